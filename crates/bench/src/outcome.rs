@@ -1,0 +1,160 @@
+//! What a test hands to whoever reports it: parameters, metrics, charts, and where the time went.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use ssdlab_core::{CAUSES, Op};
+
+/// A measured figure with its unit (`IOPS`, `MB/s`, `us`, `ratio`, `W`, `J`, `s`, `%`, `count`, …).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    pub value: f64,
+    pub unit: String,
+}
+
+/// One axis of a chart. The unit is printed beside the label.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    pub label: String,
+    pub unit: String,
+    pub log: bool,
+    /// Fixed bounds; by default the data decide.
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    /// Names for the positions 0, 1, 2 … of a categorical axis (bars, block sizes).
+    pub categories: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// A dot a point: the per-second scatter.
+    Scatter,
+    Line,
+    /// A bar a category; several series stand side by side.
+    Bars,
+    /// Bars of several series on top of each other: where the time went.
+    StackedBars,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// For the legend. In a comparison of several drives the report puts the drive's name in front.
+    pub name: String,
+    pub points: Vec<[f64; 2]>,
+}
+
+/// A chart that a reviewer expects of this test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chart {
+    /// Stable, kebab-case, unique within the test: file names are made of it.
+    pub id: String,
+    pub title: String,
+    /// One sentence on how to read it, or empty.
+    pub caption: String,
+    pub mark: Mark,
+    pub x: Axis,
+    pub y: Axis,
+    pub series: Vec<Series>,
+    /// Whether several drives' charts of this id belong into one picture (curves, bars) or side by side (scatters).
+    pub overlay_drives: bool,
+}
+
+/// Where the time of the average I/O of one kind went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimeShare {
+    /// For example `4 KiB random write, QD32` or `read`.
+    pub label: String,
+    pub ios: u64,
+    pub latency_mean_us: f64,
+    /// Mean microseconds by cause key ([`ssdlab_core::Cause::key`]); sums to the mean latency.
+    pub mean_us: BTreeMap<String, f64>,
+}
+
+/// One of the slowest I/Os of a run, with its causes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlowIo {
+    /// When it was submitted, from the start of the measured run.
+    pub at_s: f64,
+    /// `read`, `write`, `trim` or `flush`.
+    pub op: String,
+    pub offset_bytes: u64,
+    pub length_bytes: u64,
+    pub latency_us: f64,
+    pub causes_us: BTreeMap<String, f64>,
+    /// The same in words.
+    pub sentence: String,
+}
+
+/// A yes or no that a test was made for (TRIM works; the drive recovers).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub pass: bool,
+    pub sentence: String,
+}
+
+/// The result of one test on one device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Test name as on the command line.
+    pub test: String,
+    /// Tells variants of one test apart (`over-provisioning 25 %`), or empty.
+    pub variant: String,
+    pub device: String,
+    pub title: String,
+    /// What was done, in a paragraph for the reader of the report.
+    pub method: String,
+    pub params: BTreeMap<String, serde_json::Value>,
+    pub metrics: BTreeMap<String, Metric>,
+    pub charts: Vec<Chart>,
+    pub time_shares: Vec<TimeShare>,
+    pub slowest: Vec<SlowIo>,
+    pub verdict: Option<Verdict>,
+    /// What the reader must know: adjustments, estimates, steady state not reached.
+    pub notes: Vec<String>,
+    /// Set if the run was shorter than the published method: said on every chart.
+    pub shortened: Option<String>,
+}
+
+impl Metric {
+    #[must_use]
+    pub fn new(value: f64, unit: &str) -> Self {
+        Metric { value, unit: unit.to_owned() }
+    }
+}
+
+impl Axis {
+    #[must_use]
+    pub fn linear(label: &str, unit: &str) -> Self {
+        Axis {
+            label: label.to_owned(),
+            unit: unit.to_owned(),
+            log: false,
+            min: None,
+            max: None,
+            categories: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn log(label: &str, unit: &str) -> Self {
+        Axis { log: true, ..Axis::linear(label, unit) }
+    }
+}
+
+/// The name of an operation in reports.
+#[must_use]
+pub fn op_name(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Trim => "trim",
+        Op::Flush => "flush",
+    }
+}
+
+/// Labels and keys of every cause, in report order.
+#[must_use]
+pub fn cause_labels() -> Vec<(&'static str, &'static str)> {
+    CAUSES.iter().map(|c| (c.key(), c.label())).collect()
+}

@@ -1,0 +1,175 @@
+//! What a host asks of a device, and what it gets back.
+
+use crate::time::Nanos;
+
+/// A host command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Op {
+    Read,
+    Write,
+    /// DATA SET MANAGEMENT / deallocate: the host no longer needs these sectors.
+    Trim,
+    /// FLUSH CACHE: everything acknowledged so far must reach the medium. Offset and length are ignored.
+    Flush,
+}
+
+/// One command as the host sends it. Offsets and lengths are bytes and multiples of 512.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Chosen by the host, returned in the completion. A device never interprets it.
+    pub tag: u64,
+    pub op: Op,
+    pub offset_bytes: u64,
+    pub length_bytes: u64,
+    /// Force unit access: a write is acknowledged only when it is on the medium.
+    pub fua: bool,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    Ok,
+    /// Data could not be corrected: the host gets an error, never wrong data.
+    Uncorrectable,
+    /// The drive accepts no more writes (worn out, or write protected).
+    ReadOnly,
+}
+
+/// Where the time of an I/O went. The parts of a [`Breakdown`] sum to the latency exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Cause {
+    /// On the host link, including waiting for it while other frames pass.
+    Link,
+    /// Waiting for a command slot, for its turn behind other commands, or for nothing that has a better name.
+    Queue,
+    /// Firmware: decoding the command, looking up and updating the map, and waiting for the processor.
+    Controller,
+    /// The write buffer was full, and host programs had to finish first.
+    Buffer,
+    /// Transfers between controller and die, including waiting for the channel.
+    Bus,
+    /// Array reads: its own, and those of other host commands in the way on the same die.
+    Read,
+    /// Host programs: its own (FUA, flush), and those in the way on the same die.
+    Program,
+    /// Erases in the way on the same die.
+    Erase,
+    /// Garbage collection in the way: its reads, programs and erases, or firmware holding the host back for it.
+    GarbageCollection,
+    /// Folding cached data into denser cells.
+    Fold,
+    /// Journal and checkpoint traffic in the way; map pages that had to be loaded.
+    Metadata,
+    /// Reading again, soft decoding, parity recovery.
+    EccRetry,
+}
+
+/// Every [`Cause`], in the order of the fields of a [`Breakdown`] and of every report.
+pub const CAUSES: [Cause; 12] = [
+    Cause::Link,
+    Cause::Queue,
+    Cause::Controller,
+    Cause::Buffer,
+    Cause::Bus,
+    Cause::Read,
+    Cause::Program,
+    Cause::Erase,
+    Cause::GarbageCollection,
+    Cause::Fold,
+    Cause::Metadata,
+    Cause::EccRetry,
+];
+
+impl Cause {
+    /// The key in JSON and CSV.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Cause::Link => "link",
+            Cause::Queue => "queue",
+            Cause::Controller => "controller",
+            Cause::Buffer => "buffer_full",
+            Cause::Bus => "bus",
+            Cause::Read => "read",
+            Cause::Program => "program",
+            Cause::Erase => "erase",
+            Cause::GarbageCollection => "garbage_collection",
+            Cause::Fold => "fold",
+            Cause::Metadata => "metadata",
+            Cause::EccRetry => "ecc_retry",
+        }
+    }
+
+    /// The words in a legend.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Cause::Link => "host link",
+            Cause::Queue => "queue",
+            Cause::Controller => "controller",
+            Cause::Buffer => "write buffer full",
+            Cause::Bus => "flash bus",
+            Cause::Read => "flash read",
+            Cause::Program => "flash program",
+            Cause::Erase => "erase",
+            Cause::GarbageCollection => "garbage collection",
+            Cause::Fold => "cache folding",
+            Cause::Metadata => "map and journal",
+            Cause::EccRetry => "ECC retry",
+        }
+    }
+}
+
+/// Nanoseconds by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Breakdown {
+    pub nanos: [Nanos; CAUSES.len()],
+}
+
+impl Breakdown {
+    #[inline]
+    pub fn add(&mut self, cause: Cause, t: Nanos) {
+        self.nanos[cause as usize] += t;
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn get(&self, cause: Cause) -> Nanos {
+        self.nanos[cause as usize]
+    }
+
+    #[must_use]
+    pub fn sum(&self) -> Nanos {
+        self.nanos.iter().sum()
+    }
+
+    /// Adds every part of `other`.
+    pub fn merge(&mut self, other: &Breakdown) {
+        for (a, b) in self.nanos.iter_mut().zip(other.nanos) {
+            *a += b;
+        }
+    }
+}
+
+/// What the host gets back.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    pub tag: u64,
+    pub op: Op,
+    pub status: Status,
+    pub offset_bytes: u64,
+    pub length_bytes: u64,
+    pub submitted: Nanos,
+    pub completed: Nanos,
+    /// Sums to `completed - submitted`; all zero where the device was built not to measure.
+    pub breakdown: Breakdown,
+}
+
+impl Completion {
+    #[inline]
+    #[must_use]
+    pub fn latency(&self) -> Nanos {
+        self.completed - self.submitted
+    }
+}

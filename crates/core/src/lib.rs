@@ -1,0 +1,30 @@
+//! The words that every other crate of ssdlab uses: time, requests and their completions, random numbers and
+//! latency histograms.
+//!
+//! Nothing here knows what a drive is. Nothing here looks at the clock, the environment or a hash order: the same
+//! input and seed give the same bytes on every machine.
+//!
+//! ```
+//! use ssdlab_core::{Rng, Histogram};
+//! let mut rng = Rng::new(1).stream("latency");
+//! let mut h = Histogram::new();
+//! for _ in 0..1000 { h.record(50_000 + rng.below(1000)); }
+//! assert!(h.percentile(99.0) >= 50_000);
+//! ```
+
+mod divide;
+mod histogram;
+mod io;
+mod rng;
+mod time;
+
+pub use divide::FastDiv;
+pub use histogram::Histogram;
+pub use io::{Breakdown, CAUSES, Cause, Completion, Op, Request, Status};
+pub use rng::Rng;
+pub use time::{MICROSECOND, MILLISECOND, Nanos, SECOND, format_duration, nanos_from_ms, nanos_from_us, to_us};
+
+/// Bytes of one logical mapping unit (and of the oracle's unit of checking).
+pub const UNIT_BYTES: u64 = 4096;
+/// Bytes of one sector, the smallest thing a host can address.
+pub const SECTOR_BYTES: u64 = 512;
