@@ -17,6 +17,7 @@
 //! # Ok::<(), ssdlab_workload::PatternError>(())
 //! ```
 
+pub mod fio;
 pub mod pattern;
 
 pub use pattern::{

@@ -187,10 +187,16 @@ mod tests {
                 let got = counts[..top as usize].iter().sum::<u64>() as f64 / draws as f64;
                 // What the method promises: the draw below which ranks are smaller than `top`.
                 let method = (libm::pow(top as f64 / n as f64, 1.0 / z.alpha) - 1.0) / z.eta + 1.0;
-                assert!((got - method).abs() < 5.0 * libm::sqrt(method / draws as f64), "{theta} {top}: {got}, {method}");
+                assert!(
+                    (got - method).abs() < 5.0 * libm::sqrt(method / draws as f64),
+                    "{theta} {top}: {got}, {method}"
+                );
                 // What zipf's law says; the method is known to be off by a few per cent.
                 let law = zeta(top, theta) / zeta(n, theta);
-                assert!((got / law - 1.0).abs() < 0.06, "theta {theta}, top {top}: {got}, {law}");
+                assert!(
+                    (got / law - 1.0).abs() < 0.06,
+                    "theta {theta}, top {top}: {got}, {law}"
+                );
             }
         }
     }
