@@ -16,7 +16,7 @@ fn main() {
             .map(|entry| entry.expect("directory entry").path())
             .filter(|path| path.extension().is_some_and(|ext| ext == "toml"))
             .collect();
-        files.sort();
+        files.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
         writeln!(out, "pub(crate) static {constant}: &[EmbeddedFile] = &[").expect("string");
         for file in files {
             println!("cargo::rerun-if-changed={}", file.display());

@@ -65,10 +65,11 @@ pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[String]) -> Problem 
         .or_else(|| message.strip_prefix("invalid value: "))
         && let Some((found, expected)) = rest.split_once(", expected ")
     {
-        problem.what = format!("{} is of the wrong kind", plain_found(found));
+        problem.what = format!("{} does not fit here", plain_found(found));
         problem.help = vec![format!("give {}", plain_type(expected))];
     } else {
         problem.what = format!("this is not TOML: {}", problem.what);
+        problem.help = vec!["docs/drive-files.md shows what these files look like".to_owned()];
     }
     problem
 }
@@ -116,6 +117,8 @@ fn plain_found(found: &str) -> String {
         ("boolean ", "the truth value "),
     ] {
         if let Some(value) = found.strip_prefix(technical) {
+            // Numbers beyond 64 bits come with the name of their type.
+            let value = value.split("` as ").next().unwrap_or(value);
             return format!("{plain}{}", value.trim_matches('`'));
         }
     }
@@ -137,6 +140,7 @@ fn plain_type(expected: &str) -> String {
         "string or table" | "a string or table" | "enum" => {
             "one of the names that docs/drive-files.md lists, in double quotes".to_owned()
         }
+        "any valid TOML value" => "a number that fits 64 bits".to_owned(),
         other if other.starts_with("struct ") => "a [section] of keys".to_owned(),
         other => other.to_owned(),
     }

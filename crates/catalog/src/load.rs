@@ -101,7 +101,7 @@ impl SourceText {
         kind: &Kind,
     ) -> Result<&'static EmbeddedFile, Diagnostic> {
         let Some(name) = base.as_str() else {
-            return Err(Diagnostic::new("`base` is of the wrong kind")
+            return Err(Diagnostic::new("`base` does not fit here")
                 .at(self.value_place(BASE))
                 .help(format!(
                     "give the name of a {} of the catalog in double quotes",

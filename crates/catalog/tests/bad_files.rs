@@ -89,7 +89,7 @@ fn a_wrong_unit_is_led_to_the_right_key() {
 fn a_wrong_type_points_at_the_value() {
     let error = message("type", &format!("{BASE}[flash]\ndies = \"eight\"\n"));
     assert!(
-        error.contains("error: the text \"eight\" is of the wrong kind\n --> my.toml:3:8\n"),
+        error.contains("error: the text \"eight\" does not fit here\n --> my.toml:3:8\n"),
         "{error}"
     );
     assert!(error.contains("give a whole number"), "{error}");
