@@ -21,6 +21,5 @@ pub mod fio;
 pub mod pattern;
 
 pub use pattern::{
-    AccessPattern, BlockSizes, Command, Distribution, Extent, Mix, Order, Pattern, PatternError,
-    Source,
+    AccessPattern, BlockSizes, Command, Distribution, Extent, Mix, Order, Pattern, PatternError, Source,
 };
