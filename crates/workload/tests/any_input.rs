@@ -14,12 +14,7 @@ fn read_all(bytes: &[u8]) {
             for record in reader.flatten() {
                 assert!(record.at >= last, "time never runs backwards");
                 last = record.at;
-                assert!(
-                    record
-                        .offset_bytes
-                        .checked_add(record.length_bytes)
-                        .is_some()
-                );
+                assert!(record.offset_bytes.checked_add(record.length_bytes).is_some());
             }
         }
     }
@@ -33,10 +28,7 @@ fn run_jobs(text: &str) {
                 if let Ok(mut source) = job.source(capacity, job.numjobs - 1, &Rng::new(1)) {
                     for command in std::iter::from_fn(|| source.next()).take(50) {
                         assert!(command.offset_bytes + command.length_bytes <= capacity);
-                        assert_eq!(
-                            (command.offset_bytes % 512, command.length_bytes % 512),
-                            (0, 0)
-                        );
+                        assert_eq!((command.offset_bytes % 512, command.length_bytes % 512), (0, 0));
                     }
                 }
             }
@@ -53,8 +45,8 @@ fn word() -> impl Strategy<Value = String> {
         "[0-9]{1,4}(k|kib|m|g|p|%|ms|h)?",
         "[0-9]{1,22}\\.[0-9]{0,12}",
         prop::sample::select(vec![
-            "Read", "Write", "R", "W", "D", "Q", "FN", "FWFS", "+", "hm", "8,0", "wait", "read",
-            "write", "trim", "sync", "/dev/sdb", "CPU0", "(", "512", "4096", "4k", "64k", "0", "1",
+            "Read", "Write", "R", "W", "D", "Q", "FN", "FWFS", "+", "hm", "8,0", "wait", "read", "write", "trim",
+            "sync", "/dev/sdb", "CPU0", "(", "512", "4096", "4k", "64k", "0", "1",
         ])
         .prop_map(str::to_owned),
     ]
@@ -64,12 +56,7 @@ fn option_line() -> impl Strategy<Value = String> {
     let names: Vec<&'static str> = option_table().map(|o| o.name).collect();
     let value = prop_oneof![
         word(),
-        (
-            word(),
-            prop::sample::select(vec![",", ":", "/", "-"]),
-            word()
-        )
-            .prop_map(|(a, s, b)| format!("{a}{s}{b}")),
+        (word(), prop::sample::select(vec![",", ":", "/", "-"]), word()).prop_map(|(a, s, b)| format!("{a}{s}{b}")),
         prop::sample::select(vec![
             "randrw",
             "randwrite",
@@ -90,12 +77,7 @@ fn option_line() -> impl Strategy<Value = String> {
 
 /// The same cases in every run.
 fn fixed(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        rng_seed: RngSeed::Fixed(1),
-        failure_persistence: None,
-        ..Default::default()
-    }
+    ProptestConfig { cases, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Default::default() }
 }
 
 proptest! {

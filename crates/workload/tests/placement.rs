@@ -4,19 +4,10 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::Op;
 use ssdlab_workload::Command;
-use ssdlab_workload::trace::{
-    Devices, Edge, Fit, Placement, PlacementSpec, TraceRecord, TraceSummary,
-};
+use ssdlab_workload::trace::{Devices, Edge, Fit, Placement, PlacementSpec, TraceRecord, TraceSummary};
 
 fn write(device: u32, offset_bytes: u64, length_bytes: u64) -> TraceRecord {
-    TraceRecord {
-        at: 0,
-        op: Op::Write,
-        device,
-        offset_bytes,
-        length_bytes,
-        fua: false,
-    }
+    TraceRecord { at: 0, op: Op::Write, device, offset_bytes, length_bytes, fua: false }
 }
 
 fn place(spec: PlacementSpec, records: &[TraceRecord], capacity: u64) -> (Placement, Vec<Command>) {
@@ -28,10 +19,7 @@ fn place(spec: PlacementSpec, records: &[TraceRecord], capacity: u64) -> (Placem
 }
 
 fn places(commands: &[Command]) -> Vec<(u64, u64)> {
-    commands
-        .iter()
-        .map(|c| (c.offset_bytes, c.length_bytes))
-        .collect()
+    commands.iter().map(|c| (c.offset_bytes, c.length_bytes)).collect()
 }
 
 #[test]
@@ -43,29 +31,12 @@ fn what_fits_stays_where_it_was_and_nothing_is_reported() {
 
 #[test]
 fn addresses_beyond_the_drive_wrap_or_scale() {
-    let records = [
-        write(0, 0, 4096),
-        write(0, 96 << 20, 4096),
-        write(0, (127 << 20) + 8192, 4096),
-    ];
+    let records = [write(0, 0, 4096), write(0, 96 << 20, 4096), write(0, (127 << 20) + 8192, 4096)];
     let (p, wrapped) = place(PlacementSpec::default(), &records, 64 << 20);
-    assert_eq!(
-        places(&wrapped),
-        [(0, 4096), (32 << 20, 4096), ((63 << 20) + 8192, 4096)]
-    );
+    assert_eq!(places(&wrapped), [(0, 4096), (32 << 20, 4096), ((63 << 20) + 8192, 4096)]);
     assert_eq!(p.report().moved, 2);
-    let (p, scaled) = place(
-        PlacementSpec {
-            fit: Fit::Scale,
-            ..Default::default()
-        },
-        &records,
-        64 << 20,
-    );
-    assert_eq!(
-        places(&scaled),
-        [(0, 4096), (48 << 20, 4096), ((63 << 20) + 8192, 4096)]
-    );
+    let (p, scaled) = place(PlacementSpec { fit: Fit::Scale, ..Default::default() }, &records, 64 << 20);
+    assert_eq!(places(&scaled), [(0, 4096), (48 << 20, 4096), ((63 << 20) + 8192, 4096)]);
     assert_eq!(p.report().moved, 2);
 }
 
@@ -74,22 +45,9 @@ fn devices_lie_side_by_side_or_folded() {
     let records = [write(0, 8192, 4096), write(1, 0, 4096)];
     let (p, beside) = place(PlacementSpec::default(), &records, 1 << 20);
     assert_eq!(places(&beside), [(8192, 4096), (12_288, 4096)]);
-    assert_eq!(
-        (
-            p.report().devices,
-            p.report().trace_span_bytes,
-            p.report().moved
-        ),
-        (2, 16_384, 0)
-    );
-    let folded = PlacementSpec {
-        devices: Devices::Folded,
-        ..Default::default()
-    };
-    assert_eq!(
-        places(&place(folded, &records, 1 << 20).1),
-        [(8192, 4096), (0, 4096)]
-    );
+    assert_eq!((p.report().devices, p.report().trace_span_bytes, p.report().moved), (2, 16_384, 0));
+    let folded = PlacementSpec { devices: Devices::Folded, ..Default::default() };
+    assert_eq!(places(&place(folded, &records, 1 << 20).1), [(8192, 4096), (0, 4096)]);
 }
 
 #[test]
@@ -98,23 +56,9 @@ fn requests_across_the_end_are_split_or_clipped() {
     let (p, split) = place(PlacementSpec::default(), &records, 1 << 20);
     assert_eq!(places(&split), [((1 << 20) - 4096, 4096), (0, 8192)]);
     assert_eq!((p.report().splits, p.report().clipped), (1, 0));
-    let (p, clipped) = place(
-        PlacementSpec {
-            edge: Edge::Clip,
-            ..Default::default()
-        },
-        &records,
-        1 << 20,
-    );
+    let (p, clipped) = place(PlacementSpec { edge: Edge::Clip, ..Default::default() }, &records, 1 << 20);
     assert_eq!(places(&clipped), [((1 << 20) - 4096, 4096)]);
-    assert_eq!(
-        (
-            p.report().splits,
-            p.report().clipped,
-            p.report().clipped_bytes
-        ),
-        (0, 1, 8192)
-    );
+    assert_eq!((p.report().splits, p.report().clipped, p.report().clipped_bytes), (0, 1, 8192));
 }
 
 #[test]
@@ -125,40 +69,19 @@ fn requests_that_are_not_whole_sectors_are_widened() {
 }
 
 fn any_record() -> impl Strategy<Value = TraceRecord> {
-    let op = prop_oneof![
-        Just(Op::Read),
-        Just(Op::Write),
-        Just(Op::Trim),
-        Just(Op::Flush)
-    ];
+    let op = prop_oneof![Just(Op::Read), Just(Op::Write), Just(Op::Trim), Just(Op::Flush)];
     // Small numbers, so that edges are hit, and enormous ones.
     let offset = prop_oneof![0..100_000u64, 0..u64::MAX / 2];
     let length = prop_oneof![1..20_000u64, 1..u64::MAX / 2];
     (op, 0..4u32, offset, length, any::<bool>()).prop_map(|(op, device, offset, length, fua)| {
-        let (offset_bytes, length_bytes) = if op == Op::Flush {
-            (0, 0)
-        } else {
-            (offset, length)
-        };
-        TraceRecord {
-            at: 0,
-            op,
-            device,
-            offset_bytes,
-            length_bytes,
-            fua,
-        }
+        let (offset_bytes, length_bytes) = if op == Op::Flush { (0, 0) } else { (offset, length) };
+        TraceRecord { at: 0, op, device, offset_bytes, length_bytes, fua }
     })
 }
 
 /// The same cases in every run.
 fn fixed(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        rng_seed: RngSeed::Fixed(1),
-        failure_persistence: None,
-        ..Default::default()
-    }
+    ProptestConfig { cases, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Default::default() }
 }
 
 proptest! {

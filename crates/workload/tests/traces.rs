@@ -4,51 +4,30 @@ use std::path::{Path, PathBuf};
 
 use ssdlab_core::{MILLISECOND, Nanos, Op, SECOND};
 use ssdlab_workload::trace::{
-    BlkparseEvent, FORMATS, Format, MqsimTime, TraceError, TraceOptions, TraceReader, TraceRecord,
-    TraceSummary, open,
+    BlkparseEvent, FORMATS, Format, MqsimTime, TraceError, TraceOptions, TraceReader, TraceRecord, TraceSummary, open,
 };
 
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 fn record(at: Nanos, op: Op, device: u32, offset_bytes: u64, length_bytes: u64) -> TraceRecord {
-    TraceRecord {
-        at,
-        op,
-        device,
-        offset_bytes,
-        length_bytes,
-        fua: false,
-    }
+    TraceRecord { at, op, device, offset_bytes, length_bytes, fua: false }
 }
 
 /// Format recognised, devices, requests, backwards.
 fn read(name: &str) -> (Format, Vec<String>, Vec<TraceRecord>, u64) {
     let mut reader = open(&data(name), None).unwrap();
     let records: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap();
-    (
-        reader.format(),
-        reader.devices().to_vec(),
-        records,
-        reader.backwards(),
-    )
+    (reader.format(), reader.devices().to_vec(), records, reader.backwards())
 }
 
-fn parse(
-    bytes: &[u8],
-    format: Option<Format>,
-    options: TraceOptions,
-) -> Result<Vec<TraceRecord>, TraceError> {
+fn parse(bytes: &[u8], format: Option<Format>, options: TraceOptions) -> Result<Vec<TraceRecord>, TraceError> {
     TraceReader::new("t", bytes, format, options)?.collect()
 }
 
 fn error(bytes: &[u8], format: Option<Format>) -> String {
-    parse(bytes, format, TraceOptions::default())
-        .unwrap_err()
-        .to_string()
+    parse(bytes, format, TraceOptions::default()).unwrap_err().to_string()
 }
 
 #[test]
@@ -110,10 +89,7 @@ fn mqsim_ascii() {
             record(2000, Op::Read, 0, 512, 3584),
         ]
     );
-    let options = TraceOptions {
-        mqsim_time: MqsimTime::Microseconds,
-        ..Default::default()
-    };
+    let options = TraceOptions { mqsim_time: MqsimTime::Microseconds, ..Default::default() };
     let text = std::fs::read(data("mqsim.trace")).unwrap();
     assert_eq!(parse(&text, None, options).unwrap()[2].at, 2 * MILLISECOND);
 }
@@ -127,27 +103,15 @@ fn blkparse_text_takes_issue_events_unless_told_otherwise() {
         records,
         [
             record(0, Op::Read, 0, 282_624 * 512, 4096),
-            TraceRecord {
-                fua: true,
-                ..record(MILLISECOND, Op::Write, 0, 512_000, 8192)
-            },
+            TraceRecord { fua: true, ..record(MILLISECOND, Op::Write, 0, 512_000, 8192) },
             record(2 * MILLISECOND, Op::Flush, 0, 0, 0),
             record(3 * MILLISECOND, Op::Trim, 1, 1 << 20, 1 << 20),
         ]
     );
-    let options = TraceOptions {
-        blkparse_event: BlkparseEvent::Queue,
-        ..Default::default()
-    };
+    let options = TraceOptions { blkparse_event: BlkparseEvent::Queue, ..Default::default() };
     let text = std::fs::read(data("blkparse.txt")).unwrap();
     let queued = parse(&text, None, options).unwrap();
-    assert_eq!(
-        queued,
-        [
-            record(0, Op::Read, 0, 282_624 * 512, 4096),
-            record(MILLISECOND, Op::Write, 0, 512_000, 8192)
-        ]
-    );
+    assert_eq!(queued, [record(0, Op::Read, 0, 282_624 * 512, 4096), record(MILLISECOND, Op::Write, 0, 512_000, 8192)]);
 }
 
 #[test]
@@ -200,17 +164,11 @@ fn spc_ascii() {
 
 #[test]
 fn a_named_format_reads_the_same_as_a_recognised_one() {
-    for (name, file) in [
-        ("msr", "msr.csv"),
-        ("vscsi1", "v1.vscsi"),
-        ("blkparse", "blkparse.txt"),
-        ("iolog2", "v2.iolog"),
-    ] {
+    for (name, file) in
+        [("msr", "msr.csv"), ("vscsi1", "v1.vscsi"), ("blkparse", "blkparse.txt"), ("iolog2", "v2.iolog")]
+    {
         let format: Format = name.parse().unwrap();
-        let named: Vec<_> = open(&data(file), Some(format))
-            .unwrap()
-            .collect::<Result<_, _>>()
-            .unwrap();
+        let named: Vec<_> = open(&data(file), Some(format)).unwrap().collect::<Result<_, _>>().unwrap();
         assert_eq!(named, read(file).2, "{name}");
     }
 }
@@ -220,20 +178,12 @@ fn unknown_formats_are_errors_that_list_the_known_ones() {
     let message = error(b"hello world\nthis is no trace\n", None);
     let name_error = "nonsense".parse::<Format>().unwrap_err().to_string();
     for (_, name, _) in FORMATS {
-        assert!(
-            message.contains(name) && name_error.contains(name),
-            "{name}: {message}"
-        );
+        assert!(message.contains(name) && name_error.contains(name), "{name}: {message}");
     }
     assert!(error(&[0xFF; 100], None).contains("not recognised"));
     assert!(error(b"", None).contains("is empty"));
-    let missing = open(Path::new("/nonexistent.trace"), None)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        missing.contains("/nonexistent.trace: cannot be read"),
-        "{missing}"
-    );
+    let missing = open(Path::new("/nonexistent.trace"), None).unwrap_err().to_string();
+    assert!(missing.contains("/nonexistent.trace: cannot be read"), "{missing}");
 }
 
 #[test]
@@ -243,10 +193,7 @@ fn a_truncated_record_is_an_error_at_its_byte() {
     let mut reader = TraceReader::new("t", &bytes[..], None, TraceOptions::default()).unwrap();
     assert!(reader.next().unwrap().is_ok() && reader.next().unwrap().is_ok());
     let message = reader.next().unwrap().unwrap_err().to_string();
-    assert_eq!(
-        message,
-        "t: record at byte 64: the file ends after 7 of the record's 32 bytes"
-    );
+    assert_eq!(message, "t: record at byte 64: the file ends after 7 of the record's 32 bytes");
     assert!(reader.next().is_none(), "nothing follows an error");
 }
 
@@ -255,76 +202,33 @@ fn bad_numbers_and_lines_are_errors_with_file_line_and_remedy() {
     let good = "0 0 8 16 1\n";
     for (line, expected) in [
         ("-5 0 8 16 1", "t:2: time `-5` is negative"),
-        (
-            "99999999999999999999 0 8 16 1",
-            "t:2: time `99999999999999999999` is too large",
-        ),
+        ("99999999999999999999 0 8 16 1", "t:2: time `99999999999999999999` is too large"),
         ("5 0 -8 16 1", "t:2: LBA `-8` is negative"),
-        (
-            "5 0 36028797018963968 16 1",
-            "t:2: LBA `36028797018963968` sectors are more than 2^64 bytes",
-        ),
-        (
-            "5 0 36028797018963967 16 1",
-            "t:2: offset 18446744073709551104 plus length 8192 overflows",
-        ),
+        ("5 0 36028797018963968 16 1", "t:2: LBA `36028797018963968` sectors are more than 2^64 bytes"),
+        ("5 0 36028797018963967 16 1", "t:2: offset 18446744073709551104 plus length 8192 overflows"),
         ("5 0 8 0 1", "t:2: the length is zero"),
         ("5 0 8 16 2", "t:2: type `2` must be 0 (write) or 1 (read)"),
         ("5 0 8 16", "t:2: `5 0 8 16` must have 5 fields"),
-        (
-            "5 0 8 sixteen 1",
-            "t:2: length `sixteen` is not a whole number",
-        ),
+        ("5 0 8 sixteen 1", "t:2: length `sixteen` is not a whole number"),
     ] {
         let message = error(format!("{good}{line}\n").as_bytes(), None);
         assert!(message.starts_with(expected), "{line}: {message}");
     }
     for (text, format, expected) in [
         ("1,hm,0,Write,7014912,4096", Format::Msr, "7 fields"),
-        (
-            "1,hm,0,Erase,7014912,4096,26",
-            Format::Msr,
-            "must be Read or Write",
-        ),
+        ("1,hm,0,Erase,7014912,4096,26", Format::Msr, "must be Read or Write"),
         ("0,1,512,X,0.5", Format::Spc, "must be R or W"),
         ("0,1,512,R,-0.5", Format::Spc, "negative"),
         ("0,1,512,R", Format::Spc, "at least 5 fields"),
-        (
-            "8,0 0 1 0.0 42 D R 282624 8",
-            Format::Blkparse,
-            "must be maj,min",
-        ),
-        (
-            "8,0 0 1 zero 42 D R 282624 + 8",
-            Format::Blkparse,
-            "not a whole number",
-        ),
-        (
-            "fio version 2 iolog\n/dev/sdb write 4096",
-            Format::IologV2,
-            "t:2: `write` needs an offset and a length",
-        ),
-        (
-            "fio version 2 iolog\n/dev/sdb jump 1 2",
-            Format::IologV2,
-            "action `jump`",
-        ),
-        (
-            "/dev/sdb write 0 4096",
-            Format::IologV2,
-            "must be the header",
-        ),
-        (
-            "fio version 3 iolog\n/dev/sdb write 0 4096",
-            Format::IologV3,
-            "t:2: time `/dev/sdb`",
-        ),
+        ("8,0 0 1 0.0 42 D R 282624 8", Format::Blkparse, "must be maj,min"),
+        ("8,0 0 1 zero 42 D R 282624 + 8", Format::Blkparse, "not a whole number"),
+        ("fio version 2 iolog\n/dev/sdb write 4096", Format::IologV2, "t:2: `write` needs an offset and a length"),
+        ("fio version 2 iolog\n/dev/sdb jump 1 2", Format::IologV2, "action `jump`"),
+        ("/dev/sdb write 0 4096", Format::IologV2, "must be the header"),
+        ("fio version 3 iolog\n/dev/sdb write 0 4096", Format::IologV3, "t:2: time `/dev/sdb`"),
     ] {
         let message = error(text.as_bytes(), Some(format));
-        assert!(
-            message.starts_with("t:") && message.contains(expected),
-            "{text}: {message}"
-        );
+        assert!(message.starts_with("t:") && message.contains(expected), "{text}: {message}");
     }
 }
 
@@ -339,10 +243,7 @@ fn a_wrong_version_in_a_later_record_is_an_error_at_its_byte() {
     let mut bytes = std::fs::read(data("v2.vscsi")).unwrap();
     bytes[40 + 3] = 9;
     let message = error(&bytes, Some(Format::VscsiV2));
-    assert_eq!(
-        message,
-        "t: record at byte 40: the version is 9; it must be 2 in every record"
-    );
+    assert_eq!(message, "t: record at byte 40: the version is 9; it must be 2 in every record");
 }
 
 #[test]
@@ -356,20 +257,8 @@ fn endless_lines_are_refused_before_they_fill_the_memory() {
 fn a_summary_counts_what_is_in_the_file() {
     let mut reader = open(&data("blkparse.txt"), None).unwrap();
     let summary = TraceSummary::read(&mut reader).unwrap();
-    assert_eq!(
-        (
-            summary.requests,
-            summary.reads,
-            summary.writes,
-            summary.trims,
-            summary.flushes
-        ),
-        (4, 1, 1, 1, 1)
-    );
-    assert_eq!(
-        (summary.read_bytes, summary.write_bytes, summary.trim_bytes),
-        (4096, 8192, 1 << 20)
-    );
+    assert_eq!((summary.requests, summary.reads, summary.writes, summary.trims, summary.flushes), (4, 1, 1, 1, 1));
+    assert_eq!((summary.read_bytes, summary.write_bytes, summary.trim_bytes), (4096, 8192, 1 << 20));
     assert_eq!(summary.duration, 3 * MILLISECOND);
     assert_eq!(summary.device_bytes, [282_624 * 512 + 4096, 2 << 20]);
     assert_eq!(summary.size_bins, [0, 1, 1, 0, 0, 0, 0]);

@@ -17,21 +17,15 @@ pub(super) fn parse(line: &str, event: BlkparseEvent) -> Result<Parsed<'_>, Stri
         return Ok(Parsed::Skipped);
     }
     if line.starts_with("Total (")
-        || line
-            .strip_prefix("CPU")
-            .is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()))
+        || line.strip_prefix("CPU").is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()))
     {
         return Ok(Parsed::End);
     }
-    let malformed = || {
-        format!(
-            "`{line}` must be maj,min cpu sequence seconds pid action RWBS sector + sectors [process]"
-        )
-    };
+    let malformed =
+        || format!("`{line}` must be maj,min cpu sequence seconds pid action RWBS sector + sectors [process]");
     let mut fields = line.split_ascii_whitespace();
     let mut field = || fields.next().ok_or_else(malformed);
-    let (device, cpu, sequence, time, pid, action) =
-        (field()?, field()?, field()?, field()?, field()?, field()?);
+    let (device, cpu, sequence, time, pid, action) = (field()?, field()?, field()?, field()?, field()?, field()?);
     let (major, minor) = device.split_once(',').ok_or_else(malformed)?;
     whole(major, "major device number")?;
     whole(minor, "minor device number")?;
@@ -59,29 +53,17 @@ pub(super) fn parse(line: &str, event: BlkparseEvent) -> Result<Parsed<'_>, Stri
     };
     let place = (fields.next(), fields.next(), fields.next());
     let data = match (op, place) {
-        (Some(op), (Some(sector), Some("+"), Some(count))) => Some((
-            op,
-            sectors(sector, "sector")?,
-            sectors(count, "number of sectors")?,
-        )),
+        (Some(op), (Some(sector), Some("+"), Some(count))) => {
+            Some((op, sectors(sector, "sector")?, sectors(count, "number of sectors")?))
+        }
         _ => None,
     };
-    let raw = |op, offset_bytes, length_bytes, fua| Raw {
-        at,
-        op,
-        device,
-        offset_bytes,
-        length_bytes,
-        fua,
-    };
+    let raw = |op, offset_bytes, length_bytes, fua| Raw { at, op, device, offset_bytes, length_bytes, fua };
     match data {
         Some((_, _, 0)) if flush => Parsed::request(raw(Op::Flush, 0, 0, false)),
-        Some((op, offset, length)) => Parsed::request(raw(
-            op,
-            offset,
-            length,
-            op == Op::Write && rest[1..].contains('F'),
-        )),
+        Some((op, offset, length)) => {
+            Parsed::request(raw(op, offset, length, op == Op::Write && rest[1..].contains('F')))
+        }
         None if flush => Parsed::request(raw(Op::Flush, 0, 0, false)),
         // Pass-through commands print their bytes: `R 36 (12 00 ...)`.
         None if op.is_none() || place.1.is_some_and(|t| t.starts_with('(')) => Ok(Parsed::Skipped),

@@ -11,31 +11,19 @@ pub(super) fn detect(start: &[u8]) -> Option<Format> {
         // A multi-byte character may be cut at the end of the window.
         let text = match std::str::from_utf8(start) {
             Ok(text) => text,
-            Err(e) if e.error_len().is_none() => {
-                std::str::from_utf8(&start[..e.valid_up_to()]).ok()?
-            }
+            Err(e) if e.error_len().is_none() => std::str::from_utf8(&start[..e.valid_up_to()]).ok()?,
             Err(_) => return None,
         };
-        text.lines()
-            .map(str::trim)
-            .filter(|l| !l.is_empty())
-            .take(20)
-            .find_map(text_format)
+        text.lines().map(str::trim).filter(|l| !l.is_empty()).take(20).find_map(text_format)
     })
 }
 
 /// Binary records: the version field must be right in each that can be seen.
 fn vscsi_version(start: &[u8]) -> Option<Format> {
-    [Format::VscsiV1, Format::VscsiV2]
-        .into_iter()
-        .find(|&format| {
-            let size = format.record_bytes().unwrap_or(usize::MAX);
-            start.len() >= size
-                && start
-                    .chunks_exact(size)
-                    .take(64)
-                    .all(|r| vscsi::looks_like(format, r))
-        })
+    [Format::VscsiV1, Format::VscsiV2].into_iter().find(|&format| {
+        let size = format.record_bytes().unwrap_or(usize::MAX);
+        start.len() >= size && start.chunks_exact(size).take(64).all(|r| vscsi::looks_like(format, r))
+    })
 }
 
 /// Digits, perhaps with a sign: a number, right or wrong.
@@ -52,28 +40,16 @@ fn text_format(line: &str) -> Option<Format> {
         return Some(Format::IologV3);
     }
     let commas: Vec<&str> = line.split(',').map(str::trim).collect();
-    if commas.len() == 7
-        && numeric(commas[0])
-        && ["read", "write"]
-            .iter()
-            .any(|k| k.eq_ignore_ascii_case(commas[3]))
-    {
+    if commas.len() == 7 && numeric(commas[0]) && ["read", "write"].iter().any(|k| k.eq_ignore_ascii_case(commas[3])) {
         return Some(Format::Msr);
     }
-    if commas.len() >= 5
-        && commas[..3].iter().all(|f| numeric(f))
-        && ["R", "r", "W", "w"].contains(&commas[3])
-    {
+    if commas.len() >= 5 && commas[..3].iter().all(|f| numeric(f)) && ["R", "r", "W", "w"].contains(&commas[3]) {
         return Some(Format::Spc);
     }
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     if words.len() == 5 && words.iter().all(|w| numeric(w)) {
         return Some(Format::Mqsim);
     }
-    let device = words
-        .first()
-        .and_then(|w| w.split_once(','))
-        .is_some_and(|(a, b)| numeric(a) && numeric(b));
-    (device && words.len() >= 6 && words[1..5].iter().all(|w| numeric(w)))
-        .then_some(Format::Blkparse)
+    let device = words.first().and_then(|w| w.split_once(',')).is_some_and(|(a, b)| numeric(a) && numeric(b));
+    (device && words.len() >= 6 && words[1..5].iter().all(|w| numeric(w))).then_some(Format::Blkparse)
 }

@@ -20,26 +20,10 @@ pub enum Format {
 
 /// Every format with its name and a description.
 pub const FORMATS: [(Format, &str, &str); 8] = [
-    (
-        Format::Msr,
-        "msr",
-        "MSR Cambridge CSV: filetime,host,disk,Read|Write,offset,size,response",
-    ),
-    (
-        Format::VscsiV1,
-        "vscsi1",
-        "VMware vscsi version 1, binary, 32 bytes a record",
-    ),
-    (
-        Format::VscsiV2,
-        "vscsi2",
-        "VMware vscsi version 2, binary, 40 bytes a record",
-    ),
-    (
-        Format::Mqsim,
-        "mqsim",
-        "MQSim ASCII: time device lba sectors type (0 write, 1 read)",
-    ),
+    (Format::Msr, "msr", "MSR Cambridge CSV: filetime,host,disk,Read|Write,offset,size,response"),
+    (Format::VscsiV1, "vscsi1", "VMware vscsi version 1, binary, 32 bytes a record"),
+    (Format::VscsiV2, "vscsi2", "VMware vscsi version 2, binary, 40 bytes a record"),
+    (Format::Mqsim, "mqsim", "MQSim ASCII: time device lba sectors type (0 write, 1 read)"),
     (Format::Blkparse, "blkparse", "blkparse default text"),
     (Format::IologV2, "iolog2", "fio iolog version 2"),
     (Format::IologV3, "iolog3", "fio iolog version 3"),
@@ -78,11 +62,7 @@ impl FromStr for Format {
 
     fn from_str(name: &str) -> Result<Self, TraceError> {
         let found = FORMATS.iter().find(|f| f.1.eq_ignore_ascii_case(name));
-        found
-            .map(|f| f.0)
-            .ok_or_else(|| TraceError::UnknownFormatName {
-                name: name.to_owned(),
-            })
+        found.map(|f| f.0).ok_or_else(|| TraceError::UnknownFormatName { name: name.to_owned() })
     }
 }
 

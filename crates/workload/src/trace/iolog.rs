@@ -19,11 +19,7 @@ pub(super) const HEADER_V3: &str = "fio version 3 iolog";
 
 /// Checks the first line.
 pub(super) fn header(line: &str, expected: &str) -> Result<(), String> {
-    if line.trim() == expected {
-        Ok(())
-    } else {
-        Err(format!("`{line}` must be the header `{expected}`"))
-    }
+    if line.trim() == expected { Ok(()) } else { Err(format!("`{line}` must be the header `{expected}`")) }
 }
 
 /// `clock` is the time of the last wait, kept between lines.
@@ -35,9 +31,7 @@ pub(super) fn parse_v2<'a>(line: &'a str, clock: &mut u128) -> Result<Parsed<'a>
             *clock = until.max(*clock);
             Ok(Parsed::Skipped)
         }
-        Fields([Some(file), Some(action), offset, length, None]) => {
-            request(*clock, file, action, offset, length)
-        }
+        Fields([Some(file), Some(action), offset, length, None]) => request(*clock, file, action, offset, length),
         _ => Err(format!("`{line}` must be: file action [offset length]")),
     }
 }
@@ -45,13 +39,10 @@ pub(super) fn parse_v2<'a>(line: &'a str, clock: &mut u128) -> Result<Parsed<'a>
 pub(super) fn parse_v3(line: &str) -> Result<Parsed<'_>, String> {
     let malformed = || format!("`{line}` must be: microseconds file action [offset length]");
     let mut words = line.split_ascii_whitespace();
-    let at =
-        u128::from(whole(words.next().ok_or_else(malformed)?, "time")?) * u128::from(MICROSECOND);
+    let at = u128::from(whole(words.next().ok_or_else(malformed)?, "time")?) * u128::from(MICROSECOND);
     match Fields::of(words) {
         Fields([Some(_), Some("wait"), ..]) => Ok(Parsed::Skipped),
-        Fields([Some(file), Some(action), offset, length, None]) => {
-            request(at, file, action, offset, length)
-        }
+        Fields([Some(file), Some(action), offset, length, None]) => request(at, file, action, offset, length),
         _ => Err(malformed()),
     }
 }
@@ -77,14 +68,7 @@ fn request<'a>(
         "write" => Op::Write,
         "trim" => Op::Trim,
         "sync" | "datasync" | "sync_file_range" => {
-            return Parsed::request(Raw {
-                at,
-                op: Op::Flush,
-                device,
-                offset_bytes: 0,
-                length_bytes: 0,
-                fua: false,
-            });
+            return Parsed::request(Raw { at, op: Op::Flush, device, offset_bytes: 0, length_bytes: 0, fua: false });
         }
         "add" | "open" | "close" | "unlink" => return Ok(Parsed::Skipped),
         other => {

@@ -17,10 +17,7 @@ pub(super) enum Line {
 /// Reads the next line into `buffer`.
 pub(super) fn read(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Line> {
     buffer.clear();
-    let n = reader
-        .by_ref()
-        .take(MAX_LINE_BYTES)
-        .read_until(b'\n', buffer)?;
+    let n = reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', buffer)?;
     if n == 0 {
         return Ok(Line::End);
     }

@@ -13,9 +13,7 @@ pub(super) fn parse(line: &str, unit: MqsimTime) -> Result<Parsed<'_>, String> {
     let (Some(time), Some(device), Some(lba), Some(count), Some(kind), None) =
         (field(), field(), field(), field(), field(), field())
     else {
-        return Err(format!(
-            "`{line}` must have 5 fields: time device lba sectors type"
-        ));
+        return Err(format!("`{line}` must have 5 fields: time device lba sectors type"));
     };
     let op = match kind {
         "0" => Op::Write,

@@ -10,19 +10,10 @@ use super::{Parsed, Raw};
 pub(super) fn parse(line: &str) -> Result<Parsed<'_>, String> {
     let mut fields = line.split(',');
     let mut field = || fields.next();
-    let (Some(time), Some(host), Some(disk), Some(kind), Some(offset), Some(size), Some(_), None) = (
-        field(),
-        field(),
-        field(),
-        field(),
-        field(),
-        field(),
-        field(),
-        field(),
-    ) else {
-        return Err(format!(
-            "`{line}` must have 7 fields: timestamp,host,disk,Read|Write,offset,size,response"
-        ));
+    let (Some(time), Some(host), Some(disk), Some(kind), Some(offset), Some(size), Some(_), None) =
+        (field(), field(), field(), field(), field(), field(), field(), field())
+    else {
+        return Err(format!("`{line}` must have 7 fields: timestamp,host,disk,Read|Write,offset,size,response"));
     };
     let op = match kind.trim() {
         k if k.eq_ignore_ascii_case("read") => Op::Read,

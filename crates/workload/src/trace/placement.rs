@@ -98,34 +98,13 @@ impl PlacementReport {
                 lines.push(text);
             }
         };
-        add(
-            self.moved,
-            format!(
-                "{} requests were moved onto the drive's {} bytes",
-                self.moved, self.drive_bytes
-            ),
-        );
+        add(self.moved, format!("{} requests were moved onto the drive's {} bytes", self.moved, self.drive_bytes));
         add(
             self.widened,
-            format!(
-                "{} requests were widened to whole sectors, by {} bytes",
-                self.widened, self.widened_bytes
-            ),
+            format!("{} requests were widened to whole sectors, by {} bytes", self.widened, self.widened_bytes),
         );
-        add(
-            self.splits,
-            format!(
-                "{} requests crossed the end of the drive and were split",
-                self.splits
-            ),
-        );
-        add(
-            self.clipped,
-            format!(
-                "{} requests were clipped, by {} bytes",
-                self.clipped, self.clipped_bytes
-            ),
-        );
+        add(self.splits, format!("{} requests crossed the end of the drive and were split", self.splits));
+        add(self.clipped, format!("{} requests were clipped, by {} bytes", self.clipped, self.clipped_bytes));
         lines
     }
 }
@@ -165,10 +144,7 @@ impl Placement {
     /// If the drive has less than 4 KiB.
     #[must_use]
     pub fn new(spec: PlacementSpec, summary: &TraceSummary, capacity_bytes: u64) -> Self {
-        assert!(
-            capacity_bytes >= UNIT,
-            "a drive of {capacity_bytes} bytes holds no block of 4 KiB"
-        );
+        assert!(capacity_bytes >= UNIT, "a drive of {capacity_bytes} bytes holds no block of 4 KiB");
         let drive = capacity_bytes / UNIT * UNIT;
         // Bases stay aligned, so that no request is misaligned by its device's place.
         let (mut bases, mut span) = (Vec::new(), 0u128);
@@ -191,13 +167,7 @@ impl Placement {
             drive_bytes: drive,
             ..Default::default()
         };
-        Placement {
-            spec,
-            bases,
-            span: span.max(1),
-            drive,
-            report,
-        }
+        Placement { spec, bases, span: span.max(1), drive, report }
     }
 
     #[must_use]
@@ -210,10 +180,7 @@ impl Placement {
         self.report.requests += 1;
         if record.op == Op::Flush {
             self.report.commands += 1;
-            return Placed {
-                first: Command::FLUSH,
-                second: None,
-            };
+            return Placed { first: Command::FLUSH, second: None };
         }
         self.report.bytes = self.report.bytes.saturating_add(record.length_bytes);
         let (start, mut length) = self.widen(record);
@@ -229,29 +196,16 @@ impl Placement {
         };
         self.report.moved += u64::from(u128::from(offset) != linear);
         let left = self.drive - offset;
-        let command = |offset_bytes, length_bytes| Command {
-            op: record.op,
-            offset_bytes,
-            length_bytes,
-            fua: record.fua,
-        };
+        let command =
+            |offset_bytes, length_bytes| Command { op: record.op, offset_bytes, length_bytes, fua: record.fua };
         let placed = if length <= left {
-            Placed {
-                first: command(offset, length),
-                second: None,
-            }
+            Placed { first: command(offset, length), second: None }
         } else if self.spec.edge == Edge::Split {
             self.report.splits += 1;
-            Placed {
-                first: command(offset, left),
-                second: Some(command(0, length - left)),
-            }
+            Placed { first: command(offset, left), second: Some(command(0, length - left)) }
         } else {
             self.clip(length - left);
-            Placed {
-                first: command(offset, left),
-                second: None,
-            }
+            Placed { first: command(offset, left), second: None }
         };
         for c in placed {
             self.report.commands += 1;

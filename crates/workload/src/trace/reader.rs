@@ -35,10 +35,7 @@ pub struct TraceRecord {
 ///
 /// # Errors
 /// If the file cannot be read, is empty, or is of no known format.
-pub fn open(
-    path: &Path,
-    format: Option<Format>,
-) -> Result<TraceReader<BufReader<File>>, TraceError> {
+pub fn open(path: &Path, format: Option<Format>) -> Result<TraceReader<BufReader<File>>, TraceError> {
     TraceReader::open(path, format, TraceOptions::default())
 }
 
@@ -72,11 +69,7 @@ impl TraceReader<BufReader<File>> {
     ///
     /// # Errors
     /// As [`open`].
-    pub fn open(
-        path: &Path,
-        format: Option<Format>,
-        options: TraceOptions,
-    ) -> Result<Self, TraceError> {
+    pub fn open(path: &Path, format: Option<Format>, options: TraceOptions) -> Result<Self, TraceError> {
         let name = path.display().to_string();
         match File::open(path) {
             Ok(file) => Self::new(&name, BufReader::new(file), format, options),
@@ -90,30 +83,15 @@ impl<R: Read> TraceReader<R> {
     ///
     /// # Errors
     /// If it cannot be read, is empty, or is of no known format.
-    pub fn new(
-        file: &str,
-        mut input: R,
-        format: Option<Format>,
-        options: TraceOptions,
-    ) -> Result<Self, TraceError> {
+    pub fn new(file: &str, mut input: R, format: Option<Format>, options: TraceOptions) -> Result<Self, TraceError> {
         let mut start = Vec::new();
-        let read = input
-            .by_ref()
-            .take(WINDOW_BYTES as u64)
-            .read_to_end(&mut start);
-        read.map_err(|source| TraceError::Read {
-            file: file.to_owned(),
-            source,
-        })?;
+        let read = input.by_ref().take(WINDOW_BYTES as u64).read_to_end(&mut start);
+        read.map_err(|source| TraceError::Read { file: file.to_owned(), source })?;
         if start.is_empty() {
-            return Err(TraceError::Empty {
-                file: file.to_owned(),
-            });
+            return Err(TraceError::Empty { file: file.to_owned() });
         }
         let format = format.or_else(|| detect::detect(&start));
-        let format = format.ok_or_else(|| TraceError::UnknownFormat {
-            file: file.to_owned(),
-        })?;
+        let format = format.ok_or_else(|| TraceError::UnknownFormat { file: file.to_owned() })?;
         Ok(TraceReader {
             file: file.to_owned(),
             input: BufReader::new(std::io::Cursor::new(start).chain(input)),
@@ -175,10 +153,7 @@ impl<R: Read> TraceReader<R> {
                 self.position += 1;
                 Err(self.problem("the line is longer than 64 KiB; is this a text trace?".into()))
             }
-            Err(source) => Err(TraceError::Read {
-                file: self.file.clone(),
-                source,
-            }),
+            Err(source) => Err(TraceError::Read { file: self.file.clone(), source }),
         }
     }
 
@@ -191,10 +166,7 @@ impl<R: Read> TraceReader<R> {
                 Ok(n) => have += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(source) => {
-                    return Err(TraceError::Read {
-                        file: self.file.clone(),
-                        source,
-                    });
+                    return Err(TraceError::Read { file: self.file.clone(), source });
                 }
             }
         }
@@ -204,9 +176,7 @@ impl<R: Read> TraceReader<R> {
         self.position += have as u64;
         if have < size {
             self.position += (size - have) as u64;
-            return Err(self.problem(format!(
-                "the file ends after {have} of the record's {size} bytes"
-            )));
+            return Err(self.problem(format!("the file ends after {have} of the record's {size} bytes")));
         }
         Ok(true)
     }
@@ -215,16 +185,8 @@ impl<R: Read> TraceReader<R> {
     fn problem(&self, problem: String) -> TraceError {
         let file = self.file.clone();
         match self.format.record_bytes() {
-            None => TraceError::Line {
-                file,
-                line: self.position,
-                problem,
-            },
-            Some(size) => TraceError::Record {
-                file,
-                byte: self.position - size as u64,
-                problem,
-            },
+            None => TraceError::Line { file, line: self.position, problem },
+            Some(size) => TraceError::Record { file, byte: self.position - size as u64, problem },
         }
     }
 
@@ -253,20 +215,14 @@ impl<R: Read> TraceReader<R> {
         if self.format.record_bytes().is_some() {
             return vscsi::parse(bytes, self.format);
         }
-        let line = std::str::from_utf8(bytes)
-            .map_err(|_| "the line is not UTF-8 text".to_owned())?
-            .trim();
+        let line = std::str::from_utf8(bytes).map_err(|_| "the line is not UTF-8 text".to_owned())?.trim();
         if line.is_empty() {
             return Ok(Parsed::Skipped);
         }
         match self.format {
             Format::IologV2 | Format::IologV3 if !self.header_seen => {
                 self.header_seen = true;
-                let expected = if self.format == Format::IologV2 {
-                    iolog::HEADER_V2
-                } else {
-                    iolog::HEADER_V3
-                };
+                let expected = if self.format == Format::IologV2 { iolog::HEADER_V2 } else { iolog::HEADER_V3 };
                 iolog::header(line, expected)?;
                 Ok(Parsed::Skipped)
             }
@@ -283,9 +239,8 @@ impl<R: Read> TraceReader<R> {
     fn record(&mut self, raw: &Raw) -> Result<TraceRecord, TraceError> {
         let first = *self.first.get_or_insert(raw.at);
         let after_first = raw.at.saturating_sub(first);
-        let at = Nanos::try_from(after_first).map_err(|_| {
-            self.problem("arrives more than 584 years after the first request".into())
-        })?;
+        let at = Nanos::try_from(after_first)
+            .map_err(|_| self.problem("arrives more than 584 years after the first request".into()))?;
         if raw.at < first || at < self.last {
             self.backwards += 1;
         }

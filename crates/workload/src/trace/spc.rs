@@ -9,12 +9,9 @@ use super::{Parsed, Raw};
 pub(super) fn parse(line: &str) -> Result<Parsed<'_>, String> {
     let mut fields = line.split(',').map(str::trim);
     let mut field = || fields.next();
-    let (Some(asu), Some(lba), Some(size), Some(kind), Some(time)) =
-        (field(), field(), field(), field(), field())
+    let (Some(asu), Some(lba), Some(size), Some(kind), Some(time)) = (field(), field(), field(), field(), field())
     else {
-        return Err(format!(
-            "`{line}` must have at least 5 fields: asu,lba,size,R|W,seconds"
-        ));
+        return Err(format!("`{line}` must have at least 5 fields: asu,lba,size,R|W,seconds"));
     };
     let op = match kind {
         "R" | "r" => Op::Read,

@@ -82,19 +82,14 @@ impl TraceSummary {
         self.device_bytes[device] = self.device_bytes[device].max(end);
         self.unaligned += u64::from(record.offset_bytes % 4096 != 0 || end % 4096 != 0);
         if record.op != Op::Trim {
-            let bin = SIZE_BINS
-                .iter()
-                .rposition(|b| b.1 <= record.length_bytes)
-                .unwrap_or(0);
+            let bin = SIZE_BINS.iter().rposition(|b| b.1 <= record.length_bytes).unwrap_or(0);
             self.size_bins[bin] += 1;
         }
     }
 
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.read_bytes
-            .saturating_add(self.write_bytes)
-            .saturating_add(self.trim_bytes)
+        self.read_bytes.saturating_add(self.write_bytes).saturating_add(self.trim_bytes)
     }
 
     /// Reads in per cent of reads and writes; `None` without either.

@@ -49,11 +49,7 @@ pub(super) fn looks_like(format: Format, record: &[u8]) -> bool {
 pub(super) fn parse(record: &[u8], format: Format) -> Result<Parsed<'static>, String> {
     let (ver, command, length, sector) = layout(format, record);
     if ver >> 8 != version(format) {
-        return Err(format!(
-            "the version is {}; it must be {} in every record",
-            ver >> 8,
-            version(format)
-        ));
+        return Err(format!("the version is {}; it must be {} in every record", ver >> 8, version(format)));
     }
     let op = match command {
         0x08 | 0x28 | 0xA8 | 0x88 => Op::Read,
@@ -61,9 +57,7 @@ pub(super) fn parse(record: &[u8], format: Format) -> Result<Parsed<'static>, St
         0x35 | 0x91 => Op::Flush,
         0..=0xFF => return Ok(Parsed::Skipped),
         _ => {
-            return Err(format!(
-                "the SCSI command is {command:#06x}; it must be below 0x100"
-            ));
+            return Err(format!("the SCSI command is {command:#06x}; it must be below 0x100"));
         }
     };
     let at = u128::from(u64_at(record, 24)) * u128::from(MICROSECOND);
@@ -71,17 +65,8 @@ pub(super) fn parse(record: &[u8], format: Format) -> Result<Parsed<'static>, St
         (0, 0)
     } else {
         let lbn = u64_at(record, sector);
-        let offset = lbn
-            .checked_mul(SECTOR_BYTES)
-            .ok_or_else(|| format!("sector {lbn} lies beyond 2^64 bytes"))?;
+        let offset = lbn.checked_mul(SECTOR_BYTES).ok_or_else(|| format!("sector {lbn} lies beyond 2^64 bytes"))?;
         (offset, u64::from(u32_at(record, length)))
     };
-    Parsed::request(Raw {
-        at,
-        op,
-        device: "0",
-        offset_bytes,
-        length_bytes,
-        fua: false,
-    })
+    Parsed::request(Raw { at, op, device: "0", offset_bytes, length_bytes, fua: false })
 }
