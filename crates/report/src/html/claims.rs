@@ -64,7 +64,7 @@ fn sorted(review: &Review) -> Vec<&ClaimRow> {
 
 fn table(out: &mut String, rows: &[&ClaimRow], label: &str, full: bool) {
     out.push_str(&format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">"));
-    out.push_str("<table class=\"claims\"><thead><tr><th scope=\"col\">State</th><th scope=\"col\">Drive</th>");
+    out.push_str("<table class=\"claims cards\"><thead><tr><th scope=\"col\">State</th><th scope=\"col\">Drive</th>");
     out.push_str("<th scope=\"col\">Quantity</th><th scope=\"col\" class=\"n\">Published</th>");
     out.push_str("<th scope=\"col\" class=\"n\">Here</th><th scope=\"col\" class=\"n\">Deviation</th>");
     if full {
@@ -74,7 +74,7 @@ fn table(out: &mut String, rows: &[&ClaimRow], label: &str, full: bool) {
     for claim in rows {
         out.push_str(&format!(
             "<tr><td><span class=\"tag {}\">{}</span></td><td>{}</td><td class=\"words\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>",
+             <td class=\"n\" data-l=\"published\">{}</td><td class=\"n\" data-l=\"here\">{}</td><td class=\"n\">{}</td>",
             class(claim.state),
             claim.state.word(),
             escape(&claim.device),
@@ -86,7 +86,8 @@ fn table(out: &mut String, rows: &[&ClaimRow], label: &str, full: bool) {
         if full {
             let reason = if claim.reason.is_empty() { String::new() } else { format!(" {}", escape(&claim.reason)) };
             out.push_str(&format!(
-                "<td class=\"n\">{}</td><td class=\"words\"><cite>{}</cite> <small>{}</small>{reason}</td>",
+                "<td class=\"n\"{}>{}</td><td class=\"words\"><cite>{}</cite> <small>{}</small>{reason}</td>",
+                if claim.tolerance.is_empty() { "" } else { " data-l=\"allowed\"" },
                 escape(&claim.tolerance),
                 escape(&claim.source),
                 escape(&claim.id),
