@@ -13,12 +13,7 @@ pub enum HostError {
         op_name(*op),
         bad_command_reason(*offset_bytes, *length_bytes)
     )]
-    BadCommand {
-        op: Op,
-        offset_bytes: u64,
-        length_bytes: u64,
-        capacity_bytes: u64,
-    },
+    BadCommand { op: Op, offset_bytes: u64, length_bytes: u64, capacity_bytes: u64 },
     #[error("job {job}: {reason}")]
     BadJob { job: usize, reason: String },
     #[error("arrival {index} comes at {}, before the one ahead of it: arrivals must be in time order", format_duration(*at))]
@@ -30,13 +25,7 @@ pub enum HostError {
         op_name(*op),
         format_duration(*at)
     )]
-    Failed {
-        op: Op,
-        offset_bytes: u64,
-        length_bytes: u64,
-        status: Status,
-        at: Nanos,
-    },
+    Failed { op: Op, offset_bytes: u64, length_bytes: u64, status: Status, at: Nanos },
     #[error("the device has {in_flight} commands and will never finish them (seen at {})", format_duration(*at))]
     Stalled { in_flight: u64, at: Nanos },
     #[error("cancelled")]

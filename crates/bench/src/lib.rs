@@ -1,4 +1,6 @@
+mod context;
 mod error;
+pub mod explain;
 pub mod host;
 mod lab;
 pub mod measure;
@@ -7,11 +9,13 @@ mod monitor;
 mod nearest;
 mod outcome;
 mod params;
+pub mod plan;
+pub mod suite;
+
+pub use context::Context;
 pub use error::{BenchError, HostError};
 pub use lab::Lab;
 pub use monitor::Monitor;
 pub use nearest::nearest;
-pub use outcome::{
-    Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, TimeShare, Verdict, cause_labels, op_name,
-};
+pub use outcome::{Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, TimeShare, Verdict, cause_labels, op_name};
 pub use params::{Kind, ParamDef, ParamError, Params, Value, parse_setting};

@@ -7,9 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use ssdlab_core::{
-    Breakdown, Cause, Completion, MICROSECOND, Nanos, Op, Request, SECOND, Status, UNIT_BYTES,
-};
+use ssdlab_core::{Breakdown, Cause, Completion, MICROSECOND, Nanos, Op, Request, SECOND, Status, UNIT_BYTES};
 use ssdlab_device::{Counters, Device, DeviceInfo};
 
 use crate::lab::Lab;
@@ -116,10 +114,7 @@ impl ModelDevice {
     #[must_use]
     pub fn new(spec: ModelSpec) -> Self {
         assert!(spec.ways > 0 && spec.drain_bytes_per_second > 0, "{spec:?}");
-        assert!(
-            spec.capacity_bytes > 0 && spec.capacity_bytes % UNIT_BYTES == 0,
-            "{spec:?}"
-        );
+        assert!(spec.capacity_bytes > 0 && spec.capacity_bytes % UNIT_BYTES == 0, "{spec:?}");
         let info = DeviceInfo {
             name: spec.name.clone(),
             kind: "model",
@@ -161,8 +156,7 @@ impl ModelDevice {
     /// Drain time of a write's data, and of that the part owed to scattered units.
     fn drain_time(&mut self, r: &Request) -> (Nanos, Nanos) {
         let per_second = self.spec.drain_bytes_per_second;
-        let time =
-            |bytes: u64| (u128::from(bytes) * u128::from(SECOND) / u128::from(per_second)) as Nanos;
+        let time = |bytes: u64| (u128::from(bytes) * u128::from(SECOND) / u128::from(per_second)) as Nanos;
         let small = r.length_bytes < self.spec.scattered_below_bytes;
         let units = self.units_of(r);
         let count = units.len() as u64;
@@ -195,8 +189,7 @@ impl ModelDevice {
                 self.drained_at = self.drained_at.max(start) + drain;
                 // The cache has room when all but its size has been drained.
                 let per_second = u128::from(self.spec.drain_bytes_per_second);
-                let room =
-                    (u128::from(self.spec.cache_bytes) * u128::from(SECOND) / per_second) as Nanos;
+                let room = (u128::from(self.spec.cache_bytes) * u128::from(SECOND) / per_second) as Nanos;
                 let wait = self.drained_at.saturating_sub(room).saturating_sub(start);
                 let collecting = wait.min(extra);
                 parts.add(Cause::GarbageCollection, collecting);
@@ -227,20 +220,11 @@ impl Device for ModelDevice {
     }
 
     fn submit(&mut self, now: Nanos, request: Request) {
-        assert!(
-            now >= self.now,
-            "time runs backwards from {} to {now}",
-            self.now
-        );
+        assert!(now >= self.now, "time runs backwards from {} to {now}", self.now);
         let end_bytes = request.offset_bytes + request.length_bytes;
-        assert!(
-            end_bytes <= self.spec.capacity_bytes,
-            "{request:?} reaches beyond the end"
-        );
+        assert!(end_bytes <= self.spec.capacity_bytes, "{request:?} reaches beyond the end");
         self.now = now;
-        let way = (0..self.ways.len())
-            .min_by_key(|&w| self.ways[w])
-            .expect("there is a way");
+        let way = (0..self.ways.len()).min_by_key(|&w| self.ways[w]).expect("there is a way");
         let start = self.ways[way].max(now);
         let mut breakdown = Breakdown::default();
         breakdown.add(Cause::Queue, start - now);
@@ -271,11 +255,7 @@ impl Device for ModelDevice {
         } else {
             self.slots[slot] = done
         }
-        let at = if self.fault == Some(Fault::Misdate(number)) {
-            completed - 1
-        } else {
-            completed
-        };
+        let at = if self.fault == Some(Fault::Misdate(number)) { completed - 1 } else { completed };
         self.pending.push(Reverse((at, number, slot)));
     }
 
@@ -284,11 +264,7 @@ impl Device for ModelDevice {
     }
 
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
-        assert!(
-            to >= self.now,
-            "time runs backwards from {} to {to}",
-            self.now
-        );
+        assert!(to >= self.now, "time runs backwards from {} to {to}", self.now);
         self.now = to;
         while let Some(&Reverse((at, _, slot))) = self.pending.peek() {
             if at > to {
@@ -301,10 +277,7 @@ impl Device for ModelDevice {
     }
 
     fn secure_erase(&mut self, now: Nanos) -> Nanos {
-        assert!(
-            self.pending.is_empty(),
-            "a secure erase needs a device at rest"
-        );
+        assert!(self.pending.is_empty(), "a secure erase needs a device at rest");
         self.units.fill(Unit::default());
         self.drained_at = 0;
         now + SECOND
@@ -315,10 +288,6 @@ impl Device for ModelDevice {
     }
 
     fn check_books(&self) -> Result<(), String> {
-        if self.fault == Some(Fault::Books) {
-            Err("made to fail".to_owned())
-        } else {
-            Ok(())
-        }
+        if self.fault == Some(Fault::Books) { Err("made to fail".to_owned()) } else { Ok(()) }
     }
 }

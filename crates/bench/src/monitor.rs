@@ -29,30 +29,19 @@ impl<'a> Monitor<'a> {
     /// simulated second; it should be cheap. Setting `cancel` ends the test within a simulated second.
     #[must_use]
     pub fn new(report: &'a dyn Fn(f64), cancel: &'a AtomicBool) -> Self {
-        Monitor {
-            report,
-            cancel,
-            from: Cell::new(0.0),
-            to: Cell::new(1.0),
-        }
+        Monitor { report, cancel, from: Cell::new(0.0), to: Cell::new(1.0) }
     }
 
     /// From here on, what the drivers report is this stretch of the whole test.
     pub fn step(&self, from: f64, to: f64) {
-        debug_assert!(
-            (0.0..=1.0).contains(&from) && from <= to && to <= 1.0,
-            "a step from {from} to {to}"
-        );
+        debug_assert!((0.0..=1.0).contains(&from) && from <= to && to <= 1.0, "a step from {from} to {to}");
         self.from.set(from);
         self.to.set(to);
     }
 
     /// Step `index` of `count` equal ones.
     pub fn step_of(&self, index: usize, count: usize) {
-        self.step(
-            index as f64 / count as f64,
-            (index + 1) as f64 / count as f64,
-        );
+        self.step(index as f64 / count as f64, (index + 1) as f64 / count as f64);
     }
 
     /// Reports `fraction` of the present step, and answers whether to go on.

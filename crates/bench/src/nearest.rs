@@ -13,11 +13,7 @@ pub fn nearest(wrong: &str, known: &[&str]) -> Vec<String> {
         .filter(|&(d, _)| d <= limit)
         .collect();
     scored.sort_by_key(|&(d, _)| d);
-    scored
-        .into_iter()
-        .take(3)
-        .map(|(_, k)| k.to_owned())
-        .collect()
+    scored.into_iter().take(3).map(|(_, k)| k.to_owned()).collect()
 }
 
 /// Levenshtein's distance: insertions, deletions and substitutions of characters.

@@ -59,27 +59,13 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParamError {
     #[error("test {test}: unknown parameter `{key}`; {}", hint(nearest, known))]
-    Unknown {
-        test: String,
-        key: String,
-        nearest: Vec<String>,
-        known: Vec<String>,
-    },
+    Unknown { test: String, key: String, nearest: Vec<String>, known: Vec<String> },
     #[error("test {test}: {key}={value}: {expected}")]
-    Value {
-        test: String,
-        key: String,
-        value: String,
-        expected: String,
-    },
+    Value { test: String, key: String, value: String, expected: String },
     #[error("setting `{0}` is not of the form KEY=VALUE")]
     Form(String),
     #[error("unknown test `{name}`; {}", hint(nearest, known))]
-    UnknownTest {
-        name: String,
-        nearest: Vec<String>,
-        known: Vec<String>,
-    },
+    UnknownTest { name: String, nearest: Vec<String>, known: Vec<String> },
 }
 
 fn hint(nearest: &[String], known: &[String]) -> String {
@@ -96,9 +82,7 @@ fn hint(nearest: &[String], known: &[String]) -> String {
 /// If there is no `=` or no key.
 pub fn parse_setting(text: &str) -> Result<(String, String), ParamError> {
     match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => {
-            Ok((key.trim().to_owned(), value.trim().to_owned()))
-        }
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
         _ => Err(ParamError::Form(text.to_owned())),
     }
 }
@@ -115,10 +99,8 @@ fn parse_bytes(text: &str) -> Option<u64> {
         ("TB", 1_000_000_000_000),
         ("B", 1),
     ];
-    let (digits, factor) = SUFFIXES
-        .iter()
-        .find_map(|&(s, f)| text.strip_suffix(s).map(|d| (d.trim_end(), f)))
-        .unwrap_or((text, 1));
+    let (digits, factor) =
+        SUFFIXES.iter().find_map(|&(s, f)| text.strip_suffix(s).map(|d| (d.trim_end(), f))).unwrap_or((text, 1));
     digits.parse::<u64>().ok()?.checked_mul(factor)
 }
 
@@ -131,11 +113,7 @@ impl ParamDef {
         if text == "auto" && self.default == "auto" {
             return Ok(Value::Auto);
         }
-        let unit = if self.unit.is_empty() {
-            String::new()
-        } else {
-            format!(" {}", self.unit)
-        };
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
         match self.kind {
             Kind::Integer { min, max } => text
                 .parse()
@@ -147,7 +125,9 @@ impl ParamDef {
                 .filter(|v| (min..=max).contains(v) && v % multiple == 0)
                 .map(Value::Integer)
                 .ok_or_else(|| {
-                    format!("expected bytes from {min} to {max}, a multiple of {multiple} (8GB and 128KiB are understood)")
+                    format!(
+                        "expected bytes from {min} to {max}, a multiple of {multiple} (8GB and 128KiB are understood)"
+                    )
                 }),
             Kind::Number { min, max } => text
                 .parse()
@@ -211,21 +191,16 @@ impl Params {
                     known: known.iter().map(|&k| k.to_owned()).collect(),
                 });
             };
-            let value = def
-                .parse(text)
-                .map_err(|expected| params.value_error(key, text, &expected))?;
+            let value = def.parse(text).map_err(|expected| params.value_error(key, text, &expected))?;
             if value != Value::Auto {
                 params.set_by_user.push(def.key);
             }
             params.values.insert(def.key, value);
         }
         for def in &defs {
-            let published = def.parse(def.default).unwrap_or_else(|e| {
-                panic!(
-                    "test {test}: default {}={} is not valid: {e}",
-                    def.key, def.default
-                )
-            });
+            let published = def
+                .parse(def.default)
+                .unwrap_or_else(|e| panic!("test {test}: default {}={} is not valid: {e}", def.key, def.default));
             if !params.values.contains_key(def.key) {
                 params.values.insert(def.key, published.clone());
             }
@@ -242,41 +217,27 @@ impl Params {
             return;
         }
         if self.quick && !self.set_by_user.contains(&def.key) {
-            self.values.insert(
-                def.key,
-                Value::Integer((published / def.quick_divisor).max(1)),
-            );
+            self.values.insert(def.key, Value::Integer((published / def.quick_divisor).max(1)));
         }
         let value = self.integer(def.key);
         if value < published {
-            let unit = if def.unit.is_empty() {
-                String::new()
-            } else {
-                format!(" {}", def.unit)
-            };
-            self.shortened.push(format!(
-                "{} is {value}{unit} instead of {published}{unit}",
-                def.key.replace('_', " ")
-            ));
+            let unit = if def.unit.is_empty() { String::new() } else { format!(" {}", def.unit) };
+            self.shortened.push(format!("{} is {value}{unit} instead of {published}{unit}", def.key.replace('_', " ")));
         }
     }
 
     fn def(&self, key: &str) -> ParamDef {
-        *self.defs.iter().find(|d| d.key == key).unwrap_or_else(|| {
-            panic!(
-                "test {} reads parameter `{key}`, which it does not declare",
-                self.test
-            )
-        })
+        *self
+            .defs
+            .iter()
+            .find(|d| d.key == key)
+            .unwrap_or_else(|| panic!("test {} reads parameter `{key}`, which it does not declare", self.test))
     }
 
     fn value(&self, key: &str) -> &Value {
-        self.values.get(key).unwrap_or_else(|| {
-            panic!(
-                "test {} reads parameter `{key}`, which it does not declare",
-                self.test
-            )
-        })
+        self.values
+            .get(key)
+            .unwrap_or_else(|| panic!("test {} reads parameter `{key}`, which it does not declare", self.test))
     }
 
     /// An error about a value that is fine by itself but not here.
@@ -307,10 +268,7 @@ impl Params {
     pub fn integer(&self, key: &str) -> u64 {
         match self.value(key) {
             Value::Integer(v) => *v,
-            other => panic!(
-                "test {}: parameter `{key}` is {other:?}, not an integer",
-                self.test
-            ),
+            other => panic!("test {}: parameter `{key}` is {other:?}, not an integer", self.test),
         }
     }
 
@@ -329,10 +287,7 @@ impl Params {
     pub fn number(&self, key: &str) -> f64 {
         match self.value(key) {
             Value::Number(v) => *v,
-            other => panic!(
-                "test {}: parameter `{key}` is {other:?}, not a number",
-                self.test
-            ),
+            other => panic!("test {}: parameter `{key}` is {other:?}, not a number", self.test),
         }
     }
 
@@ -342,10 +297,7 @@ impl Params {
     pub fn choice(&self, key: &str) -> &str {
         match self.value(key) {
             Value::Text(v) => v,
-            other => panic!(
-                "test {}: parameter `{key}` is {other:?}, not a choice",
-                self.test
-            ),
+            other => panic!("test {}: parameter `{key}` is {other:?}, not a choice", self.test),
         }
     }
 
@@ -355,10 +307,7 @@ impl Params {
     pub fn list(&self, key: &str) -> &[u64] {
         match self.value(key) {
             Value::List(v) => v,
-            other => panic!(
-                "test {}: parameter `{key}` is {other:?}, not a list",
-                self.test
-            ),
+            other => panic!("test {}: parameter `{key}` is {other:?}, not a list", self.test),
         }
     }
 
@@ -372,10 +321,7 @@ impl Params {
             Value::List(v) => v.clone().into(),
             Value::Auto => "auto".into(),
         };
-        self.values
-            .iter()
-            .map(|(&k, v)| (k.to_owned(), json(v)))
-            .collect()
+        self.values.iter().map(|(&k, v)| (k.to_owned(), json(v))).collect()
     }
 
     /// What is shorter than published, in a sentence; `None` for a full-length run.
@@ -403,11 +349,7 @@ mod tests {
             default: "8GB",
             unit: "B",
             doc: "",
-            kind: Kind::Bytes {
-                min: 4096,
-                max: u64::MAX,
-                multiple: 512,
-            },
+            kind: Kind::Bytes { min: 4096, max: u64::MAX, multiple: 512 },
             quick_divisor: 1,
         },
         ParamDef {
@@ -429,10 +371,7 @@ mod tests {
     ];
 
     fn resolve(settings: &[(&str, &str)], quick: bool) -> Result<Params, ParamError> {
-        let settings: Vec<_> = settings
-            .iter()
-            .map(|&(k, v)| (k.to_owned(), v.to_owned()))
-            .collect();
+        let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
         Params::resolve("demo", &[DEFS], &settings, quick)
     }
 
@@ -455,20 +394,13 @@ mod tests {
     fn a_length_set_below_the_published_one_is_said_even_without_quick() {
         let mut p = resolve(&[("seconds", "5"), ("length", "7")], false).unwrap();
         assert_eq!(p.decide("length", 2000), 7);
-        assert!(
-            p.shortened()
-                .unwrap()
-                .contains("length is 7 s instead of 2000 s")
-        );
+        assert!(p.shortened().unwrap().contains("length is 7 s instead of 2000 s"));
     }
 
     #[test]
     fn an_unknown_key_names_the_nearest() {
         let e = resolve(&[("second", "5")], false).unwrap_err().to_string();
-        assert_eq!(
-            e,
-            "test demo: unknown parameter `second`; did you mean seconds?"
-        );
+        assert_eq!(e, "test demo: unknown parameter `second`; did you mean seconds?");
     }
 
     #[test]
@@ -486,25 +418,14 @@ mod tests {
             ("depths", "1,64"),
         ] {
             let e = resolve(&[(key, value)], false).unwrap_err().to_string();
-            assert!(
-                e.contains(key) && e.contains(value) && e.contains("expected"),
-                "{e}"
-            );
+            assert!(e.contains(key) && e.contains(value) && e.contains("expected"), "{e}");
         }
-        assert_eq!(
-            resolve(&[("span_bytes", "128 KiB")], false)
-                .unwrap()
-                .integer("span_bytes"),
-            131_072
-        );
+        assert_eq!(resolve(&[("span_bytes", "128 KiB")], false).unwrap().integer("span_bytes"), 131_072);
     }
 
     #[test]
     fn settings_split_at_the_first_equals_sign() {
-        assert_eq!(
-            parse_setting("a=b=c").unwrap(),
-            ("a".to_owned(), "b=c".to_owned())
-        );
+        assert_eq!(parse_setting("a=b=c").unwrap(), ("a".to_owned(), "b=c".to_owned()));
         assert!(parse_setting("a").is_err() && parse_setting("=b").is_err());
     }
 }

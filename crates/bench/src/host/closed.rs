@@ -44,17 +44,12 @@ impl<D: Device + ?Sized> Host<'_, D> {
     /// # Errors
     /// [`HostError`]: an impossible job or request, a failed command, a device that stalls or does not balance, or
     /// cancellation.
-    pub fn run<S: Source, M: Meter>(
-        &mut self,
-        jobs: &mut [Job<S>],
-        meter: &mut M,
-    ) -> Result<Run, HostError> {
+    pub fn run<S: Source, M: Meter>(&mut self, jobs: &mut [Job<S>], meter: &mut M) -> Result<Run, HostError> {
         self.port.check_at_rest()?;
         let started = self.port.now;
         let mut states = Vec::with_capacity(jobs.len());
         for (index, job) in jobs.iter().enumerate() {
-            job.check()
-                .map_err(|reason| HostError::BadJob { job: index, reason })?;
+            job.check().map_err(|reason| HostError::BadJob { job: index, reason })?;
             let measure_from = started + job.ramp;
             meter.begin(index, measure_from);
             states.push(State {
@@ -62,10 +57,7 @@ impl<D: Device + ?Sized> Host<'_, D> {
                 requests: 0,
                 bytes: 0,
                 closed: false,
-                end: job
-                    .limits
-                    .duration
-                    .map_or(Nanos::MAX, |d| measure_from.saturating_add(d)),
+                end: job.limits.duration.map_or(Nanos::MAX, |d| measure_from.saturating_add(d)),
                 measure_from,
                 last_completion: measure_from,
                 thinking: VecDeque::new(),
@@ -100,18 +92,19 @@ impl<D: Device + ?Sized> Host<'_, D> {
             // Taken out while it is walked through, so that the port can be borrowed; the buffer goes back.
             let done = std::mem::take(&mut self.port.done);
             for piece in &done {
-                let Some(c) = self.port.accept(piece)? else {
+                let mut whole = None;
+                let Some(c) = self.port.accept(piece, &mut whole)? else {
                     continue;
                 };
                 if c.status != Status::Ok {
-                    return Err(failed(&c));
+                    return Err(failed(c));
                 }
                 let index = job_of(c.tag);
                 let state = &mut states[index];
                 state.in_flight -= 1;
                 if c.completed >= state.measure_from && c.completed <= state.end {
                     state.last_completion = c.completed;
-                    meter.record(index, &c);
+                    meter.record(index, c);
                 }
                 if paced && jobs[index].think > 0 {
                     state.thinking.push_back(c.completed + jobs[index].think);
@@ -133,14 +126,7 @@ impl<D: Device + ?Sized> Host<'_, D> {
         self.port.check_balance()?;
         for (index, state) in states.iter().enumerate() {
             // A job cut short by the clock was measured up to its end; any other, up to its last completion.
-            meter.end(
-                index,
-                if self.port.now >= state.end {
-                    state.end
-                } else {
-                    state.last_completion
-                },
-            );
+            meter.end(index, if self.port.now >= state.end { state.end } else { state.last_completion });
         }
         if !self.monitor.go_on(1.0) {
             return Err(HostError::Cancelled);
@@ -165,27 +151,14 @@ impl<D: Device + ?Sized> Host<'_, D> {
     ) -> Result<(), HostError> {
         self.port.check_alive()?;
         meter.tick(now, &|| self.port.device.counters());
-        let done: f64 = jobs
-            .iter()
-            .zip(states)
-            .map(|(job, state)| state.fraction(job, started, now))
-            .sum();
-        if self.monitor.go_on(done / jobs.len() as f64) {
-            Ok(())
-        } else {
-            Err(HostError::Cancelled)
-        }
+        let done: f64 = jobs.iter().zip(states).map(|(job, state)| state.fraction(job, started, now)).sum();
+        if self.monitor.go_on(done / jobs.len() as f64) { Ok(()) } else { Err(HostError::Cancelled) }
     }
 }
 
 /// The next moment at which a job closes by the clock.
 fn next_end(states: &[State]) -> Nanos {
-    states
-        .iter()
-        .filter(|s| !s.closed)
-        .map(|s| s.end)
-        .min()
-        .unwrap_or(Nanos::MAX)
+    states.iter().filter(|s| !s.closed).map(|s| s.end).min().unwrap_or(Nanos::MAX)
 }
 
 impl State {
@@ -199,25 +172,17 @@ impl State {
             self.thinking.pop_front();
         }
         let limits = &job.limits;
-        self.closed = limits.bytes.is_some_and(|n| self.bytes >= n)
-            || limits.requests.is_some_and(|n| self.requests >= n);
+        self.closed =
+            limits.bytes.is_some_and(|n| self.bytes >= n) || limits.requests.is_some_and(|n| self.requests >= n);
     }
 
     /// When the job may send its next request; a place is free.
     fn due<S>(&self, job: &Job<S>, started: Nanos) -> Nanos {
         // The places that have not sent anything yet do not have to think.
-        let fresh =
-            u64::from(job.queue_depth) > u64::from(self.in_flight) + self.thinking.len() as u64;
-        let thought = if fresh {
-            0
-        } else {
-            self.thinking.front().copied().unwrap_or(0)
-        };
+        let fresh = u64::from(job.queue_depth) > u64::from(self.in_flight) + self.thinking.len() as u64;
+        let thought = if fresh { 0 } else { self.thinking.front().copied().unwrap_or(0) };
         let rated = match job.rate_iops {
-            Some(rate) => {
-                started
-                    + (u128::from(self.requests) * u128::from(SECOND) / u128::from(rate)) as Nanos
-            }
+            Some(rate) => started + (u128::from(self.requests) * u128::from(SECOND) / u128::from(rate)) as Nanos,
             None => 0,
         };
         thought.max(rated)
@@ -228,14 +193,19 @@ impl State {
         if self.closed {
             return 1.0;
         }
-        let share =
-            |part: u64, whole: Option<u64>| whole.map_or(0.0, |w| part as f64 / w.max(1) as f64);
-        share(
-            now - started,
-            job.limits.duration.map(|d| d.saturating_add(job.ramp)),
-        )
-        .max(share(self.bytes, job.limits.bytes))
-        .max(share(self.requests, job.limits.requests))
-        .min(1.0)
+        let share = |part: u64, whole: Option<u64>| whole.map_or(0.0, |w| part as f64 / w.max(1) as f64);
+        share(now - started, job.limits.duration.map(|d| d.saturating_add(job.ramp)))
+            .max(share(self.bytes, job.limits.bytes))
+            .max(share(self.requests, job.limits.requests))
+            .min(1.0)
+    }
+}
+
+impl Run {
+    /// Bytes over the time from the first request to the last completion, in decimal MB/s.
+    #[must_use]
+    pub fn mb_per_s(&self) -> f64 {
+        let elapsed = self.ended - self.started;
+        if elapsed == 0 { 0.0 } else { self.bytes as f64 * 1e3 / elapsed as f64 }
     }
 }

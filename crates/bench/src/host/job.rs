@@ -33,14 +33,7 @@ impl<S> Job<S> {
     /// Runs until the source ends.
     #[must_use]
     pub fn new(source: S, queue_depth: u32) -> Self {
-        Job {
-            source,
-            queue_depth,
-            limits: Limits::default(),
-            think: 0,
-            rate_iops: None,
-            ramp: 0,
-        }
+        Job { source, queue_depth, limits: Limits::default(), think: 0, rate_iops: None, ramp: 0 }
     }
 
     /// Stops issuing after this simulated time.

@@ -20,7 +20,7 @@ pub use open::{Arrival, Replay};
 pub use prepare::TRIM_COMMAND_BYTES;
 
 use ssdlab_core::Nanos;
-use ssdlab_device::{Device, DeviceInfo};
+use ssdlab_device::{Counters, Device, DeviceInfo};
 
 use crate::error::BenchError;
 use crate::monitor::Monitor;
@@ -43,10 +43,7 @@ impl<'a, D: Device + ?Sized> Host<'a, D> {
     /// Attaches a device that has just been powered on (its time is zero).
     #[must_use]
     pub fn new(device: &'a mut D, monitor: &'a Monitor<'a>) -> Self {
-        Host {
-            port: Port::new(device),
-            monitor,
-        }
+        Host { port: Port::new(device), monitor }
     }
 
     /// Requests larger than this are split into several commands; the request completes when all of them have.
@@ -67,6 +64,12 @@ impl<'a, D: Device + ?Sized> Host<'a, D> {
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         self.port.device.info()
+    }
+
+    /// What the device has counted since it was powered on.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.port.device.counters()
     }
 
     #[must_use]

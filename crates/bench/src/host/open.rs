@@ -46,10 +46,7 @@ impl<D: Device + ?Sized> Host<'_, D> {
     {
         self.port.check_at_rest()?;
         if tags == 0 {
-            return Err(HostError::BadJob {
-                job: 0,
-                reason: "the host needs at least 1 tag".to_owned(),
-            });
+            return Err(HostError::BadJob { job: 0, reason: "the host needs at least 1 tag".to_owned() });
         }
         let started = self.port.now;
         let mut arrivals = arrivals.into_iter();
@@ -78,10 +75,7 @@ impl<D: Device + ?Sized> Host<'_, D> {
                 bytes += command.length_bytes;
                 waiting = arrivals.next();
                 if let Some(next) = waiting.filter(|next| next.at < at) {
-                    return Err(HostError::ArrivalOrder {
-                        index: requests,
-                        at: next.at,
-                    });
+                    return Err(HostError::ArrivalOrder { index: requests, at: next.at });
                 }
             }
             if waiting.is_none() && self.port.in_flight() == 0 {
@@ -90,15 +84,16 @@ impl<D: Device + ?Sized> Host<'_, D> {
             let now = self.port.wait(tick.min(arrival_at));
             let done = std::mem::take(&mut self.port.done);
             for piece in &done {
-                let Some(c) = self.port.accept(piece)? else {
+                let mut whole = None;
+                let Some(c) = self.port.accept(piece, &mut whole)? else {
                     continue;
                 };
                 if c.status != Status::Ok {
-                    return Err(failed(&c));
+                    return Err(failed(c));
                 }
                 in_flight -= 1;
                 last_completion = c.completed;
-                meter.record(0, &c);
+                meter.record(0, c);
             }
             self.port.done = done;
             self.port.done.clear();
@@ -106,8 +101,7 @@ impl<D: Device + ?Sized> Host<'_, D> {
                 tick += SECOND;
                 self.port.check_alive()?;
                 meter.tick(now, &|| self.port.device.counters());
-                let fraction =
-                    duration_hint.map_or(0.0, |d| (now - started) as f64 / d.max(1) as f64);
+                let fraction = duration_hint.map_or(0.0, |d| (now - started) as f64 / d.max(1) as f64);
                 if !self.monitor.go_on(fraction) {
                     return Err(HostError::Cancelled);
                 }
@@ -118,15 +112,6 @@ impl<D: Device + ?Sized> Host<'_, D> {
         if !self.monitor.go_on(1.0) {
             return Err(HostError::Cancelled);
         }
-        Ok(Replay {
-            run: Run {
-                started,
-                ended: self.port.now,
-                requests,
-                bytes,
-            },
-            lag,
-            delayed,
-        })
+        Ok(Replay { run: Run { started, ended: self.port.now, requests, bytes }, lag, delayed })
     }
 }

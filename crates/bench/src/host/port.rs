@@ -63,10 +63,7 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
     }
 
     pub(super) fn set_max_transfer_bytes(&mut self, bytes: u64) {
-        assert!(
-            bytes > 0 && bytes % SECTOR_BYTES == 0,
-            "a transfer of {bytes} bytes is not a number of sectors"
-        );
+        assert!(bytes > 0 && bytes % SECTOR_BYTES == 0, "a transfer of {bytes} bytes is not a number of sectors");
         self.max_transfer_bytes = bytes;
     }
 
@@ -82,8 +79,7 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
         if c.op != Op::Flush {
             let aligned = (c.offset_bytes | c.length_bytes) % SECTOR_BYTES == 0;
             // Written so that no sum can overflow.
-            let fits = c.length_bytes <= self.capacity_bytes
-                && c.offset_bytes <= self.capacity_bytes - c.length_bytes;
+            let fits = c.length_bytes <= self.capacity_bytes && c.offset_bytes <= self.capacity_bytes - c.length_bytes;
             if !(aligned && fits && c.length_bytes > 0) {
                 return Err(HostError::BadCommand {
                     op: c.op,
@@ -105,13 +101,7 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
     #[inline]
     fn submit(&mut self, tag: u64, c: Command) {
         self.balance.submitted();
-        let request = Request {
-            tag,
-            op: c.op,
-            offset_bytes: c.offset_bytes,
-            length_bytes: c.length_bytes,
-            fua: c.fua,
-        };
+        let request = Request { tag, op: c.op, offset_bytes: c.offset_bytes, length_bytes: c.length_bytes, fua: c.fua };
         self.device.submit(self.now, request);
     }
 
@@ -122,8 +112,7 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
             offset_bytes: c.offset_bytes,
             length_bytes: c.length_bytes,
             submitted: self.now,
-            pieces: u32::try_from(pieces)
-                .expect("a request of more than 2^32 sectors does not fit a device"),
+            pieces: u32::try_from(pieces).expect("a request of more than 2^32 sectors does not fit a device"),
             status: Status::Ok,
         };
         let slot = match self.free.pop() {
@@ -139,45 +128,36 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
         for piece in 0..pieces {
             let from = piece * self.max_transfer_bytes;
             let length_bytes = self.max_transfer_bytes.min(c.length_bytes - from);
-            self.submit(
-                PIECE | u64::from(slot),
-                Command {
-                    offset_bytes: c.offset_bytes + from,
-                    length_bytes,
-                    ..c
-                },
-            );
+            self.submit(PIECE | u64::from(slot), Command { offset_bytes: c.offset_bytes + from, length_bytes, ..c });
         }
     }
 
     /// Lets time pass to the next completions, at most to `limit`. They are then in `done`.
     #[inline]
     pub(super) fn wait(&mut self, limit: Nanos) -> Nanos {
-        debug_assert!(
-            self.done.is_empty(),
-            "completions of the last wait were not taken"
-        );
+        debug_assert!(self.done.is_empty(), "completions of the last wait were not taken");
         let reached = self.device.advance_to_completion(limit, &mut self.done);
-        debug_assert!(
-            reached >= self.now && reached <= limit,
-            "waited from {} to {limit}: {reached}",
-            self.now
-        );
+        debug_assert!(reached >= self.now && reached <= limit, "waited from {} to {limit}: {reached}", self.now);
         self.balance.pass_to(reached);
         self.now = reached;
         reached
     }
 
-    /// Accepts a completion from the device. `None` if other pieces of its request are still on the way; for the
-    /// last piece, the request's own completion. All pieces were submitted together, so the last piece's breakdown
-    /// is the request's.
+    /// Accepts a completion from the device and returns that of its request: itself, or for the last piece of a split
+    /// request the whole's, built in `whole`; `None` while other pieces are on the way. All pieces were submitted
+    /// together, so the last piece's breakdown is the request's.
     #[inline]
-    pub(super) fn accept(&mut self, c: &Completion) -> Result<Option<Completion>, HostError> {
+    pub(super) fn accept<'c>(
+        &mut self,
+        c: &'c Completion,
+        whole: &'c mut Option<Completion>,
+    ) -> Result<Option<&'c Completion>, HostError> {
         self.balance.completed(c)?;
         if c.tag & PIECE == 0 {
-            return Ok(Some(*c));
+            return Ok(Some(c));
         }
-        Ok(self.accept_piece(c))
+        *whole = self.accept_piece(c);
+        Ok(whole.as_ref())
     }
 
     fn accept_piece(&mut self, c: &Completion) -> Option<Completion> {
@@ -212,10 +192,7 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
     /// If the device holds commands but will do nothing more by itself.
     pub(super) fn check_alive(&self) -> Result<(), HostError> {
         if self.in_flight() > 0 && self.device.next_event().is_none() {
-            return Err(HostError::Stalled {
-                in_flight: self.in_flight(),
-                at: self.now,
-            });
+            return Err(HostError::Stalled { in_flight: self.in_flight(), at: self.now });
         }
         Ok(())
     }

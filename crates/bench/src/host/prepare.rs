@@ -24,12 +24,7 @@ impl Source for TrimRange {
         (length_bytes > 0).then(|| {
             let offset_bytes = self.at;
             self.at += length_bytes;
-            Command {
-                op: Op::Trim,
-                offset_bytes,
-                length_bytes,
-                fua: false,
-            }
+            Command { op: Op::Trim, offset_bytes, length_bytes, fua: false }
         })
     }
 }
@@ -48,9 +43,7 @@ impl<D: Device + ?Sized> Host<'_, D> {
         queue_depth: u32,
         meter: &mut M,
     ) -> Result<Run, BenchError> {
-        let pattern = Pattern::sequential_write(length_bytes, block_bytes)
-            .starting_at(start_bytes)
-            .passes(1);
+        let pattern = Pattern::sequential_write(length_bytes, block_bytes).starting_at(start_bytes).passes(1);
         self.sweep(&pattern, queue_depth, meter)
     }
 
@@ -66,22 +59,13 @@ impl<D: Device + ?Sized> Host<'_, D> {
         queue_depth: u32,
         meter: &mut M,
     ) -> Result<Run, BenchError> {
-        let pattern = Pattern::sequential_read(length_bytes, block_bytes)
-            .starting_at(start_bytes)
-            .passes(1);
+        let pattern = Pattern::sequential_read(length_bytes, block_bytes).starting_at(start_bytes).passes(1);
         self.sweep(&pattern, queue_depth, meter)
     }
 
-    fn sweep<M: Meter>(
-        &mut self,
-        pattern: &Pattern,
-        queue_depth: u32,
-        meter: &mut M,
-    ) -> Result<Run, BenchError> {
+    fn sweep<M: Meter>(&mut self, pattern: &Pattern, queue_depth: u32, meter: &mut M) -> Result<Run, BenchError> {
         // Sequential: no random numbers are drawn.
-        let source = pattern
-            .build(&Rng::new(0))
-            .map_err(|e| BenchError::Unsuitable(e.to_string()))?;
+        let source = pattern.build(&Rng::new(0)).map_err(|e| BenchError::Unsuitable(e.to_string()))?;
         // The limit is for the progress report; the pass ends there by itself.
         let job = Job::new(source, queue_depth).for_bytes(pattern.span_bytes);
         Ok(self.run(&mut [job], meter)?)
@@ -94,15 +78,9 @@ impl<D: Device + ?Sized> Host<'_, D> {
     /// [`BenchError::Unsuitable`] if the device knows no TRIM; else as [`Host::run`].
     pub fn trim(&mut self, start_bytes: u64, length_bytes: u64) -> Result<Run, BenchError> {
         if !self.info().supports_trim {
-            return Err(BenchError::Unsuitable(format!(
-                "{} does not support TRIM",
-                self.info().name
-            )));
+            return Err(BenchError::Unsuitable(format!("{} does not support TRIM", self.info().name)));
         }
-        let source = TrimRange {
-            at: start_bytes,
-            end: start_bytes.saturating_add(length_bytes),
-        };
+        let source = TrimRange { at: start_bytes, end: start_bytes.saturating_add(length_bytes) };
         Ok(self.run(&mut [Job::new(source, 1)], &mut ())?)
     }
 

@@ -66,9 +66,7 @@ impl Measurement {
 
     /// The operations that occurred, with their figures.
     pub fn ops(&self) -> impl Iterator<Item = (Op, &OpStats)> + '_ {
-        OPS.iter()
-            .map(|&op| (op, self.op(op)))
-            .filter(|(_, s)| s.latency.count() > 0)
+        OPS.iter().map(|&op| (op, self.op(op))).filter(|(_, s)| s.latency.count() > 0)
     }
 
     #[must_use]
@@ -84,11 +82,7 @@ impl Measurement {
     /// When measuring began, on the device's clock.
     #[must_use]
     pub fn began(&self) -> Nanos {
-        if self.began == Nanos::MAX {
-            0
-        } else {
-            self.began
-        }
+        if self.began == Nanos::MAX { 0 } else { self.began }
     }
 
     /// The measured stretch of time.
@@ -158,9 +152,5 @@ impl Measurement {
 }
 
 fn per_second(count: u64, elapsed: Nanos) -> f64 {
-    if elapsed == 0 {
-        0.0
-    } else {
-        count as f64 / (elapsed as f64 / SECOND as f64)
-    }
+    if elapsed == 0 { 0.0 } else { count as f64 / (elapsed as f64 / SECOND as f64) }
 }

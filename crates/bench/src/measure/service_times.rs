@@ -38,10 +38,6 @@ impl ServiceTimes {
         }
         let bin_us = bin as f64 / 1e3;
         let total = sorted.len() as f64;
-        counts
-            .iter()
-            .enumerate()
-            .map(|(i, &n)| [(i as f64 + 0.5) * bin_us, n as f64 / total / bin_us])
-            .collect()
+        counts.iter().enumerate().map(|(i, &n)| [(i as f64 + 0.5) * bin_us, n as f64 / total / bin_us]).collect()
     }
 }

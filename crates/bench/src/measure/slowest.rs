@@ -11,8 +11,8 @@ pub struct Slowest {
     limit: usize,
     /// Slowest first.
     kept: Vec<Completion>,
-    /// Anything faster cannot get in.
-    threshold: Nanos,
+    /// Latency, time of submission and tag of the last that is kept: what ranks behind it cannot get in.
+    threshold: (Nanos, Nanos, u64),
 }
 
 fn rank(c: &Completion) -> (Reverse<Nanos>, Nanos, u64) {
@@ -22,16 +22,14 @@ fn rank(c: &Completion) -> (Reverse<Nanos>, Nanos, u64) {
 impl Slowest {
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Slowest {
-            limit,
-            kept: Vec::with_capacity(limit + 1),
-            threshold: 0,
-        }
+        Slowest { limit, kept: Vec::with_capacity(limit + 1), threshold: (0, Nanos::MAX, u64::MAX) }
     }
 
     #[inline]
     pub fn record(&mut self, c: &Completion) {
-        if c.latency() >= self.threshold {
+        let (latency, submitted, tag) = self.threshold;
+        // Ties are common (a device with fixed times has nothing else) and must not cost an insertion.
+        if c.latency() > latency || c.latency() == latency && (c.submitted, c.tag) < (submitted, tag) {
             self.insert(c);
         }
     }
@@ -42,7 +40,8 @@ impl Slowest {
         self.kept.insert(at, *c);
         self.kept.truncate(self.limit);
         if self.kept.len() == self.limit {
-            self.threshold = self.kept.last().map_or(Nanos::MAX, Completion::latency);
+            let last = &self.kept[self.limit - 1];
+            self.threshold = (last.latency(), last.submitted, last.tag);
         }
     }
 
@@ -79,13 +78,7 @@ mod tests {
 
     #[test]
     fn ties_go_to_the_earlier_and_then_to_the_lower_tag_in_whatever_order_they_come() {
-        let all = [
-            io(1, 0, 5),
-            io(2, 0, 9),
-            io(3, 7, 9),
-            io(4, 7, 9),
-            io(5, 9, 9),
-        ];
+        let all = [io(1, 0, 5), io(2, 0, 9), io(3, 7, 9), io(4, 7, 9), io(5, 9, 9)];
         let want = [2, 3, 4];
         for rotation in 0..all.len() {
             for reverse in [false, true] {

@@ -58,11 +58,7 @@ impl Meter for Split {
 
     #[inline]
     fn record(&mut self, job: usize, io: &Completion) {
-        if io.completed <= self.boundary {
-            self.head.record(job, io)
-        } else {
-            self.tail.record(job, io)
-        }
+        if io.completed <= self.boundary { self.head.record(job, io) } else { self.tail.record(job, io) }
     }
 
     fn tick(&mut self, at: Nanos, counters: &dyn Fn() -> Counters) {
