@@ -8,12 +8,14 @@ use ssdlab_core::Op;
 use ssdlab_workload::Pattern;
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build};
-use super::definition::{AS_IT_IS, TestDef, block, depth, metric, number, seconds};
+use super::definition::{AS_IT_IS, TestDef, block, depth, integer, metric, number, seconds};
 use super::figures::{chart, put, put_causes, put_counters, series};
 use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
 use crate::context::Context;
 use crate::error::BenchError;
+use crate::host::Host;
 use crate::lab::Lab;
+use crate::measure::Measurement;
 use crate::outcome::{Mark, Outcome, Verdict};
 
 pub(super) const DEF: TestDef = TestDef {
@@ -29,6 +31,14 @@ pub(super) const DEF: TestDef = TestDef {
         seconds("torture_seconds", "1800", "length of the torture: 30 minutes in 2014, 20 to 60 in 2012"),
         block("torture_block_size", "4096", "size of the random writes"),
         depth("torture_queue_depth", "32", "random writes in flight"),
+        integer(
+            "settle_seconds",
+            "10",
+            "s",
+            0,
+            1_000_000,
+            "rest before each curve: someone has to start HD Tach. Not published",
+        ),
         number(
             "tolerance_percent",
             "5",
@@ -59,24 +69,27 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     let (clean, dirty, trimmed, torture, counters) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         let monitor = ctx.monitor();
+        let curve = |host: &mut Host<'_, L::Device>, from: f64| {
+            monitor.step(from, from);
+            host.idle(ctx.nanos("settle_seconds"))?;
+            monitor.step(from, from + 0.1);
+            Sweep::run(host, &ctx.params, Op::Write)
+        };
         host.secure_erase()?;
         let before = host.counters();
-        monitor.step(0.0, 0.1);
-        let clean = Sweep::run(host, &ctx.params, Op::Write)?;
+        let clean = curve(host, 0.0)?;
         monitor.step(0.1, 0.2);
         host.fill(0, capacity, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
         monitor.step(0.2, 0.8);
         let pattern = Pattern::random_write(capacity, ctx.params.integer("torture_block_size"));
         let depth = ctx.params.depth("torture_queue_depth");
-        let mut meter = crate::measure::Measurement::default();
+        let mut meter = Measurement::default();
         let job = ctx.job(build(ctx, &pattern, "torture")?, depth).for_nanos(ctx.nanos("torture_seconds"));
         host.run(&mut [job], &mut meter)?;
-        monitor.step(0.8, 0.9);
-        let dirty = Sweep::run(host, &ctx.params, Op::Write)?;
+        let dirty = curve(host, 0.8)?;
         monitor.step(0.9, 0.9);
         host.trim(0, capacity)?;
-        monitor.step(0.9, 1.0);
-        let trimmed = Sweep::run(host, &ctx.params, Op::Write)?;
+        let trimmed = curve(host, 0.9)?;
         Ok((clean, dirty, trimmed, meter, host.counters().since(&before)))
     })?;
     let method = format!(
