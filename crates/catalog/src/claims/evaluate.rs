@@ -1,0 +1,404 @@
+//! Lays the outcomes of the bench beside what was published.
+
+use serde::Serialize;
+use ssdlab_bench::{Metric, Outcome};
+
+use super::check::{Band, Check, Figure, Order, RangeCheck, ValueCheck, Values};
+use super::facts::facts_of;
+use super::{Claim, check};
+use crate::resolve::resolve;
+
+/// How a published figure and ours compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimState {
+    Met,
+    Missed,
+    /// It could be checked, but the test that shows it has not run.
+    NotRun,
+    /// It cannot be shown here; the reason says why.
+    NotSimulated,
+}
+
+impl ClaimState {
+    /// The word in reports: the state must be readable without colour.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            ClaimState::Met => "met",
+            ClaimState::Missed => "MISSED",
+            ClaimState::NotRun => "not run",
+            ClaimState::NotSimulated => "not simulated",
+        }
+    }
+}
+
+/// A published figure beside ours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClaimRow {
+    pub id: String,
+    /// Drive that it was checked on; of an order, the one that ought to be ahead.
+    pub device: String,
+    pub quantity: String,
+    /// As published, unit included.
+    pub published: String,
+    /// `published` as a number in `unit`, where one was checked.
+    pub published_value: Option<f64>,
+    pub unit: String,
+    /// Our figure in `unit`, where it is a number.
+    pub ours: Option<f64>,
+    /// Our finding for people.
+    pub ours_text: String,
+    /// What is allowed, for people.
+    pub tolerance: String,
+    pub state: ClaimState,
+    /// Why it was missed, not run or not simulated; empty if met.
+    pub reason: String,
+    pub source: String,
+    pub headline: bool,
+}
+
+/// Judges every claim about `devices` by the outcomes at hand: a row for each claim and drive, in catalog order.
+#[must_use]
+pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec<ClaimRow> {
+    let mut rows = Vec::new();
+    for claim in claims {
+        if let Check::Order(order) = &claim.check {
+            if claim.drives().iter().any(|d| devices.contains(d)) {
+                rows.push(judge_order(claim, order, outcomes));
+            }
+            continue;
+        }
+        for device in claim
+            .devices
+            .iter()
+            .filter(|d| devices.contains(&d.as_str()))
+        {
+            rows.push(judge_on(claim, device, outcomes));
+        }
+    }
+    rows
+}
+
+fn row(claim: &Claim, device: &str) -> ClaimRow {
+    ClaimRow {
+        id: claim.id.clone(),
+        device: device.to_owned(),
+        quantity: claim.quantity.clone(),
+        published: claim.published.clone(),
+        published_value: None,
+        unit: String::new(),
+        ours: None,
+        ours_text: String::new(),
+        tolerance: String::new(),
+        state: ClaimState::NotRun,
+        reason: String::new(),
+        source: claim.source.clone(),
+        headline: claim.headline,
+    }
+}
+
+fn judge_on(claim: &Claim, device: &str, outcomes: &[Outcome]) -> ClaimRow {
+    let mut row = row(claim, device);
+    match &claim.check {
+        Check::Value(check) => judge_value(&mut row, check, outcomes),
+        Check::Range(check) => judge_range(&mut row, check, outcomes),
+        Check::Verdict(check) => judge_verdict(&mut row, check, outcomes),
+        Check::MainCause(check) => judge_main_cause(&mut row, check, outcomes),
+        Check::Method(check) => judge_method(&mut row, check, outcomes),
+        Check::Fact(facts) => judge_facts(&mut row, facts),
+        Check::NotSimulated(reason) => {
+            row.state = ClaimState::NotSimulated;
+            row.reason = reason.clone();
+        }
+        Check::Order(order) => return judge_order(claim, order, outcomes),
+    }
+    row
+}
+
+fn find<'a>(
+    outcomes: &'a [Outcome],
+    device: &str,
+    test: &str,
+    params: &Values,
+) -> Result<&'a Outcome, String> {
+    let mut of_test = outcomes
+        .iter()
+        .filter(|o| o.device == device && o.test == test)
+        .peekable();
+    if of_test.peek().is_none() {
+        return Err(format!("`{test}` has not run on {device}"));
+    }
+    of_test
+        .find(|o| {
+            params
+                .iter()
+                .all(|(key, value)| o.params.get(key).is_some_and(|v| same(v, value)))
+        })
+        .ok_or_else(|| {
+            let wanted: Vec<String> = params
+                .iter()
+                .map(|(k, v)| format!("{k}={}", super::setting(v)))
+                .collect();
+            format!(
+                "`{test}` has not run on {device} with {}",
+                wanted.join(", ")
+            )
+        })
+}
+
+fn same(ours: &serde_json::Value, published: &toml::Value) -> bool {
+    match published {
+        toml::Value::Integer(v) => ours.as_f64() == Some(*v as f64),
+        toml::Value::Float(v) => ours.as_f64() == Some(*v),
+        toml::Value::String(v) => ours.as_str() == Some(v),
+        toml::Value::Boolean(v) => ours.as_bool() == Some(*v),
+        toml::Value::Array(list) => ours
+            .as_array()
+            .is_some_and(|a| a.len() == list.len() && a.iter().zip(list).all(|(o, p)| same(o, p))),
+        _ => false,
+    }
+}
+
+fn metric<'a>(outcome: &'a Outcome, name: &str) -> Result<&'a Metric, String> {
+    outcome
+        .metrics
+        .get(name)
+        .ok_or_else(|| format!("`{}` did not measure {name}", outcome.test))
+}
+
+fn set_ours(row: &mut ClaimRow, ours: &Metric, unit: &str) -> Result<f64, String> {
+    if ours.unit != unit {
+        return Err(format!("ours is in {}, not in {unit}", ours.unit));
+    }
+    row.unit = unit.to_owned();
+    row.ours = Some(ours.value);
+    row.ours_text = with_unit(ours.value, unit);
+    Ok(ours.value)
+}
+
+fn verdict(row: &mut ClaimRow, met: bool, why_missed: impl FnOnce() -> String) {
+    row.state = if met {
+        ClaimState::Met
+    } else {
+        ClaimState::Missed
+    };
+    row.reason = if met { String::new() } else { why_missed() };
+}
+
+/// Runs a judgement; what keeps it from being made becomes the reason for "not run".
+fn attempt(row: &mut ClaimRow, judge: impl FnOnce(&mut ClaimRow) -> Result<(), String>) {
+    if let Err(reason) = judge(row) {
+        row.state = ClaimState::NotRun;
+        row.reason = reason;
+    }
+}
+
+fn judge_value(row: &mut ClaimRow, check: &ValueCheck, outcomes: &[Outcome]) {
+    row.published_value = Some(check.value);
+    row.unit.clone_from(&check.unit);
+    row.tolerance = format!("±{} %", number(check.tolerance_percent));
+    attempt(row, |row| {
+        let outcome = find(outcomes, &row.device, &check.test, &check.params)?;
+        let ours = set_ours(row, metric(outcome, &check.metric)?, &check.unit)?;
+        let off = ours - check.value;
+        let allowed = check.value * check.tolerance_percent / 100.0;
+        verdict(row, off.abs() <= allowed, || {
+            format!("off by {:+.1} %", off * 100.0 / check.value)
+        });
+        note_shortened(row, outcome);
+        Ok(())
+    });
+}
+
+fn judge_range(row: &mut ClaimRow, check: &RangeCheck, outcomes: &[Outcome]) {
+    row.unit.clone_from(&check.unit);
+    row.tolerance = match (check.at_least, check.at_most) {
+        (Some(low), Some(high)) if low == high => format!("exactly {}", number(low)),
+        (Some(low), Some(high)) => format!("{} to {}", number(low), number(high)),
+        (Some(low), None) => format!("at least {}", number(low)),
+        (None, Some(high)) => format!("at most {}", number(high)),
+        (None, None) => String::new(),
+    };
+    attempt(row, |row| {
+        let outcome = find(outcomes, &row.device, &check.test, &check.params)?;
+        let ours = set_ours(row, metric(outcome, &check.metric)?, &check.unit)?;
+        let low = check.at_least.is_none_or(|low| ours >= low);
+        let high = check.at_most.is_none_or(|high| ours <= high);
+        verdict(row, low && high, || {
+            format!("too {}", if low { "high" } else { "low" })
+        });
+        note_shortened(row, outcome);
+        Ok(())
+    });
+}
+
+fn judge_verdict(row: &mut ClaimRow, check: &check::VerdictCheck, outcomes: &[Outcome]) {
+    attempt(row, |row| {
+        let outcome = find(outcomes, &row.device, &check.test, &check.params)?;
+        let Some(ours) = &outcome.verdict else {
+            return Err(format!("`{}` came to no verdict", check.test));
+        };
+        row.ours_text = if ours.pass { "yes" } else { "no" }.to_owned();
+        verdict(row, ours.pass == check.pass, || ours.sentence.clone());
+        note_shortened(row, outcome);
+        Ok(())
+    });
+}
+
+fn judge_main_cause(row: &mut ClaimRow, check: &check::MainCauseCheck, outcomes: &[Outcome]) {
+    row.tolerance = "most of the slowest I/Os".to_owned();
+    attempt(row, |row| {
+        let outcome = find(outcomes, &row.device, &check.test, &check.params)?;
+        let total = outcome.slowest.len();
+        if total == 0 {
+            return Err(format!("`{}` kept no slow I/Os", check.test));
+        }
+        let hits = outcome
+            .slowest
+            .iter()
+            .filter(|io| {
+                let main = io.causes_us.iter().max_by(|a, b| a.1.total_cmp(b.1));
+                main.is_some_and(|(cause, _)| check.causes.contains(cause))
+            })
+            .count();
+        row.ours_text = format!("{hits} of {total}");
+        verdict(row, hits * 2 > total, || {
+            "other causes weigh more in most of the slowest I/Os".to_owned()
+        });
+        note_shortened(row, outcome);
+        Ok(())
+    });
+}
+
+fn judge_method(row: &mut ClaimRow, check: &check::MethodCheck, outcomes: &[Outcome]) {
+    row.tolerance = "the same parameters".to_owned();
+    attempt(row, |row| {
+        let outcome = find(outcomes, &row.device, &check.test, &check.select)?;
+        let (mut ours, mut wrong) = (Vec::new(), Vec::new());
+        for (key, published) in &check.params {
+            let value = outcome
+                .params
+                .get(key)
+                .cloned()
+                .unwrap_or(serde_json::Value::Null);
+            ours.push(format!("{key}={value}"));
+            if !same(&value, published) {
+                wrong.push(format!("{key} should be {published}"));
+            }
+        }
+        row.ours_text = ours.join(", ");
+        verdict(row, wrong.is_empty(), || wrong.join("; "));
+        note_shortened(row, outcome);
+        Ok(())
+    });
+}
+
+fn judge_facts(row: &mut ClaimRow, facts: &Values) {
+    row.tolerance = "as built".to_owned();
+    attempt(row, |row| {
+        let drive = resolve(&row.device).map_err(|e| e.what)?;
+        let known = facts_of(&drive);
+        let (mut ours, mut wrong) = (Vec::new(), Vec::new());
+        for (key, published) in facts {
+            let value = known
+                .get(key)
+                .ok_or_else(|| format!("{key} is not in the drive file"))?;
+            ours.push(format!("{key} = {value}"));
+            if value != published {
+                wrong.push(format!("{key} should be {published}"));
+            }
+        }
+        row.ours_text = ours.join(", ");
+        verdict(row, wrong.is_empty(), || wrong.join("; "));
+        Ok(())
+    });
+}
+
+fn judge_order(claim: &Claim, order: &Order, outcomes: &[Outcome]) -> ClaimRow {
+    let mut row = row(claim, &order.higher.device);
+    row.tolerance = if order.ratio_above == 1.0 {
+        "higher".to_owned()
+    } else {
+        format!("more than {} times", number(order.ratio_above))
+    };
+    attempt(&mut row, |row| {
+        let (higher, unit) = figure(&order.higher, outcomes)?;
+        let (lower, lower_unit) = figure(&order.lower, outcomes)?;
+        if unit != lower_unit {
+            return Err(format!("{unit} cannot be compared with {lower_unit}"));
+        }
+        row.ours_text = format!(
+            "{} against {}",
+            with_unit(higher, &unit),
+            with_unit(lower, &unit)
+        );
+        verdict(row, higher > lower * order.ratio_above, || {
+            if lower > 0.0 {
+                format!("the ratio is {:.2}", higher / lower)
+            } else {
+                "both are zero".to_owned()
+            }
+        });
+        Ok(())
+    });
+    row
+}
+
+fn figure(figure: &Figure, outcomes: &[Outcome]) -> Result<(f64, String), String> {
+    let outcome = find(outcomes, &figure.device, &figure.test, &figure.params)?;
+    if let Some(band) = &figure.band {
+        return Ok((share_within(outcome, band)?, "%".to_owned()));
+    }
+    let metric = metric(outcome, &figure.metric)?;
+    Ok((metric.value, metric.unit.clone()))
+}
+
+fn share_within(outcome: &Outcome, band: &Band) -> Result<f64, String> {
+    let chart = outcome
+        .charts
+        .iter()
+        .find(|c| c.id == band.chart)
+        .ok_or_else(|| format!("`{}` drew no chart {}", outcome.test, band.chart))?;
+    let points = || chart.series.iter().flat_map(|s| &s.points);
+    let total = points().count();
+    if total == 0 {
+        return Err(format!("chart {} is empty", band.chart));
+    }
+    let within = points()
+        .filter(|p| (band.from..=band.to).contains(&p[1]))
+        .count();
+    Ok(within as f64 * 100.0 / total as f64)
+}
+
+/// A shortened run is laid beside the published figure all the same, but the reader is told.
+fn note_shortened(row: &mut ClaimRow, outcome: &Outcome) {
+    if let Some(how) = &outcome.shortened {
+        if !row.reason.is_empty() {
+            row.reason.push_str("; ");
+        }
+        row.reason.push_str(how);
+    }
+}
+
+/// Four significant digits, at most two decimals.
+fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if value == value.trunc() || magnitude >= 1000.0 {
+        format!("{value:.0}")
+    } else if magnitude >= 100.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.2}")
+    }
+}
+
+fn with_unit(value: f64, unit: &str) -> String {
+    match unit {
+        "" | "count" | "ratio" => number(value),
+        unit => format!("{} {unit}", number(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+use std::collections::BTreeMap;
+
+use ssdlab_bench::{Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, Verdict};
+
+use super::*;
+
+fn claim(text: &str) -> Vec<Claim> {
+    #[derive(serde::Deserialize)]
+    struct File {
+        claim: Vec<Claim>,
+    }
+    let head = "[[claim]]\nid = \"X1\"\nquantity = \"q\"\npublished = \"p\"\nsource = \"s\"\n";
+    toml::from_str::<File>(&format!("{head}{text}"))
+        .unwrap()
+        .claim
+}
+
+fn outcome(device: &str, params: &[(&str, i64)], metrics: &[(&str, f64, &str)]) -> Outcome {
+    Outcome {
+        test: "t".into(),
+        variant: String::new(),
+        device: device.into(),
+        title: String::new(),
+        method: String::new(),
+        params: params
+            .iter()
+            .map(|&(k, v)| (k.to_owned(), v.into()))
+            .collect(),
+        metrics: metrics
+            .iter()
+            .map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u)))
+            .collect(),
+        charts: Vec::new(),
+        time_shares: Vec::new(),
+        slowest: Vec::new(),
+        verdict: None,
+        notes: Vec::new(),
+        shortened: None,
+    }
+}
+
+const VALUE: &str = "devices = [\"d\"]\ncheck.value = { test = \"t\", params = { queue_depth = 32 }, metric = \"iops\", value = 100.0, unit = \"IOPS\", tolerance_percent = 10.0 }";
+
+#[test]
+fn a_value_is_met_up_to_its_tolerance_and_missed_beyond() {
+    for (ours, state) in [
+        (90.0, ClaimState::Met),
+        (110.0, ClaimState::Met),
+        (89.9, ClaimState::Missed),
+        (110.1, ClaimState::Missed),
+    ] {
+        let outcomes = [outcome(
+            "d",
+            &[("queue_depth", 32)],
+            &[("iops", ours, "IOPS")],
+        )];
+        let rows = evaluate(&claim(VALUE), &["d"], &outcomes);
+        assert_eq!(rows[0].state, state, "{ours}");
+        assert_eq!(rows[0].ours, Some(ours));
+        assert_eq!(rows[0].reason.is_empty(), state == ClaimState::Met);
+    }
+}
+
+#[test]
+fn another_drive_depth_metric_or_unit_does_not_count() {
+    for (device, depth, metric, unit) in [
+        ("e", 32, "iops", "IOPS"),
+        ("d", 3, "iops", "IOPS"),
+        ("d", 32, "bandwidth", "IOPS"),
+        ("d", 32, "iops", "KIOPS"),
+    ] {
+        let outcomes = [outcome(
+            device,
+            &[("queue_depth", depth)],
+            &[(metric, 100.0, unit)],
+        )];
+        let rows = evaluate(&claim(VALUE), &["d"], &outcomes);
+        assert_eq!(
+            rows[0].state,
+            ClaimState::NotRun,
+            "{device} {depth} {metric} {unit}"
+        );
+        assert!(!rows[0].reason.is_empty());
+    }
+    assert!(
+        evaluate(&claim(VALUE), &["e"], &[]).is_empty(),
+        "no row for drives that it does not speak of"
+    );
+}
+
+#[test]
+fn a_range_includes_its_bounds() {
+    let claims = claim(
+        "devices = [\"d\"]\ncheck.range = { test = \"t\", metric = \"zero\", unit = \"s\", at_most = 0.0 }",
+    );
+    for (ours, state) in [(0.0, ClaimState::Met), (1.0, ClaimState::Missed)] {
+        let rows = evaluate(
+            &claims,
+            &["d"],
+            &[outcome("d", &[], &[("zero", ours, "s")])],
+        );
+        assert_eq!(rows[0].state, state);
+    }
+}
+
+#[test]
+fn an_order_needs_both_drives_and_more_than_the_ratio() {
+    let claims = claim(
+        "check.order = { higher = { device = \"a\", test = \"t\", metric = \"m\" }, lower = { device = \"b\", test = \"t\", metric = \"m\" }, ratio_above = 2.0 }",
+    );
+    let with = |a: f64, b: f64| {
+        let outcomes = [
+            outcome("a", &[], &[("m", a, "x")]),
+            outcome("b", &[], &[("m", b, "x")]),
+        ];
+        evaluate(&claims, &["a", "b"], &outcomes)[0].state
+    };
+    assert_eq!(with(2.1, 1.0), ClaimState::Met);
+    assert_eq!(with(2.0, 1.0), ClaimState::Missed);
+    assert_eq!(with(0.0, 0.0), ClaimState::Missed);
+    let alone = evaluate(&claims, &["a"], &[outcome("a", &[], &[("m", 1.0, "x")])]);
+    assert_eq!(alone[0].state, ClaimState::NotRun);
+    assert!(super::super::needed(&claims, &["a"]).is_empty());
+    assert_eq!(super::super::needed(&claims, &["a", "b"]).len(), 2);
+}
+
+#[test]
+fn the_share_of_points_within_a_band_is_compared() {
+    let claims = claim(
+        "check.order = { higher = { device = \"a\", test = \"t\", band = { chart = \"c\", from = 3.0, to = 6.0 } }, lower = { device = \"b\", test = \"t\", band = { chart = \"c\", from = 3.0, to = 6.0 } }, ratio_above = 1.0 }",
+    );
+    let with_points = |device: &str, ys: &[f64]| {
+        let mut o = outcome(device, &[], &[]);
+        o.charts.push(Chart {
+            id: "c".into(),
+            title: String::new(),
+            caption: String::new(),
+            mark: Mark::Scatter,
+            x: Axis::linear("time", "s"),
+            y: Axis::linear("rate", "IOPS"),
+            series: vec![Series {
+                name: String::new(),
+                points: ys.iter().map(|&y| [0.0, y]).collect(),
+            }],
+            overlay_drives: false,
+        });
+        o
+    };
+    let rows = evaluate(
+        &claims,
+        &["a", "b"],
+        &[
+            with_points("a", &[3.0, 6.0, 9.0, 1.0]),
+            with_points("b", &[5.0, 0.0, 0.0, 0.0]),
+        ],
+    );
+    assert_eq!(rows[0].ours_text, "50 % against 25 %");
+    assert_eq!(rows[0].state, ClaimState::Met);
+}
+
+#[test]
+fn a_verdict_and_the_main_cause_of_slow_ios_are_judged() {
+    let mut o = outcome("d", &[], &[]);
+    o.verdict = Some(Verdict {
+        pass: false,
+        sentence: "it did not come back".into(),
+    });
+    let slow = |gc: f64, bus: f64| SlowIo {
+        at_s: 0.0,
+        op: "write".into(),
+        offset_bytes: 0,
+        length_bytes: 4096,
+        latency_us: gc + bus,
+        causes_us: BTreeMap::from([
+            ("garbage_collection".to_owned(), gc),
+            ("bus".to_owned(), bus),
+        ]),
+        sentence: String::new(),
+    };
+    o.slowest = vec![slow(9.0, 1.0), slow(8.0, 1.0), slow(1.0, 2.0)];
+    let rows = evaluate(
+        &claim("devices = [\"d\"]\ncheck.verdict = { test = \"t\", pass = true }"),
+        &["d"],
+        std::slice::from_ref(&o),
+    );
+    assert_eq!(
+        (rows[0].state, rows[0].reason.as_str()),
+        (ClaimState::Missed, "it did not come back")
+    );
+    let claims = claim(
+        "devices = [\"d\"]\ncheck.main-cause = { test = \"t\", causes = [\"garbage_collection\"] }",
+    );
+    let rows = evaluate(&claims, &["d"], std::slice::from_ref(&o));
+    assert_eq!(
+        (rows[0].state, rows[0].ours_text.as_str()),
+        (ClaimState::Met, "2 of 3")
+    );
+    o.slowest.push(slow(1.0, 2.0));
+    assert_eq!(
+        evaluate(&claims, &["d"], &[o])[0].state,
+        ClaimState::Missed,
+        "half is not most"
+    );
+}
+
+#[test]
+fn a_method_is_judged_by_the_parameters_of_the_run() {
+    let claims = claim(
+        "devices = [\"d\"]\ncheck.method = { test = \"t\", select = { depth = 3 }, params = { seconds = 180 } }",
+    );
+    let run = |seconds| [outcome("d", &[("depth", 3), ("seconds", seconds)], &[])];
+    assert_eq!(
+        evaluate(&claims, &["d"], &run(180))[0].state,
+        ClaimState::Met
+    );
+    let rows = evaluate(&claims, &["d"], &run(18));
+    assert_eq!(rows[0].state, ClaimState::Missed);
+    assert_eq!(rows[0].reason, "seconds should be 180");
+}
+
+#[test]
+fn a_shortened_run_says_so() {
+    let mut o = outcome("d", &[("queue_depth", 32)], &[("iops", 100.0, "IOPS")]);
+    o.shortened = Some("Shortened: 18 s.".into());
+    let rows = evaluate(&claim(VALUE), &["d"], &[o]);
+    assert_eq!(
+        (rows[0].state, rows[0].reason.as_str()),
+        (ClaimState::Met, "Shortened: 18 s.")
+    );
+}

@@ -1,0 +1,147 @@
+//! Published figures, and whether the simulated drives meet them.
+//!
+//! The files of `catalog/claims/` say what was published, by whom, and how it is checked ([`Check`]). [`needed`]
+//! lists the tests to run; [`evaluate`] lays their outcomes beside the published figures.
+
+mod check;
+mod evaluate;
+mod facts;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+pub use check::{Band, Check, Figure, Order};
+pub use evaluate::{ClaimRow, ClaimState, evaluate};
+
+use crate::embedded::CLAIMS;
+
+/// A published figure, order or behaviour, as a file of `catalog/claims` has it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Stable identifier.
+    pub id: String,
+    /// Catalog names of the drives that it is checked on, each by itself; an order names its drives in the check.
+    #[serde(default)]
+    pub devices: Vec<String>,
+    /// What was measured or stated, for people.
+    pub quantity: String,
+    /// As published, unit included.
+    pub published: String,
+    pub source: String,
+    /// Whether it belongs into a summary: the specification rows do.
+    #[serde(default)]
+    pub headline: bool,
+    pub check: Check,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClaimFile {
+    claim: Vec<Claim>,
+}
+
+/// Every published figure of the catalog, in the order of its files.
+///
+/// # Panics
+/// If an embedded file is malformed; a test reads them all.
+#[must_use]
+pub fn all() -> Vec<Claim> {
+    CLAIMS
+        .iter()
+        .flat_map(|file| {
+            toml::from_str::<ClaimFile>(file.text)
+                .unwrap_or_else(|e| panic!("{}: {e}", file.path))
+                .claim
+        })
+        .collect()
+}
+
+/// A test to run so that claims can be judged.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NeededRun {
+    pub device: String,
+    pub test: String,
+    /// Parameters that differ from the test's defaults, as `--set` takes them.
+    pub settings: BTreeMap<String, String>,
+}
+
+impl Claim {
+    /// Every drive that takes part in it.
+    #[must_use]
+    pub fn drives(&self) -> BTreeSet<&str> {
+        let mut drives: BTreeSet<&str> = self.devices.iter().map(String::as_str).collect();
+        if let Check::Order(order) = &self.check {
+            drives.extend([order.higher.device.as_str(), order.lower.device.as_str()]);
+        }
+        drives
+    }
+
+    /// Whether it says something about `device`.
+    #[must_use]
+    pub fn concerns(&self, device: &str) -> bool {
+        self.drives().contains(device)
+    }
+
+    fn runs(&self) -> Vec<NeededRun> {
+        let settings = |params: &BTreeMap<String, toml::Value>| {
+            params
+                .iter()
+                .map(|(k, v)| (k.clone(), setting(v)))
+                .collect()
+        };
+        let on_each = |test: &str, params: &BTreeMap<String, toml::Value>| {
+            self.devices
+                .iter()
+                .map(|device| NeededRun {
+                    device: device.clone(),
+                    test: test.to_owned(),
+                    settings: settings(params),
+                })
+                .collect()
+        };
+        match &self.check {
+            Check::Value(c) => on_each(&c.test, &c.params),
+            Check::Range(c) => on_each(&c.test, &c.params),
+            Check::Verdict(c) => on_each(&c.test, &c.params),
+            Check::MainCause(c) => on_each(&c.test, &c.params),
+            // The method is checked on a run of the test as it is by default, or with the parameters that select it.
+            Check::Method(c) => on_each(&c.test, &c.select),
+            Check::Order(order) => [&order.higher, &order.lower]
+                .into_iter()
+                .map(|f| NeededRun {
+                    device: f.device.clone(),
+                    test: f.test.clone(),
+                    settings: settings(&f.params),
+                })
+                .collect(),
+            Check::Fact(_) | Check::NotSimulated(_) => Vec::new(),
+        }
+    }
+}
+
+/// A TOML value as `--set key=` takes it.
+fn setting(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The tests that `claims` need on `devices`, each once. Claims that also need other drives are left out.
+#[must_use]
+pub fn needed(claims: &[Claim], devices: &[&str]) -> Vec<NeededRun> {
+    let runs: BTreeSet<NeededRun> = claims
+        .iter()
+        .flat_map(|claim| {
+            let complete = match &claim.check {
+                Check::Order(_) => claim.drives().iter().all(|d| devices.contains(d)),
+                _ => true,
+            };
+            if complete { claim.runs() } else { Vec::new() }
+        })
+        .filter(|run| devices.contains(&run.device.as_str()))
+        .collect();
+    runs.into_iter().collect()
+}

@@ -1,0 +1,180 @@
+//! Turns what `toml` and `serde` say about a file into words for whoever wrote the file.
+
+use std::ops::Range;
+
+use crate::nearest::nearest;
+
+/// Units that keys end in, with their names.
+const UNITS: &[(&str, &str)] = &[
+    ("ns", "nanoseconds"),
+    ("us", "microseconds"),
+    ("ms", "milliseconds"),
+    ("s", "seconds"),
+    ("bytes", "bytes"),
+    ("kib", "KiB"),
+    ("mib", "MiB"),
+    ("gib", "GiB"),
+    ("kb", "kilobytes"),
+    ("mb", "megabytes"),
+    ("gb", "gigabytes"),
+    ("tb", "terabytes"),
+];
+
+/// A problem with a file, before it is known where the file's text came from.
+pub(crate) struct Problem {
+    pub what: String,
+    pub span: Option<Range<usize>>,
+    pub help: Vec<String>,
+}
+
+/// Explains an error of the deserializer. `elsewhere` lists every dotted path that a file of this kind may have.
+pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[String]) -> Problem {
+    let message = error.message();
+    let quoted = quoted_words(message);
+    let mut problem = Problem {
+        what: message.replace('\n', ", "),
+        span: error.span(),
+        help: Vec::new(),
+    };
+    if message.starts_with("unknown field") {
+        if let Some((key, known)) = quoted.split_first() {
+            problem.what = format!("unknown key `{key}`");
+            problem.help = help_for_key(key, known, elsewhere);
+        }
+    } else if message.starts_with("unknown variant") {
+        if let Some((value, known)) = quoted.split_first() {
+            problem.what = format!("unknown value \"{value}\"");
+            let close = nearest(value, known.iter().copied());
+            problem.help = match close.first() {
+                Some(name) => vec![format!("did you mean \"{name}\"?")],
+                None => Vec::new(),
+            };
+            problem
+                .help
+                .push(format!("possible values: {}", known.join(", ")));
+        }
+    } else if message.starts_with("missing field") {
+        if let Some(key) = quoted.first() {
+            problem.what = format!("missing key `{key}`");
+            problem.help = vec![format!(
+                "add it, or start from a drive or die of the catalog: base = \"NAME\" (see docs/drive-files.md)"
+            )];
+        }
+    } else if let Some(rest) = message
+        .strip_prefix("invalid type: ")
+        .or_else(|| message.strip_prefix("invalid value: "))
+        && let Some((found, expected)) = rest.split_once(", expected ")
+    {
+        problem.what = format!("{} does not fit here", plain_found(found));
+        problem.help = vec![format!("give {}", plain_type(expected))];
+    } else {
+        problem.what = format!("this is not TOML: {}", problem.what);
+        problem.help = vec!["docs/drive-files.md shows what these files look like".to_owned()];
+    }
+    problem
+}
+
+fn help_for_key(key: &str, known: &[&str], elsewhere: &[String]) -> Vec<String> {
+    let mut help = Vec::new();
+    if let Some((right, unit)) = same_quantity(key, known) {
+        help.push(format!("the unit is wrong: use `{right}`, in {unit}"));
+    } else if let Some(section) = elsewhere
+        .iter()
+        .find_map(|path| path.rsplit_once('.').filter(|(_, last)| *last == key))
+    {
+        help.push(format!("`{key}` belongs into [{}]", section.0));
+    } else if let Some(name) = nearest(key, known.iter().copied()).first() {
+        help.push(format!("did you mean `{name}`?"));
+    }
+    help.push(format!("known keys here: {}", known.join(", ")));
+    help
+}
+
+/// The known key that is `key` in another unit (or without one), and that unit.
+fn same_quantity<'a>(key: &str, known: &[&'a str]) -> Option<(&'a str, &'static str)> {
+    let split = |k: &str| -> Option<(String, &'static str)> {
+        let (stem, unit) = k.rsplit_once('_')?;
+        let (_, words) = UNITS.iter().find(|(short, _)| *short == unit)?;
+        Some((stem.to_owned(), words))
+    };
+    let stem = split(key).map_or_else(|| key.to_owned(), |(stem, _)| stem);
+    known.iter().find_map(|&candidate| {
+        let (candidate_stem, words) = split(candidate)?;
+        (candidate_stem == stem).then_some((candidate, words))
+    })
+}
+
+/// Words between backticks.
+fn quoted_words(message: &str) -> Vec<&str> {
+    message.split('`').skip(1).step_by(2).collect()
+}
+
+fn plain_found(found: &str) -> String {
+    for (technical, plain) in [
+        ("string ", "the text "),
+        ("integer ", "the number "),
+        ("floating point ", "the number "),
+        ("boolean ", "the truth value "),
+    ] {
+        if let Some(value) = found.strip_prefix(technical) {
+            // Numbers beyond 64 bits come with the name of their type.
+            let value = value.split("` as ").next().unwrap_or(value);
+            return format!("{plain}{}", value.trim_matches('`'));
+        }
+    }
+    match found {
+        "map" => "a table".to_owned(),
+        "sequence" => "a list".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn plain_type(expected: &str) -> String {
+    match expected {
+        "f64" => "a number".to_owned(),
+        "u32" => "a whole number from 0 to 4294967295".to_owned(),
+        "u64" => "a whole number from 0 to 9223372036854775807".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a string" => "a text in double quotes".to_owned(),
+        "a sequence" => "a list, as in [850.0, 2300.0]".to_owned(),
+        "string or table" | "a string or table" | "enum" => {
+            "one of the names that docs/drive-files.md lists, in double quotes".to_owned()
+        }
+        "any valid TOML value" => "a number that fits 64 bits".to_owned(),
+        other if other.starts_with("struct ") => "a [section] of keys".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_in_another_unit_is_led_to_the_right_one() {
+        let known = ["description", "capacity_bytes", "erase_ms"];
+        assert_eq!(
+            same_quantity("capacity_gb", &known),
+            Some(("capacity_bytes", "bytes"))
+        );
+        assert_eq!(
+            same_quantity("erase_us", &known),
+            Some(("erase_ms", "milliseconds"))
+        );
+        assert_eq!(
+            same_quantity("erase", &known),
+            Some(("erase_ms", "milliseconds"))
+        );
+        assert_eq!(same_quantity("size_gb", &known), None);
+    }
+
+    #[test]
+    fn a_key_in_the_wrong_section_is_told_where_it_belongs() {
+        let help = help_for_key(
+            "channels",
+            &["die", "dies"],
+            &["flash.dies".into(), "controller.channels".into()],
+        );
+        assert_eq!(help[0], "`channels` belongs into [controller]");
+    }
+}

@@ -1,0 +1,26 @@
+//! What ssdlab knows as data: drives, die types and published figures, each value with its source.
+//!
+//! The files of `catalog/` are embedded in the binary. [`resolve`] turns the name a user gives (a catalog name, or
+//! the path of a drive file of one's own) into a [`Drive`]; [`claims`] lays published figures beside simulated
+//! ones. Every error is a [`Diagnostic`]: what is wrong, where, and what would be right.
+//!
+//! ```
+//! let drive = ssdlab_catalog::resolve("jmf667h-toshiba-128gb").unwrap();
+//! assert_eq!(drive.spec.capacity_bytes, 128_035_676_160);
+//! let dies = drive.rows.iter().find(|row| row.key == "flash.dies").unwrap();
+//! assert_eq!(dies.value, "16");
+//! ```
+
+pub mod claims;
+mod diagnostic;
+mod embedded;
+mod explain;
+mod keys;
+mod load;
+mod nearest;
+mod resolve;
+
+pub use diagnostic::{Diagnostic, Place};
+pub use keys::{Origin, SpecRow};
+pub use nearest::nearest;
+pub use resolve::{Die, Drive, die, die_names, drive_names, resolve};

@@ -1,0 +1,195 @@
+//! Reads a drive or die file: strictly, with every error at its line, and on top of a `base` if it names one.
+
+use serde::de::DeserializeOwned;
+use ssdlab_nand::SpecError;
+use toml::Table;
+
+use crate::diagnostic::{Diagnostic, Place};
+use crate::embedded::{EmbeddedFile, find};
+use crate::explain::explain;
+use crate::keys::{KeyPlace, SpecRow, keys_of, rows_of};
+use crate::nearest::nearest;
+
+/// A kind of file: which catalog its `base` comes from, and what to call it.
+pub(crate) struct Kind {
+    pub word: &'static str,
+    pub catalog: &'static [EmbeddedFile],
+}
+
+/// A file that was read, with what is needed to point into it later.
+pub(crate) struct Loaded<T> {
+    pub spec: T,
+    pub rows: Vec<SpecRow>,
+    /// Name of the catalog file that it builds on.
+    pub base: Option<String>,
+    pub source: SourceText,
+}
+
+/// The text of a file and where its keys are.
+pub(crate) struct SourceText {
+    file: String,
+    text: String,
+    keys: Vec<KeyPlace>,
+}
+
+/// The key by which a file builds on one of the catalog.
+const BASE: &str = "base";
+
+pub(crate) fn load<T: DeserializeOwned>(
+    kind: &Kind,
+    file: &str,
+    text: &str,
+) -> Result<Loaded<T>, Diagnostic> {
+    let source = SourceText {
+        file: file.to_owned(),
+        text: text.to_owned(),
+        keys: keys_of(text),
+    };
+    let own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
+    let Some(base) = own.get(BASE) else {
+        let spec = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
+        return Ok(Loaded {
+            spec,
+            rows: rows_of(text),
+            base: None,
+            source,
+        });
+    };
+    let base = source.find_base(base, kind)?;
+    let mut merged: Table =
+        toml::from_str(base.text).map_err(|e| Diagnostic::new(format!("{}: {e}", base.path)))?;
+    let mut changes = own;
+    changes.remove(BASE);
+    merge(&mut merged, changes);
+    let merged = merged.to_string();
+    let spec = toml::from_str(&merged).map_err(|e| source.problem(&e, kind, &merged))?;
+    let rows = overlay(rows_of(base.text), rows_of(text));
+    Ok(Loaded {
+        spec,
+        rows,
+        base: Some(base.name.to_owned()),
+        source,
+    })
+}
+
+/// Tables are merged key by key; anything else is replaced.
+fn merge(into: &mut Table, changes: Table) {
+    for (key, change) in changes {
+        match (into.get_mut(&key), change) {
+            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => merge(old, new),
+            (_, change) => {
+                into.insert(key, change);
+            }
+        }
+    }
+}
+
+fn overlay(mut rows: Vec<SpecRow>, own: Vec<SpecRow>) -> Vec<SpecRow> {
+    for row in own.into_iter().filter(|row| row.key != BASE) {
+        match rows.iter_mut().find(|r| r.key == row.key) {
+            Some(place) => *place = row,
+            None => rows.push(row),
+        }
+    }
+    rows
+}
+
+impl SourceText {
+    fn find_base(
+        &self,
+        base: &toml::Value,
+        kind: &Kind,
+    ) -> Result<&'static EmbeddedFile, Diagnostic> {
+        let Some(name) = base.as_str() else {
+            return Err(Diagnostic::new("`base` does not fit here")
+                .at(self.value_place(BASE))
+                .help(format!(
+                    "give the name of a {} of the catalog in double quotes",
+                    kind.word
+                )));
+        };
+        find(kind.catalog, name).ok_or_else(|| {
+            let known = kind.catalog.iter().map(|f| f.name);
+            let mut error = Diagnostic::new(format!("there is no {} `{name}`", kind.word))
+                .at(self.value_place(BASE));
+            let close = nearest(name, known.clone());
+            if !close.is_empty() {
+                error = error.help(format!("did you mean {}?", close.join(" or ")));
+            }
+            error.help(format!(
+                "the catalog has {}",
+                known.collect::<Vec<_>>().join(", ")
+            ))
+        })
+    }
+
+    /// Explains an error in `parsed`, which is this file's text or this file merged with its base.
+    fn problem(&self, error: &toml::de::Error, kind: &Kind, parsed: &str) -> Diagnostic {
+        let paths: Vec<String> = kind
+            .catalog
+            .iter()
+            .flat_map(|f| rows_of(f.text))
+            .map(|row| row.key)
+            .collect();
+        let problem = explain(error, &paths);
+        let mut diagnostic = Diagnostic::new(problem.what);
+        diagnostic.help = problem.help;
+        let Some(span) = problem.span else {
+            return diagnostic.at(self.place(0..0));
+        };
+        if parsed == self.text {
+            return diagnostic.at(self.place(span));
+        }
+        // The error lies in the merged text: find the key there, then the same key in the user's file.
+        let in_merged = keys_of(parsed)
+            .into_iter()
+            .filter(|k| k.key.contains(&span.start) || k.value.contains(&span.start))
+            .max_by_key(|k| k.path.len());
+        match in_merged {
+            Some(k) if k.key.contains(&span.start) => diagnostic.at(self.key_place(&k.path)),
+            Some(k) => diagnostic.at(self.value_place(&k.path)),
+            None => diagnostic.at(self.place(0..0)),
+        }
+    }
+
+    /// A value that cannot be built, in the form of every other message.
+    pub(crate) fn spec_error(&self, error: &SpecError) -> Diagnostic {
+        let mut diagnostic = Diagnostic::new(format!("{}: {}", error.key, error.problem))
+            .at(self.value_place(&error.key));
+        if !self.has(&error.key) && self.has(BASE) {
+            diagnostic = diagnostic.help(format!("{} comes from the base", error.key));
+        }
+        diagnostic.help(error.expected.clone())
+    }
+
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.keys.iter().any(|k| k.path == path)
+    }
+
+    /// Where the value of `path` stands; failing that, its section, the line that names the base, or the top.
+    pub(crate) fn value_place(&self, path: &str) -> Place {
+        let mut wanted = path;
+        loop {
+            if let Some(key) = self.keys.iter().find(|k| k.path == wanted) {
+                let span = if key.is_table { &key.key } else { &key.value };
+                return self.place(span.clone());
+            }
+            match wanted.rsplit_once('.') {
+                Some((parent, _)) => wanted = parent,
+                None if wanted != BASE && self.has(BASE) => wanted = BASE,
+                None => return self.place(0..0),
+            }
+        }
+    }
+
+    fn key_place(&self, path: &str) -> Place {
+        match self.keys.iter().find(|k| k.path == path) {
+            Some(key) => self.place(key.key.clone()),
+            None => self.value_place(path),
+        }
+    }
+
+    fn place(&self, span: std::ops::Range<usize>) -> Place {
+        Place::new(&self.file, &self.text, span)
+    }
+}

@@ -1,0 +1,213 @@
+//! From the DEVICE of the command line to a drive that can be built.
+
+use std::fs;
+use std::path::Path;
+
+use ssdlab_device::DriveSpec;
+use ssdlab_nand::DieSpec;
+
+use crate::diagnostic::Diagnostic;
+use crate::embedded::{DIES, DRIVES, find};
+use crate::keys::SpecRow;
+use crate::load::{Kind, Loaded, load};
+use crate::nearest::nearest;
+
+const DRIVE: Kind = Kind {
+    word: "drive",
+    catalog: DRIVES,
+};
+const DIE: Kind = Kind {
+    word: "die type",
+    catalog: DIES,
+};
+
+/// A drive that was found, read and checked.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    /// Catalog name, or the path it was read from.
+    pub name: String,
+    pub spec: DriveSpec,
+    pub die: Die,
+    /// Every value of the drive file, with its source.
+    pub rows: Vec<SpecRow>,
+}
+
+/// A die type that was found, read and checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Die {
+    /// Catalog name, or the path it was read from.
+    pub name: String,
+    pub spec: DieSpec,
+    /// Every value of the die file, with its source.
+    pub rows: Vec<SpecRow>,
+}
+
+/// Names of the drives of the catalog, in alphabetical order.
+pub fn drive_names() -> impl Iterator<Item = &'static str> + Clone {
+    DRIVES.iter().map(|f| f.name)
+}
+
+/// Names of the die types of the catalog, in alphabetical order.
+pub fn die_names() -> impl Iterator<Item = &'static str> + Clone {
+    DIES.iter().map(|f| f.name)
+}
+
+/// Finds and reads a drive: a name of the catalog, or the path of a `.toml` file.
+///
+/// # Errors
+/// If there is no such drive (with the nearest names), if the name is that of a real device or of a file that is
+/// not a drive file, or if the drive file or its die file cannot be read or built. Real devices are not opened.
+pub fn resolve(device: &str) -> Result<Drive, Diagnostic> {
+    if let Some(file) = find(DRIVES, device) {
+        return read_drive(device, file.path, file.text, None);
+    }
+    if device.ends_with(".toml") {
+        let text = read_file(device, "drive")?;
+        return read_drive(device, device, &text, Path::new(device).parent());
+    }
+    if Path::new(device).exists() {
+        return Err(refuse_real_device(device));
+    }
+    let mut error = if device.contains('/') {
+        Diagnostic::new(format!("{device}: there is no such file")).help(
+            "give the path of a drive file that ends in .toml, or a name that `ssdlab list devices` shows",
+        )
+    } else {
+        Diagnostic::new(format!("there is no drive `{device}`"))
+    };
+    let close = nearest(device, drive_names());
+    if !close.is_empty() {
+        error = error.help(format!("did you mean {}?", close.join(" or ")));
+    } else if find(DIES, device).is_some() {
+        error = error.help(format!(
+            "`{device}` is a die type; name a drive that is built of it"
+        ));
+    }
+    if !device.contains('/') {
+        error = error.help("`ssdlab list devices` shows every drive of the catalog; a drive file of your own must end in .toml");
+    }
+    Err(error)
+}
+
+fn refuse_real_device(device: &str) -> Diagnostic {
+    let what = fs::metadata(device).map(|m| m.file_type());
+    let kind = match what {
+        Ok(t) if t.is_dir() => "a folder",
+        Ok(t) if t.is_file() => "a file",
+        #[cfg(unix)]
+        Ok(t) if std::os::unix::fs::FileTypeExt::is_block_device(&t) => "a block device",
+        _ => "a real device",
+    };
+    Diagnostic::new(format!(
+        "{device} is {kind}: real devices and files are not supported yet (it was not opened, nothing was written)"
+    ))
+    .help("give a drive of the catalog (`ssdlab list devices`), or a drive file that ends in .toml")
+}
+
+fn read_file(path: &str, word: &str) -> Result<String, Diagnostic> {
+    let bytes = fs::read(path).map_err(|e| {
+        Diagnostic::new(format!("cannot read the {word} file {path}: {e}"))
+            .help("give the path of a readable .toml file")
+    })?;
+    String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        Diagnostic::new(format!(
+            "the {word} file {path} is not text: byte {at} is not UTF-8"
+        ))
+        .help("TOML files are UTF-8 text")
+    })
+}
+
+fn read_drive(
+    name: &str,
+    file: &str,
+    text: &str,
+    folder: Option<&Path>,
+) -> Result<Drive, Diagnostic> {
+    let mut loaded: Loaded<DriveSpec> = load(&DRIVE, file, text)?;
+    let die = find_die(&loaded, folder)?;
+    loaded
+        .spec
+        .validate(&die.spec)
+        .map_err(|e| loaded.source.spec_error(&e))?;
+    if let Some(base) = &loaded.base
+        && !loaded.source.has("description")
+    {
+        // A changed drive must not be mistaken for the one it was made from.
+        loaded.spec.description = format!("{base} with the changes of {name}");
+    }
+    Ok(Drive {
+        name: name.to_owned(),
+        spec: loaded.spec,
+        die,
+        rows: loaded.rows,
+    })
+}
+
+/// The die type that a drive file names: of the catalog, or a file beside the drive file.
+fn find_die(drive: &Loaded<DriveSpec>, folder: Option<&Path>) -> Result<Die, Diagnostic> {
+    let name = drive.spec.flash.die.as_str();
+    if find(DIES, name).is_some() {
+        return die(name);
+    }
+    let missing = |what: String| Diagnostic::new(what).at(drive.source.value_place("flash.die"));
+    if name.ends_with(".toml") {
+        let path = folder.unwrap_or(Path::new("")).join(name);
+        if !path.exists() {
+            return Err(missing(format!(
+                "flash.die: there is no file {}",
+                path.display()
+            ))
+            .help("give a path relative to the drive file, or a name that `ssdlab list nand` shows"));
+        }
+        let path = path.display().to_string();
+        let text = read_file(&path, "die")?;
+        return read_die(&path, &path, &text);
+    }
+    let mut error = missing(format!("flash.die: there is no die type `{name}`"));
+    let close = nearest(name, die_names());
+    if !close.is_empty() {
+        error = error.help(format!("did you mean {}?", close.join(" or ")));
+    }
+    Err(error.help(format!(
+        "the catalog has {}; a die file of your own must end in .toml",
+        die_names().collect::<Vec<_>>().join(", ")
+    )))
+}
+
+/// Reads a die type of the catalog.
+///
+/// # Errors
+/// If there is none of that name, with the nearest names.
+pub fn die(name: &str) -> Result<Die, Diagnostic> {
+    match find(DIES, name) {
+        Some(file) => read_die(name, file.path, file.text),
+        None => {
+            let mut error = Diagnostic::new(format!("there is no die type `{name}`"));
+            let close = nearest(name, die_names());
+            if !close.is_empty() {
+                error = error.help(format!("did you mean {}?", close.join(" or ")));
+            }
+            Err(error.help("`ssdlab list nand` shows every die type of the catalog"))
+        }
+    }
+}
+
+fn read_die(name: &str, file: &str, text: &str) -> Result<Die, Diagnostic> {
+    let loaded: Loaded<DieSpec> = load(&DIE, file, text)?;
+    loaded
+        .spec
+        .validate()
+        .map_err(|e| loaded.source.spec_error(&e))?;
+    let mut spec = loaded.spec;
+    if let Some(base) = &loaded.base
+        && !loaded.source.has("description")
+    {
+        spec.description = format!("{base} with the changes of {name}");
+    }
+    Ok(Die {
+        name: name.to_owned(),
+        spec,
+        rows: loaded.rows,
+    })
+}

@@ -1,0 +1,194 @@
+//! The promises that the files of `catalog/` make.
+
+use std::collections::BTreeMap;
+
+use ssdlab_catalog::{Drive, Origin, SpecRow, claims, die, die_names, drive_names, resolve};
+
+fn rows_of_everything() -> Vec<(String, SpecRow)> {
+    let drives = drive_names().flat_map(|name| {
+        let drive = resolve(name).unwrap_or_else(|e| panic!("{e}"));
+        drive
+            .rows
+            .into_iter()
+            .map(move |row| (name.to_owned(), row))
+    });
+    let dies = die_names().flat_map(|name| {
+        let die = die(name).unwrap_or_else(|e| panic!("{e}"));
+        die.rows.into_iter().map(move |row| (name.to_owned(), row))
+    });
+    drives.chain(dies).collect()
+}
+
+#[test]
+fn every_value_of_every_file_has_a_source_or_a_reasoned_estimate() {
+    let rows = rows_of_everything();
+    assert!(rows.len() > 300, "only {} values were found", rows.len());
+    for (file, row) in rows {
+        let text = match &row.origin {
+            Origin::Source(text) | Origin::Estimate(text) => text,
+            Origin::Unstated => panic!("{file}: {} has no source", row.key),
+        };
+        assert!(
+            text.len() >= 5,
+            "{file}: {}: `{text}` says nothing",
+            row.key
+        );
+    }
+}
+
+#[test]
+fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
+    const PLAIN: &[&str] = &[
+        // Counts, names and switches.
+        "flash.dies",
+        "controller.channels",
+        "controller.ways",
+        "controller.queue_depth",
+        "geometry.planes",
+        "geometry.bits_per_cell",
+        "geometry.pages_per_block",
+        "geometry.blocks_per_plane",
+        "gc.start_free_superblocks",
+        "gc.victims_per_start",
+        "gc.buffer_superpages",
+        "gc.rows_per_read",
+        "gc.background_free_superblocks",
+        "gc.choices",
+        "wear.rated_program_erase_cycles",
+        "mapping.journal_rows_per_checkpoint_row",
+        "wear_levelling.static_spread_erases",
+    ];
+    const UNITS: &[&str] = &[
+        "_us",
+        "_ms",
+        "_bytes",
+        "_kib",
+        "_mib",
+        "_per_s",
+        "_per_1000",
+        "_per_10000",
+    ];
+    for (file, row) in rows_of_everything() {
+        let is_number = row
+            .value
+            .starts_with(|c: char| c.is_ascii_digit() || c == '[');
+        let named =
+            UNITS.iter().any(|unit| row.key.ends_with(unit)) || PLAIN.contains(&row.key.as_str());
+        assert!(
+            !is_number || named,
+            "{file}: {} = {} has no unit",
+            row.key,
+            row.value
+        );
+    }
+}
+
+fn values_that_matter(drive: &Drive) -> BTreeMap<String, String> {
+    const MAY_DIFFER: &[&str] = &[
+        "description",
+        "capacity_bytes",
+        "flash.dies",
+        "controller.dram_mib",
+    ];
+    drive
+        .rows
+        .iter()
+        .filter(|row| !MAY_DIFFER.contains(&row.key.as_str()))
+        .map(|row| (row.key.clone(), row.value.clone()))
+        .collect()
+}
+
+#[test]
+fn drives_of_one_die_type_differ_only_in_dies_capacity_and_dram() {
+    for die in ["toshiba", "imft"] {
+        let small = resolve(&format!("jmf667h-{die}-128gb")).unwrap();
+        let large = resolve(&format!("jmf667h-{die}-256gb")).unwrap();
+        assert_eq!(values_that_matter(&small), values_that_matter(&large));
+        assert_eq!(large.spec.flash.dies, 2 * small.spec.flash.dies);
+    }
+}
+
+#[test]
+fn the_die_type_is_all_that_tells_toshiba_drives_from_imft_drives() {
+    let mut toshiba = values_that_matter(&resolve("jmf667h-toshiba-128gb").unwrap());
+    let imft = values_that_matter(&resolve("jmf667h-imft-128gb").unwrap());
+    toshiba.insert("flash.die".into(), imft["flash.die"].clone());
+    assert_eq!(toshiba, imft);
+}
+
+#[test]
+fn the_black2_is_the_reference_drive_with_another_policy_of_collection() {
+    let reference = values_that_matter(&resolve("jmf667h-imft-128gb").unwrap());
+    let black2 = values_that_matter(&resolve("wd-black2-120gb").unwrap());
+    for (key, value) in &black2 {
+        assert!(
+            reference.get(key) == Some(value) || key.starts_with("gc."),
+            "{key} = {value} differs"
+        );
+    }
+    assert_ne!(reference, black2);
+}
+
+#[test]
+fn capacities_are_those_of_the_industry_s_formula() {
+    for (name, gigabytes) in [
+        ("jmf667h-toshiba-128gb", 128),
+        ("jmf667h-toshiba-256gb", 240),
+        ("jmf667h-imft-128gb", 128),
+        ("jmf667h-imft-256gb", 256),
+        ("wd-black2-120gb", 120),
+    ] {
+        // IDEMA LBA1-03.
+        let sectors = 97_696_368 + 1_953_504 * (gigabytes - 50);
+        assert_eq!(
+            resolve(name).unwrap().spec.capacity_bytes,
+            sectors * 512,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn claims_speak_of_drives_that_exist_and_leave_the_fourth_drive_to_prediction() {
+    let all = claims::all();
+    assert!(all.len() > 100);
+    for claim in &all {
+        assert!(
+            !claim.drives().is_empty(),
+            "{} speaks of no drive",
+            claim.id
+        );
+        for drive in claim.drives() {
+            assert!(
+                drive_names().any(|name| name == drive),
+                "{}: {drive}",
+                claim.id
+            );
+        }
+        assert!(
+            !matches!(claim.check, claims::Check::Value(_))
+                || !claim.concerns("jmf667h-imft-128gb"),
+            "{} gives away a row that is to be predicted",
+            claim.id
+        );
+    }
+    let headline: Vec<&str> = all
+        .iter()
+        .filter(|c| c.headline)
+        .map(|c| c.id.as_str())
+        .collect();
+    assert_eq!(headline.len(), 12, "{headline:?}");
+}
+
+#[test]
+fn facts_about_the_drives_are_met_without_running_anything() {
+    let all = claims::all();
+    let devices: Vec<&str> = drive_names().collect();
+    let rows = claims::evaluate(&all, &devices, &[]);
+    let facts = rows
+        .iter()
+        .filter(|row| row.tolerance == "as built")
+        .inspect(|row| assert_eq!(row.state, claims::ClaimState::Met, "{row:?}"))
+        .count();
+    assert!(facts > 30, "only {facts} facts");
+}
