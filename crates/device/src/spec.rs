@@ -1,0 +1,282 @@
+//! A drive as a file in `catalog/drives`.
+
+use serde::{Deserialize, Serialize};
+use ssdlab_ftl::{GcSpec, MappingSpec, SuperblockSpan, WearLevellingSpec};
+use ssdlab_nand::{DieSpec, SpecError};
+
+/// Everything that makes one drive differ from another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriveSpec {
+    /// A line for people: maker, controller, flash, capacity.
+    pub description: String,
+    /// Capacity as sold, in bytes; a multiple of 4096.
+    pub capacity_bytes: u64,
+    pub flash: FlashSpec,
+    pub link: LinkSpec,
+    pub controller: ControllerSpec,
+    pub write_buffer: WriteBufferSpec,
+    pub mapping: MappingSpec,
+    pub gc: GcSpec,
+    #[serde(default)]
+    pub wear_levelling: WearLevellingSpec,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlashSpec {
+    /// Name of a die type in `catalog/nand`, or path of a die file.
+    pub die: String,
+    pub dies: u32,
+    /// Builds the die with as many blocks as give exactly this spare, in hundredths of a per cent of the capacity,
+    /// besides the blocks that are always open or free: for validation against theory. Ideal drives only.
+    #[serde(default)]
+    pub exact_spare_per_10000: Option<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSpec {
+    pub generation: LinkGeneration,
+    /// From a completion on the wire to the host's next command on it: interrupt, driver, host controller.
+    pub host_turnaround_us: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LinkGeneration {
+    #[serde(rename = "sata-1.5g")]
+    Sata1,
+    #[serde(rename = "sata-3g")]
+    Sata2,
+    #[serde(rename = "sata-6g")]
+    Sata3,
+    /// Takes no time: for validation.
+    #[serde(rename = "ideal")]
+    Ideal,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControllerSpec {
+    pub name: String,
+    pub channels: u32,
+    /// Dies that one channel can interleave.
+    pub ways: u32,
+    /// Commands accepted at once (NCQ: 32).
+    pub queue_depth: u32,
+    pub dram_mib: u32,
+    /// Firmware time to decode and set up one read or write command, microseconds.
+    pub read_command_us: f64,
+    pub write_command_us: f64,
+    /// Firmware time for each 4 KiB mapping unit of it (look up or update the map, manage the buffer).
+    pub read_unit_us: f64,
+    pub write_unit_us: f64,
+    /// Data read ahead of a sequential stream, KiB; 0: none.
+    pub read_ahead_kib: u32,
+    /// Host reads pass programs and erases that wait for the same die.
+    pub reads_first: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WriteBufferSpec {
+    pub capacity_kib: u32,
+    /// Writes are acknowledged once in the buffer. Off: once on flash.
+    pub write_cache: bool,
+    /// Idle time after which a partly filled page is written all the same, milliseconds.
+    pub flush_after_idle_ms: f64,
+}
+
+impl DriveSpec {
+    /// Checks what no single field can, against the die that `flash.die` names.
+    ///
+    /// # Errors
+    /// The first value that cannot be built.
+    pub fn validate(&self, die: &DieSpec) -> Result<(), SpecError> {
+        die.validate()?;
+        self.gc.validate()?;
+        let range = |key: &str, v: u64, lo: u64, hi: u64, unit: &str| {
+            if (lo..=hi).contains(&v) {
+                Ok(())
+            } else {
+                Err(SpecError::new(
+                    key,
+                    format!("{v}{unit} is impossible"),
+                    format!("use {lo} to {hi}{unit}"),
+                ))
+            }
+        };
+        range("flash.dies", self.flash.dies.into(), 1, 64, "")?;
+        range(
+            "controller.channels",
+            self.controller.channels.into(),
+            1,
+            32,
+            "",
+        )?;
+        range(
+            "controller.queue_depth",
+            self.controller.queue_depth.into(),
+            1,
+            1024,
+            "",
+        )?;
+        range(
+            "write_buffer.capacity_kib",
+            self.write_buffer.capacity_kib.into(),
+            64,
+            1 << 20,
+            " KiB",
+        )?;
+        range(
+            "controller.read_ahead_kib",
+            self.controller.read_ahead_kib.into(),
+            0,
+            16_384,
+            " KiB",
+        )?;
+        if !self.flash.dies.is_multiple_of(self.controller.channels) {
+            return Err(SpecError::new(
+                "flash.dies",
+                format!(
+                    "{} dies do not spread evenly over {} channels",
+                    self.flash.dies, self.controller.channels
+                ),
+                "use a multiple of controller.channels",
+            ));
+        }
+        if self.flash.dies / self.controller.channels > self.controller.ways {
+            return Err(SpecError::new(
+                "flash.dies",
+                format!(
+                    "{} dies on {} channels need more than the {} ways that the controller interleaves",
+                    self.flash.dies, self.controller.channels, self.controller.ways
+                ),
+                format!(
+                    "use at most {}",
+                    self.controller.channels * self.controller.ways
+                ),
+            ));
+        }
+        for (key, v) in [
+            ("link.host_turnaround_us", self.link.host_turnaround_us),
+            (
+                "controller.read_command_us",
+                self.controller.read_command_us,
+            ),
+            (
+                "controller.write_command_us",
+                self.controller.write_command_us,
+            ),
+            ("controller.read_unit_us", self.controller.read_unit_us),
+            ("controller.write_unit_us", self.controller.write_unit_us),
+            (
+                "write_buffer.flush_after_idle_ms",
+                self.write_buffer.flush_after_idle_ms,
+            ),
+        ] {
+            if !(0.0..=1e6).contains(&v) {
+                return Err(SpecError::new(
+                    key,
+                    format!("{v} is impossible"),
+                    "use 0 to 1,000,000",
+                ));
+            }
+        }
+        if self.capacity_bytes == 0 || !self.capacity_bytes.is_multiple_of(4096) {
+            return Err(SpecError::new(
+                "capacity_bytes",
+                format!(
+                    "{} is not a positive multiple of the 4096-byte mapping unit",
+                    self.capacity_bytes
+                ),
+                "use a multiple of 4096",
+            ));
+        }
+        self.validate_spare(die)
+    }
+
+    fn validate_spare(&self, die: &DieSpec) -> Result<(), SpecError> {
+        range_reserved(self.mapping.reserved_blocks_per_1000)?;
+        if let Some(spare) = self.flash.exact_spare_per_10000 {
+            return if (100..=1_000_000).contains(&spare) {
+                Ok(())
+            } else {
+                Err(SpecError::new(
+                    "flash.exact_spare_per_10000",
+                    format!("{spare} is not a spare area that a drive can work with"),
+                    "use 100 (1 %) to 1,000,000",
+                ))
+            };
+        }
+        let raw = die.raw_bytes() * u64::from(self.flash.dies);
+        let usable = self.usable_bytes(die);
+        let superblock = self.superblock_bytes(die);
+        // Open, being collected, free for the collector: below this no write can ever finish.
+        let needed = self.capacity_bytes + superblock * u64::from(self.spare_superblocks_needed());
+        if usable < needed {
+            return Err(SpecError::new(
+                "capacity_bytes",
+                format!(
+                    "{} bytes on {raw} bytes of flash ({usable} usable) leave no spare superblock to collect into",
+                    self.capacity_bytes
+                ),
+                format!(
+                    "use at most {} bytes, or more flash",
+                    usable.saturating_sub(needed - self.capacity_bytes)
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Superblocks beyond the sold capacity without which writing would come to a standstill: the open ones, those
+    /// that trigger collection, the system area, and one to collect into.
+    #[must_use]
+    pub fn spare_superblocks_needed(&self) -> u32 {
+        let sets = if self.mapping.superblock == SuperblockSpan::AllDies {
+            1
+        } else {
+            self.flash.dies
+        };
+        (self.gc.start_free_superblocks + 3) * sets + if self.mapping.journal { 2 } else { 0 }
+    }
+
+    /// Bytes of one superblock.
+    #[must_use]
+    pub fn superblock_bytes(&self, die: &DieSpec) -> u64 {
+        let g = &die.geometry;
+        let width = if self.mapping.superblock == SuperblockSpan::AllDies {
+            self.flash.dies
+        } else {
+            1
+        };
+        u64::from(width)
+            * u64::from(g.planes)
+            * u64::from(g.pages_per_block)
+            * u64::from(g.page_bytes)
+    }
+
+    /// Bytes that hold data, once bad and reserved blocks are set aside (expected value; the exact number is
+    /// drawn when the drive is built).
+    #[must_use]
+    pub fn usable_bytes(&self, die: &DieSpec) -> u64 {
+        let raw = die.raw_bytes() * u64::from(self.flash.dies);
+        // A pair of planes is given up when one of its blocks is bad.
+        let bad = u64::from(die.wear.factory_bad_blocks_per_10000) * u64::from(die.geometry.planes);
+        let reserved = u64::from(self.mapping.reserved_blocks_per_1000) * 10;
+        raw / 10_000 * 10_000u64.saturating_sub(bad + reserved)
+    }
+}
+
+fn range_reserved(v: u32) -> Result<(), SpecError> {
+    if v < 500 {
+        Ok(())
+    } else {
+        Err(SpecError::new(
+            "mapping.reserved_blocks_per_1000",
+            format!("{v} sets aside half of the flash or more"),
+            "use 0 to 499",
+        ))
+    }
+}

@@ -1,0 +1,221 @@
+//! A job on a drive of a given capacity: which bytes it works on, and whether they exist.
+
+use ssdlab_core::{Rng, SECTOR_BYTES};
+
+use super::error::JobFileError;
+use super::job::{Amount, Job, RandomDistribution, Rw};
+use super::source::JobSource;
+use crate::pattern::{Distribution, Extent, Mix, Order, Pattern};
+
+/// The bytes that a clone of a job works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub start_bytes: u64,
+    pub length_bytes: u64,
+}
+
+/// Per cent of a number of bytes.
+fn share(of: u64, percent: u32) -> u64 {
+    (u128::from(of) * u128::from(percent) / 100) as u64
+}
+
+impl Job {
+    fn error(&self, option: &str, problem: String) -> JobFileError {
+        let line = self.lines.get(option).copied().unwrap_or(self.line);
+        JobFileError::Job {
+            file: self.file.clone(),
+            line,
+            job: self.name.clone(),
+            problem,
+        }
+    }
+
+    /// What can be checked without a drive.
+    pub(super) fn check(&self) -> Result<(), JobFileError> {
+        if self.time_based && self.runtime.is_none() {
+            return Err(self.error(
+                "time_based",
+                "time_based needs a runtime greater than zero".into(),
+            ));
+        }
+        if self.size == Some(Amount::Bytes(0)) || self.size == Some(Amount::Percent(0)) {
+            return Err(self.error(
+                "size",
+                "size is zero; leave it out for the whole drive".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The smallest and the largest block of the operations that occur.
+    fn blocks(&self) -> (u64, u64) {
+        let used = match self.rw {
+            Rw::Read | Rw::RandRead => 0..1,
+            Rw::Write | Rw::RandWrite => 1..2,
+            Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite => 2..3,
+            Rw::ReadWrite | Rw::RandRw => 0..2,
+        };
+        let sizes = &self.sizes()[used];
+        let min = sizes
+            .iter()
+            .map(|s| s.min_bytes())
+            .min()
+            .unwrap_or(SECTOR_BYTES);
+        let max = sizes
+            .iter()
+            .map(|s| s.max_bytes())
+            .max()
+            .unwrap_or(SECTOR_BYTES);
+        (min, max)
+    }
+
+    /// Where clone `clone` (from 0) works on a drive of `capacity_bytes`.
+    ///
+    /// A size in per cent is that of the whole drive, but ends where the drive ends; a size in bytes must fit.
+    /// Offsets in per cent are rounded up to the smallest block, sizes down.
+    ///
+    /// # Errors
+    /// If the span begins or ends beyond the drive, is not made of sectors, or does not hold a block.
+    pub fn span(&self, capacity_bytes: u64, clone: u32) -> Result<Span, JobFileError> {
+        let (min_block, max_block) = self.blocks();
+        let offset = |amount: Amount| match amount {
+            Amount::Bytes(n) => n,
+            Amount::Percent(p) => share(capacity_bytes, p).next_multiple_of(min_block),
+        };
+        let step = offset(self.offset_increment).checked_mul(u64::from(clone));
+        let start = step.and_then(|s| s.checked_add(offset(self.offset)));
+        let at = if clone > 0 {
+            format!(" (clone {clone}, with offset_increment)")
+        } else {
+            String::new()
+        };
+        let start = start.filter(|&s| s < capacity_bytes).ok_or_else(|| {
+            let where_ = start.map_or("beyond 2^64".to_owned(), |s| s.to_string());
+            self.error("offset", format!("begins at byte {where_}{at}, but the drive ends at {capacity_bytes}; reduce offset"))
+        })?;
+        if start % SECTOR_BYTES != 0 {
+            return Err(self.error(
+                "offset",
+                format!("begins at byte {start}{at}, which is not a multiple of 512"),
+            ));
+        }
+        let left = capacity_bytes - start;
+        let length = match self.size {
+            None => left / SECTOR_BYTES * SECTOR_BYTES,
+            Some(Amount::Percent(p)) => {
+                let length = share(capacity_bytes, p).min(left);
+                length - length % min_block
+            }
+            Some(Amount::Bytes(n)) if n <= left => n - n % SECTOR_BYTES,
+            Some(Amount::Bytes(n)) => {
+                return Err(self.error(
+                    "size",
+                    format!(
+                        "size {n} bytes from byte {start}{at} reaches beyond the drive, which has {capacity_bytes} bytes; \
+                         at most {left} fit"
+                    ),
+                ));
+            }
+        };
+        if length < max_block {
+            return Err(self.error(
+                "size",
+                format!("the span of {length} bytes holds no block of {max_block} bytes; increase size or reduce bs"),
+            ));
+        }
+        Ok(Span {
+            start_bytes: start,
+            length_bytes: length,
+        })
+    }
+
+    /// The access pattern of clone `clone` on a drive of `capacity_bytes`.
+    ///
+    /// # Errors
+    /// As [`Job::span`].
+    pub fn pattern(&self, capacity_bytes: u64, clone: u32) -> Result<Pattern, JobFileError> {
+        let span = self.span(capacity_bytes, clone)?;
+        let mix = match self.rw {
+            Rw::Read | Rw::RandRead => Mix::Read,
+            Rw::Write | Rw::RandWrite => Mix::Write,
+            Rw::Trim | Rw::RandTrim => Mix::Trim,
+            Rw::ReadWrite | Rw::RandRw => Mix::ReadWrite {
+                read_percent: self.read_percent,
+            },
+            Rw::TrimWrite | Rw::RandTrimWrite => Mix::TrimWrite,
+        };
+        let (min, max) = self.blocks();
+        let mixed_align = self.rw == Rw::RandRw && self.block_align[0] != self.block_align[1];
+        let order = if self.rw.is_random() {
+            Order::Random(match &self.distribution {
+                // Reads and writes with different sizes or alignments cannot share a map.
+                RandomDistribution::Random if self.norandommap || min != max || mixed_align => {
+                    Distribution::Uniform
+                }
+                RandomDistribution::Random => Distribution::EachBlockOnce,
+                RandomDistribution::Zipf { theta, center } => Distribution::Zipf {
+                    theta: *theta,
+                    center: *center,
+                },
+                RandomDistribution::Pareto { h, center } => Distribution::Pareto {
+                    h: *h,
+                    center: *center,
+                },
+                RandomDistribution::Zoned(zones) => Distribution::Zoned(zones.clone()),
+            })
+        } else {
+            Order::Sequential
+        };
+        let io_size = match self.io_size {
+            None => span.length_bytes,
+            Some(Amount::Bytes(n)) => n,
+            Some(Amount::Percent(p)) => share(span.length_bytes, p),
+        };
+        let extent = if self.time_based {
+            Extent::Endless
+        } else if io_size == span.length_bytes {
+            Extent::Passes(self.loops)
+        } else {
+            Extent::Bytes(io_size.saturating_mul(self.loops))
+        };
+        Ok(Pattern {
+            start_bytes: span.start_bytes,
+            span_bytes: span.length_bytes,
+            order,
+            mix,
+            sizes: self.sizes(),
+            align_bytes: self.block_align,
+            align_offset_bytes: 0,
+            extent,
+            short_tail: false,
+            fua: self.sync,
+        })
+    }
+
+    /// What clone `clone` (from 0 to `numjobs - 1`) sends to a drive of `capacity_bytes`. Random numbers come from
+    /// `randseed` or else from streams of `rng`, which the caller should make different for jobs of one file, e.g.
+    /// `rng.stream("job 3")`; clones differ by themselves.
+    ///
+    /// # Errors
+    /// As [`Job::span`], or if the options contradict each other for this drive.
+    pub fn source(
+        &self,
+        capacity_bytes: u64,
+        clone: u32,
+        rng: &Rng,
+    ) -> Result<JobSource, JobFileError> {
+        let pattern = self.pattern(capacity_bytes, clone)?;
+        let base = self.randseed.map_or_else(|| rng.clone(), Rng::new);
+        let access = pattern.build(&base.stream(&format!("clone {clone}")));
+        let option = if matches!(self.distribution, RandomDistribution::Zoned(_)) {
+            "random_distribution"
+        } else {
+            "bs"
+        };
+        Ok(JobSource::new(
+            access.map_err(|e| self.error(option, e.to_string()))?,
+            self.fsync,
+            self.fdatasync,
+        ))
+    }
+}

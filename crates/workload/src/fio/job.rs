@@ -1,0 +1,251 @@
+//! A job file as data.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use ssdlab_core::Nanos;
+
+use crate::pattern::{BlockSizes, Zone};
+
+/// Bytes, or per cent of the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    Bytes(u64),
+    Percent(u32),
+}
+
+/// fio's `rw`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rw {
+    Read,
+    Write,
+    Trim,
+    ReadWrite,
+    RandRead,
+    RandWrite,
+    RandTrim,
+    RandRw,
+    TrimWrite,
+    RandTrimWrite,
+}
+
+impl Rw {
+    /// fio's own word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Rw::Read => "read",
+            Rw::Write => "write",
+            Rw::Trim => "trim",
+            Rw::ReadWrite => "rw",
+            Rw::RandRead => "randread",
+            Rw::RandWrite => "randwrite",
+            Rw::RandTrim => "randtrim",
+            Rw::RandRw => "randrw",
+            Rw::TrimWrite => "trimwrite",
+            Rw::RandTrimWrite => "randtrimwrite",
+        }
+    }
+
+    #[must_use]
+    pub fn is_random(self) -> bool {
+        matches!(
+            self,
+            Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite
+        )
+    }
+}
+
+/// fio's `random_distribution`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RandomDistribution {
+    Random,
+    Zipf {
+        theta: f64,
+        center: Option<f64>,
+    },
+    Pareto {
+        h: f64,
+        center: Option<f64>,
+    },
+    /// For reads, writes and trims.
+    Zoned([Vec<Zone>; 3]),
+}
+
+/// One job: the options of its section over those of the global sections before it. Arrays are for reads, writes
+/// and trims, in this order. What a [`super::JobSource`] does not do itself is said at the field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    pub name: String,
+    pub description: Option<String>,
+    pub rw: Rw,
+    /// `bs` and `bsrange`.
+    pub block_sizes: [BlockSizes; 3],
+    /// `bssplit`; where present it rules over `bs`.
+    pub block_split: [Option<Vec<(u64, u32)>>; 3],
+    pub block_align: [Option<u64>; 3],
+    pub size: Option<Amount>,
+    pub offset: Amount,
+    pub offset_increment: Amount,
+    pub io_size: Option<Amount>,
+    /// For the runner: commands in flight.
+    pub iodepth: u32,
+    /// For the runner: clones of the job, each with a source of its own.
+    pub numjobs: u32,
+    /// For the runner: the job ends after this time even if its bytes are not done.
+    pub runtime: Option<Nanos>,
+    /// The source never ends; the runner stops it at `runtime`.
+    pub time_based: bool,
+    /// For the runner: time at the beginning that is not measured (`runtime` begins after it).
+    pub ramp_time: Nanos,
+    pub read_percent: u32,
+    pub distribution: RandomDistribution,
+    pub norandommap: bool,
+    pub randseed: Option<u64>,
+    /// Recorded only; runs are always repeatable.
+    pub randrepeat: bool,
+    /// For the runner: at most so many commands a second.
+    pub rate_iops: [Option<u64>; 3],
+    /// For the runner: at most so many bytes a second.
+    pub rate_bytes: [Option<u64>; 3],
+    /// For the runner: pause after `thinktime_blocks` commands have completed.
+    pub thinktime: Nanos,
+    pub thinktime_blocks: u64,
+    /// A flush after every so many writes; 0 never.
+    pub fsync: u64,
+    pub fdatasync: u64,
+    /// For the runner: a flush when the job ends, in whatever way.
+    pub end_fsync: bool,
+    /// `sync`: every write is sent with force unit access.
+    pub sync: bool,
+    /// For the runner: start when every job before has ended. See [`JobFile::stages`].
+    pub stonewall: bool,
+    /// For the report. See [`JobFile::group_ids`].
+    pub group_reporting: bool,
+    pub new_group: bool,
+    /// Passes over the span.
+    pub loops: u64,
+    /// For the runner: wait before the first command.
+    pub startdelay: Nanos,
+    /// What `k` means: 1024 or 1000.
+    pub kb_base: u64,
+    /// The file that it came from, as named to the parser.
+    pub(super) file: String,
+    /// Line of the section's header.
+    pub(super) line: usize,
+    /// Lines of the options that were given, by table name.
+    pub(super) lines: BTreeMap<&'static str, usize>,
+}
+
+impl Job {
+    /// A job with fio's defaults.
+    pub(super) fn defaults(file: &str) -> Self {
+        Job {
+            name: String::new(),
+            description: None,
+            rw: Rw::Read,
+            block_sizes: std::array::from_fn(|_| BlockSizes::Fixed(4096)),
+            block_split: [const { None }; 3],
+            block_align: [None; 3],
+            size: None,
+            offset: Amount::Bytes(0),
+            offset_increment: Amount::Bytes(0),
+            io_size: None,
+            iodepth: 1,
+            numjobs: 1,
+            runtime: None,
+            time_based: false,
+            ramp_time: 0,
+            read_percent: 50,
+            distribution: RandomDistribution::Random,
+            norandommap: false,
+            randseed: None,
+            randrepeat: true,
+            rate_iops: [None; 3],
+            rate_bytes: [None; 3],
+            thinktime: 0,
+            thinktime_blocks: 1,
+            fsync: 0,
+            fdatasync: 0,
+            end_fsync: false,
+            sync: false,
+            stonewall: false,
+            group_reporting: false,
+            new_group: false,
+            loops: 1,
+            startdelay: 0,
+            kb_base: 1024,
+            file: file.to_owned(),
+            line: 0,
+            lines: BTreeMap::new(),
+        }
+    }
+
+    /// The block sizes of reads, writes and trims after `bssplit` has ruled over `bs`.
+    #[must_use]
+    pub fn sizes(&self) -> [BlockSizes; 3] {
+        std::array::from_fn(|op| match &self.block_split[op] {
+            Some(split) => BlockSizes::Split(split.clone()),
+            None => self.block_sizes[op].clone(),
+        })
+    }
+}
+
+/// A parsed job file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobFile {
+    /// As named to the parser.
+    pub file: String,
+    /// In the order of the file; at least one.
+    pub jobs: Vec<Job>,
+    pub(super) ignored: BTreeSet<&'static str>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl JobFile {
+    /// What the user should be told: one line for all options that were ignored, one for each doubtful number.
+    #[must_use]
+    pub fn notices(&self) -> Vec<String> {
+        let mut notices = Vec::new();
+        if !self.ignored.is_empty() {
+            let list = self.ignored.iter().copied().collect::<Vec<_>>().join(", ");
+            notices.push(format!(
+                "{}: ignored, as they do not concern a simulated drive: {list}",
+                self.file
+            ));
+        }
+        notices.extend(self.warnings.iter().cloned());
+        notices
+    }
+
+    /// Options that were given and have no effect, in alphabetical order.
+    pub fn ignored(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.ignored.iter().copied()
+    }
+
+    /// Jobs that run at the same time, as index ranges into [`JobFile::jobs`]: `stonewall` begins a new range.
+    #[must_use]
+    pub fn stages(&self) -> Vec<Range<usize>> {
+        let starts: Vec<usize> = (0..self.jobs.len())
+            .filter(|&i| i == 0 || self.jobs[i].stonewall)
+            .collect();
+        let ends = starts.iter().skip(1).copied().chain([self.jobs.len()]);
+        starts
+            .iter()
+            .copied()
+            .zip(ends)
+            .map(|(start, end)| start..end)
+            .collect()
+    }
+
+    /// fio's `groupid` of each job: `stonewall` and `new_group` begin a new one.
+    #[must_use]
+    pub fn group_ids(&self) -> Vec<u32> {
+        let mut id = 0;
+        let mut next = |(i, job): (usize, &Job)| {
+            id += u32::from(i > 0 && (job.stonewall || job.new_group));
+            id
+        };
+        self.jobs.iter().enumerate().map(&mut next).collect()
+    }
+}

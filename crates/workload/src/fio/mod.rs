@@ -1,0 +1,50 @@
+//! fio job files: the language in which storage people describe a load.
+//!
+//! A job file is parsed into a typed [`JobFile`]; each [`Job`] then makes its [`JobSource`] for a drive of a given
+//! capacity. One table ([`option_table`]) drives the parser, its error messages and the help text. Options that
+//! concern the host's software (engine, files, buffers, logs) are ignored and named in one notice; any option that
+//! is in neither list is an error with its line and the nearest known name.
+//!
+//! Where fio's manual and fio's code differ, the code is followed. What differs from fio:
+//!
+//! - Random numbers are ssdlab's own, so offsets are not fio's one by one; their distribution is.
+//! - A run is always repeatable; `randrepeat=0` changes nothing (use another seed).
+//! - The random map needs one block size and a uniform distribution. With mixed sizes or a zoned distribution,
+//!   blocks are drawn with replacement, as with `norandommap`.
+//! - `${VARIABLE}` is refused: the environment must not change a result.
+//!
+//! ```
+//! use ssdlab_core::Rng;
+//! use ssdlab_workload::{Source, fio::JobFile};
+//!
+//! let file = JobFile::parse("demo.fio", "
+//! [global]
+//! ioengine=libaio   ; ignored, with a notice
+//! bs=4k
+//! [writer]
+//! rw=randwrite
+//! size=25%
+//! iodepth=32
+//! ")?;
+//! assert_eq!(file.notices().len(), 1);
+//! let mut source = file.jobs[0].source(128_000_000_000, 0, &Rng::new(1))?;
+//! let command = source.next().unwrap();
+//! assert!(command.offset_bytes < 32_000_000_000);
+//! # Ok::<(), ssdlab_workload::fio::JobFileError>(())
+//! ```
+
+mod error;
+mod fit;
+mod job;
+mod nearest;
+mod options;
+mod parse;
+mod source;
+mod units;
+mod values;
+
+pub use error::JobFileError;
+pub use fit::Span;
+pub use job::{Amount, Job, JobFile, RandomDistribution, Rw};
+pub use options::{OptionInfo, OptionUse, option_table};
+pub use source::JobSource;

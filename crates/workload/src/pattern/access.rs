@@ -1,0 +1,342 @@
+//! The source of an access pattern: one enum dispatch a command, no allocation.
+
+use ssdlab_core::{Op, Rng, SECTOR_BYTES};
+
+use super::sizes::Draw;
+use super::zones::ZoneDraw;
+use super::{
+    BlockSizes, Command, Distribution, Extent, Mix, Order, Pareto, Pattern, PatternError,
+    Permutation, Source, Zipf,
+};
+
+/// How the next place is found.
+#[derive(Clone, Debug)]
+enum Place {
+    /// Next offset of reads, writes and trims, relative to the start.
+    Sequential([u64; 3]),
+    Uniform,
+    /// The order of this pass, and the bytes from one block to the next.
+    Once(Permutation, u64),
+    Zipf(Zipf),
+    Pareto(Pareto),
+    Zoned(Box<[Option<ZoneDraw>; 3]>),
+}
+
+/// Yields the commands of a [`Pattern`].
+#[derive(Clone, Debug)]
+pub struct AccessPattern {
+    mix: Mix,
+    place: Place,
+    draw: [Option<Draw>; 3],
+    /// First byte, including the alignment offset.
+    start: u64,
+    /// Bytes from the first to the end of the span.
+    length: u64,
+    short_tail: bool,
+    fua: bool,
+    bytes_left: Option<u64>,
+    passes_left: Option<u64>,
+    /// The block that was trimmed and is to be written next.
+    trimmed: Option<(u64, u64)>,
+    op_rng: Rng,
+    size_rng: Rng,
+    offset_rng: Rng,
+}
+
+impl Mix {
+    /// Whether reads, writes and trims occur.
+    fn uses(self) -> [bool; 3] {
+        match self {
+            Mix::Read => [true, false, false],
+            Mix::Write => [false, true, false],
+            // A block that is trimmed and then written has one size: that of trims.
+            Mix::Trim | Mix::TrimWrite => [false, false, true],
+            Mix::ReadWrite { .. } => [true, true, false],
+        }
+    }
+}
+
+fn sectors(what: &'static str, value: u64) -> Result<u64, PatternError> {
+    if value % SECTOR_BYTES == 0 {
+        Ok(value)
+    } else {
+        Err(PatternError::OffsetNotSectors { what, value })
+    }
+}
+
+impl AccessPattern {
+    pub(super) fn new(pattern: &Pattern, rng: &Rng) -> Result<Self, PatternError> {
+        let p = pattern;
+        sectors("the start of the span", p.start_bytes)?;
+        sectors("the alignment offset", p.align_offset_bytes)?;
+        if p.span_bytes == 0 || p.span_bytes % SECTOR_BYTES != 0 {
+            return Err(PatternError::NotSectors {
+                what: "the span",
+                value: p.span_bytes,
+            });
+        }
+        if p.start_bytes.checked_add(p.span_bytes).is_none() {
+            return Err(PatternError::Overflow {
+                start: p.start_bytes,
+                length: p.span_bytes,
+            });
+        }
+        if let Mix::ReadWrite {
+            read_percent: percent @ 101..,
+        } = p.mix
+        {
+            return Err(PatternError::Percent { percent });
+        }
+        let length = p.span_bytes.saturating_sub(p.align_offset_bytes);
+        let mut draw = [None, None, None];
+        let sequential = p.order == Order::Sequential;
+        for op in (0..3).filter(|&op| p.mix.uses()[op]) {
+            let sizes = &p.sizes[op];
+            sizes.check()?;
+            let align = p.align_bytes[op].unwrap_or(sizes.min_bytes());
+            if align == 0 || align % SECTOR_BYTES != 0 {
+                return Err(PatternError::NotSectors {
+                    what: "the alignment",
+                    value: align,
+                });
+            }
+            // A short last block makes a span smaller than a block usable, in sequence.
+            let needed = if sequential && p.short_tail {
+                SECTOR_BYTES
+            } else {
+                sizes.max_bytes()
+            };
+            if needed > length {
+                return Err(PatternError::TooSmall {
+                    what: "the span",
+                    block: needed,
+                    span: length,
+                });
+            }
+            draw[op] = Some(Draw::new(sizes, align, length.max(sizes.max_bytes())));
+        }
+        let mut offset_rng = rng.stream("offset");
+        let place = Self::place(p, &draw, length, &mut offset_rng)?;
+        let used = || {
+            p.sizes
+                .iter()
+                .zip(p.mix.uses())
+                .filter(|s| s.1)
+                .map(|s| s.0)
+        };
+        let whole = used()
+            .map(BlockSizes::max_bytes)
+            .max()
+            .unwrap_or(SECTOR_BYTES);
+        let one_size = used().all(|s| s.min_bytes() == whole);
+        // What a pass holds where it is counted in bytes.
+        let usable = if one_size && !p.short_tail {
+            length / whole * whole
+        } else {
+            length
+        };
+        let by_place = matches!(place, Place::Once(..))
+            || sequential && !matches!(p.mix, Mix::ReadWrite { .. });
+        let (bytes_left, passes_left) = match p.extent {
+            Extent::Endless => (None, None),
+            Extent::Bytes(n) => (Some(n), None),
+            Extent::Passes(n) if by_place => (None, Some(n)),
+            Extent::Passes(n) => {
+                // A block that is trimmed and then written counts twice.
+                let twice = if p.mix == Mix::TrimWrite { 2 } else { 1 };
+                (Some(usable.saturating_mul(n).saturating_mul(twice)), None)
+            }
+        };
+        Ok(AccessPattern {
+            mix: p.mix,
+            place,
+            draw,
+            start: p.start_bytes + p.align_offset_bytes.min(p.span_bytes),
+            length,
+            short_tail: p.short_tail,
+            fua: p.fua,
+            bytes_left,
+            passes_left,
+            trimmed: None,
+            op_rng: rng.stream("operation"),
+            size_rng: rng.stream("block size"),
+            offset_rng,
+        })
+    }
+
+    fn place(
+        p: &Pattern,
+        draw: &[Option<Draw>; 3],
+        length: u64,
+        rng: &mut Rng,
+    ) -> Result<Place, PatternError> {
+        let used = || (0..3).filter(|&op| p.mix.uses()[op]);
+        let places = |op: usize| {
+            let align = draw[op].as_ref().map_or(1, |d| d.align);
+            (length - p.sizes[op].min_bytes()) / align + 1
+        };
+        let distribution = match &p.order {
+            Order::Sequential => return Ok(Place::Sequential([0; 3])),
+            Order::Random(d) => d,
+        };
+        let check_center = |center: Option<f64>| match center {
+            Some(center) if !(0.0..=1.0).contains(&center) => Err(PatternError::Center { center }),
+            _ => Ok(()),
+        };
+        Ok(match distribution {
+            Distribution::Uniform => Place::Uniform,
+            Distribution::EachBlockOnce => {
+                let first = used().next().unwrap_or(0);
+                let block = p.sizes[first].min_bytes();
+                let align = draw[first].as_ref().map_or(block, |d| d.align);
+                let same = |op: usize| {
+                    p.sizes[op].min_bytes() == block
+                        && p.sizes[op].max_bytes() == block
+                        && draw[op].as_ref().is_some_and(|d| d.align == align)
+                };
+                if !used().all(same) {
+                    return Err(PatternError::OnceNeedsOneSize);
+                }
+                // Blocks must not overlap, however fine the alignment.
+                let step = block.div_ceil(align) * align;
+                Place::Once(Permutation::new((length - block) / step + 1, rng), step)
+            }
+            Distribution::Zipf { theta, center } => {
+                if !(*theta > 0.0 && theta.is_finite() && *theta != 1.0) {
+                    return Err(PatternError::ZipfTheta { theta: *theta });
+                }
+                check_center(*center)?;
+                let n = used().map(places).max().unwrap_or(1);
+                Place::Zipf(Zipf::new(n, *theta, *center, rng.stream("zipf")))
+            }
+            Distribution::Pareto { h, center } => {
+                if !(*h > 0.0 && *h < 1.0) {
+                    return Err(PatternError::ParetoH { h: *h });
+                }
+                check_center(*center)?;
+                let n = used().map(places).max().unwrap_or(1);
+                Place::Pareto(Pareto::new(n, *h, *center, rng.stream("pareto")))
+            }
+            Distribution::Zoned(zones) => {
+                let mut all = [None, None, None];
+                for op in used() {
+                    let align = draw[op].as_ref().map_or(1, |d| d.align);
+                    all[op] = Some(ZoneDraw::new(
+                        &zones[op],
+                        length,
+                        align,
+                        p.sizes[op].min_bytes(),
+                    )?);
+                }
+                Place::Zoned(Box::new(all))
+            }
+        })
+    }
+
+    #[inline]
+    fn emit(&mut self, op: Op, offset: u64, length_bytes: u64) -> Command {
+        if let Some(left) = &mut self.bytes_left {
+            *left = left.saturating_sub(length_bytes);
+        }
+        Command {
+            op,
+            offset_bytes: self.start + offset,
+            length_bytes,
+            fua: self.fua && op == Op::Write,
+        }
+    }
+}
+
+impl Source for AccessPattern {
+    #[inline]
+    fn next(&mut self) -> Option<Command> {
+        if (self.bytes_left == Some(0) || self.passes_left == Some(0)) && self.trimmed.is_none() {
+            return None;
+        }
+        let op = match self.mix {
+            Mix::Read => Op::Read,
+            Mix::Write => Op::Write,
+            Mix::Trim => Op::Trim,
+            Mix::ReadWrite { read_percent } => {
+                if self.op_rng.chance(u64::from(read_percent), 100) {
+                    Op::Read
+                } else {
+                    Op::Write
+                }
+            }
+            Mix::TrimWrite => {
+                if let Some((offset, length)) = self.trimmed.take() {
+                    return Some(self.emit(Op::Write, offset, length));
+                }
+                Op::Trim
+            }
+        };
+        let slot = match op {
+            Op::Read => 0,
+            Op::Write => 1,
+            Op::Trim | Op::Flush => 2,
+        };
+        let draw = self.draw[slot].as_ref()?;
+        let align = draw.align;
+        let (mut length, places) = draw.next(&mut self.size_rng);
+        let offset = match &mut self.place {
+            Place::Uniform => self.offset_rng.below(places) * align,
+            Place::Sequential(cursors) => {
+                let cursor = &mut cursors[slot];
+                let left = self.length - *cursor;
+                if length > left {
+                    if self.short_tail && left > 0 {
+                        length = left;
+                    } else {
+                        // A smaller block would still have fitted; this one begins the next pass.
+                        *cursor = 0;
+                        length = length.min(self.length);
+                        if let Some(passes) = &mut self.passes_left {
+                            *passes -= 1;
+                            if *passes == 0 {
+                                return None;
+                            }
+                        }
+                    }
+                }
+                let offset = *cursor;
+                *cursor += length;
+                // The pass is over when nothing more fits, so that the last command is known to be the last.
+                let left = self.length - *cursor;
+                if left == 0 || !self.short_tail && left < draw.min_length {
+                    *cursor = 0;
+                    if let Some(passes) = &mut self.passes_left {
+                        *passes -= 1;
+                    }
+                }
+                offset
+            }
+            Place::Once(order, step) => {
+                let block = match order.next() {
+                    Some(b) => b,
+                    None => {
+                        order.restart(&mut self.offset_rng);
+                        order.next()?
+                    }
+                };
+                if let (true, Some(passes)) = (order.is_exhausted(), &mut self.passes_left) {
+                    *passes -= 1;
+                }
+                block * *step
+            }
+            Place::Zipf(z) => z.block() % places * align,
+            Place::Pareto(p) => p.block() % places * align,
+            Place::Zoned(z) => {
+                z[slot]
+                    .as_ref()?
+                    .place(&mut self.offset_rng)
+                    .min(places - 1)
+                    * align
+            }
+        };
+        if self.mix == Mix::TrimWrite {
+            self.trimmed = Some((offset, length));
+        }
+        Some(self.emit(op, offset, length))
+    }
+}

@@ -1,0 +1,56 @@
+//! Access patterns: which block next, how large, read or write.
+//!
+//! A [`Pattern`] is the description; [`Pattern::build`] checks it and gives an [`AccessPattern`], the fast thing
+//! that yields commands. Sequential and uniform patterns cost a few nanoseconds a command; nothing is allocated
+//! after building.
+
+mod access;
+mod describe;
+mod error;
+pub mod named;
+mod permutation;
+mod sizes;
+mod skew;
+mod zones;
+
+pub use access::AccessPattern;
+pub use describe::{Distribution, Extent, Mix, Order, Pattern};
+pub use error::PatternError;
+pub use permutation::Permutation;
+pub use sizes::BlockSizes;
+pub use skew::{Pareto, Zipf};
+pub use zones::{Zone, ZoneExtent};
+
+use ssdlab_core::Op;
+
+/// One command that a host would send. Offset and length are bytes, multiples of 512; both are zero for a flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    pub op: Op,
+    pub offset_bytes: u64,
+    pub length_bytes: u64,
+    /// Force unit access: the write is acknowledged only when it is on the medium.
+    pub fua: bool,
+}
+
+impl Command {
+    /// A flush of the drive's write cache.
+    pub const FLUSH: Command = Command {
+        op: Op::Flush,
+        offset_bytes: 0,
+        length_bytes: 0,
+        fua: false,
+    };
+}
+
+/// Something that yields commands in the order in which a host sends them.
+pub trait Source {
+    /// The next command, or `None` when the workload is complete (and from then on).
+    fn next(&mut self) -> Option<Command>;
+}
+
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn next(&mut self) -> Option<Command> {
+        (**self).next()
+    }
+}
