@@ -44,10 +44,7 @@ impl TestGroup<'_> {
     }
 
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
-        self.panels
-            .iter()
-            .flat_map(|p| &p.figures)
-            .chain(&self.time)
+        self.panels.iter().flat_map(|p| &p.figures).chain(&self.time)
     }
 }
 
@@ -74,16 +71,7 @@ impl Names {
 pub(crate) fn device_folders(review: &Review) -> BTreeMap<String, String> {
     let mut names = Names::default();
     names.unique("comparison".to_owned());
-    review
-        .devices
-        .iter()
-        .map(|d| {
-            (
-                d.facts.name.clone(),
-                names.unique(text::slug(&d.facts.name)),
-            )
-        })
-        .collect()
+    review.devices.iter().map(|d| (d.facts.name.clone(), names.unique(text::slug(&d.facts.name)))).collect()
 }
 
 /// File name of a test in its variant.
@@ -109,35 +97,18 @@ pub(crate) fn groups(review: &Review) -> Vec<TestGroup<'_>> {
         .into_iter()
         .map(|(test, variant)| {
             let of = |name: &str| {
-                review
-                    .outcomes
-                    .iter()
-                    .find(|o| o.test == test && o.variant == variant && o.device == name)
+                review.outcomes.iter().find(|o| o.test == test && o.variant == variant && o.device == name)
             };
-            let outcomes: Vec<&Outcome> = review
-                .devices
-                .iter()
-                .filter_map(|d| of(&d.facts.name))
-                .collect();
+            let outcomes: Vec<&Outcome> = review.devices.iter().filter_map(|d| of(&d.facts.name)).collect();
             let stem = test_stem(outcomes[0]);
             let panels = panels(&outcomes, &stem, &folders, &mut stems);
             let time = time_figure(&outcomes, &stem, &folders, &mut stems);
-            TestGroup {
-                anchor: anchors.unique(format!("test-{stem}")),
-                outcomes,
-                panels,
-                time,
-            }
+            TestGroup { anchor: anchors.unique(format!("test-{stem}")), outcomes, panels, time }
         })
         .collect()
 }
 
-fn panels(
-    outcomes: &[&Outcome],
-    stem: &str,
-    folders: &BTreeMap<String, String>,
-    stems: &mut Names,
-) -> Vec<Panel> {
+fn panels(outcomes: &[&Outcome], stem: &str, folders: &BTreeMap<String, String>, stems: &mut Names) -> Vec<Panel> {
     let mut ids: Vec<&str> = Vec::new();
     for chart in outcomes.iter().flat_map(|o| &o.charts) {
         if !ids.contains(&chart.id.as_str()) {
@@ -146,18 +117,13 @@ fn panels(
     }
     ids.into_iter()
         .map(|id| {
-            let found: Vec<(&Outcome, &Chart)> = outcomes
-                .iter()
-                .filter_map(|o| o.charts.iter().find(|c| c.id == id).map(|c| (*o, c)))
-                .collect();
+            let found: Vec<(&Outcome, &Chart)> =
+                outcomes.iter().filter_map(|o| o.charts.iter().find(|c| c.id == id).map(|c| (*o, c))).collect();
             let (_, first) = found[0];
             let file = |folder: &str| format!("{folder}/{stem}-{}", text::slug(id));
             let csv_of = |o: &Outcome| format!("series/{}", file(&folders[&o.device]));
             let same_kind = found.iter().all(|(_, c)| c.mark == first.mark);
-            let csv = found
-                .iter()
-                .map(|(o, _)| format!("{}.csv", stems.unique(csv_of(o))))
-                .collect();
+            let csv = found.iter().map(|(o, _)| format!("{}.csv", stems.unique(csv_of(o)))).collect();
             let figures = if found.len() > 1 && first.overlay_drives && same_kind {
                 vec![merged(&found, stems.unique(file("comparison")))]
             } else {
@@ -173,11 +139,7 @@ fn panels(
                 }
                 figures
             };
-            Panel {
-                chart_id: id.to_owned(),
-                figures,
-                csv,
-            }
+            Panel { chart_id: id.to_owned(), figures, csv }
         })
         .collect()
 }
@@ -192,11 +154,7 @@ fn same_scale(figures: &mut [Figure]) {
             continue;
         };
         for figure in figures.iter_mut() {
-            let axis = if of == 0 {
-                &mut figure.x
-            } else {
-                &mut figure.y
-            };
+            let axis = if of == 0 { &mut figure.x } else { &mut figure.y };
             if axis.categories.is_empty() {
                 let (min, max) = crate::svg::bounds(axis, all, of == 1);
                 (axis.min, axis.max) = (Some(min), Some(max));
@@ -215,80 +173,48 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
             categories.push(name.clone());
         }
     }
-    let several = found.iter().any(|(_, c)| c.series.len() > 1);
     let stacked = first.mark == Mark::StackedBars;
-    let mut series: Vec<Series> = Vec::new();
-    for (drive, (outcome, chart)) in found.iter().enumerate() {
-        for s in &chart.series {
-            let place = |p: &[f64; 2]| match chart.x.categories.get(p[0] as usize) {
-                Some(name) => [
-                    categories.iter().position(|c| c == name).unwrap_or(0) as f64,
-                    p[1],
-                ],
+    let several = found.iter().any(|(_, c)| c.series.len() > 1);
+    let (mut series, mut colours): (Vec<Series>, Vec<usize>) = (Vec::new(), Vec::new());
+    // Series by series, so that the same curve of every drive stands together.
+    for place in 0..found.iter().map(|(_, c)| c.series.len()).max().unwrap_or(0) {
+        for (drive, (outcome, chart)) in found.iter().enumerate() {
+            let Some(s) = chart.series.get(place) else { continue };
+            let moved = |p: &[f64; 2]| match chart.x.categories.get(p[0] as usize) {
+                Some(name) => [categories.iter().position(|c| c == name).unwrap_or(0) as f64, p[1]],
                 None => *p,
             };
-            let points: Vec<[f64; 2]> = s.points.iter().map(place).collect();
+            let points = s.points.iter().map(moved);
             if stacked {
                 // Drives take turns within each category; parts of the same name stay one series.
-                let spread = points
-                    .iter()
-                    .map(|p| [p[0] * found.len() as f64 + drive as f64, p[1]]);
+                let spread: Vec<[f64; 2]> = points.map(|p| [p[0] * found.len() as f64 + drive as f64, p[1]]).collect();
                 match series.iter_mut().find(|have| have.name == s.name) {
                     Some(have) => have.points.extend(spread),
-                    None => series.push(Series {
-                        name: s.name.clone(),
-                        points: spread.collect(),
-                    }),
+                    None => series.push(Series { name: s.name.clone(), points: spread }),
                 }
             } else {
-                let name = if several {
-                    format!("{}, {}", outcome.device, s.name)
-                } else {
-                    outcome.device.clone()
-                };
-                series.push(Series { name, points });
+                let name = if several { format!("{}, {}", outcome.device, s.name) } else { outcome.device.clone() };
+                series.push(Series { name, points: points.collect() });
+                colours.push(drive);
             }
         }
     }
-    let mut x = Axis {
-        categories,
-        ..first.x.clone()
-    };
+    let mut x = Axis { categories, ..first.x.clone() };
     if stacked {
         x.categories = stacked_categories(first, &x, found, &series);
     }
     let drives: Vec<&str> = found.iter().map(|(o, _)| o.device.as_str()).collect();
     let shortened = found.iter().find_map(|(o, _)| o.shortened.clone());
-    Figure {
-        x,
-        series,
-        ..Figure::of_chart(first, &drives.join(" and "), stem, shortened)
-    }
+    Figure { x, series, colours, ..Figure::of_chart(first, &drives.join(" and "), stem, shortened) }
 }
 
 /// Names of the bars when drives take turns: category and drive.
-fn stacked_categories(
-    first: &Chart,
-    x: &Axis,
-    found: &[(&Outcome, &Chart)],
-    series: &[Series],
-) -> Vec<String> {
-    let reach = series
-        .iter()
-        .flat_map(|s| &s.points)
-        .map(|p| p[0] as usize / found.len() + 1)
-        .max()
-        .unwrap_or(0);
+fn stacked_categories(first: &Chart, x: &Axis, found: &[(&Outcome, &Chart)], series: &[Series]) -> Vec<String> {
+    let reach = series.iter().flat_map(|s| &s.points).map(|p| p[0] as usize / found.len() + 1).max().unwrap_or(0);
     (0..reach.max(x.categories.len()))
         .flat_map(|i| {
-            let name = x
-                .categories
-                .get(i)
-                .cloned()
-                .unwrap_or_else(|| number::value(i as f64, &first.x.unit));
-            found
-                .iter()
-                .map(move |(o, _)| format!("{name}, {}", o.device))
+            let name = x.categories.get(i).cloned().unwrap_or_else(|| number::value(i as f64, &first.x.unit));
+            found.iter().map(move |(o, _)| format!("{name}, {}", o.device))
         })
         .collect()
 }
@@ -307,20 +233,12 @@ fn time_figure(
             labels.push(&share.label);
         }
     }
-    let several = outcomes
-        .iter()
-        .filter(|o| !o.time_shares.is_empty())
-        .count()
-        > 1;
+    let several = outcomes.iter().filter(|o| !o.time_shares.is_empty()).count() > 1;
     let (mut categories, mut bar_ends, mut rows) = (Vec::new(), Vec::new(), Vec::new());
     for label in labels {
         for outcome in outcomes {
             for share in outcome.time_shares.iter().filter(|s| s.label == label) {
-                categories.push(if several {
-                    format!("{label}, {}", outcome.device)
-                } else {
-                    label.to_owned()
-                });
+                categories.push(if several { format!("{label}, {}", outcome.device) } else { label.to_owned() });
                 bar_ends.push(format!("mean {}", number::latency(share.latency_mean_us)));
                 rows.push(share);
             }
@@ -336,25 +254,11 @@ fn time_figure(
     };
     let series = CAUSES.iter().map(|cause| Series {
         name: cause.label().to_owned(),
-        points: rows
-            .iter()
-            .enumerate()
-            .map(|(i, share)| [i as f64, part(share, cause.key())])
-            .collect(),
+        points: rows.iter().enumerate().map(|(i, share)| [i as f64, part(share, cause.key())]).collect(),
     });
-    let series: Vec<Series> = series
-        .filter(|s| s.points.iter().any(|p| p[1] > 0.0))
-        .collect();
-    let drives: Vec<&str> = outcomes
-        .iter()
-        .filter(|o| !o.time_shares.is_empty())
-        .map(|o| o.device.as_str())
-        .collect();
-    let folder = if several {
-        "comparison"
-    } else {
-        folders[drives[0]].as_str()
-    };
+    let series: Vec<Series> = series.filter(|s| s.points.iter().any(|p| p[1] > 0.0)).collect();
+    let drives: Vec<&str> = outcomes.iter().filter(|o| !o.time_shares.is_empty()).map(|o| o.device.as_str()).collect();
+    let folder = if several { "comparison" } else { folders[drives[0]].as_str() };
     Some(Figure {
         stem: stems.unique(format!("{folder}/{stem}-time")),
         title: format!("Where the time went: {}", outcomes[0].title),
@@ -366,6 +270,7 @@ fn time_figure(
         x: Axis { categories, ..Axis::linear("", "") },
         y: Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("Share of the mean latency", "%") },
         series,
+        colours: Vec::new(),
         zero_strip: false,
         bar_ends,
     })
@@ -378,17 +283,8 @@ mod tests {
     #[test]
     fn names_that_collide_are_numbered() {
         let mut names = Names::default();
-        let given: Vec<String> = ["a", "a", "a-2", "a"]
-            .map(|n| names.unique(n.to_owned()))
-            .into();
-        assert_eq!(
-            given
-                .iter()
-                .collect::<std::collections::BTreeSet<_>>()
-                .len(),
-            4,
-            "{given:?}"
-        );
+        let given: Vec<String> = ["a", "a", "a-2", "a"].map(|n| names.unique(n.to_owned())).into();
+        assert_eq!(given.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{given:?}");
         assert_eq!(given[..2], ["a", "a-2"]);
     }
 }

@@ -14,11 +14,7 @@ use crate::review::Review;
 /// ```
 #[must_use]
 pub fn chart_csv(chart: &Chart) -> String {
-    let mut out = format!(
-        "series,{},{}\n",
-        field(&heading(&chart.x, "x")),
-        field(&heading(&chart.y, "y"))
-    );
+    let mut out = format!("series,{},{}\n", field(&heading(&chart.x, "x")), field(&heading(&chart.y, "y")));
     for series in &chart.series {
         for &[x, y] in &series.points {
             let x = match chart.x.categories.get(x as usize) {
@@ -32,23 +28,14 @@ pub fn chart_csv(chart: &Chart) -> String {
 }
 
 fn heading(axis: &ssdlab_bench::Axis, otherwise: &str) -> String {
-    let label = if axis.label.is_empty() {
-        otherwise
-    } else {
-        &axis.label
-    };
-    if axis.unit.is_empty() {
-        label.to_owned()
-    } else {
-        format!("{label} ({})", axis.unit)
-    }
+    let label = if axis.label.is_empty() { otherwise } else { &axis.label };
+    if axis.unit.is_empty() { label.to_owned() } else { format!("{label} ({})", axis.unit) }
 }
 
 /// Every breakdown of a review: one row for each kind of I/O and cause, causes without time left out.
 #[must_use]
 pub fn time_csv(review: &Review) -> String {
-    let mut out =
-        String::from("device,test,variant,label,ios,latency_mean_us,cause,mean_us,share_percent\n");
+    let mut out = String::from("device,test,variant,label,ios,latency_mean_us,cause,mean_us,share_percent\n");
     for outcome in &review.outcomes {
         for share in &outcome.time_shares {
             let whole: f64 = share.mean_us.values().sum();
@@ -56,15 +43,8 @@ pub fn time_csv(review: &Review) -> String {
                 let Some(&us) = share.mean_us.get(cause.key()).filter(|us| **us > 0.0) else {
                     continue;
                 };
-                let Outcome {
-                    device,
-                    test,
-                    variant,
-                    ..
-                } = outcome;
-                let names: Vec<String> = [device, test, variant, &share.label]
-                    .map(|s| field(s))
-                    .into();
+                let Outcome { device, test, variant, .. } = outcome;
+                let names: Vec<String> = [device, test, variant, &share.label].map(|s| field(s)).into();
                 out.push_str(&format!(
                     "{},{},{},{},{us},{}\n",
                     names.join(","),
@@ -81,11 +61,7 @@ pub fn time_csv(review: &Review) -> String {
 
 /// Quotes a field where it needs it.
 fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
 #[cfg(test)]
@@ -94,10 +70,7 @@ mod tests {
 
     #[test]
     fn fields_with_commas_and_quotes_are_quoted() {
-        assert_eq!(
-            field("4 KiB random write, QD32"),
-            "\"4 KiB random write, QD32\""
-        );
+        assert_eq!(field("4 KiB random write, QD32"), "\"4 KiB random write, QD32\"");
         assert_eq!(field("the \"old\" one"), "\"the \"\"old\"\" one\"");
         assert_eq!(field("plain"), "plain");
     }

@@ -71,11 +71,7 @@ impl ResultsDocument {
             quick: review.quick,
             device: facts().next().filter(|_| !several),
             devices: facts().filter(|_| several).collect(),
-            results: review
-                .outcomes
-                .iter()
-                .map(|o| ResultRow::from_outcome(o, several))
-                .collect(),
+            results: review.outcomes.iter().map(|o| ResultRow::from_outcome(o, several)).collect(),
             claims: review.claims.clone(),
         })
     }
@@ -91,10 +87,7 @@ impl ResultsDocument {
     /// # Errors
     /// If serialisation fails, which it does not for a document made by [`ResultsDocument::from_review`].
     pub fn to_json(&self) -> Result<String, ReportError> {
-        let json = |source| ReportError::Json {
-            place: "results.json".to_owned(),
-            source,
-        };
+        let json = |source| ReportError::Json { place: "results.json".to_owned(), source };
         let value = sorted(serde_json::to_value(self).map_err(json)?);
         let mut text = serde_json::to_string_pretty(&value).map_err(json)?;
         text.push('\n');
@@ -107,24 +100,15 @@ impl ResultsDocument {
     /// If it is not JSON, has not this shape, or is of another schema.
     pub fn from_json(text: &str, place: &str) -> Result<Self, ReportError> {
         let document: ResultsDocument =
-            serde_json::from_str(text).map_err(|source| ReportError::Json {
-                place: place.to_owned(),
-                source,
-            })?;
+            serde_json::from_str(text).map_err(|source| ReportError::Json { place: place.to_owned(), source })?;
         let problem = if document.schema != SCHEMA {
-            format!(
-                "schema is {:?}; this version reads {SCHEMA:?}",
-                document.schema
-            )
+            format!("schema is {:?}; this version reads {SCHEMA:?}", document.schema)
         } else if document.device.is_some() != document.devices.is_empty() {
             "exactly one of \"device\" and \"devices\" must be there".to_owned()
         } else {
             return Ok(document);
         };
-        Err(ReportError::Inconsistent {
-            place: place.to_owned(),
-            problem,
-        })
+        Err(ReportError::Inconsistent { place: place.to_owned(), problem })
     }
 }
 
@@ -158,8 +142,7 @@ pub fn results_json(review: &Review) -> Result<String, ReportError> {
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(map) => {
-            let fields: BTreeMap<String, Value> =
-                map.into_iter().map(|(k, v)| (k, sorted(v))).collect();
+            let fields: BTreeMap<String, Value> = map.into_iter().map(|(k, v)| (k, sorted(v))).collect();
             Value::Object(fields.into_iter().collect())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),

@@ -76,17 +76,8 @@ pub const SCHEMA: &str = "ssdlab.results/1";
 ///
 /// # Errors
 /// If a point or a bound is not finite, bounds are in the wrong order, or a position has no category.
-pub fn chart_svg(
-    chart: &ssdlab_bench::Chart,
-    subject: &str,
-    shortened: Option<&str>,
-) -> Result<String, ReportError> {
+pub fn chart_svg(chart: &ssdlab_bench::Chart, subject: &str, shortened: Option<&str>) -> Result<String, ReportError> {
     review::validate_chart(chart, &format!("{subject}: chart {}", chart.id))?;
-    let figure = svg::Figure::of_chart(
-        chart,
-        subject,
-        text::slug(&chart.id),
-        shortened.map(str::to_owned),
-    );
+    let figure = svg::Figure::of_chart(chart, subject, text::slug(&chart.id), shortened.map(str::to_owned));
     Ok(svg::draw(&figure, svg::Layout::File, svg::Skin::File))
 }

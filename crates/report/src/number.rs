@@ -3,16 +3,8 @@
 /// Prints with at most `decimals` places and without trailing zeros.
 pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
-    let text = if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        &text
-    };
-    if text == "-0" {
-        "0".to_owned()
-    } else {
-        text.to_owned()
-    }
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
 /// Prints with a comma between thousands.
@@ -76,6 +68,8 @@ pub(crate) fn latency(us: f64) -> String {
 pub(crate) fn tick(value: f64, unit: &str) -> String {
     match unit {
         "us" | "µs" => latency(value),
+        // Nobody says 1.4K seconds.
+        "s" | "GB" if value.abs() >= 1000.0 => grouped(value, 0),
         _ => si(value),
     }
 }
@@ -135,20 +129,13 @@ pub(crate) fn transfer(bytes: u64) -> String {
 
 /// A metric's key as people say it: `latency_p99_9` is `Latency, 99.9th percentile`.
 pub(crate) fn metric_label(key: &str) -> String {
-    if let Some(p) = key
-        .strip_suffix("_us")
-        .unwrap_or(key)
-        .strip_prefix("latency_")
-    {
+    if let Some(p) = key.strip_suffix("_us").unwrap_or(key).strip_prefix("latency_") {
         return match p {
             "mean" => "Latency, mean".to_owned(),
             "max" => "Latency, worst".to_owned(),
             "min" => "Latency, best".to_owned(),
             "p50" => "Latency, median".to_owned(),
-            p => match p
-                .strip_prefix('p')
-                .filter(|d| d.chars().all(|c| c.is_ascii_digit() || c == '_'))
-            {
+            p => match p.strip_prefix('p').filter(|d| d.chars().all(|c| c.is_ascii_digit() || c == '_')) {
                 Some(digits) => format!("Latency, {}th percentile", digits.replace('_', ".")),
                 None => format!("Latency, {}", p.replace('_', " ")),
             },
@@ -170,10 +157,7 @@ pub(crate) fn metric_label(key: &str) -> String {
             if let Some(first) = words.get_mut(0..1) {
                 first.make_ascii_uppercase();
             }
-            words
-                .replace("iops", "IOPS")
-                .replace("Iops", "IOPS")
-                .replace(" qd", " QD")
+            words.replace("iops", "IOPS").replace("Iops", "IOPS").replace(" qd", " QD")
         }
     }
 }
@@ -192,14 +176,8 @@ mod tests {
         assert_eq!(value(0.0, "count"), "0");
         assert_eq!(grouped(-1_234_567.8, 1), "-1,234,567.8");
         assert_eq!(grouped(-0.04, 0), "0");
-        assert_eq!(
-            [0.0, 500.0, 1500.0, 40_000.0, 999_999.0, 2e6].map(si),
-            ["0", "500", "1.5K", "40K", "1M", "2M"]
-        );
-        assert_eq!(
-            [0.2, 50.0, 1000.0, 2.5e6].map(latency),
-            ["200 ns", "50 µs", "1 ms", "2.5 s"]
-        );
+        assert_eq!([0.0, 500.0, 1500.0, 40_000.0, 999_999.0, 2e6].map(si), ["0", "500", "1.5K", "40K", "1M", "2M"]);
+        assert_eq!([0.2, 50.0, 1000.0, 2.5e6].map(latency), ["200 ns", "50 µs", "1 ms", "2.5 s"]);
         assert_eq!(metric_label("latency_p99_9"), "Latency, 99.9th percentile");
         assert_eq!(metric_label("read_iops_qd32"), "Read IOPS QD32");
         assert_eq!(transfer(131_072), "128 KiB");

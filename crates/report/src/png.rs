@@ -26,26 +26,12 @@ impl PngPainter {
     #[must_use]
     pub fn new() -> Self {
         let mut fonts = fontdb::Database::new();
-        for face in [
-            dejavu::sans_condensed::regular(),
-            dejavu::sans_condensed::bold(),
-        ] {
+        for face in [dejavu::sans_condensed::regular(), dejavu::sans_condensed::bold()] {
             fonts.load_font_source(fontdb::Source::Binary(Arc::new(face)));
         }
-        let family = fonts
-            .faces()
-            .next()
-            .and_then(|f| f.families.first())
-            .map(|f| f.0.clone())
-            .unwrap_or_default();
+        let family = fonts.faces().next().and_then(|f| f.families.first()).map(|f| f.0.clone()).unwrap_or_default();
         fonts.set_sans_serif_family(family.clone());
-        PngPainter {
-            options: Options {
-                fontdb: Arc::new(fonts),
-                font_family: family,
-                ..Options::default()
-            },
-        }
+        PngPainter { options: Options { fontdb: Arc::new(fonts), font_family: family, ..Options::default() } }
     }
 
     /// Draws `svg` at one and a half pixels a unit.
@@ -53,23 +39,12 @@ impl PngPainter {
     /// # Errors
     /// If `svg` is no SVG or has no size; `chart` names it then.
     pub fn paint(&self, chart: &str, svg: &str) -> Result<Vec<u8>, ReportError> {
-        let fail = |problem: String| ReportError::Picture {
-            chart: chart.to_owned(),
-            problem,
-        };
+        let fail = |problem: String| ReportError::Picture { chart: chart.to_owned(), problem };
         let tree = Tree::from_str(svg, &self.options).map_err(|e| fail(e.to_string()))?;
         let size = tree.size();
-        let (w, h) = (
-            (size.width() * SCALE).ceil() as u32,
-            (size.height() * SCALE).ceil() as u32,
-        );
-        let mut pixels =
-            Pixmap::new(w, h).ok_or_else(|| fail(format!("it measures {w} × {h} pixels")))?;
-        resvg::render(
-            &tree,
-            Transform::from_scale(SCALE, SCALE),
-            &mut pixels.as_mut(),
-        );
+        let (w, h) = ((size.width() * SCALE).ceil() as u32, (size.height() * SCALE).ceil() as u32);
+        let mut pixels = Pixmap::new(w, h).ok_or_else(|| fail(format!("it measures {w} × {h} pixels")))?;
+        resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
         pixels.encode_png().map_err(|e| fail(e.to_string()))
     }
 }

@@ -148,40 +148,26 @@ impl Review {
     pub fn validate(&self) -> Result<(), ReportError> {
         let mut names = BTreeSet::new();
         if self.devices.is_empty() {
-            return Err(inconsistent(
-                "review",
-                "there is no device in it; a review needs at least one",
-            ));
+            return Err(inconsistent("review", "there is no device in it; a review needs at least one"));
         }
         for device in &self.devices {
             let name = &device.facts.name;
             if name.is_empty() || !names.insert(name.as_str()) {
-                return Err(inconsistent(
-                    "devices",
-                    &format!("name {name:?} is empty or given twice"),
-                ));
+                return Err(inconsistent("devices", &format!("name {name:?} is empty or given twice")));
             }
-            finite(device.facts.over_provisioning_percent, || {
-                format!("{name}: over_provisioning_percent")
-            })?;
+            finite(device.facts.over_provisioning_percent, || format!("{name}: over_provisioning_percent"))?;
         }
         let mut seen = BTreeSet::new();
         for outcome in &self.outcomes {
             let place = place(outcome);
             if !names.contains(outcome.device.as_str()) {
-                return Err(inconsistent(
-                    &place,
-                    &format!("device {:?} is not part of the review", outcome.device),
-                ));
+                return Err(inconsistent(&place, &format!("device {:?} is not part of the review", outcome.device)));
             }
             if outcome.test.is_empty() {
                 return Err(inconsistent(&place, "the test has no name"));
             }
             if !seen.insert((&outcome.device, &outcome.test, &outcome.variant)) {
-                return Err(inconsistent(
-                    &place,
-                    "this test and variant is there twice for one device",
-                ));
+                return Err(inconsistent(&place, "this test and variant is there twice for one device"));
             }
             validate_outcome(outcome, &place)?;
         }
@@ -202,35 +188,23 @@ fn validate_outcome(outcome: &Outcome, place: &str) -> Result<(), ReportError> {
     for chart in &outcome.charts {
         let place = format!("{place}: chart {}", chart.id);
         if chart.id.is_empty() || !ids.insert(chart.id.as_str()) {
-            return Err(inconsistent(
-                &place,
-                "chart ids must be unique within a test and not empty",
-            ));
+            return Err(inconsistent(&place, "chart ids must be unique within a test and not empty"));
         }
         validate_chart(chart, &place)?;
     }
     let known = |key: &str| CAUSES.iter().any(|c| c.key() == key);
     for share in &outcome.time_shares {
-        finite(share.latency_mean_us, || {
-            format!("{place}: mean latency of {}", share.label)
-        })?;
+        finite(share.latency_mean_us, || format!("{place}: mean latency of {}", share.label))?;
         for (key, &us) in &share.mean_us {
-            finite(us, || {
-                format!("{place}: time by cause of {}, {key}", share.label)
-            })?;
+            finite(us, || format!("{place}: time by cause of {}, {key}", share.label))?;
             if !known(key) {
-                return Err(inconsistent(
-                    place,
-                    &format!("{key:?} is not a cause that an I/O's time can have"),
-                ));
+                return Err(inconsistent(place, &format!("{key:?} is not a cause that an I/O's time can have")));
             }
         }
     }
     for slow in &outcome.slowest {
         finite(slow.at_s, || format!("{place}: time of a slow I/O"))?;
-        finite(slow.latency_us, || {
-            format!("{place}: latency of a slow I/O")
-        })?;
+        finite(slow.latency_us, || format!("{place}: latency of a slow I/O"))?;
         for (key, &us) in &slow.causes_us {
             finite(us, || format!("{place}: cause {key} of a slow I/O"))?;
         }
@@ -247,16 +221,10 @@ pub(crate) fn validate_chart(chart: &Chart, place: &str) -> Result<(), ReportErr
         if let (Some(min), Some(max)) = (axis.min, axis.max)
             && min >= max
         {
-            return Err(inconsistent(
-                place,
-                &format!("the {name} axis runs from {min} to {max}; min must be less"),
-            ));
+            return Err(inconsistent(place, &format!("the {name} axis runs from {min} to {max}; min must be less")));
         }
         if axis.log && axis.max.is_some_and(|max| max <= 0.0) {
-            return Err(inconsistent(
-                place,
-                &format!("the {name} axis is logarithmic and must end above zero"),
-            ));
+            return Err(inconsistent(place, &format!("the {name} axis is logarithmic and must end above zero")));
         }
     }
     for series in &chart.series {
@@ -265,10 +233,7 @@ pub(crate) fn validate_chart(chart: &Chart, place: &str) -> Result<(), ReportErr
             finite(y, || format!("{place}: series {}", series.name))?;
             let n = chart.x.categories.len();
             if n > 0 && !(x >= 0.0 && x < n as f64 && x.fract() == 0.0) {
-                let problem = format!(
-                    "series {}: position {x} has no category; there are {n}",
-                    series.name
-                );
+                let problem = format!("series {}: position {x} has no category; there are {n}", series.name);
                 return Err(inconsistent(place, &problem));
             }
         }
@@ -285,19 +250,9 @@ pub(crate) fn place(outcome: &Outcome) -> String {
 }
 
 fn inconsistent(place: &str, problem: &str) -> ReportError {
-    ReportError::Inconsistent {
-        place: place.to_owned(),
-        problem: problem.to_owned(),
-    }
+    ReportError::Inconsistent { place: place.to_owned(), problem: problem.to_owned() }
 }
 
 fn finite(value: f64, place: impl Fn() -> String) -> Result<(), ReportError> {
-    if value.is_finite() {
-        Ok(())
-    } else {
-        Err(ReportError::NotFinite {
-            place: place(),
-            value,
-        })
-    }
+    if value.is_finite() { Ok(()) } else { Err(ReportError::NotFinite { place: place(), value }) }
 }

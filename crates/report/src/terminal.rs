@@ -40,24 +40,13 @@ impl Painter {
 fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |s: &str| s.chars().count();
-    let widths: Vec<usize> = (0..columns)
-        .map(|c| {
-            rows.iter()
-                .filter_map(|r| r.get(c))
-                .map(|s| width(s))
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
+    let widths: Vec<usize> =
+        (0..columns).map(|c| rows.iter().filter_map(|r| r.get(c)).map(|s| width(s)).max().unwrap_or(0)).collect();
     rows.iter()
         .map(|row| {
             let cells = row.iter().enumerate().map(|(c, cell)| {
                 let gap = " ".repeat(widths[c] - width(cell));
-                if c == 0 {
-                    format!("{cell}{gap}")
-                } else {
-                    format!("{gap}{cell}")
-                }
+                if c == 0 { format!("{cell}{gap}") } else { format!("{gap}{cell}") }
             });
             cells.collect::<Vec<_>>().join("   ").trim_end().to_owned()
         })
@@ -74,16 +63,7 @@ fn sparkline(values: &[f64], columns: usize) -> String {
         .map(|part| part.iter().sum::<f64>() / part.len().max(1) as f64)
         .collect();
     let top = means.iter().copied().fold(0.0, f64::max);
-    means
-        .iter()
-        .map(|m| {
-            if top > 0.0 && *m > 0.0 {
-                BLOCKS[((m / top * 8.0) as usize).min(7)]
-            } else {
-                ' '
-            }
-        })
-        .collect()
+    means.iter().map(|m| if top > 0.0 && *m > 0.0 { BLOCKS[((m / top * 8.0) as usize).min(7)] } else { ' ' }).collect()
 }
 
 /// The summary of a review. `colour` adds ANSI colours; without them, nothing is lost. `written` names the files.
@@ -100,43 +80,24 @@ pub fn terminal_summary(review: &Review, written: Option<&Written>, colour: bool
         line(&painter.paint(Tone::Head, &facts.name));
         let capacity = number::bytes(facts.capacity_bytes as f64);
         let spare = number::trimmed(facts.over_provisioning_percent, 1);
-        line(&format!(
-            "  {} · {capacity} · {spare} % spare area",
-            facts.description
-        ));
+        line(&format!("  {} · {capacity} · {spare} % spare area", facts.description));
     }
-    let quick = if review.quick {
-        " · quick: runs are shorter than the published method"
-    } else {
-        ""
-    };
-    line(&painter.paint(
-        Tone::Quiet,
-        &format!("ssdlab {} · seed {}{quick}", review.version, review.seed),
-    ));
+    let quick = if review.quick { " · quick: runs are shorter than the published method" } else { "" };
+    line(&painter.paint(Tone::Quiet, &format!("ssdlab {} · seed {}{quick}", review.version, review.seed)));
     let groups = compare::groups(review);
     if !groups.is_empty() {
         line("");
         let mut rows = Vec::new();
         if review.devices.len() > 1 {
             let names = review.devices.iter().map(|d| d.facts.name.clone());
-            rows.push(
-                [String::new(), String::new()]
-                    .into_iter()
-                    .chain(names)
-                    .collect(),
-            );
+            rows.push([String::new(), String::new()].into_iter().chain(names).collect());
         }
         for group in &groups {
             rows.extend(metric_rows(review, group));
         }
         for (i, text) in table(&rows).into_iter().enumerate() {
             let head = i == 0 && review.devices.len() > 1;
-            line(&if head {
-                painter.paint(Tone::Head, &text)
-            } else {
-                text
-            });
+            line(&if head { painter.paint(Tone::Head, &text) } else { text });
         }
         runs(review, &groups, &mut line);
         verdicts(&groups, &painter, &mut line);
@@ -146,19 +107,9 @@ pub fn terminal_summary(review: &Review, written: Option<&Written>, colour: bool
         line("");
         line(&format!("Report   {}", written.index.display()));
         line(&format!("Figures  {}", written.results.display()));
-        let series = written
-            .files
-            .iter()
-            .filter(|f| f.extension().is_some_and(|e| e == "csv"))
-            .count();
-        let charts = written
-            .files
-            .iter()
-            .filter(|f| f.extension().is_some_and(|e| e == "svg"))
-            .count();
-        line(&format!(
-            "Series   {series} CSV files, {charts} charts as SVG and PNG in the same folder"
-        ));
+        let series = written.files.iter().filter(|f| f.extension().is_some_and(|e| e == "csv")).count();
+        let charts = written.files.iter().filter(|f| f.extension().is_some_and(|e| e == "svg")).count();
+        line(&format!("Series   {series} CSV files, {charts} charts as SVG and PNG in the same folder"));
     }
     out
 }
@@ -173,15 +124,8 @@ fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
             let metric = outcome.and_then(|o| o.metrics.get(*key));
             metric.map_or_else(|| "–".to_owned(), |m| number::value(m.value, &m.unit))
         });
-        let title = if shortened {
-            format!("{title} (shortened)")
-        } else {
-            title
-        };
-        [title, number::metric_label(key)]
-            .into_iter()
-            .chain(figures)
-            .collect()
+        let title = if shortened { format!("{title} (shortened)") } else { title };
+        [title, number::metric_label(key)].into_iter().chain(figures).collect()
     });
     rows.collect()
 }
@@ -191,21 +135,12 @@ fn runs(review: &Review, groups: &[TestGroup], line: &mut impl FnMut(&str)) {
     let mut rows = Vec::new();
     for outcome in groups.iter().flat_map(|g| &g.outcomes) {
         let scatter = outcome.charts.iter().find(|c| c.mark == Mark::Scatter);
-        let Some(series) = scatter.and_then(|c| c.series.iter().find(|s| s.points.len() >= 60))
-        else {
+        let Some(series) = scatter.and_then(|c| c.series.iter().find(|s| s.points.len() >= 60)) else {
             continue;
         };
         let values: Vec<f64> = series.points.iter().map(|p| p[1]).collect();
-        let name = if review.devices.len() > 1 {
-            outcome.device.as_str()
-        } else {
-            outcome.test.as_str()
-        };
-        let name = if outcome.variant.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{name}, {}", outcome.variant)
-        };
+        let name = if review.devices.len() > 1 { outcome.device.as_str() } else { outcome.test.as_str() };
+        let name = if outcome.variant.is_empty() { name.to_owned() } else { format!("{name}, {}", outcome.variant) };
         let top = values.iter().copied().fold(0.0, f64::max);
         rows.push((name, sparkline(&values, 60), number::si(top)));
     }
@@ -220,21 +155,13 @@ fn runs(review: &Review, groups: &[TestGroup], line: &mut impl FnMut(&str)) {
 }
 
 fn verdicts(groups: &[TestGroup], painter: &Painter, line: &mut impl FnMut(&str)) {
-    let found: Vec<&&Outcome> = groups
-        .iter()
-        .flat_map(|g| &g.outcomes)
-        .filter(|o| o.verdict.is_some())
-        .collect();
+    let found: Vec<&&Outcome> = groups.iter().flat_map(|g| &g.outcomes).filter(|o| o.verdict.is_some()).collect();
     if !found.is_empty() {
         line("");
     }
     for outcome in found {
         if let Some(verdict) = &outcome.verdict {
-            let word = if verdict.pass {
-                painter.paint(Tone::Good, "pass")
-            } else {
-                painter.paint(Tone::Bad, "FAIL")
-            };
+            let word = if verdict.pass { painter.paint(Tone::Good, "pass") } else { painter.paint(Tone::Bad, "FAIL") };
             line(&format!("{word}  {}: {}", outcome.device, verdict.sentence));
         }
     }
@@ -253,21 +180,12 @@ fn claims(review: &Review, painter: &Painter, line: &mut impl FnMut(&str)) {
         count(ClaimState::Qualitative),
         count(ClaimState::NotRun),
     ));
-    let missed = review
-        .claims
-        .iter()
-        .filter(|c| c.state == ClaimState::Missed);
+    let missed = review.claims.iter().filter(|c| c.state == ClaimState::Missed);
     let rows: Vec<Vec<String>> = missed
         .map(|c| {
-            let ours = c
-                .ours
-                .map_or_else(|| c.ours_text.clone(), |v| number::value(v, &c.unit));
+            let ours = c.ours.map_or_else(|| c.ours_text.clone(), |v| number::value(v, &c.unit));
             let published = format!("published {} {}", c.published, number::unit(&c.unit));
-            vec![
-                format!("  missed  {}: {}", c.device, c.quantity),
-                published.trim().to_owned(),
-                format!("here {ours}"),
-            ]
+            vec![format!("  missed  {}: {}", c.device, c.quantity), published.trim().to_owned(), format!("here {ours}")]
         })
         .collect();
     for text in table(&rows) {
@@ -281,19 +199,14 @@ mod tests {
 
     #[test]
     fn a_sparkline_falls_with_its_values() {
-        let values: Vec<f64> = (0..600)
-            .map(|i| if i < 300 { 40_000.0 } else { 5_000.0 })
-            .collect();
+        let values: Vec<f64> = (0..600).map(|i| if i < 300 { 40_000.0 } else { 5_000.0 }).collect();
         assert_eq!(sparkline(&values, 4), "██▂▂");
         assert_eq!(sparkline(&[0.0, 1.0], 60), " █");
     }
 
     #[test]
     fn columns_line_up() {
-        let rows = vec![
-            vec!["a".into(), "1".into()],
-            vec!["long".into(), "1000".into()],
-        ];
+        let rows = vec![vec!["a".into(), "1".into()], vec!["long".into(), "1000".into()]];
         assert_eq!(table(&rows), ["a         1", "long   1000"]);
     }
 }

@@ -29,11 +29,7 @@ pub(crate) fn slug(text: &str) -> String {
         }
     }
     let out = out.trim_matches(['-', '.']);
-    if out.is_empty() {
-        "unnamed".to_owned()
-    } else {
-        out.to_owned()
-    }
+    if out.is_empty() { "unnamed".to_owned() } else { out.to_owned() }
 }
 
 /// Approximate width of `text` at `size`, in the unit of `size`: the advances of a usual sans-serif, rounded up a
@@ -109,13 +105,7 @@ mod tests {
     #[test]
     fn lines_break_between_words_and_keep_all_of_them() {
         let lines = wrap("a sentence that is broken into several lines", 10.0, 90.0);
-        assert!(
-            lines.len() > 2 && lines.iter().all(|l| width(l, 10.0) <= 90.0),
-            "{lines:?}"
-        );
-        assert_eq!(
-            lines.join(" "),
-            "a sentence that is broken into several lines"
-        );
+        assert!(lines.len() > 2 && lines.iter().all(|l| width(l, 10.0) <= 90.0), "{lines:?}");
+        assert_eq!(lines.join(" "), "a sentence that is broken into several lines");
     }
 }

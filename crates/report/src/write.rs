@@ -42,12 +42,7 @@ pub fn write_review(dir: &Path, review: &Review) -> Result<Written, ReportError>
         files.push(path);
     }
     staging.publish(dir, &files)?;
-    Ok(Written {
-        index: dir.join("index.html"),
-        results: dir.join("results.json"),
-        dir: dir.to_owned(),
-        files,
-    })
+    Ok(Written { index: dir.join("index.html"), results: dir.join("results.json"), dir: dir.to_owned(), files })
 }
 
 /// Every file of a review with its bytes; the page is the last.
@@ -65,26 +60,17 @@ fn contents(review: &Review) -> Result<Vec<(PathBuf, Vec<u8>)>, ReportError> {
     for figure in groups.iter().flat_map(TestGroup::figures) {
         let svg = svg::draw(figure, Layout::File, Skin::File);
         let png = painter.paint(&figure.stem, &svg)?;
-        out.push((
-            format!("charts/{}.svg", figure.stem).into(),
-            svg.into_bytes(),
-        ));
+        out.push((format!("charts/{}.svg", figure.stem).into(), svg.into_bytes()));
         out.push((format!("charts/{}.png", figure.stem).into(), png));
     }
     out.push(("results.json".into(), results_json(review)?.into_bytes()));
-    out.push((
-        "index.html".into(),
-        html::page(review, &groups).into_bytes(),
-    ));
+    out.push(("index.html".into(), html::page(review, &groups).into_bytes()));
     Ok(out)
 }
 
 fn series(group: &TestGroup, out: &mut Vec<(PathBuf, Vec<u8>)>) {
     for panel in &group.panels {
-        let charts = group
-            .outcomes
-            .iter()
-            .filter_map(|o| o.charts.iter().find(|c| c.id == panel.chart_id));
+        let charts = group.outcomes.iter().filter_map(|o| o.charts.iter().find(|c| c.id == panel.chart_id));
         for (path, chart) in panel.csv.iter().zip(charts) {
             out.push((path.into(), chart_csv(chart).into_bytes()));
         }
@@ -101,9 +87,7 @@ impl Staging {
     fn beside(dir: &Path) -> Result<Staging, ReportError> {
         let home = match fs::metadata(dir) {
             Ok(meta) if !meta.is_dir() => {
-                return Err(ReportError::NotAFolder {
-                    path: dir.to_owned(),
-                });
+                return Err(ReportError::NotAFolder { path: dir.to_owned() });
             }
             Ok(_) => dir.to_owned(),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -111,16 +95,12 @@ impl Staging {
                     Some(p) if !p.as_os_str().is_empty() => p.to_owned(),
                     _ => PathBuf::from("."),
                 };
-                fs::create_dir_all(&parent)
-                    .map_err(|e| refused("create the folder", &parent, e))?;
+                fs::create_dir_all(&parent).map_err(|e| refused("create the folder", &parent, e))?;
                 parent
             }
             Err(e) => return Err(refused("look into", dir, e)),
         };
-        let name = dir
-            .file_name()
-            .map(|n| n.to_string_lossy().into_owned())
-            .unwrap_or_default();
+        let name = dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         for n in 1..1000 {
             let path = home.join(format!(".{name}.partial-{n}"));
             match fs::create_dir(&path) {
@@ -130,10 +110,8 @@ impl Staging {
                 Err(e) => return Err(refused("write into", &home, e)),
             }
         }
-        let full = io::Error::new(
-            io::ErrorKind::AlreadyExists,
-            "a thousand unfinished reviews (.*.partial-*) lie there",
-        );
+        let full =
+            io::Error::new(io::ErrorKind::AlreadyExists, "a thousand unfinished reviews (.*.partial-*) lie there");
         Err(refused("write into", &home, full))
     }
 
@@ -174,18 +152,9 @@ fn refused(action: &'static str, path: &Path, source: io::Error) -> ReportError 
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "choose a folder that you may write to (--out DIR), or change its permissions"
         }
-        io::ErrorKind::StorageFull => {
-            "free some space, or choose a folder on another disk (--out DIR)"
-        }
-        io::ErrorKind::NotADirectory => {
-            "a part of this path is a file: choose another folder (--out DIR)"
-        }
+        io::ErrorKind::StorageFull => "free some space, or choose a folder on another disk (--out DIR)",
+        io::ErrorKind::NotADirectory => "a part of this path is a file: choose another folder (--out DIR)",
         _ => "choose another folder (--out DIR)",
     };
-    ReportError::Io {
-        action,
-        path: path.to_owned(),
-        advice,
-        source,
-    }
+    ReportError::Io { action, path: path.to_owned(), advice, source }
 }

@@ -24,10 +24,7 @@ fn picture(mark: Mark, y: Axis, points: Vec<[f64; 2]>) -> String {
         mark,
         x: Axis::linear("Time", "s"),
         y,
-        series: vec![Series {
-            name: "a < b".into(),
-            points,
-        }],
+        series: vec![Series { name: "a < b".into(), points }],
         overlay_drives: false,
     };
     chart_svg(&chart, "drive", Some("ten seconds instead of a minute")).unwrap()
@@ -39,16 +36,12 @@ fn every_picture_is_well_formed_and_has_words() {
     let found = pictures(&page);
     assert!(found.len() > 20);
     for svg in found {
-        let document =
-            roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{e}: {}", &svg[..200]));
+        let document = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{e}: {}", &svg[..200]));
         let root = document.root_element();
         assert!(root.has_attribute("aria-label") || root.has_attribute("aria-hidden"));
         for node in document.descendants() {
             for attribute in node.attributes() {
-                assert!(
-                    !attribute.value().contains("NaN") && !attribute.value().contains("inf"),
-                    "{attribute:?}"
-                );
+                assert!(!attribute.value().contains("NaN") && !attribute.value().contains("inf"), "{attribute:?}");
             }
         }
     }
@@ -57,9 +50,7 @@ fn every_picture_is_well_formed_and_has_words() {
 #[test]
 fn the_page_asks_nobody_for_anything() {
     let page = index_html(&two_drives()).unwrap();
-    for foreign in [
-        "http://", "https://", "//cdn", "@import", "src=\"", "url(\"", "url('",
-    ] {
+    for foreign in ["http://", "https://", "//cdn", "@import", "src=\"", "url(\"", "url('"] {
         let rest = page.replace("http://www.w3.org/2000/svg", "");
         assert!(!rest.contains(foreign), "{foreign}");
     }
@@ -72,10 +63,7 @@ fn the_page_asks_nobody_for_anything() {
 fn ids_are_unique_and_links_lead_somewhere() {
     let page = index_html(&two_drives()).unwrap();
     let values = |attribute: &str| -> Vec<String> {
-        page.split(&format!(" {attribute}=\""))
-            .skip(1)
-            .map(|s| s.split('"').next().unwrap().to_owned())
-            .collect()
+        page.split(&format!(" {attribute}=\"")).skip(1).map(|s| s.split('"').next().unwrap().to_owned()).collect()
     };
     let mut ids = values("id");
     let n = ids.len();
@@ -109,11 +97,7 @@ fn names_that_look_like_markup_are_text() {
     }
     let page = index_html(&review).unwrap();
     assert!(!page.contains("<script>alert"));
-    assert_eq!(
-        page.matches("<script").count(),
-        1,
-        "the only script is our own"
-    );
+    assert_eq!(page.matches("<script").count(), 1, "the only script is our own");
     for svg in pictures(&page) {
         roxmltree::Document::parse(svg).unwrap();
     }
@@ -148,25 +132,15 @@ fn a_reader_finds_everything_on_the_page() {
 #[test]
 fn curves_of_several_drives_share_a_picture_and_scatters_a_scale() {
     let page = index_html(&two_drives()).unwrap();
-    assert_eq!(
-        page.matches("id=\"fig-comparison-qd-scaling-iops-by-queue-depth\"")
-            .count(),
-        1
-    );
+    assert_eq!(page.matches("id=\"fig-comparison-qd-scaling-iops-by-queue-depth\"").count(), 1);
     assert!(
         page.contains(&format!("data-name=\"{FIRST}, read\""))
             && page.contains(&format!("data-name=\"{SECOND}, write\""))
     );
     let scale = |drive: &str| {
-        let figure = &page[page
-            .find(&format!("id=\"fig-{drive}-consistency-run-log\""))
-            .unwrap()..];
+        let figure = &page[page.find(&format!("id=\"fig-{drive}-consistency-run-log\"")).unwrap()..];
         let at = figure.find("data-y=\"").unwrap() + 8;
-        figure[at..]
-            .split('|')
-            .take(3)
-            .collect::<Vec<_>>()
-            .join("|")
+        figure[at..].split('|').take(3).collect::<Vec<_>>().join("|")
     };
     assert_eq!(scale(FIRST), scale(SECOND));
     assert!(scale(FIRST).ends_with("|log"));
@@ -174,42 +148,16 @@ fn curves_of_several_drives_share_a_picture_and_scatters_a_scale() {
 
 #[test]
 fn ten_thousand_dots_stay_small_and_zero_has_a_place_on_a_logarithmic_axis() {
-    let points: Vec<[f64; 2]> = (0..3600)
-        .map(|i| {
-            [
-                f64::from(i),
-                if i % 100 == 0 {
-                    0.0
-                } else {
-                    f64::from(1000 + i * 7 % 4001)
-                },
-            ]
-        })
-        .collect();
+    let points: Vec<[f64; 2]> =
+        (0..3600).map(|i| [f64::from(i), if i % 100 == 0 { 0.0 } else { f64::from(1000 + i * 7 % 4001) }]).collect();
     let svg = picture(Mark::Scatter, Axis::log("IOPS", ""), points.clone());
     assert!(svg.len() < 100_000, "{} bytes", svg.len());
     let document = roxmltree::Document::parse(&svg).unwrap();
-    let dots: usize = document
-        .descendants()
-        .filter_map(|n| n.attribute("d"))
-        .map(|d| d.matches("h0").count())
-        .sum();
+    let dots: usize = document.descendants().filter_map(|n| n.attribute("d")).map(|d| d.matches("h0").count()).sum();
     assert_eq!(dots, points.len(), "every second is a dot");
-    let words: Vec<&str> = document
-        .descendants()
-        .filter(|n| n.has_tag_name("text"))
-        .filter_map(|n| n.text())
-        .collect();
-    assert!(
-        words.contains(&"0") && words.contains(&"1K") && words.contains(&"5K"),
-        "{words:?}"
-    );
-    assert!(
-        words
-            .iter()
-            .any(|w| w.contains("ten seconds instead of a minute")),
-        "{words:?}"
-    );
+    let words: Vec<&str> = document.descendants().filter(|n| n.has_tag_name("text")).filter_map(|n| n.text()).collect();
+    assert!(words.contains(&"0") && words.contains(&"1K") && words.contains(&"5K"), "{words:?}");
+    assert!(words.iter().any(|w| w.contains("ten seconds instead of a minute")), "{words:?}");
     assert!(words.contains(&"A <title> & \"more\""));
 }
 
@@ -220,17 +168,10 @@ fn pictures_without_data_say_so() {
         assert!(svg.contains("No data"), "{mark:?}");
         roxmltree::Document::parse(&svg).unwrap();
         for y in [Axis::linear("IOPS", ""), Axis::log("Latency", "us")] {
-            for points in [
-                vec![[0.0, 0.0]],
-                vec![[1.0, -3.0], [2.0, 5.0]],
-                vec![[0.0, 7.0], [0.0, 7.0]],
-            ] {
+            for points in [vec![[0.0, 0.0]], vec![[1.0, -3.0], [2.0, 5.0]], vec![[0.0, 7.0], [0.0, 7.0]]] {
                 let svg = picture(mark, y.clone(), points);
                 roxmltree::Document::parse(&svg).unwrap();
-                assert!(
-                    !svg.contains("NaN") && !svg.contains("inf\""),
-                    "{mark:?} {y:?}"
-                );
+                assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{mark:?} {y:?}");
             }
         }
     }
@@ -238,9 +179,7 @@ fn pictures_without_data_say_so() {
 
 #[test]
 fn a_png_shows_letters_and_dots() {
-    let points = (0..500)
-        .map(|i| [f64::from(i), f64::from(i * i % 977)])
-        .collect();
+    let points = (0..500).map(|i| [f64::from(i), f64::from(i * i % 977)]).collect();
     let svg = picture(Mark::Scatter, Axis::linear("IOPS", ""), points);
     let painter = PngPainter::new();
     let with = painter.paint("x", &svg).unwrap();
@@ -258,13 +197,7 @@ fn the_terminal_summary_is_plain_unless_colour_is_asked_for() {
     let review = two_drives();
     let plain = terminal_summary(&review, None, false);
     assert!(!plain.contains('\u{1b}'));
-    for text in [
-        "75,900 IOPS",
-        "FAIL",
-        "2 met, 1 missed, 1 qualitative, 1 not run",
-        "published 74K IOPS",
-        "█",
-    ] {
+    for text in ["75,900 IOPS", "FAIL", "2 met, 1 missed, 1 qualitative, 1 not run", "published 74K IOPS", "█"] {
         assert!(plain.contains(text), "{text:?} is missing:\n{plain}");
     }
     let coloured = terminal_summary(&review, None, true);

@@ -18,18 +18,12 @@ fn one_device_stands_at_the_top() {
     assert_eq!(document["seed"], json!(1));
     assert_eq!(document["device"]["name"], json!(FIRST));
     assert_eq!(document["device"]["kind"], json!("ssd"));
-    assert_eq!(
-        document["device"]["capacity_bytes"],
-        json!(128_035_676_160u64)
-    );
+    assert_eq!(document["device"]["capacity_bytes"], json!(128_035_676_160u64));
     assert!(document.get("devices").is_none());
     let result = &document["results"][2];
     assert_eq!(result["test"], json!("random-write"));
     assert!(result.get("device").is_none() && result.get("shortened").is_none());
-    assert_eq!(
-        result["metrics"]["iops"],
-        json!({"value": 75_900.0, "unit": "IOPS"})
-    );
+    assert_eq!(result["metrics"]["iops"], json!({"value": 75_900.0, "unit": "IOPS"}));
     assert_eq!(document["results"][0]["params"]["queue_depth"], json!(32));
     assert!(text.contains("\"value\": 75900.0"), "a float stays a float");
 }
@@ -41,11 +35,7 @@ fn several_devices_stand_in_a_list_and_results_name_theirs() {
     assert_eq!(document["devices"][1]["name"], json!(SECOND));
     let results = document["results"].as_array().unwrap();
     assert_eq!(results.len(), 10);
-    assert!(
-        results
-            .iter()
-            .all(|r| r["device"] == json!(FIRST) || r["device"] == json!(SECOND))
-    );
+    assert!(results.iter().all(|r| r["device"] == json!(FIRST) || r["device"] == json!(SECOND)));
 }
 
 #[test]
@@ -56,12 +46,7 @@ fn keys_are_sorted_at_every_level() {
     let mut compared = 0;
     for line in text.lines() {
         let depth = (line.len() - line.trim_start().len()) / 2;
-        if let Some(key) = line
-            .trim_start()
-            .strip_prefix('"')
-            .and_then(|l| l.split_once("\":"))
-            .map(|(k, _)| k)
-        {
+        if let Some(key) = line.trim_start().strip_prefix('"').and_then(|l| l.split_once("\":")).map(|(k, _)| k) {
             if let Some(before) = &last[depth] {
                 assert!(before.as_str() < key, "{before} stands before {key}");
                 compared += 1;
@@ -91,21 +76,12 @@ fn a_document_survives_the_way_to_disk_and_back() {
 fn documents_of_another_schema_are_refused() {
     let text = results_json(&one_drive()).unwrap();
     let other = text.replace("ssdlab.results/1", "ssdlab.results/9");
-    let error = ResultsDocument::from_json(&other, "old.json")
-        .unwrap_err()
-        .to_string();
-    assert_eq!(
-        error,
-        "old.json: schema is \"ssdlab.results/9\"; this version reads \"ssdlab.results/1\""
-    );
-    let error = ResultsDocument::from_json("{", "cut.json")
-        .unwrap_err()
-        .to_string();
+    let error = ResultsDocument::from_json(&other, "old.json").unwrap_err().to_string();
+    assert_eq!(error, "old.json: schema is \"ssdlab.results/9\"; this version reads \"ssdlab.results/1\"");
+    let error = ResultsDocument::from_json("{", "cut.json").unwrap_err().to_string();
     assert!(error.starts_with("cut.json: EOF"), "{error}");
     let without = text.replace("\"device\": {", "\"gadget\": {");
-    let error = ResultsDocument::from_json(&without, "x")
-        .unwrap_err()
-        .to_string();
+    let error = ResultsDocument::from_json(&without, "x").unwrap_err().to_string();
     assert!(error.contains("exactly one of"), "{error}");
 }
 
@@ -114,46 +90,23 @@ fn contradictions_are_named() {
     let mut review = two_drives();
     review.outcomes[0].device = "nobody".into();
     let error = results_json(&review).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "nobody: consistency: device \"nobody\" is not part of the review"
-    );
+    assert_eq!(error, "nobody: consistency: device \"nobody\" is not part of the review");
 
     let mut review = one_drive();
     let again = review.outcomes[0].clone();
     review.outcomes.push(again);
-    assert!(
-        results_json(&review)
-            .unwrap_err()
-            .to_string()
-            .contains("there twice")
-    );
+    assert!(results_json(&review).unwrap_err().to_string().contains("there twice"));
 
     let mut review = one_drive();
     review.outcomes[0].charts[0].series[0].points[7][1] = f64::INFINITY;
     let error = results_json(&review).unwrap_err().to_string();
-    assert!(
-        error.contains("chart run-log: series 4 KiB random write is inf"),
-        "{error}"
-    );
+    assert!(error.contains("chart run-log: series 4 KiB random write is inf"), "{error}");
 
     let mut review = one_drive();
     review.outcomes[3].charts[0].series[0].points[0][0] = 10.0;
-    assert!(
-        results_json(&review)
-            .unwrap_err()
-            .to_string()
-            .contains("position 10 has no category; there are 10")
-    );
+    assert!(results_json(&review).unwrap_err().to_string().contains("position 10 has no category; there are 10"));
 
     let mut review = one_drive();
-    review.outcomes[0].time_shares[0]
-        .mean_us
-        .insert("magic".into(), 1.0);
-    assert!(
-        results_json(&review)
-            .unwrap_err()
-            .to_string()
-            .contains("\"magic\" is not a cause")
-    );
+    review.outcomes[0].time_shares[0].mean_us.insert("magic".into(), 1.0);
+    assert!(results_json(&review).unwrap_err().to_string().contains("\"magic\" is not a cause"));
 }

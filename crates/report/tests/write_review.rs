@@ -18,11 +18,7 @@ fn everything(dir: &Path) -> BTreeMap<String, Vec<u8>> {
             if path.is_dir() {
                 stack.push(path);
             } else {
-                let name = path
-                    .strip_prefix(dir)
-                    .unwrap()
-                    .to_string_lossy()
-                    .into_owned();
+                let name = path.strip_prefix(dir).unwrap().to_string_lossy().into_owned();
                 out.insert(name, fs::read(&path).unwrap());
             }
         }
@@ -47,17 +43,9 @@ fn every_file_is_named_and_of_sensible_size() {
     let dir = folder("two-drives");
     let written = write_review(&dir, &two_drives()).unwrap();
     let found = everything(&dir);
-    let mut named: Vec<String> = written
-        .files
-        .iter()
-        .map(|f| f.to_string_lossy().into_owned())
-        .collect();
+    let mut named: Vec<String> = written.files.iter().map(|f| f.to_string_lossy().into_owned()).collect();
     named.sort();
-    assert_eq!(
-        named,
-        found.keys().cloned().collect::<Vec<_>>(),
-        "nothing else lies in the folder"
-    );
+    assert_eq!(named, found.keys().cloned().collect::<Vec<_>>(), "nothing else lies in the folder");
     for name in [
         "index.html",
         "results.json",
@@ -78,9 +66,7 @@ fn every_file_is_named_and_of_sensible_size() {
             assert!(bytes.len() > 5_000, "{name} seems empty");
         }
     }
-    let csv =
-        String::from_utf8(found["series/fixture-alpha-128gb/consistency-run-log.csv"].clone())
-            .unwrap();
+    let csv = String::from_utf8(found["series/fixture-alpha-128gb/consistency-run-log.csv"].clone()).unwrap();
     assert_eq!(csv.lines().next(), Some("series,Time (s),IOPS"));
     assert_eq!(csv.lines().count(), 2001);
 }
@@ -97,10 +83,7 @@ fn what_lay_in_the_folder_stays_there() {
     assert_eq!(found["notes.txt"], b"mine");
     assert_eq!(found["series/own.csv"], b"mine too");
     assert!(found["index.html"].starts_with(b"<!doctype html>"));
-    assert!(
-        !found.keys().any(|n| n.contains("partial")),
-        "the staging folder is gone"
-    );
+    assert!(!found.keys().any(|n| n.contains("partial")), "the staging folder is gone");
 }
 
 #[test]
@@ -113,25 +96,13 @@ fn an_unwritable_folder_is_named_with_advice() {
 
     let error = write_review(&file, &one_drive()).unwrap_err();
     assert!(matches!(error, ReportError::NotAFolder { .. }), "{error}");
-    assert!(
-        error
-            .to_string()
-            .contains("occupied is a file, not a folder: choose another"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("occupied is a file, not a folder: choose another"), "{error}");
 
-    let error = write_review(&file.join("below"), &one_drive())
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("occupied") && error.contains("choose another folder (--out DIR)"),
-        "{error}"
-    );
+    let error = write_review(&file.join("below"), &one_drive()).unwrap_err().to_string();
+    assert!(error.contains("occupied") && error.contains("choose another folder (--out DIR)"), "{error}");
 
     if Path::new("/proc/self").is_dir() {
-        let error = write_review(Path::new("/proc/self/review"), &one_drive())
-            .unwrap_err()
-            .to_string();
+        let error = write_review(Path::new("/proc/self/review"), &one_drive()).unwrap_err().to_string();
         assert!(error.starts_with("cannot write into /proc/self"), "{error}");
     }
     assert_eq!(everything(&dir).len(), 1, "nothing was left behind");
@@ -142,12 +113,7 @@ fn a_faulty_review_leaves_nothing_behind() {
     let dir = folder("faulty");
     let mut review = one_drive();
     review.outcomes[0].metrics.get_mut("waf").unwrap().value = f64::NAN;
-    let error = write_review(&dir.join("out"), &review)
-        .unwrap_err()
-        .to_string();
-    assert_eq!(
-        error,
-        "fixture-alpha-128gb: consistency: metric waf is NaN: every figure of a review must be finite"
-    );
+    let error = write_review(&dir.join("out"), &review).unwrap_err().to_string();
+    assert_eq!(error, "fixture-alpha-128gb: consistency: metric waf is NaN: every figure of a review must be finite");
     assert!(everything(&dir).is_empty());
 }

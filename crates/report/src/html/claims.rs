@@ -14,11 +14,7 @@ fn class(state: ClaimState) -> &'static str {
 
 fn published(claim: &ClaimRow) -> String {
     let unit = number::unit(&claim.unit);
-    if unit.is_empty() || unit == "-" {
-        claim.published.clone()
-    } else {
-        format!("{} {unit}", claim.published)
-    }
+    if unit.is_empty() || unit == "-" { claim.published.clone() } else { format!("{} {unit}", claim.published) }
 }
 
 fn ours(claim: &ClaimRow) -> String {
@@ -60,33 +56,19 @@ pub(crate) fn write(out: &mut String, review: &Review) {
 
 /// Missed, met, qualitative, not run; within these by device and in the order of the catalog.
 fn sorted(review: &Review) -> Vec<&ClaimRow> {
-    let place = |name: &str| {
-        review
-            .devices
-            .iter()
-            .position(|d| d.facts.name == name)
-            .unwrap_or(usize::MAX)
-    };
+    let place = |name: &str| review.devices.iter().position(|d| d.facts.name == name).unwrap_or(usize::MAX);
     let mut rows: Vec<&ClaimRow> = review.claims.iter().collect();
-    rows.sort_by(|a, b| {
-        (a.state, place(&a.device), &a.device).cmp(&(b.state, place(&b.device), &b.device))
-    });
+    rows.sort_by(|a, b| (a.state, place(&a.device), &a.device).cmp(&(b.state, place(&b.device), &b.device)));
     rows
 }
 
 fn table(out: &mut String, rows: &[&ClaimRow], label: &str, full: bool) {
-    out.push_str(&format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">"
-    ));
+    out.push_str(&format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">"));
     out.push_str("<table class=\"claims\"><thead><tr><th scope=\"col\">State</th><th scope=\"col\">Drive</th>");
     out.push_str("<th scope=\"col\">Quantity</th><th scope=\"col\" class=\"n\">Published</th>");
-    out.push_str(
-        "<th scope=\"col\" class=\"n\">Here</th><th scope=\"col\" class=\"n\">Deviation</th>",
-    );
+    out.push_str("<th scope=\"col\" class=\"n\">Here</th><th scope=\"col\" class=\"n\">Deviation</th>");
     if full {
-        out.push_str(
-            "<th scope=\"col\" class=\"n\">Allowed</th><th scope=\"col\">Source and reason</th>",
-        );
+        out.push_str("<th scope=\"col\" class=\"n\">Allowed</th><th scope=\"col\">Source and reason</th>");
     }
     out.push_str("</tr></thead><tbody>\n");
     for claim in rows {
@@ -102,11 +84,7 @@ fn table(out: &mut String, rows: &[&ClaimRow], label: &str, full: bool) {
             deviation(claim),
         ));
         if full {
-            let reason = if claim.reason.is_empty() {
-                String::new()
-            } else {
-                format!(" {}", escape(&claim.reason))
-            };
+            let reason = if claim.reason.is_empty() { String::new() } else { format!(" {}", escape(&claim.reason)) };
             out.push_str(&format!(
                 "<td class=\"n\">{}</td><td class=\"words\"><cite>{}</cite> <small>{}</small>{reason}</td>",
                 escape(&claim.tolerance),

@@ -10,25 +10,13 @@ pub(crate) fn write(out: &mut String, review: &Review) {
     }
     out.push_str("<section id=\"specification\" aria-labelledby=\"specification-h\">\n");
     out.push_str("<h2 id=\"specification-h\">Specification</h2>\n<p>Every parameter of the model, with its source. ");
-    out.push_str(
-        "Nobody published those marked <span class=\"tag estimate\">estimate</span>.</p>\n",
-    );
-    for device in review
-        .devices
-        .iter()
-        .filter(|d| !d.specification.is_empty())
-    {
+    out.push_str("Nobody published those marked <span class=\"tag estimate\">estimate</span>.</p>\n");
+    for device in review.devices.iter().filter(|d| !d.specification.is_empty()) {
         out.push_str(&format!("<h3>{}</h3>\n", escape(&device.facts.name)));
         let estimates = device.specification.iter().filter(|r| r.estimate).count();
-        let open = if review.devices.len() == 1 {
-            " open"
-        } else {
-            ""
-        };
+        let open = if review.devices.len() == 1 { " open" } else { "" };
         let n = device.specification.len();
-        out.push_str(&format!(
-            "<details{open}><summary>{n} parameters, {estimates} of them estimates</summary>\n"
-        ));
+        out.push_str(&format!("<details{open}><summary>{n} parameters, {estimates} of them estimates</summary>\n"));
         table(out, device);
         out.push_str("</details>\n");
     }
@@ -53,11 +41,7 @@ fn table(out: &mut String, device: &ReviewedDevice) {
             escape(section)
         ));
         for row in device.specification.iter().filter(|r| r.section == section) {
-            let mark = if row.estimate {
-                "<span class=\"tag estimate\">estimate</span> "
-            } else {
-                ""
-            };
+            let mark = if row.estimate { "<span class=\"tag estimate\">estimate</span> " } else { "" };
             let unit = number::unit(&row.unit);
             let gap = if unit.is_empty() { "" } else { " " };
             out.push_str(&format!(

@@ -64,24 +64,14 @@ fn score(out: &mut String, review: &Review) {
 }
 
 fn verdicts(out: &mut String, groups: &[TestGroup]) {
-    let found: Vec<_> = groups
-        .iter()
-        .flat_map(|g| {
-            g.outcomes
-                .iter()
-                .filter_map(move |o| Some((g, o, o.verdict.as_ref()?)))
-        })
-        .collect();
+    let found: Vec<_> =
+        groups.iter().flat_map(|g| g.outcomes.iter().filter_map(move |o| Some((g, o, o.verdict.as_ref()?)))).collect();
     if found.is_empty() {
         return;
     }
     out.push_str("<h3>Verdicts</h3>\n<ul class=\"verdicts\">\n");
     for (group, outcome, verdict) in found {
-        let (class, word) = if verdict.pass {
-            ("met", "pass")
-        } else {
-            ("missed", "fail")
-        };
+        let (class, word) = if verdict.pass { ("met", "pass") } else { ("missed", "fail") };
         out.push_str(&format!(
             "<li><span class=\"tag {class}\">{word}</span> <a href=\"#{}\">{}</a>, {}: {}</li>\n",
             group.anchor,
@@ -97,31 +87,18 @@ fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {
     if groups.is_empty() {
         return;
     }
-    out.push_str("<h3>Key figures</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Key figures\">");
     out.push_str(
-        "<table class=\"key\"><thead><tr><th scope=\"col\">Test</th><th scope=\"col\">Figure</th>",
+        "<h3>Key figures</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Key figures\">",
     );
+    out.push_str("<table class=\"key\"><thead><tr><th scope=\"col\">Test</th><th scope=\"col\">Figure</th>");
     for device in &review.devices {
-        out.push_str(&format!(
-            "<th scope=\"col\" class=\"n\">{}</th>",
-            escape(&device.facts.name)
-        ));
+        out.push_str(&format!("<th scope=\"col\" class=\"n\">{}</th>", escape(&device.facts.name)));
     }
     out.push_str("</tr></thead><tbody>\n");
     for group in groups {
         for key in key_metrics(&group.outcomes, 1) {
-            let metric = |name: &str| {
-                group
-                    .outcomes
-                    .iter()
-                    .find(|o| o.device == name)
-                    .and_then(|o| o.metrics.get(key))
-            };
-            let all: Vec<_> = review
-                .devices
-                .iter()
-                .map(|d| metric(&d.facts.name))
-                .collect();
+            let metric = |name: &str| group.outcomes.iter().find(|o| o.device == name).and_then(|o| o.metrics.get(key));
+            let all: Vec<_> = review.devices.iter().map(|d| metric(&d.facts.name)).collect();
             let most = all.iter().flatten().map(|m| m.value).fold(0.0, f64::max);
             out.push_str(&format!(
                 "<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td class=\"words\">{}</td>",
@@ -133,11 +110,7 @@ fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {
                 match m {
                     Some(m) => {
                         // A bar behind the figure, where there is something to compare it with.
-                        let share = if most > 0.0 {
-                            (m.value / most * 100.0).clamp(0.0, 100.0)
-                        } else {
-                            0.0
-                        };
+                        let share = if most > 0.0 { (m.value / most * 100.0).clamp(0.0, 100.0) } else { 0.0 };
                         let bar = if review.devices.len() > 1 {
                             format!(" style=\"--w:{}%\"", number::trimmed(share, 1))
                         } else {

@@ -42,24 +42,13 @@ pub(crate) fn metrics(out: &mut String, review: &Review, group: &TestGroup) {
     open(out, &format!("Figures of {}", group.title()), "metrics");
     let mut columns = vec![("Metric", false)];
     let single = review.devices.len() == 1;
-    columns.extend(
-        group
-            .outcomes
-            .iter()
-            .map(|o| (if single { "Value" } else { o.device.as_str() }, true)),
-    );
+    columns.extend(group.outcomes.iter().map(|o| (if single { "Value" } else { o.device.as_str() }, true)));
     head(out, &columns);
     for key in keys {
         let label = escape(&number::metric_label(key));
-        out.push_str(&format!(
-            "<tr><th scope=\"row\">{label} <code>{}</code></th>",
-            escape(key)
-        ));
+        out.push_str(&format!("<tr><th scope=\"row\">{label} <code>{}</code></th>", escape(key)));
         for outcome in &group.outcomes {
-            let text = outcome
-                .metrics
-                .get(key)
-                .map_or_else(|| "–".to_owned(), |m| number::value(m.value, &m.unit));
+            let text = outcome.metrics.get(key).map_or_else(|| "–".to_owned(), |m| number::value(m.value, &m.unit));
             out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
         }
         out.push_str("</tr>\n");
@@ -69,23 +58,10 @@ pub(crate) fn metrics(out: &mut String, review: &Review, group: &TestGroup) {
 
 /// Mean microseconds by cause, a column of every kind of I/O.
 pub(crate) fn time(out: &mut String, group: &TestGroup) {
-    let shares: Vec<_> = group
-        .outcomes
-        .iter()
-        .flat_map(|o| o.time_shares.iter().map(move |s| (*o, s)))
-        .collect();
-    let several = group
-        .outcomes
-        .iter()
-        .filter(|o| !o.time_shares.is_empty())
-        .count()
-        > 1;
+    let shares: Vec<_> = group.outcomes.iter().flat_map(|o| o.time_shares.iter().map(move |s| (*o, s))).collect();
+    let several = group.outcomes.iter().filter(|o| !o.time_shares.is_empty()).count() > 1;
     let name = |(o, s): &(&ssdlab_bench::Outcome, &ssdlab_bench::TimeShare)| {
-        if several {
-            format!("{}, {}", s.label, o.device)
-        } else {
-            s.label.clone()
-        }
+        if several { format!("{}, {}", s.label, o.device) } else { s.label.clone() }
     };
     out.push_str("<details><summary>Mean time by cause, as a table</summary>\n");
     open(out, "Mean time by cause", "time");
@@ -100,28 +76,18 @@ pub(crate) fn time(out: &mut String, group: &TestGroup) {
         }
         out.push_str(&format!("<tr><th scope=\"row\">{}</th>", cause.label()));
         for (_, share) in &shares {
-            let text = if us(share) == 0.0 {
-                "–".to_owned()
-            } else {
-                number::latency(us(share))
-            };
+            let text = if us(share) == 0.0 { "–".to_owned() } else { number::latency(us(share)) };
             out.push_str(&format!("<td class=\"n\">{text}</td>"));
         }
         out.push_str("</tr>\n");
     }
     out.push_str("<tr class=\"sum\"><th scope=\"row\">mean latency</th>");
     for (_, share) in &shares {
-        out.push_str(&format!(
-            "<td class=\"n\">{}</td>",
-            number::latency(share.latency_mean_us)
-        ));
+        out.push_str(&format!("<td class=\"n\">{}</td>", number::latency(share.latency_mean_us)));
     }
     out.push_str("</tr>\n<tr><th scope=\"row\">I/Os</th>");
     for (_, share) in &shares {
-        out.push_str(&format!(
-            "<td class=\"n\">{}</td>",
-            number::grouped(share.ios as f64, 0)
-        ));
+        out.push_str(&format!("<td class=\"n\">{}</td>", number::grouped(share.ios as f64, 0)));
     }
     out.push_str("</tr>\n");
     close(out);
@@ -130,11 +96,7 @@ pub(crate) fn time(out: &mut String, group: &TestGroup) {
 
 /// The slowest I/Os of each drive, with their causes in words.
 pub(crate) fn slowest(out: &mut String, group: &TestGroup) {
-    let drives: Vec<_> = group
-        .outcomes
-        .iter()
-        .filter(|o| !o.slowest.is_empty())
-        .collect();
+    let drives: Vec<_> = group.outcomes.iter().filter(|o| !o.slowest.is_empty()).collect();
     if drives.is_empty() {
         return;
     }
@@ -143,20 +105,8 @@ pub(crate) fn slowest(out: &mut String, group: &TestGroup) {
         if group.outcomes.len() > 1 {
             out.push_str(&format!("<h4>{}</h4>\n", escape(&outcome.device)));
         }
-        open(
-            out,
-            &format!("The slowest I/Os of {}", outcome.device),
-            "slowest",
-        );
-        head(
-            out,
-            &[
-                ("Latency", true),
-                ("At", true),
-                ("I/O", false),
-                ("Why", false),
-            ],
-        );
+        open(out, &format!("The slowest I/Os of {}", outcome.device), "slowest");
+        head(out, &[("Latency", true), ("At", true), ("I/O", false), ("Why", false)]);
         for slow in &outcome.slowest {
             out.push_str(&format!(
                 "<tr><td class=\"n\"><b>{}</b></td><td class=\"n\">{} s</td><td>{}</td><td class=\"words\">{}</td></tr>\n",
@@ -174,21 +124,12 @@ fn what(slow: &SlowIo) -> String {
     if slow.op == "flush" {
         return slow.op.clone();
     }
-    format!(
-        "{} {} at {}",
-        slow.op,
-        number::transfer(slow.length_bytes),
-        number::bytes(slow.offset_bytes as f64)
-    )
+    format!("{} {} at {}", slow.op, number::transfer(slow.length_bytes), number::bytes(slow.offset_bytes as f64))
 }
 
 /// What the test was run with.
 pub(crate) fn parameters(out: &mut String, group: &TestGroup) {
-    let mut keys: Vec<&str> = group
-        .outcomes
-        .iter()
-        .flat_map(|o| o.params.keys().map(String::as_str))
-        .collect();
+    let mut keys: Vec<&str> = group.outcomes.iter().flat_map(|o| o.params.keys().map(String::as_str)).collect();
     keys.sort_unstable();
     keys.dedup();
     if keys.is_empty() {
@@ -200,10 +141,7 @@ pub(crate) fn parameters(out: &mut String, group: &TestGroup) {
     columns.extend(group.outcomes.iter().map(|o| (o.device.as_str(), true)));
     head(out, &columns);
     for key in keys {
-        out.push_str(&format!(
-            "<tr><th scope=\"row\"><code>{}</code></th>",
-            escape(key)
-        ));
+        out.push_str(&format!("<tr><th scope=\"row\"><code>{}</code></th>", escape(key)));
         for outcome in &group.outcomes {
             let text = match outcome.params.get(key) {
                 None => "–".to_owned(),
@@ -235,35 +173,18 @@ pub(crate) fn data(out: &mut String, figure: &Figure, csv: &[String]) {
     let links: Vec<String> = csv
         .iter()
         .map(|path| path.as_str())
-        .chain([
-            format!("charts/{}.svg", figure.stem).as_str(),
-            format!("charts/{}.png", figure.stem).as_str(),
-        ])
+        .chain([format!("charts/{}.svg", figure.stem).as_str(), format!("charts/{}.png", figure.stem).as_str()])
         .map(|path| format!("<a href=\"{0}\">{0}</a>", escape(path)))
         .collect();
-    out.push_str(&format!(
-        "<p class=\"files\">{}</p>\n</details>\n",
-        links.join(" · ")
-    ));
+    out.push_str(&format!("<p class=\"files\">{}</p>\n</details>\n", links.join(" · ")));
 }
 
 fn by_position(out: &mut String, figure: &Figure) {
     let x_title = axis_title(&figure.x);
-    let mut columns = vec![(
-        if x_title.is_empty() {
-            "Position"
-        } else {
-            &x_title
-        },
-        false,
-    )];
+    let mut columns = vec![(if x_title.is_empty() { "Position" } else { &x_title }, false)];
     let y_title = axis_title(&figure.y);
     let name = |s: &'_ str| {
-        if s.is_empty() {
-            y_title.clone()
-        } else {
-            s.to_owned()
-        }
+        if s.is_empty() { y_title.clone() } else { s.to_owned() }
     };
     let names: Vec<String> = figure.series.iter().map(|s| name(&s.name)).collect();
     columns.extend(names.iter().map(|n| (n.as_str(), true)));
@@ -281,11 +202,7 @@ fn by_position(out: &mut String, figure: &Figure) {
                 .filter(|p| p[0].to_bits() == x.to_bits())
                 .map(|p| number::value(p[1], &figure.y.unit))
                 .collect();
-            let text = if found.is_empty() {
-                "–".to_owned()
-            } else {
-                found.join(", ")
-            };
+            let text = if found.is_empty() { "–".to_owned() } else { found.join(", ") };
             out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
         }
         out.push_str("</tr>\n");
@@ -293,40 +210,18 @@ fn by_position(out: &mut String, figure: &Figure) {
 }
 
 fn by_series(out: &mut String, figure: &Figure) {
-    let numeric = [
-        "Points",
-        "Lowest",
-        "5th percentile",
-        "Median",
-        "Mean",
-        "95th percentile",
-        "Highest",
-    ];
-    let columns: Vec<(&str, bool)> = [("Series", false)]
-        .into_iter()
-        .chain(numeric.map(|c| (c, true)))
-        .collect();
+    let numeric = ["Points", "Lowest", "5th percentile", "Median", "Mean", "95th percentile", "Highest"];
+    let columns: Vec<(&str, bool)> = [("Series", false)].into_iter().chain(numeric.map(|c| (c, true))).collect();
     head(out, &columns);
     for series in figure.series.iter().filter(|s| !s.points.is_empty()) {
         let mut ys: Vec<f64> = series.points.iter().map(|p| p[1]).collect();
         ys.sort_by(f64::total_cmp);
         let at = |percent: usize| ys[(ys.len() * percent / 100).min(ys.len() - 1)];
         let mean = ys.iter().sum::<f64>() / ys.len() as f64;
-        let name = if series.name.is_empty() {
-            axis_title(&figure.y)
-        } else {
-            series.name.clone()
-        };
-        out.push_str(&format!(
-            "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td>",
-            escape(&name),
-            ys.len()
-        ));
+        let name = if series.name.is_empty() { axis_title(&figure.y) } else { series.name.clone() };
+        out.push_str(&format!("<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td>", escape(&name), ys.len()));
         for v in [ys[0], at(5), at(50), mean, at(95), ys[ys.len() - 1]] {
-            out.push_str(&format!(
-                "<td class=\"n\">{}</td>",
-                escape(&number::value(v, &figure.y.unit))
-            ));
+            out.push_str(&format!("<td class=\"n\">{}</td>", escape(&number::value(v, &figure.y.unit))));
         }
         out.push_str("</tr>\n");
     }

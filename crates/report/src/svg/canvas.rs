@@ -47,23 +47,19 @@ impl Canvas {
 
     /// A bar: its colour, its hatch over it, and a tooltip that browsers show by themselves.
     pub fn bar(&mut self, x: f64, y: f64, w: f64, h: f64, fill: &(String, usize), tooltip: &str) {
-        let place = format!(
-            "x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"",
-            coord(x),
-            coord(y),
-            coord(w.max(0.1)),
-            coord(h)
-        );
-        let _ = write!(
-            self.body,
-            "<g><title>{}</title><rect {place} class=\"{}\"/>",
-            escape(tooltip),
-            fill.0
-        );
+        let place =
+            format!("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", coord(x), coord(y), coord(w.max(0.1)), coord(h));
+        let _ = write!(self.body, "<g><title>{}</title><rect {place} class=\"{}\"/>", escape(tooltip), fill.0);
         if fill.1 > 0 {
             let _ = write!(self.body, "<rect {place} fill=\"url(#h{})\"/>", fill.1);
         }
         self.body.push_str("</g>");
+    }
+
+    /// The ground under a text that stands on a hatch.
+    pub fn pill(&mut self, x: f64, y: f64, w: f64, h: f64) {
+        let place = format!("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", coord(x), coord(y), coord(w), coord(h));
+        let _ = write!(self.body, "<rect {place} rx=\"3\" class=\"p\" fill-opacity=\".9\" pointer-events=\"none\"/>");
     }
 
     pub fn rect(&mut self, x: f64, y: f64, w: f64, h: f64, class: &str) {

@@ -19,6 +19,9 @@ pub(crate) struct Figure {
     pub x: Axis,
     pub y: Axis,
     pub series: Vec<Series>,
+    /// Colour of each series; by its place if empty. In a comparison a drive keeps its colour, and dash, marker or
+    /// hatch, which always go by place, tell its series apart.
+    pub colours: Vec<usize>,
     /// A logarithmic y axis keeps a place for zero even if these data have none.
     pub zero_strip: bool,
     /// Printed at the end of each stacked bar instead of its sum.
@@ -26,12 +29,7 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    pub fn of_chart(
-        chart: &Chart,
-        subject: &str,
-        stem: String,
-        shortened: Option<String>,
-    ) -> Figure {
+    pub fn of_chart(chart: &Chart, subject: &str, stem: String, shortened: Option<String>) -> Figure {
         Figure {
             stem,
             title: chart.title.clone(),
@@ -42,29 +40,26 @@ impl Figure {
             x: chart.x.clone(),
             y: chart.y.clone(),
             series: chart.series.clone(),
+            colours: Vec::new(),
             zero_strip: false,
             bar_ends: Vec::new(),
         }
     }
 
     pub fn extent(&self, of: usize) -> Option<Extent> {
-        Extent::of(
-            self.series
-                .iter()
-                .flat_map(|s| s.points.iter().map(|p| p[of])),
-        )
+        Extent::of(self.series.iter().flat_map(|s| s.points.iter().map(|p| p[of])))
     }
 
     /// Distinct positions on the x axis, ascending.
     pub fn positions(&self) -> Vec<f64> {
-        let mut xs: Vec<f64> = self
-            .series
-            .iter()
-            .flat_map(|s| s.points.iter().map(|p| p[0]))
-            .collect();
+        let mut xs: Vec<f64> = self.series.iter().flat_map(|s| s.points.iter().map(|p| p[0])).collect();
         xs.sort_by(f64::total_cmp);
         xs.dedup();
         xs
+    }
+
+    pub fn colour(&self, index: usize) -> usize {
+        self.colours.get(index).copied().unwrap_or(index) % super::skin::SERIES.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -85,15 +80,8 @@ impl Figure {
         }
         for series in self.series.iter().take(8) {
             if let Some(e) = Extent::of(series.points.iter().map(|p| p[1])) {
-                let name = if series.name.is_empty() {
-                    "Values"
-                } else {
-                    &series.name
-                };
-                let (min, max) = (
-                    crate::number::value(e.min, &self.y.unit),
-                    crate::number::value(e.max, &self.y.unit),
-                );
+                let name = if series.name.is_empty() { "Values" } else { &series.name };
+                let (min, max) = (crate::number::value(e.min, &self.y.unit), crate::number::value(e.max, &self.y.unit));
                 text.push_str(&match series.points.len() {
                     1 => format!(" {name}: {max}."),
                     n => format!(" {name}: {n} points from {min} to {max}."),

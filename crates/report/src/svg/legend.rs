@@ -11,37 +11,19 @@ use crate::text;
 
 /// Draws the names of the series in rows above the plot; returns where the plot may begin. A single series that has
 /// no name of its own needs none.
-pub(crate) fn draw(
-    canvas: &mut Canvas,
-    figure: &Figure,
-    m: Measures,
-    indent: f64,
-    top: f64,
-) -> f64 {
+pub(crate) fn draw(canvas: &mut Canvas, figure: &Figure, m: Measures, indent: f64, top: f64) -> f64 {
     let series: Vec<(usize, &str)> = figure
         .series
         .iter()
         .enumerate()
-        .filter(|(_, s)| {
-            s.points
-                .iter()
-                .any(|p| figure.mark != Mark::StackedBars || p[1] > 0.0)
-        })
+        .filter(|(_, s)| s.points.iter().any(|p| figure.mark != Mark::StackedBars || p[1] > 0.0))
         .map(|(i, s)| (i, s.name.as_str()))
         .collect();
-    if series.len() < 2
-        && series
-            .iter()
-            .all(|(_, name)| name.is_empty() || figure.series.len() == 1)
-    {
+    if series.len() < 2 && series.iter().all(|(_, name)| name.is_empty() || figure.series.len() == 1) {
         return top;
     }
     let line = m.font * 1.6;
-    let swatch = if figure.mark == Mark::Line {
-        34.0
-    } else {
-        16.0
-    };
+    let swatch = if figure.mark == Mark::Line { 34.0 } else { 16.0 };
     let (mut x, mut y) = (indent, top + m.font);
     for (i, name) in series {
         let name = text::fit(name, m.font, m.width - indent - swatch - 8.0);
@@ -53,13 +35,13 @@ pub(crate) fn draw(
         let middle = y - m.font * 0.35;
         match figure.mark {
             Mark::Bars | Mark::StackedBars => {
-                let fill = skin::bar_fill(i, skin::cause_index(&figure.series[i].name));
+                let fill = skin::bar_fill(i, figure.colour(i), skin::cause_index(&figure.series[i].name));
                 canvas.bar(x, middle - 6.0, 16.0, 12.0, &fill, &figure.series[i].name);
             }
             Mark::Line => {
-                xy::line_swatch(canvas, i, x, middle, swatch - 4.0);
+                xy::line_swatch(canvas, (i, figure.colour(i)), x, middle, swatch - 4.0);
             }
-            Mark::Scatter => xy::dot_swatch(canvas, i, x + 6.0, middle),
+            Mark::Scatter => xy::dot_swatch(canvas, (i, figure.colour(i)), x + 6.0, middle),
         }
         canvas.text(x + swatch + 4.0, y, m.font, Anchor::Start, "l", &name);
         x += room;

@@ -52,42 +52,18 @@ pub(crate) struct Measures {
 impl Layout {
     pub(crate) fn measures(self) -> Measures {
         match self {
-            Layout::Full => Measures {
-                width: 880.0,
-                plot_height: 330.0,
-                font: 13.0,
-                bar: 17.0,
-                ticks_x: 9,
-                ticks_y: 6,
-                dot: 2.6,
-            },
-            Layout::Half => Measures {
-                width: 428.0,
-                plot_height: 270.0,
-                font: 12.0,
-                bar: 16.0,
-                ticks_x: 5,
-                ticks_y: 5,
-                dot: 2.2,
-            },
-            Layout::Phone => Measures {
-                width: 350.0,
-                plot_height: 240.0,
-                font: 12.0,
-                bar: 16.0,
-                ticks_x: 4,
-                ticks_y: 5,
-                dot: 1.9,
-            },
-            Layout::File => Measures {
-                width: 960.0,
-                plot_height: 400.0,
-                font: 14.0,
-                bar: 20.0,
-                ticks_x: 9,
-                ticks_y: 6,
-                dot: 2.8,
-            },
+            Layout::Full => {
+                Measures { width: 880.0, plot_height: 330.0, font: 13.0, bar: 17.0, ticks_x: 9, ticks_y: 6, dot: 2.6 }
+            }
+            Layout::Half => {
+                Measures { width: 428.0, plot_height: 270.0, font: 12.0, bar: 16.0, ticks_x: 5, ticks_y: 5, dot: 2.2 }
+            }
+            Layout::Phone => {
+                Measures { width: 350.0, plot_height: 240.0, font: 12.0, bar: 16.0, ticks_x: 4, ticks_y: 5, dot: 1.9 }
+            }
+            Layout::File => {
+                Measures { width: 960.0, plot_height: 400.0, font: 14.0, bar: 20.0, ticks_x: 9, ticks_y: 6, dot: 2.8 }
+            }
         }
     }
 
@@ -103,18 +79,8 @@ impl Layout {
 
 /// The bounds that an axis chooses for data of this extent.
 pub(crate) fn bounds(axis: &ssdlab_bench::Axis, extent: Extent, magnitude: bool) -> (f64, f64) {
-    let role = if magnitude {
-        scale::Role::Magnitude
-    } else {
-        scale::Role::Position
-    };
-    let chosen = scale::Scale::new(
-        axis,
-        Some(extent),
-        role,
-        Layout::Half.measures().ticks_y,
-        &[],
-    );
+    let role = if magnitude { scale::Role::Magnitude } else { scale::Role::Position };
+    let chosen = scale::Scale::new(axis, Some(extent), role, Layout::Half.measures().ticks_y, &[]);
     (chosen.lo, chosen.hi)
 }
 
@@ -122,21 +88,10 @@ pub(crate) fn bounds(axis: &ssdlab_bench::Axis, extent: Extent, magnitude: bool)
 pub(crate) fn draw(figure: &Figure, layout: Layout, skin: Skin) -> String {
     let m = layout.measures();
     let mut canvas = Canvas::default();
-    let mut y = if skin == Skin::File {
-        heading(&mut canvas, figure, m)
-    } else {
-        2.0
-    };
+    let mut y = if skin == Skin::File { heading(&mut canvas, figure, m) } else { 2.0 };
     let mut data = String::new();
     if figure.is_empty() {
-        canvas.text(
-            m.width / 2.0,
-            y + 40.0,
-            m.font,
-            Anchor::Middle,
-            "t",
-            "No data: nothing was measured here.",
-        );
+        canvas.text(m.width / 2.0, y + 40.0, m.font, Anchor::Middle, "t", "No data: nothing was measured here.");
         y += 60.0;
     } else {
         y = match figure.mark {
@@ -168,13 +123,7 @@ fn heading(canvas: &mut Canvas, figure: &Figure, m: Measures) -> f64 {
 /// What must not be lost when the picture travels alone. Returns where it ends.
 fn footer(canvas: &mut Canvas, figure: &Figure, m: Measures, mut y: f64) -> f64 {
     let size = m.font * 0.88;
-    let sentences = [
-        figure
-            .shortened
-            .as_deref()
-            .map(|s| format!("Shortened run: {s}")),
-        Some(figure.caption.clone()),
-    ];
+    let sentences = [figure.shortened.as_deref().map(|s| format!("Shortened run: {s}")), Some(figure.caption.clone())];
     for sentence in sentences.into_iter().flatten().filter(|s| !s.is_empty()) {
         y += 4.0;
         for line in text::wrap(&sentence, size, m.width - 40.0) {
@@ -185,20 +134,9 @@ fn footer(canvas: &mut Canvas, figure: &Figure, m: Measures, mut y: f64) -> f64 
     y + 12.0
 }
 
-fn document(
-    figure: &Figure,
-    layout: Layout,
-    skin: Skin,
-    w: f64,
-    h: f64,
-    body: &str,
-    data: &str,
-) -> String {
+fn document(figure: &Figure, layout: Layout, skin: Skin, w: f64, h: f64, body: &str, data: &str) -> String {
     let id = format!("{}-{}", text::slug(&figure.stem), layout.name());
-    let (title, description) = (
-        text::escape(&figure.title),
-        text::escape(&figure.description()),
-    );
+    let (title, description) = (text::escape(&figure.title), text::escape(&figure.description()));
     let size = format!("viewBox=\"0 0 {} {}\"", coord(w), coord(h));
     let mut out = String::with_capacity(body.len() + 2048);
     match skin {

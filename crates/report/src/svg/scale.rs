@@ -24,18 +24,11 @@ impl Extent {
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Extent> {
         values.into_iter().fold(None, |seen: Option<Extent>, v| {
             let positive = if v > 0.0 { v } else { f64::INFINITY };
-            Some(seen.map_or(
-                Extent {
-                    min: v,
-                    max: v,
-                    min_positive: positive,
-                },
-                |e| Extent {
-                    min: e.min.min(v),
-                    max: e.max.max(v),
-                    min_positive: e.min_positive.min(positive),
-                },
-            ))
+            Some(seen.map_or(Extent { min: v, max: v, min_positive: positive }, |e| Extent {
+                min: e.min.min(v),
+                max: e.max.max(v),
+                min_positive: e.min_positive.min(positive),
+            }))
         })
     }
 }
@@ -79,59 +72,19 @@ const ZERO_STRIP: f64 = 0.07;
 impl Scale {
     /// An axis for `extent`, about `want` labels long. `distinct` are the positions of the data, if few: a
     /// logarithmic axis of queue depths is labelled with the queue depths.
-    pub fn new(
-        axis: &Axis,
-        extent: Option<Extent>,
-        role: Role,
-        want: usize,
-        distinct: &[f64],
-    ) -> Scale {
-        let extent = extent.unwrap_or(Extent {
-            min: 0.0,
-            max: 1.0,
-            min_positive: 1.0,
-        });
-        let (lo, hi) = if axis.log {
-            log_bounds(axis, extent, role)
-        } else {
-            linear_bounds(axis, extent, role, want)
-        };
+    pub fn new(axis: &Axis, extent: Option<Extent>, role: Role, want: usize, distinct: &[f64]) -> Scale {
+        let extent = extent.unwrap_or(Extent { min: 0.0, max: 1.0, min_positive: 1.0 });
+        let (lo, hi) = if axis.log { log_bounds(axis, extent, role) } else { linear_bounds(axis, extent, role, want) };
         let zero_strip = axis.log && role == Role::Magnitude && extent.min <= 0.0;
         let (values, minor) = if !axis.log {
             (linear_ticks(lo, hi, want), Vec::new())
-        } else if role == Role::Position
-            && !distinct.is_empty()
-            && distinct.len() <= 12
-            && distinct[0] > 0.0
-        {
-            (
-                distinct
-                    .iter()
-                    .copied()
-                    .filter(|&v| v >= lo && v <= hi)
-                    .collect(),
-                Vec::new(),
-            )
+        } else if role == Role::Position && !distinct.is_empty() && distinct.len() <= 12 && distinct[0] > 0.0 {
+            (distinct.iter().copied().filter(|&v| v >= lo && v <= hi).collect(), Vec::new())
         } else {
             log_ticks(lo, hi, want)
         };
-        let ticks = values
-            .into_iter()
-            .map(|v| Tick {
-                value: v,
-                label: number::tick(v, &axis.unit),
-            })
-            .collect();
-        Scale {
-            lo,
-            hi,
-            log: axis.log,
-            zero_strip,
-            ticks,
-            minor,
-            from: 0.0,
-            to: 1.0,
-        }
+        let ticks = values.into_iter().map(|v| Tick { value: v, label: number::tick(v, &axis.unit) }).collect();
+        Scale { lo, hi, log: axis.log, zero_strip, ticks, minor, from: 0.0, to: 1.0 }
     }
 
     /// The same axis drawn from coordinate `from` (its low end) to `to`.
@@ -145,11 +98,7 @@ impl Scale {
         let start = if self.zero_strip { ZERO_STRIP } else { 0.0 };
         let share = if self.log {
             if value <= 0.0 {
-                if self.zero_strip {
-                    ZERO_STRIP * 0.35
-                } else {
-                    0.0
-                }
+                if self.zero_strip { ZERO_STRIP * 0.35 } else { 0.0 }
             } else {
                 let (a, b) = (libm::log10(self.lo), libm::log10(self.hi));
                 start + (1.0 - start) * ((libm::log10(value) - a) / (b - a)).clamp(0.0, 1.0)
@@ -158,6 +107,11 @@ impl Scale {
             ((value - self.lo) / (self.hi - self.lo)).clamp(0.0, 1.0)
         };
         self.from + (self.to - self.from) * share
+    }
+
+    /// The coordinate of the low end of the axis, strip included.
+    pub fn bottom(&self) -> f64 {
+        self.from
     }
 
     /// Where the strip for zero ends and the logarithmic part begins.
@@ -169,16 +123,11 @@ impl Scale {
 /// The smallest of 1, 2, 5 × 10^n that is at least `v`.
 fn nice_step(v: f64) -> f64 {
     let base = libm::pow(10.0, libm::floor(libm::log10(v)));
-    [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .map(|m| m * base)
-        .find(|&s| s >= v * 0.999_999)
-        .unwrap_or(10.0 * base)
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * base).find(|&s| s >= v * 0.999_999).unwrap_or(10.0 * base)
 }
 
 fn linear_bounds(axis: &Axis, extent: Extent, role: Role, want: usize) -> (f64, f64) {
-    let from_zero =
-        extent.min >= 0.0 && (role == Role::Magnitude || extent.min <= 0.2 * extent.max);
+    let from_zero = extent.min >= 0.0 && (role == Role::Magnitude || extent.min <= 0.2 * extent.max);
     let mut lo = axis.min.unwrap_or(if from_zero { 0.0 } else { extent.min });
     let mut hi = axis.max.unwrap_or(extent.max);
     if hi <= lo {
@@ -199,26 +148,12 @@ fn linear_bounds(axis: &Axis, extent: Extent, role: Role, want: usize) -> (f64, 
 }
 
 fn log_bounds(axis: &Axis, extent: Extent, role: Role) -> (f64, f64) {
-    let positive = if extent.min_positive.is_finite() {
-        extent.min_positive
-    } else {
-        1.0
-    };
+    let positive = if extent.min_positive.is_finite() { extent.min_positive } else { 1.0 };
     let top = if extent.max > 0.0 { extent.max } else { 10.0 };
     let exact = role == Role::Position;
-    let lo = axis.min.filter(|&m| m > 0.0).unwrap_or(if exact {
-        positive
-    } else {
-        round_1_2_5(positive, false)
-    });
-    let hi = axis
-        .max
-        .unwrap_or(if exact { top } else { round_1_2_5(top, true) });
-    if hi > lo {
-        (lo, hi)
-    } else {
-        (lo / 2.0, lo * 2.0)
-    }
+    let lo = axis.min.filter(|&m| m > 0.0).unwrap_or(if exact { positive } else { round_1_2_5(positive, false) });
+    let hi = axis.max.unwrap_or(if exact { top } else { round_1_2_5(top, true) });
+    if hi > lo { (lo, hi) } else { (lo / 2.0, lo * 2.0) }
 }
 
 /// The next 1, 2 or 5 × 10^n at or above (`up`) or at or below `v`.
@@ -226,44 +161,27 @@ fn round_1_2_5(v: f64, up: bool) -> f64 {
     let decade = libm::pow(10.0, libm::floor(libm::log10(v) + 1e-12));
     let steps = [1.0, 2.0, 5.0, 10.0].map(|m| m * decade);
     if up {
-        steps
-            .into_iter()
-            .find(|&s| s >= v * (1.0 - 1e-9))
-            .unwrap_or(10.0 * decade)
+        steps.into_iter().find(|&s| s >= v * (1.0 - 1e-9)).unwrap_or(10.0 * decade)
     } else {
-        steps
-            .into_iter()
-            .rev()
-            .find(|&s| s <= v * (1.0 + 1e-9))
-            .unwrap_or(decade)
+        steps.into_iter().rev().find(|&s| s <= v * (1.0 + 1e-9)).unwrap_or(decade)
     }
 }
 
 /// Multiples of 1, 2 or 5 × 10^n within the bounds.
 pub(crate) fn linear_ticks(lo: f64, hi: f64, want: usize) -> Vec<f64> {
     let step = nice_step((hi - lo) / want.max(1) as f64);
-    let (first, last) = (
-        libm::ceil(lo / step - 1e-9) as i64,
-        libm::floor(hi / step + 1e-9) as i64,
-    );
+    let (first, last) = (libm::ceil(lo / step - 1e-9) as i64, libm::floor(hi / step + 1e-9) as i64);
     (first..=last).map(|i| i as f64 * step).collect()
 }
 
 /// Labelled and unlabelled lines of a logarithmic axis: 1-2-5 if there is room, else decades, else every n-th.
 pub(crate) fn log_ticks(lo: f64, hi: f64, want: usize) -> (Vec<f64>, Vec<f64>) {
-    let (first, last) = (
-        libm::floor(libm::log10(lo) + 1e-9) as i32,
-        libm::ceil(libm::log10(hi) - 1e-9) as i32,
-    );
+    let (first, last) = (libm::floor(libm::log10(lo) + 1e-9) as i32, libm::ceil(libm::log10(hi) - 1e-9) as i32);
     let inside = |v: &f64| *v >= lo * (1.0 - 1e-9) && *v <= hi * (1.0 + 1e-9);
     let all = |multiples: &[f64], every: i32| -> Vec<f64> {
         (first..=last)
             .filter(|d| d.rem_euclid(every) == 0)
-            .flat_map(|d| {
-                multiples
-                    .iter()
-                    .map(move |m| m * libm::pow(10.0, f64::from(d)))
-            })
+            .flat_map(|d| multiples.iter().map(move |m| m * libm::pow(10.0, f64::from(d))))
             .filter(inside)
             .collect()
     };
@@ -276,15 +194,8 @@ pub(crate) fn log_ticks(lo: f64, hi: f64, want: usize) -> (Vec<f64>, Vec<f64>) {
     } else {
         all(&[1.0], 1 + (decades.len() / want.max(1)) as i32)
     };
-    let minor = if last - first > 7 {
-        Vec::new()
-    } else {
-        all(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], 1)
-    };
-    let minor = minor
-        .into_iter()
-        .filter(|v| !major.iter().any(|m| (m / v - 1.0).abs() < 1e-9))
-        .collect();
+    let minor = if last - first > 7 { Vec::new() } else { all(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], 1) };
+    let minor = minor.into_iter().filter(|v| !major.iter().any(|m| (m / v - 1.0).abs() < 1e-9)).collect();
     (major, minor)
 }
 
@@ -294,18 +205,9 @@ mod tests {
 
     #[test]
     fn linear_ticks_are_round_and_inside() {
-        assert_eq!(
-            linear_ticks(0.0, 40_000.0, 5),
-            [0.0, 10_000.0, 20_000.0, 30_000.0, 40_000.0]
-        );
-        assert_eq!(
-            linear_ticks(1400.0, 2000.0, 4),
-            [1400.0, 1600.0, 1800.0, 2000.0]
-        );
-        assert_eq!(
-            linear_ticks(0.0, 0.37, 5),
-            [0.0, 0.1, 0.2, 0.30000000000000004]
-        );
+        assert_eq!(linear_ticks(0.0, 40_000.0, 5), [0.0, 10_000.0, 20_000.0, 30_000.0, 40_000.0]);
+        assert_eq!(linear_ticks(1400.0, 2000.0, 4), [1400.0, 1600.0, 1800.0, 2000.0]);
+        assert_eq!(linear_ticks(0.0, 0.37, 5), [0.0, 0.1, 0.2, 0.30000000000000004]);
     }
 
     #[test]
@@ -318,17 +220,13 @@ mod tests {
 
     #[test]
     fn a_narrow_logarithmic_axis_has_ones_twos_and_fives() {
-        assert_eq!(
-            log_ticks(200.0, 10_000.0, 5).0,
-            [200.0, 500.0, 1000.0, 2000.0, 5000.0, 10_000.0]
-        );
+        assert_eq!(log_ticks(200.0, 10_000.0, 5).0, [200.0, 500.0, 1000.0, 2000.0, 5000.0, 10_000.0]);
     }
 
     #[test]
     fn a_logarithmic_axis_has_a_place_for_zero_below_everything_else() {
         let extent = Extent::of([0.0, 30.0, 40_000.0]);
-        let scale =
-            Scale::new(&Axis::log("IOPS", ""), extent, Role::Magnitude, 5, &[]).between(0.0, 100.0);
+        let scale = Scale::new(&Axis::log("IOPS", ""), extent, Role::Magnitude, 5, &[]).between(0.0, 100.0);
         assert!(scale.zero_strip && scale.lo == 20.0 && scale.hi == 50_000.0);
         assert!(scale.at(0.0) < scale.strip_end() && scale.at(20.0) >= scale.strip_end());
     }
@@ -338,13 +236,7 @@ mod tests {
         let extent = Extent::of([1400.0, 1999.0]);
         let x = Scale::new(&Axis::linear("Time", "s"), extent, Role::Position, 6, &[]);
         assert_eq!((x.lo, x.hi), (1400.0, 2000.0));
-        let y = Scale::new(
-            &Axis::linear("Rate", "MB/s"),
-            extent,
-            Role::Magnitude,
-            5,
-            &[],
-        );
+        let y = Scale::new(&Axis::linear("Rate", "MB/s"), extent, Role::Magnitude, 5, &[]);
         assert_eq!((y.lo, y.hi), (0.0, 2000.0));
     }
 
@@ -354,10 +246,7 @@ mod tests {
             for axis in [Axis::linear("", ""), Axis::log("", "")] {
                 for role in [Role::Position, Role::Magnitude] {
                     let scale = Scale::new(&axis, extent, role, 5, &[]);
-                    assert!(
-                        scale.hi > scale.lo && scale.at(5.0).is_finite(),
-                        "{axis:?} {extent:?}"
-                    );
+                    assert!(scale.hi > scale.lo && scale.at(5.0).is_finite(), "{axis:?} {extent:?}");
                 }
             }
         }

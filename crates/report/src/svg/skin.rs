@@ -36,16 +36,7 @@ pub(crate) const CAUSE_COLOURS: [(&str, &str); CAUSES.len()] = [
 pub(crate) const CAUSE_HATCHES: [usize; CAUSES.len()] = [0, 3, 1, 4, 2, 0, 5, 6, 1, 4, 3, 6];
 
 /// Dash patterns of lines; the first is solid.
-pub(crate) const DASHES: [&str; 8] = [
-    "",
-    "7 4",
-    "2 3",
-    "10 3 2 3",
-    "14 4",
-    "5 2 1 2 1 2",
-    "1 5",
-    "10 3 5 3",
-];
+pub(crate) const DASHES: [&str; 8] = ["", "7 4", "2 3", "10 3 2 3", "14 4", "5 2 1 2 1 2", "1 5", "10 3 5 3"];
 
 /// Number of hatch patterns; hatch 0 is none.
 pub(crate) const HATCHES: usize = 7;
@@ -82,11 +73,7 @@ const INKS: [(&str, &str, &str); 6] = [
 pub(crate) fn rules(skin: Skin) -> String {
     let ink = |name: &str| match skin {
         Skin::Page => format!("var(--{name})"),
-        Skin::File => INKS
-            .iter()
-            .find(|i| i.0 == name)
-            .map(|i| i.1.to_owned())
-            .unwrap_or_default(),
+        Skin::File => INKS.iter().find(|i| i.0 == name).map(|i| i.1.to_owned()).unwrap_or_default(),
     };
     let colour = |prefix: &str, i: usize, light: &str| match skin {
         Skin::Page => format!("var(--{prefix}{i})"),
@@ -98,33 +85,18 @@ pub(crate) fn rules(skin: Skin) -> String {
     };
     let mut out = String::new();
     let mut rule = |selector: &str, body: String| {
-        let selector: Vec<String> = selector
-            .split(", ")
-            .map(|s| format!("{scope}{s}"))
-            .collect();
+        let selector: Vec<String> = selector.split(", ").map(|s| format!("{scope}{s}")).collect();
         out.push_str(&format!("{}{{{body}}}\n", selector.join(",")));
     };
-    rule(
-        ".g",
-        format!("stroke:{};stroke-width:1;fill:none", ink("grid")),
-    );
-    rule(
-        ".n",
-        format!("stroke:{};stroke-width:1;fill:none", ink("faint")),
-    );
-    rule(
-        ".x",
-        format!("stroke:{};stroke-width:1;fill:none", ink("axis")),
-    );
+    rule(".g", format!("stroke:{};stroke-width:1;fill:none", ink("grid")));
+    rule(".n", format!("stroke:{};stroke-width:1;fill:none", ink("faint")));
+    rule(".x", format!("stroke:{};stroke-width:1;fill:none", ink("axis")));
     rule(".z", format!("fill:{}", ink("faint")));
     rule(".t", format!("fill:{}", ink("muted")));
     rule(".l, .b, .v", format!("fill:{}", ink("ink")));
     rule(".b", "font-weight:bold".to_owned());
     let halo = "stroke-width:3;stroke-linejoin:round;paint-order:stroke";
-    rule(
-        ".o",
-        format!("fill:{};stroke:{};{halo}", ink("ink"), ink("paper")),
-    );
+    rule(".o", format!("fill:{};stroke:{};{halo}", ink("ink"), ink("paper")));
     rule(".h", format!("stroke:{};fill:none", ink("paper")));
     rule(".p", format!("fill:{}", ink("paper")));
     for (i, (light, _)) in SERIES.iter().enumerate() {
@@ -143,10 +115,7 @@ pub(crate) fn properties(dark: bool) -> String {
     let pick = |pair: (&'static str, &'static str)| if dark { pair.1 } else { pair.0 };
     let mut out = String::new();
     for (name, light, dark_value) in INKS {
-        out.push_str(&format!(
-            "--{name}:{};",
-            if dark { dark_value } else { light }
-        ));
+        out.push_str(&format!("--{name}:{};", if dark { dark_value } else { light }));
     }
     for (i, pair) in SERIES.into_iter().enumerate() {
         out.push_str(&format!("--s{i}:{};", pick(pair)));
@@ -180,19 +149,14 @@ pub(crate) fn hatch_definitions() -> String {
 }
 
 /// How a series of bars is filled: class of its colour, hatch.
-pub(crate) fn bar_fill(index: usize, cause: Option<usize>) -> (String, usize) {
+pub(crate) fn bar_fill(index: usize, colour: usize, cause: Option<usize>) -> (String, usize) {
     match cause {
         Some(k) => (format!("k{k}"), CAUSE_HATCHES[k]),
-        None => (
-            format!("f{}", index % SERIES.len()),
-            [0, 1, 3, 2, 5, 4, 6][index % HATCHES],
-        ),
+        None => (format!("f{colour}"), [0, 1, 3, 2, 5, 4, 6][index % HATCHES]),
     }
 }
 
 /// The cause that a series is named after, by label or key.
 pub(crate) fn cause_index(name: &str) -> Option<usize> {
-    CAUSES
-        .iter()
-        .position(|c| c.label() == name || c.key() == name)
+    CAUSES.iter().position(|c| c.label() == name || c.key() == name)
 }

@@ -8,7 +8,7 @@ use super::canvas::{Anchor, Canvas, coord};
 use super::figure::{Figure, axis_title};
 use super::legend;
 use super::scale::{Role, Scale};
-use super::skin::{DASHES, DOTS, Dot, SERIES};
+use super::skin::{DASHES, DOTS, Dot};
 use super::{Layout, Measures};
 use crate::text;
 
@@ -18,39 +18,21 @@ const MARKED_POINTS: usize = 48;
 /// they do, and dense places become dark.
 const LAYERS: usize = 5;
 
+/// What a series looks like: its place, which decides on dash, marker and dot, and its colour.
+pub(crate) type Style = (usize, usize);
+
 /// Draws the chart from `top` on and returns where it ends. `data` receives what the page's read-out needs.
-pub(crate) fn draw(
-    c: &mut Canvas,
-    figure: &Figure,
-    m: Measures,
-    layout: Layout,
-    top: f64,
-    data: &mut String,
-) -> f64 {
-    let distinct = if figure.x.log {
-        figure.positions()
-    } else {
-        Vec::new()
-    };
+pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout, top: f64, data: &mut String) -> f64 {
+    let distinct = if figure.x.log { figure.positions() } else { Vec::new() };
     let mut y_scale = Scale::new(&figure.y, figure.extent(1), Role::Magnitude, m.ticks_y, &[]);
     y_scale.zero_strip |= figure.zero_strip && y_scale.log;
-    let x_scale = Scale::new(
-        &figure.x,
-        figure.extent(0),
-        Role::Position,
-        m.ticks_x,
-        &distinct,
-    );
+    let x_scale = Scale::new(&figure.x, figure.extent(0), Role::Position, m.ticks_x, &distinct);
 
-    let widest = y_scale
-        .ticks
-        .iter()
-        .map(|t| text::width(&t.label, m.font))
-        .fold(12.0, f64::max);
+    let widest = y_scale.ticks.iter().map(|t| text::width(&t.label, m.font)).fold(12.0, f64::max);
     let pad = if layout == Layout::File { 20.0 } else { 0.0 };
     let left = pad + widest + 8.0;
     let names = end_labels(figure, m, layout);
-    let right = m.width - pad - names.map_or(10.0, |w| w + 14.0);
+    let right = m.width - pad - names.map_or(10.0, |w| w * 1.06 + 28.0);
     let mut top = top;
     if names.is_none() {
         top = legend::draw(c, figure, m, left, top);
@@ -59,16 +41,9 @@ pub(crate) fn draw(
     let title = axis_title(&figure.y);
     if !title.is_empty() {
         top += m.font * 1.1;
-        c.text(
-            pad,
-            top,
-            m.font,
-            Anchor::Start,
-            "t",
-            &text::fit(&title, m.font, m.width - pad),
-        );
+        c.text(pad, top, m.font, Anchor::Start, "t", &text::fit(&title, m.font, m.width - pad));
     }
-    top += m.font * 0.9;
+    top += m.font * 1.05;
     let bottom = top + m.plot_height;
     let x_scale = x_scale.between(left, right);
     let y_scale = y_scale.between(bottom, top);
@@ -78,48 +53,28 @@ pub(crate) fn draw(
     let mut ends = Vec::new();
     for (i, series) in figure.series.iter().enumerate() {
         match figure.mark {
-            Mark::Scatter => scatter(c, series, i, &x_scale, &y_scale, dot_size(m, figure)),
-            _ => line(c, series, i, &x_scale, &y_scale),
+            Mark::Scatter => scatter(c, series, (i, figure.colour(i)), &x_scale, &y_scale, dot_size(m, figure)),
+            _ => line(c, series, (i, figure.colour(i)), &x_scale, &y_scale),
         }
         if let Some(p) = series.points.last() {
             ends.push((i, y_scale.at(p[1])));
         }
     }
     if names.is_some() {
-        label_ends(c, figure, m, right + 10.0, (top, bottom), ends);
+        label_ends(c, figure, m, right + 15.0, (top, bottom), ends);
     }
-    let beyond = figure
-        .series
-        .iter()
-        .flat_map(|s| &s.points)
-        .filter(|p| p[1] > y_scale.hi * (1.0 + 1e-9))
-        .count();
+    let beyond = figure.series.iter().flat_map(|s| &s.points).filter(|p| p[1] > y_scale.hi * (1.0 + 1e-9)).count();
     if beyond > 0 {
-        let text = format!(
-            "↑ {beyond} beyond {}",
-            crate::number::value(y_scale.hi, &figure.y.unit)
-        );
+        let text = format!("↑ {beyond} beyond {}", crate::number::value(y_scale.hi, &figure.y.unit));
         c.text(right, top - 4.0, m.font * 0.9, Anchor::End, "t", &text);
     }
-    read_out_data(
-        data,
-        figure,
-        &x_scale,
-        &y_scale,
-        (left, right),
-        (top, bottom),
-    );
+    read_out_data(data, figure, &x_scale, &y_scale, (left, right), (top, bottom));
     y_end
 }
 
 /// Dots grow when there are few of them.
 fn dot_size(m: Measures, figure: &Figure) -> f64 {
-    let most = figure
-        .series
-        .iter()
-        .map(|s| s.points.len())
-        .max()
-        .unwrap_or(0);
+    let most = figure.series.iter().map(|s| s.points.len()).max().unwrap_or(0);
     m.dot
         * if most <= 150 {
             2.0
@@ -133,49 +88,27 @@ fn dot_size(m: Measures, figure: &Figure) -> f64 {
 /// Room for names at the ends of lines, if they are few and short enough to stand there.
 fn end_labels(figure: &Figure, m: Measures, layout: Layout) -> Option<f64> {
     let n = figure.series.len();
-    if figure.mark != Mark::Line
-        || !(2..=6).contains(&n)
-        || layout == Layout::Phone
-        || layout == Layout::Half
-    {
+    if figure.mark != Mark::Line || !(2..=6).contains(&n) || layout == Layout::Phone || layout == Layout::Half {
         return None;
     }
-    let widest = figure
-        .series
-        .iter()
-        .map(|s| text::width(&s.name, m.font))
-        .fold(0.0, f64::max);
+    let widest = figure.series.iter().map(|s| text::width(&s.name, m.font)).fold(0.0, f64::max);
     (widest > 0.0 && widest <= 0.24 * m.width).then_some(widest)
 }
 
 fn grid(c: &mut Canvas, y: &Scale, m: Measures, (left, right): (f64, f64)) {
     let (mut minor, mut major) = (String::new(), String::new());
     for &v in &y.minor {
-        let _ = write!(
-            minor,
-            "M{} {}H{}",
-            coord(left),
-            coord(y.at(v)),
-            coord(right)
-        );
+        let _ = write!(minor, "M{} {}H{}", coord(left), coord(y.at(v)), coord(right));
     }
     if y.zero_strip {
         let (a, b) = (y.at(0.0), y.strip_end());
-        let height = (b - a).abs() * 2.0;
-        c.rect(left, b, right - left, height.min(20.0), "z");
+        c.rect(left, b, right - left, y.bottom() - b, "z");
         c.text(left - 8.0, a + m.font * 0.35, m.font, Anchor::End, "t", "0");
     }
     for tick in &y.ticks {
         let at = y.at(tick.value);
         let _ = write!(major, "M{} {}H{}", coord(left), coord(at), coord(right));
-        c.text(
-            left - 8.0,
-            at + m.font * 0.35,
-            m.font,
-            Anchor::End,
-            "t",
-            &tick.label,
-        );
+        c.text(left - 8.0, at + m.font * 0.35, m.font, Anchor::End, "t", &tick.label);
     }
     if !minor.is_empty() {
         c.path(&minor, "class=\"n\"");
@@ -193,18 +126,9 @@ fn x_axis(
     (top, bottom): (f64, f64),
 ) -> f64 {
     let ticks: Vec<(f64, String)> = if figure.x.categories.is_empty() {
-        x.ticks
-            .iter()
-            .map(|t| (x.at(t.value), t.label.clone()))
-            .collect()
+        x.ticks.iter().map(|t| (x.at(t.value), t.label.clone())).collect()
     } else {
-        figure
-            .x
-            .categories
-            .iter()
-            .enumerate()
-            .map(|(i, name)| (x.at(i as f64), name.clone()))
-            .collect()
+        figure.x.categories.iter().enumerate().map(|(i, name)| (x.at(i as f64), name.clone())).collect()
     };
     let (mut lines, mut marks) = (String::new(), String::new());
     let mut free_from = f64::NEG_INFINITY;
@@ -218,14 +142,7 @@ fn x_axis(
         }
         free_from = middle + half + m.font * 0.6;
         let _ = write!(marks, "M{} {}v5", coord(*at), coord(bottom));
-        c.text(
-            middle,
-            bottom + 6.0 + m.font,
-            m.font,
-            Anchor::Middle,
-            "t",
-            label,
-        );
+        c.text(middle, bottom + 6.0 + m.font, m.font, Anchor::Middle, "t", label);
     }
     if figure.x.categories.is_empty() {
         c.path(&lines, "class=\"n\"");
@@ -241,7 +158,7 @@ fn x_axis(
     y + m.font * 0.4
 }
 
-fn scatter(c: &mut Canvas, series: &Series, index: usize, x: &Scale, y: &Scale, size: f64) {
+fn scatter(c: &mut Canvas, series: &Series, (index, colour): Style, x: &Scale, y: &Scale, size: f64) {
     let dot = DOTS[index % DOTS.len()];
     // Tenths, as whole numbers: relative moves must not drift.
     let tenths = |v: f64| libm::round(v * 10.0) as i64;
@@ -254,16 +171,7 @@ fn scatter(c: &mut Canvas, series: &Series, index: usize, x: &Scale, y: &Scale, 
             append_dot(&mut d, dot, &mut pen, at, size);
         }
         if !d.is_empty() {
-            c.path(
-                &d,
-                &dot_attributes(
-                    dot,
-                    index,
-                    size,
-                    if layers > 1 { 0.5 } else { 0.85 },
-                    &series.name,
-                ),
-            );
+            c.path(&d, &dot_attributes(dot, colour, size, if layers > 1 { 0.5 } else { 0.85 }, &series.name));
         }
     }
 }
@@ -290,93 +198,65 @@ fn append_dot(d: &mut String, dot: Dot, pen: &mut (i64, i64), at: (i64, i64), si
     };
 }
 
-fn dot_attributes(dot: Dot, index: usize, size: f64, opacity: f64, name: &str) -> String {
+fn dot_attributes(dot: Dot, colour: usize, size: f64, opacity: f64, name: &str) -> String {
     let (cap, width) = match dot {
         Dot::Round => ("round", size),
         Dot::Square => ("square", size * 0.8),
         Dot::Dash | Dot::Upright => ("butt", size * 0.55),
     };
     format!(
-        "class=\"s{}\" stroke-linecap=\"{cap}\" stroke-width=\"{}\" stroke-opacity=\"{opacity}\" data-name=\"{}\"",
-        index % SERIES.len(),
+        "class=\"s{colour}\" stroke-linecap=\"{cap}\" stroke-width=\"{}\" stroke-opacity=\"{opacity}\" data-name=\"{}\"",
         coord(width),
         text::escape(name)
     )
 }
 
 /// The dot of a series in the legend.
-pub(crate) fn dot_swatch(c: &mut Canvas, index: usize, x: f64, y: f64) {
+pub(crate) fn dot_swatch(c: &mut Canvas, (index, colour): Style, x: f64, y: f64) {
     let dot = DOTS[index % DOTS.len()];
     let mut d = String::new();
-    append_dot(
-        &mut d,
-        dot,
-        &mut (0, 0),
-        ((x * 10.0) as i64, (y * 10.0) as i64),
-        6.0,
-    );
-    let attributes = dot_attributes(dot, index, 6.0, 1.0, "");
-    c.path(
-        &d,
-        attributes.split(" data-name").next().unwrap_or_default(),
-    );
+    append_dot(&mut d, dot, &mut (0, 0), ((x * 10.0) as i64, (y * 10.0) as i64), 6.0);
+    let attributes = dot_attributes(dot, colour, 6.0, 1.0, "");
+    c.path(&d, attributes.split(" data-name").next().unwrap_or_default());
 }
 
-fn line(c: &mut Canvas, series: &Series, index: usize, x: &Scale, y: &Scale) {
-    let points: Vec<(f64, f64)> = series
-        .points
-        .iter()
-        .map(|p| (x.at(p[0]), y.at(p[1])))
-        .collect();
+fn line(c: &mut Canvas, series: &Series, style: Style, x: &Scale, y: &Scale) {
+    let points: Vec<(f64, f64)> = series.points.iter().map(|p| (x.at(p[0]), y.at(p[1]))).collect();
     let mut d = String::new();
     for (i, (px, py)) in thinned(&points).into_iter().enumerate() {
-        let _ = write!(
-            d,
-            "{}{} {}",
-            if i == 0 { 'M' } else { 'L' },
-            coord(px),
-            coord(py)
-        );
+        let _ = write!(d, "{}{} {}", if i == 0 { 'M' } else { 'L' }, coord(px), coord(py));
     }
-    c.path(&d, &line_attributes(index, &series.name));
+    c.path(&d, &line_attributes(style, &series.name));
     if points.len() <= MARKED_POINTS {
         let mut markers = String::new();
         for &(px, py) in &points {
-            append_marker(&mut markers, index, px, py, 3.6);
+            append_marker(&mut markers, style.0, px, py, 3.6);
         }
-        c.path(&markers, &marker_attributes(index));
+        c.path(&markers, &marker_attributes(style.1));
     }
 }
 
-fn line_attributes(index: usize, name: &str) -> String {
+fn line_attributes((index, colour): Style, name: &str) -> String {
     let dash = DASHES[index % DASHES.len()];
-    let dash = if dash.is_empty() {
-        String::new()
-    } else {
-        format!(" stroke-dasharray=\"{dash}\"")
-    };
+    let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
     format!(
-        "class=\"s{}\" stroke-width=\"2\" stroke-linejoin=\"round\"{dash} data-name=\"{}\"",
-        index % SERIES.len(),
+        "class=\"s{colour}\" stroke-width=\"2\" stroke-linejoin=\"round\"{dash} data-name=\"{}\"",
         text::escape(name)
     )
 }
 
-fn marker_attributes(index: usize) -> String {
-    format!("class=\"f{}\" stroke=\"none\"", index % SERIES.len())
+fn marker_attributes(colour: usize) -> String {
+    format!("class=\"f{colour}\" stroke=\"none\"")
 }
 
 /// Line and marker of a series in the legend.
-pub(crate) fn line_swatch(c: &mut Canvas, index: usize, x: f64, y: f64, length: f64) {
-    let attributes = line_attributes(index, "");
+pub(crate) fn line_swatch(c: &mut Canvas, style: Style, x: f64, y: f64, length: f64) {
+    let attributes = line_attributes(style, "");
     let attributes = attributes.split(" data-name").next().unwrap_or_default();
-    c.path(
-        &format!("M{} {}h{}", coord(x), coord(y), coord(length)),
-        attributes,
-    );
+    c.path(&format!("M{} {}h{}", coord(x), coord(y), coord(length)), attributes);
     let mut marker = String::new();
-    append_marker(&mut marker, index, x + length / 2.0, y, 3.6);
-    c.path(&marker, &marker_attributes(index));
+    append_marker(&mut marker, style.0, x + length / 2.0, y, 3.6);
+    c.path(&marker, &marker_attributes(style.1));
 }
 
 /// A closed shape that differs from series to series.
@@ -387,12 +267,7 @@ fn append_marker(d: &mut String, index: usize, x: f64, y: f64, r: f64) {
         format!("M{}Z", corners.join("L"))
     };
     let shape = match index % 8 {
-        0 => format!(
-            "M{}a{1} {1} 0 1 0 {2} 0a{1} {1} 0 1 0 -{2} 0",
-            at(-1.0, 0.0),
-            coord(r),
-            coord(2.0 * r)
-        ),
+        0 => format!("M{}a{1} {1} 0 1 0 {2} 0a{1} {1} 0 1 0 -{2} 0", at(-1.0, 0.0), coord(r), coord(2.0 * r)),
         1 => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
         2 => polygon(&[(0.0, -1.2), (1.15, 0.9), (-1.15, 0.9)]),
         3 => polygon(&[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)]),
@@ -413,9 +288,7 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let column = |p: &(f64, f64)| libm::floor(p.0 * 2.0) as i64;
     let mut i = 0;
     while i < points.len() {
-        let end = (i..points.len())
-            .find(|&j| column(&points[j]) != column(&points[i]))
-            .unwrap_or(points.len());
+        let end = (i..points.len()).find(|&j| column(&points[j]) != column(&points[i])).unwrap_or(points.len());
         let by_height = |a: &usize, b: &usize| points[*a].1.total_cmp(&points[*b].1);
         let low = (i..end).min_by(by_height).unwrap_or(i);
         let high = (i..end).max_by(by_height).unwrap_or(i);
@@ -451,15 +324,8 @@ fn label_ends(
     for (i, y) in ends {
         let mut marker = String::new();
         append_marker(&mut marker, i, x, y, 3.6);
-        c.path(&marker, &marker_attributes(i));
-        c.text(
-            x + 9.0,
-            y + m.font * 0.35,
-            m.font,
-            Anchor::Start,
-            "l",
-            &figure.series[i].name,
-        );
+        c.path(&marker, &marker_attributes(figure.colour(i)));
+        c.text(x + 9.0, y + m.font * 0.35, m.font, Anchor::Start, "l", &figure.series[i].name);
     }
 }
 
@@ -474,37 +340,18 @@ fn read_out_data(
 ) {
     let axis = |s: &Scale, from: f64, to: f64, unit: &str| {
         let kind = if s.log { "log" } else { "lin" };
-        let zero = if s.zero_strip {
-            coord(s.strip_end())
-        } else {
-            String::new()
-        };
-        format!(
-            "{}|{}|{kind}|{}|{}|{zero}|{}",
-            s.lo,
-            s.hi,
-            coord(from),
-            coord(to),
-            text::escape(unit)
-        )
+        let zero = if s.zero_strip { coord(s.strip_end()) } else { String::new() };
+        format!("{}|{}|{kind}|{}|{}|{zero}|{}", s.lo, s.hi, coord(from), coord(to), text::escape(unit))
     };
     let from = if y.zero_strip { y.strip_end() } else { bottom };
     let _ = write!(
         data,
         " tabindex=\"0\" data-kind=\"{}\" data-x=\"{}\" data-y=\"{}\"",
-        if figure.mark == Mark::Scatter {
-            "scatter"
-        } else {
-            "line"
-        },
+        if figure.mark == Mark::Scatter { "scatter" } else { "line" },
         axis(x, left, right, &figure.x.unit),
         axis(y, from, top, &figure.y.unit),
     );
     if !figure.x.categories.is_empty() {
-        let _ = write!(
-            data,
-            " data-names=\"{}\"",
-            text::escape(&figure.x.categories.join("|"))
-        );
+        let _ = write!(data, " data-names=\"{}\"", text::escape(&figure.x.categories.join("|")));
     }
 }

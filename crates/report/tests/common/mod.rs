@@ -17,24 +17,12 @@ pub fn folder(name: &str) -> PathBuf {
 }
 
 fn series(name: &str, points: Vec<[f64; 2]>) -> Series {
-    Series {
-        name: name.into(),
-        points,
-    }
+    Series { name: name.into(), points }
 }
 
 fn chart(id: &str, title: &str, mark: Mark, x: Axis, y: Axis, series: Vec<Series>) -> Chart {
     let overlay_drives = mark != Mark::Scatter;
-    Chart {
-        id: id.into(),
-        title: title.into(),
-        caption: String::new(),
-        mark,
-        x,
-        y,
-        series,
-        overlay_drives,
-    }
+    Chart { id: id.into(), title: title.into(), caption: String::new(), mark, x, y, series, overlay_drives }
 }
 
 fn outcome(test: &str, device: &str, title: &str, method: &str) -> Outcome {
@@ -56,9 +44,7 @@ fn outcome(test: &str, device: &str, title: &str, method: &str) -> Outcome {
 }
 
 fn metrics(of: &[(&str, f64, &str)]) -> BTreeMap<String, Metric> {
-    of.iter()
-        .map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u)))
-        .collect()
+    of.iter().map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u))).collect()
 }
 
 fn causes(of: &[(&str, f64)]) -> BTreeMap<String, f64> {
@@ -83,14 +69,7 @@ fn consistency(drive: &Drive) -> Outcome {
             let dip = rng.chance(1, 6) && t > 90;
             let noise = 1.0 + 0.18 * (rng.unit() - 0.5);
             let iops = level * noise * if dip { 0.08 + 0.5 * rng.unit() } else { 1.0 };
-            [
-                f64::from(t),
-                if drive.stalls && t > 150 && rng.chance(1, 25) {
-                    0.0
-                } else {
-                    iops.round()
-                },
-            ]
+            [f64::from(t), if drive.stalls && t > 150 && rng.chance(1, 25) { 0.0 } else { iops.round() }]
         })
         .collect();
     let tail: Vec<[f64; 2]> = points[1400..].to_vec();
@@ -126,7 +105,14 @@ fn consistency(drive: &Drive) -> Outcome {
         Chart {
             caption: "Dense bands are levels at which the drive works most of the time; dots below them are pauses."
                 .into(),
-            ..chart("run-log", "IOPS, second by second", Mark::Scatter, time.clone(), Axis::log("IOPS", ""), run(&points))
+            ..chart(
+                "run-log",
+                "IOPS, second by second",
+                Mark::Scatter,
+                time.clone(),
+                Axis::log("IOPS", ""),
+                run(&points),
+            )
         },
         chart(
             "run-linear",
@@ -136,7 +122,14 @@ fn consistency(drive: &Drive) -> Outcome {
             Axis { max: Some(40_000.0), ..Axis::linear("IOPS", "IOPS") },
             run(&points),
         ),
-        chart("steady-linear", "Steady state, from 1400 s", Mark::Scatter, time, Axis::linear("IOPS", "IOPS"), run(&tail)),
+        chart(
+            "steady-linear",
+            "Steady state, from 1400 s",
+            Mark::Scatter,
+            time,
+            Axis::linear("IOPS", "IOPS"),
+            run(&tail),
+        ),
     ];
     o.time_shares = vec![TimeShare {
         label: "4 KiB random write, QD32".into(),
@@ -178,10 +171,7 @@ trait Exp {
 impl Exp for f64 {
     fn exp_(self) -> f64 {
         let terms = 60;
-        (1..terms)
-            .rev()
-            .fold(1.0, |acc, n| 1.0 + self / 8.0 / f64::from(n) * acc)
-            .powi(8)
+        (1..terms).rev().fold(1.0, |acc, n| 1.0 + self / 8.0 / f64::from(n) * acc).powi(8)
     }
 }
 
@@ -193,10 +183,7 @@ fn queue_depths(drive: &Drive) -> Outcome {
         "4 KiB random reads and writes at queue depths from 1 to 32, three minutes each.",
     );
     let curve = |top: f64, knee: f64| -> Vec<[f64; 2]> {
-        [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
-            .into_iter()
-            .map(|q| [q, (top * q / (q + knee)).round()])
-            .collect()
+        [1.0, 2.0, 4.0, 8.0, 16.0, 32.0].into_iter().map(|q| [q, (top * q / (q + knee)).round()]).collect()
     };
     let qd = Axis::log("Queue depth", "");
     o.charts = vec![chart(
@@ -205,15 +192,9 @@ fn queue_depths(drive: &Drive) -> Outcome {
         Mark::Line,
         qd,
         Axis::linear("IOPS", "IOPS"),
-        vec![
-            series("read", curve(95_000.0 * drive.speed, 7.0)),
-            series("write", curve(82_000.0 * drive.speed, 1.2)),
-        ],
+        vec![series("read", curve(95_000.0 * drive.speed, 7.0)), series("write", curve(82_000.0 * drive.speed, 1.2))],
     )];
-    o.metrics = metrics(&[
-        ("iops_qd1", 11_875.0, "IOPS"),
-        ("iops_qd32", 81_202.0 * drive.speed, "IOPS"),
-    ]);
+    o.metrics = metrics(&[("iops_qd1", 11_875.0, "IOPS"), ("iops_qd32", 81_202.0 * drive.speed, "IOPS")]);
     let share = |label: &str, us: &[(&str, f64)]| TimeShare {
         label: label.into(),
         ios: 1_000_000,
@@ -221,15 +202,7 @@ fn queue_depths(drive: &Drive) -> Outcome {
         mean_us: causes(us),
     };
     o.time_shares = vec![
-        share(
-            "4 KiB random read, QD1",
-            &[
-                ("link", 9.0),
-                ("controller", 12.0),
-                ("bus", 14.0),
-                ("read", 55.0),
-            ],
-        ),
+        share("4 KiB random read, QD1", &[("link", 9.0), ("controller", 12.0), ("bus", 14.0), ("read", 55.0)]),
         share(
             "4 KiB random read, QD32",
             &[
@@ -246,24 +219,11 @@ fn queue_depths(drive: &Drive) -> Outcome {
 }
 
 fn atto(drive: &Drive) -> Outcome {
-    let mut o = outcome(
-        "atto",
-        drive.name,
-        "ATTO",
-        "Sequential transfers from 0.5 KiB to 64 MiB, queue depth 4.",
-    );
-    let sizes = [
-        "0.5 KiB", "1 KiB", "2 KiB", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB",
-        "1 MiB",
-    ];
-    let x = Axis {
-        categories: sizes.map(String::from).into(),
-        ..Axis::linear("Transfer size", "")
-    };
+    let mut o = outcome("atto", drive.name, "ATTO", "Sequential transfers from 0.5 KiB to 64 MiB, queue depth 4.");
+    let sizes = ["0.5 KiB", "1 KiB", "2 KiB", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "1 MiB"];
+    let x = Axis { categories: sizes.map(String::from).into(), ..Axis::linear("Transfer size", "") };
     let rates = |top: f64| -> Vec<[f64; 2]> {
-        (0..sizes.len())
-            .map(|i| [i as f64, top * (i as f64 + 1.0) / (i as f64 + 3.0)])
-            .collect()
+        (0..sizes.len()).map(|i| [i as f64, top * (i as f64 + 1.0) / (i as f64 + 3.0)]).collect()
     };
     o.charts = vec![chart(
         "rate-by-size",
@@ -271,10 +231,7 @@ fn atto(drive: &Drive) -> Outcome {
         Mark::Bars,
         x,
         Axis::linear("Rate", "MB/s"),
-        vec![
-            series("read", rates(540.0 * drive.speed)),
-            series("write", rates(330.0 * drive.speed)),
-        ],
+        vec![series("read", rates(540.0 * drive.speed)), series("write", rates(330.0 * drive.speed))],
     )];
     o.metrics = metrics(&[("bandwidth", 421.7 * drive.speed, "MB/s")]);
     o
@@ -289,9 +246,7 @@ fn trim(drive: &Drive) -> Outcome {
     );
     let mut rng = Rng::new(2).stream(drive.name);
     let mut sweep = |name: &str, level: f64| {
-        let points = (0..256)
-            .map(|i| [f64::from(i) * 0.5, level * (0.97 + 0.06 * rng.unit())])
-            .collect();
+        let points = (0..256).map(|i| [f64::from(i) * 0.5, level * (0.97 + 0.06 * rng.unit())]).collect();
         series(name, points)
     };
     o.charts = vec![Chart {
@@ -305,14 +260,7 @@ fn trim(drive: &Drive) -> Outcome {
             vec![
                 sweep("clean", 330.0 * drive.speed),
                 sweep("after torture", 92.0),
-                sweep(
-                    "after TRIM",
-                    if drive.trims {
-                        328.0 * drive.speed
-                    } else {
-                        95.0
-                    },
-                ),
+                sweep("after TRIM", if drive.trims { 328.0 * drive.speed } else { 95.0 }),
             ],
         )
     }];
@@ -336,39 +284,29 @@ fn random_write(drive: &Drive) -> Outcome {
         "4 KiB random write",
         "4 KiB random writes over 8 GB, three minutes at each queue depth.",
     );
-    let x = Axis {
-        categories: vec!["QD3".into(), "QD32".into()],
-        ..Axis::linear("", "")
-    };
+    let x = Axis { categories: vec!["QD3".into(), "QD32".into()], ..Axis::linear("", "") };
     o.charts = vec![chart(
         "iops",
         "4 KiB random write",
         Mark::Bars,
         x,
         Axis::linear("Rate", "IOPS"),
-        vec![series(
-            "IOPS",
-            vec![[0.0, 58_123.0 * drive.speed], [1.0, 75_900.0 * drive.speed]],
-        )],
+        vec![series("IOPS", vec![[0.0, 58_123.0 * drive.speed], [1.0, 75_900.0 * drive.speed]])],
     )];
-    o.metrics = metrics(&[
-        ("iops", 75_900.0 * drive.speed, "IOPS"),
-        ("latency_p99", 800.0, "us"),
-        ("waf", 1.02, "ratio"),
-    ]);
+    o.metrics =
+        metrics(&[("iops", 75_900.0 * drive.speed, "IOPS"), ("latency_p99", 800.0, "us"), ("waf", 1.02, "ratio")]);
     o
 }
 
 fn device(name: &str, description: &str) -> ReviewedDevice {
-    let row =
-        |section: &str, key: &str, value: &str, unit: &str, source: &str, estimate: bool| SpecRow {
-            section: section.into(),
-            key: key.into(),
-            value: value.into(),
-            unit: unit.into(),
-            source: source.into(),
-            estimate,
-        };
+    let row = |section: &str, key: &str, value: &str, unit: &str, source: &str, estimate: bool| SpecRow {
+        section: section.into(),
+        key: key.into(),
+        value: value.into(),
+        unit: unit.into(),
+        source: source.into(),
+        estimate,
+    };
     ReviewedDevice {
         facts: DeviceFacts {
             name: name.into(),
@@ -380,68 +318,18 @@ fn device(name: &str, description: &str) -> ReviewedDevice {
             over_provisioning_percent: 7.37,
         },
         specification: vec![
-            row(
-                "Controller",
-                "channels",
-                "4",
-                "",
-                "data sheet of the controller",
-                false,
-            ),
-            row(
-                "Controller",
-                "host link",
-                "6",
-                "Gb/s",
-                "data sheet of the controller",
-                false,
-            ),
-            row(
-                "Controller",
-                "time per command",
-                "9.5",
-                "us",
-                "fitted to the QD1 read rate",
-                true,
-            ),
+            row("Controller", "channels", "4", "", "data sheet of the controller", false),
+            row("Controller", "host link", "6", "Gb/s", "data sheet of the controller", false),
+            row("Controller", "time per command", "9.5", "us", "fitted to the QD1 read rate", true),
             row("Flash", "dies", "16", "", "photograph of the board", false),
-            row(
-                "Flash",
-                "array read time, lower page",
-                "40",
-                "us",
-                "maker's data sheet, table 7",
-                false,
-            ),
-            row(
-                "Flash",
-                "program time, mean",
-                "1300",
-                "us",
-                "scaled from the 24 nm part",
-                true,
-            ),
-            row(
-                "Firmware",
-                "garbage collection",
-                "greedy, paced",
-                "",
-                "behaviour in the published scatter",
-                true,
-            ),
+            row("Flash", "array read time, lower page", "40", "us", "maker's data sheet, table 7", false),
+            row("Flash", "program time, mean", "1300", "us", "scaled from the 24 nm part", true),
+            row("Firmware", "garbage collection", "greedy, paced", "", "behaviour in the published scatter", true),
         ],
     }
 }
 
-fn claim(
-    id: &str,
-    device: &str,
-    quantity: &str,
-    published: &str,
-    value: f64,
-    unit: &str,
-    ours: f64,
-) -> ClaimRow {
+fn claim(id: &str, device: &str, quantity: &str, published: &str, value: f64, unit: &str, ours: f64) -> ClaimRow {
     let met = (ours / value - 1.0).abs() <= 0.1;
     ClaimRow {
         id: id.into(),
@@ -453,17 +341,9 @@ fn claim(
         ours: Some(ours),
         ours_text: String::new(),
         tolerance: "±10 %".into(),
-        state: if met {
-            ClaimState::Met
-        } else {
-            ClaimState::Missed
-        },
+        state: if met { ClaimState::Met } else { ClaimState::Missed },
         source: "vendor's specification".into(),
-        reason: if met {
-            String::new()
-        } else {
-            "The program time of this die is an estimate.".into()
-        },
+        reason: if met { String::new() } else { "The program time of this die is an estimate.".into() },
         headline: true,
     }
 }
@@ -474,50 +354,14 @@ pub const SECOND: &str = "fixture-beta-128gb";
 /// Two drives, five tests, every kind of chart, claims in every state.
 pub fn two_drives() -> Review {
     let drives = [
-        Drive {
-            name: FIRST,
-            speed: 1.0,
-            steady_iops: 11_000.0,
-            stalls: false,
-            trims: true,
-        },
-        Drive {
-            name: SECOND,
-            speed: 0.81,
-            steady_iops: 4_800.0,
-            stalls: true,
-            trims: false,
-        },
+        Drive { name: FIRST, speed: 1.0, steady_iops: 11_000.0, stalls: false, trims: true },
+        Drive { name: SECOND, speed: 0.81, steady_iops: 4_800.0, stalls: true, trims: false },
     ];
     let tests: [fn(&Drive) -> Outcome; 5] = [consistency, queue_depths, random_write, atto, trim];
     let mut claims = vec![
-        claim(
-            "X001",
-            FIRST,
-            "sequential read",
-            "540",
-            540.0,
-            "MB/s",
-            531.2,
-        ),
-        claim(
-            "X002",
-            FIRST,
-            "4 KiB random write",
-            "76K",
-            76_000.0,
-            "IOPS",
-            75_900.0,
-        ),
-        claim(
-            "X003",
-            SECOND,
-            "4 KiB random write",
-            "74K",
-            74_000.0,
-            "IOPS",
-            61_479.0,
-        ),
+        claim("X001", FIRST, "sequential read", "540", 540.0, "MB/s", 531.2),
+        claim("X002", FIRST, "4 KiB random write", "76K", 76_000.0, "IOPS", 75_900.0),
+        claim("X003", SECOND, "4 KiB random write", "74K", 74_000.0, "IOPS", 61_479.0),
     ];
     claims.push(ClaimRow {
         state: ClaimState::Qualitative,
@@ -529,15 +373,7 @@ pub fn two_drives() -> Review {
         headline: false,
         reason: "A behaviour, not a figure.".into(),
         unit: "-".into(),
-        ..claim(
-            "X004",
-            SECOND,
-            "sustained random write",
-            "0",
-            1.0,
-            "IOPS",
-            0.0,
-        )
+        ..claim("X004", SECOND, "sustained random write", "0", 1.0, "IOPS", 0.0)
     });
     claims.push(ClaimRow {
         state: ClaimState::NotRun,
@@ -552,10 +388,7 @@ pub fn two_drives() -> Review {
         quick: true,
         devices: vec![
             device(FIRST, "Fixture controller, 16 dies of fixture MLC, 128 GB"),
-            device(
-                SECOND,
-                "Fixture controller with older firmware, 8 dies of fixture MLC, 128 GB",
-            ),
+            device(SECOND, "Fixture controller with older firmware, 8 dies of fixture MLC, 128 GB"),
         ],
         outcomes: tests.iter().flat_map(|t| drives.iter().map(t)).collect(),
         claims,
