@@ -2,6 +2,4 @@
 
 mod outcome;
 
-pub use outcome::{
-    Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, TimeShare, Verdict, cause_labels, op_name,
-};
+pub use outcome::{Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, TimeShare, Verdict, cause_labels, op_name};

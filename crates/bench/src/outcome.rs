@@ -119,10 +119,7 @@ pub struct Outcome {
 impl Metric {
     #[must_use]
     pub fn new(value: f64, unit: &str) -> Self {
-        Metric {
-            value,
-            unit: unit.to_owned(),
-        }
+        Metric { value, unit: unit.to_owned() }
     }
 }
 
@@ -141,10 +138,7 @@ impl Axis {
 
     #[must_use]
     pub fn log(label: &str, unit: &str) -> Self {
-        Axis {
-            log: true,
-            ..Axis::linear(label, unit)
-        }
+        Axis { log: true, ..Axis::linear(label, unit) }
     }
 }
 

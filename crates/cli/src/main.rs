@@ -1,1 +1,34 @@
-fn main() {}
+//! The `ssdlab` command.
+//!
+//! Exit codes: 0 done; 1 a run failed or was stopped; 2 the input was wrong (a device, test, file or option), before
+//! anything ran.
+
+mod args;
+mod commands;
+mod failure;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match args.command {
+        Command::List(args) => commands::list::run(&args),
+        Command::Show(args) => commands::show::run(&args),
+        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Man { command } => commands::manual::man(command.as_deref()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            failure.exit_code()
+        }
+    }
+}

@@ -14,10 +14,7 @@ impl FastDiv {
     #[must_use]
     pub fn new(divisor: u32) -> Self {
         assert!(divisor > 0, "division by zero");
-        FastDiv {
-            magic: (u64::MAX / u64::from(divisor)).wrapping_add(1),
-            divisor,
-        }
+        FastDiv { magic: (u64::MAX / u64::from(divisor)).wrapping_add(1), divisor }
     }
 
     #[inline]
@@ -29,11 +26,7 @@ impl FastDiv {
     #[inline]
     #[must_use]
     pub fn quotient(self, n: u32) -> u32 {
-        if self.divisor == 1 {
-            n
-        } else {
-            ((u128::from(self.magic) * u128::from(n)) >> 64) as u32
-        }
+        if self.divisor == 1 { n } else { ((u128::from(self.magic) * u128::from(n)) >> 64) as u32 }
     }
 
     #[inline]
@@ -53,11 +46,7 @@ mod tests {
         for d in (1..5000).chain([65_535, 65_536, 1 << 20, u32::MAX - 1, u32::MAX]) {
             let f = FastDiv::new(d);
             for k in [0u64, 1, 2, 3, 1000, 65_536, u64::from(u32::MAX / d)] {
-                for n in [
-                    k * u64::from(d),
-                    k * u64::from(d) + u64::from(d) - 1,
-                    k * u64::from(d) + 1,
-                ] {
+                for n in [k * u64::from(d), k * u64::from(d) + u64::from(d) - 1, k * u64::from(d) + 1] {
                     if let Ok(n) = u32::try_from(n) {
                         assert_eq!(f.split(n), (n / d, n % d), "{n} / {d}");
                     }

@@ -50,14 +50,7 @@ fn upper(b: usize) -> Nanos {
 impl Histogram {
     #[must_use]
     pub fn new() -> Self {
-        Histogram {
-            counts: vec![0; BUCKETS],
-            count: 0,
-            sum: 0,
-            sum_of_squares: 0.0,
-            min: Nanos::MAX,
-            max: 0,
-        }
+        Histogram { counts: vec![0; BUCKETS], count: 0, sum: 0, sum_of_squares: 0.0, min: Nanos::MAX, max: 0 }
     }
 
     #[inline]
@@ -104,11 +97,7 @@ impl Histogram {
     /// Mean in nanoseconds, exact; zero if empty.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        if self.count == 0 {
-            0.0
-        } else {
-            self.sum as f64 / self.count as f64
-        }
+        if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
 
     /// Standard deviation in nanoseconds.
@@ -150,11 +139,7 @@ impl Histogram {
 
     /// Non-empty buckets as (largest value, count).
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
-        self.counts
-            .iter()
-            .enumerate()
-            .filter(|&(_, &c)| c > 0)
-            .map(|(b, &c)| (upper(b), c))
+        self.counts.iter().enumerate().filter(|&(_, &c)| c > 0).map(|(b, &c)| (upper(b), c))
     }
 }
 

@@ -22,9 +22,7 @@ pub use divide::FastDiv;
 pub use histogram::Histogram;
 pub use io::{Breakdown, CAUSES, Cause, Completion, Op, Request, Status};
 pub use rng::Rng;
-pub use time::{
-    MICROSECOND, MILLISECOND, Nanos, SECOND, format_duration, nanos_from_ms, nanos_from_us, to_us,
-};
+pub use time::{MICROSECOND, MILLISECOND, Nanos, SECOND, format_duration, nanos_from_ms, nanos_from_us, to_us};
 
 /// Bytes of one logical mapping unit (and of the oracle's unit of checking).
 pub const UNIT_BYTES: u64 = 4096;

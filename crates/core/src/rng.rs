@@ -24,9 +24,7 @@ impl Rng {
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut state = seed;
-        Rng {
-            s: std::array::from_fn(|_| splitmix64(&mut state)),
-        }
+        Rng { s: std::array::from_fn(|_| splitmix64(&mut state)) }
     }
 
     /// An independent generator, fixed by this one's present state and a name. Streams keep parts of a simulation
@@ -38,12 +36,7 @@ impl Rng {
         for b in name.bytes() {
             h = (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3);
         }
-        Rng::new(
-            h ^ self.s[0]
-                ^ self.s[1].rotate_left(17)
-                ^ self.s[2].rotate_left(31)
-                ^ self.s[3].rotate_left(47),
-        )
+        Rng::new(h ^ self.s[0] ^ self.s[1].rotate_left(17) ^ self.s[2].rotate_left(31) ^ self.s[3].rotate_left(47))
     }
 
     #[inline]
@@ -125,9 +118,6 @@ mod tests {
             count[r.below(10) as usize] += 1;
         }
         // 5 sigma of a binomial with n = 100,000 and p = 0.1 is 474.
-        assert!(
-            count.iter().all(|&c| (9_526..10_474).contains(&c)),
-            "{count:?}"
-        );
+        assert!(count.iter().all(|&c| (9_526..10_474).contains(&c)), "{count:?}");
     }
 }

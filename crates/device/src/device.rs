@@ -59,8 +59,7 @@ impl Counters {
     /// Write amplification: flash bytes programmed over host bytes written; `None` before the first write.
     #[must_use]
     pub fn waf(&self) -> Option<f64> {
-        (self.host_write_bytes > 0)
-            .then(|| self.flash_program_bytes() as f64 / self.host_write_bytes as f64)
+        (self.host_write_bytes > 0).then(|| self.flash_program_bytes() as f64 / self.host_write_bytes as f64)
     }
 
     /// What happened after `earlier`.

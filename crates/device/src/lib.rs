@@ -1,7 +1,12 @@
-//! Things that serve I/O over time, all behind one trait.
+//! Things that serve I/O over time, all behind one trait: [`Device`].
+//!
+//! [`Ssd`] is a simulated drive, built from a drive file ([`DriveSpec`]) and a die file
+//! ([`ssdlab_nand::DieSpec`]). Devices compose, and a real drive will fit behind the same face.
 
 mod device;
 mod spec;
+mod ssd;
 
 pub use device::{Counters, Device, DeviceInfo};
 pub use spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec};
+pub use ssd::{BareSsd, SimulatedSsd, Ssd};

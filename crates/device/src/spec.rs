@@ -99,49 +99,18 @@ impl DriveSpec {
             if (lo..=hi).contains(&v) {
                 Ok(())
             } else {
-                Err(SpecError::new(
-                    key,
-                    format!("{v}{unit} is impossible"),
-                    format!("use {lo} to {hi}{unit}"),
-                ))
+                Err(SpecError::new(key, format!("{v}{unit} is impossible"), format!("use {lo} to {hi}{unit}")))
             }
         };
         range("flash.dies", self.flash.dies.into(), 1, 64, "")?;
-        range(
-            "controller.channels",
-            self.controller.channels.into(),
-            1,
-            32,
-            "",
-        )?;
-        range(
-            "controller.queue_depth",
-            self.controller.queue_depth.into(),
-            1,
-            1024,
-            "",
-        )?;
-        range(
-            "write_buffer.capacity_kib",
-            self.write_buffer.capacity_kib.into(),
-            64,
-            1 << 20,
-            " KiB",
-        )?;
-        range(
-            "controller.read_ahead_kib",
-            self.controller.read_ahead_kib.into(),
-            0,
-            16_384,
-            " KiB",
-        )?;
+        range("controller.channels", self.controller.channels.into(), 1, 32, "")?;
+        range("controller.queue_depth", self.controller.queue_depth.into(), 1, 1024, "")?;
+        range("write_buffer.capacity_kib", self.write_buffer.capacity_kib.into(), 64, 1 << 20, " KiB")?;
+        range("controller.read_ahead_kib", self.controller.read_ahead_kib.into(), 0, 16_384, " KiB")?;
         if !self.flash.dies.is_multiple_of(self.controller.channels) {
             return Err(SpecError::new(
                 "flash.dies",
-                format!(
-                    "{} dies do not spread evenly over {} channels",
-                    self.flash.dies, self.controller.channels
-                ),
+                format!("{} dies do not spread evenly over {} channels", self.flash.dies, self.controller.channels),
                 "use a multiple of controller.channels",
             ));
         }
@@ -152,44 +121,25 @@ impl DriveSpec {
                     "{} dies on {} channels need more than the {} ways that the controller interleaves",
                     self.flash.dies, self.controller.channels, self.controller.ways
                 ),
-                format!(
-                    "use at most {}",
-                    self.controller.channels * self.controller.ways
-                ),
+                format!("use at most {}", self.controller.channels * self.controller.ways),
             ));
         }
         for (key, v) in [
             ("link.host_turnaround_us", self.link.host_turnaround_us),
-            (
-                "controller.read_command_us",
-                self.controller.read_command_us,
-            ),
-            (
-                "controller.write_command_us",
-                self.controller.write_command_us,
-            ),
+            ("controller.read_command_us", self.controller.read_command_us),
+            ("controller.write_command_us", self.controller.write_command_us),
             ("controller.read_unit_us", self.controller.read_unit_us),
             ("controller.write_unit_us", self.controller.write_unit_us),
-            (
-                "write_buffer.flush_after_idle_ms",
-                self.write_buffer.flush_after_idle_ms,
-            ),
+            ("write_buffer.flush_after_idle_ms", self.write_buffer.flush_after_idle_ms),
         ] {
             if !(0.0..=1e6).contains(&v) {
-                return Err(SpecError::new(
-                    key,
-                    format!("{v} is impossible"),
-                    "use 0 to 1,000,000",
-                ));
+                return Err(SpecError::new(key, format!("{v} is impossible"), "use 0 to 1,000,000"));
             }
         }
         if self.capacity_bytes == 0 || !self.capacity_bytes.is_multiple_of(4096) {
             return Err(SpecError::new(
                 "capacity_bytes",
-                format!(
-                    "{} is not a positive multiple of the 4096-byte mapping unit",
-                    self.capacity_bytes
-                ),
+                format!("{} is not a positive multiple of the 4096-byte mapping unit", self.capacity_bytes),
                 "use a multiple of 4096",
             ));
         }
@@ -221,10 +171,7 @@ impl DriveSpec {
                     "{} bytes on {raw} bytes of flash ({usable} usable) leave no spare superblock to collect into",
                     self.capacity_bytes
                 ),
-                format!(
-                    "use at most {} bytes, or more flash",
-                    usable.saturating_sub(needed - self.capacity_bytes)
-                ),
+                format!("use at most {} bytes, or more flash", usable.saturating_sub(needed - self.capacity_bytes)),
             ));
         }
         Ok(())
@@ -234,27 +181,28 @@ impl DriveSpec {
     /// that trigger collection, the system area, and one to collect into.
     #[must_use]
     pub fn spare_superblocks_needed(&self) -> u32 {
-        let sets = if self.mapping.superblock == SuperblockSpan::AllDies {
-            1
-        } else {
-            self.flash.dies
-        };
+        let sets = if self.mapping.superblock == SuperblockSpan::AllDies { 1 } else { self.flash.dies };
         (self.gc.start_free_superblocks + 3) * sets + if self.mapping.journal { 2 } else { 0 }
+    }
+
+    /// Multi-plane blocks of one die: as the die has them, or as many as give the exact spare asked for, besides those
+    /// that never hold data for long (open, free, being collected).
+    #[must_use]
+    pub fn blocks_per_die(&self, die: &DieSpec) -> u32 {
+        let Some(spare) = self.flash.exact_spare_per_10000 else { return die.geometry.blocks_per_plane };
+        let g = &die.geometry;
+        let block_bytes = u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes);
+        let data = u128::from(self.capacity_bytes) * u128::from(10_000 + spare) / 10_000;
+        let data_blocks = data.div_ceil(u128::from(block_bytes) * u128::from(self.flash.dies)) as u32;
+        data_blocks + self.gc.start_free_superblocks + 2
     }
 
     /// Bytes of one superblock.
     #[must_use]
     pub fn superblock_bytes(&self, die: &DieSpec) -> u64 {
         let g = &die.geometry;
-        let width = if self.mapping.superblock == SuperblockSpan::AllDies {
-            self.flash.dies
-        } else {
-            1
-        };
-        u64::from(width)
-            * u64::from(g.planes)
-            * u64::from(g.pages_per_block)
-            * u64::from(g.page_bytes)
+        let width = if self.mapping.superblock == SuperblockSpan::AllDies { self.flash.dies } else { 1 };
+        u64::from(width) * u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes)
     }
 
     /// Bytes that hold data, once bad and reserved blocks are set aside (expected value; the exact number is

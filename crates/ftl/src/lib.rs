@@ -1,6 +1,54 @@
-//! Where logical pages live.
+//! Where logical pages live: page mapping at 4 KiB, allocation striped over dies, garbage collection, TRIM, wear
+//! levelling, and the journal by which the map survives a power cut.
+//!
+//! The translation layer decides and never waits: it hears of host units and of operations that have ended, and
+//! answers with operations for dies. Time belongs to the crate above it, bits to the crate below.
+//!
+//! ```
+//! # use ssdlab_core::Rng;
+//! # use ssdlab_ftl::*;
+//! # use ssdlab_nand::*;
+//! # let die: DieSpec = DieSpec {
+//! #     description: String::new(),
+//! #     geometry: Geometry { planes: 1, blocks_per_plane: 16, pages_per_block: 8, page_bytes: 4096, spare_bytes: 0,
+//! #         bits_per_cell: 1, page_order: PageOrder::Uniform },
+//! #     timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
+//! #     bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
+//! #     wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 } };
+//! # let mapping = MappingSpec { superblock: SuperblockSpan::OneDie, reserved_blocks_per_1000: 0, journal: false,
+//! #     journal_rows_per_checkpoint_row: 1 };
+//! # let gc = GcSpec { policy: VictimPolicy::Greedy, choices: 2, tie_break: TieBreak::Fifo,
+//! #     frontier: Frontier::Separate, start_free_superblocks: 2, victims_per_start: 0, buffer_superpages: 8,
+//! #     buffering: Buffering::Streaming, host_share: HostShare::Unlimited, trickle_per_1000: 0, rows_per_read: 1,
+//! #     background_after_idle_ms: None, background_free_superblocks: 0 };
+//! # let wear_levelling = WearLevellingSpec::default();
+//! let config = FtlConfig { die: &die, dies: 1, blocks: 16, logical_pages: 80, buffer_units: 8, mapping: &mapping,
+//!     gc: &gc, wear_levelling: &wear_levelling, checked: true };
+//! let mut ftl = Ftl::new(&config, &Rng::new(1));
+//! let mut ops: Vec<FlashOp> = Vec::new();
+//! ftl.write(7, 1, 0);
+//! ftl.dispatch(&mut ops);
+//! assert_eq!(ops[0].kind, OpKind::HostProgram);
+//! ```
+
+mod books;
+mod buffer;
+mod collect;
+mod collector;
+pub mod gc;
+mod journal;
+mod map;
+mod op;
 mod spec;
+mod superblock;
+mod translation;
+mod window;
+
+pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
+pub use map::Place;
+pub use op::{FlashOp, OpKind, OpSink};
 pub use spec::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy,
-    WearLevellingSpec,
+    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
 };
+pub use superblock::{State as SuperblockState, SuperblockId};
+pub use translation::{Ftl, FtlConfig, FtlCounters};

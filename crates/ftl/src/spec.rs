@@ -150,11 +150,7 @@ impl GcSpec {
             if (1..=1_000_000).contains(&v) {
                 Ok(())
             } else {
-                Err(SpecError::new(
-                    key,
-                    format!("{v} leaves nothing to work with"),
-                    "use 1 or more",
-                ))
+                Err(SpecError::new(key, format!("{v} leaves nothing to work with"), "use 1 or more"))
             }
         };
         at_least_one("gc.start_free_superblocks", self.start_free_superblocks)?;
@@ -162,11 +158,7 @@ impl GcSpec {
         at_least_one("gc.rows_per_read", self.rows_per_read)?;
         at_least_one("gc.choices", self.choices)?;
         if self.rows_per_read > 8 {
-            return Err(SpecError::new(
-                "gc.rows_per_read",
-                "more than 8 rows in one operation",
-                "use 1 to 8",
-            ));
+            return Err(SpecError::new("gc.rows_per_read", "more than 8 rows in one operation", "use 1 to 8"));
         }
         if self.host_share != HostShare::Trickle && self.trickle_per_1000 != 0 {
             return Err(SpecError::new(
@@ -175,15 +167,8 @@ impl GcSpec {
                 "remove it, or set host_share",
             ));
         }
-        if self
-            .background_after_idle_ms
-            .is_some_and(|t| !(0.0..=1e9).contains(&t))
-        {
-            return Err(SpecError::new(
-                "gc.background_after_idle_ms",
-                "not a time",
-                "use 0 to 1e9 milliseconds",
-            ));
+        if self.background_after_idle_ms.is_some_and(|t| !(0.0..=1e9).contains(&t)) {
+            return Err(SpecError::new("gc.background_after_idle_ms", "not a time", "use 0 to 1e9 milliseconds"));
         }
         Ok(())
     }

@@ -1,3 +1,17 @@
-//! The medium.
+//! The medium: cells, pages, blocks, planes and dies; program order, erases, wear, and what each page holds.
+//!
+//! It is the referee: an operation that a die's rules forbid is a typed [`Violation`], never silently done. It knows
+//! no logical map and no clock; addresses in spare areas are numbers that it keeps and gives back.
+//!
+//! Limits: 31-bit unit addresses (8 TiB of flash), rows of at most 64 units of 4 KiB, one and two bits per cell.
+
+mod layout;
+mod medium;
+pub mod memory;
 mod spec;
-pub use spec::{Bus, DieSpec, Geometry, PageKind, PageOrder, SpecError, Timing, Wear};
+mod violation;
+
+pub use layout::{BlockId, Layout, UnitAddress};
+pub use medium::{Medium, NO_LPN, PageAddress, Row};
+pub use spec::{Bus, DieSpec, Geometry, PageOrder, SpecError, Timing, Wear};
+pub use violation::{PairingRule, Violation};

@@ -16,11 +16,7 @@ pub struct SpecError {
 impl SpecError {
     #[must_use]
     pub fn new(key: &str, problem: impl Into<String>, expected: impl Into<String>) -> Self {
-        SpecError {
-            key: key.to_owned(),
-            problem: problem.into(),
-            expected: expected.into(),
-        }
+        SpecError { key: key.to_owned(), problem: problem.into(), expected: expected.into() }
     }
 }
 
@@ -93,13 +89,6 @@ pub struct Wear {
     pub factory_bad_blocks_per_10000: u32,
 }
 
-/// Kind of a page within its word line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PageKind {
-    Lower,
-    Upper,
-}
-
 impl PageOrder {
     /// Index into the timing lists for page `page` of a block of `pages`.
     #[must_use]
@@ -138,10 +127,7 @@ impl DieSpec {
     #[must_use]
     pub fn raw_bytes(&self) -> u64 {
         let g = &self.geometry;
-        u64::from(g.planes)
-            * u64::from(g.blocks_per_plane)
-            * u64::from(g.pages_per_block)
-            * u64::from(g.page_bytes)
+        u64::from(g.planes) * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block) * u64::from(g.page_bytes)
     }
 
     /// Checks what no single field can.
@@ -154,11 +140,7 @@ impl DieSpec {
             if (lo..=hi).contains(&v) {
                 Ok(())
             } else {
-                Err(SpecError::new(
-                    key,
-                    format!("{v} is impossible"),
-                    format!("use {lo} to {hi}"),
-                ))
+                Err(SpecError::new(key, format!("{v} is impossible"), format!("use {lo} to {hi}")))
             }
         };
         range("geometry.planes", g.planes, 1, 4)?;
@@ -170,10 +152,7 @@ impl DieSpec {
         if g.page_bytes % 4096 != 0 {
             return Err(SpecError::new(
                 "geometry.page_bytes",
-                format!(
-                    "{} is not a multiple of the 4096-byte mapping unit",
-                    g.page_bytes
-                ),
+                format!("{} is not a multiple of the 4096-byte mapping unit", g.page_bytes),
                 "use 4096, 8192 or 16384",
             ));
         }
@@ -184,64 +163,30 @@ impl DieSpec {
                 "use at least 32 pages_per_block, or `alternating`",
             ));
         }
-        let kinds = if g.page_order == PageOrder::Uniform {
-            1
-        } else {
-            2
-        };
-        for (key, list) in [
-            ("timing.read_us", &self.timing.read_us),
-            ("timing.program_us", &self.timing.program_us),
-        ] {
+        let kinds = if g.page_order == PageOrder::Uniform { 1 } else { 2 };
+        for (key, list) in [("timing.read_us", &self.timing.read_us), ("timing.program_us", &self.timing.program_us)] {
             if list.len() != kinds {
                 return Err(SpecError::new(
                     key,
                     format!("{} value(s) for {kinds} page kind(s)", list.len()),
-                    if kinds == 1 {
-                        "give one value"
-                    } else {
-                        "give lower and upper, as in [850, 2300]"
-                    },
+                    if kinds == 1 { "give one value" } else { "give lower and upper, as in [850, 2300]" },
                 ));
             }
             if let Some(v) = list.iter().find(|v| !(0.0..=1e6).contains(*v)) {
-                return Err(SpecError::new(
-                    key,
-                    format!("{v} us is impossible"),
-                    "use 0 to 1,000,000 microseconds",
-                ));
+                return Err(SpecError::new(key, format!("{v} us is impossible"), "use 0 to 1,000,000 microseconds"));
             }
         }
         for (key, v, hi, unit) in [
             ("timing.erase_ms", self.timing.erase_ms, 1e4, "milliseconds"),
-            (
-                "bus.mega_transfers_per_s",
-                self.bus.mega_transfers_per_s,
-                1e5,
-                "million transfers a second (0: no time)",
-            ),
+            ("bus.mega_transfers_per_s", self.bus.mega_transfers_per_s, 1e5, "million transfers a second (0: no time)"),
             ("bus.command_us", self.bus.command_us, 1e4, "microseconds"),
         ] {
             if !(0.0..=hi).contains(&v) {
-                return Err(SpecError::new(
-                    key,
-                    format!("{v} is impossible"),
-                    format!("use 0 to {hi} {unit}"),
-                ));
+                return Err(SpecError::new(key, format!("{v} is impossible"), format!("use 0 to {hi} {unit}")));
             }
         }
-        range(
-            "wear.factory_bad_blocks_per_10000",
-            self.wear.factory_bad_blocks_per_10000,
-            0,
-            1000,
-        )?;
-        range(
-            "wear.rated_program_erase_cycles",
-            self.wear.rated_program_erase_cycles,
-            1,
-            10_000_000,
-        )
+        range("wear.factory_bad_blocks_per_10000", self.wear.factory_bad_blocks_per_10000, 0, 1000)?;
+        range("wear.rated_program_erase_cycles", self.wear.rated_program_erase_cycles, 1, 10_000_000)
     }
 }
 
@@ -251,9 +196,7 @@ mod tests {
 
     #[test]
     fn l95b_has_260_lower_and_252_upper_pages_and_starts_and_ends_as_profiled() {
-        let kinds: Vec<usize> = (0..512)
-            .map(|p| PageOrder::PairsL95b.kind_index(p, 512))
-            .collect();
+        let kinds: Vec<usize> = (0..512).map(|p| PageOrder::PairsL95b.kind_index(p, 512)).collect();
         assert_eq!(kinds.iter().filter(|&&k| k == 0).count(), 260);
         let upper: Vec<usize> = (0..512).filter(|&p| kinds[p] == 1).collect();
         assert_eq!(&upper[..4], &[6, 9, 12, 13]);
@@ -262,9 +205,7 @@ mod tests {
 
     #[test]
     fn alternating_pages_are_half_lower_and_every_upper_follows_its_lower() {
-        let kinds: Vec<usize> = (0..256)
-            .map(|p| PageOrder::Alternating.kind_index(p, 256))
-            .collect();
+        let kinds: Vec<usize> = (0..256).map(|p| PageOrder::Alternating.kind_index(p, 256)).collect();
         assert_eq!(kinds.iter().sum::<usize>(), 128);
         let (mut lower, mut upper) = (0, 0);
         for k in kinds {

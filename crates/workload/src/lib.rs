@@ -1,9 +1,20 @@
 //! What a host sends to a drive: access patterns, fio job files and block traces.
 //!
-//! This crate produces commands. It does not send them: queue depth, think time, rates and the measuring belong to
-//! the bench, which asks a [`Source`] for its next command whenever it has room for one. Nothing here knows how a
-//! drive works, looks at the clock or remembers anything between runs: the same description and seed give the same
-//! commands on every machine.
+//! | to describe a load by | begin at |
+//! |---|---|
+//! | block size, order, mix of reads and writes | [`Pattern`] |
+//! | a known name, such as Iometer's file server | [`pattern::named`] |
+//! | a fio job file | [`fio::JobFile`] |
+//! | a recording of a real host | [`trace::open`], [`trace::Placement`] |
+//!
+//! **What it is not.** This crate produces commands and sends none: queue depth, think time, rates, replay speed and
+//! the measuring belong to the bench, which asks a [`Source`] for its next command whenever it has room for one.
+//! Nothing here knows how a drive works or what the data is; there is no data. It is not a fio: host software
+//! (engines, files, buffers, processors) is not simulated, and offsets are drawn like fio's, not equal to them.
+//!
+//! **Limits.** Offsets and lengths are 64-bit bytes in whole 512-byte sectors. A trace is streamed and may have any
+//! length; a line of it may have 64 KiB. A job may have 4,096 clones. The same description and seed give the same
+//! commands on every machine: no clock, no environment, no hash order, and mathematics from `libm`.
 //!
 //! ```
 //! use ssdlab_core::Rng;
@@ -19,8 +30,8 @@
 
 pub mod fio;
 pub mod pattern;
+pub mod trace;
 
 pub use pattern::{
-    AccessPattern, BlockSizes, Command, Distribution, Extent, Mix, Order, Pattern, PatternError,
-    Source,
+    AccessPattern, BlockSizes, Command, Distribution, Extent, Mix, Order, Pattern, PatternError, Source,
 };

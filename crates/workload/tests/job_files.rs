@@ -1,9 +1,7 @@
 //! What job files promise: fio's meaning, and an error with its place for everything else.
 
 use ssdlab_core::{MICROSECOND, MILLISECOND, Op, Rng, SECOND};
-use ssdlab_workload::fio::{
-    Amount, JobFile, JobFileError, OptionUse, RandomDistribution, Rw, Span, option_table,
-};
+use ssdlab_workload::fio::{Amount, JobFile, JobFileError, OptionUse, RandomDistribution, Rw, Span, option_table};
 use ssdlab_workload::{BlockSizes, Command, Source};
 
 const GIB: u64 = 1 << 30;
@@ -17,16 +15,11 @@ fn error(text: &str) -> String {
 }
 
 fn device_error(text: &str, capacity_bytes: u64) -> String {
-    parse(text).jobs[0]
-        .source(capacity_bytes, 0, &Rng::new(1))
-        .unwrap_err()
-        .to_string()
+    parse(text).jobs[0].source(capacity_bytes, 0, &Rng::new(1)).unwrap_err().to_string()
 }
 
 fn commands(text: &str, capacity_bytes: u64, limit: usize) -> Vec<Command> {
-    let mut source = parse(text).jobs[0]
-        .source(capacity_bytes, 0, &Rng::new(1))
-        .unwrap();
+    let mut source = parse(text).jobs[0].source(capacity_bytes, 0, &Rng::new(1)).unwrap();
     std::iter::from_fn(|| source.next()).take(limit).collect()
 }
 
@@ -73,47 +66,20 @@ startdelay=5
 ",
     );
     let job = &file.jobs[0];
-    assert_eq!(
-        (job.name.as_str(), job.description.as_deref()),
-        ("mixed", Some("a job with everything"))
-    );
+    assert_eq!((job.name.as_str(), job.description.as_deref()), ("mixed", Some("a job with everything")));
     assert_eq!((job.rw, job.read_percent), (Rw::RandRw, 70));
     let range = |min, max| BlockSizes::Range { min, max };
-    assert_eq!(
-        job.sizes(),
-        [range(4096, 65_536), range(8192, 8192), range(8192, 8192)]
-    );
+    assert_eq!(job.sizes(), [range(4096, 65_536), range(8192, 8192), range(8192, 8192)]);
     assert_eq!(job.block_align, [Some(4096); 3]);
-    assert_eq!(
-        (job.size, job.offset),
-        (Some(Amount::Percent(50)), Amount::Percent(10))
-    );
-    assert_eq!(
-        (job.offset_increment, job.io_size),
-        (Amount::Bytes(GIB), Some(Amount::Bytes(2 * GIB)))
-    );
+    assert_eq!((job.size, job.offset), (Some(Amount::Percent(50)), Amount::Percent(10)));
+    assert_eq!((job.offset_increment, job.io_size), (Amount::Bytes(GIB), Some(Amount::Bytes(2 * GIB))));
     assert_eq!((job.iodepth, job.numjobs, job.loops), (32, 4, 3));
-    assert_eq!(
-        (job.runtime, job.ramp_time, job.startdelay),
-        (Some(120 * SECOND), 500 * MILLISECOND, 5 * SECOND)
-    );
-    assert_eq!(
-        job.distribution,
-        RandomDistribution::Zipf {
-            theta: 1.2,
-            center: None
-        }
-    );
-    assert_eq!(
-        (job.randseed, job.randrepeat, job.norandommap),
-        (Some(7), false, true)
-    );
+    assert_eq!((job.runtime, job.ramp_time, job.startdelay), (Some(120 * SECOND), 500 * MILLISECOND, 5 * SECOND));
+    assert_eq!(job.distribution, RandomDistribution::Zipf { theta: 1.2, center: None });
+    assert_eq!((job.randseed, job.randrepeat, job.norandommap), (Some(7), false, true));
     assert_eq!(job.rate_iops, [Some(1000), Some(500), Some(500)]);
     assert_eq!(job.rate_bytes, [Some(10 << 20); 3]);
-    assert_eq!(
-        (job.thinktime, job.thinktime_blocks),
-        (250 * MICROSECOND, 8)
-    );
+    assert_eq!((job.thinktime, job.thinktime_blocks), (250 * MICROSECOND, 8));
     assert_eq!((job.fsync, job.fdatasync, job.end_fsync), (32, 64, true));
     assert!(job.time_based && job.stonewall && job.group_reporting && job.new_group);
 }
@@ -121,11 +87,7 @@ startdelay=5
 #[test]
 fn each_global_section_affects_the_jobs_after_it_and_adds_to_those_before() {
     let file = parse("[global]\nbs=8k\niodepth=4\n[a]\n[global]\nbs=16k\n[b]\niodepth=2\n[c]\n");
-    let seen: Vec<_> = file
-        .jobs
-        .iter()
-        .map(|j| (j.sizes()[0].min_bytes(), j.iodepth))
-        .collect();
+    let seen: Vec<_> = file.jobs.iter().map(|j| (j.sizes()[0].min_bytes(), j.iodepth)).collect();
     assert_eq!(seen, [(8192, 4), (16_384, 2), (16_384, 4)]);
 }
 
@@ -141,14 +103,8 @@ fn ignored_options_make_one_notice_in_alphabetical_order() {
 #[test]
 fn an_unknown_option_is_an_error_with_its_line_and_the_nearest_name() {
     let message = error("[a]\nrw=read\niodpeth=4\n");
-    assert_eq!(
-        message,
-        "test.fio:3: unknown option `iodpeth`; did you mean `iodepth`?"
-    );
-    assert_eq!(
-        error("[a]\nxyzzy_plugh=4\n"),
-        "test.fio:2: unknown option `xyzzy_plugh`"
-    );
+    assert_eq!(message, "test.fio:3: unknown option `iodpeth`; did you mean `iodepth`?");
+    assert_eq!(error("[a]\nxyzzy_plugh=4\n"), "test.fio:2: unknown option `xyzzy_plugh`");
 }
 
 #[test]
@@ -172,10 +128,7 @@ fn bad_values_are_errors_that_say_what_would_be_right() {
         ("filename=${DEV}", "variables are not supported"),
     ] {
         let message = error(&format!("[a]\n{line}\n"));
-        assert!(
-            message.starts_with("test.fio:2: ") && message.contains(expected),
-            "{line}: {message}"
-        );
+        assert!(message.starts_with("test.fio:2: ") && message.contains(expected), "{line}: {message}");
     }
 }
 
@@ -188,52 +141,29 @@ fn text_that_is_no_job_file_is_refused_with_its_place() {
     assert!(error("[]\n").contains("section header"));
     assert!(error("[a]\ninclude other.fio\n").contains("not supported"));
     let missing = JobFile::open(std::path::Path::new("/nonexistent.fio")).unwrap_err();
-    assert!(
-        matches!(missing, JobFileError::Read { .. })
-            && missing.to_string().contains("/nonexistent.fio")
-    );
+    assert!(matches!(missing, JobFileError::Read { .. }) && missing.to_string().contains("/nonexistent.fio"));
 }
 
 #[test]
 fn a_job_beyond_the_drive_is_an_error_naming_the_option_and_its_line() {
     let message = device_error("[a]\nbs=4k\nsize=2g\n", GIB);
-    assert!(
-        message.starts_with("test.fio:3: job `a`: ") && message.contains("beyond the drive"),
-        "{message}"
-    );
+    assert!(message.starts_with("test.fio:3: job `a`: ") && message.contains("beyond the drive"), "{message}");
     assert!(device_error("[a]\noffset=2g\n", GIB).contains("the drive ends at 1073741824"));
     assert!(device_error("[a]\nbs=1m\nsize=4k\n", GIB).contains("holds no block"));
     let clones = parse("[a]\noffset_increment=100%\nnumjobs=2\n");
     assert!(clones.jobs[0].source(GIB, 0, &Rng::new(1)).is_ok());
-    assert!(
-        clones.jobs[0]
-            .source(GIB, 1, &Rng::new(1))
-            .unwrap_err()
-            .to_string()
-            .contains("clone 1")
-    );
+    assert!(clones.jobs[0].source(GIB, 1, &Rng::new(1)).unwrap_err().to_string().contains("clone 1"));
 }
 
 #[test]
 fn spans_follow_size_offset_and_clone() {
     let job = &parse("[a]\nsize=25%\noffset=10%\noffset_increment=128m\nnumjobs=3\n").jobs[0];
     let offset = (GIB / 10).next_multiple_of(4096);
-    let expected = Span {
-        start_bytes: offset + (256 << 20),
-        length_bytes: GIB / 4,
-    };
+    let expected = Span { start_bytes: offset + (256 << 20), length_bytes: GIB / 4 };
     assert_eq!(job.span(GIB, 2).unwrap(), expected);
     // A percentage ends where the drive ends.
-    let rest = parse("[a]\nsize=100%\noffset=50%\n").jobs[0]
-        .span(GIB, 0)
-        .unwrap();
-    assert_eq!(
-        rest,
-        Span {
-            start_bytes: GIB / 2,
-            length_bytes: GIB / 2
-        }
-    );
+    let rest = parse("[a]\nsize=100%\noffset=50%\n").jobs[0].span(GIB, 0).unwrap();
+    assert_eq!(rest, Span { start_bytes: GIB / 2, length_bytes: GIB / 2 });
 }
 
 #[test]
@@ -251,10 +181,7 @@ fn io_size_loops_and_time_based_decide_the_end() {
     assert_eq!(count("[a]\nsize=1m\nloops=3\n"), 768);
     assert_eq!(count("[a]\nsize=1m\nio_size=64k\n"), 16);
     assert_eq!(count("[a]\nsize=1m\nio_size=2m\n"), 512);
-    assert_eq!(
-        count("[a]\nrw=randread\nsize=1m\nio_size=2m\nnorandommap\n"),
-        512
-    );
+    assert_eq!(count("[a]\nrw=randread\nsize=1m\nio_size=2m\nnorandommap\n"), 512);
     assert_eq!(count("[a]\nrw=rw\nsize=1m\n"), 256);
     assert_eq!(count("[a]\nsize=1m\ntime_based\nruntime=10\n"), 100_000);
 }
@@ -267,14 +194,8 @@ fn a_remainder_shorter_than_a_block_is_left_out_as_fio_does() {
 
 #[test]
 fn fsync_puts_a_flush_after_every_so_many_writes() {
-    let ops: Vec<Op> = commands(
-        "[a]\nrw=write\nsize=24k\nfsync=2\nfdatasync=3\n",
-        GIB,
-        usize::MAX,
-    )
-    .iter()
-    .map(|c| c.op)
-    .collect();
+    let ops: Vec<Op> =
+        commands("[a]\nrw=write\nsize=24k\nfsync=2\nfdatasync=3\n", GIB, usize::MAX).iter().map(|c| c.op).collect();
     use Op::{Flush as F, Write as W};
     assert_eq!(ops, [W, W, F, W, F, W, F, W, W, F, F]);
     let fua = commands("[a]\nrw=write\nsync=1\n", GIB, 1);
@@ -286,9 +207,7 @@ fn clones_and_seeds_differ_and_randseed_fixes_them() {
     let job = |text: &str| parse(text).jobs[0].clone();
     let offsets = |text: &str, clone, seed| -> Vec<u64> {
         let mut source = job(text).source(GIB, clone, &Rng::new(seed)).unwrap();
-        (0..8)
-            .map(|_| source.next().unwrap().offset_bytes)
-            .collect()
+        (0..8).map(|_| source.next().unwrap().offset_bytes).collect()
     };
     let plain = "[a]\nrw=randread\nnumjobs=2\n";
     assert_eq!(offsets(plain, 0, 1), offsets(plain, 0, 1));
@@ -311,10 +230,7 @@ fn doubtful_units_are_noticed() {
     assert_eq!(file.jobs[0].size, Some(Amount::Bytes(1_000_000_000)));
     assert!(file.notices()[0].contains("powers of 1000"));
     let base = parse("[a]\nsize=1gib\nkb_base=1000\n");
-    assert_eq!(
-        (base.jobs[0].size, base.notices().len()),
-        (Some(Amount::Bytes(GIB)), 0)
-    );
+    assert_eq!((base.jobs[0].size, base.notices().len()), (Some(Amount::Bytes(GIB)), 0));
 }
 
 #[test]
@@ -325,15 +241,8 @@ fn the_example_job_files_run_on_a_128_gb_drive() {
         let path = entry.unwrap().path();
         let file = JobFile::open(&path).unwrap_or_else(|e| panic!("{e}"));
         for job in &file.jobs {
-            let mut source = job
-                .source(128_035_676_160, 0, &Rng::new(1))
-                .unwrap_or_else(|e| panic!("{e}"));
-            assert!(
-                (0..1000).all(|_| source.next().is_some()),
-                "{}: {}",
-                path.display(),
-                job.name
-            );
+            let mut source = job.source(128_035_676_160, 0, &Rng::new(1)).unwrap_or_else(|e| panic!("{e}"));
+            assert!((0..1000).all(|_| source.next().is_some()), "{}: {}", path.display(), job.name);
         }
         seen += 1;
     }
@@ -352,14 +261,7 @@ fn the_table_of_options_explains_every_option() {
 
 #[test]
 fn reads_and_writes_of_different_alignment_run_without_a_map() {
-    let all = commands(
-        "[a]\nrw=randrw\nbs=4k\nblockalign=4k,8k\nsize=1m\n",
-        GIB,
-        usize::MAX,
-    );
+    let all = commands("[a]\nrw=randrw\nbs=4k\nblockalign=4k,8k\nsize=1m\n", GIB, usize::MAX);
     assert_eq!(all.len(), 256);
-    assert!(
-        all.iter()
-            .all(|c| c.op == Op::Read || c.offset_bytes % 8192 == 0)
-    );
+    assert!(all.iter().all(|c| c.op == Op::Read || c.offset_bytes % 8192 == 0));
 }

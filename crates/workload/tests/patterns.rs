@@ -2,9 +2,7 @@
 
 use ssdlab_core::{Op, Rng};
 use ssdlab_workload::pattern::{Zone, ZoneExtent, named};
-use ssdlab_workload::{
-    BlockSizes, Command, Distribution, Mix, Order, Pattern, PatternError, Source,
-};
+use ssdlab_workload::{BlockSizes, Command, Distribution, Mix, Order, Pattern, PatternError, Source};
 
 fn all(p: &Pattern) -> Vec<Command> {
     let mut source = p.build(&Rng::new(1)).unwrap();
@@ -18,9 +16,7 @@ fn some(p: &Pattern, n: usize) -> Vec<Command> {
 
 #[test]
 fn a_pass_in_sequence_covers_every_byte_once_and_then_ends_for_good() {
-    let p = Pattern::sequential_write(10 * 4096 + 512, 4096)
-        .starting_at(8192)
-        .passes(2);
+    let p = Pattern::sequential_write(10 * 4096 + 512, 4096).starting_at(8192).passes(2);
     let mut source = p.build(&Rng::new(1)).unwrap();
     for _ in 0..2 {
         let mut at = 8192;
@@ -45,17 +41,11 @@ fn without_a_short_tail_the_remainder_is_left_out() {
 
 #[test]
 fn a_random_map_covers_every_block_exactly_once_per_pass() {
-    let p = Pattern::random_write(1000 * 4096, 4096)
-        .distribution(Distribution::EachBlockOnce)
-        .passes(2);
+    let p = Pattern::random_write(1000 * 4096, 4096).distribution(Distribution::EachBlockOnce).passes(2);
     let commands = all(&p);
     assert_eq!(commands.len(), 2000);
-    let pass = |range: std::ops::Range<usize>| -> Vec<u64> {
-        commands[range]
-            .iter()
-            .map(|c| c.offset_bytes / 4096)
-            .collect()
-    };
+    let pass =
+        |range: std::ops::Range<usize>| -> Vec<u64> { commands[range].iter().map(|c| c.offset_bytes / 4096).collect() };
     let (first, second) = (pass(0..1000), pass(1000..2000));
     assert_ne!(first, second, "the order changes from pass to pass");
     for mut blocks in [first, second] {
@@ -71,10 +61,7 @@ fn uniform_blocks_are_uniform_and_stay_inside_the_span() {
     for c in some(&p, 64_000) {
         count[((c.offset_bytes - (1 << 20)) / 4096) as usize] += 1.0;
     }
-    let chi2: f64 = count
-        .iter()
-        .map(|n| (n - 1000.0) * (n - 1000.0) / 1000.0)
-        .sum();
+    let chi2: f64 = count.iter().map(|n| (n - 1000.0) * (n - 1000.0) / 1000.0).sum();
     // 63 degrees of freedom; 1 in 10^6 exceeds 131 by chance.
     assert!(chi2 < 131.0, "{chi2}");
 }
@@ -99,29 +86,15 @@ fn a_mix_has_its_percentages_of_reads_and_sizes() {
         let got = commands.iter().filter(|c| c.length_bytes == bytes).count() as f64 / 1e5;
         assert!((got - share).abs() < 0.008, "{bytes}: {got}");
     }
-    assert!(
-        commands
-            .iter()
-            .all(|c| c.offset_bytes % 512 == 0 && c.offset_bytes + c.length_bytes <= 1 << 30)
-    );
-    assert!(
-        commands
-            .iter()
-            .any(|c| c.length_bytes == 65_536 && c.offset_bytes % 4096 != 0)
-    );
+    assert!(commands.iter().all(|c| c.offset_bytes % 512 == 0 && c.offset_bytes + c.length_bytes <= 1 << 30));
+    assert!(commands.iter().any(|c| c.length_bytes == 65_536 && c.offset_bytes % 4096 != 0));
 }
 
 #[test]
 fn zones_receive_their_shares() {
-    let zone = |access_percent, extent| Zone {
-        access_percent,
-        extent,
-    };
-    let zones = vec![
-        zone(60, ZoneExtent::Percent(10)),
-        zone(30, ZoneExtent::Percent(20)),
-        zone(10, ZoneExtent::Percent(70)),
-    ];
+    let zone = |access_percent, extent| Zone { access_percent, extent };
+    let zones =
+        vec![zone(60, ZoneExtent::Percent(10)), zone(30, ZoneExtent::Percent(20)), zone(10, ZoneExtent::Percent(70))];
     let p = Pattern::random_read(1000 * 4096, 4096).distribution(Distribution::Zoned([
         zones.clone(),
         zones.clone(),
@@ -148,11 +121,7 @@ fn reads_and_writes_in_sequence_each_keep_their_place() {
     let p = Pattern::sequential(Mix::ReadWrite { read_percent: 50 }, 1 << 30, 4096);
     let (mut read, mut write) = (0, 0);
     for c in some(&p, 1000) {
-        let next = if c.op == Op::Read {
-            &mut read
-        } else {
-            &mut write
-        };
+        let next = if c.op == Op::Read { &mut read } else { &mut write };
         assert_eq!(c.offset_bytes, *next);
         *next += 4096;
     }
@@ -163,9 +132,7 @@ fn reads_and_writes_in_sequence_each_keep_their_place() {
 fn trimwrite_writes_each_block_that_it_trimmed() {
     let p = Pattern::sequential(Mix::TrimWrite, 3 * 4096, 4096).passes(1);
     let got: Vec<_> = all(&p).iter().map(|c| (c.op, c.offset_bytes)).collect();
-    let expected: Vec<_> = (0..3)
-        .flat_map(|i| [(Op::Trim, i * 4096), (Op::Write, i * 4096)])
-        .collect();
+    let expected: Vec<_> = (0..3).flat_map(|i| [(Op::Trim, i * 4096), (Op::Write, i * 4096)]).collect();
     assert_eq!(got, expected);
 }
 
@@ -185,49 +152,18 @@ fn contradictions_are_errors() {
     let err = |p: Pattern| p.build(&Rng::new(1)).unwrap_err();
     assert_eq!(
         err(Pattern::random_read(2048, 4096)),
-        PatternError::TooSmall {
-            what: "the span",
-            block: 4096,
-            span: 2048
-        }
+        PatternError::TooSmall { what: "the span", block: 4096, span: 2048 }
     );
-    assert!(matches!(
-        err(Pattern::random_read(1 << 20, 1000)),
-        PatternError::NotSectors { value: 1000, .. }
-    ));
-    assert!(matches!(
-        err(Pattern::random_read(0, 512)),
-        PatternError::NotSectors { value: 0, .. }
-    ));
-    assert!(matches!(
-        err(Pattern::random_read(1 << 20, 512).misaligned_by(3)),
-        PatternError::OffsetNotSectors { .. }
-    ));
+    assert!(matches!(err(Pattern::random_read(1 << 20, 1000)), PatternError::NotSectors { value: 1000, .. }));
+    assert!(matches!(err(Pattern::random_read(0, 512)), PatternError::NotSectors { value: 0, .. }));
+    assert!(matches!(err(Pattern::random_read(1 << 20, 512).misaligned_by(3)), PatternError::OffsetNotSectors { .. }));
     assert!(matches!(
         err(Pattern::random_read(1 << 20, 512).starting_at(u64::MAX - 511)),
         PatternError::Overflow { .. }
     ));
     let once = Pattern::random_read(1 << 20, 512).distribution(Distribution::EachBlockOnce);
-    assert_eq!(
-        err(once.block_sizes(BlockSizes::Range {
-            min: 512,
-            max: 1024
-        })),
-        PatternError::OnceNeedsOneSize
-    );
+    assert_eq!(err(once.block_sizes(BlockSizes::Range { min: 512, max: 1024 })), PatternError::OnceNeedsOneSize);
     let skew = |d| err(Pattern::random_read(1 << 20, 512).distribution(d));
-    assert_eq!(
-        skew(Distribution::Zipf {
-            theta: 1.0,
-            center: None
-        }),
-        PatternError::ZipfTheta { theta: 1.0 }
-    );
-    assert_eq!(
-        skew(Distribution::Pareto {
-            h: 1.0,
-            center: None
-        }),
-        PatternError::ParetoH { h: 1.0 }
-    );
+    assert_eq!(skew(Distribution::Zipf { theta: 1.0, center: None }), PatternError::ZipfTheta { theta: 1.0 });
+    assert_eq!(skew(Distribution::Pareto { h: 1.0, center: None }), PatternError::ParetoH { h: 1.0 });
 }

@@ -22,27 +22,16 @@ fn share(of: u64, percent: u32) -> u64 {
 impl Job {
     fn error(&self, option: &str, problem: String) -> JobFileError {
         let line = self.lines.get(option).copied().unwrap_or(self.line);
-        JobFileError::Job {
-            file: self.file.clone(),
-            line,
-            job: self.name.clone(),
-            problem,
-        }
+        JobFileError::Job { file: self.file.clone(), line, job: self.name.clone(), problem }
     }
 
     /// What can be checked without a drive.
     pub(super) fn check(&self) -> Result<(), JobFileError> {
         if self.time_based && self.runtime.is_none() {
-            return Err(self.error(
-                "time_based",
-                "time_based needs a runtime greater than zero".into(),
-            ));
+            return Err(self.error("time_based", "time_based needs a runtime greater than zero".into()));
         }
         if self.size == Some(Amount::Bytes(0)) || self.size == Some(Amount::Percent(0)) {
-            return Err(self.error(
-                "size",
-                "size is zero; leave it out for the whole drive".into(),
-            ));
+            return Err(self.error("size", "size is zero; leave it out for the whole drive".into()));
         }
         Ok(())
     }
@@ -56,16 +45,8 @@ impl Job {
             Rw::ReadWrite | Rw::RandRw => 0..2,
         };
         let sizes = &self.sizes()[used];
-        let min = sizes
-            .iter()
-            .map(|s| s.min_bytes())
-            .min()
-            .unwrap_or(SECTOR_BYTES);
-        let max = sizes
-            .iter()
-            .map(|s| s.max_bytes())
-            .max()
-            .unwrap_or(SECTOR_BYTES);
+        let min = sizes.iter().map(|s| s.min_bytes()).min().unwrap_or(SECTOR_BYTES);
+        let max = sizes.iter().map(|s| s.max_bytes()).max().unwrap_or(SECTOR_BYTES);
         (min, max)
     }
 
@@ -84,20 +65,16 @@ impl Job {
         };
         let step = offset(self.offset_increment).checked_mul(u64::from(clone));
         let start = step.and_then(|s| s.checked_add(offset(self.offset)));
-        let at = if clone > 0 {
-            format!(" (clone {clone}, with offset_increment)")
-        } else {
-            String::new()
-        };
+        let at = if clone > 0 { format!(" (clone {clone}, with offset_increment)") } else { String::new() };
         let start = start.filter(|&s| s < capacity_bytes).ok_or_else(|| {
             let where_ = start.map_or("beyond 2^64".to_owned(), |s| s.to_string());
-            self.error("offset", format!("begins at byte {where_}{at}, but the drive ends at {capacity_bytes}; reduce offset"))
+            self.error(
+                "offset",
+                format!("begins at byte {where_}{at}, but the drive ends at {capacity_bytes}; reduce offset"),
+            )
         })?;
         if start % SECTOR_BYTES != 0 {
-            return Err(self.error(
-                "offset",
-                format!("begins at byte {start}{at}, which is not a multiple of 512"),
-            ));
+            return Err(self.error("offset", format!("begins at byte {start}{at}, which is not a multiple of 512")));
         }
         let left = capacity_bytes - start;
         let length = match self.size {
@@ -123,10 +100,7 @@ impl Job {
                 format!("the span of {length} bytes holds no block of {max_block} bytes; increase size or reduce bs"),
             ));
         }
-        Ok(Span {
-            start_bytes: start,
-            length_bytes: length,
-        })
+        Ok(Span { start_bytes: start, length_bytes: length })
     }
 
     /// The access pattern of clone `clone` on a drive of `capacity_bytes`.
@@ -139,9 +113,7 @@ impl Job {
             Rw::Read | Rw::RandRead => Mix::Read,
             Rw::Write | Rw::RandWrite => Mix::Write,
             Rw::Trim | Rw::RandTrim => Mix::Trim,
-            Rw::ReadWrite | Rw::RandRw => Mix::ReadWrite {
-                read_percent: self.read_percent,
-            },
+            Rw::ReadWrite | Rw::RandRw => Mix::ReadWrite { read_percent: self.read_percent },
             Rw::TrimWrite | Rw::RandTrimWrite => Mix::TrimWrite,
         };
         let (min, max) = self.blocks();
@@ -149,18 +121,10 @@ impl Job {
         let order = if self.rw.is_random() {
             Order::Random(match &self.distribution {
                 // Reads and writes with different sizes or alignments cannot share a map.
-                RandomDistribution::Random if self.norandommap || min != max || mixed_align => {
-                    Distribution::Uniform
-                }
+                RandomDistribution::Random if self.norandommap || min != max || mixed_align => Distribution::Uniform,
                 RandomDistribution::Random => Distribution::EachBlockOnce,
-                RandomDistribution::Zipf { theta, center } => Distribution::Zipf {
-                    theta: *theta,
-                    center: *center,
-                },
-                RandomDistribution::Pareto { h, center } => Distribution::Pareto {
-                    h: *h,
-                    center: *center,
-                },
+                RandomDistribution::Zipf { theta, center } => Distribution::Zipf { theta: *theta, center: *center },
+                RandomDistribution::Pareto { h, center } => Distribution::Pareto { h: *h, center: *center },
                 RandomDistribution::Zoned(zones) => Distribution::Zoned(zones.clone()),
             })
         } else {
@@ -198,24 +162,12 @@ impl Job {
     ///
     /// # Errors
     /// As [`Job::span`], or if the options contradict each other for this drive.
-    pub fn source(
-        &self,
-        capacity_bytes: u64,
-        clone: u32,
-        rng: &Rng,
-    ) -> Result<JobSource, JobFileError> {
+    pub fn source(&self, capacity_bytes: u64, clone: u32, rng: &Rng) -> Result<JobSource, JobFileError> {
         let pattern = self.pattern(capacity_bytes, clone)?;
         let base = self.randseed.map_or_else(|| rng.clone(), Rng::new);
         let access = pattern.build(&base.stream(&format!("clone {clone}")));
-        let option = if matches!(self.distribution, RandomDistribution::Zoned(_)) {
-            "random_distribution"
-        } else {
-            "bs"
-        };
-        Ok(JobSource::new(
-            access.map_err(|e| self.error(option, e.to_string()))?,
-            self.fsync,
-            self.fdatasync,
-        ))
+        let option =
+            if matches!(self.distribution, RandomDistribution::Zoned(_)) { "random_distribution" } else { "bs" };
+        Ok(JobSource::new(access.map_err(|e| self.error(option, e.to_string()))?, self.fsync, self.fdatasync))
     }
 }

@@ -49,10 +49,7 @@ impl Rw {
 
     #[must_use]
     pub fn is_random(self) -> bool {
-        matches!(
-            self,
-            Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite
-        )
+        matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite)
     }
 }
 
@@ -209,10 +206,7 @@ impl JobFile {
         let mut notices = Vec::new();
         if !self.ignored.is_empty() {
             let list = self.ignored.iter().copied().collect::<Vec<_>>().join(", ");
-            notices.push(format!(
-                "{}: ignored, as they do not concern a simulated drive: {list}",
-                self.file
-            ));
+            notices.push(format!("{}: ignored, as they do not concern a simulated drive: {list}", self.file));
         }
         notices.extend(self.warnings.iter().cloned());
         notices
@@ -226,16 +220,9 @@ impl JobFile {
     /// Jobs that run at the same time, as index ranges into [`JobFile::jobs`]: `stonewall` begins a new range.
     #[must_use]
     pub fn stages(&self) -> Vec<Range<usize>> {
-        let starts: Vec<usize> = (0..self.jobs.len())
-            .filter(|&i| i == 0 || self.jobs[i].stonewall)
-            .collect();
+        let starts: Vec<usize> = (0..self.jobs.len()).filter(|&i| i == 0 || self.jobs[i].stonewall).collect();
         let ends = starts.iter().skip(1).copied().chain([self.jobs.len()]);
-        starts
-            .iter()
-            .copied()
-            .zip(ends)
-            .map(|(start, end)| start..end)
-            .collect()
+        starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
     /// fio's `groupid` of each job: `stonewall` and `new_group` begin a new one.

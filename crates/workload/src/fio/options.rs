@@ -49,9 +49,7 @@ macro_rules! options {
 }
 
 fn need(value: Option<&str>) -> Result<&str, String> {
-    value
-        .filter(|v| !v.is_empty())
-        .ok_or_else(|| "needs a value, written as option=value".into())
+    value.filter(|v| !v.is_empty()).ok_or_else(|| "needs a value, written as option=value".into())
 }
 
 fn count(job: &Job, value: Option<&str>, min: u64, max: u64) -> Result<u64, String> {
@@ -65,14 +63,8 @@ fn block(job: &Job, text: &str) -> Result<u64, String> {
 
 fn whole_sectors(n: u64, text: &str) -> Result<u64, String> {
     if n == 0 || n % SECTOR_BYTES != 0 {
-        let hint = if units::has_reversed_suffix(text) {
-            " (fio reads `kib` as 1000; write `k` for 1024)"
-        } else {
-            ""
-        };
-        return Err(format!(
-            "`{text}` is {n} bytes; it must be a multiple of 512 greater than zero{hint}"
-        ));
+        let hint = if units::has_reversed_suffix(text) { " (fio reads `kib` as 1000; write `k` for 1024)" } else { "" };
+        return Err(format!("`{text}` is {n} bytes; it must be a multiple of 512 greater than zero{hint}"));
     }
     Ok(n)
 }
@@ -251,22 +243,12 @@ fn ignored_info(&(name, class): &(&'static str, &'static str)) -> OptionInfo {
         "report" => "Reports always hold these figures.",
         _ => "Concerns the host's software, which is not simulated.",
     };
-    OptionInfo {
-        name,
-        aliases: &[],
-        value: "any",
-        default: "",
-        help,
-        usage: OptionUse::Ignored,
-    }
+    OptionInfo { name, aliases: &[], value: "any", default: "", help, usage: OptionUse::Ignored }
 }
 
 /// Every option that a job file may contain: first those with an effect, then those that are ignored.
 pub fn option_table() -> impl Iterator<Item = OptionInfo> {
-    SUPPORTED
-        .iter()
-        .map(|e| e.info)
-        .chain(IGNORED.iter().map(ignored_info))
+    SUPPORTED.iter().map(|e| e.info).chain(IGNORED.iter().map(ignored_info))
 }
 
 /// What a name in a job file stands for.
@@ -279,17 +261,14 @@ pub(super) enum Found {
 }
 
 pub(super) fn find(name: &str) -> Found {
-    let entry = SUPPORTED
-        .iter()
-        .find(|e| e.info.name == name || e.info.aliases.contains(&name));
+    let entry = SUPPORTED.iter().find(|e| e.info.name == name || e.info.aliases.contains(&name));
     if let Some(entry) = entry {
         return Found::Supported(entry.info.name, entry.apply);
     }
     match IGNORED.iter().find(|(n, _)| *n == name) {
         Some((n, _)) => Found::Ignored(n),
         None => {
-            let names = option_table()
-                .flat_map(|o| std::iter::once(o.name).chain(o.aliases.iter().copied()));
+            let names = option_table().flat_map(|o| std::iter::once(o.name).chain(o.aliases.iter().copied()));
             Found::Unknown(super::nearest::nearest(name, names))
         }
     }
@@ -301,9 +280,8 @@ mod tests {
 
     #[test]
     fn every_name_stands_once_in_the_table() {
-        let mut names: Vec<&str> = option_table()
-            .flat_map(|o| std::iter::once(o.name).chain(o.aliases.iter().copied()))
-            .collect();
+        let mut names: Vec<&str> =
+            option_table().flat_map(|o| std::iter::once(o.name).chain(o.aliases.iter().copied())).collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();

@@ -38,12 +38,8 @@ impl JobFile {
     /// # Errors
     /// See [`JobFileError`].
     pub fn parse(file: &str, text: &str) -> Result<Self, JobFileError> {
-        let mut result = JobFile {
-            file: file.to_owned(),
-            jobs: Vec::new(),
-            ignored: BTreeSet::new(),
-            warnings: Vec::new(),
-        };
+        let mut result =
+            JobFile { file: file.to_owned(), jobs: Vec::new(), ignored: BTreeSet::new(), warnings: Vec::new() };
         // Global sections add up; each job begins as a copy of what they say so far.
         let mut global = Job::defaults(file);
         for section in sections(file, text)? {
@@ -59,9 +55,7 @@ impl JobFile {
             }
         }
         if result.jobs.is_empty() {
-            return Err(JobFileError::Empty {
-                file: file.to_owned(),
-            });
+            return Err(JobFileError::Empty { file: file.to_owned() });
         }
         Ok(result)
     }
@@ -69,11 +63,7 @@ impl JobFile {
 
 /// Cuts the text into sections.
 fn sections<'a>(file: &str, text: &'a str) -> Result<Vec<Section<'a>>, JobFileError> {
-    let syntax = |line, problem: String| JobFileError::Syntax {
-        file: file.to_owned(),
-        line,
-        problem,
-    };
+    let syntax = |line, problem: String| JobFileError::Syntax { file: file.to_owned(), line, problem };
     let mut sections: Vec<Section<'a>> = Vec::new();
     for (i, raw) in text.lines().enumerate() {
         let number = i + 1;
@@ -83,25 +73,13 @@ fn sections<'a>(file: &str, text: &'a str) -> Result<Vec<Section<'a>>, JobFileEr
             continue;
         }
         if let Some(rest) = text.strip_prefix('[') {
-            let name = rest
-                .strip_suffix(']')
-                .map(str::trim)
-                .filter(|n| !n.is_empty());
+            let name = rest.strip_suffix(']').map(str::trim).filter(|n| !n.is_empty());
             let name = name.ok_or_else(|| {
-                syntax(
-                    number,
-                    format!("`{text}` is not a section header; write its name between [ and ]"),
-                )
+                syntax(number, format!("`{text}` is not a section header; write its name between [ and ]"))
             })?;
-            sections.push(Section {
-                header: Line { number, text: name },
-                options: Vec::new(),
-            });
+            sections.push(Section { header: Line { number, text: name }, options: Vec::new() });
         } else if text == "include" || text.starts_with("include ") {
-            return Err(syntax(
-                number,
-                "`include` is not supported; put the sections into this file".into(),
-            ));
+            return Err(syntax(number, "`include` is not supported; put the sections into this file".into()));
         } else if let Some(section) = sections.last_mut() {
             section.options.push(Line { number, text });
         } else {
@@ -123,27 +101,16 @@ fn split(text: &str) -> (&str, Option<&str>) {
 }
 
 /// Sets the options of a section in a job.
-fn apply(
-    file: &str,
-    job: &mut Job,
-    section: &Section,
-    result: &mut JobFile,
-) -> Result<(), JobFileError> {
+fn apply(file: &str, job: &mut Job, section: &Section, result: &mut JobFile) -> Result<(), JobFileError> {
     // What k means must be known before any size is read, wherever it stands in the section.
-    let (first, rest): (Vec<_>, Vec<_>) = section
-        .options
-        .iter()
-        .partition(|l| split(l.text).0 == "kb_base");
+    let (first, rest): (Vec<_>, Vec<_>) = section.options.iter().partition(|l| split(l.text).0 == "kb_base");
     for line in first.into_iter().chain(rest) {
         let (name, value) = split(line.text);
         if value.unwrap_or(name).contains("${") {
             return Err(JobFileError::Syntax {
                 file: file.to_owned(),
                 line: line.number,
-                problem: format!(
-                    "`{}`: variables are not supported; write the value itself",
-                    line.text
-                ),
+                problem: format!("`{}`: variables are not supported; write the value itself", line.text),
             });
         }
         match find(name) {
@@ -156,9 +123,7 @@ fn apply(
                 })?;
                 job.lines.insert(table_name, line.number);
                 let is_text = matches!(table_name, "name" | "description");
-                if let Some(value) =
-                    value.filter(|v| !is_text && job.kb_base == 1024 && has_reversed_suffix(v))
-                {
+                if let Some(value) = value.filter(|v| !is_text && job.kb_base == 1024 && has_reversed_suffix(v)) {
                     result.warnings.push(format!(
                         "{file}:{}: {name}={value}: fio reads kib, mib, gib as powers of 1000; write k, m, g for powers of 1024",
                         line.number

@@ -22,15 +22,8 @@ pub struct JobSource {
 
 impl JobSource {
     pub(super) fn new(access: AccessPattern, fsync: u64, fdatasync: u64) -> Self {
-        let every = |writes| Every {
-            writes,
-            left: writes,
-        };
-        JobSource {
-            access,
-            flushes: [every(fsync), every(fdatasync)],
-            due: 0,
-        }
+        let every = |writes| Every { writes, left: writes };
+        JobSource { access, flushes: [every(fsync), every(fdatasync)], due: 0 }
     }
 }
 

@@ -26,15 +26,12 @@ fn number(text: &str) -> Result<(u64, &str), String> {
         _ => (text, 10),
     };
     // A hexadecimal number takes no unit: its suffix could not be told from its digits.
-    let end = digits
-        .find(|c: char| !c.is_digit(radix))
-        .unwrap_or(digits.len());
+    let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
     let (value, rest) = digits.split_at(end);
     if value.is_empty() {
         return Err(format!("`{text}` is not a number"));
     }
-    let value = u64::from_str_radix(value, radix)
-        .map_err(|_| format!("`{text}` is too large; the limit is 2^64-1"))?;
+    let value = u64::from_str_radix(value, radix).map_err(|_| format!("`{text}` is too large; the limit is 2^64-1"))?;
     Ok((value, rest.trim()))
 }
 
@@ -42,9 +39,7 @@ fn number(text: &str) -> Result<(u64, &str), String> {
 pub(super) fn bytes(text: &str, kb_base: u64) -> Result<u64, String> {
     match amount(text, kb_base)? {
         Amount::Bytes(n) => Ok(n),
-        Amount::Percent(_) => Err(format!(
-            "`{text}`: a percentage has no meaning here; give bytes, such as 4k"
-        )),
+        Amount::Percent(_) => Err(format!("`{text}`: a percentage has no meaning here; give bytes, such as 4k")),
     }
 }
 
@@ -73,9 +68,7 @@ pub(super) fn amount(text: &str, kb_base: u64) -> Result<Amount, String> {
         (1..=5, Some("" | "b" | "i")) => kb_base,
         (1..=5, Some("ib")) => 2024 - kb_base,
         _ => {
-            return Err(format!(
-                "`{text}`: unknown unit `{unit}`; use k, m, g, t or p"
-            ));
+            return Err(format!("`{text}`: unknown unit `{unit}`; use k, m, g, t or p"));
         }
     };
     base.checked_pow(power)
@@ -87,9 +80,7 @@ pub(super) fn amount(text: &str, kb_base: u64) -> Result<Amount, String> {
 /// Whether the text uses a suffix such as `kib`, which means 1000 unless `kb_base=1000`.
 pub(super) fn has_reversed_suffix(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    ["kib", "mib", "gib", "tib", "pib"]
-        .iter()
-        .any(|s| lower.contains(s))
+    ["kib", "mib", "gib", "tib", "pib"].iter().any(|s| lower.contains(s))
 }
 
 /// A time, such as `30`, `500ms`, `2m`.
@@ -104,14 +95,10 @@ pub(super) fn time(text: &str, default: TimeUnit) -> Result<Nanos, String> {
         "h" => 3600 * SECOND,
         "d" => 86_400 * SECOND,
         _ => {
-            return Err(format!(
-                "`{text}`: unknown unit `{unit}`; use us, ms, s, m, h or d"
-            ));
+            return Err(format!("`{text}`: unknown unit `{unit}`; use us, ms, s, m, h or d"));
         }
     };
-    value
-        .checked_mul(nanos)
-        .ok_or_else(|| format!("`{text}` is too long; the limit is 584 years"))
+    value.checked_mul(nanos).ok_or_else(|| format!("`{text}` is too long; the limit is 584 years"))
 }
 
 /// A plain whole number within bounds; fio's `k` and so on are understood.
@@ -172,19 +159,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for text in [
-            "",
-            "k",
-            "-1",
-            "4q",
-            "4kx",
-            "18446744073709551616",
-            "99999999p",
-            "1.5g",
-            "101%",
-            "é",
-            "0x",
-        ] {
+        for text in ["", "k", "-1", "4q", "4kx", "18446744073709551616", "99999999p", "1.5g", "101%", "é", "0x"] {
             assert!(amount(text, 1024).is_err(), "{text}");
         }
         assert!(bytes("10%", 1024).is_err());

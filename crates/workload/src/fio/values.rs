@@ -12,19 +12,13 @@ pub(super) fn triple<T: Clone>(
 ) -> Result<[Option<T>; 3], String> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let one = |part: &str| {
-        if part.is_empty() {
-            Ok(None)
-        } else {
-            parse(part).map(Some)
-        }
+        if part.is_empty() { Ok(None) } else { parse(part).map(Some) }
     };
     match parts[..] {
         [a] => one(a).map(|a| [a.clone(), a.clone(), a]),
         [a, b] => Ok([one(a)?, one(b)?, one(b)?]),
         [a, b, c] => Ok([one(a)?, one(b)?, one(c)?]),
-        _ => Err(format!(
-            "`{text}` has more than three values; at most one each for reads, writes and trims"
-        )),
+        _ => Err(format!("`{text}` has more than three values; at most one each for reads, writes and trims")),
     }
 }
 
@@ -39,9 +33,9 @@ pub(super) fn overlay<T>(target: &mut [T; 3], given: [Option<T>; 3]) {
 
 /// A range such as `4k-64k` or `4k:64k`, smaller end first whichever way it is written.
 pub(super) fn range(text: &str, kb_base: u64) -> Result<(u64, u64), String> {
-    let (a, b) = text.split_once(['-', ':']).ok_or_else(|| {
-        format!("`{text}` is not a range; write the smallest and the largest size, such as 4k-64k")
-    })?;
+    let (a, b) = text
+        .split_once(['-', ':'])
+        .ok_or_else(|| format!("`{text}` is not a range; write the smallest and the largest size, such as 4k-64k"))?;
     let (a, b) = (units::bytes(a, kb_base)?, units::bytes(b, kb_base)?);
     Ok((a.min(b), a.max(b)))
 }
@@ -50,9 +44,7 @@ pub(super) fn range(text: &str, kb_base: u64) -> Result<(u64, u64), String> {
 fn fill_up(percents: &[Option<u32>], what: &str) -> Result<Vec<u32>, String> {
     let given: u64 = percents.iter().flatten().map(|&p| u64::from(p)).sum();
     if given > 100 {
-        return Err(format!(
-            "the percentages of {what} add up to {given}; 100 is the limit"
-        ));
+        return Err(format!("the percentages of {what} add up to {given}; 100 is the limit"));
     }
     let missing = percents.iter().filter(|p| p.is_none()).count() as u64;
     let share = (100 - given).checked_div(missing).unwrap_or(0);
@@ -92,9 +84,7 @@ pub(super) fn bssplit(text: &str, kb_base: u64) -> Result<Vec<(u64, u32)>, Strin
     let percents = fill_up(&percents, "the block sizes")?;
     let sum: u32 = percents.iter().sum();
     if sum != 100 {
-        return Err(format!(
-            "the percentages of the block sizes add up to {sum}; they must make 100"
-        ));
+        return Err(format!("the percentages of the block sizes add up to {sum}; they must make 100"));
     }
     Ok(sizes.into_iter().zip(percents).collect())
 }
@@ -112,30 +102,15 @@ fn zones(text: &str, absolute: bool, kb_base: u64) -> Result<Vec<Zone>, String> 
     let access = fill_up(&access, "the accesses")?;
     let sum: u32 = access.iter().sum();
     if sum != 100 {
-        return Err(format!(
-            "the percentages of the accesses add up to {sum}; they must make 100"
-        ));
+        return Err(format!("the percentages of the accesses add up to {sum}; they must make 100"));
     }
     let extents: Vec<ZoneExtent> = if absolute {
-        extents
-            .into_iter()
-            .map(|e| units::bytes(e, kb_base).map(ZoneExtent::Bytes))
-            .collect::<Result<_, _>>()?
+        extents.into_iter().map(|e| units::bytes(e, kb_base).map(ZoneExtent::Bytes)).collect::<Result<_, _>>()?
     } else {
         let percents: Vec<_> = extents.into_iter().map(percent).collect::<Result<_, _>>()?;
-        fill_up(&percents, "the zone sizes")?
-            .into_iter()
-            .map(ZoneExtent::Percent)
-            .collect()
+        fill_up(&percents, "the zone sizes")?.into_iter().map(ZoneExtent::Percent).collect()
     };
-    Ok(access
-        .into_iter()
-        .zip(extents)
-        .map(|(access_percent, extent)| Zone {
-            access_percent,
-            extent,
-        })
-        .collect())
+    Ok(access.into_iter().zip(extents).map(|(access_percent, extent)| Zone { access_percent, extent }).collect())
 }
 
 /// A number with decimals that fio would read as a parameter of a distribution.
@@ -170,18 +145,10 @@ pub(super) fn distribution(text: &str, kb_base: u64) -> Result<RandomDistributio
         None => (text.trim(), None),
     };
     let zoned = |absolute| {
-        let text = rest
-            .ok_or_else(|| format!("`{name}` needs its zones, such as {name}:60/10:30/20:10/70"))?;
+        let text = rest.ok_or_else(|| format!("`{name}` needs its zones, such as {name}:60/10:30/20:10/70"))?;
         let given = triple(text, |t| zones(t, absolute, kb_base))?;
-        let first = given
-            .iter()
-            .flatten()
-            .next()
-            .cloned()
-            .ok_or_else(|| format!("`{name}` needs its zones"))?;
-        Ok(RandomDistribution::Zoned(
-            given.map(|z| z.unwrap_or_else(|| first.clone())),
-        ))
+        let first = given.iter().flatten().next().cloned().ok_or_else(|| format!("`{name}` needs its zones"))?;
+        Ok(RandomDistribution::Zoned(given.map(|z| z.unwrap_or_else(|| first.clone()))))
     };
     match name {
         "random" => match rest {
@@ -191,9 +158,7 @@ pub(super) fn distribution(text: &str, kb_base: u64) -> Result<RandomDistributio
         "zipf" => {
             let (theta, center) = parameters(rest, 1.1)?;
             if theta <= 0.0 || theta == 1.0 {
-                return Err(format!(
-                    "zipf theta `{theta}` must be greater than 0 and not 1"
-                ));
+                return Err(format!("zipf theta `{theta}` must be greater than 0 and not 1"));
             }
             Ok(RandomDistribution::Zipf { theta, center })
         }
@@ -248,72 +213,27 @@ mod tests {
 
     #[test]
     fn splits_share_what_is_left_among_those_without_a_percentage() {
-        assert_eq!(
-            bssplit("4k/10:64k/50:32k/40", 1024),
-            Ok(vec![(4096, 10), (65536, 50), (32768, 40)])
-        );
-        assert_eq!(
-            bssplit("4k/50:1k/:32k/", 1024),
-            Ok(vec![(4096, 50), (1024, 25), (32768, 25)])
-        );
-        assert_eq!(
-            bssplit("1k:2k:4k", 1024),
-            Ok(vec![(1024, 34), (2048, 33), (4096, 33)])
-        );
+        assert_eq!(bssplit("4k/10:64k/50:32k/40", 1024), Ok(vec![(4096, 10), (65536, 50), (32768, 40)]));
+        assert_eq!(bssplit("4k/50:1k/:32k/", 1024), Ok(vec![(4096, 50), (1024, 25), (32768, 25)]));
+        assert_eq!(bssplit("1k:2k:4k", 1024), Ok(vec![(1024, 34), (2048, 33), (4096, 33)]));
         assert!(bssplit("4k/60:8k/60", 1024).is_err());
         assert!(bssplit("4k/60:8k/30", 1024).is_err());
     }
 
     #[test]
     fn distributions_are_understood_and_bad_ones_refused() {
-        assert_eq!(
-            distribution("zipf:1.2", 1024),
-            Ok(RandomDistribution::Zipf {
-                theta: 1.2,
-                center: None
-            })
-        );
+        assert_eq!(distribution("zipf:1.2", 1024), Ok(RandomDistribution::Zipf { theta: 1.2, center: None }));
         assert_eq!(
             distribution("zipf:1.2:0.25", 1024),
-            Ok(RandomDistribution::Zipf {
-                theta: 1.2,
-                center: Some(0.25)
-            })
+            Ok(RandomDistribution::Zipf { theta: 1.2, center: Some(0.25) })
         );
-        assert_eq!(
-            distribution("pareto", 1024),
-            Ok(RandomDistribution::Pareto {
-                h: 0.2,
-                center: None
-            })
-        );
-        let Ok(RandomDistribution::Zoned(zones)) =
-            distribution("zoned:60/10:30/20:8/30:2/40", 1024)
-        else {
-            panic!()
-        };
-        assert_eq!(
-            zones[1][3],
-            Zone {
-                access_percent: 2,
-                extent: ZoneExtent::Percent(40)
-            }
-        );
-        let Ok(RandomDistribution::Zoned(zones)) = distribution("zoned_abs:60/20G:40/1t", 1024)
-        else {
-            panic!()
-        };
+        assert_eq!(distribution("pareto", 1024), Ok(RandomDistribution::Pareto { h: 0.2, center: None }));
+        let Ok(RandomDistribution::Zoned(zones)) = distribution("zoned:60/10:30/20:8/30:2/40", 1024) else { panic!() };
+        assert_eq!(zones[1][3], Zone { access_percent: 2, extent: ZoneExtent::Percent(40) });
+        let Ok(RandomDistribution::Zoned(zones)) = distribution("zoned_abs:60/20G:40/1t", 1024) else { panic!() };
         assert_eq!(zones[0][0].extent, ZoneExtent::Bytes(20 << 30));
-        for bad in [
-            "zipf:1.0",
-            "zipf:nan",
-            "zipf:x",
-            "pareto:1",
-            "zoned",
-            "zoned:60",
-            "zoned:60/10:30/20",
-            "normal:5",
-        ] {
+        for bad in ["zipf:1.0", "zipf:nan", "zipf:x", "pareto:1", "zoned", "zoned:60", "zoned:60/10:30/20", "normal:5"]
+        {
             assert!(distribution(bad, 1024).is_err(), "{bad}");
         }
     }

@@ -5,8 +5,7 @@ use ssdlab_core::{Op, Rng, SECTOR_BYTES};
 use super::sizes::Draw;
 use super::zones::ZoneDraw;
 use super::{
-    BlockSizes, Command, Distribution, Extent, Mix, Order, Pareto, Pattern, PatternError,
-    Permutation, Source, Zipf,
+    BlockSizes, Command, Distribution, Extent, Mix, Order, Pareto, Pattern, PatternError, Permutation, Source, Zipf,
 };
 
 /// How the next place is found.
@@ -57,11 +56,7 @@ impl Mix {
 }
 
 fn sectors(what: &'static str, value: u64) -> Result<u64, PatternError> {
-    if value % SECTOR_BYTES == 0 {
-        Ok(value)
-    } else {
-        Err(PatternError::OffsetNotSectors { what, value })
-    }
+    if value % SECTOR_BYTES == 0 { Ok(value) } else { Err(PatternError::OffsetNotSectors { what, value }) }
 }
 
 impl AccessPattern {
@@ -70,21 +65,12 @@ impl AccessPattern {
         sectors("the start of the span", p.start_bytes)?;
         sectors("the alignment offset", p.align_offset_bytes)?;
         if p.span_bytes == 0 || p.span_bytes % SECTOR_BYTES != 0 {
-            return Err(PatternError::NotSectors {
-                what: "the span",
-                value: p.span_bytes,
-            });
+            return Err(PatternError::NotSectors { what: "the span", value: p.span_bytes });
         }
         if p.start_bytes.checked_add(p.span_bytes).is_none() {
-            return Err(PatternError::Overflow {
-                start: p.start_bytes,
-                length: p.span_bytes,
-            });
+            return Err(PatternError::Overflow { start: p.start_bytes, length: p.span_bytes });
         }
-        if let Mix::ReadWrite {
-            read_percent: percent @ 101..,
-        } = p.mix
-        {
+        if let Mix::ReadWrite { read_percent: percent @ 101.. } = p.mix {
             return Err(PatternError::Percent { percent });
         }
         let length = p.span_bytes.saturating_sub(p.align_offset_bytes);
@@ -95,48 +81,23 @@ impl AccessPattern {
             sizes.check()?;
             let align = p.align_bytes[op].unwrap_or(sizes.min_bytes());
             if align == 0 || align % SECTOR_BYTES != 0 {
-                return Err(PatternError::NotSectors {
-                    what: "the alignment",
-                    value: align,
-                });
+                return Err(PatternError::NotSectors { what: "the alignment", value: align });
             }
             // A short last block makes a span smaller than a block usable, in sequence.
-            let needed = if sequential && p.short_tail {
-                SECTOR_BYTES
-            } else {
-                sizes.max_bytes()
-            };
+            let needed = if sequential && p.short_tail { SECTOR_BYTES } else { sizes.max_bytes() };
             if needed > length {
-                return Err(PatternError::TooSmall {
-                    what: "the span",
-                    block: needed,
-                    span: length,
-                });
+                return Err(PatternError::TooSmall { what: "the span", block: needed, span: length });
             }
             draw[op] = Some(Draw::new(sizes, align, length.max(sizes.max_bytes())));
         }
         let mut offset_rng = rng.stream("offset");
         let place = Self::place(p, &draw, length, &mut offset_rng)?;
-        let used = || {
-            p.sizes
-                .iter()
-                .zip(p.mix.uses())
-                .filter(|s| s.1)
-                .map(|s| s.0)
-        };
-        let whole = used()
-            .map(BlockSizes::max_bytes)
-            .max()
-            .unwrap_or(SECTOR_BYTES);
+        let used = || p.sizes.iter().zip(p.mix.uses()).filter(|s| s.1).map(|s| s.0);
+        let whole = used().map(BlockSizes::max_bytes).max().unwrap_or(SECTOR_BYTES);
         let one_size = used().all(|s| s.min_bytes() == whole);
         // What a pass holds where it is counted in bytes.
-        let usable = if one_size && !p.short_tail {
-            length / whole * whole
-        } else {
-            length
-        };
-        let by_place = matches!(place, Place::Once(..))
-            || sequential && !matches!(p.mix, Mix::ReadWrite { .. });
+        let usable = if one_size && !p.short_tail { length / whole * whole } else { length };
+        let by_place = matches!(place, Place::Once(..)) || sequential && !matches!(p.mix, Mix::ReadWrite { .. });
         let (bytes_left, passes_left) = match p.extent {
             Extent::Endless => (None, None),
             Extent::Bytes(n) => (Some(n), None),
@@ -164,12 +125,7 @@ impl AccessPattern {
         })
     }
 
-    fn place(
-        p: &Pattern,
-        draw: &[Option<Draw>; 3],
-        length: u64,
-        rng: &mut Rng,
-    ) -> Result<Place, PatternError> {
+    fn place(p: &Pattern, draw: &[Option<Draw>; 3], length: u64, rng: &mut Rng) -> Result<Place, PatternError> {
         let used = || (0..3).filter(|&op| p.mix.uses()[op]);
         let places = |op: usize| {
             let align = draw[op].as_ref().map_or(1, |d| d.align);
@@ -221,12 +177,7 @@ impl AccessPattern {
                 let mut all = [None, None, None];
                 for op in used() {
                     let align = draw[op].as_ref().map_or(1, |d| d.align);
-                    all[op] = Some(ZoneDraw::new(
-                        &zones[op],
-                        length,
-                        align,
-                        p.sizes[op].min_bytes(),
-                    )?);
+                    all[op] = Some(ZoneDraw::new(&zones[op], length, align, p.sizes[op].min_bytes())?);
                 }
                 Place::Zoned(Box::new(all))
             }
@@ -238,12 +189,7 @@ impl AccessPattern {
         if let Some(left) = &mut self.bytes_left {
             *left = left.saturating_sub(length_bytes);
         }
-        Command {
-            op,
-            offset_bytes: self.start + offset,
-            length_bytes,
-            fua: self.fua && op == Op::Write,
-        }
+        Command { op, offset_bytes: self.start + offset, length_bytes, fua: self.fua && op == Op::Write }
     }
 }
 
@@ -326,13 +272,7 @@ impl Source for AccessPattern {
             }
             Place::Zipf(z) => z.block() % places * align,
             Place::Pareto(p) => p.block() % places * align,
-            Place::Zoned(z) => {
-                z[slot]
-                    .as_ref()?
-                    .place(&mut self.offset_rng)
-                    .min(places - 1)
-                    * align
-            }
+            Place::Zoned(z) => z[slot].as_ref()?.place(&mut self.offset_rng).min(places - 1) * align,
         };
         if self.mix == Mix::TrimWrite {
             self.trimmed = Some((offset, length));

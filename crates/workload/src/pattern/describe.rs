@@ -115,12 +115,7 @@ impl Pattern {
     /// Uniformly random, with replacement.
     #[must_use]
     pub fn random(mix: Mix, span_bytes: u64, block_bytes: u64) -> Self {
-        Self::new(
-            Order::Random(Distribution::Uniform),
-            mix,
-            span_bytes,
-            block_bytes,
-        )
+        Self::new(Order::Random(Distribution::Uniform), mix, span_bytes, block_bytes)
     }
 
     #[must_use]

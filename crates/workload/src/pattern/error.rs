@@ -12,11 +12,7 @@ pub enum PatternError {
     #[error(
         "a block of {block} bytes does not fit into {what} of {span} bytes; make the span larger or the block smaller"
     )]
-    TooSmall {
-        what: &'static str,
-        block: u64,
-        span: u64,
-    },
+    TooSmall { what: &'static str, block: u64, span: u64 },
     #[error("the span from {start} bytes, {length} bytes long, reaches past 2^64 bytes")]
     Overflow { start: u64, length: u64 },
     #[error("a mix of block sizes needs at least one size with a weight above zero")]

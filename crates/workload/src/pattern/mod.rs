@@ -35,12 +35,7 @@ pub struct Command {
 
 impl Command {
     /// A flush of the drive's write cache.
-    pub const FLUSH: Command = Command {
-        op: Op::Flush,
-        offset_bytes: 0,
-        length_bytes: 0,
-        fua: false,
-    };
+    pub const FLUSH: Command = Command { op: Op::Flush, offset_bytes: 0, length_bytes: 0, fua: false };
 }
 
 /// Something that yields commands in the order in which a host sends them.

@@ -10,18 +10,9 @@ const KIB: u64 = 1024;
 
 /// Every named pattern: name, what it is.
 pub const NAMED: [(&str, &str); 3] = [
-    (
-        "fileserver",
-        "Iometer file server: 80 % reads, 100 % random, 512 B to 64 KiB, mean 11.08 KiB",
-    ),
-    (
-        "webserver",
-        "Iometer web server: 100 % reads, 100 % random, 512 B to 512 KiB",
-    ),
-    (
-        "database",
-        "Iometer database: 67 % reads, 100 % random, 8 KiB",
-    ),
+    ("fileserver", "Iometer file server: 80 % reads, 100 % random, 512 B to 64 KiB, mean 11.08 KiB"),
+    ("webserver", "Iometer web server: 100 % reads, 100 % random, 512 B to 512 KiB"),
+    ("database", "Iometer database: 67 % reads, 100 % random, 8 KiB"),
 ];
 
 /// The pattern of this name over `0..span_bytes`; `None` if there is none (see [`NAMED`]).
@@ -38,34 +29,14 @@ pub fn named(name: &str, span_bytes: u64) -> Option<Pattern> {
 /// 80 % reads of 512 B 10, 1 KiB 5, 2 KiB 5, 4 KiB 60, 8 KiB 2, 16 KiB 4, 32 KiB 4, 64 KiB 10 %.
 #[must_use]
 pub fn file_server(span_bytes: u64) -> Pattern {
-    let kib = [
-        (1, 10),
-        (2, 5),
-        (4, 5),
-        (8, 60),
-        (16, 2),
-        (32, 4),
-        (64, 4),
-        (128, 10),
-    ];
+    let kib = [(1, 10), (2, 5), (4, 5), (8, 60), (16, 2), (32, 4), (64, 4), (128, 10)];
     Pattern::random(Mix::ReadWrite { read_percent: 80 }, span_bytes, 512).block_sizes(split(&kib))
 }
 
 /// Reads of 512 B 22, 1 KiB 15, 2 KiB 8, 4 KiB 23, 8 KiB 15, 16 KiB 2, 32 KiB 6, 64 KiB 7, 128 KiB 1, 512 KiB 1 %.
 #[must_use]
 pub fn web_server(span_bytes: u64) -> Pattern {
-    let kib = [
-        (1, 22),
-        (2, 15),
-        (4, 8),
-        (8, 23),
-        (16, 15),
-        (32, 2),
-        (64, 6),
-        (128, 7),
-        (256, 1),
-        (1024, 1),
-    ];
+    let kib = [(1, 22), (2, 15), (4, 8), (8, 23), (16, 15), (32, 2), (64, 6), (128, 7), (256, 1), (1024, 1)];
     Pattern::random(Mix::Read, span_bytes, 512).block_sizes(split(&kib))
 }
 
@@ -77,12 +48,7 @@ pub fn database(span_bytes: u64) -> Pattern {
 
 /// Sizes in half KiB with their per cent.
 fn split(half_kib: &[(u64, u32)]) -> BlockSizes {
-    BlockSizes::Split(
-        half_kib
-            .iter()
-            .map(|&(n, percent)| (n * KIB / 2, percent))
-            .collect(),
-    )
+    BlockSizes::Split(half_kib.iter().map(|&(n, percent)| (n * KIB / 2, percent)).collect())
 }
 
 #[cfg(test)]

@@ -25,11 +25,7 @@ impl Permutation {
     #[must_use]
     pub fn new(n: u64, rng: &mut Rng) -> Self {
         let bits = 64 - n.saturating_sub(1).leading_zeros();
-        let mask = if bits == 64 {
-            u64::MAX
-        } else {
-            (1 << bits) - 1
-        };
+        let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
         Permutation {
             n,
             counter: 0,
@@ -88,10 +84,7 @@ mod tests {
         for n in (0..300).chain([4095, 4096, 4097, 100_003]) {
             let mut seen = vec![false; n as usize];
             for x in Permutation::new(n, &mut Rng::new(n)) {
-                assert!(
-                    !std::mem::replace(&mut seen[x as usize], true),
-                    "{x} of {n} came twice"
-                );
+                assert!(!std::mem::replace(&mut seen[x as usize], true), "{x} of {n} came twice");
             }
             assert!(seen.iter().all(|&s| s), "{n}");
         }
@@ -108,10 +101,7 @@ mod tests {
                 bins[((w[1] + n - w[0]) % n * 16 / n) as usize] += 1.0;
             }
             let expected = (n - 1) as f64 / 16.0;
-            let chi2: f64 = bins
-                .iter()
-                .map(|b| (b - expected) * (b - expected) / expected)
-                .sum();
+            let chi2: f64 = bins.iter().map(|b| (b - expected) * (b - expected) / expected).sum();
             // 15 degrees of freedom; 1 in 10^6 exceeds 57 by chance.
             assert!(chi2 < 57.0, "seed {seed}: chi2 {chi2}");
         }

@@ -60,10 +60,7 @@ impl BlockSizes {
     pub(super) fn check(&self) -> Result<(), PatternError> {
         let whole = |value: u64| {
             if value == 0 || value % SECTOR_BYTES != 0 {
-                Err(PatternError::NotSectors {
-                    what: "the block size",
-                    value,
-                })
+                Err(PatternError::NotSectors { what: "the block size", value })
             } else {
                 Ok(())
             }
@@ -72,14 +69,7 @@ impl BlockSizes {
             BlockSizes::Fixed(n) => whole(*n),
             BlockSizes::Range { min, max } => {
                 whole(*min)?;
-                if min > max {
-                    Err(PatternError::SizesReversed {
-                        min: *min,
-                        max: *max,
-                    })
-                } else {
-                    Ok(())
-                }
+                if min > max { Err(PatternError::SizesReversed { min: *min, max: *max }) } else { Ok(()) }
             }
             BlockSizes::Split(v) => {
                 if v.iter().all(|s| s.1 == 0) {
@@ -120,14 +110,8 @@ impl Draw {
     pub fn new(sizes: &BlockSizes, align: u64, span: u64) -> Self {
         let places = |length: u64| (span - length) / align + 1;
         let kind = match sizes {
-            BlockSizes::Fixed(length) => Kind::Fixed {
-                length: *length,
-                places: places(*length),
-            },
-            BlockSizes::Range { min, max } => Kind::Range {
-                min: *min,
-                count: max / min,
-            },
+            BlockSizes::Fixed(length) => Kind::Fixed { length: *length, places: places(*length) },
+            BlockSizes::Range { min, max } => Kind::Range { min: *min, count: max / min },
             BlockSizes::Split(v) => {
                 let mut sum = 0;
                 Kind::Split(
@@ -141,12 +125,7 @@ impl Draw {
                 )
             }
         };
-        Draw {
-            kind,
-            align,
-            min_length: sizes.min_bytes(),
-            span,
-        }
+        Draw { kind, align, min_length: sizes.min_bytes(), span }
     }
 
     /// A length, and the number of places at which it fits.

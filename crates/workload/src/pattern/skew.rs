@@ -31,20 +31,12 @@ impl Scatter {
             Some(c) => ((blocks as f64 * c) as u64).min(blocks - 1),
             None => rng.below(blocks),
         };
-        Scatter {
-            blocks,
-            offset,
-            hash: center.is_none(),
-        }
+        Scatter { blocks, offset, hash: center.is_none() }
     }
 
     #[inline]
     fn place(&self, rank: u64) -> u64 {
-        let x = if self.hash {
-            rank.wrapping_mul(GOLDEN_RATIO_64) % self.blocks
-        } else {
-            rank % self.blocks
-        };
+        let x = if self.hash { rank.wrapping_mul(GOLDEN_RATIO_64) % self.blocks } else { rank % self.blocks };
         let sum = u128::from(x) + u128::from(self.offset);
         (sum % u128::from(self.blocks)) as u64
     }
@@ -105,8 +97,7 @@ impl Zipf {
         } else if z < self.second {
             1
         } else {
-            (self.scatter.blocks as f64 * libm::pow(self.eta * u - self.eta + 1.0, self.alpha))
-                as u64
+            (self.scatter.blocks as f64 * libm::pow(self.eta * u - self.eta + 1.0, self.alpha)) as u64
         };
         rank.min(self.scatter.blocks - 1)
     }
@@ -131,11 +122,7 @@ impl Pareto {
     /// `h` strictly between 0 and 1; `blocks` greater than zero.
     pub(super) fn new(blocks: u64, h: f64, center: Option<f64>, mut rng: Rng) -> Self {
         let scatter = Scatter::new(blocks, center, &mut rng);
-        Pareto {
-            scatter,
-            power: libm::log(h) / libm::log(1.0 - h),
-            rng,
-        }
+        Pareto { scatter, power: libm::log(h) / libm::log(1.0 - h), rng }
     }
 
     /// The next rank, 0 the most popular.
@@ -178,10 +165,7 @@ mod tests {
             for rank in 0..2u64 {
                 let expected = draws as f64 * libm::pow((rank + 1) as f64, -theta) / zeta(n, theta);
                 let got = counts[rank as usize] as f64;
-                assert!(
-                    (got - expected).abs() < 5.0 * libm::sqrt(expected),
-                    "rank {rank}: {got}, {expected}"
-                );
+                assert!((got - expected).abs() < 5.0 * libm::sqrt(expected), "rank {rank}: {got}, {expected}");
             }
             for top in [10u64, 100, 1000, 10_000] {
                 let got = counts[..top as usize].iter().sum::<u64>() as f64 / draws as f64;
@@ -193,10 +177,7 @@ mod tests {
                 );
                 // What zipf's law says; the method is known to be off by a few per cent.
                 let law = zeta(top, theta) / zeta(n, theta);
-                assert!(
-                    (got / law - 1.0).abs() < 0.06,
-                    "theta {theta}, top {top}: {got}, {law}"
-                );
+                assert!((got / law - 1.0).abs() < 0.06, "theta {theta}, top {top}: {got}, {law}");
             }
         }
     }
@@ -215,10 +196,7 @@ mod tests {
         let gap = scattered.place(1).abs_diff(scattered.place(0));
         assert!(gap > 1000, "{gap}");
         let centred = Scatter::new(1000, Some(0.5), &mut rng);
-        assert_eq!(
-            (centred.place(0), centred.place(1), centred.place(600)),
-            (500, 501, 100)
-        );
+        assert_eq!((centred.place(0), centred.place(1), centred.place(600)), (500, 501, 100));
     }
 
     #[test]

@@ -48,20 +48,12 @@ impl ZoneDraw {
             };
             let end = start.saturating_add(length);
             if end > span {
-                return Err(PatternError::ZoneBeyond {
-                    zone: i + 1,
-                    end,
-                    span,
-                });
+                return Err(PatternError::ZoneBeyond { zone: i + 1, end, span });
             }
             if zone.access_percent > 0 {
                 let (first, last) = (start.div_ceil(align), end / align);
                 if first >= last || length < block {
-                    return Err(PatternError::TooSmall {
-                        what: "a zone",
-                        block,
-                        span: length,
-                    });
+                    return Err(PatternError::TooSmall { what: "a zone", block, span: length });
                 }
                 sum += u64::from(zone.access_percent);
                 ranges.push((sum, first, last - first));

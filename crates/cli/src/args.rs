@@ -1,0 +1,183 @@
+//! The command line, declared once: parser, help, completions and manual page come from here.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// An SSD laboratory in software: simulated drives, the test bench of the classic reviews, and reports that say why.
+///
+/// DEVICE is a drive of the catalog (see `ssdlab list devices`) or the path of a drive file of your own, which must
+/// end in .toml. Real devices and files are refused: they are not supported yet.
+///
+/// Exit codes: 0 done; 1 a run failed or was stopped; 2 the input was wrong, and nothing ran.
+#[derive(Debug, Parser)]
+#[command(name = "ssdlab", version, propagate_version = true, max_term_width = 110)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Put drives through the whole suite and write a review
+    Review(ReviewArgs),
+    /// Run one test on a drive
+    Test(TestArgs),
+    /// Run a fio job file on a drive
+    Run(RunArgs),
+    /// Replay a block trace on a drive
+    Replay(ReplayArgs),
+    /// Lay published figures beside simulated ones
+    Claims(ClaimsArgs),
+    /// List what there is: devices, tests or die types
+    List(ListArgs),
+    /// Show every value of a drive or die type, with its source
+    Show(ShowArgs),
+    /// Print a completion script for a shell
+    Completions { shell: clap_complete::Shell },
+    /// Print the manual page, of the whole or of one command
+    Man { command: Option<String> },
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ReviewArgs {
+    /// Drives to review; several make one comparative review
+    #[arg(required = true, value_name = "DEVICE")]
+    pub devices: Vec<String>,
+    /// Folder for index.html, results.json, series and charts
+    #[arg(long, value_name = "DIR", default_value = "review")]
+    pub out: PathBuf,
+    /// Run only these tests
+    #[arg(long, value_name = "TEST", num_args = 1.., value_delimiter = ',')]
+    pub only: Vec<String>,
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Tests that run at the same time; never changes a result [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CommonArgs {
+    /// Shorten every test to about a tenth of its published length; says so on every chart
+    #[arg(long)]
+    pub quick: bool,
+    /// Seed of every random number; the same seed gives the same bytes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct TestArgs {
+    /// Name of the test (see `ssdlab list tests`)
+    #[arg(value_name = "TEST")]
+    pub test: String,
+    #[arg(value_name = "DEVICE")]
+    pub device: String,
+    /// Set parameters of the test, such as queue_depth=32 or span_bytes=8GB
+    #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
+    pub settings: Vec<String>,
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct RunArgs {
+    /// fio job file
+    #[arg(value_name = "JOB.fio")]
+    pub job: PathBuf,
+    #[arg(value_name = "DEVICE")]
+    pub device: String,
+    /// fio's layout, or JSON with fio's field names
+    #[arg(long, value_enum, default_value_t = OutputFormat::Normal)]
+    pub output_format: OutputFormat,
+    /// Seed of every random number; the same seed gives the same bytes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    Normal,
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ReplayArgs {
+    /// Trace file
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    #[arg(value_name = "DEVICE")]
+    pub device: String,
+    /// Format of the trace, if it shall not be recognised by itself: msr, vscsi1, vscsi2, mqsim, blkparse, iolog2,
+    /// iolog3 or spc
+    #[arg(long, value_name = "F")]
+    pub format: Option<String>,
+    /// When requests are sent: at the recorded times, N times as fast (×N or xN), or as soon as possible (asap)
+    #[arg(long, value_name = "SPEED", default_value = "recorded")]
+    pub speed: String,
+    /// Requests in flight at most
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub queue_depth: u32,
+    /// How addresses beyond the drive are brought onto it
+    #[arg(long, value_enum, default_value_t = PlacementArg::Wrap)]
+    pub placement: PlacementArg,
+    /// Seed of every random number; the same seed gives the same bytes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PlacementArg {
+    /// Address modulo drive: what fits stays where it was
+    Wrap,
+    /// Stretch or shrink the trace's span onto the drive
+    Scale,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ClaimsArgs {
+    /// Drives to check; all that something was published about, if none is named
+    #[arg(value_name = "DEVICE")]
+    pub devices: Vec<String>,
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Tests that run at the same time; never changes a result [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    #[arg(value_enum)]
+    pub what: ListWhat,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ListWhat {
+    /// Drives of the catalog
+    Devices,
+    /// Tests of the bench, with their parameters and figures
+    Tests,
+    /// Die types of the catalog
+    Nand,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// A drive or die type of the catalog, or the path of a drive file (.toml)
+    #[arg(value_name = "DEVICE|DIE")]
+    pub name: String,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}

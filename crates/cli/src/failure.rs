@@ -1,0 +1,57 @@
+//! Why a command ends without having done what it was asked for.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use ssdlab_catalog::Diagnostic;
+
+#[derive(Debug)]
+pub enum Failure {
+    /// What the user gave cannot be used. Nothing ran.
+    BadInput(Diagnostic),
+    /// The input was sound, but the run failed or was stopped.
+    Run(Diagnostic),
+    /// Whoever read our output has gone (`ssdlab list tests | head -1`): nothing is wrong.
+    ReaderGone,
+}
+
+impl Failure {
+    pub fn bad_input(what: impl Into<String>) -> Self {
+        Failure::BadInput(Diagnostic::new(what))
+    }
+
+    pub fn run(what: impl Into<String>) -> Self {
+        Failure::Run(Diagnostic::new(what))
+    }
+
+    pub fn help(self, help: impl Into<String>) -> Self {
+        match self {
+            Failure::BadInput(d) => Failure::BadInput(d.help(help)),
+            Failure::Run(d) => Failure::Run(d.help(help)),
+            Failure::ReaderGone => self,
+        }
+    }
+
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Failure::BadInput(_) => ExitCode::from(2),
+            Failure::Run(_) => ExitCode::from(1),
+            Failure::ReaderGone => ExitCode::SUCCESS,
+        }
+    }
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Failure::BadInput(diagnostic)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::BadInput(d) | Failure::Run(d) => d.fmt(f),
+            Failure::ReaderGone => Ok(()),
+        }
+    }
+}

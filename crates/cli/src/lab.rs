@@ -1,0 +1,69 @@
+//! Simulated drives for the bench: the one place where a drive is built.
+
+use ssdlab_bench::Lab;
+use ssdlab_catalog::{Diagnostic, Drive, resolve};
+use ssdlab_device::{Device, Ssd};
+use ssdlab_report::{DeviceFacts, ReviewedDevice};
+
+use crate::failure::Failure;
+use crate::specification::specification;
+
+/// A drive of the catalog or of a drive file, fresh from the factory as often as tests ask for one.
+#[derive(Debug)]
+pub struct SimulatedDrive {
+    drive: Drive,
+    /// What the drive says of itself, for the report.
+    pub reviewed: ReviewedDevice,
+}
+
+impl SimulatedDrive {
+    /// Finds the drive and builds it once, so that whatever is wrong with it is found before anything runs.
+    ///
+    /// # Errors
+    /// What is wrong with the name, the file or the drive.
+    pub fn new(device: &str, seed: u64) -> Result<Self, Failure> {
+        let drive = resolve(device)?;
+        let facts = DeviceFacts::from(build(&drive, seed).map_err(Diagnostic::new)?.info());
+        let specification = specification(&drive);
+        Ok(SimulatedDrive {
+            drive,
+            reviewed: ReviewedDevice {
+                facts,
+                specification,
+            },
+        })
+    }
+}
+
+impl Lab for SimulatedDrive {
+    type Device = Ssd;
+
+    fn fresh(&self, seed: u64) -> Result<Ssd, String> {
+        build(&self.drive, seed)
+    }
+
+    fn name(&self) -> &str {
+        &self.drive.name
+    }
+}
+
+fn build(drive: &Drive, seed: u64) -> Result<Ssd, String> {
+    Ssd::new(&drive.name, &drive.spec, &drive.die.spec, seed).map_err(|e| e.to_string())
+}
+
+/// All drives named, each once.
+///
+/// # Errors
+/// As [`SimulatedDrive::new`], and if one is named twice.
+pub fn drives(devices: &[String], seed: u64) -> Result<Vec<SimulatedDrive>, Failure> {
+    for (i, device) in devices.iter().enumerate() {
+        if devices[..i].contains(device) {
+            return Err(Failure::bad_input(format!("{device} is named twice"))
+                .help("name each drive once"));
+        }
+    }
+    devices
+        .iter()
+        .map(|device| SimulatedDrive::new(device, seed))
+        .collect()
+}

@@ -1,0 +1,62 @@
+//! Standard output: whole documents, tables, and readers that leave early.
+
+use std::io::{self, Write as _};
+
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// Prints `text` as it is.
+///
+/// # Errors
+/// [`Failure::ReaderGone`] if the reader has closed the pipe; a failed run if output cannot be written.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|e| match e.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+            _ => Failure::run(format!("cannot write to standard output: {e}")),
+        })
+}
+
+/// Prints one JSON document and nothing else.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_json(document: &Value) -> Result<(), Failure> {
+    print(&format!("{document:#}\n"))
+}
+
+/// A table whose columns are as wide as their widest cell, left-aligned, two spaces apart; the last is not padded.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns)
+        .map(|c| {
+            let cells = rows.iter().filter_map(|row| row.get(c));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        })
+        .collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (cell, &width) in row.iter().zip(&widths) {
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width - cell.chars().count() + 2));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+
+    #[test]
+    fn columns_line_up_and_lines_have_no_trailing_blanks() {
+        let rows = [["name", "µs"], ["a", "12"]].map(|r| r.map(str::to_owned).to_vec());
+        assert_eq!(table(&rows), "name  µs\na     12\n");
+    }
+}

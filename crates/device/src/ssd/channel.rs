@@ -1,0 +1,52 @@
+//! A flash channel: the bus that several dies share.
+
+use ssdlab_core::Nanos;
+
+/// Transfers booked on one bus. A booking takes the earliest gap that is long enough, so that a transfer booked for
+/// later (the data of a read that is still in the array) does not block one that fits before it.
+#[derive(Clone, Debug, Default)]
+pub struct Channel {
+    /// Booked stretches in time order, none touching the past.
+    booked: Vec<(Nanos, Nanos)>,
+}
+
+impl Channel {
+    /// Books `length` at or after `earliest`; stretches that ended by `now` are forgotten. Returns the start.
+    #[inline]
+    pub fn book(&mut self, now: Nanos, earliest: Nanos, length: Nanos) -> Nanos {
+        if length == 0 {
+            return earliest;
+        }
+        let past = self.booked.iter().take_while(|b| b.1 <= now).count();
+        if past > 0 {
+            self.booked.drain(..past);
+        }
+        let mut start = earliest;
+        let mut at = self.booked.len();
+        for (k, &(from, to)) in self.booked.iter().enumerate() {
+            if start + length <= from {
+                at = k;
+                break;
+            }
+            start = start.max(to);
+        }
+        self.booked.insert(at, (start, start + length));
+        start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfers_follow_one_another_and_short_ones_fit_before_later_ones() {
+        let mut c = Channel::default();
+        assert_eq!(c.book(0, 0, 10), 0);
+        assert_eq!(c.book(0, 0, 10), 10);
+        assert_eq!(c.book(0, 75, 10), 75);
+        assert_eq!(c.book(0, 30, 45), 30);
+        assert_eq!(c.book(0, 30, 46), 85);
+        assert_eq!(c.book(200, 200, 5), 200);
+    }
+}

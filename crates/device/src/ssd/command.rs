@@ -1,0 +1,111 @@
+//! Commands on their way through the drive.
+
+use std::collections::VecDeque;
+
+use ssdlab_core::{Breakdown, Completion, Nanos, Request, Status};
+
+/// One command that holds a slot of the command queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Command {
+    pub request: Request,
+    pub submitted: Nanos,
+    /// When the firmware had decoded it.
+    pub decoded: Nanos,
+    /// When the firmware was through with all of its units.
+    pub processed: Nanos,
+    /// Reads: parts still to come from flash. Writes: merge reads still to come.
+    pub parts: u32,
+    /// First unit not yet admitted to the write buffer.
+    pub next_unit: u32,
+    /// Bytes not yet on the link.
+    pub bytes_left: u64,
+    /// End of its last data on the link so far.
+    pub link_end: Nanos,
+    /// What the dies had done when it was decoded.
+    pub spent: Breakdown,
+    pub breakdown: Breakdown,
+}
+
+/// The slots, and who waits for what.
+#[derive(Clone, Debug)]
+pub struct Commands {
+    slots: Vec<Command>,
+    free: Vec<u32>,
+    pub active: u32,
+    /// Beyond the queue depth: the host holds them.
+    pub outside: VecDeque<(Nanos, Request)>,
+    /// Decoding ends at this time.
+    pub decoding: VecDeque<(Nanos, u32)>,
+    /// Writes that wait for room in the buffer, in order.
+    pub writes: VecDeque<u32>,
+    /// Writes (FUA, no write cache) and flushes that wait until so many units are on flash.
+    pub durable: VecDeque<(u64, u32)>,
+    /// Finished, in order of the time at which the host sees it.
+    pub finished: VecDeque<Completion>,
+}
+
+impl Commands {
+    #[must_use]
+    pub fn new(depth: u32) -> Self {
+        let request = Request { tag: 0, op: ssdlab_core::Op::Flush, offset_bytes: 0, length_bytes: 0, fua: false };
+        let empty = Command {
+            request,
+            submitted: 0,
+            decoded: 0,
+            processed: 0,
+            parts: 0,
+            next_unit: 0,
+            bytes_left: 0,
+            link_end: 0,
+            spent: Breakdown::default(),
+            breakdown: Breakdown::default(),
+        };
+        Commands {
+            slots: vec![empty; depth as usize],
+            free: (0..depth).rev().collect(),
+            active: 0,
+            outside: VecDeque::new(),
+            decoding: VecDeque::with_capacity(depth as usize),
+            writes: VecDeque::with_capacity(depth as usize),
+            durable: VecDeque::new(),
+            finished: VecDeque::with_capacity(depth as usize),
+        }
+    }
+
+    #[inline]
+    pub fn take_slot(&mut self) -> Option<u32> {
+        let slot = self.free.pop()?;
+        self.active += 1;
+        Some(slot)
+    }
+
+    #[inline]
+    pub fn slot(&mut self, at: u32) -> &mut Command {
+        &mut self.slots[at as usize]
+    }
+
+    /// Queues the completion of a command for the time at which the host sees it, and frees nothing yet: the slot is
+    /// the host's until then.
+    #[inline]
+    pub fn finish(&mut self, at: u32, completed: Nanos, status: Status) {
+        let c = &self.slots[at as usize];
+        debug_assert!(c.breakdown.sum() == 0 || c.breakdown.sum() == completed - c.submitted, "{c:?} at {completed}");
+        let completion = Completion {
+            tag: c.request.tag,
+            op: c.request.op,
+            status,
+            offset_bytes: c.request.offset_bytes,
+            length_bytes: c.request.length_bytes,
+            submitted: c.submitted,
+            completed,
+            breakdown: c.breakdown,
+        };
+        let behind = self.finished.iter().rev().take_while(|f| f.completed > completed).count();
+        if behind == 0 {
+            self.finished.push_back(completion);
+        } else {
+            self.finished.insert(self.finished.len() - behind, completion);
+        }
+        self.free.push(at);
+    }
+}

@@ -1,0 +1,75 @@
+//! The host link: SATA with its frame overhead, one direction at a time.
+
+use ssdlab_core::{Nanos, nanos_from_us};
+
+use crate::spec::{LinkGeneration, LinkSpec};
+
+/// Largest data frame (SATA: 8 KiB).
+const DATA_FRAME_BYTES: u64 = 8192;
+/// What a data frame costs beside its payload: SOF, header, CRC, EOF (16 bytes), and the handshake around it (X_RDY,
+/// R_RDY, WTRM, R_OK, SYNC, each a few dwords in each direction); estimate: 25 dwords in all.
+const DATA_FRAME_OVERHEAD_BYTES: u64 = 100;
+/// A register, set-device-bits or DMA-setup frame with its handshake; estimate: 35 dwords.
+const CONTROL_FRAME_BYTES: u64 = 140;
+
+/// A half-duplex link: whoever asks first goes first.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Picoseconds for one byte of payload (8b/10b coded); 0 for an ideal link.
+    picos_per_byte: u64,
+    turnaround: Nanos,
+    free_at: Nanos,
+}
+
+impl Link {
+    #[must_use]
+    pub fn new(spec: &LinkSpec) -> Self {
+        // 1.5 Gb/s carries 150 MB/s of 8b/10b-coded bytes.
+        let picos_per_byte = match spec.generation {
+            LinkGeneration::Sata1 => 6667,
+            LinkGeneration::Sata2 => 3333,
+            LinkGeneration::Sata3 => 1667,
+            LinkGeneration::Ideal => 0,
+        };
+        Link { picos_per_byte, turnaround: nanos_from_us(spec.host_turnaround_us), free_at: 0 }
+    }
+
+    #[inline]
+    fn nanos(&self, bytes: u64) -> Nanos {
+        (bytes * self.picos_per_byte).div_ceil(1000)
+    }
+
+    /// From the host's decision to send a command until the drive has it.
+    #[inline]
+    #[must_use]
+    pub fn command_time(&self) -> Nanos {
+        self.turnaround + self.nanos(CONTROL_FRAME_BYTES)
+    }
+
+    /// Sends the frame that ends a command; it is small enough to slip in between data frames.
+    #[inline]
+    #[must_use]
+    pub fn status_time(&self) -> Nanos {
+        self.nanos(CONTROL_FRAME_BYTES)
+    }
+
+    /// Time that `bytes` of data take on the wire, with the frame that announces them.
+    #[inline]
+    #[must_use]
+    pub fn data_time(&self, bytes: u64) -> Nanos {
+        if self.picos_per_byte == 0 {
+            return 0;
+        }
+        let frames = bytes.div_ceil(DATA_FRAME_BYTES);
+        self.nanos(bytes + frames * DATA_FRAME_OVERHEAD_BYTES + CONTROL_FRAME_BYTES)
+    }
+
+    /// Reserves the wire for `bytes` from `from` on at the earliest; returns when they begin and end.
+    #[inline]
+    pub fn transfer(&mut self, from: Nanos, bytes: u64) -> (Nanos, Nanos) {
+        let start = from.max(self.free_at);
+        let end = start + self.data_time(bytes);
+        self.free_at = end;
+        (start, end)
+    }
+}

@@ -1,0 +1,581 @@
+//! A simulated SSD: host link, command queue, firmware time, write buffer, dies and channels, and the translation
+//! layer that decides what they do.
+//!
+//! How a write travels: command frame → firmware (one processor, in order) → room in the write buffer → data over
+//! the link → acknowledged (write cache on) → a row of units is given to a die → bus → array → buffer room freed.
+//! How a read travels: command frame → firmware → map → die (array, then bus), or buffer → data over the link.
+//! Garbage collection, journal and erases are more operations on the same dies and channels.
+//!
+//! Liberties, stated: the bus is booked ahead (see `channel.rs`); a die that has begun an operation is not
+//! interrupted (no suspend); the sub-microsecond control frames add to a command's latency and to the link time of
+//! its data, but do not queue.
+
+mod books;
+mod channel;
+mod command;
+mod events;
+mod link;
+mod read;
+mod read_ahead;
+mod schedule;
+mod write;
+
+use ssdlab_core::{Breakdown, Cause, Completion, Nanos, Op, Request, Rng, SECTOR_BYTES, Status, UNIT_BYTES};
+use ssdlab_core::{nanos_from_ms, nanos_from_us};
+use ssdlab_ftl::{Ftl, FtlConfig, OpKind};
+use ssdlab_nand::{DieSpec, SpecError};
+
+use crate::device::{Counters, Device, DeviceInfo};
+use crate::spec::DriveSpec;
+use command::{Command, Commands};
+use events::NEVER;
+use link::Link;
+use read_ahead::ReadAhead;
+use schedule::{Schedule, Wake};
+
+/// A drive as reviews and tests use it: every completion explained, every read checked.
+pub type Ssd = SimulatedSsd<true, true>;
+/// A drive that only counts: for measuring the simulator's own speed.
+pub type BareSsd = SimulatedSsd<false, false>;
+
+/// Tag of reads that no command waits for.
+const READ_AHEAD_TAG: u16 = u16::MAX;
+
+/// See the module's own page. `EXPLAIN`: completions carry their breakdown. `CHECK`: every read is checked against
+/// the host's last write of that unit, by a write count modulo 255 kept on both sides (addresses are checked always).
+#[derive(Clone, Debug)]
+pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
+    info: DeviceInfo,
+    ftl: Ftl,
+    schedule: Schedule,
+    link: Link,
+    commands: Commands,
+    read_ahead: ReadAhead,
+    /// When the processor is free.
+    processor_free: Nanos,
+    times: FirmwareTimes,
+    write_cache: bool,
+    buffer_units: u32,
+    flush_after_idle: Nanos,
+    background_after_idle: Option<Nanos>,
+    /// When the host's last command ended, and what idle work has been started since.
+    idle_since: Nanos,
+    idle_step: IdleStep,
+    /// What the host wrote last, by unit: a count modulo 255 plus one; 0: nothing, or trimmed.
+    written: Vec<u8>,
+    counters: Counters,
+    /// Integral of commands in the drive over time, and sum of latencies: Little's law.
+    in_flight_time: u128,
+    latency_sum: u128,
+    in_flight_changed: Nanos,
+    in_flight: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FirmwareTimes {
+    read_command: Nanos,
+    read_unit: Nanos,
+    write_command: Nanos,
+    write_unit: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IdleStep {
+    Busy,
+    Flushed,
+    Collecting,
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
+    /// Builds a drive, fresh from the factory.
+    ///
+    /// # Errors
+    /// A value of the drive or die file that cannot be built.
+    pub fn new(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Result<Self, SpecError> {
+        drive.validate(die)?;
+        let rng = Rng::new(seed).stream(name);
+        let logical_pages = u32::try_from(drive.capacity_bytes / UNIT_BYTES).map_err(|_| {
+            SpecError::new("capacity_bytes", "more than 2^32 mapping units", "use at most 17,592,186,040,320 bytes")
+        })?;
+        let buffer_units = drive.write_buffer.capacity_kib / 4;
+        let config = FtlConfig {
+            die,
+            dies: drive.flash.dies,
+            blocks: drive.blocks_per_die(die),
+            logical_pages,
+            buffer_units,
+            mapping: &drive.mapping,
+            gc: &drive.gc,
+            wear_levelling: &drive.wear_levelling,
+            checked: CHECK,
+        };
+        let ftl = Ftl::new(&config, &rng);
+        let usable = ftl.usable_units() * UNIT_BYTES;
+        let needed = drive.capacity_bytes + drive.superblock_bytes(die) * u64::from(drive.spare_superblocks_needed());
+        if usable < needed && drive.flash.exact_spare_per_10000.is_none() {
+            return Err(SpecError::new(
+                "capacity_bytes",
+                format!("bad, reserved and system blocks leave {usable} bytes, and {needed} are needed"),
+                "use a smaller capacity, more flash, or a smaller reserve",
+            ));
+        }
+        let info = DeviceInfo {
+            name: name.to_owned(),
+            kind: "ssd",
+            description: drive.description.clone(),
+            capacity_bytes: drive.capacity_bytes,
+            queue_depth: drive.controller.queue_depth,
+            supports_trim: true,
+            over_provisioning_percent: (usable as f64 / drive.capacity_bytes as f64 - 1.0) * 100.0,
+        };
+        let c = &drive.controller;
+        Ok(SimulatedSsd {
+            info,
+            ftl,
+            schedule: Schedule::new(die, drive.flash.dies, c.channels, c.reads_first),
+            link: Link::new(&drive.link),
+            commands: Commands::new(c.queue_depth),
+            read_ahead: ReadAhead::new(c.read_ahead_kib / 4),
+            processor_free: 0,
+            times: FirmwareTimes {
+                read_command: nanos_from_us(c.read_command_us),
+                read_unit: nanos_from_us(c.read_unit_us),
+                write_command: nanos_from_us(c.write_command_us),
+                write_unit: nanos_from_us(c.write_unit_us),
+            },
+            write_cache: drive.write_buffer.write_cache,
+            buffer_units,
+            flush_after_idle: nanos_from_ms(drive.write_buffer.flush_after_idle_ms),
+            background_after_idle: drive.gc.background_after_idle_ms.map(nanos_from_ms),
+            idle_since: 0,
+            idle_step: IdleStep::Collecting,
+            written: if CHECK { ssdlab_nand::memory::filled(logical_pages as usize, 0) } else { Vec::new() },
+            counters: Counters::default(),
+            in_flight_time: 0,
+            latency_sum: 0,
+            in_flight_changed: 0,
+            in_flight: 0,
+        })
+    }
+
+    /// The translation layer, for whoever wants to look inside.
+    #[must_use]
+    pub fn ftl(&self) -> &Ftl {
+        &self.ftl
+    }
+
+    /// Lets the translation layer decide something, and begins what it asked of idle dies. `woken` are dies that have
+    /// become idle themselves.
+    #[inline]
+    fn ask(&mut self, woken: u64, question: impl FnOnce(&mut Ftl, &mut Wake)) {
+        let mut wake = Wake { schedule: &mut self.schedule, dies: woken };
+        question(&mut self.ftl, &mut wake);
+        let dies = wake.dies;
+        self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
+    }
+
+    // ---- from the host to the processor -------------------------------------------------------------------------
+
+    fn check_request(&self, r: &Request) {
+        if r.op == Op::Flush {
+            return;
+        }
+        let whole = r.offset_bytes.is_multiple_of(SECTOR_BYTES) && r.length_bytes.is_multiple_of(SECTOR_BYTES);
+        let inside = r.offset_bytes.checked_add(r.length_bytes).is_some_and(|e| e <= self.info.capacity_bytes);
+        assert!(
+            whole && r.length_bytes > 0 && inside,
+            "{:?} of {} bytes at {} is not a whole number of sectors within {} bytes",
+            r.op,
+            r.length_bytes,
+            r.offset_bytes,
+            self.info.capacity_bytes
+        );
+    }
+
+    /// Puts a command into a slot and into the processor's queue. `now` is when the drive may see it, `submitted`
+    /// when the host let go of it.
+    #[inline]
+    fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) {
+        let slot = self.commands.take_slot().expect("the caller checked for a slot");
+        let arrived = now + self.link.command_time();
+        let (first, last) = unit_range(&request);
+        let units = u64::from(last - first);
+        // The processor hands over the first unit of a read as soon as it is looked up, and the data of a write are
+        // let in once it is decoded; the rest goes on beside the transfers.
+        let (decode, rest) = match request.op {
+            Op::Read => (self.times.read_command + self.times.read_unit, (units - 1) * self.times.read_unit),
+            Op::Write => (self.times.write_command, units * self.times.write_unit),
+            Op::Trim | Op::Flush => (self.times.write_command, 0),
+        };
+        let start = self.processor_free.max(arrived);
+        let decoded = start + decode;
+        let processed = decoded + rest;
+        self.processor_free = processed;
+        let mut breakdown = Breakdown::default();
+        if EXPLAIN {
+            breakdown.add(Cause::Queue, now - submitted);
+            breakdown.add(Cause::Link, arrived - now);
+            breakdown.add(Cause::Controller, decoded - arrived);
+        }
+        *self.commands.slot(slot) = Command {
+            request,
+            submitted,
+            decoded,
+            processed,
+            parts: 0,
+            next_unit: first,
+            bytes_left: request.length_bytes,
+            link_end: 0,
+            spent: Breakdown::default(),
+            breakdown,
+        };
+        self.ftl.prefetch(first.min(self.ftl.logical_pages() - 1));
+        if CHECK {
+            ssdlab_nand::memory::prefetch(&self.written, first as usize);
+        }
+        self.commands.decoding.push_back((decoded, slot));
+    }
+
+    /// The processor has decoded the oldest command.
+    #[inline]
+    fn decoded(&mut self) {
+        let (at, slot) = self.commands.decoding.pop_front().expect("the event says so");
+        self.schedule.now = at;
+        match self.commands.slot(slot).request.op {
+            Op::Read => self.begin_read(slot),
+            Op::Write => self.begin_write(slot),
+            Op::Trim => self.trim(slot),
+            Op::Flush => self.flush(slot),
+        }
+    }
+
+    // ---- from the dies ------------------------------------------------------------------------------------------
+
+    /// The operation of a die ends.
+    #[inline]
+    fn die_event(&mut self, at: Nanos, d: usize) {
+        self.schedule.now = at;
+        let finished = self.schedule.end(d);
+        let op = finished.op;
+        let woken = 1 << d;
+        match op.kind {
+            OpKind::HostRead => {
+                self.read_part_done(&finished);
+                self.schedule.begin_idle(woken, &self.ftl, EXPLAIN);
+            }
+            OpKind::MergeRead => {
+                self.merge_read_done(&finished);
+                self.schedule.begin_idle(woken, &self.ftl, EXPLAIN);
+            }
+            OpKind::HostProgram => {
+                self.ask(woken, |ftl, wake| ftl.done(op, wake));
+                self.admit();
+                self.settle_durable();
+            }
+            OpKind::GcRead | OpKind::GcProgram | OpKind::Erase | OpKind::MetadataProgram => {
+                self.ask(woken, |ftl, wake| ftl.done(op, wake));
+            }
+        }
+    }
+
+    // ---- trim, flush, idle --------------------------------------------------------------------------------------
+
+    fn trim(&mut self, slot: u32) {
+        let c = *self.commands.slot(slot);
+        // Only whole units can be forgotten; the rest of the range stays as it is, as the standard allows.
+        let first = c.request.offset_bytes.div_ceil(UNIT_BYTES) as u32;
+        let last = ((c.request.offset_bytes + c.request.length_bytes) / UNIT_BYTES) as u32;
+        self.ask(0, |ftl, wake| (first..last).for_each(|lpn| ftl.trim(lpn, wake)));
+        if self.read_ahead.is_following() {
+            (first..last).for_each(|lpn| self.read_ahead.forget(lpn));
+        }
+        if CHECK && first < last {
+            self.written[first as usize..last as usize].fill(0);
+        }
+        self.counters.host_trim_bytes += c.request.length_bytes;
+        self.respond(slot, c.processed.max(self.schedule.now));
+    }
+
+    fn flush(&mut self, slot: u32) {
+        let now = self.schedule.now;
+        self.wait_until_durable(slot, now);
+    }
+
+    /// A command waits until everything accepted so far is on flash; its own data are in the drive at `from`.
+    fn wait_until_durable(&mut self, slot: u32, from: Nanos) {
+        let spent = self.schedule.spent;
+        let c = self.commands.slot(slot);
+        c.spent = spent;
+        c.link_end = from;
+        self.commands.durable.push_back((self.ftl.accepted_units(), slot));
+        self.settle_durable();
+    }
+
+    /// Answers the commands that wait for data which are on flash by now, and pushes on what the others wait for:
+    /// rows that are not full go out too.
+    fn settle_durable(&mut self) {
+        while let Some(&(units, slot)) = self.commands.durable.front() {
+            if self.ftl.durable_units() < units {
+                self.ask(0, |ftl, wake| ftl.force(wake));
+                return;
+            }
+            self.commands.durable.pop_front();
+            if self.commands.durable.is_empty() {
+                self.ftl.unforce();
+            }
+            let c = *self.commands.slot(slot);
+            let done = self.schedule.now.max(c.link_end);
+            if EXPLAIN {
+                self.explain_drive_wait(slot, c.link_end, done, Cause::Program);
+            }
+            self.respond(slot, c.processed.max(done));
+        }
+    }
+
+    /// Splits a command's wait for the drive as a whole by what the dies were doing meanwhile; what cannot be split
+    /// goes to `rest`.
+    fn explain_drive_wait(&mut self, slot: u32, from: Nanos, to: Nanos, rest: Cause) {
+        let spent = self.schedule.spent;
+        let c = self.commands.slot(slot);
+        let wait = to - from;
+        if wait == 0 {
+            return;
+        }
+        let delta = |k: Cause| spent.get(k) - c.spent.get(k);
+        let parts = [Cause::Program, Cause::GarbageCollection, Cause::Erase, Cause::Metadata, Cause::Read];
+        let total: u64 = parts.iter().map(|&k| delta(k)).sum();
+        let mut left = wait;
+        if total > 0 {
+            for k in parts {
+                let share = (u128::from(wait) * u128::from(delta(k)) / u128::from(total)) as Nanos;
+                c.breakdown.add(if k == Cause::Program { rest } else { k }, share);
+                left -= share;
+            }
+        }
+        c.breakdown.add(rest, left);
+    }
+
+    /// Sends the final frame of a command whose last work ended at `done` (not before now).
+    #[inline]
+    fn respond(&mut self, slot: u32, done: Nanos) {
+        let completed = done + self.link.status_time();
+        if EXPLAIN {
+            let status = self.link.status_time();
+            let c = self.commands.slot(slot);
+            c.breakdown.add(Cause::Link, status);
+            // Whatever no stage has claimed was the processor's work beside the transfers.
+            let claimed = c.breakdown.sum();
+            let latency = completed - c.submitted;
+            c.breakdown.add(Cause::Controller, latency - claimed);
+        }
+        let c = self.commands.slot(slot).request;
+        match c.op {
+            Op::Read => {
+                self.counters.host_reads += 1;
+                self.counters.host_read_bytes += c.length_bytes;
+            }
+            Op::Write => {
+                self.counters.host_writes += 1;
+                self.counters.host_write_bytes += c.length_bytes;
+            }
+            Op::Trim | Op::Flush => {}
+        }
+        self.commands.finish(slot, completed, Status::Ok);
+    }
+
+    /// When idle work is due, if the drive is idle and has any.
+    #[inline]
+    fn idle_work_at(&self) -> Nanos {
+        if self.in_flight > 0 {
+            return NEVER;
+        }
+        match self.idle_step {
+            IdleStep::Busy => self.idle_since + self.flush_after_idle,
+            IdleStep::Flushed => match self.background_after_idle {
+                Some(after) => self.idle_since + after.max(self.flush_after_idle),
+                None => NEVER,
+            },
+            IdleStep::Collecting => NEVER,
+        }
+    }
+
+    fn idle_work(&mut self, at: Nanos) {
+        self.schedule.now = at;
+        if self.idle_step == IdleStep::Busy {
+            self.idle_step = IdleStep::Flushed;
+            self.flush_rows();
+        } else {
+            self.idle_step = IdleStep::Collecting;
+            self.ask(0, |ftl, wake| {
+                ftl.collect_in_background(wake);
+            });
+        }
+    }
+
+    /// Writes rows that are not full as well.
+    fn flush_rows(&mut self) {
+        self.ask(0, |ftl, wake| ftl.force(wake));
+        self.ftl.unforce();
+    }
+
+    #[cold]
+    fn wake_from_idle(&mut self, now: Nanos) {
+        if self.idle_step == IdleStep::Collecting {
+            self.schedule.now = now;
+            self.ask(0, |ftl, wake| ftl.stop_background(wake));
+        }
+        self.idle_step = IdleStep::Busy;
+    }
+
+    // ---- time ---------------------------------------------------------------------------------------------------
+
+    /// Runs events up to `limit`, or up to the first completion if `stop` is set. Returns the time reached.
+    #[inline]
+    fn run(&mut self, limit: Nanos, stop: bool, done: &mut Vec<Completion>) -> Nanos {
+        loop {
+            let (die_at, d) = self.schedule.first();
+            let decoded_at = self.commands.decoding.front().map_or(NEVER, |&(at, _)| at);
+            let finished_at = self.commands.finished.front().map_or(NEVER, |c| c.completed);
+            let idle_at = self.idle_work_at();
+            let next = die_at.min(decoded_at).min(finished_at).min(idle_at);
+            if next > limit || next == NEVER {
+                if limit != NEVER {
+                    self.schedule.now = self.schedule.now.max(limit);
+                }
+                return limit;
+            }
+            if die_at == next {
+                self.die_event(die_at, d);
+            } else if decoded_at == next {
+                self.decoded();
+            } else if finished_at == next {
+                self.deliver(finished_at, done);
+                if stop {
+                    return finished_at;
+                }
+            } else {
+                self.idle_work(idle_at);
+            }
+        }
+    }
+
+    /// Hands over everything that the host sees at this instant.
+    #[inline]
+    fn deliver(&mut self, at: Nanos, done: &mut Vec<Completion>) {
+        while let Some(c) = self.commands.finished.pop_front_if(|c| c.completed == at) {
+            self.note_in_flight(at, -1);
+            self.latency_sum += u128::from(at - c.submitted);
+            done.push(c);
+            self.commands.active -= 1;
+            if let Some((submitted, request)) = self.commands.outside.pop_front() {
+                self.accept(at, submitted, request);
+            }
+        }
+        if self.in_flight == 0 {
+            self.idle_since = at;
+            self.idle_step = IdleStep::Busy;
+        }
+    }
+
+    #[inline]
+    fn note_in_flight(&mut self, at: Nanos, change: i64) {
+        self.in_flight_time += u128::from(at - self.in_flight_changed) * u128::from(self.in_flight);
+        self.in_flight_changed = at;
+        self.in_flight = self.in_flight.wrapping_add_signed(change);
+    }
+}
+
+/// Units that a request touches, the last excluded; one for a command without data.
+#[inline]
+fn unit_range(r: &Request) -> (u32, u32) {
+    if r.op == Op::Flush {
+        return (0, 1);
+    }
+    let first = r.offset_bytes / UNIT_BYTES;
+    let last = (r.offset_bytes + r.length_bytes).div_ceil(UNIT_BYTES);
+    (first as u32, last as u32)
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CHECK> {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    #[inline]
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.check_request(&request);
+        if self.in_flight == 0 && self.idle_step != IdleStep::Busy {
+            self.wake_from_idle(now);
+        }
+        self.note_in_flight(now, 1);
+        if self.commands.active < self.info.queue_depth && self.commands.outside.is_empty() {
+            self.accept(now, now, request);
+        } else {
+            self.commands.outside.push_back((now, request));
+        }
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Nanos> {
+        let decoded_at = self.commands.decoding.front().map_or(NEVER, |&(at, _)| at);
+        let finished_at = self.commands.finished.front().map_or(NEVER, |c| c.completed);
+        let at = self.schedule.first().0.min(decoded_at).min(finished_at).min(self.idle_work_at());
+        (at != NEVER).then_some(at)
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        self.run(to, false, done);
+    }
+
+    #[inline]
+    fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
+        self.run(limit, true, done)
+    }
+
+    fn secure_erase(&mut self, now: Nanos) -> Nanos {
+        assert!(self.in_flight == 0, "SECURITY ERASE UNIT needs a drive without commands under way");
+        // What is under way inside ends first.
+        self.wake_from_idle(now);
+        self.schedule.now = self.schedule.now.max(now);
+        self.flush_rows();
+        loop {
+            let (die_at, d) = self.schedule.first();
+            if die_at != NEVER {
+                self.die_event(die_at, d);
+            } else if self.ftl.waiting_units() > 0 {
+                self.flush_rows();
+            } else {
+                break;
+            }
+        }
+        let at = self.schedule.now;
+        let blocks = self.ftl.secure_erase();
+        self.read_ahead.clear();
+        self.written.fill(0);
+        let ready = at + u64::from(blocks) * self.schedule.erase_time();
+        self.idle_since = ready;
+        self.idle_step = IdleStep::Collecting;
+        self.schedule.now = ready;
+        self.processor_free = self.processor_free.max(ready);
+        ready
+    }
+
+    fn counters(&self) -> Counters {
+        let f = self.ftl.counters();
+        let row_bytes = u64::from(self.ftl.medium().layout().row_units) * UNIT_BYTES;
+        Counters {
+            flash_host_program_bytes: f.host_rows * row_bytes,
+            flash_gc_program_bytes: f.gc_rows * row_bytes,
+            flash_metadata_program_bytes: f.metadata_rows * row_bytes,
+            flash_gc_read_bytes: f.gc_read_units * UNIT_BYTES,
+            block_erases: f.block_erases,
+            buffer_overwrites: f.overwrites_in_buffer,
+            ..self.counters
+        }
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        self.check_own_books()?;
+        self.ftl.check_books()
+    }
+}

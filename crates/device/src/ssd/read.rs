@@ -1,0 +1,201 @@
+//! Reads: from the buffer, from what was read ahead, or from flash.
+
+use ssdlab_core::{Cause, UNIT_BYTES};
+use ssdlab_ftl::{FlashOp, OpKind, OpSink, Place};
+
+use super::read_ahead::Lookup;
+use super::schedule::{Finished, Wake};
+use super::{READ_AHEAD_TAG, SimulatedSsd, unit_range};
+
+/// Collects units that lie in one row into one operation.
+struct RowReads {
+    pending: Option<FlashOp>,
+    count: u32,
+}
+
+impl RowReads {
+    fn add(&mut self, kind: OpKind, die: u32, block: u32, page: u32, tag: u16, sink: &mut impl OpSink) {
+        if let Some(op) = &mut self.pending {
+            if op.block == block && u32::from(op.page) == page {
+                op.units += 1;
+                return;
+            }
+        }
+        self.flush(sink);
+        self.count += 1;
+        self.pending =
+            Some(FlashOp { kind, die: die as u8, rows: 1, units: 1, block, page: page as u16, tag, ready: 0 });
+    }
+
+    fn flush(&mut self, sink: &mut impl OpSink) {
+        if let Some(op) = self.pending.take() {
+            sink.enqueue(op);
+        }
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
+    /// Checks what a read of this unit would return against what the host wrote.
+    #[inline]
+    fn check_unit(&self, lpn: u32, place: Place) {
+        if let Place::Flash(unit) = place {
+            let found = self.ftl.medium().lpn(unit);
+            assert!(found == lpn, "read of page {lpn} would return page {found}");
+        }
+        if CHECK {
+            let found = self.ftl.generation(lpn).unwrap_or(0);
+            let expected = self.written[lpn as usize];
+            assert!(found == expected, "read of page {lpn} would return write {found}, the last was {expected}");
+        }
+    }
+
+    pub(super) fn begin_read(&mut self, slot: u32) {
+        let request = self.commands.slot(slot).request;
+        let (first, last) = unit_range(&request);
+        let mut parts = 0;
+        let mut from_ram = 0u64;
+        let mut reads = RowReads { pending: None, count: 0 };
+        let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
+        for lpn in first..last {
+            match self.read_ahead.lookup(lpn, slot) {
+                Lookup::Here => {
+                    from_ram += 1;
+                    self.counters.buffer_read_units += 1;
+                    continue;
+                }
+                Lookup::Coming => {
+                    parts += 1;
+                    continue;
+                }
+                Lookup::Absent => {}
+            }
+            match self.ftl.place(lpn) {
+                Place::Unmapped => {
+                    self.counters.unmapped_read_units += 1;
+                    from_ram += 1;
+                }
+                Place::Flash(unit) if !self.ftl.in_ram(unit) => {
+                    let layout = self.ftl.medium().layout();
+                    let (block, page) = layout.row_of(unit);
+                    reads.add(OpKind::HostRead, layout.die_of(block).0, block, page, slot as u16, &mut wake);
+                    self.counters.flash_host_read_bytes += UNIT_BYTES;
+                }
+                Place::Flash(_) | Place::Buffer(_) => {
+                    self.counters.buffer_read_units += 1;
+                    from_ram += 1;
+                }
+            }
+        }
+        reads.flush(&mut wake);
+        parts += reads.count;
+        let mut dies = wake.dies;
+        for lpn in first..last {
+            self.check_unit(lpn, self.ftl.place(lpn));
+        }
+        let whole_drive = self.ftl.logical_pages();
+        let ahead = self.read_ahead.observe(first, last, whole_drive);
+        if !ahead.is_empty() {
+            dies |= self.fetch_ahead(ahead);
+        }
+        self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
+        self.commands.slot(slot).parts = parts;
+        if from_ram > 0 {
+            self.send(slot, from_ram);
+        }
+        if parts == 0 {
+            self.finish_read(slot);
+        }
+    }
+
+    /// Reads units into DRAM that the host has not asked for yet. Returns the dies concerned.
+    fn fetch_ahead(&mut self, range: std::ops::Range<u32>) -> u64 {
+        let mut reads = RowReads { pending: None, count: 0 };
+        let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
+        for lpn in range {
+            if !self.read_ahead.may_replace(lpn) {
+                continue;
+            }
+            let here = match self.ftl.place(lpn) {
+                Place::Flash(unit) if !self.ftl.in_ram(unit) => {
+                    let layout = self.ftl.medium().layout();
+                    let (block, page) = layout.row_of(unit);
+                    let die = layout.die_of(block).0;
+                    reads.add(OpKind::HostRead, die, block, page, READ_AHEAD_TAG, &mut wake);
+                    self.counters.flash_host_read_bytes += UNIT_BYTES;
+                    false
+                }
+                _ => true,
+            };
+            self.read_ahead.expect(lpn, here);
+        }
+        reads.flush(&mut wake);
+        wake.dies
+    }
+
+    /// Sends units of a read over the link, from now on.
+    #[inline]
+    fn send(&mut self, slot: u32, units: u64) {
+        let now = self.schedule.now;
+        let c = self.commands.slot(slot);
+        let bytes = c.bytes_left.min(units * UNIT_BYTES);
+        c.bytes_left -= bytes;
+        let (_, end) = self.link.transfer(now, bytes);
+        self.commands.slot(slot).link_end = end;
+    }
+
+    /// A die has delivered part of a read, or units that were read ahead.
+    #[inline]
+    pub(super) fn read_part_done(&mut self, finished: &Finished) {
+        let op = finished.op;
+        if op.tag != READ_AHEAD_TAG {
+            self.deliver_part(op.tag.into(), op.units.into(), finished);
+            return;
+        }
+        let layout = self.ftl.medium().layout();
+        let start = layout.row_start(op.block, op.page.into());
+        for unit in start..start + layout.row_units {
+            let lpn = self.ftl.medium().lpn(unit);
+            if let Some(slot) = self.read_ahead.arrived(lpn) {
+                self.deliver_part(slot, 1, finished);
+            }
+        }
+    }
+
+    #[inline]
+    fn deliver_part(&mut self, slot: u32, units: u64, finished: &Finished) {
+        self.send(slot, units);
+        let c = self.commands.slot(slot);
+        c.parts -= 1;
+        if c.parts > 0 {
+            return;
+        }
+        if EXPLAIN {
+            // The last part to come decides how long the command took.
+            let now = self.schedule.now;
+            let d = finished.op.die as usize;
+            let c = self.commands.slot(slot);
+            let decoded = c.decoded;
+            let mut breakdown = c.breakdown;
+            let began = finished.began.max(decoded);
+            self.schedule.explain_wait(d, decoded, began, Cause::Queue, &mut breakdown);
+            let array = finished.array_ended.max(began);
+            breakdown.add(Cause::Read, array - began);
+            breakdown.add(Cause::Bus, now - array);
+            self.commands.slot(slot).breakdown = breakdown;
+        }
+        self.finish_read(slot);
+    }
+
+    /// All parts are on the link, or booked on it.
+    #[inline]
+    fn finish_read(&mut self, slot: u32) {
+        let now = self.schedule.now;
+        let c = self.commands.slot(slot);
+        let done = c.link_end.max(c.processed);
+        if EXPLAIN {
+            let link = c.link_end - now;
+            c.breakdown.add(Cause::Link, link);
+        }
+        self.respond(slot, done);
+    }
+}

@@ -1,0 +1,162 @@
+//! Writes: into the buffer, and what happens when it is full.
+
+use ssdlab_core::{Cause, UNIT_BYTES};
+use ssdlab_ftl::{FlashOp, OpKind, OpSink, Place};
+
+use super::schedule::{Finished, Wake};
+use super::{SimulatedSsd, unit_range};
+
+impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
+    pub(super) fn begin_write(&mut self, slot: u32) {
+        let request = self.commands.slot(slot).request;
+        if EXPLAIN {
+            let spent = self.schedule.spent;
+            self.commands.slot(slot).spent = spent;
+        }
+        let aligned = request.offset_bytes % UNIT_BYTES == 0 && request.length_bytes % UNIT_BYTES == 0;
+        if !aligned && self.read_for_merge(slot) {
+            return;
+        }
+        self.commands.writes.push_back(slot);
+        self.admit();
+    }
+
+    /// A unit that is written in part keeps the rest: it must be read first. Returns whether any has to be.
+    fn read_for_merge(&mut self, slot: u32) -> bool {
+        let request = self.commands.slot(slot).request;
+        let (first, last) = unit_range(&request);
+        let head = request.offset_bytes % UNIT_BYTES != 0;
+        let tail = (request.offset_bytes + request.length_bytes) % UNIT_BYTES != 0;
+        let mut edges = [None; 2];
+        if head || (first + 1 == last && tail) {
+            edges[0] = Some(first);
+        }
+        if tail && first + 1 != last {
+            edges[1] = Some(last - 1);
+        }
+        let mut parts = 0;
+        let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
+        for lpn in edges.into_iter().flatten() {
+            if let Place::Flash(unit) = self.ftl.place(lpn) {
+                if self.ftl.in_ram(unit) {
+                    continue;
+                }
+                let layout = self.ftl.medium().layout();
+                let (block, page) = layout.row_of(unit);
+                wake.enqueue(FlashOp {
+                    kind: OpKind::MergeRead,
+                    die: layout.die_of(block).0 as u8,
+                    rows: 1,
+                    units: 1,
+                    block,
+                    page: page as u16,
+                    tag: slot as u16,
+                    ready: 0,
+                });
+                self.counters.flash_rmw_read_bytes += UNIT_BYTES;
+                parts += 1;
+            }
+        }
+        let dies = wake.dies;
+        self.commands.slot(slot).parts = parts;
+        self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
+        parts > 0
+    }
+
+    pub(super) fn merge_read_done(&mut self, finished: &Finished) {
+        let slot = u32::from(finished.op.tag);
+        let now = self.schedule.now;
+        let c = self.commands.slot(slot);
+        c.parts -= 1;
+        if c.parts > 0 {
+            return;
+        }
+        if EXPLAIN {
+            let decoded = c.decoded;
+            let mut breakdown = c.breakdown;
+            let began = finished.began.max(decoded);
+            self.schedule.explain_wait(finished.op.die.into(), decoded, began, Cause::Queue, &mut breakdown);
+            breakdown.add(Cause::Read, finished.array_ended - began);
+            breakdown.add(Cause::Bus, now - finished.array_ended);
+            let spent = self.schedule.spent;
+            let c = self.commands.slot(slot);
+            c.breakdown = breakdown;
+            c.spent = spent;
+        }
+        // From here on it waits for the buffer.
+        self.commands.slot(slot).decoded = now;
+        self.commands.writes.push_back(slot);
+        self.admit();
+    }
+
+    /// Lets waiting writes into the buffer as far as there is room, oldest first.
+    #[inline]
+    pub(super) fn admit(&mut self) {
+        let mut any = false;
+        while let Some(&slot) = self.commands.writes.front() {
+            let room = self.buffer_units.saturating_sub(self.ftl.buffered_units());
+            if room == 0 {
+                break;
+            }
+            let now = self.schedule.now;
+            let c = self.commands.slot(slot);
+            let (request, next) = (c.request, c.next_unit);
+            let (_, last) = unit_range(&request);
+            let units = room.min(last - next);
+            let bytes =
+                if next + units == last { c.bytes_left } else { c.bytes_left.min(u64::from(units) * UNIT_BYTES) };
+            c.bytes_left -= bytes;
+            c.next_unit += units;
+            let (start, end) = self.link.transfer(now, bytes);
+            let each = (end - start) / u64::from(units);
+            for k in 0..units {
+                let lpn = next + k;
+                let generation = if CHECK {
+                    let w = &mut self.written[lpn as usize];
+                    *w = if *w == u8::MAX { 1 } else { *w + 1 };
+                    *w
+                } else {
+                    0
+                };
+                self.ftl.write(lpn, generation, (start + each * u64::from(k + 1)) as u32);
+                if self.read_ahead.is_following() {
+                    self.read_ahead.forget(lpn);
+                }
+            }
+            any = true;
+            if next + units == last {
+                self.commands.writes.pop_front();
+                self.admitted(slot, end);
+            } else {
+                // The rest comes when the dies have made room; give them what is here.
+                self.dispatch();
+            }
+        }
+        if any {
+            self.dispatch();
+        }
+    }
+
+    #[inline]
+    fn dispatch(&mut self) {
+        self.ask(0, |ftl, wake| ftl.dispatch(wake));
+    }
+
+    /// All data of a write are in the buffer, or booked on the link.
+    #[inline]
+    fn admitted(&mut self, slot: u32, link_end: u64) {
+        let now = self.schedule.now;
+        let c = self.commands.slot(slot);
+        let (decoded, processed, fua) = (c.decoded, c.processed, c.request.fua);
+        if EXPLAIN {
+            self.explain_drive_wait(slot, decoded, now, Cause::Buffer);
+            self.commands.slot(slot).breakdown.add(Cause::Link, link_end - now);
+        }
+        if fua || !self.write_cache {
+            // The data are still on the link; the wait for flash begins where they have arrived.
+            self.wait_until_durable(slot, link_end);
+        } else {
+            self.respond(slot, link_end.max(processed));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The books: what must agree with what, after every run.
+
+use ssdlab_nand::NO_LPN;
+
+use crate::map::{Place, UNMAPPED};
+use crate::superblock::State;
+use crate::translation::Ftl;
+
+impl Ftl {
+    /// Checks the map against the spare areas and the valid bits, valid counts against valid bits, and the lists
+    /// of superblocks against their states. Reads everything: seconds on a large drive.
+    ///
+    /// # Errors
+    /// The first discrepancy.
+    pub fn check_books(&self) -> Result<(), String> {
+        let mut in_buffer_only = 0u64;
+        let mut on_flash = 0u64;
+        for lpn in 0..self.map.len() {
+            let unit = match self.map.get(lpn) {
+                Place::Unmapped => continue,
+                Place::Flash(unit) => unit,
+                Place::Buffer(at) => {
+                    let slot = self.buffer.slot(at);
+                    if slot.lpn != lpn {
+                        return Err(format!("page {lpn} points at slot {at}, which holds page {}", slot.lpn));
+                    }
+                    if slot.old == UNMAPPED {
+                        in_buffer_only += 1;
+                        continue;
+                    }
+                    slot.old
+                }
+            };
+            on_flash += 1;
+            if !self.validity.get(unit) {
+                return Err(format!("page {lpn} lives in unit {unit}, which is not valid"));
+            }
+            if self.medium.lpn(unit) != lpn {
+                return Err(format!(
+                    "page {lpn} lives in unit {unit}, whose spare area says {}",
+                    match self.medium.lpn(unit) {
+                        NO_LPN => "padding".to_owned(),
+                        other => format!("page {other}"),
+                    }
+                ));
+            }
+        }
+        let mapped = on_flash + in_buffer_only;
+        if mapped != self.valid_units {
+            return Err(format!("{mapped} pages are mapped, {} were counted", self.valid_units));
+        }
+        self.check_counts(on_flash)?;
+        self.check_lists()
+    }
+
+    fn check_counts(&self, on_flash: u64) -> Result<(), String> {
+        let layout = self.medium.layout();
+        let mut sum = 0u64;
+        let mut counted = vec![0u32; self.blocks.count() as usize];
+        for block in 0..layout.block_count() {
+            let sb = self.blocks.of_block(block, layout) as usize;
+            for page in 0..layout.pages {
+                let valid = self.validity.row(layout.row_start(block, page)).count_ones();
+                counted[sb] += valid;
+                if valid > 0 && page >= self.medium.issued_pages(block) {
+                    return Err(format!("block {block} page {page} holds valid units but was not programmed"));
+                }
+            }
+        }
+        for (sb, (&counted, &kept)) in counted.iter().zip(&self.blocks.valid).enumerate() {
+            sum += u64::from(counted);
+            if counted != kept {
+                return Err(format!("superblock {sb} holds {counted} valid units, its count says {kept}"));
+            }
+        }
+        if sum != on_flash {
+            return Err(format!("{sum} units are valid, {on_flash} pages point at flash"));
+        }
+        Ok(())
+    }
+
+    fn check_lists(&self) -> Result<(), String> {
+        for (s, set) in self.sets.iter().enumerate() {
+            for &sb in &set.free {
+                if self.blocks.state[sb as usize] != State::Free || self.blocks.valid[sb as usize] != 0 {
+                    return Err(format!("set {s}: superblock {sb} is on the free list but is not free and empty"));
+                }
+            }
+            let of_set = |state: State| {
+                (0..self.blocks.per_set())
+                    .filter(|&l| self.blocks.state[self.blocks.global(l, s as u32) as usize] == state)
+                    .count()
+            };
+            if of_set(State::Free) != set.free.len() {
+                return Err(format!("set {s}: {} free superblocks, {} listed", of_set(State::Free), set.free.len()));
+            }
+            if of_set(State::Victim) != set.coming as usize {
+                return Err(format!("set {s}: {} victims, {} counted", of_set(State::Victim), set.coming));
+            }
+            let open = usize::from(set.host.is_some()) + usize::from(set.gc.is_some());
+            if of_set(State::Open) != open {
+                return Err(format!("set {s}: {} open superblocks, {open} frontiers", of_set(State::Open)));
+            }
+        }
+        Ok(())
+    }
+}

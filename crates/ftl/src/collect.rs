@@ -1,0 +1,500 @@
+//! What a collector does: start, read victims, write their valid units elsewhere, erase, stop.
+//!
+//! The life of a victim: chosen by the policy; *reading*, row by row over its dies; *moving*, once read to its end,
+//! while valid units of it still wait in the collector's buffer; *finishing*, when every valid unit has a place
+//! elsewhere, until those programs (and the host programs that replaced the rest) have ended, so that a power cut at
+//! any instant finds every promised unit on flash; erased; free.
+
+use ssdlab_nand::NO_LPN;
+
+use crate::collector::{Finishing, Reading};
+use crate::gc::{Candidates, VictimSelector};
+use crate::map::Place;
+use crate::op::{FlashOp, OpKind, OpSink};
+use crate::spec::{Buffering, HostShare};
+use crate::superblock::{State, SuperblockId};
+use crate::translation::Ftl;
+
+/// Collections between two looks at the spread of wear.
+const WEAR_CHECK_INTERVAL: u64 = 64;
+
+impl Ftl {
+    /// Starts a collection if free superblocks have run low.
+    #[inline]
+    pub(crate) fn start_if_due(&mut self, s: usize, sink: &mut impl OpSink) {
+        let set = &self.sets[s];
+        if !set.active && set.free.len() as u32 + set.coming <= self.gc.start_free_superblocks {
+            self.start(s, false);
+            self.collector_step(s, sink);
+        }
+    }
+
+    fn start(&mut self, s: usize, background: bool) {
+        let set = &mut self.sets[s];
+        set.active = true;
+        set.background = background;
+        set.victims_left = if self.gc.victims_per_start == 0 { u32::MAX } else { self.gc.victims_per_start };
+        set.credit_micro = 0;
+        set.collections += 1;
+        self.counters.collections += 1;
+    }
+
+    /// The drive is idle: collects ahead of need, if the firmware does so. Returns whether a collection runs.
+    pub fn collect_in_background(&mut self, sink: &mut impl OpSink) -> bool {
+        let mut any = false;
+        for s in 0..self.sets.len() {
+            let set = &self.sets[s];
+            if !set.active && self.background_wanted(s) {
+                self.start(s, true);
+                self.collector_step(s, sink);
+            }
+            any |= self.sets[s].active;
+        }
+        any
+    }
+
+    /// The host is back: background collections end after what they hold.
+    pub fn stop_background(&mut self, sink: &mut impl OpSink) {
+        for s in 0..self.sets.len() {
+            if self.sets[s].background {
+                self.sets[s].victims_left = 0;
+                self.sets[s].background = false;
+                self.end_if_done(s);
+                self.start_if_due(s, sink);
+            }
+        }
+    }
+
+    /// Free superblocks are below the background target, and something can be gained.
+    fn background_wanted(&self, s: usize) -> bool {
+        let set = &self.sets[s];
+        if set.free.len() as u32 + set.coming >= self.gc.background_free_superblocks {
+            return false;
+        }
+        let layout = self.medium.layout();
+        let dead = |local: u32| {
+            let sb = self.blocks.global(local, s as u32);
+            self.blocks.state[sb as usize] == State::Closed
+                && self.blocks.valid[sb as usize] < self.blocks.capacity(sb, layout)
+        };
+        (0..self.blocks.per_set()).any(dead)
+    }
+
+    /// Chooses the next victim and begins to read it.
+    fn next_victim(&mut self, s: usize) -> bool {
+        let set = &self.sets[s];
+        if set.victims_left == 0 {
+            return false;
+        }
+        let ahead = set.free.len() as u32 + set.coming;
+        let enough = if set.background {
+            ahead >= self.gc.background_free_superblocks
+        } else {
+            self.gc.victims_per_start == 0 && ahead > self.gc.start_free_superblocks
+        };
+        if enough {
+            return false;
+        }
+        let Some(local) = self.cold_victim(s).or_else(|| self.pick(s)) else { return false };
+        let sb = self.blocks.global(local, s as u32);
+        debug_assert_eq!(self.blocks.state[sb as usize], State::Closed);
+        self.blocks.state[sb as usize] = State::Victim;
+        let valid = self.blocks.valid[sb as usize];
+        let dead = self.blocks.capacity(sb, self.medium.layout()) - valid;
+        let set = &mut self.sets[s];
+        set.coming += 1;
+        if set.victims_left != u32::MAX {
+            set.victims_left -= 1;
+        }
+        set.credit_rate_micro = match self.gc.host_share {
+            HostShare::Unlimited => 0,
+            HostShare::Trickle => i64::from(self.gc.trickle_per_1000) * 1000,
+            HostShare::Balanced => i64::from(dead) * 1_000_000 / i64::from(valid.max(1)),
+        };
+        set.reading = Some(Reading { superblock: sb, page: 0, left: self.blocks.members(sb) });
+        true
+    }
+
+    fn pick(&mut self, s: usize) -> Option<u32> {
+        let candidates = Candidates {
+            valid: self.blocks.valid_of_set(s as u32),
+            capacity: self.blocks.width() * self.medium.layout().block_units,
+            clock: self.counters.host_units + self.counters.gc_units,
+        };
+        self.sets[s].selector.pick(&candidates, &mut self.rng)
+    }
+
+    /// Static wear levelling: every so often, if wear has spread too far, the least worn closed superblock, as it
+    /// holds data that never move by themselves.
+    fn cold_victim(&mut self, s: usize) -> Option<u32> {
+        let limit = self.static_spread()?;
+        if !self.sets[s].collections.is_multiple_of(WEAR_CHECK_INTERVAL) {
+            return None;
+        }
+        let mut coldest: Option<(u32, u32)> = None;
+        let mut most = 0;
+        for local in 0..self.blocks.per_set() {
+            let sb = self.blocks.global(local, s as u32);
+            let members = self.blocks.members(sb);
+            if members == 0 {
+                continue;
+            }
+            let erases = self.medium.erases(self.blocks.block_on(sb, members.trailing_zeros()));
+            most = most.max(erases);
+            if self.blocks.state[sb as usize] == State::Closed && coldest.is_none_or(|(e, _)| erases < e) {
+                coldest = Some((erases, local));
+            }
+        }
+        let (erases, local) = coldest?;
+        (most - erases > limit).then(|| {
+            self.sets[s].selector.remove(local);
+            local
+        })
+    }
+
+    /// Moves a collection on as far as buffer, space and policy allow.
+    pub(crate) fn collector_step(&mut self, s: usize, sink: &mut impl OpSink) {
+        let stop_and_wait = self.gc.buffering == Buffering::StopAndWait;
+        loop {
+            let mut moved = false;
+            if !stop_and_wait || self.sets[s].draining {
+                while self.sets[s].staged.len() >= self.row_units as usize && self.write_row(s, false, sink) {
+                    moved = true;
+                }
+                // A collection that ends for good does not sit on the last few units.
+                let set = &self.sets[s];
+                if stop_and_wait && !set.staged.is_empty() && self.nothing_left_to_read(s) {
+                    moved |= self.write_row(s, true, sink);
+                }
+            }
+            if stop_and_wait {
+                let set = &mut self.sets[s];
+                let short = set.staged.len() < self.row_units as usize;
+                if set.draining && set.units_writing == 0 && short {
+                    set.draining = false;
+                    moved = true;
+                }
+            }
+            if !(stop_and_wait && self.sets[s].draining) {
+                moved |= self.read_on(s, sink);
+            }
+            self.retire_victims(s, sink);
+            if stop_and_wait {
+                let most = self.gc.rows_per_read * self.row_units;
+                let full = self.sets[s].units_held() + most > self.gc_buffer_units.max(most);
+                let end = self.nothing_left_to_read(s);
+                let set = &mut self.sets[s];
+                if !set.draining && set.units_reading == 0 && !set.staged.is_empty() && (full || end) {
+                    set.draining = true;
+                    moved = true;
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+        self.end_if_done(s);
+        self.start_if_due_again(s, sink);
+    }
+
+    fn nothing_left_to_read(&self, s: usize) -> bool {
+        let set = &self.sets[s];
+        set.reading.is_none() && set.units_reading == 0 && !self.more_victims(s)
+    }
+
+    /// Whether [`Ftl::next_victim`] would look for one.
+    fn more_victims(&self, s: usize) -> bool {
+        let set = &self.sets[s];
+        let ahead = set.free.len() as u32 + set.coming;
+        set.active
+            && set.victims_left > 0
+            && if set.background {
+                ahead < self.gc.background_free_superblocks
+            } else {
+                self.gc.victims_per_start != 0 || ahead <= self.gc.start_free_superblocks
+            }
+    }
+
+    fn end_if_done(&mut self, s: usize) {
+        let set = &self.sets[s];
+        if !set.active || set.reading.is_some() || self.more_victims(s) {
+            return;
+        }
+        // Streaming collectors may keep a few units until the next collection; others hold nothing at the end.
+        let holding = set.units_reading + set.units_writing;
+        if holding == 0 && (self.gc.buffering == Buffering::Streaming || set.staged.is_empty()) {
+            let set = &mut self.sets[s];
+            set.active = false;
+            set.background = false;
+        }
+    }
+
+    fn start_if_due_again(&mut self, s: usize, sink: &mut impl OpSink) {
+        let set = &self.sets[s];
+        if !set.active && set.free.len() as u32 + set.coming <= self.gc.start_free_superblocks && self.blocks_closed(s)
+        {
+            self.start(s, false);
+            self.collector_step(s, sink);
+        }
+    }
+
+    fn blocks_closed(&self, s: usize) -> bool {
+        let count = self.blocks.per_set();
+        (0..count).any(|l| self.blocks.state[self.blocks.global(l, s as u32) as usize] == State::Closed)
+    }
+
+    /// Asks for reads while the buffer has room; returns whether any was asked for.
+    fn read_on(&mut self, s: usize, sink: &mut impl OpSink) -> bool {
+        let mut any = false;
+        loop {
+            if self.sets[s].reading.is_none() && !(self.sets[s].active && self.next_victim(s)) {
+                return any;
+            }
+            let Some(reading) = self.sets[s].reading else { return any };
+            let stretch = self.gc.rows_per_read;
+            let die = reading.left.trailing_zeros();
+            let block = self.blocks.block_on(reading.superblock, die);
+            let layout = self.medium.layout();
+            let pages = layout.pages;
+            let mut rows = 0u8;
+            let mut units = 0;
+            for k in 0..stretch.min(pages - reading.page) {
+                let n = self.validity.row(layout.row_start(block, reading.page + k)).count_ones();
+                rows |= u8::from(n > 0) << k;
+                units += n;
+            }
+            if units > 0 {
+                if self.sets[s].units_held() + units > self.gc_buffer_units.max(stretch * self.row_units) {
+                    return any;
+                }
+                self.sets[s].units_reading += units;
+                self.counters.gc_read_units += u64::from(units);
+                let first = layout.row_start(block, reading.page) as usize;
+                for line in (0..(stretch * self.row_units) as usize).step_by(16) {
+                    self.medium.prefetch_lpn(first + line);
+                }
+                sink.enqueue(FlashOp {
+                    kind: OpKind::GcRead,
+                    die: die as u8,
+                    rows,
+                    units: units as u8,
+                    block,
+                    page: reading.page as u16,
+                    tag: 0,
+                    ready: 0,
+                });
+                any = true;
+            }
+            self.advance_reading(s, reading, stretch, pages);
+        }
+    }
+
+    fn advance_reading(&mut self, s: usize, mut reading: Reading, stretch: u32, pages: u32) {
+        reading.left &= reading.left - 1;
+        if reading.left == 0 {
+            reading.left = self.blocks.members(reading.superblock);
+            reading.page += stretch;
+        }
+        let set = &mut self.sets[s];
+        if reading.page >= pages {
+            set.moving.push_back(reading.superblock);
+            set.reading = None;
+        } else {
+            set.reading = Some(reading);
+        }
+    }
+
+    /// Asks the processor for the map entries of what a read will bring: called when the die begins it.
+    #[inline]
+    pub fn prefetch_read(&self, op: &FlashOp) {
+        let layout = self.medium.layout();
+        let mut rows = op.rows;
+        while rows != 0 {
+            let start = layout.row_start(op.block, u32::from(op.page) + rows.trailing_zeros());
+            rows &= rows - 1;
+            for k in 0..self.row_units {
+                let lpn = self.medium.lpn(start + k);
+                if lpn != NO_LPN {
+                    self.map.prefetch(lpn);
+                }
+            }
+        }
+    }
+
+    /// A read has brought its units: those that are still valid are staged.
+    #[inline]
+    pub(crate) fn collector_read(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
+        let layout = self.medium.layout();
+        let sb = self.blocks.of_block(op.block, layout);
+        let (_, s) = self.blocks.local(sb, layout);
+        let s = s as usize;
+        let set = &mut self.sets[s];
+        set.units_reading -= u32::from(op.units);
+        let mut rows = op.rows;
+        while rows != 0 {
+            let page = u32::from(op.page) + rows.trailing_zeros();
+            rows &= rows - 1;
+            if page >= self.medium.finished_pages(op.block) {
+                panic!("firmware collected die {} page {page} before its program ended", op.die);
+            }
+            let start = layout.row_start(op.block, page);
+            let mut valid = self.validity.row(start);
+            while valid != 0 {
+                set.staged.push_back(start + valid.trailing_zeros());
+                valid &= valid - 1;
+            }
+        }
+        self.collector_step(s, sink);
+    }
+
+    /// Writes one row of staged units; with `pad`, even if they do not fill it. Returns whether it did.
+    fn write_row(&mut self, s: usize, pad: bool, sink: &mut impl OpSink) -> bool {
+        let open = if self.shared_frontier { &self.sets[s].host } else { &self.sets[s].gc };
+        if open.is_none() && self.sets[s].free.is_empty() {
+            return false;
+        }
+        let mut units = [0u32; 64];
+        let mut n = 0;
+        while n < self.row_units as usize {
+            let Some(unit) = self.sets[s].staged.pop_front() else { break };
+            // Overwritten or trimmed since it was read.
+            if self.validity.get(unit) {
+                units[n] = unit;
+                n += 1;
+            }
+        }
+        if n == 0 || (n < self.row_units as usize && !pad) {
+            for &unit in units[..n].iter().rev() {
+                self.sets[s].staged.push_front(unit);
+            }
+            return false;
+        }
+        let (superblock, die, block, page) = self.take_row(s, true).expect("checked for room above");
+        let start = self.medium.layout().row_start(block, page);
+        let mut lpns = [NO_LPN; 64];
+        let mut generations = [0u8; 64];
+        for (k, &unit) in units[..n].iter().enumerate() {
+            let lpn = self.medium.lpn(unit);
+            lpns[k] = lpn;
+            generations[k] = self.medium.generation(unit);
+            self.redirect(lpn, unit, start + k as u32);
+            self.validity.clear(unit);
+            let layout = self.medium.layout();
+            let from = self.blocks.of_block(layout.block_of(unit), layout);
+            self.blocks.valid[from as usize] -= 1;
+        }
+        let row = self.medium.begin_program(block, page).expect("rows are taken in order");
+        row.lpn.copy_from_slice(&lpns[..row.lpn.len()]);
+        row.generation.copy_from_slice(&generations[..row.generation.len()]);
+        self.validity.set_row(start, if n == 64 { u64::MAX } else { (1 << n) - 1 });
+        self.add_valid(superblock, n as u32);
+        self.counters.gc_units += n as u64;
+        self.counters.gc_rows += 1;
+        self.counters.padding_units += u64::from(self.row_units) - n as u64;
+        let set = &mut self.sets[s];
+        set.units_writing += n as u32;
+        let tag = set.programs.issue(0);
+        sink.enqueue(FlashOp {
+            kind: OpKind::GcProgram,
+            die: die as u8,
+            rows: 1,
+            units: n as u8,
+            block,
+            page: page as u16,
+            tag,
+            ready: 0,
+        });
+        if let Some(journal) = &mut self.journal {
+            journal.note(n as u32, &mut self.medium, sink);
+        }
+        true
+    }
+
+    /// Points a logical page at its copy. The spare area and the map must agree about it: this is the check that
+    /// every moved unit passes.
+    #[inline]
+    fn redirect(&mut self, lpn: u32, from: u32, to: u32) {
+        match self.map.get(lpn) {
+            Place::Flash(unit) if unit == from => self.map.set_flash(lpn, to),
+            Place::Buffer(at) if self.buffer.slot(at).old == from => self.buffer.slot_mut(at).old = to,
+            place => panic!("books: unit {from} says it holds page {lpn}, but the map says {place:?}"),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn collector_wrote(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
+        let layout = self.medium.layout();
+        let sb = self.blocks.of_block(op.block, layout);
+        let (_, s) = self.blocks.local(sb, layout);
+        let set = &mut self.sets[s as usize];
+        let units = u32::from(op.units);
+        set.units_writing -= units;
+        set.credit_micro += i64::from(units) * set.credit_rate_micro;
+        set.programs.end(op.tag);
+        self.erase_where_finished(s as usize, sink);
+        self.collector_step(s as usize, sink);
+    }
+
+    /// Victims without a valid unit left go on to be erased.
+    fn retire_victims(&mut self, s: usize, sink: &mut impl OpSink) {
+        let set = &self.sets[s];
+        if set.moving.is_empty() || set.moving.iter().all(|&sb| self.blocks.valid[sb as usize] > 0) {
+            return;
+        }
+        let mut k = 0;
+        while k < self.sets[s].moving.len() {
+            let sb = self.sets[s].moving[k];
+            if self.blocks.valid[sb as usize] > 0 {
+                k += 1;
+                continue;
+            }
+            let set = &mut self.sets[s];
+            set.moving.remove(k);
+            // What is staged of it has died since; it must not be taken for what will be written there next.
+            let (blocks, layout) = (&self.blocks, self.medium.layout());
+            set.staged.retain(|&unit| blocks.of_block(layout.block_of(unit), layout) != sb);
+            let fence =
+                Finishing { superblock: sb, programs: set.programs.issued(), host_units: self.buffer.dispatched() };
+            set.finishing.push_back(fence);
+        }
+        self.erase_where_finished(s, sink);
+    }
+
+    /// After a host program has ended: victims that waited for it.
+    #[inline]
+    pub(crate) fn erase_finished(&mut self, sink: &mut impl OpSink) {
+        for s in 0..self.sets.len() {
+            if !self.sets[s].finishing.is_empty() {
+                self.erase_where_finished(s, sink);
+            }
+        }
+    }
+
+    fn erase_where_finished(&mut self, s: usize, sink: &mut impl OpSink) {
+        while let Some(&Finishing { superblock, programs, host_units }) = self.sets[s].finishing.front() {
+            let host_done = self.units_dispatched_and_ended() >= host_units;
+            if self.sets[s].programs.head() < programs || !host_done {
+                return;
+            }
+            self.sets[s].finishing.pop_front();
+            self.erase(superblock, sink);
+        }
+    }
+
+    fn erase(&mut self, superblock: SuperblockId, sink: &mut impl OpSink) {
+        let members = self.blocks.members(superblock);
+        self.blocks.erasing[superblock as usize] = members.count_ones() as u8;
+        for die in (0..64).filter(|d| members >> d & 1 != 0) {
+            sink.enqueue(FlashOp {
+                kind: OpKind::Erase,
+                die: die as u8,
+                rows: 1,
+                units: 0,
+                block: self.blocks.block_on(superblock, die),
+                page: 0,
+                tag: 0,
+                ready: 0,
+            });
+        }
+    }
+}

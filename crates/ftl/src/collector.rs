@@ -1,0 +1,99 @@
+//! The state of one garbage collector: what it reads, holds and writes. What it *does* is in `collect.rs`.
+
+use std::collections::VecDeque;
+
+use crate::gc::Selector;
+use crate::superblock::{Frontier, SuperblockId};
+use crate::window::Window;
+
+/// A victim on its way from "all moved" to "free".
+#[derive(Clone, Copy, Debug)]
+pub struct Finishing {
+    pub superblock: SuperblockId,
+    /// Collector programs that must have ended: they hold the copies.
+    pub programs: u64,
+    /// Host units that must be on flash: they replaced what the victim held.
+    pub host_units: u64,
+}
+
+/// Where the collector reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    pub superblock: SuperblockId,
+    /// First page of the stretch of rows being read.
+    pub page: u32,
+    /// Dies whose rows at this stretch are still to be read.
+    pub left: u64,
+}
+
+/// A set of superblocks with their free list, open superblocks and collector.
+#[derive(Clone, Debug)]
+pub struct Set {
+    /// Erased superblocks, the one freed first in front.
+    pub free: VecDeque<SuperblockId>,
+    /// Victims chosen that are not free yet.
+    pub coming: u32,
+    pub host: Option<Frontier>,
+    /// Used only where host and collector write apart.
+    pub gc: Option<Frontier>,
+    pub selector: Selector,
+
+    /// A collection runs.
+    pub active: bool,
+    /// It runs because the drive is idle.
+    pub background: bool,
+    pub victims_left: u32,
+    pub reading: Option<Reading>,
+    /// Victims that are read to their end but hold units that are not yet written elsewhere.
+    pub moving: VecDeque<SuperblockId>,
+    pub finishing: VecDeque<Finishing>,
+    /// Units that reads under way will bring.
+    pub units_reading: u32,
+    /// Units read, not yet given to a program: their old addresses.
+    pub staged: VecDeque<u32>,
+    /// Units in programs under way.
+    pub units_writing: u32,
+    /// Stop-and-wait: the buffer is being written out.
+    pub draining: bool,
+    pub programs: Window,
+    /// Host units that may be written while the collection runs, in millionths.
+    pub credit_micro: i64,
+    /// Credit for each unit moved.
+    pub credit_rate_micro: i64,
+    /// Collections started, for wear levelling.
+    pub collections: u64,
+}
+
+impl Set {
+    #[must_use]
+    pub fn new(selector: Selector) -> Self {
+        Set {
+            free: VecDeque::new(),
+            coming: 0,
+            host: None,
+            gc: None,
+            selector,
+            active: false,
+            background: false,
+            victims_left: 0,
+            reading: None,
+            moving: VecDeque::new(),
+            finishing: VecDeque::new(),
+            units_reading: 0,
+            staged: VecDeque::new(),
+            units_writing: 0,
+            draining: false,
+            programs: Window::default(),
+            credit_micro: 0,
+            credit_rate_micro: 0,
+            collections: 0,
+        }
+    }
+
+    /// Units that occupy the collector's buffer.
+    #[inline]
+    #[must_use]
+    pub fn units_held(&self) -> u32 {
+        self.units_reading + self.staged.len() as u32 + self.units_writing
+    }
+}

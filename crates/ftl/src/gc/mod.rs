@@ -1,0 +1,99 @@
+//! Which block to collect: one file per policy, one trait.
+//!
+//! A *set* is the group of superblocks that one collector works on (all of them, or those of one die); blocks are
+//! numbered within their set. A policy hears of every block that is closed and of every unit that dies in a closed
+//! block, and picks a victim when asked.
+
+mod closed_list;
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+mod random;
+
+use ssdlab_core::Rng;
+
+use crate::spec::{GcSpec, VictimPolicy};
+
+pub use cost_benefit::CostBenefit;
+pub use d_choices::DChoices;
+pub use fifo::Fifo;
+pub use greedy::Greedy;
+pub use random::Random;
+
+/// What a policy may look at when it picks.
+pub struct Candidates<'a> {
+    /// Valid units by block of the set.
+    pub valid: &'a [u32],
+    /// Units of a block.
+    pub capacity: u32,
+    /// Units written so far: the clock by which age is measured.
+    pub clock: u64,
+}
+
+/// A garbage-collection policy.
+pub trait VictimSelector {
+    /// `block` has been written to its end and holds `valid` valid units.
+    fn close(&mut self, block: u32, valid: u32, clock: u64);
+
+    /// A unit of closed `block` died; `valid` are left.
+    fn invalidate(&mut self, block: u32, valid: u32);
+
+    /// `block` is taken out by somebody else (wear levelling, retirement).
+    fn remove(&mut self, block: u32);
+
+    /// Picks a victim and takes it out; `None` if no block is closed.
+    fn pick(&mut self, candidates: &Candidates, rng: &mut Rng) -> Option<u32>;
+}
+
+/// The policy of a drive, chosen once.
+#[derive(Clone, Debug)]
+pub enum Selector {
+    Greedy(Greedy),
+    Fifo(Fifo),
+    DChoices(DChoices),
+    CostBenefit(CostBenefit),
+    Random(Random),
+}
+
+impl Selector {
+    /// A policy over `blocks` blocks of at most `capacity` units.
+    #[must_use]
+    pub fn new(spec: &GcSpec, blocks: u32, capacity: u32) -> Self {
+        match spec.policy {
+            VictimPolicy::Greedy => Selector::Greedy(Greedy::new(blocks, capacity, spec.tie_break)),
+            VictimPolicy::Fifo => Selector::Fifo(Fifo::default()),
+            VictimPolicy::DChoices => Selector::DChoices(DChoices::new(blocks, spec.choices)),
+            VictimPolicy::CostBenefit => Selector::CostBenefit(CostBenefit::new(blocks)),
+            VictimPolicy::Random => Selector::Random(Random::new(blocks)),
+        }
+    }
+}
+
+macro_rules! delegate {
+    ($self:ident, $p:ident => $call:expr) => {
+        match $self {
+            Selector::Greedy($p) => $call,
+            Selector::Fifo($p) => $call,
+            Selector::DChoices($p) => $call,
+            Selector::CostBenefit($p) => $call,
+            Selector::Random($p) => $call,
+        }
+    };
+}
+
+impl VictimSelector for Selector {
+    fn close(&mut self, block: u32, valid: u32, clock: u64) {
+        delegate!(self, p => p.close(block, valid, clock));
+    }
+    #[inline]
+    fn invalidate(&mut self, block: u32, valid: u32) {
+        delegate!(self, p => p.invalidate(block, valid));
+    }
+    fn remove(&mut self, block: u32) {
+        delegate!(self, p => p.remove(block));
+    }
+    fn pick(&mut self, candidates: &Candidates, rng: &mut Rng) -> Option<u32> {
+        delegate!(self, p => p.pick(candidates, rng))
+    }
+}

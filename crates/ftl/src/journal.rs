@@ -1,0 +1,195 @@
+//! Making the map survive a power cut, and what it costs.
+//!
+//! Every change of the map (a unit programmed for the host or by a collector, a unit trimmed) is an entry of eight
+//! bytes in a journal. A full row of entries is programmed into the system area: superblocks kept for this, used as
+//! a ring. With every few journal rows goes one row of the map itself, round and round, so that a recovery reads one
+//! turn of checkpoint rows, the journal since the oldest of them, and the spare areas of the rows programmed since
+//! the last journal row, which their sequence numbers tell. So neither FLUSH nor FUA has to write journal.
+//!
+//! In the spare area a system row carries, instead of logical addresses, [`TAG_JOURNAL`] or [`TAG_CHECKPOINT`] in its
+//! first unit and the number of its piece in the second (if it has one); its programming sequence orders it among
+//! all other rows. Not modelled: the bytes inside a system row. A recovery test that rebuilds the map must read
+//! logical addresses and sequences from the spare areas of all rows, as a real drive's last resort does.
+
+use ssdlab_nand::{Layout, Medium};
+
+use crate::op::{FlashOp, OpKind, OpSink};
+
+/// First spare entry of a journal row.
+pub const TAG_JOURNAL: u32 = 0xFFFF_FFF0;
+/// First spare entry of a checkpoint row.
+pub const TAG_CHECKPOINT: u32 = 0xFFFF_FFF1;
+/// Bytes of one journal entry: logical page and unit address.
+const ENTRY_BYTES: u32 = 8;
+/// Bytes of one map entry in a checkpoint.
+const MAP_ENTRY_BYTES: u32 = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RingBlock {
+    Erased,
+    Written,
+    Erasing(u32),
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    /// Block indices (the same on every die) of the ring.
+    ring: Vec<(u32, RingBlock, u64)>,
+    current: usize,
+    page: u32,
+    left: u64,
+    entries: u32,
+    entries_per_row: u32,
+    checkpoint_rows: u32,
+    next_checkpoint: u32,
+    journal_rows: u32,
+    interval: u32,
+    /// Rows decided on that wait for the ring's next block to be erased: journal, checkpoint.
+    owed: [u32; 2],
+    rows_written: u64,
+}
+
+impl Journal {
+    /// Ring blocks that a drive needs: two turns of the checkpoint, their journal, and one being erased.
+    #[must_use]
+    pub fn ring_blocks(logical_pages: u32, layout: &Layout, interval: u32) -> u32 {
+        let turn = Self::checkpoint_rows(logical_pages, layout) * (1 + interval);
+        (2 * turn).div_ceil(layout.pages * layout.dies) + 2
+    }
+
+    fn checkpoint_rows(logical_pages: u32, layout: &Layout) -> u32 {
+        (u64::from(logical_pages) * u64::from(MAP_ENTRY_BYTES)).div_ceil(u64::from(layout.row_units) * 4096) as u32
+    }
+
+    /// A journal on the given ring of block indices, each with the dies on which it is good.
+    #[must_use]
+    pub fn new(ring: Vec<(u32, u64)>, logical_pages: u32, layout: &Layout, interval: u32) -> Self {
+        let left = ring[0].1;
+        Journal {
+            ring: ring.into_iter().map(|(b, members)| (b, RingBlock::Erased, members)).collect(),
+            current: 0,
+            page: 0,
+            left,
+            entries: 0,
+            entries_per_row: layout.row_units * 4096 / ENTRY_BYTES,
+            checkpoint_rows: Self::checkpoint_rows(logical_pages, layout),
+            next_checkpoint: 0,
+            journal_rows: 0,
+            interval: interval.max(1),
+            owed: [0; 2],
+            rows_written: 0,
+        }
+    }
+
+    /// Rows programmed into the system area.
+    #[must_use]
+    pub fn rows_written(&self) -> u64 {
+        self.rows_written
+    }
+
+    /// Notes `entries` changes of the map.
+    #[inline]
+    pub fn note(&mut self, entries: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+        self.entries += entries;
+        while self.entries >= self.entries_per_row {
+            self.entries -= self.entries_per_row;
+            self.row_due(medium, sink);
+        }
+    }
+
+    fn row_due(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        self.owed[0] += 1;
+        self.journal_rows += 1;
+        if self.journal_rows >= self.interval {
+            self.journal_rows = 0;
+            self.owed[1] += 1;
+        }
+        self.write_owed(medium, sink);
+    }
+
+    fn write_owed(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        while self.owed != [0; 2] {
+            if self.ring[self.current].1 != RingBlock::Erased && self.page == 0 && self.at_start() {
+                return; // still being erased
+            }
+            let (index, _, members) = self.ring[self.current];
+            let die = self.left.trailing_zeros();
+            let block = die * medium.layout().blocks + index;
+            let kind = usize::from(self.owed[0] == 0);
+            self.owed[kind] -= 1;
+            let row = medium.begin_program(block, self.page).expect("the system ring is written in order");
+            row.lpn.fill(ssdlab_nand::NO_LPN);
+            row.lpn[0] = [TAG_JOURNAL, TAG_CHECKPOINT][kind];
+            if kind == 1 {
+                if let Some(piece) = row.lpn.get_mut(1) {
+                    *piece = self.next_checkpoint;
+                }
+                self.next_checkpoint = (self.next_checkpoint + 1) % self.checkpoint_rows;
+            }
+            sink.enqueue(FlashOp {
+                kind: OpKind::MetadataProgram,
+                die: die as u8,
+                rows: 1,
+                units: medium.layout().row_units as u8,
+                block,
+                page: self.page as u16,
+                tag: 0,
+                ready: 0,
+            });
+            self.rows_written += 1;
+            if self.at_start() {
+                self.erase_next(medium, sink);
+            }
+            self.left &= self.left - 1;
+            if self.left == 0 {
+                self.left = members;
+                self.page += 1;
+                if self.page == medium.layout().pages {
+                    self.ring[self.current].1 = RingBlock::Written;
+                    self.current = (self.current + 1) % self.ring.len();
+                    self.page = 0;
+                    self.left = self.ring[self.current].2;
+                }
+            }
+        }
+    }
+
+    fn at_start(&self) -> bool {
+        self.page == 0 && self.left == self.ring[self.current].2
+    }
+
+    /// Erases the ring's next block as soon as the current one is begun, so that it is ready in time.
+    fn erase_next(&mut self, medium: &Medium, sink: &mut impl OpSink) {
+        let next = (self.current + 1) % self.ring.len();
+        let (index, state, members) = self.ring[next];
+        if state != RingBlock::Written {
+            return;
+        }
+        self.ring[next].1 = RingBlock::Erasing(members.count_ones());
+        for die in (0..64).filter(|d| members >> d & 1 != 0) {
+            let block = die * medium.layout().blocks + index;
+            sink.enqueue(FlashOp {
+                kind: OpKind::Erase,
+                die: die as u8,
+                rows: 1,
+                units: 0,
+                block,
+                page: 0,
+                tag: 0,
+                ready: 0,
+            });
+        }
+    }
+
+    /// A block of the ring has been erased on one die.
+    pub fn erased(&mut self, index: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+        let entry = self.ring.iter_mut().find(|e| e.0 == index).expect("only ring blocks are erased for the journal");
+        entry.1 = match entry.1 {
+            RingBlock::Erasing(1) => RingBlock::Erased,
+            RingBlock::Erasing(n) => RingBlock::Erasing(n - 1),
+            other => unreachable!("block {index} of the ring was erased while {other:?}"),
+        };
+        self.write_owed(medium, sink);
+    }
+}

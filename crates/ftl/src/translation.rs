@@ -1,0 +1,591 @@
+//! The translation layer as the drive sees it: units come in, operations go out, operations end.
+
+use ssdlab_core::Rng;
+use ssdlab_nand::{BlockId, DieSpec, Layout, Medium, NO_LPN, UnitAddress};
+
+use crate::buffer::{Slot, WriteBuffer};
+use crate::collector::Set;
+use crate::gc::{Selector, VictimSelector};
+use crate::journal::Journal;
+use crate::map::{Map, Place, UNMAPPED, Validity};
+use crate::op::{FlashOp, OpKind, OpSink};
+use crate::spec::{Frontier as FrontierPolicy, GcSpec, HostShare, MappingSpec, SuperblockSpan, WearLevellingSpec};
+use crate::superblock::{Frontier, State, SuperblockId, Superblocks};
+use crate::window::Window;
+
+/// Programs of host data that one die may have waiting or under way.
+const HOST_PROGRAMS_PER_DIE: u8 = 2;
+
+/// What a translation layer is built from.
+#[derive(Clone, Copy, Debug)]
+pub struct FtlConfig<'a> {
+    pub die: &'a DieSpec,
+    pub dies: u32,
+    /// Multi-plane blocks of one die.
+    pub blocks: u32,
+    pub logical_pages: u32,
+    pub buffer_units: u32,
+    pub mapping: &'a MappingSpec,
+    pub gc: &'a GcSpec,
+    pub wear_levelling: &'a WearLevellingSpec,
+    /// Keep write generations in the spare areas.
+    pub checked: bool,
+}
+
+/// Units programmed and moved, operations asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FtlCounters {
+    pub host_units: u64,
+    pub host_rows: u64,
+    pub gc_units: u64,
+    pub gc_rows: u64,
+    pub gc_read_units: u64,
+    pub metadata_rows: u64,
+    pub block_erases: u64,
+    pub collections: u64,
+    pub overwrites_in_buffer: u64,
+    pub trimmed_units: u64,
+    /// Units of padding in host and collector rows.
+    pub padding_units: u64,
+}
+
+/// Page-mapped translation. Decides, never waits: it hears of units and of ended operations, and answers with
+/// operations.
+#[derive(Clone, Debug)]
+pub struct Ftl {
+    pub(crate) medium: Medium,
+    pub(crate) map: Map,
+    pub(crate) validity: Validity,
+    pub(crate) blocks: Superblocks,
+    pub(crate) sets: Vec<Set>,
+    pub(crate) buffer: WriteBuffer,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) gc: GcSpec,
+    wear_levelling: WearLevellingSpec,
+    mapping: MappingSpec,
+    pub(crate) rng: Rng,
+    pub(crate) counters: FtlCounters,
+    pub(crate) host_programs: Window,
+    /// Host programs waiting or under way, by die.
+    host_outstanding: [u8; 64],
+    /// Units in host programs under way.
+    units_writing: u32,
+    next_set: u32,
+    /// A flush waits: partly filled rows are written too.
+    pub(crate) forced: bool,
+    pub(crate) valid_units: u64,
+    pub(crate) row_units: u32,
+    pub(crate) gc_buffer_units: u32,
+    pub(crate) shared_frontier: bool,
+}
+
+impl Ftl {
+    /// Builds the translation layer over fresh dies.
+    #[must_use]
+    pub fn new(config: &FtlConfig, rng: &Rng) -> Self {
+        let layout = Layout::new(config.die, config.dies, config.blocks);
+        let medium = Medium::new(config.die, layout, config.checked, rng);
+        let row_units = medium.layout().row_units;
+        let blocks = Superblocks::new(config.mapping.superblock, &medium);
+        let mut ftl = Ftl {
+            map: Map::new(config.logical_pages),
+            validity: Validity::new(medium.layout().units(), row_units),
+            sets: Vec::new(),
+            buffer: WriteBuffer::new(config.buffer_units),
+            journal: None,
+            gc: config.gc.clone(),
+            wear_levelling: config.wear_levelling.clone(),
+            mapping: config.mapping.clone(),
+            rng: rng.stream("garbage collection"),
+            counters: FtlCounters::default(),
+            host_programs: Window::default(),
+            host_outstanding: [0; 64],
+            units_writing: 0,
+            next_set: 0,
+            forced: false,
+            valid_units: 0,
+            row_units,
+            gc_buffer_units: config.gc.buffer_superpages * blocks.width() * row_units,
+            shared_frontier: config.gc.frontier == FrontierPolicy::Shared,
+            blocks,
+            medium,
+        };
+        ftl.set_aside();
+        ftl.fill_free_lists();
+        ftl
+    }
+
+    /// Marks the system area and the reserve: the highest-numbered blocks of every die, as far as they are good.
+    fn set_aside(&mut self) {
+        let layout = self.medium.layout().clone();
+        let logical = self.map.len();
+        let mut index = layout.blocks;
+        if self.mapping.journal {
+            let interval = self.mapping.journal_rows_per_checkpoint_row;
+            let mut ring = Vec::new();
+            while ring.len() < Journal::ring_blocks(logical, &layout, interval) as usize {
+                index -= 1;
+                let good = (0..layout.dies).filter(|d| !self.medium.is_bad(d * layout.blocks + index));
+                let members = good.fold(0u64, |m, d| m | 1 << d);
+                if members != 0 {
+                    ring.push((index, members));
+                }
+                for die in 0..layout.dies {
+                    let sb = self.blocks.of_block(die * layout.blocks + index, &layout);
+                    self.blocks.state[sb as usize] = State::System;
+                }
+            }
+            self.journal = Some(Journal::new(ring, logical, &layout, interval));
+        }
+        let reserve = layout.blocks * self.mapping.reserved_blocks_per_1000 / 1000;
+        for b in index.saturating_sub(reserve)..index {
+            for die in 0..layout.dies {
+                let sb = self.blocks.of_block(die * layout.blocks + b, &layout);
+                self.blocks.state[sb as usize] = State::Reserved;
+            }
+        }
+    }
+
+    fn fill_free_lists(&mut self) {
+        let (count, capacity) = (self.blocks.per_set(), self.blocks.width() * self.medium.layout().block_units);
+        self.sets = (0..self.blocks.sets()).map(|_| Set::new(Selector::new(&self.gc, count, capacity))).collect();
+        for sb in 0..self.blocks.count() {
+            if self.blocks.state[sb as usize] == State::Free {
+                let (_, set) = self.blocks.local(sb, self.medium.layout());
+                self.sets[set as usize].free.push_back(sb);
+            }
+        }
+    }
+
+    // ---- what the drive asks ------------------------------------------------------------------------------------
+
+    #[must_use]
+    pub fn medium(&self) -> &Medium {
+        &self.medium
+    }
+
+    #[must_use]
+    pub fn counters(&self) -> FtlCounters {
+        FtlCounters { metadata_rows: self.journal.as_ref().map_or(0, Journal::rows_written), ..self.counters }
+    }
+
+    /// Units of flash that can hold host data: everything but bad, reserved and system blocks.
+    #[must_use]
+    pub fn usable_units(&self) -> u64 {
+        let kept = |s: &State| !matches!(s, State::System | State::Reserved);
+        let layout = self.medium.layout();
+        (0..self.blocks.count())
+            .filter(|&sb| kept(&self.blocks.state[sb as usize]))
+            .map(|sb| u64::from(self.blocks.capacity(sb, layout)))
+            .sum()
+    }
+
+    /// Logical pages that hold data.
+    #[must_use]
+    pub fn mapped_units(&self) -> u64 {
+        self.valid_units
+    }
+
+    #[must_use]
+    pub fn logical_pages(&self) -> u32 {
+        self.map.len()
+    }
+
+    /// Units that the write buffer holds: waiting, or in programs that have not ended.
+    #[inline]
+    #[must_use]
+    pub fn buffered_units(&self) -> u32 {
+        self.buffer.waiting() + self.units_writing
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn place(&self, lpn: u32) -> Place {
+        self.map.get(lpn)
+    }
+
+    /// Whether a unit's program has not ended, so that it is read from the buffer.
+    #[inline]
+    #[must_use]
+    pub fn in_ram(&self, unit: UnitAddress) -> bool {
+        let (block, page) = self.medium.layout().row_of(unit);
+        page >= self.medium.finished_pages(block)
+    }
+
+    /// Write generation of a logical page as the drive would return it; `None` if unmapped.
+    #[inline]
+    #[must_use]
+    pub fn generation(&self, lpn: u32) -> Option<u8> {
+        match self.map.get(lpn) {
+            Place::Unmapped => None,
+            Place::Buffer(slot) => Some(self.buffer.slot(slot).generation),
+            Place::Flash(unit) => Some(self.medium.generation(unit)),
+        }
+    }
+
+    /// Asks the processor to fetch the map entry of a page that will be needed soon.
+    #[inline]
+    pub fn prefetch(&self, lpn: u32) {
+        self.map.prefetch(lpn);
+    }
+
+    /// Units that wait in the buffer and are not yet given to a program.
+    #[inline]
+    #[must_use]
+    pub fn waiting_units(&self) -> u32 {
+        self.buffer.waiting()
+    }
+
+    /// Host units accepted so far; see [`Ftl::durable_units`].
+    #[inline]
+    #[must_use]
+    pub fn accepted_units(&self) -> u64 {
+        self.buffer.accepted()
+    }
+
+    /// Host units, in order of acceptance, up to which everything is on flash.
+    #[inline]
+    #[must_use]
+    pub fn durable_units(&self) -> u64 {
+        if self.buffered_units() == 0 { self.buffer.accepted() } else { self.host_programs.reached() }
+    }
+
+    /// Host units given to programs, in order, up to which all programs have ended.
+    #[inline]
+    pub(crate) fn units_dispatched_and_ended(&self) -> u64 {
+        if self.units_writing == 0 { self.buffer.dispatched() } else { self.host_programs.reached() }
+    }
+
+    /// Whether units wait in the buffer because the firmware holds the host back for a collection.
+    #[must_use]
+    pub fn host_is_held(&self) -> bool {
+        self.buffer.waiting() >= self.row_units && (0..self.sets.len()).all(|s| !self.host_may_write(s))
+    }
+
+    /// Whether any collection runs.
+    #[must_use]
+    pub fn is_collecting(&self) -> bool {
+        self.sets.iter().any(|s| s.active)
+    }
+
+    // ---- writing ------------------------------------------------------------------------------------------------
+
+    /// Accepts a unit into the write buffer; returns whether it took a new slot (or replaced one that waited).
+    /// The data are there at `ready` (low 32 bits of the time).
+    #[inline]
+    pub fn write(&mut self, lpn: u32, generation: u8, ready: u32) -> bool {
+        let old = match self.map.get(lpn) {
+            Place::Buffer(at) => {
+                let slot = self.buffer.slot_mut(at);
+                slot.generation = generation;
+                slot.ready = ready;
+                self.counters.overwrites_in_buffer += 1;
+                return false;
+            }
+            Place::Flash(unit) => {
+                self.validity.prefetch(unit);
+                unit
+            }
+            Place::Unmapped => {
+                self.valid_units += 1;
+                UNMAPPED
+            }
+        };
+        let at = self.buffer.push(Slot { lpn, old, ready, generation });
+        self.map.set_buffer(lpn, at);
+        true
+    }
+
+    /// Forgets a page.
+    pub fn trim(&mut self, lpn: u32, sink: &mut impl OpSink) {
+        let old = match self.map.get(lpn) {
+            Place::Unmapped => return,
+            Place::Buffer(at) => {
+                let slot = self.buffer.slot_mut(at);
+                slot.lpn = NO_LPN;
+                std::mem::replace(&mut slot.old, UNMAPPED)
+            }
+            Place::Flash(unit) => unit,
+        };
+        self.map.unmap(lpn);
+        self.valid_units -= 1;
+        self.counters.trimmed_units += 1;
+        if old != UNMAPPED {
+            self.invalidate(old);
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.note(1, &mut self.medium, sink);
+        }
+    }
+
+    /// A unit of flash no longer holds what the host wants.
+    #[inline]
+    pub(crate) fn invalidate(&mut self, unit: UnitAddress) {
+        self.validity.clear(unit);
+        let layout = self.medium.layout();
+        let sb = self.blocks.of_block(layout.block_of(unit), layout);
+        self.blocks.valid[sb as usize] -= 1;
+        if self.blocks.state[sb as usize] == State::Closed {
+            let (local, set) = self.blocks.local(sb, layout);
+            self.sets[set as usize].selector.invalidate(local, self.blocks.valid[sb as usize]);
+        }
+    }
+
+    /// Whether the host may write a row in this set now.
+    #[inline]
+    pub(crate) fn host_may_write(&self, s: usize) -> bool {
+        let set = &self.sets[s];
+        let room = set.host.is_some() || set.free.len() >= 2;
+        let credit = !set.active
+            || set.background
+            || self.gc.host_share == HostShare::Unlimited
+            || set.credit_micro >= i64::from(self.row_units) * 1_000_000;
+        room && credit
+    }
+
+    /// Gives waiting units to dies as far as policy, space and queues allow.
+    #[inline]
+    pub fn dispatch(&mut self, sink: &mut impl OpSink) {
+        while self.buffer.waiting() >= self.row_units {
+            if !self.dispatch_row(sink) {
+                return;
+            }
+        }
+        if self.forced && self.buffer.waiting() > 0 {
+            self.dispatch_row(sink);
+        }
+    }
+
+    /// Sees to it that everything accepted so far gets written, partly filled rows included.
+    pub fn force(&mut self, sink: &mut impl OpSink) {
+        self.forced = true;
+        self.dispatch(sink);
+    }
+
+    /// Ends what [`Ftl::force`] began.
+    pub fn unforce(&mut self) {
+        self.forced = false;
+    }
+
+    fn choose_set(&self) -> Option<usize> {
+        let n = self.sets.len() as u32;
+        if n == 1 {
+            return self.host_may_write(0).then_some(0);
+        }
+        // The next die in turn that is neither full nor out of space.
+        for k in 0..n {
+            let s = (self.next_set + k) % n;
+            if self.host_outstanding[s as usize] < HOST_PROGRAMS_PER_DIE && self.host_may_write(s as usize) {
+                return Some(s as usize);
+            }
+        }
+        None
+    }
+
+    fn dispatch_row(&mut self, sink: &mut impl OpSink) -> bool {
+        let Some(s) = self.choose_set() else { return false };
+        self.next_set = if s + 1 == self.sets.len() { 0 } else { s as u32 + 1 };
+        let n = self.buffer.waiting().min(self.row_units);
+        let (superblock, die, block, page) = self.take_row(s, false).expect("the set was checked for room");
+        let row = self.medium.begin_program(block, page).expect("rows are taken in order");
+        let mut valid = 0u64;
+        let mut ready = 0;
+        let mut old = [UNMAPPED; 64];
+        for k in 0..n {
+            let slot = self.buffer.front(k);
+            let i = k as usize;
+            row.lpn[i] = slot.lpn;
+            if let Some(g) = row.generation.get_mut(i) {
+                *g = slot.generation;
+            }
+            if slot.lpn != NO_LPN {
+                valid |= 1 << k;
+                self.map.set_flash(slot.lpn, row.start + k);
+            }
+            old[i] = slot.old;
+            ready = slot.ready;
+        }
+        row.lpn[n as usize..].fill(NO_LPN);
+        let start = row.start;
+        self.buffer.drop_front(n);
+        self.validity.set_row(start, valid);
+        self.add_valid(superblock, valid.count_ones());
+        for &unit in &old[..n as usize] {
+            if unit != UNMAPPED {
+                self.invalidate(unit);
+            }
+        }
+        self.counters.host_units += u64::from(n);
+        self.counters.host_rows += 1;
+        self.counters.padding_units += u64::from(self.row_units - n);
+        let set = &mut self.sets[s];
+        if set.active && !set.background && self.gc.host_share != HostShare::Unlimited {
+            set.credit_micro -= i64::from(self.row_units) * 1_000_000;
+        }
+        self.units_writing += n;
+        self.host_outstanding[die as usize] += 1;
+        let tag = self.host_programs.issue(self.buffer.dispatched());
+        sink.enqueue(FlashOp {
+            kind: OpKind::HostProgram,
+            die: die as u8,
+            rows: 1,
+            units: n as u8,
+            block,
+            page: page as u16,
+            tag,
+            ready,
+        });
+        if let Some(journal) = &mut self.journal {
+            journal.note(n, &mut self.medium, sink);
+        }
+        self.start_if_due(s, sink);
+        true
+    }
+
+    /// Units became valid in an open superblock, or in one that its last row has just closed.
+    #[inline]
+    pub(crate) fn add_valid(&mut self, superblock: SuperblockId, units: u32) {
+        self.blocks.valid[superblock as usize] += units;
+        if self.blocks.state[superblock as usize] == State::Closed {
+            let (local, set) = self.blocks.local(superblock, self.medium.layout());
+            let clock = self.counters.host_units + self.counters.gc_units;
+            self.sets[set as usize].selector.close(local, self.blocks.valid[superblock as usize], clock);
+        }
+    }
+
+    /// Takes the next row of a set's open superblock, opening one if need be. If it is the superblock's last, its
+    /// state turns to closed, and [`Ftl::add_valid`] for that row hands it to the policy.
+    #[inline]
+    pub(crate) fn take_row(&mut self, s: usize, for_gc: bool) -> Option<(SuperblockId, u32, BlockId, u32)> {
+        let apart = for_gc && !self.shared_frontier;
+        let open = if apart { self.sets[s].gc } else { self.sets[s].host };
+        let mut frontier = match open {
+            Some(f) => f,
+            None => self.open_superblock(s)?,
+        };
+        let members = self.blocks.members(frontier.superblock);
+        let (die, page, last) = frontier.take(members, self.medium.layout().pages);
+        let kept = if last {
+            self.blocks.state[frontier.superblock as usize] = State::Closed;
+            None
+        } else {
+            Some(frontier)
+        };
+        if apart {
+            self.sets[s].gc = kept;
+        } else {
+            self.sets[s].host = kept;
+        }
+        let block = self.blocks.block_on(frontier.superblock, die);
+        Some((frontier.superblock, die, block, page))
+    }
+
+    #[cold]
+    fn open_superblock(&mut self, s: usize) -> Option<Frontier> {
+        let set = &mut self.sets[s];
+        let at = if self.wear_levelling.dynamic {
+            let (medium, blocks) = (&self.medium, &self.blocks);
+            let wear = |sb: u32| medium.erases(blocks.block_on(sb, blocks.members(sb).trailing_zeros()));
+            (0..set.free.len()).min_by_key(|&k| wear(set.free[k]))?
+        } else {
+            0
+        };
+        let sb = set.free.remove(at)?;
+        debug_assert_eq!(self.blocks.state[sb as usize], State::Free);
+        self.blocks.state[sb as usize] = State::Open;
+        Some(Frontier::new(sb, self.blocks.members(sb)))
+    }
+
+    // ---- operations end -----------------------------------------------------------------------------------------
+
+    /// A die has done what it was asked. Follow-up work goes to `sink`.
+    #[inline]
+    pub fn done(&mut self, op: FlashOp, sink: &mut impl OpSink) {
+        match op.kind {
+            OpKind::HostRead | OpKind::MergeRead => return,
+            OpKind::HostProgram => {
+                self.finish_program(&op);
+                self.units_writing -= u32::from(op.units);
+                self.host_outstanding[op.die as usize] -= 1;
+                self.host_programs.end(op.tag);
+                self.erase_finished(sink);
+            }
+            OpKind::GcRead => self.collector_read(&op, sink),
+            OpKind::GcProgram => {
+                self.finish_program(&op);
+                self.collector_wrote(&op, sink);
+            }
+            OpKind::MetadataProgram => self.finish_program(&op),
+            OpKind::Erase => self.erased(&op, sink),
+        }
+        self.dispatch(sink);
+    }
+
+    #[inline]
+    fn finish_program(&mut self, op: &FlashOp) {
+        if let Err(e) = self.medium.finish_program(op.block, op.page.into()) {
+            panic!("firmware broke a rule of the flash: {e}");
+        }
+    }
+
+    fn erased(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
+        if let Err(e) = self.medium.erase(op.block) {
+            panic!("firmware broke a rule of the flash: {e}");
+        }
+        self.counters.block_erases += u64::from(self.medium.layout().planes);
+        let layout = self.medium.layout();
+        let sb = self.blocks.of_block(op.block, layout);
+        if self.blocks.state[sb as usize] == State::System {
+            let (_, index) = layout.die_of(op.block);
+            if let Some(journal) = &mut self.journal {
+                journal.erased(index, &mut self.medium, sink);
+            }
+            return;
+        }
+        self.blocks.erasing[sb as usize] -= 1;
+        if self.blocks.erasing[sb as usize] == 0 {
+            self.blocks.state[sb as usize] = State::Free;
+            let (_, set) = self.blocks.local(sb, self.medium.layout());
+            let set = set as usize;
+            self.sets[set].free.push_back(sb);
+            self.sets[set].coming -= 1;
+            self.collector_step(set, sink);
+        }
+    }
+
+    /// SECURITY ERASE: forgets everything and erases every block that is not empty. Wear stays. Returns the greatest
+    /// number of blocks that any die had to erase.
+    ///
+    /// # Panics
+    /// If operations are under way.
+    pub fn secure_erase(&mut self) -> u32 {
+        assert!(self.buffered_units() == 0 && self.sets.iter().all(|s| s.units_held() - s.staged.len() as u32 == 0));
+        let layout = self.medium.layout().clone();
+        let mut per_die = vec![0; layout.dies as usize];
+        for block in 0..layout.block_count() {
+            if !self.medium.is_bad(block) && self.medium.issued_pages(block) > 0 {
+                self.medium.erase(block).expect("no program is under way");
+                self.counters.block_erases += u64::from(layout.planes);
+                per_die[layout.die_of(block).0 as usize] += 1;
+            }
+        }
+        self.map.clear();
+        self.validity.clear_all();
+        self.valid_units = 0;
+        self.blocks = Superblocks::new(self.mapping.superblock, &self.medium);
+        self.next_set = 0;
+        self.forced = false;
+        self.set_aside();
+        self.fill_free_lists();
+        per_die.into_iter().max().unwrap_or(0)
+    }
+
+    #[must_use]
+    pub fn spans_all_dies(&self) -> bool {
+        self.mapping.superblock == SuperblockSpan::AllDies
+    }
+
+    pub(crate) fn static_spread(&self) -> Option<u32> {
+        self.wear_levelling.static_spread_erases
+    }
+}

@@ -1,0 +1,106 @@
+//! How addresses of a set of equal dies are laid out.
+//!
+//! The flash that belongs together is kept together: a *row* is the same page of every plane of one die, the most
+//! that one multi-plane operation can move; a *block* here is one block of every plane of a die with the same
+//! index, erased together. A unit is 4 KiB.
+//!
+//! ```text
+//! unit address = ((die x blocks + block) x pages + page) x row_units + plane x units_per_page + unit
+//! ```
+
+use ssdlab_core::FastDiv;
+
+use crate::DieSpec;
+
+/// Physical address of a 4 KiB unit.
+pub type UnitAddress = u32;
+/// A multi-plane block: die x blocks + index.
+pub type BlockId = u32;
+
+/// Sizes and address arithmetic.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    pub dies: u32,
+    pub planes: u32,
+    /// Multi-plane blocks of one die.
+    pub blocks: u32,
+    pub pages: u32,
+    pub units_per_page: u32,
+    /// Units of a row: planes x units_per_page.
+    pub row_units: u32,
+    /// Units of a multi-plane block.
+    pub block_units: u32,
+    by_block: FastDiv,
+    by_blocks: FastDiv,
+    row_shift: u32,
+}
+
+impl Layout {
+    /// Lays out `dies` dies of a type, with `blocks` multi-plane blocks each.
+    ///
+    /// # Panics
+    /// If the number of units does not fit 31 bits (8 TiB), or a row is not a power of two of units.
+    #[must_use]
+    pub fn new(die: &DieSpec, dies: u32, blocks: u32) -> Self {
+        let g = &die.geometry;
+        let row_units = g.planes * die.units_per_page();
+        assert!(row_units.is_power_of_two() && row_units <= 64, "a row must be a power of two of units, 64 at most");
+        let block_units = row_units * g.pages_per_block;
+        assert!(
+            u64::from(block_units) * u64::from(blocks) * u64::from(dies) < 1 << 31,
+            "flash of more than 8 TiB is beyond 31-bit unit addresses"
+        );
+        Layout {
+            dies,
+            planes: g.planes,
+            blocks,
+            pages: g.pages_per_block,
+            units_per_page: die.units_per_page(),
+            row_units,
+            block_units,
+            by_block: FastDiv::new(block_units),
+            by_blocks: FastDiv::new(blocks),
+            row_shift: row_units.trailing_zeros(),
+        }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn units(&self) -> usize {
+        self.dies as usize * self.blocks as usize * self.block_units as usize
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn block_count(&self) -> u32 {
+        self.dies * self.blocks
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn block_of(&self, unit: UnitAddress) -> BlockId {
+        self.by_block.quotient(unit)
+    }
+
+    /// Block and page of a unit.
+    #[inline]
+    #[must_use]
+    pub fn row_of(&self, unit: UnitAddress) -> (BlockId, u32) {
+        let (block, rest) = self.by_block.split(unit);
+        (block, rest >> self.row_shift)
+    }
+
+    /// First unit of a row.
+    #[inline]
+    #[must_use]
+    pub fn row_start(&self, block: BlockId, page: u32) -> UnitAddress {
+        block * self.block_units + (page << self.row_shift)
+    }
+
+    /// Die and index within the die.
+    #[inline]
+    #[must_use]
+    pub fn die_of(&self, block: BlockId) -> (u32, u32) {
+        self.by_blocks.split(block)
+    }
+}

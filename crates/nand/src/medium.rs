@@ -1,0 +1,404 @@
+//! What the flash holds, and the referee of what may be done to it.
+
+use ssdlab_core::Rng;
+
+use crate::layout::{BlockId, Layout, UnitAddress};
+use crate::violation::{PairingRule, Violation};
+use crate::{DieSpec, memory};
+
+/// Logical address in the spare area of a unit that holds no host data (padding, or never programmed).
+pub const NO_LPN: u32 = u32::MAX;
+
+/// One page of one plane, for operations that name their planes one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageAddress {
+    pub die: u32,
+    pub plane: u32,
+    pub block: u32,
+    pub page: u32,
+}
+
+/// State of one plane's block.
+#[derive(Clone, Copy, Debug, Default)]
+struct PlaneBlock {
+    /// Pages whose programming has begun.
+    issued: u16,
+    /// Pages whose programming has ended.
+    finished: u16,
+    erases: u32,
+}
+
+/// All dies of a drive: contents of the spare areas, programming state, wear, bad blocks.
+///
+/// User data itself is not kept: each unit's spare area holds its logical address, and, where checking is on, the
+/// low eight bits of the host's write count of that address, which is what every read is checked against. Each row
+/// holds the drive-wide sequence number of its programming, by which a recovery tells old copies from new.
+#[derive(Clone, Debug)]
+pub struct Medium {
+    layout: Layout,
+    lpn: Vec<u32>,
+    generation: Vec<u8>,
+    sequence: Vec<u32>,
+    next_sequence: u32,
+    blocks: Vec<PlaneBlock>,
+    /// One flag a multi-plane block: set if any of its planes is bad.
+    bad: Vec<bool>,
+}
+
+impl Medium {
+    /// Fresh dies with factory bad blocks drawn from `rng`. `checked` keeps write generations beside addresses.
+    #[must_use]
+    pub fn new(die: &DieSpec, layout: Layout, checked: bool, rng: &Rng) -> Self {
+        let mut rng = rng.stream("factory bad blocks");
+        let share = u64::from(die.wear.factory_bad_blocks_per_10000);
+        // Block 0 of every die is guaranteed good, as datasheets promise.
+        let bad = (0..layout.block_count())
+            .map(|b| (0..layout.planes).fold(false, |bad, _| rng.chance(share, 10_000) | bad) && b % layout.blocks != 0)
+            .collect();
+        let units = layout.units();
+        Medium {
+            lpn: memory::filled(units, NO_LPN),
+            generation: if checked { memory::filled(units, 0) } else { Vec::new() },
+            sequence: memory::filled(units / layout.row_units as usize, 0),
+            next_sequence: 0,
+            blocks: vec![PlaneBlock::default(); (layout.block_count() * layout.planes) as usize],
+            bad,
+            layout,
+        }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    #[must_use]
+    pub fn is_bad(&self, block: BlockId) -> bool {
+        self.bad[block as usize]
+    }
+
+    /// A block that failed: it takes no more programs or erases.
+    pub fn mark_bad(&mut self, block: BlockId) {
+        self.bad[block as usize] = true;
+    }
+
+    /// Erase count of a multi-plane block.
+    #[inline]
+    #[must_use]
+    pub fn erases(&self, block: BlockId) -> u32 {
+        self.blocks[(block * self.layout.planes) as usize].erases
+    }
+
+    /// Pages whose programming has ended.
+    #[inline]
+    #[must_use]
+    pub fn finished_pages(&self, block: BlockId) -> u32 {
+        self.blocks[(block * self.layout.planes) as usize].finished.into()
+    }
+
+    /// Pages whose programming has begun.
+    #[inline]
+    #[must_use]
+    pub fn issued_pages(&self, block: BlockId) -> u32 {
+        self.blocks[(block * self.layout.planes) as usize].issued.into()
+    }
+
+    /// Begins a multi-plane program of a whole row and stores its spare areas. Returns where the logical addresses
+    /// (and, where checked, generations) of its units go.
+    ///
+    /// # Errors
+    /// A [`Violation`], with nothing changed.
+    #[inline]
+    pub fn begin_program(&mut self, block: BlockId, page: u32) -> Result<Row<'_>, Violation> {
+        let planes = self.layout.planes;
+        let first = (block * planes) as usize;
+        for state in &self.blocks[first..first + planes as usize] {
+            if u32::from(state.issued) != page || page >= self.layout.pages || self.bad[block as usize] {
+                return Err(self.explain_program(block, page, state.issued.into()));
+            }
+        }
+        for state in &mut self.blocks[first..first + planes as usize] {
+            state.issued += 1;
+        }
+        let start = self.layout.row_start(block, page);
+        let range = start as usize..start as usize + self.layout.row_units as usize;
+        self.sequence[start as usize / self.layout.row_units as usize] = self.next_sequence;
+        self.next_sequence = self.next_sequence.wrapping_add(1);
+        let generation = if self.generation.is_empty() { &mut [][..] } else { &mut self.generation[range.clone()] };
+        Ok(Row { start, lpn: &mut self.lpn[range], generation })
+    }
+
+    #[cold]
+    fn explain_program(&self, block: BlockId, page: u32, issued: u32) -> Violation {
+        let (die, index) = self.layout.die_of(block);
+        if page >= self.layout.pages {
+            Violation::NoSuchPage { die, block: index, page }
+        } else if self.bad[block as usize] {
+            Violation::BadBlock { die, block: index }
+        } else if page < issued {
+            Violation::ProgramTwice { die, block: index, page }
+        } else {
+            Violation::ProgramOrder { die, block: index, page, expected: issued }
+        }
+    }
+
+    /// Ends the oldest program that [`Medium::begin_program`] began on this block.
+    ///
+    /// # Errors
+    /// [`Violation::ProgramOrder`] if `page` is not that one.
+    #[inline]
+    pub fn finish_program(&mut self, block: BlockId, page: u32) -> Result<(), Violation> {
+        let planes = self.layout.planes;
+        let first = (block * planes) as usize;
+        for state in &mut self.blocks[first..first + planes as usize] {
+            if u32::from(state.finished) != page || state.finished == state.issued {
+                let (die, index) = self.layout.die_of(block);
+                let expected = state.finished.into();
+                return Err(Violation::ProgramOrder { die, block: index, page, expected });
+            }
+            state.finished += 1;
+        }
+        Ok(())
+    }
+
+    /// Programs one page each of several planes, as the die's command set has it.
+    ///
+    /// # Errors
+    /// A [`Violation`] of the pairing or program rules, with nothing changed.
+    pub fn program_pages(&mut self, pages: &[PageAddress], lpn: &[u32]) -> Result<(), Violation> {
+        self.check_pairing(pages)?;
+        let upp = self.layout.units_per_page as usize;
+        for p in pages {
+            let block = p.die * self.layout.blocks + p.block;
+            let issued = self.blocks[(block * self.layout.planes + p.plane) as usize].issued;
+            if u32::from(issued) != p.page || p.page >= self.layout.pages || self.bad[block as usize] {
+                return Err(self.explain_program(block, p.page, issued.into()));
+            }
+        }
+        for (k, p) in pages.iter().enumerate() {
+            let block = p.die * self.layout.blocks + p.block;
+            let state = &mut self.blocks[(block * self.layout.planes + p.plane) as usize];
+            state.issued += 1;
+            state.finished += 1;
+            let at = self.layout.row_start(block, p.page) as usize + p.plane as usize * upp;
+            self.lpn[at..at + upp].copy_from_slice(&lpn[k * upp..(k + 1) * upp]);
+        }
+        Ok(())
+    }
+
+    /// Checks that the planes of one operation may go together.
+    ///
+    /// # Errors
+    /// [`Violation::PlanePairing`] or [`Violation::NoSuchPage`].
+    pub fn check_pairing(&self, pages: &[PageAddress]) -> Result<(), Violation> {
+        let l = &self.layout;
+        for (k, p) in pages.iter().enumerate() {
+            if p.die >= l.dies || p.plane >= l.planes || p.block >= l.blocks || p.page >= l.pages {
+                return Err(Violation::NoSuchPage { die: p.die, block: p.block, page: p.page });
+            }
+            for q in &pages[..k] {
+                let why = if q.die != p.die {
+                    PairingRule::DifferentDies
+                } else if q.page != p.page {
+                    PairingRule::DifferentPages
+                } else if q.plane == p.plane {
+                    PairingRule::SamePlane
+                } else {
+                    continue;
+                };
+                return Err(Violation::PlanePairing { first: q.plane, second: p.plane, why });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the spare area of a unit whose programming has ended.
+    ///
+    /// # Errors
+    /// [`Violation::ReadUnwritten`].
+    #[inline]
+    pub fn read(&self, unit: UnitAddress) -> Result<u32, Violation> {
+        let (block, page) = self.layout.row_of(unit);
+        if page >= self.finished_pages(block) {
+            let (die, block) = self.layout.die_of(block);
+            return Err(Violation::ReadUnwritten { die, block, page });
+        }
+        Ok(self.lpn[unit as usize])
+    }
+
+    /// Reads the spare areas of a whole row whose programming has ended.
+    ///
+    /// # Errors
+    /// [`Violation::ReadUnwritten`].
+    #[inline]
+    pub fn read_row(&self, block: BlockId, page: u32) -> Result<&[u32], Violation> {
+        if page >= self.finished_pages(block) {
+            let (die, block) = self.layout.die_of(block);
+            return Err(Violation::ReadUnwritten { die, block, page });
+        }
+        let start = self.layout.row_start(block, page) as usize;
+        Ok(&self.lpn[start..start + self.layout.row_units as usize])
+    }
+
+    /// Logical address in the spare area, whether or not its program has ended: what the controller still has in
+    /// RAM of a row under way.
+    #[inline]
+    #[must_use]
+    pub fn lpn(&self, unit: UnitAddress) -> u32 {
+        self.lpn[unit as usize]
+    }
+
+    /// Write generation of a unit; zero where generations are not kept.
+    #[inline]
+    #[must_use]
+    pub fn generation(&self, unit: UnitAddress) -> u8 {
+        self.generation.get(unit as usize).copied().unwrap_or(0)
+    }
+
+    /// Drive-wide sequence number of the programming of a row (modulo 2^32).
+    #[must_use]
+    pub fn sequence(&self, block: BlockId, page: u32) -> u32 {
+        self.sequence[(self.layout.row_start(block, page) / self.layout.row_units) as usize]
+    }
+
+    /// Asks the processor to fetch the spare areas of the units around `unit`.
+    #[inline]
+    pub fn prefetch_lpn(&self, unit: usize) {
+        memory::prefetch(&self.lpn, unit);
+    }
+
+    /// Erases a block of every plane.
+    ///
+    /// # Errors
+    /// [`Violation::BadBlock`], or [`Violation::EraseDuringProgram`].
+    pub fn erase(&mut self, block: BlockId) -> Result<(), Violation> {
+        let (die, index) = self.layout.die_of(block);
+        if self.bad[block as usize] {
+            return Err(Violation::BadBlock { die, block: index });
+        }
+        let planes = self.layout.planes;
+        let first = (block * planes) as usize;
+        for state in &mut self.blocks[first..first + planes as usize] {
+            if state.issued != state.finished {
+                return Err(Violation::EraseDuringProgram { die, block: index, page: state.finished.into() });
+            }
+            *state = PlaneBlock { erases: state.erases + 1, ..PlaneBlock::default() };
+        }
+        Ok(())
+    }
+
+    /// Least and greatest erase count over good blocks.
+    #[must_use]
+    pub fn erase_spread(&self) -> (u32, u32) {
+        let good = (0..self.layout.block_count()).filter(|&b| !self.bad[b as usize]);
+        good.fold((u32::MAX, 0), |(lo, hi), b| (lo.min(self.erases(b)), hi.max(self.erases(b))))
+    }
+}
+
+/// The spare areas of a row being programmed.
+pub struct Row<'a> {
+    /// Address of its first unit.
+    pub start: UnitAddress,
+    pub lpn: &'a mut [u32],
+    /// Empty where generations are not kept.
+    pub generation: &'a mut [u8],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bus, Geometry, PageOrder, Timing, Wear};
+
+    fn die() -> DieSpec {
+        DieSpec {
+            description: "small".into(),
+            geometry: Geometry {
+                planes: 2,
+                blocks_per_plane: 8,
+                pages_per_block: 4,
+                page_bytes: 16_384,
+                spare_bytes: 0,
+                bits_per_cell: 1,
+                page_order: PageOrder::Uniform,
+            },
+            timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
+            bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
+            wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
+        }
+    }
+
+    fn medium() -> Medium {
+        let d = die();
+        let layout = Layout::new(&d, 2, 8);
+        Medium::new(&d, layout, true, &Rng::new(1))
+    }
+
+    fn program(m: &mut Medium, block: u32, page: u32) -> Result<(), Violation> {
+        m.begin_program(block, page)?.lpn.fill(7);
+        m.finish_program(block, page)
+    }
+
+    #[test]
+    fn pages_are_programmed_in_order_and_once_per_erase() {
+        let mut m = medium();
+        assert_eq!(program(&mut m, 9, 1), Err(Violation::ProgramOrder { die: 1, block: 1, page: 1, expected: 0 }));
+        for page in 0..4 {
+            program(&mut m, 9, page).unwrap();
+        }
+        assert_eq!(program(&mut m, 9, 2), Err(Violation::ProgramTwice { die: 1, block: 1, page: 2 }));
+        assert_eq!(program(&mut m, 9, 4), Err(Violation::NoSuchPage { die: 1, block: 1, page: 4 }));
+        m.erase(9).unwrap();
+        program(&mut m, 9, 0).unwrap();
+        assert_eq!(m.erases(9), 1);
+        assert_eq!(m.erases(8), 0);
+    }
+
+    #[test]
+    fn only_finished_pages_can_be_read() {
+        let mut m = medium();
+        let unwritten = Err(Violation::ReadUnwritten { die: 0, block: 3, page: 0 });
+        let unit = m.layout().row_start(3, 0);
+        assert_eq!(m.read(unit), unwritten);
+        m.begin_program(3, 0).unwrap().lpn.copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(m.read(unit), unwritten);
+        assert_eq!(m.erase(3), Err(Violation::EraseDuringProgram { die: 0, block: 3, page: 0 }));
+        m.finish_program(3, 0).unwrap();
+        assert_eq!(m.read(unit + 5), Ok(5));
+        m.erase(3).unwrap();
+        assert_eq!(m.read(unit), unwritten);
+    }
+
+    #[test]
+    fn bad_blocks_take_no_program_and_no_erase() {
+        let mut m = medium();
+        m.mark_bad(2);
+        assert_eq!(program(&mut m, 2, 0), Err(Violation::BadBlock { die: 0, block: 2 }));
+        assert_eq!(m.erase(2), Err(Violation::BadBlock { die: 0, block: 2 }));
+    }
+
+    #[test]
+    fn planes_pair_only_within_a_die_at_equal_pages_and_once_each() {
+        let mut m = medium();
+        let p = |die, plane, block, page| PageAddress { die, plane, block, page };
+        let why = |r: Result<(), Violation>| match r {
+            Err(Violation::PlanePairing { why, .. }) => Some(why),
+            _ => None,
+        };
+        let lpn = [1; 8];
+        assert_eq!(why(m.program_pages(&[p(0, 0, 1, 0), p(1, 1, 1, 0)], &lpn)), Some(PairingRule::DifferentDies));
+        assert_eq!(why(m.program_pages(&[p(0, 0, 1, 0), p(0, 1, 1, 1)], &lpn)), Some(PairingRule::DifferentPages));
+        assert_eq!(why(m.program_pages(&[p(0, 0, 1, 0), p(0, 0, 2, 0)], &lpn)), Some(PairingRule::SamePlane));
+        m.program_pages(&[p(0, 0, 1, 0), p(0, 1, 2, 0)], &lpn).unwrap();
+        assert_eq!(m.read(m.layout().row_start(1, 0)), Ok(1));
+    }
+
+    #[test]
+    fn sequence_numbers_rise_with_every_row() {
+        let mut m = medium();
+        program(&mut m, 0, 0).unwrap();
+        program(&mut m, 5, 0).unwrap();
+        program(&mut m, 0, 1).unwrap();
+        assert_eq!([m.sequence(0, 0), m.sequence(5, 0), m.sequence(0, 1)], [0, 1, 2]);
+    }
+}

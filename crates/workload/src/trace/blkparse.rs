@@ -1,0 +1,72 @@
+//! blkparse's default text: `maj,min cpu sequence seconds pid action RWBS sector + sectors [process]`.
+//!
+//! Lines with other actions than the chosen one are skipped, and so are commands of that action that carry no
+//! sectors and are no flush (SCSI pass-through). In RWBS, a first `F` means that a flush comes before; where there
+//! is data too, the block layer issues that flush as an event of its own, so only the data is taken. An `F` after
+//! the letter of the operation is force unit access. The statistics that blkparse appends end the trace.
+
+use ssdlab_core::Op;
+
+use super::format::BlkparseEvent;
+use super::number::{seconds, sectors, whole};
+use super::{Parsed, Raw};
+
+pub(super) fn parse(line: &str, event: BlkparseEvent) -> Result<Parsed<'_>, String> {
+    // Printed before the events by some versions, and after them by all.
+    if line.starts_with("Input file ") {
+        return Ok(Parsed::Skipped);
+    }
+    if line.starts_with("Total (")
+        || line.strip_prefix("CPU").is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()))
+    {
+        return Ok(Parsed::End);
+    }
+    let malformed =
+        || format!("`{line}` must be maj,min cpu sequence seconds pid action RWBS sector + sectors [process]");
+    let mut fields = line.split_ascii_whitespace();
+    let mut field = || fields.next().ok_or_else(malformed);
+    let (device, cpu, sequence, time, pid, action) = (field()?, field()?, field()?, field()?, field()?, field()?);
+    let (major, minor) = device.split_once(',').ok_or_else(malformed)?;
+    whole(major, "major device number")?;
+    whole(minor, "minor device number")?;
+    whole(cpu, "CPU")?;
+    whole(sequence, "sequence number")?;
+    whole(pid, "process id")?;
+    let at = seconds(time, "time")?;
+    let wanted = match event {
+        BlkparseEvent::Issue => "D",
+        BlkparseEvent::Queue => "Q",
+    };
+    if action != wanted {
+        return Ok(Parsed::Skipped);
+    }
+    let rwbs = field()?;
+    let (flush, rest) = match rwbs.strip_prefix('F') {
+        Some(rest) => (true, rest),
+        None => (false, rwbs),
+    };
+    let op = match rest.chars().next() {
+        Some('R') => Some(Op::Read),
+        Some('W') => Some(Op::Write),
+        Some('D') => Some(Op::Trim),
+        _ => None,
+    };
+    let place = (fields.next(), fields.next(), fields.next());
+    let data = match (op, place) {
+        (Some(op), (Some(sector), Some("+"), Some(count))) => {
+            Some((op, sectors(sector, "sector")?, sectors(count, "number of sectors")?))
+        }
+        _ => None,
+    };
+    let raw = |op, offset_bytes, length_bytes, fua| Raw { at, op, device, offset_bytes, length_bytes, fua };
+    match data {
+        Some((_, _, 0)) if flush => Parsed::request(raw(Op::Flush, 0, 0, false)),
+        Some((op, offset, length)) => {
+            Parsed::request(raw(op, offset, length, op == Op::Write && rest[1..].contains('F')))
+        }
+        None if flush => Parsed::request(raw(Op::Flush, 0, 0, false)),
+        // Pass-through commands print their bytes: `R 36 (12 00 ...)`.
+        None if op.is_none() || place.1.is_some_and(|t| t.starts_with('(')) => Ok(Parsed::Skipped),
+        None => Err(malformed()),
+    }
+}

@@ -1,0 +1,55 @@
+//! Which format is it? Looked up in the first bytes, by shape, so that a wrong number in a recognisable line is
+//! reported as that and not as an unknown format.
+
+use super::format::Format;
+use super::iolog::{HEADER_V2, HEADER_V3};
+use super::vscsi;
+
+/// `start` is the beginning of the file, or all of it.
+pub(super) fn detect(start: &[u8]) -> Option<Format> {
+    vscsi_version(start).or_else(|| {
+        // A multi-byte character may be cut at the end of the window.
+        let text = match std::str::from_utf8(start) {
+            Ok(text) => text,
+            Err(e) if e.error_len().is_none() => std::str::from_utf8(&start[..e.valid_up_to()]).ok()?,
+            Err(_) => return None,
+        };
+        text.lines().map(str::trim).filter(|l| !l.is_empty()).take(20).find_map(text_format)
+    })
+}
+
+/// Binary records: the version field must be right in each that can be seen.
+fn vscsi_version(start: &[u8]) -> Option<Format> {
+    [Format::VscsiV1, Format::VscsiV2].into_iter().find(|&format| {
+        let size = format.record_bytes().unwrap_or(usize::MAX);
+        start.len() >= size && start.chunks_exact(size).take(64).all(|r| vscsi::looks_like(format, r))
+    })
+}
+
+/// Digits, perhaps with a sign: a number, right or wrong.
+fn numeric(field: &str) -> bool {
+    let digits = field.trim().trim_start_matches('-');
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+}
+
+fn text_format(line: &str) -> Option<Format> {
+    if line == HEADER_V2 {
+        return Some(Format::IologV2);
+    }
+    if line == HEADER_V3 {
+        return Some(Format::IologV3);
+    }
+    let commas: Vec<&str> = line.split(',').map(str::trim).collect();
+    if commas.len() == 7 && numeric(commas[0]) && ["read", "write"].iter().any(|k| k.eq_ignore_ascii_case(commas[3])) {
+        return Some(Format::Msr);
+    }
+    if commas.len() >= 5 && commas[..3].iter().all(|f| numeric(f)) && ["R", "r", "W", "w"].contains(&commas[3]) {
+        return Some(Format::Spc);
+    }
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    if words.len() == 5 && words.iter().all(|w| numeric(w)) {
+        return Some(Format::Mqsim);
+    }
+    let device = words.first().and_then(|w| w.split_once(',')).is_some_and(|(a, b)| numeric(a) && numeric(b));
+    (device && words.len() >= 6 && words[1..5].iter().all(|w| numeric(w))).then_some(Format::Blkparse)
+}

@@ -1,0 +1,93 @@
+//! The formats, by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::error::TraceError;
+
+/// A trace file format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    Msr,
+    VscsiV1,
+    VscsiV2,
+    Mqsim,
+    Blkparse,
+    IologV2,
+    IologV3,
+    Spc,
+}
+
+/// Every format with its name and a description.
+pub const FORMATS: [(Format, &str, &str); 8] = [
+    (Format::Msr, "msr", "MSR Cambridge CSV: filetime,host,disk,Read|Write,offset,size,response"),
+    (Format::VscsiV1, "vscsi1", "VMware vscsi version 1, binary, 32 bytes a record"),
+    (Format::VscsiV2, "vscsi2", "VMware vscsi version 2, binary, 40 bytes a record"),
+    (Format::Mqsim, "mqsim", "MQSim ASCII: time device lba sectors type (0 write, 1 read)"),
+    (Format::Blkparse, "blkparse", "blkparse default text"),
+    (Format::IologV2, "iolog2", "fio iolog version 2"),
+    (Format::IologV3, "iolog3", "fio iolog version 3"),
+    (Format::Spc, "spc", "SPC ASCII: asu,lba,size,R|W,seconds"),
+];
+
+/// The names for an error message.
+pub(super) fn format_names() -> String {
+    FORMATS.map(|f| f.1).join(", ")
+}
+
+impl Format {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        FORMATS.iter().find(|f| f.0 == self).map_or("", |f| f.1)
+    }
+
+    /// Bytes of a record; `None` for text.
+    pub(super) fn record_bytes(self) -> Option<usize> {
+        match self {
+            Format::VscsiV1 => Some(32),
+            Format::VscsiV2 => Some(40),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = TraceError;
+
+    fn from_str(name: &str) -> Result<Self, TraceError> {
+        let found = FORMATS.iter().find(|f| f.1.eq_ignore_ascii_case(name));
+        found.map(|f| f.0).ok_or_else(|| TraceError::UnknownFormatName { name: name.to_owned() })
+    }
+}
+
+/// Which blkparse event is a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlkparseEvent {
+    /// `D`: handed to the drive, after merging and scheduling.
+    #[default]
+    Issue,
+    /// `Q`: handed to the block layer by a file system or program.
+    Queue,
+}
+
+/// Unit of the arrival times in an MQSim trace; the file does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MqsimTime {
+    Picoseconds,
+    #[default]
+    Nanoseconds,
+    Microseconds,
+}
+
+/// What a file does not say of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TraceOptions {
+    pub blkparse_event: BlkparseEvent,
+    pub mqsim_time: MqsimTime,
+}

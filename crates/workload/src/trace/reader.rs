@@ -1,0 +1,279 @@
+//! The streaming reader: places for errors, relative times, numbers for devices.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::Path;
+
+use ssdlab_core::{Nanos, Op};
+
+use super::error::TraceError;
+use super::format::{Format, TraceOptions};
+use super::lines::{self, Line};
+use super::{Parsed, Raw, blkparse, detect, iolog, mqsim, msr, spc, vscsi};
+
+/// Bytes looked at to recognise a format.
+const WINDOW_BYTES: usize = 64 * 1024;
+
+/// A request of a trace. Addresses are as recorded: they may lie beyond any drive and need not be whole sectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceRecord {
+    /// Arrival after the first request of the trace; never smaller than that of the request before.
+    pub at: Nanos,
+    pub op: Op,
+    /// Index into [`TraceReader::devices`].
+    pub device: u32,
+    /// Zero for a flush.
+    pub offset_bytes: u64,
+    /// Zero for a flush, at least one otherwise.
+    pub length_bytes: u64,
+    /// Force unit access, where the format says so.
+    pub fua: bool,
+}
+
+/// Opens a trace file. Without a format, it is recognised from the first bytes.
+///
+/// # Errors
+/// If the file cannot be read, is empty, or is of no known format.
+pub fn open(path: &Path, format: Option<Format>) -> Result<TraceReader<BufReader<File>>, TraceError> {
+    TraceReader::open(path, format, TraceOptions::default())
+}
+
+/// The reader's source: what was looked at to recognise the format, then the rest.
+type Input<R> = BufReader<std::io::Chain<std::io::Cursor<Vec<u8>>, R>>;
+
+/// Yields the requests of a trace, then nothing; after an error, nothing more.
+#[derive(Debug)]
+pub struct TraceReader<R = BufReader<File>> {
+    file: String,
+    input: Input<R>,
+    format: Format,
+    options: TraceOptions,
+    buffer: Vec<u8>,
+    /// Lines or bytes read so far.
+    position: u64,
+    finished: bool,
+    header_seen: bool,
+    /// Time of the last wait of a version 2 iolog.
+    wait_clock: u128,
+    first: Option<u128>,
+    last: Nanos,
+    devices: Vec<String>,
+    numbers: BTreeMap<String, u32>,
+    backwards: u64,
+    skipped: u64,
+}
+
+impl TraceReader<BufReader<File>> {
+    /// As [`open`], with options.
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn open(path: &Path, format: Option<Format>, options: TraceOptions) -> Result<Self, TraceError> {
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Self::new(&name, BufReader::new(file), format, options),
+            Err(source) => Err(TraceError::Read { file: name, source }),
+        }
+    }
+}
+
+impl<R: Read> TraceReader<R> {
+    /// Reads a trace from anything; `file` is its name in error messages.
+    ///
+    /// # Errors
+    /// If it cannot be read, is empty, or is of no known format.
+    pub fn new(file: &str, mut input: R, format: Option<Format>, options: TraceOptions) -> Result<Self, TraceError> {
+        let mut start = Vec::new();
+        let read = input.by_ref().take(WINDOW_BYTES as u64).read_to_end(&mut start);
+        read.map_err(|source| TraceError::Read { file: file.to_owned(), source })?;
+        if start.is_empty() {
+            return Err(TraceError::Empty { file: file.to_owned() });
+        }
+        let format = format.or_else(|| detect::detect(&start));
+        let format = format.ok_or_else(|| TraceError::UnknownFormat { file: file.to_owned() })?;
+        Ok(TraceReader {
+            file: file.to_owned(),
+            input: BufReader::new(std::io::Cursor::new(start).chain(input)),
+            format,
+            options,
+            buffer: Vec::new(),
+            position: 0,
+            finished: false,
+            header_seen: false,
+            wait_clock: 0,
+            first: None,
+            last: 0,
+            devices: Vec::new(),
+            numbers: BTreeMap::new(),
+            backwards: 0,
+            skipped: 0,
+        })
+    }
+
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Names of the devices seen so far, as the trace writes them, in the order of their first request.
+    #[must_use]
+    pub fn devices(&self) -> &[String] {
+        &self.devices
+    }
+
+    /// Requests so far that were stamped earlier than the one before them.
+    #[must_use]
+    pub fn backwards(&self) -> u64 {
+        self.backwards
+    }
+
+    /// Lines or records so far that are well-formed but no requests to a drive.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Fills the buffer with the next line or record; false at the end.
+    fn fill(&mut self) -> Result<bool, TraceError> {
+        match self.format.record_bytes() {
+            None => self.fill_line(),
+            Some(size) => self.fill_record(size),
+        }
+    }
+
+    fn fill_line(&mut self) -> Result<bool, TraceError> {
+        match lines::read(&mut self.input, &mut self.buffer) {
+            Ok(Line::End) => Ok(false),
+            Ok(Line::Text) => {
+                self.position += 1;
+                Ok(true)
+            }
+            Ok(Line::TooLong) => {
+                self.position += 1;
+                Err(self.problem("the line is longer than 64 KiB; is this a text trace?".into()))
+            }
+            Err(source) => Err(TraceError::Read { file: self.file.clone(), source }),
+        }
+    }
+
+    fn fill_record(&mut self, size: usize) -> Result<bool, TraceError> {
+        self.buffer.resize(size, 0);
+        let mut have = 0;
+        while have < size {
+            match self.input.read(&mut self.buffer[have..]) {
+                Ok(0) => break,
+                Ok(n) => have += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(source) => {
+                    return Err(TraceError::Read { file: self.file.clone(), source });
+                }
+            }
+        }
+        if have == 0 {
+            return Ok(false);
+        }
+        self.position += have as u64;
+        if have < size {
+            self.position += (size - have) as u64;
+            return Err(self.problem(format!("the file ends after {have} of the record's {size} bytes")));
+        }
+        Ok(true)
+    }
+
+    /// An error at the line or record just read.
+    fn problem(&self, problem: String) -> TraceError {
+        let file = self.file.clone();
+        match self.format.record_bytes() {
+            None => TraceError::Line { file, line: self.position, problem },
+            Some(size) => TraceError::Record { file, byte: self.position - size as u64, problem },
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<TraceRecord>, TraceError> {
+        while self.fill()? {
+            let buffer = std::mem::take(&mut self.buffer);
+            let parsed = self.parse(&buffer);
+            let record = match parsed {
+                Ok(Parsed::Request(raw)) => Some(self.record(&raw)),
+                Ok(Parsed::Skipped) => {
+                    self.skipped += 1;
+                    None
+                }
+                Ok(Parsed::End) => return Ok(None),
+                Err(problem) => return Err(self.problem(problem)),
+            };
+            self.buffer = buffer;
+            if let Some(record) = record {
+                return record.map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn parse<'a>(&mut self, bytes: &'a [u8]) -> Result<Parsed<'a>, String> {
+        if self.format.record_bytes().is_some() {
+            return vscsi::parse(bytes, self.format);
+        }
+        let line = std::str::from_utf8(bytes).map_err(|_| "the line is not UTF-8 text".to_owned())?.trim();
+        if line.is_empty() {
+            return Ok(Parsed::Skipped);
+        }
+        match self.format {
+            Format::IologV2 | Format::IologV3 if !self.header_seen => {
+                self.header_seen = true;
+                let expected = if self.format == Format::IologV2 { iolog::HEADER_V2 } else { iolog::HEADER_V3 };
+                iolog::header(line, expected)?;
+                Ok(Parsed::Skipped)
+            }
+            Format::IologV2 => iolog::parse_v2(line, &mut self.wait_clock),
+            Format::IologV3 => iolog::parse_v3(line),
+            Format::Msr => msr::parse(line),
+            Format::Mqsim => mqsim::parse(line, self.options.mqsim_time),
+            Format::Blkparse => blkparse::parse(line, self.options.blkparse_event),
+            Format::Spc => spc::parse(line),
+            Format::VscsiV1 | Format::VscsiV2 => Err("a binary format has no lines".into()),
+        }
+    }
+
+    fn record(&mut self, raw: &Raw) -> Result<TraceRecord, TraceError> {
+        let first = *self.first.get_or_insert(raw.at);
+        let after_first = raw.at.saturating_sub(first);
+        let at = Nanos::try_from(after_first)
+            .map_err(|_| self.problem("arrives more than 584 years after the first request".into()))?;
+        if raw.at < first || at < self.last {
+            self.backwards += 1;
+        }
+        self.last = at.max(self.last);
+        let device = match self.numbers.get(raw.device) {
+            Some(&n) => n,
+            None => {
+                let n = self.devices.len() as u32;
+                self.devices.push(raw.device.to_owned());
+                self.numbers.insert(raw.device.to_owned(), n);
+                n
+            }
+        };
+        Ok(TraceRecord {
+            at: self.last,
+            op: raw.op,
+            device,
+            offset_bytes: raw.offset_bytes,
+            length_bytes: raw.length_bytes,
+            fua: raw.fua,
+        })
+    }
+}
+
+impl<R: Read> Iterator for TraceReader<R> {
+    type Item = Result<TraceRecord, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.finished {
+            return None;
+        }
+        let result = self.read().transpose();
+        self.finished = !matches!(result, Some(Ok(_)));
+        result
+    }
+}

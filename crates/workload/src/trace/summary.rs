@@ -1,0 +1,101 @@
+//! What a trace holds, counted in one pass.
+
+use std::io::Read;
+
+use ssdlab_core::{Nanos, Op};
+
+use super::error::TraceError;
+use super::reader::{TraceReader, TraceRecord};
+
+/// Bins of request sizes: label and smallest size in bytes. Each reaches up to the next.
+pub const SIZE_BINS: [(&str, u64); 7] = [
+    ("<4 KiB", 0),
+    ("4 KiB", 4 << 10),
+    ("8 KiB", 8 << 10),
+    ("16 KiB", 16 << 10),
+    ("32 KiB", 32 << 10),
+    ("64 KiB", 64 << 10),
+    ("128 KiB+", 128 << 10),
+];
+
+/// Counts and bytes of a trace, as recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceSummary {
+    pub requests: u64,
+    pub reads: u64,
+    pub writes: u64,
+    pub trims: u64,
+    pub flushes: u64,
+    pub read_bytes: u64,
+    pub write_bytes: u64,
+    pub trim_bytes: u64,
+    /// Arrival of the last request after the first.
+    pub duration: Nanos,
+    /// Requests other than flushes that do not begin and end on 4 KiB boundaries.
+    pub unaligned: u64,
+    /// End of the highest request of each device, in bytes, by device index.
+    pub device_bytes: Vec<u64>,
+    /// Reads and writes by size, in the bins of [`SIZE_BINS`].
+    pub size_bins: [u64; SIZE_BINS.len()],
+    /// Requests stamped earlier than the one before them.
+    pub backwards: u64,
+    /// Lines or records that are no requests to a drive.
+    pub skipped: u64,
+}
+
+impl TraceSummary {
+    /// Reads a trace to its end.
+    ///
+    /// # Errors
+    /// The first error in the trace.
+    pub fn read<R: Read>(reader: &mut TraceReader<R>) -> Result<Self, TraceError> {
+        let mut summary = TraceSummary::default();
+        for record in reader.by_ref() {
+            summary.add(&record?);
+        }
+        summary.backwards = reader.backwards();
+        summary.skipped = reader.skipped();
+        Ok(summary)
+    }
+
+    /// Counts one request.
+    pub fn add(&mut self, record: &TraceRecord) {
+        self.requests += 1;
+        self.duration = self.duration.max(record.at);
+        let device = record.device as usize;
+        if self.device_bytes.len() <= device {
+            self.device_bytes.resize(device + 1, 0);
+        }
+        let (count, bytes) = match record.op {
+            Op::Read => (&mut self.reads, &mut self.read_bytes),
+            Op::Write => (&mut self.writes, &mut self.write_bytes),
+            Op::Trim => (&mut self.trims, &mut self.trim_bytes),
+            Op::Flush => {
+                self.flushes += 1;
+                return;
+            }
+        };
+        *count += 1;
+        // A sum that does not fit is that of a broken trace; it must not break the reader.
+        *bytes = bytes.saturating_add(record.length_bytes);
+        let end = record.offset_bytes.saturating_add(record.length_bytes);
+        self.device_bytes[device] = self.device_bytes[device].max(end);
+        self.unaligned += u64::from(record.offset_bytes % 4096 != 0 || end % 4096 != 0);
+        if record.op != Op::Trim {
+            let bin = SIZE_BINS.iter().rposition(|b| b.1 <= record.length_bytes).unwrap_or(0);
+            self.size_bins[bin] += 1;
+        }
+    }
+
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.read_bytes.saturating_add(self.write_bytes).saturating_add(self.trim_bytes)
+    }
+
+    /// Reads in per cent of reads and writes; `None` without either.
+    #[must_use]
+    pub fn read_percent(&self) -> Option<f64> {
+        let both = self.reads + self.writes;
+        (both > 0).then(|| self.reads as f64 * 100.0 / both as f64)
+    }
+}

@@ -1,0 +1,273 @@
+//! What trace readers promise: every request of every format exactly, and an error with its place for the rest.
+
+use std::path::{Path, PathBuf};
+
+use ssdlab_core::{MILLISECOND, Nanos, Op, SECOND};
+use ssdlab_workload::trace::{
+    BlkparseEvent, FORMATS, Format, MqsimTime, TraceError, TraceOptions, TraceReader, TraceRecord, TraceSummary, open,
+};
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+fn record(at: Nanos, op: Op, device: u32, offset_bytes: u64, length_bytes: u64) -> TraceRecord {
+    TraceRecord { at, op, device, offset_bytes, length_bytes, fua: false }
+}
+
+/// Format recognised, devices, requests, backwards.
+fn read(name: &str) -> (Format, Vec<String>, Vec<TraceRecord>, u64) {
+    let mut reader = open(&data(name), None).unwrap();
+    let records: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap();
+    (reader.format(), reader.devices().to_vec(), records, reader.backwards())
+}
+
+fn parse(bytes: &[u8], format: Option<Format>, options: TraceOptions) -> Result<Vec<TraceRecord>, TraceError> {
+    TraceReader::new("t", bytes, format, options)?.collect()
+}
+
+fn error(bytes: &[u8], format: Option<Format>) -> String {
+    parse(bytes, format, TraceOptions::default()).unwrap_err().to_string()
+}
+
+#[test]
+fn msr_cambridge() {
+    let (format, devices, records, backwards) = read("msr.csv");
+    assert_eq!((format, backwards), (Format::Msr, 1));
+    assert_eq!(devices, ["hm,0", "hm,1"]);
+    assert_eq!(
+        records,
+        [
+            record(0, Op::Write, 0, 7_014_912, 4096),
+            record(10_000, Op::Read, 1, 512, 8192),
+            // Stamped 2.9 us earlier than the one before: arrives with it.
+            record(10_000, Op::Read, 0, 7_014_912, 65_536),
+            record(SECOND, Op::Write, 0, 4096, 3584),
+        ]
+    );
+}
+
+#[test]
+fn vscsi_version_1() {
+    let (format, devices, records, backwards) = read("v1.vscsi");
+    assert_eq!((format, devices.len(), backwards), (Format::VscsiV1, 1, 1));
+    assert_eq!(
+        records,
+        [
+            record(0, Op::Write, 0, 51_200, 4096),
+            record(10_000, Op::Read, 0, 4096, 65_536),
+            record(30_000, Op::Flush, 0, 0, 0),
+            record(30_000, Op::Read, 0, 512 << 33, 512),
+        ]
+    );
+}
+
+#[test]
+fn vscsi_version_2() {
+    let (format, _, records, _) = read("v2.vscsi");
+    assert_eq!(format, Format::VscsiV2);
+    assert_eq!(
+        records,
+        [
+            record(0, Op::Write, 0, 51_200, 4096),
+            record(10_000, Op::Read, 0, 4096, 65_536),
+            record(SECOND, Op::Write, 0, 4608, 512),
+        ]
+    );
+}
+
+#[test]
+fn mqsim_ascii() {
+    let (format, devices, records, _) = read("mqsim.trace");
+    assert_eq!(format, Format::Mqsim);
+    assert_eq!(devices, ["0", "3"]);
+    assert_eq!(
+        records,
+        [
+            record(0, Op::Write, 0, 1 << 20, 8192),
+            record(500, Op::Read, 1, 2 << 20, 4096),
+            record(2000, Op::Read, 0, 512, 3584),
+        ]
+    );
+    let options = TraceOptions { mqsim_time: MqsimTime::Microseconds, ..Default::default() };
+    let text = std::fs::read(data("mqsim.trace")).unwrap();
+    assert_eq!(parse(&text, None, options).unwrap()[2].at, 2 * MILLISECOND);
+}
+
+#[test]
+fn blkparse_text_takes_issue_events_unless_told_otherwise() {
+    let (format, devices, records, _) = read("blkparse.txt");
+    assert_eq!(format, Format::Blkparse);
+    assert_eq!(devices, ["8,0", "8,16"]);
+    assert_eq!(
+        records,
+        [
+            record(0, Op::Read, 0, 282_624 * 512, 4096),
+            TraceRecord { fua: true, ..record(MILLISECOND, Op::Write, 0, 512_000, 8192) },
+            record(2 * MILLISECOND, Op::Flush, 0, 0, 0),
+            record(3 * MILLISECOND, Op::Trim, 1, 1 << 20, 1 << 20),
+        ]
+    );
+    let options = TraceOptions { blkparse_event: BlkparseEvent::Queue, ..Default::default() };
+    let text = std::fs::read(data("blkparse.txt")).unwrap();
+    let queued = parse(&text, None, options).unwrap();
+    assert_eq!(queued, [record(0, Op::Read, 0, 282_624 * 512, 4096), record(MILLISECOND, Op::Write, 0, 512_000, 8192)]);
+}
+
+#[test]
+fn fio_iolog_2_waits_in_milliseconds_since_the_start_as_the_code_does() {
+    let (format, devices, records, backwards) = read("v2.iolog");
+    assert_eq!((format, backwards), (Format::IologV2, 0));
+    assert_eq!(devices, ["/dev/sdb"]);
+    assert_eq!(
+        records,
+        [
+            record(0, Op::Write, 0, 4096, 8192),
+            record(0, Op::Read, 0, 0, 4096),
+            record(4 * SECOND, Op::Trim, 0, 1 << 20, 65_536),
+            record(4 * SECOND, Op::Flush, 0, 0, 0),
+            // A wait for a time that has passed does nothing.
+            record(4 * SECOND, Op::Flush, 0, 0, 0),
+        ]
+    );
+}
+
+#[test]
+fn fio_iolog_3() {
+    let (format, _, records, _) = read("v3.iolog");
+    assert_eq!(format, Format::IologV3);
+    assert_eq!(
+        records,
+        [
+            record(0, Op::Write, 0, 488_197_214_720, 4096),
+            record(15_000, Op::Read, 0, 4096, 512),
+            record(15_000, Op::Flush, 0, 0, 0),
+            record(70_000, Op::Trim, 0, 0, 4096),
+        ]
+    );
+}
+
+#[test]
+fn spc_ascii() {
+    let (format, devices, records, _) = read("spc.csv");
+    assert_eq!(format, Format::Spc);
+    assert_eq!(devices, ["0", "1"]);
+    assert_eq!(
+        records,
+        [
+            record(0, Op::Write, 0, 20_941_264 * 512, 8192),
+            record(2_335_000, Op::Write, 1, 20_939_840 * 512, 8192),
+            record(48_294_000, Op::Read, 0, 4096, 512),
+        ]
+    );
+}
+
+#[test]
+fn a_named_format_reads_the_same_as_a_recognised_one() {
+    for (name, file) in
+        [("msr", "msr.csv"), ("vscsi1", "v1.vscsi"), ("blkparse", "blkparse.txt"), ("iolog2", "v2.iolog")]
+    {
+        let format: Format = name.parse().unwrap();
+        let named: Vec<_> = open(&data(file), Some(format)).unwrap().collect::<Result<_, _>>().unwrap();
+        assert_eq!(named, read(file).2, "{name}");
+    }
+}
+
+#[test]
+fn unknown_formats_are_errors_that_list_the_known_ones() {
+    let message = error(b"hello world\nthis is no trace\n", None);
+    let name_error = "nonsense".parse::<Format>().unwrap_err().to_string();
+    for (_, name, _) in FORMATS {
+        assert!(message.contains(name) && name_error.contains(name), "{name}: {message}");
+    }
+    assert!(error(&[0xFF; 100], None).contains("not recognised"));
+    assert!(error(b"", None).contains("is empty"));
+    let missing = open(Path::new("/nonexistent.trace"), None).unwrap_err().to_string();
+    assert!(missing.contains("/nonexistent.trace: cannot be read"), "{missing}");
+}
+
+#[test]
+fn a_truncated_record_is_an_error_at_its_byte() {
+    let mut bytes = std::fs::read(data("v1.vscsi")).unwrap();
+    bytes.truncate(2 * 32 + 7);
+    let mut reader = TraceReader::new("t", &bytes[..], None, TraceOptions::default()).unwrap();
+    assert!(reader.next().unwrap().is_ok() && reader.next().unwrap().is_ok());
+    let message = reader.next().unwrap().unwrap_err().to_string();
+    assert_eq!(message, "t: record at byte 64: the file ends after 7 of the record's 32 bytes");
+    assert!(reader.next().is_none(), "nothing follows an error");
+}
+
+#[test]
+fn bad_numbers_and_lines_are_errors_with_file_line_and_remedy() {
+    let good = "0 0 8 16 1\n";
+    for (line, expected) in [
+        ("-5 0 8 16 1", "t:2: time `-5` is negative"),
+        ("99999999999999999999 0 8 16 1", "t:2: time `99999999999999999999` is too large"),
+        ("5 0 -8 16 1", "t:2: LBA `-8` is negative"),
+        ("5 0 36028797018963968 16 1", "t:2: LBA `36028797018963968` sectors are more than 2^64 bytes"),
+        ("5 0 36028797018963967 16 1", "t:2: offset 18446744073709551104 plus length 8192 overflows"),
+        ("5 0 8 0 1", "t:2: the length is zero"),
+        ("5 0 8 16 2", "t:2: type `2` must be 0 (write) or 1 (read)"),
+        ("5 0 8 16", "t:2: `5 0 8 16` must have 5 fields"),
+        ("5 0 8 sixteen 1", "t:2: length `sixteen` is not a whole number"),
+    ] {
+        let message = error(format!("{good}{line}\n").as_bytes(), None);
+        assert!(message.starts_with(expected), "{line}: {message}");
+    }
+    for (text, format, expected) in [
+        ("1,hm,0,Write,7014912,4096", Format::Msr, "7 fields"),
+        ("1,hm,0,Erase,7014912,4096,26", Format::Msr, "must be Read or Write"),
+        ("0,1,512,X,0.5", Format::Spc, "must be R or W"),
+        ("0,1,512,R,-0.5", Format::Spc, "negative"),
+        ("0,1,512,R", Format::Spc, "at least 5 fields"),
+        ("8,0 0 1 0.0 42 D R 282624 8", Format::Blkparse, "must be maj,min"),
+        ("8,0 0 1 zero 42 D R 282624 + 8", Format::Blkparse, "not a whole number"),
+        ("fio version 2 iolog\n/dev/sdb write 4096", Format::IologV2, "t:2: `write` needs an offset and a length"),
+        ("fio version 2 iolog\n/dev/sdb jump 1 2", Format::IologV2, "action `jump`"),
+        ("/dev/sdb write 0 4096", Format::IologV2, "must be the header"),
+        ("fio version 3 iolog\n/dev/sdb write 0 4096", Format::IologV3, "t:2: time `/dev/sdb`"),
+    ] {
+        let message = error(text.as_bytes(), Some(format));
+        assert!(message.starts_with("t:") && message.contains(expected), "{text}: {message}");
+    }
+}
+
+#[test]
+fn a_negative_first_line_is_still_recognised_and_reported_as_what_it_is() {
+    assert!(error(b"-5 0 8 16 1\n", None).contains("t:1: time `-5` is negative"));
+    assert!(error(b"1,hm,0,Write,-1,4096,26\n", None).contains("t:1: offset `-1` is negative"));
+}
+
+#[test]
+fn a_wrong_version_in_a_later_record_is_an_error_at_its_byte() {
+    let mut bytes = std::fs::read(data("v2.vscsi")).unwrap();
+    bytes[40 + 3] = 9;
+    let message = error(&bytes, Some(Format::VscsiV2));
+    assert_eq!(message, "t: record at byte 40: the version is 9; it must be 2 in every record");
+}
+
+#[test]
+fn endless_lines_are_refused_before_they_fill_the_memory() {
+    let mut bytes = b"1 0 8 16 1\n".to_vec();
+    bytes.resize(1 << 20, b'7');
+    assert!(error(&bytes, None).contains("t:2: the line is longer than 64 KiB"));
+}
+
+#[test]
+fn a_summary_counts_what_is_in_the_file() {
+    let mut reader = open(&data("blkparse.txt"), None).unwrap();
+    let summary = TraceSummary::read(&mut reader).unwrap();
+    assert_eq!((summary.requests, summary.reads, summary.writes, summary.trims, summary.flushes), (4, 1, 1, 1, 1));
+    assert_eq!((summary.read_bytes, summary.write_bytes, summary.trim_bytes), (4096, 8192, 1 << 20));
+    assert_eq!(summary.duration, 3 * MILLISECOND);
+    assert_eq!(summary.device_bytes, [282_624 * 512 + 4096, 2 << 20]);
+    assert_eq!(summary.size_bins, [0, 1, 1, 0, 0, 0, 0]);
+    assert_eq!((summary.unaligned, summary.backwards), (0, 0));
+    assert_eq!(summary.read_percent(), Some(50.0));
+}
+
+#[test]
+fn a_summary_counts_requests_that_miss_the_4_kib_grid() {
+    let mut reader = open(&data("mqsim.trace"), None).unwrap();
+    assert_eq!(TraceSummary::read(&mut reader).unwrap().unaligned, 1);
+}
