@@ -20,10 +20,7 @@ fn main() {
         writeln!(out, "pub(crate) static {constant}: &[EmbeddedFile] = &[").expect("string");
         for file in files {
             println!("cargo::rerun-if-changed={}", file.display());
-            let name = file
-                .file_stem()
-                .and_then(|s| s.to_str())
-                .expect("a UTF-8 name");
+            let name = file.file_stem().and_then(|s| s.to_str()).expect("a UTF-8 name");
             let path = file.canonicalize().expect("an existing file");
             writeln!(
                 out,

@@ -56,11 +56,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     #[must_use]
     pub fn new(what: impl Into<String>) -> Self {
-        Diagnostic {
-            what: what.into(),
-            place: None,
-            help: Vec::new(),
-        }
+        Diagnostic { what: what.into(), place: None, help: Vec::new() }
     }
 
     #[must_use]
@@ -121,10 +117,7 @@ mod tests {
         let start = text.find("= 2").unwrap();
         let place = Place::new("f.toml", text, start..start + 3);
         let shown = Diagnostic::new("no").at(place).help("yes").to_string();
-        assert_eq!(
-            shown,
-            "error: no\n --> f.toml:2:6\n  |\n2 | \tmiß = 2 # x\n  | \t    ^^^\n  = help: yes"
-        );
+        assert_eq!(shown, "error: no\n --> f.toml:2:6\n  |\n2 | \tmiß = 2 # x\n  | \t    ^^^\n  = help: yes");
     }
 
     #[test]

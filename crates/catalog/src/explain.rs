@@ -31,11 +31,7 @@ pub(crate) struct Problem {
 pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[String]) -> Problem {
     let message = error.message();
     let quoted = quoted_words(message);
-    let mut problem = Problem {
-        what: message.replace('\n', ", "),
-        span: error.span(),
-        help: Vec::new(),
-    };
+    let mut problem = Problem { what: message.replace('\n', ", "), span: error.span(), help: Vec::new() };
     if message.starts_with("unknown field") {
         if let Some((key, known)) = quoted.split_first() {
             problem.what = format!("unknown key `{key}`");
@@ -49,9 +45,7 @@ pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[String]) -> Problem 
                 Some(name) => vec![format!("did you mean \"{name}\"?")],
                 None => Vec::new(),
             };
-            problem
-                .help
-                .push(format!("possible values: {}", known.join(", ")));
+            problem.help.push(format!("possible values: {}", known.join(", ")));
         }
     } else if message.starts_with("missing field") {
         if let Some(key) = quoted.first() {
@@ -60,9 +54,8 @@ pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[String]) -> Problem 
                 "add it, or start from a drive or die of the catalog: base = \"NAME\" (see docs/drive-files.md)"
             )];
         }
-    } else if let Some(rest) = message
-        .strip_prefix("invalid type: ")
-        .or_else(|| message.strip_prefix("invalid value: "))
+    } else if let Some(rest) =
+        message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))
         && let Some((found, expected)) = rest.split_once(", expected ")
     {
         problem.what = format!("{} does not fit here", plain_found(found));
@@ -78,9 +71,8 @@ fn help_for_key(key: &str, known: &[&str], elsewhere: &[String]) -> Vec<String> 
     let mut help = Vec::new();
     if let Some((right, unit)) = same_quantity(key, known) {
         help.push(format!("the unit is wrong: use `{right}`, in {unit}"));
-    } else if let Some(section) = elsewhere
-        .iter()
-        .find_map(|path| path.rsplit_once('.').filter(|(_, last)| *last == key))
+    } else if let Some(section) =
+        elsewhere.iter().find_map(|path| path.rsplit_once('.').filter(|(_, last)| *last == key))
     {
         help.push(format!("`{key}` belongs into [{}]", section.0));
     } else if let Some(name) = nearest(key, known.iter().copied()).first() {
@@ -153,28 +145,15 @@ mod tests {
     #[test]
     fn a_key_in_another_unit_is_led_to_the_right_one() {
         let known = ["description", "capacity_bytes", "erase_ms"];
-        assert_eq!(
-            same_quantity("capacity_gb", &known),
-            Some(("capacity_bytes", "bytes"))
-        );
-        assert_eq!(
-            same_quantity("erase_us", &known),
-            Some(("erase_ms", "milliseconds"))
-        );
-        assert_eq!(
-            same_quantity("erase", &known),
-            Some(("erase_ms", "milliseconds"))
-        );
+        assert_eq!(same_quantity("capacity_gb", &known), Some(("capacity_bytes", "bytes")));
+        assert_eq!(same_quantity("erase_us", &known), Some(("erase_ms", "milliseconds")));
+        assert_eq!(same_quantity("erase", &known), Some(("erase_ms", "milliseconds")));
         assert_eq!(same_quantity("size_gb", &known), None);
     }
 
     #[test]
     fn a_key_in_the_wrong_section_is_told_where_it_belongs() {
-        let help = help_for_key(
-            "channels",
-            &["die", "dies"],
-            &["flash.dies".into(), "controller.channels".into()],
-        );
+        let help = help_for_key("channels", &["die", "dies"], &["flash.dies".into(), "controller.channels".into()]);
         assert_eq!(help[0], "`channels` belongs into [controller]");
     }
 }

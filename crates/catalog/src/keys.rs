@@ -22,9 +22,7 @@ impl Origin {
         match comment {
             None | Some("") => Origin::Unstated,
             Some(text) => match text.strip_prefix("estimate") {
-                Some(reason) => {
-                    Origin::Estimate(reason.trim_start_matches([':', ',', ' ']).to_owned())
-                }
+                Some(reason) => Origin::Estimate(reason.trim_start_matches([':', ',', ' ']).to_owned()),
                 None => Origin::Source(text.to_owned()),
             },
         }
@@ -64,16 +62,9 @@ pub(crate) fn keys_of(text: &str) -> Vec<KeyPlace> {
 
 fn walk(table: &dyn TableLike, prefix: &str, text: &str, keys: &mut Vec<KeyPlace>) {
     for (name, item) in table.iter() {
-        let path = if prefix.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{prefix}.{name}")
-        };
+        let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
         let value = item.span().unwrap_or(0..0);
-        let key = table
-            .key(name)
-            .and_then(toml_edit::Key::span)
-            .unwrap_or(value.clone());
+        let key = table.key(name).and_then(toml_edit::Key::span).unwrap_or(value.clone());
         let nested = item.as_table_like();
         keys.push(KeyPlace {
             path: path.clone(),
@@ -101,11 +92,7 @@ pub(crate) fn rows_of(text: &str) -> Vec<SpecRow> {
         .into_iter()
         .filter(|k| !k.is_table)
         .map(|k| SpecRow {
-            value: text
-                .get(k.value)
-                .unwrap_or_default()
-                .trim_matches('"')
-                .to_owned(),
+            value: text.get(k.value).unwrap_or_default().trim_matches('"').to_owned(),
             origin: Origin::of_comment(k.comment.as_deref()),
             key: k.path,
         })
@@ -123,11 +110,7 @@ mod tests {
         );
         assert_eq!(
             rows[0],
-            SpecRow {
-                key: "a".into(),
-                value: "x # y".into(),
-                origin: Origin::Source("review, p. 3".into())
-            }
+            SpecRow { key: "a".into(), value: "x # y".into(), origin: Origin::Source("review, p. 3".into()) }
         );
         assert_eq!(rows[1].key, "t.b");
         assert_eq!(rows[1].value, "[1.0, 2.5]");

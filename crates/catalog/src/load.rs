@@ -26,6 +26,7 @@ pub(crate) struct Loaded<T> {
 }
 
 /// The text of a file and where its keys are.
+#[derive(Clone, Debug)]
 pub(crate) struct SourceText {
     file: String,
     text: String,
@@ -35,41 +36,22 @@ pub(crate) struct SourceText {
 /// The key by which a file builds on one of the catalog.
 const BASE: &str = "base";
 
-pub(crate) fn load<T: DeserializeOwned>(
-    kind: &Kind,
-    file: &str,
-    text: &str,
-) -> Result<Loaded<T>, Diagnostic> {
-    let source = SourceText {
-        file: file.to_owned(),
-        text: text.to_owned(),
-        keys: keys_of(text),
-    };
+pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> Result<Loaded<T>, Diagnostic> {
+    let source = SourceText { file: file.to_owned(), text: text.to_owned(), keys: keys_of(text) };
     let own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
     let Some(base) = own.get(BASE) else {
         let spec = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
-        return Ok(Loaded {
-            spec,
-            rows: rows_of(text),
-            base: None,
-            source,
-        });
+        return Ok(Loaded { spec, rows: rows_of(text), base: None, source });
     };
     let base = source.find_base(base, kind)?;
-    let mut merged: Table =
-        toml::from_str(base.text).map_err(|e| Diagnostic::new(format!("{}: {e}", base.path)))?;
+    let mut merged: Table = toml::from_str(base.text).map_err(|e| Diagnostic::new(format!("{}: {e}", base.path)))?;
     let mut changes = own;
     changes.remove(BASE);
     merge(&mut merged, changes);
     let merged = merged.to_string();
     let spec = toml::from_str(&merged).map_err(|e| source.problem(&e, kind, &merged))?;
     let rows = overlay(rows_of(base.text), rows_of(text));
-    Ok(Loaded {
-        spec,
-        rows,
-        base: Some(base.name.to_owned()),
-        source,
-    })
+    Ok(Loaded { spec, rows, base: Some(base.name.to_owned()), source })
 }
 
 /// Tables are merged key by key; anything else is replaced.
@@ -95,42 +77,26 @@ fn overlay(mut rows: Vec<SpecRow>, own: Vec<SpecRow>) -> Vec<SpecRow> {
 }
 
 impl SourceText {
-    fn find_base(
-        &self,
-        base: &toml::Value,
-        kind: &Kind,
-    ) -> Result<&'static EmbeddedFile, Diagnostic> {
+    fn find_base(&self, base: &toml::Value, kind: &Kind) -> Result<&'static EmbeddedFile, Diagnostic> {
         let Some(name) = base.as_str() else {
             return Err(Diagnostic::new("`base` does not fit here")
                 .at(self.value_place(BASE))
-                .help(format!(
-                    "give the name of a {} of the catalog in double quotes",
-                    kind.word
-                )));
+                .help(format!("give the name of a {} of the catalog in double quotes", kind.word)));
         };
         find(kind.catalog, name).ok_or_else(|| {
             let known = kind.catalog.iter().map(|f| f.name);
-            let mut error = Diagnostic::new(format!("there is no {} `{name}`", kind.word))
-                .at(self.value_place(BASE));
+            let mut error = Diagnostic::new(format!("there is no {} `{name}`", kind.word)).at(self.value_place(BASE));
             let close = nearest(name, known.clone());
             if !close.is_empty() {
                 error = error.help(format!("did you mean {}?", close.join(" or ")));
             }
-            error.help(format!(
-                "the catalog has {}",
-                known.collect::<Vec<_>>().join(", ")
-            ))
+            error.help(format!("the catalog has {}", known.collect::<Vec<_>>().join(", ")))
         })
     }
 
     /// Explains an error in `parsed`, which is this file's text or this file merged with its base.
     fn problem(&self, error: &toml::de::Error, kind: &Kind, parsed: &str) -> Diagnostic {
-        let paths: Vec<String> = kind
-            .catalog
-            .iter()
-            .flat_map(|f| rows_of(f.text))
-            .map(|row| row.key)
-            .collect();
+        let paths: Vec<String> = kind.catalog.iter().flat_map(|f| rows_of(f.text)).map(|row| row.key).collect();
         let problem = explain(error, &paths);
         let mut diagnostic = Diagnostic::new(problem.what);
         diagnostic.help = problem.help;
@@ -154,8 +120,8 @@ impl SourceText {
 
     /// A value that cannot be built, in the form of every other message.
     pub(crate) fn spec_error(&self, error: &SpecError) -> Diagnostic {
-        let mut diagnostic = Diagnostic::new(format!("{}: {}", error.key, error.problem))
-            .at(self.value_place(&error.key));
+        let mut diagnostic =
+            Diagnostic::new(format!("{}: {}", error.key, error.problem)).at(self.value_place(&error.key));
         if !self.has(&error.key) && self.has(BASE) {
             diagnostic = diagnostic.help(format!("{} comes from the base", error.key));
         }

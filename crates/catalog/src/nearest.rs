@@ -26,10 +26,7 @@ mod tests {
     #[test]
     fn a_slip_of_the_finger_is_understood_and_nonsense_is_not() {
         let known = ["jmf667h-toshiba-128gb", "jmf667h-imft-128gb", "ideal-32die"];
-        assert_eq!(
-            nearest("jmf667h-toshiba-128g", known)[0],
-            "jmf667h-toshiba-128gb"
-        );
+        assert_eq!(nearest("jmf667h-toshiba-128g", known)[0], "jmf667h-toshiba-128gb");
         assert_eq!(nearest("ideal", known), ["ideal-32die"]);
         assert!(nearest("nvme0", known).is_empty());
     }

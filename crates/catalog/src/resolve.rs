@@ -4,22 +4,16 @@ use std::fs;
 use std::path::Path;
 
 use ssdlab_device::DriveSpec;
-use ssdlab_nand::DieSpec;
+use ssdlab_nand::{DieSpec, SpecError};
 
 use crate::diagnostic::Diagnostic;
 use crate::embedded::{DIES, DRIVES, find};
 use crate::keys::SpecRow;
-use crate::load::{Kind, Loaded, load};
+use crate::load::{Kind, Loaded, SourceText, load};
 use crate::nearest::nearest;
 
-const DRIVE: Kind = Kind {
-    word: "drive",
-    catalog: DRIVES,
-};
-const DIE: Kind = Kind {
-    word: "die type",
-    catalog: DIES,
-};
+const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES };
+const DIE: Kind = Kind { word: "die type", catalog: DIES };
 
 /// A drive that was found, read and checked.
 #[derive(Clone, Debug)]
@@ -30,6 +24,15 @@ pub struct Drive {
     pub die: Die,
     /// Every value of the drive file, with its source.
     pub rows: Vec<SpecRow>,
+    source: SourceText,
+}
+
+impl Drive {
+    /// Shows at which line of the drive file a value lies that could not be built.
+    #[must_use]
+    pub fn explain(&self, error: &SpecError) -> Diagnostic {
+        self.source.spec_error(error)
+    }
 }
 
 /// A die type that was found, read and checked.
@@ -69,9 +72,8 @@ pub fn resolve(device: &str) -> Result<Drive, Diagnostic> {
         return Err(refuse_real_device(device));
     }
     let mut error = if device.contains('/') {
-        Diagnostic::new(format!("{device}: there is no such file")).help(
-            "give the path of a drive file that ends in .toml, or a name that `ssdlab list devices` shows",
-        )
+        Diagnostic::new(format!("{device}: there is no such file"))
+            .help("give the path of a drive file that ends in .toml, or a name that `ssdlab list devices` shows")
     } else {
         Diagnostic::new(format!("there is no drive `{device}`"))
     };
@@ -79,12 +81,11 @@ pub fn resolve(device: &str) -> Result<Drive, Diagnostic> {
     if !close.is_empty() {
         error = error.help(format!("did you mean {}?", close.join(" or ")));
     } else if find(DIES, device).is_some() {
-        error = error.help(format!(
-            "`{device}` is a die type; name a drive that is built of it"
-        ));
+        error = error.help(format!("`{device}` is a die type; name a drive that is built of it"));
     }
     if !device.contains('/') {
-        error = error.help("`ssdlab list devices` shows every drive of the catalog; a drive file of your own must end in .toml");
+        error = error
+            .help("`ssdlab list devices` shows every drive of the catalog; a drive file of your own must end in .toml");
     }
     Err(error)
 }
@@ -111,37 +112,22 @@ fn read_file(path: &str, word: &str) -> Result<String, Diagnostic> {
     })?;
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
-        Diagnostic::new(format!(
-            "the {word} file {path} is not text: byte {at} is not UTF-8"
-        ))
-        .help("TOML files are UTF-8 text")
+        Diagnostic::new(format!("the {word} file {path} is not text: byte {at} is not UTF-8"))
+            .help("TOML files are UTF-8 text")
     })
 }
 
-fn read_drive(
-    name: &str,
-    file: &str,
-    text: &str,
-    folder: Option<&Path>,
-) -> Result<Drive, Diagnostic> {
+fn read_drive(name: &str, file: &str, text: &str, folder: Option<&Path>) -> Result<Drive, Diagnostic> {
     let mut loaded: Loaded<DriveSpec> = load(&DRIVE, file, text)?;
     let die = find_die(&loaded, folder)?;
-    loaded
-        .spec
-        .validate(&die.spec)
-        .map_err(|e| loaded.source.spec_error(&e))?;
+    loaded.spec.validate(&die.spec).map_err(|e| loaded.source.spec_error(&e))?;
     if let Some(base) = &loaded.base
         && !loaded.source.has("description")
     {
         // A changed drive must not be mistaken for the one it was made from.
         loaded.spec.description = format!("{base} with the changes of {name}");
     }
-    Ok(Drive {
-        name: name.to_owned(),
-        spec: loaded.spec,
-        die,
-        rows: loaded.rows,
-    })
+    Ok(Drive { name: name.to_owned(), spec: loaded.spec, die, rows: loaded.rows, source: loaded.source })
 }
 
 /// The die type that a drive file names: of the catalog, or a file beside the drive file.
@@ -154,11 +140,8 @@ fn find_die(drive: &Loaded<DriveSpec>, folder: Option<&Path>) -> Result<Die, Dia
     if name.ends_with(".toml") {
         let path = folder.unwrap_or(Path::new("")).join(name);
         if !path.exists() {
-            return Err(missing(format!(
-                "flash.die: there is no file {}",
-                path.display()
-            ))
-            .help("give a path relative to the drive file, or a name that `ssdlab list nand` shows"));
+            return Err(missing(format!("flash.die: there is no file {}", path.display()))
+                .help("give a path relative to the drive file, or a name that `ssdlab list nand` shows"));
         }
         let path = path.display().to_string();
         let text = read_file(&path, "die")?;
@@ -195,19 +178,12 @@ pub fn die(name: &str) -> Result<Die, Diagnostic> {
 
 fn read_die(name: &str, file: &str, text: &str) -> Result<Die, Diagnostic> {
     let loaded: Loaded<DieSpec> = load(&DIE, file, text)?;
-    loaded
-        .spec
-        .validate()
-        .map_err(|e| loaded.source.spec_error(&e))?;
+    loaded.spec.validate().map_err(|e| loaded.source.spec_error(&e))?;
     let mut spec = loaded.spec;
     if let Some(base) = &loaded.base
         && !loaded.source.has("description")
     {
         spec.description = format!("{base} with the changes of {name}");
     }
-    Ok(Die {
-        name: name.to_owned(),
-        spec,
-        rows: loaded.rows,
-    })
+    Ok(Die { name: name.to_owned(), spec, rows: loaded.rows })
 }

@@ -10,8 +10,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("ssdlab-bad-files-{name}-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("ssdlab-bad-files-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
@@ -40,11 +39,8 @@ fn message(test: &str, text: &str) -> String {
 const BASE: &str = "base = \"jmf667h-imft-128gb\"\n";
 
 fn complete(change: impl Fn(String) -> String) -> String {
-    let text = fs::read_to_string(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../catalog/drives/jmf667h-imft-128gb.toml"
-    ))
-    .unwrap();
+    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/drives/jmf667h-imft-128gb.toml"))
+        .unwrap();
     change(text)
 }
 
@@ -61,37 +57,22 @@ fn an_unknown_key_is_shown_with_the_nearest() {
 
 #[test]
 fn the_same_in_a_file_without_a_base() {
-    let error = message(
-        "unknown-plain",
-        &complete(|t| t.replace("[gc]", "[gc]\nvictimes = 3")),
-    );
-    assert!(
-        error.starts_with("error: unknown key `victimes`\n"),
-        "{error}"
-    );
+    let error = message("unknown-plain", &complete(|t| t.replace("[gc]", "[gc]\nvictimes = 3")));
+    assert!(error.starts_with("error: unknown key `victimes`\n"), "{error}");
     assert!(error.contains("\n   | ^^^^^^^^\n"), "{error}");
 }
 
 #[test]
 fn a_wrong_unit_is_led_to_the_right_key() {
     let error = message("unit", &format!("{BASE}capacity_gb = 120\n"));
-    assert!(
-        error.contains("2 | capacity_gb = 120\n  | ^^^^^^^^^^^"),
-        "{error}"
-    );
-    assert!(
-        error.contains("the unit is wrong: use `capacity_bytes`, in bytes"),
-        "{error}"
-    );
+    assert!(error.contains("2 | capacity_gb = 120\n  | ^^^^^^^^^^^"), "{error}");
+    assert!(error.contains("the unit is wrong: use `capacity_bytes`, in bytes"), "{error}");
 }
 
 #[test]
 fn a_wrong_type_points_at_the_value() {
     let error = message("type", &format!("{BASE}[flash]\ndies = \"eight\"\n"));
-    assert!(
-        error.contains("error: the text \"eight\" does not fit here\n --> my.toml:3:8\n"),
-        "{error}"
-    );
+    assert!(error.contains("error: the text \"eight\" does not fit here\n --> my.toml:3:8\n"), "{error}");
     assert!(error.contains("give a whole number"), "{error}");
 }
 
@@ -99,10 +80,7 @@ fn a_wrong_type_points_at_the_value() {
 fn negative_and_overflowing_numbers_are_refused() {
     let error = message("negative", &format!("{BASE}[flash]\ndies = -8\n"));
     assert!(error.contains("--> my.toml:3:8"), "{error}");
-    let error = message(
-        "overflow",
-        &format!("{BASE}capacity_bytes = 99999999999999999999\n"),
-    );
+    let error = message("overflow", &format!("{BASE}capacity_bytes = 99999999999999999999\n"));
     assert!(error.contains("--> my.toml:2:18"), "{error}");
     let error = message("nan", &format!("{BASE}[link]\nhost_turnaround_us = nan\n"));
     assert!(error.contains("--> my.toml:3:22"), "{error}");
@@ -111,68 +89,36 @@ fn negative_and_overflowing_numbers_are_refused() {
 #[test]
 fn an_unknown_policy_lists_the_policies() {
     let error = message("variant", &format!("{BASE}[gc]\npolicy = \"gready\"\n"));
-    assert!(
-        error.contains("error: unknown value \"gready\"\n --> my.toml:3:10\n"),
-        "{error}"
-    );
+    assert!(error.contains("error: unknown value \"gready\"\n --> my.toml:3:10\n"), "{error}");
     assert!(error.contains("did you mean \"greedy\"?"), "{error}");
-    assert!(
-        error.contains("possible values: greedy, fifo, d-choices, cost-benefit, random"),
-        "{error}"
-    );
+    assert!(error.contains("possible values: greedy, fifo, d-choices, cost-benefit, random"), "{error}");
 }
 
 #[test]
 fn a_missing_key_is_named() {
-    let error = message(
-        "missing",
-        &complete(|t| t.replace("dies = 8 ", "# dies = 8 ")),
-    );
-    assert!(
-        error.starts_with("error: missing key `dies`\n --> my.toml:4:1\n"),
-        "{error}"
-    );
+    let error = message("missing", &complete(|t| t.replace("dies = 8 ", "# dies = 8 ")));
+    assert!(error.starts_with("error: missing key `dies`\n --> my.toml:4:1\n"), "{error}");
 }
 
 #[test]
 fn a_missing_die_type_is_answered_with_those_there_are() {
-    let error = message(
-        "die",
-        &format!("{BASE}[flash]\ndie = \"imft-20nm-128gbit\"\n"),
-    );
+    let error = message("die", &format!("{BASE}[flash]\ndie = \"imft-20nm-128gbit\"\n"));
     assert!(
-        error.contains(
-            "error: flash.die: there is no die type `imft-20nm-128gbit`\n --> my.toml:3:7\n"
-        ),
+        error.contains("error: flash.die: there is no die type `imft-20nm-128gbit`\n --> my.toml:3:7\n"),
         "{error}"
     );
-    assert!(
-        error.contains("did you mean imft-20nm-128gbit-mlc?"),
-        "{error}"
-    );
-    let error = message(
-        "die-file",
-        &format!("{BASE}[flash]\ndie = \"dies/none.toml\"\n"),
-    );
-    assert!(
-        error.contains("there is no file dies/none.toml\n --> my.toml:3:7\n"),
-        "{error}"
-    );
+    assert!(error.contains("did you mean imft-20nm-128gbit-mlc?"), "{error}");
+    let error = message("die-file", &format!("{BASE}[flash]\ndie = \"dies/none.toml\"\n"));
+    assert!(error.contains("there is no file dies/none.toml\n --> my.toml:3:7\n"), "{error}");
 }
 
 #[test]
 fn an_impossible_geometry_points_into_the_die_file() {
     let folder = Folder::new("geometry");
-    folder.write(
-        "die.toml",
-        "base = \"ideal\"\n[geometry]\npage_bytes = 5000\n",
-    );
+    folder.write("die.toml", "base = \"ideal\"\n[geometry]\npage_bytes = 5000\n");
     let drive = folder.write("my.toml", &format!("{BASE}[flash]\ndie = \"die.toml\"\n"));
     let error = resolve(&drive).unwrap_err().to_string();
-    assert!(
-        error.starts_with("error: geometry.page_bytes: 5000 is not a multiple"),
-        "{error}"
-    );
+    assert!(error.starts_with("error: geometry.page_bytes: 5000 is not a multiple"), "{error}");
     assert!(error.contains("die.toml:3:14\n"), "{error}");
     assert!(error.contains("= help: use 4096, 8192 or 16384"), "{error}");
 }
@@ -185,23 +131,14 @@ fn no_spare_block_points_at_the_capacity() {
     // The capacity comes from the base, the cause is in the file: the line that names the base is shown.
     let error = message("spare-base", &format!("{BASE}[flash]\ndies = 4\n"));
     assert!(error.contains(" --> my.toml:1:8\n"), "{error}");
-    assert!(
-        error.contains("capacity_bytes comes from the base"),
-        "{error}"
-    );
+    assert!(error.contains("capacity_bytes comes from the base"), "{error}");
 }
 
 #[test]
 fn a_missing_base_is_answered_with_the_nearest() {
     let error = message("base", "base = \"jmf667h-imft\"\n");
-    assert!(
-        error.contains("error: there is no drive `jmf667h-imft`\n --> my.toml:1:8\n"),
-        "{error}"
-    );
-    assert!(
-        error.contains("did you mean jmf667h-imft-128gb or jmf667h-imft-256gb"),
-        "{error}"
-    );
+    assert!(error.contains("error: there is no drive `jmf667h-imft`\n --> my.toml:1:8\n"), "{error}");
+    assert!(error.contains("did you mean jmf667h-imft-128gb or jmf667h-imft-256gb"), "{error}");
 }
 
 #[test]
@@ -219,10 +156,7 @@ fn a_file_that_is_not_text_is_refused() {
     let path = folder.0.join("my.toml");
     fs::write(&path, [b'a', 0xff, 0xfe]).unwrap();
     let error = resolve(path.to_str().unwrap()).unwrap_err().to_string();
-    assert!(
-        error.contains("is not text: byte 1 is not UTF-8"),
-        "{error}"
-    );
+    assert!(error.contains("is not text: byte 1 is not UTF-8"), "{error}");
 }
 
 #[test]
@@ -230,25 +164,22 @@ fn real_devices_and_other_files_are_refused_untouched() {
     let folder = Folder::new("real");
     let path = folder.write("disk.img", "precious");
     let error = resolve(&path).unwrap_err().to_string();
-    assert!(
-        error.contains("real devices and files are not supported yet"),
-        "{error}"
-    );
+    assert!(error.contains("real devices and files are not supported yet"), "{error}");
     assert!(error.contains("nothing was written"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
-    assert!(
-        resolve("/dev/null")
-            .unwrap_err()
-            .what
-            .contains("is a real device")
-    );
+    assert!(resolve("/dev/null").unwrap_err().what.contains("is a real device"));
     assert!(resolve("/").unwrap_err().what.contains("is a folder"));
 }
 
 #[test]
 fn an_unknown_name_is_answered_with_the_nearest() {
     let error = resolve("jmf667-toshiba-128gb").unwrap_err().to_string();
-    assert!(error.starts_with("error: there is no drive `jmf667-toshiba-128gb`\n  = help: did you mean jmf667h-toshiba-128gb"), "{error}");
+    assert!(
+        error.starts_with(
+            "error: there is no drive `jmf667-toshiba-128gb`\n  = help: did you mean jmf667h-toshiba-128gb"
+        ),
+        "{error}"
+    );
     let error = resolve("toshiba-a19nm-64gbit-mlc").unwrap_err().to_string();
     assert!(error.contains("is a die type"), "{error}");
     let error = resolve("nowhere/nothing").unwrap_err().to_string();
@@ -258,26 +189,15 @@ fn an_unknown_name_is_answered_with_the_nearest() {
 #[test]
 fn a_base_is_changed_key_by_key_and_keeps_its_sources() {
     let folder = Folder::new("overlay");
-    folder.write(
-        "fast.toml",
-        "base = \"imft-20nm-128gbit-mlc\"\n[timing]\nerase_ms = 1.5 # datasheet, p. 9\n",
-    );
-    let path = folder.write(
-        "my.toml",
-        &format!("{BASE}[flash]\ndie = \"fast.toml\"\n[gc]\npolicy = \"fifo\"\n"),
-    );
+    folder.write("fast.toml", "base = \"imft-20nm-128gbit-mlc\"\n[timing]\nerase_ms = 1.5 # datasheet, p. 9\n");
+    let path = folder.write("my.toml", &format!("{BASE}[flash]\ndie = \"fast.toml\"\n[gc]\npolicy = \"fifo\"\n"));
     let drive = resolve(&path).unwrap();
     let reference = resolve("jmf667h-imft-128gb").unwrap();
     assert_eq!(drive.die.spec.timing.erase_ms, 1.5);
     assert_eq!(drive.die.spec.geometry, reference.die.spec.geometry);
     assert_eq!(drive.spec.controller, reference.spec.controller);
     assert_ne!(drive.spec.description, reference.spec.description);
-    let shown: Vec<&str> = drive
-        .rows
-        .iter()
-        .filter(|r| r.key == "gc.policy")
-        .map(|r| r.value.as_str())
-        .collect();
+    let shown: Vec<&str> = drive.rows.iter().filter(|r| r.key == "gc.policy").map(|r| r.value.as_str()).collect();
     assert_eq!(shown, ["fifo"]);
     assert_eq!(drive.rows.len(), reference.rows.len());
 }

@@ -8,10 +8,7 @@ use ssdlab_catalog::resolve;
 const DOCUMENT: &str = include_str!("../../../docs/drive-files.md");
 
 fn documented(heading: &str) -> BTreeSet<String> {
-    let section = DOCUMENT
-        .split("\n## ")
-        .find(|section| section.starts_with(heading))
-        .expect("the section is there");
+    let section = DOCUMENT.split("\n## ").find(|section| section.starts_with(heading)).expect("the section is there");
     section
         .lines()
         .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
@@ -51,11 +48,7 @@ fn every_key_of_a_die_file_is_documented_and_no_other() {
 
 #[test]
 fn the_first_drive_of_one_s_own_can_be_built() {
-    let example = DOCUMENT
-        .split("```toml\n")
-        .nth(1)
-        .and_then(|rest| rest.split("```").next())
-        .expect("an example");
+    let example = DOCUMENT.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
     let path = std::env::temp_dir().join(format!("ssdlab-docs-{}.toml", std::process::id()));
     fs::write(&path, example).unwrap();
     let drive = resolve(path.to_str().unwrap());

@@ -7,10 +7,7 @@ use ssdlab_catalog::{Drive, Origin, SpecRow, claims, die, die_names, drive_names
 fn rows_of_everything() -> Vec<(String, SpecRow)> {
     let drives = drive_names().flat_map(|name| {
         let drive = resolve(name).unwrap_or_else(|e| panic!("{e}"));
-        drive
-            .rows
-            .into_iter()
-            .map(move |row| (name.to_owned(), row))
+        drive.rows.into_iter().map(move |row| (name.to_owned(), row))
     });
     let dies = die_names().flat_map(|name| {
         let die = die(name).unwrap_or_else(|e| panic!("{e}"));
@@ -28,11 +25,7 @@ fn every_value_of_every_file_has_a_source_or_a_reasoned_estimate() {
             Origin::Source(text) | Origin::Estimate(text) => text,
             Origin::Unstated => panic!("{file}: {} has no source", row.key),
         };
-        assert!(
-            text.len() >= 5,
-            "{file}: {}: `{text}` says nothing",
-            row.key
-        );
+        assert!(text.len() >= 5, "{file}: {}: `{text}` says nothing", row.key);
     }
 }
 
@@ -58,38 +51,16 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "mapping.journal_rows_per_checkpoint_row",
         "wear_levelling.static_spread_erases",
     ];
-    const UNITS: &[&str] = &[
-        "_us",
-        "_ms",
-        "_bytes",
-        "_kib",
-        "_mib",
-        "_per_s",
-        "_per_1000",
-        "_per_10000",
-    ];
+    const UNITS: &[&str] = &["_us", "_ms", "_bytes", "_kib", "_mib", "_per_s", "_per_1000", "_per_10000"];
     for (file, row) in rows_of_everything() {
-        let is_number = row
-            .value
-            .starts_with(|c: char| c.is_ascii_digit() || c == '[');
-        let named =
-            UNITS.iter().any(|unit| row.key.ends_with(unit)) || PLAIN.contains(&row.key.as_str());
-        assert!(
-            !is_number || named,
-            "{file}: {} = {} has no unit",
-            row.key,
-            row.value
-        );
+        let is_number = row.value.starts_with(|c: char| c.is_ascii_digit() || c == '[');
+        let named = UNITS.iter().any(|unit| row.key.ends_with(unit)) || PLAIN.contains(&row.key.as_str());
+        assert!(!is_number || named, "{file}: {} = {} has no unit", row.key, row.value);
     }
 }
 
 fn values_that_matter(drive: &Drive) -> BTreeMap<String, String> {
-    const MAY_DIFFER: &[&str] = &[
-        "description",
-        "capacity_bytes",
-        "flash.dies",
-        "controller.dram_mib",
-    ];
+    const MAY_DIFFER: &[&str] = &["description", "capacity_bytes", "flash.dies", "controller.dram_mib"];
     drive
         .rows
         .iter()
@@ -121,10 +92,7 @@ fn the_black2_is_the_reference_drive_with_another_policy_of_collection() {
     let reference = values_that_matter(&resolve("jmf667h-imft-128gb").unwrap());
     let black2 = values_that_matter(&resolve("wd-black2-120gb").unwrap());
     for (key, value) in &black2 {
-        assert!(
-            reference.get(key) == Some(value) || key.starts_with("gc."),
-            "{key} = {value} differs"
-        );
+        assert!(reference.get(key) == Some(value) || key.starts_with("gc."), "{key} = {value} differs");
     }
     assert_ne!(reference, black2);
 }
@@ -140,11 +108,7 @@ fn capacities_are_those_of_the_industry_s_formula() {
     ] {
         // IDEMA LBA1-03.
         let sectors = 97_696_368 + 1_953_504 * (gigabytes - 50);
-        assert_eq!(
-            resolve(name).unwrap().spec.capacity_bytes,
-            sectors * 512,
-            "{name}"
-        );
+        assert_eq!(resolve(name).unwrap().spec.capacity_bytes, sectors * 512, "{name}");
     }
 }
 
@@ -153,30 +117,17 @@ fn claims_speak_of_drives_that_exist_and_leave_the_fourth_drive_to_prediction() 
     let all = claims::all();
     assert!(all.len() > 100);
     for claim in &all {
-        assert!(
-            !claim.drives().is_empty(),
-            "{} speaks of no drive",
-            claim.id
-        );
+        assert!(!claim.drives().is_empty(), "{} speaks of no drive", claim.id);
         for drive in claim.drives() {
-            assert!(
-                drive_names().any(|name| name == drive),
-                "{}: {drive}",
-                claim.id
-            );
+            assert!(drive_names().any(|name| name == drive), "{}: {drive}", claim.id);
         }
         assert!(
-            !matches!(claim.check, claims::Check::Value(_))
-                || !claim.concerns("jmf667h-imft-128gb"),
+            !matches!(claim.check, claims::Check::Value(_)) || !claim.concerns("jmf667h-imft-128gb"),
             "{} gives away a row that is to be predicted",
             claim.id
         );
     }
-    let headline: Vec<&str> = all
-        .iter()
-        .filter(|c| c.headline)
-        .map(|c| c.id.as_str())
-        .collect();
+    let headline: Vec<&str> = all.iter().filter(|c| c.headline).map(|c| c.id.as_str()).collect();
     assert_eq!(headline.len(), 12, "{headline:?}");
 }
 

@@ -12,12 +12,10 @@ use crate::failure::Failure;
 /// [`Failure::ReaderGone`] if the reader has closed the pipe; a failed run if output cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|e| match e.kind() {
-            io::ErrorKind::BrokenPipe => Failure::ReaderGone,
-            _ => Failure::run(format!("cannot write to standard output: {e}")),
-        })
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| match e.kind() {
+        io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+        _ => Failure::run(format!("cannot write to standard output: {e}")),
+    })
 }
 
 /// Prints one JSON document and nothing else.

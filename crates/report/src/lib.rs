@@ -1,1 +1,83 @@
+//! A [`Review`] as terminal text, JSON, CSV, pictures and a self-contained page.
+//!
+//! The bench hands over [`ssdlab_bench::Outcome`]s; this crate writes them down and measures nothing itself. What it
+//! writes depends on the review alone: no clock, no environment, no system fonts. The same review gives the same
+//! bytes.
+//!
+//! * [`write_review`] fills a folder: `index.html`, `results.json`, `series/*.csv`, `charts/*.svg` and `*.png`;
+//! * [`terminal_summary`] prints the key figures;
+//! * [`results_json`] and [`ResultsDocument`] write and read the figures alone;
+//! * [`index_html`], [`chart_svg`] and [`PngPainter`] make single pieces.
+//!
+//! Its limits: charts are those of [`ssdlab_bench::Mark`], not a plotting library; the page shows series of up to a
+//! few thousand points each.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use ssdlab_bench::{Axis, Chart, Mark, Metric, Outcome, Series};
+//! use ssdlab_report::{DeviceFacts, Review, ReviewedDevice, results_json, terminal_summary};
+//!
+//! let curve = Chart {
+//!     id: "iops-by-queue-depth".into(), title: "4 KiB random read".into(), caption: String::new(),
+//!     mark: Mark::Line, x: Axis::log("Queue depth", ""), y: Axis::linear("IOPS", "IOPS"),
+//!     series: vec![Series { name: "random read".into(), points: vec![[1.0, 9_700.0], [32.0, 81_000.0]] }],
+//!     overlay_drives: true,
+//! };
+//! let review = Review {
+//!     version: "0.1.0".into(), seed: 1, quick: false,
+//!     devices: vec![ReviewedDevice {
+//!         facts: DeviceFacts {
+//!             name: "my-drive".into(), kind: "ssd".into(), description: "a drive of one's own".into(),
+//!             capacity_bytes: 128_035_676_160, queue_depth: 32, supports_trim: true, over_provisioning_percent: 7.4,
+//!         },
+//!         specification: vec![],
+//!     }],
+//!     outcomes: vec![Outcome {
+//!         test: "qd-scaling".into(), variant: String::new(), device: "my-drive".into(),
+//!         title: "Queue depth".into(), method: "Random reads at rising queue depth.".into(),
+//!         params: BTreeMap::new(),
+//!         metrics: BTreeMap::from([("iops".to_owned(), Metric::new(81_000.0, "IOPS"))]),
+//!         charts: vec![curve], time_shares: vec![], slowest: vec![], verdict: None, notes: vec![], shortened: None,
+//!     }],
+//!     claims: vec![],
+//! };
+//! assert!(terminal_summary(&review, None, false).contains("81,000 IOPS"));
+//! assert!(results_json(&review)?.contains("\"schema\": \"ssdlab.results/1\""));
+//! # Ok::<(), ssdlab_report::ReportError>(())
+//! ```
 
+mod compare;
+mod csv;
+mod error;
+mod html;
+mod json;
+mod number;
+mod png;
+mod review;
+mod svg;
+mod terminal;
+mod text;
+mod write;
+
+pub use csv::{chart_csv, time_csv};
+pub use error::ReportError;
+pub use html::index_html;
+pub use json::{ResultRow, ResultsDocument, results_json};
+pub use png::PngPainter;
+pub use review::{ClaimRow, ClaimState, DeviceFacts, Review, ReviewedDevice, SpecRow};
+pub use terminal::terminal_summary;
+pub use write::{Written, write_review};
+
+/// Name and version of the shape of `results.json`.
+pub const SCHEMA: &str = "ssdlab.results/1";
+
+/// A chart of one drive as a standalone SVG file with light colours. `subject` names the drive; `shortened` is the
+/// sentence of an outcome that was cut short.
+///
+/// # Errors
+/// If a point or a bound is not finite, bounds are in the wrong order, or a position has no category.
+pub fn chart_svg(chart: &ssdlab_bench::Chart, subject: &str, shortened: Option<&str>) -> Result<String, ReportError> {
+    review::validate_chart(chart, &format!("{subject}: chart {}", chart.id))?;
+    let figure = svg::Figure::of_chart(chart, subject, text::slug(&chart.id), shortened.map(str::to_owned));
+    Ok(svg::draw(&figure, svg::Layout::File, svg::Skin::File))
+}

@@ -69,11 +69,7 @@ pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec
             }
             continue;
         }
-        for device in claim
-            .devices
-            .iter()
-            .filter(|d| devices.contains(&d.as_str()))
-        {
+        for device in claim.devices.iter().filter(|d| devices.contains(&d.as_str())) {
             rows.push(judge_on(claim, device, outcomes));
         }
     }
@@ -116,35 +112,17 @@ fn judge_on(claim: &Claim, device: &str, outcomes: &[Outcome]) -> ClaimRow {
     row
 }
 
-fn find<'a>(
-    outcomes: &'a [Outcome],
-    device: &str,
-    test: &str,
-    params: &Values,
-) -> Result<&'a Outcome, String> {
-    let mut of_test = outcomes
-        .iter()
-        .filter(|o| o.device == device && o.test == test)
-        .peekable();
+fn find<'a>(outcomes: &'a [Outcome], device: &str, test: &str, params: &Values) -> Result<&'a Outcome, String> {
+    let mut of_test = outcomes.iter().filter(|o| o.device == device && o.test == test).peekable();
     if of_test.peek().is_none() {
         return Err(format!("`{test}` has not run on {device}"));
     }
-    of_test
-        .find(|o| {
-            params
-                .iter()
-                .all(|(key, value)| o.params.get(key).is_some_and(|v| same(v, value)))
-        })
-        .ok_or_else(|| {
-            let wanted: Vec<String> = params
-                .iter()
-                .map(|(k, v)| format!("{k}={}", super::setting(v)))
-                .collect();
-            format!(
-                "`{test}` has not run on {device} with {}",
-                wanted.join(", ")
-            )
-        })
+    of_test.find(|o| params.iter().all(|(key, value)| o.params.get(key).is_some_and(|v| same(v, value)))).ok_or_else(
+        || {
+            let wanted: Vec<String> = params.iter().map(|(k, v)| format!("{k}={}", super::setting(v))).collect();
+            format!("`{test}` has not run on {device} with {}", wanted.join(", "))
+        },
+    )
 }
 
 fn same(ours: &serde_json::Value, published: &toml::Value) -> bool {
@@ -153,18 +131,15 @@ fn same(ours: &serde_json::Value, published: &toml::Value) -> bool {
         toml::Value::Float(v) => ours.as_f64() == Some(*v),
         toml::Value::String(v) => ours.as_str() == Some(v),
         toml::Value::Boolean(v) => ours.as_bool() == Some(*v),
-        toml::Value::Array(list) => ours
-            .as_array()
-            .is_some_and(|a| a.len() == list.len() && a.iter().zip(list).all(|(o, p)| same(o, p))),
+        toml::Value::Array(list) => {
+            ours.as_array().is_some_and(|a| a.len() == list.len() && a.iter().zip(list).all(|(o, p)| same(o, p)))
+        }
         _ => false,
     }
 }
 
 fn metric<'a>(outcome: &'a Outcome, name: &str) -> Result<&'a Metric, String> {
-    outcome
-        .metrics
-        .get(name)
-        .ok_or_else(|| format!("`{}` did not measure {name}", outcome.test))
+    outcome.metrics.get(name).ok_or_else(|| format!("`{}` did not measure {name}", outcome.test))
 }
 
 fn set_ours(row: &mut ClaimRow, ours: &Metric, unit: &str) -> Result<f64, String> {
@@ -178,11 +153,7 @@ fn set_ours(row: &mut ClaimRow, ours: &Metric, unit: &str) -> Result<f64, String
 }
 
 fn verdict(row: &mut ClaimRow, met: bool, why_missed: impl FnOnce() -> String) {
-    row.state = if met {
-        ClaimState::Met
-    } else {
-        ClaimState::Missed
-    };
+    row.state = if met { ClaimState::Met } else { ClaimState::Missed };
     row.reason = if met { String::new() } else { why_missed() };
 }
 
@@ -203,9 +174,7 @@ fn judge_value(row: &mut ClaimRow, check: &ValueCheck, outcomes: &[Outcome]) {
         let ours = set_ours(row, metric(outcome, &check.metric)?, &check.unit)?;
         let off = ours - check.value;
         let allowed = check.value * check.tolerance_percent / 100.0;
-        verdict(row, off.abs() <= allowed, || {
-            format!("off by {:+.1} %", off * 100.0 / check.value)
-        });
+        verdict(row, off.abs() <= allowed, || format!("off by {:+.1} %", off * 100.0 / check.value));
         note_shortened(row, outcome);
         Ok(())
     });
@@ -225,9 +194,7 @@ fn judge_range(row: &mut ClaimRow, check: &RangeCheck, outcomes: &[Outcome]) {
         let ours = set_ours(row, metric(outcome, &check.metric)?, &check.unit)?;
         let low = check.at_least.is_none_or(|low| ours >= low);
         let high = check.at_most.is_none_or(|high| ours <= high);
-        verdict(row, low && high, || {
-            format!("too {}", if low { "high" } else { "low" })
-        });
+        verdict(row, low && high, || format!("too {}", if low { "high" } else { "low" }));
         note_shortened(row, outcome);
         Ok(())
     });
@@ -263,9 +230,7 @@ fn judge_main_cause(row: &mut ClaimRow, check: &check::MainCauseCheck, outcomes:
             })
             .count();
         row.ours_text = format!("{hits} of {total}");
-        verdict(row, hits * 2 > total, || {
-            "other causes weigh more in most of the slowest I/Os".to_owned()
-        });
+        verdict(row, hits * 2 > total, || "other causes weigh more in most of the slowest I/Os".to_owned());
         note_shortened(row, outcome);
         Ok(())
     });
@@ -277,11 +242,7 @@ fn judge_method(row: &mut ClaimRow, check: &check::MethodCheck, outcomes: &[Outc
         let outcome = find(outcomes, &row.device, &check.test, &check.select)?;
         let (mut ours, mut wrong) = (Vec::new(), Vec::new());
         for (key, published) in &check.params {
-            let value = outcome
-                .params
-                .get(key)
-                .cloned()
-                .unwrap_or(serde_json::Value::Null);
+            let value = outcome.params.get(key).cloned().unwrap_or(serde_json::Value::Null);
             ours.push(format!("{key}={value}"));
             if !same(&value, published) {
                 wrong.push(format!("{key} should be {published}"));
@@ -301,9 +262,7 @@ fn judge_facts(row: &mut ClaimRow, facts: &Values) {
         let known = facts_of(&drive);
         let (mut ours, mut wrong) = (Vec::new(), Vec::new());
         for (key, published) in facts {
-            let value = known
-                .get(key)
-                .ok_or_else(|| format!("{key} is not in the drive file"))?;
+            let value = known.get(key).ok_or_else(|| format!("{key} is not in the drive file"))?;
             ours.push(format!("{key} = {value}"));
             if value != published {
                 wrong.push(format!("{key} should be {published}"));
@@ -328,17 +287,9 @@ fn judge_order(claim: &Claim, order: &Order, outcomes: &[Outcome]) -> ClaimRow {
         if unit != lower_unit {
             return Err(format!("{unit} cannot be compared with {lower_unit}"));
         }
-        row.ours_text = format!(
-            "{} against {}",
-            with_unit(higher, &unit),
-            with_unit(lower, &unit)
-        );
+        row.ours_text = format!("{} against {}", with_unit(higher, &unit), with_unit(lower, &unit));
         verdict(row, higher > lower * order.ratio_above, || {
-            if lower > 0.0 {
-                format!("the ratio is {:.2}", higher / lower)
-            } else {
-                "both are zero".to_owned()
-            }
+            if lower > 0.0 { format!("the ratio is {:.2}", higher / lower) } else { "both are zero".to_owned() }
         });
         Ok(())
     });
@@ -365,9 +316,7 @@ fn share_within(outcome: &Outcome, band: &Band) -> Result<f64, String> {
     if total == 0 {
         return Err(format!("chart {} is empty", band.chart));
     }
-    let within = points()
-        .filter(|p| (band.from..=band.to).contains(&p[1]))
-        .count();
+    let within = points().filter(|p| (band.from..=band.to).contains(&p[1])).count();
     Ok(within as f64 * 100.0 / total as f64)
 }
 

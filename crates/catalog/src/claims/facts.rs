@@ -15,10 +15,7 @@ pub(crate) fn facts_of(drive: &Drive) -> BTreeMap<String, toml::Value> {
     flatten(&toml::Value::try_from(&drive.die.spec), "die.", &mut facts);
     let g = &drive.die.spec.geometry;
     let nominal_blocks = 1u64 << g.blocks_per_plane.ilog2();
-    let die_bytes = u64::from(g.planes)
-        * nominal_blocks
-        * u64::from(g.pages_per_block)
-        * u64::from(g.page_bytes);
+    let die_bytes = u64::from(g.planes) * nominal_blocks * u64::from(g.pages_per_block) * u64::from(g.page_bytes);
     let flash_bytes = die_bytes * u64::from(drive.spec.flash.dies);
     let capacity = drive.spec.capacity_bytes;
     let over = flash_bytes.saturating_sub(capacity) * 100 / capacity;
@@ -38,11 +35,7 @@ fn integer(value: u64) -> toml::Value {
     toml::Value::Integer(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
-fn flatten(
-    value: &Result<toml::Value, toml::ser::Error>,
-    prefix: &str,
-    facts: &mut BTreeMap<String, toml::Value>,
-) {
+fn flatten(value: &Result<toml::Value, toml::ser::Error>, prefix: &str, facts: &mut BTreeMap<String, toml::Value>) {
     fn walk(table: &toml::Table, prefix: &str, facts: &mut BTreeMap<String, toml::Value>) {
         for (key, value) in table {
             match value {

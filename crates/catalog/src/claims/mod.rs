@@ -50,11 +50,7 @@ struct ClaimFile {
 pub fn all() -> Vec<Claim> {
     CLAIMS
         .iter()
-        .flat_map(|file| {
-            toml::from_str::<ClaimFile>(file.text)
-                .unwrap_or_else(|e| panic!("{}: {e}", file.path))
-                .claim
-        })
+        .flat_map(|file| toml::from_str::<ClaimFile>(file.text).unwrap_or_else(|e| panic!("{}: {e}", file.path)).claim)
         .collect()
 }
 
@@ -85,20 +81,12 @@ impl Claim {
     }
 
     fn runs(&self) -> Vec<NeededRun> {
-        let settings = |params: &BTreeMap<String, toml::Value>| {
-            params
-                .iter()
-                .map(|(k, v)| (k.clone(), setting(v)))
-                .collect()
-        };
+        let settings =
+            |params: &BTreeMap<String, toml::Value>| params.iter().map(|(k, v)| (k.clone(), setting(v))).collect();
         let on_each = |test: &str, params: &BTreeMap<String, toml::Value>| {
             self.devices
                 .iter()
-                .map(|device| NeededRun {
-                    device: device.clone(),
-                    test: test.to_owned(),
-                    settings: settings(params),
-                })
+                .map(|device| NeededRun { device: device.clone(), test: test.to_owned(), settings: settings(params) })
                 .collect()
         };
         match &self.check {
@@ -110,11 +98,7 @@ impl Claim {
             Check::Method(c) => on_each(&c.test, &c.select),
             Check::Order(order) => [&order.higher, &order.lower]
                 .into_iter()
-                .map(|f| NeededRun {
-                    device: f.device.clone(),
-                    test: f.test.clone(),
-                    settings: settings(&f.params),
-                })
+                .map(|f| NeededRun { device: f.device.clone(), test: f.test.clone(), settings: settings(&f.params) })
                 .collect(),
             Check::Fact(_) | Check::NotSimulated(_) => Vec::new(),
         }

@@ -32,11 +32,7 @@ fn dies() -> Result<Vec<Vec<String>>, Failure> {
         .map(|name| {
             let die = die(name)?;
             let g = &die.spec.geometry;
-            Ok(vec![
-                name.to_owned(),
-                format!("{} x {} KiB", g.planes, g.page_bytes / 1024),
-                die.spec.description,
-            ])
+            Ok(vec![name.to_owned(), format!("{} x {} KiB", g.planes, g.page_bytes / 1024), die.spec.description])
         })
         .collect()
 }

@@ -18,10 +18,7 @@ pub fn man(command: Option<&str>) -> Result<(), Failure> {
     root.build();
     let page = match command {
         None => root,
-        Some(name) => root
-            .find_subcommand(name)
-            .cloned()
-            .ok_or_else(|| unknown_command(&root, name))?,
+        Some(name) => root.find_subcommand(name).cloned().ok_or_else(|| unknown_command(&root, name))?,
     };
     let mut text = Vec::new();
     clap_mangen::Man::new(page)
@@ -31,10 +28,6 @@ pub fn man(command: Option<&str>) -> Result<(), Failure> {
 }
 
 fn unknown_command(root: &clap::Command, name: &str) -> Failure {
-    let known: Vec<&str> = root
-        .get_subcommands()
-        .map(clap::Command::get_name)
-        .collect();
-    Failure::bad_input(format!("there is no command `{name}`"))
-        .help(format!("the commands are {}", known.join(", ")))
+    let known: Vec<&str> = root.get_subcommands().map(clap::Command::get_name).collect();
+    Failure::bad_input(format!("there is no command `{name}`")).help(format!("the commands are {}", known.join(", ")))
 }

@@ -10,9 +10,7 @@ fn claim(text: &str) -> Vec<Claim> {
         claim: Vec<Claim>,
     }
     let head = "[[claim]]\nid = \"X1\"\nquantity = \"q\"\npublished = \"p\"\nsource = \"s\"\n";
-    toml::from_str::<File>(&format!("{head}{text}"))
-        .unwrap()
-        .claim
+    toml::from_str::<File>(&format!("{head}{text}")).unwrap().claim
 }
 
 fn outcome(device: &str, params: &[(&str, i64)], metrics: &[(&str, f64, &str)]) -> Outcome {
@@ -22,14 +20,8 @@ fn outcome(device: &str, params: &[(&str, i64)], metrics: &[(&str, f64, &str)]) 
         device: device.into(),
         title: String::new(),
         method: String::new(),
-        params: params
-            .iter()
-            .map(|&(k, v)| (k.to_owned(), v.into()))
-            .collect(),
-        metrics: metrics
-            .iter()
-            .map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u)))
-            .collect(),
+        params: params.iter().map(|&(k, v)| (k.to_owned(), v.into())).collect(),
+        metrics: metrics.iter().map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u))).collect(),
         charts: Vec::new(),
         time_shares: Vec::new(),
         slowest: Vec::new(),
@@ -43,17 +35,10 @@ const VALUE: &str = "devices = [\"d\"]\ncheck.value = { test = \"t\", params = {
 
 #[test]
 fn a_value_is_met_up_to_its_tolerance_and_missed_beyond() {
-    for (ours, state) in [
-        (90.0, ClaimState::Met),
-        (110.0, ClaimState::Met),
-        (89.9, ClaimState::Missed),
-        (110.1, ClaimState::Missed),
-    ] {
-        let outcomes = [outcome(
-            "d",
-            &[("queue_depth", 32)],
-            &[("iops", ours, "IOPS")],
-        )];
+    for (ours, state) in
+        [(90.0, ClaimState::Met), (110.0, ClaimState::Met), (89.9, ClaimState::Missed), (110.1, ClaimState::Missed)]
+    {
+        let outcomes = [outcome("d", &[("queue_depth", 32)], &[("iops", ours, "IOPS")])];
         let rows = evaluate(&claim(VALUE), &["d"], &outcomes);
         assert_eq!(rows[0].state, state, "{ours}");
         assert_eq!(rows[0].ours, Some(ours));
@@ -69,36 +54,20 @@ fn another_drive_depth_metric_or_unit_does_not_count() {
         ("d", 32, "bandwidth", "IOPS"),
         ("d", 32, "iops", "KIOPS"),
     ] {
-        let outcomes = [outcome(
-            device,
-            &[("queue_depth", depth)],
-            &[(metric, 100.0, unit)],
-        )];
+        let outcomes = [outcome(device, &[("queue_depth", depth)], &[(metric, 100.0, unit)])];
         let rows = evaluate(&claim(VALUE), &["d"], &outcomes);
-        assert_eq!(
-            rows[0].state,
-            ClaimState::NotRun,
-            "{device} {depth} {metric} {unit}"
-        );
+        assert_eq!(rows[0].state, ClaimState::NotRun, "{device} {depth} {metric} {unit}");
         assert!(!rows[0].reason.is_empty());
     }
-    assert!(
-        evaluate(&claim(VALUE), &["e"], &[]).is_empty(),
-        "no row for drives that it does not speak of"
-    );
+    assert!(evaluate(&claim(VALUE), &["e"], &[]).is_empty(), "no row for drives that it does not speak of");
 }
 
 #[test]
 fn a_range_includes_its_bounds() {
-    let claims = claim(
-        "devices = [\"d\"]\ncheck.range = { test = \"t\", metric = \"zero\", unit = \"s\", at_most = 0.0 }",
-    );
+    let claims =
+        claim("devices = [\"d\"]\ncheck.range = { test = \"t\", metric = \"zero\", unit = \"s\", at_most = 0.0 }");
     for (ours, state) in [(0.0, ClaimState::Met), (1.0, ClaimState::Missed)] {
-        let rows = evaluate(
-            &claims,
-            &["d"],
-            &[outcome("d", &[], &[("zero", ours, "s")])],
-        );
+        let rows = evaluate(&claims, &["d"], &[outcome("d", &[], &[("zero", ours, "s")])]);
         assert_eq!(rows[0].state, state);
     }
 }
@@ -109,10 +78,7 @@ fn an_order_needs_both_drives_and_more_than_the_ratio() {
         "check.order = { higher = { device = \"a\", test = \"t\", metric = \"m\" }, lower = { device = \"b\", test = \"t\", metric = \"m\" }, ratio_above = 2.0 }",
     );
     let with = |a: f64, b: f64| {
-        let outcomes = [
-            outcome("a", &[], &[("m", a, "x")]),
-            outcome("b", &[], &[("m", b, "x")]),
-        ];
+        let outcomes = [outcome("a", &[], &[("m", a, "x")]), outcome("b", &[], &[("m", b, "x")])];
         evaluate(&claims, &["a", "b"], &outcomes)[0].state
     };
     assert_eq!(with(2.1, 1.0), ClaimState::Met);
@@ -138,10 +104,7 @@ fn the_share_of_points_within_a_band_is_compared() {
             mark: Mark::Scatter,
             x: Axis::linear("time", "s"),
             y: Axis::linear("rate", "IOPS"),
-            series: vec![Series {
-                name: String::new(),
-                points: ys.iter().map(|&y| [0.0, y]).collect(),
-            }],
+            series: vec![Series { name: String::new(), points: ys.iter().map(|&y| [0.0, y]).collect() }],
             overlay_drives: false,
         });
         o
@@ -149,10 +112,7 @@ fn the_share_of_points_within_a_band_is_compared() {
     let rows = evaluate(
         &claims,
         &["a", "b"],
-        &[
-            with_points("a", &[3.0, 6.0, 9.0, 1.0]),
-            with_points("b", &[5.0, 0.0, 0.0, 0.0]),
-        ],
+        &[with_points("a", &[3.0, 6.0, 9.0, 1.0]), with_points("b", &[5.0, 0.0, 0.0, 0.0])],
     );
     assert_eq!(rows[0].ours_text, "50 % against 25 %");
     assert_eq!(rows[0].state, ClaimState::Met);
@@ -161,20 +121,14 @@ fn the_share_of_points_within_a_band_is_compared() {
 #[test]
 fn a_verdict_and_the_main_cause_of_slow_ios_are_judged() {
     let mut o = outcome("d", &[], &[]);
-    o.verdict = Some(Verdict {
-        pass: false,
-        sentence: "it did not come back".into(),
-    });
+    o.verdict = Some(Verdict { pass: false, sentence: "it did not come back".into() });
     let slow = |gc: f64, bus: f64| SlowIo {
         at_s: 0.0,
         op: "write".into(),
         offset_bytes: 0,
         length_bytes: 4096,
         latency_us: gc + bus,
-        causes_us: BTreeMap::from([
-            ("garbage_collection".to_owned(), gc),
-            ("bus".to_owned(), bus),
-        ]),
+        causes_us: BTreeMap::from([("garbage_collection".to_owned(), gc), ("bus".to_owned(), bus)]),
         sentence: String::new(),
     };
     o.slowest = vec![slow(9.0, 1.0), slow(8.0, 1.0), slow(1.0, 2.0)];
@@ -183,36 +137,20 @@ fn a_verdict_and_the_main_cause_of_slow_ios_are_judged() {
         &["d"],
         std::slice::from_ref(&o),
     );
-    assert_eq!(
-        (rows[0].state, rows[0].reason.as_str()),
-        (ClaimState::Missed, "it did not come back")
-    );
-    let claims = claim(
-        "devices = [\"d\"]\ncheck.main-cause = { test = \"t\", causes = [\"garbage_collection\"] }",
-    );
+    assert_eq!((rows[0].state, rows[0].reason.as_str()), (ClaimState::Missed, "it did not come back"));
+    let claims = claim("devices = [\"d\"]\ncheck.main-cause = { test = \"t\", causes = [\"garbage_collection\"] }");
     let rows = evaluate(&claims, &["d"], std::slice::from_ref(&o));
-    assert_eq!(
-        (rows[0].state, rows[0].ours_text.as_str()),
-        (ClaimState::Met, "2 of 3")
-    );
+    assert_eq!((rows[0].state, rows[0].ours_text.as_str()), (ClaimState::Met, "2 of 3"));
     o.slowest.push(slow(1.0, 2.0));
-    assert_eq!(
-        evaluate(&claims, &["d"], &[o])[0].state,
-        ClaimState::Missed,
-        "half is not most"
-    );
+    assert_eq!(evaluate(&claims, &["d"], &[o])[0].state, ClaimState::Missed, "half is not most");
 }
 
 #[test]
 fn a_method_is_judged_by_the_parameters_of_the_run() {
-    let claims = claim(
-        "devices = [\"d\"]\ncheck.method = { test = \"t\", select = { depth = 3 }, params = { seconds = 180 } }",
-    );
+    let claims =
+        claim("devices = [\"d\"]\ncheck.method = { test = \"t\", select = { depth = 3 }, params = { seconds = 180 } }");
     let run = |seconds| [outcome("d", &[("depth", 3), ("seconds", seconds)], &[])];
-    assert_eq!(
-        evaluate(&claims, &["d"], &run(180))[0].state,
-        ClaimState::Met
-    );
+    assert_eq!(evaluate(&claims, &["d"], &run(180))[0].state, ClaimState::Met);
     let rows = evaluate(&claims, &["d"], &run(18));
     assert_eq!(rows[0].state, ClaimState::Missed);
     assert_eq!(rows[0].reason, "seconds should be 180");
@@ -223,8 +161,5 @@ fn a_shortened_run_says_so() {
     let mut o = outcome("d", &[("queue_depth", 32)], &[("iops", 100.0, "IOPS")]);
     o.shortened = Some("Shortened: 18 s.".into());
     let rows = evaluate(&claim(VALUE), &["d"], &[o]);
-    assert_eq!(
-        (rows[0].state, rows[0].reason.as_str()),
-        (ClaimState::Met, "Shortened: 18 s.")
-    );
+    assert_eq!((rows[0].state, rows[0].reason.as_str()), (ClaimState::Met, "Shortened: 18 s."));
 }

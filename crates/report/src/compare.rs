@@ -1,0 +1,290 @@
+//! Puts outcomes of the same test beside each other: what becomes one picture, what two on the same scale.
+
+use std::collections::BTreeMap;
+
+use ssdlab_bench::{Axis, Chart, Mark, Outcome, Series};
+use ssdlab_core::CAUSES;
+
+use crate::review::Review;
+use crate::svg::{Extent, Figure};
+use crate::{number, text};
+
+/// The outcomes of one test in one variant, one a drive, in the order of the review.
+pub(crate) struct TestGroup<'a> {
+    pub outcomes: Vec<&'a Outcome>,
+    /// Element id in the page.
+    pub anchor: String,
+    /// The charts, each a row of the page: one across, or several beside each other.
+    pub panels: Vec<Panel>,
+    /// Where the time went; nothing if no outcome knows.
+    pub time: Option<Figure>,
+}
+
+/// A row of pictures of the same kind.
+pub(crate) struct Panel {
+    pub chart_id: String,
+    pub figures: Vec<Figure>,
+    /// The series behind the pictures, relative to the review's folder.
+    pub csv: Vec<String>,
+}
+
+impl TestGroup<'_> {
+    pub fn first(&self) -> &Outcome {
+        self.outcomes[0]
+    }
+
+    /// Title with the variant, if there is one that the title does not name already.
+    pub fn title(&self) -> String {
+        let first = self.first();
+        if first.variant.is_empty() || first.title.contains(&first.variant) {
+            first.title.clone()
+        } else {
+            format!("{}: {}", first.title, first.variant)
+        }
+    }
+
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        self.panels.iter().flat_map(|p| &p.figures).chain(&self.time)
+    }
+}
+
+/// Names of files that are made of names that people chose: unique, in the order of first use.
+#[derive(Default)]
+struct Names {
+    given: BTreeMap<String, usize>,
+}
+
+impl Names {
+    fn unique(&mut self, wanted: String) -> String {
+        let mut name = wanted.clone();
+        while self.given.contains_key(&name) {
+            let n = self.given.entry(wanted.clone()).or_insert(1);
+            *n += 1;
+            name = format!("{wanted}-{n}");
+        }
+        self.given.insert(name.clone(), 1);
+        name
+    }
+}
+
+/// Folder name of each device, unique.
+pub(crate) fn device_folders(review: &Review) -> BTreeMap<String, String> {
+    let mut names = Names::default();
+    names.unique("comparison".to_owned());
+    review.devices.iter().map(|d| (d.facts.name.clone(), names.unique(text::slug(&d.facts.name)))).collect()
+}
+
+/// File name of a test in its variant.
+fn test_stem(outcome: &Outcome) -> String {
+    match outcome.variant.as_str() {
+        "" => text::slug(&outcome.test),
+        variant => format!("{}-{}", text::slug(&outcome.test), text::slug(variant)),
+    }
+}
+
+/// Groups the outcomes of a review in the order in which tests first appear.
+pub(crate) fn groups(review: &Review) -> Vec<TestGroup<'_>> {
+    let mut order: Vec<(&str, &str)> = Vec::new();
+    for outcome in &review.outcomes {
+        let key = (outcome.test.as_str(), outcome.variant.as_str());
+        if !order.contains(&key) {
+            order.push(key);
+        }
+    }
+    let folders = device_folders(review);
+    let (mut anchors, mut stems) = (Names::default(), Names::default());
+    order
+        .into_iter()
+        .map(|(test, variant)| {
+            let of = |name: &str| {
+                review.outcomes.iter().find(|o| o.test == test && o.variant == variant && o.device == name)
+            };
+            let outcomes: Vec<&Outcome> = review.devices.iter().filter_map(|d| of(&d.facts.name)).collect();
+            let stem = test_stem(outcomes[0]);
+            let panels = panels(&outcomes, &stem, &folders, &mut stems);
+            let time = time_figure(&outcomes, &stem, &folders, &mut stems);
+            TestGroup { anchor: anchors.unique(format!("test-{stem}")), outcomes, panels, time }
+        })
+        .collect()
+}
+
+fn panels(outcomes: &[&Outcome], stem: &str, folders: &BTreeMap<String, String>, stems: &mut Names) -> Vec<Panel> {
+    let mut ids: Vec<&str> = Vec::new();
+    for chart in outcomes.iter().flat_map(|o| &o.charts) {
+        if !ids.contains(&chart.id.as_str()) {
+            ids.push(&chart.id);
+        }
+    }
+    ids.into_iter()
+        .map(|id| {
+            let found: Vec<(&Outcome, &Chart)> =
+                outcomes.iter().filter_map(|o| o.charts.iter().find(|c| c.id == id).map(|c| (*o, c))).collect();
+            let (_, first) = found[0];
+            let file = |folder: &str| format!("{folder}/{stem}-{}", text::slug(id));
+            let csv_of = |o: &Outcome| format!("series/{}", file(&folders[&o.device]));
+            let same_kind = found.iter().all(|(_, c)| c.mark == first.mark);
+            let csv = found.iter().map(|(o, _)| format!("{}.csv", stems.unique(csv_of(o)))).collect();
+            let figures = if found.len() > 1 && first.overlay_drives && same_kind {
+                vec![merged(&found, stems.unique(file("comparison")))]
+            } else {
+                let mut figures: Vec<Figure> = found
+                    .iter()
+                    .map(|(o, c)| {
+                        let stem = stems.unique(file(&folders[&o.device]));
+                        Figure::of_chart(c, &o.device, stem, o.shortened.clone())
+                    })
+                    .collect();
+                if same_kind {
+                    same_scale(&mut figures);
+                }
+                figures
+            };
+            Panel { chart_id: id.to_owned(), figures, csv }
+        })
+        .collect()
+}
+
+/// Gives figures that stand beside each other the same axes.
+fn same_scale(figures: &mut [Figure]) {
+    if figures.len() < 2 {
+        return;
+    }
+    for of in [0, 1] {
+        let Some(all) = Extent::union(figures.iter().filter_map(|f| f.extent(of))) else {
+            continue;
+        };
+        for figure in figures.iter_mut() {
+            let axis = if of == 0 { &mut figure.x } else { &mut figure.y };
+            if axis.categories.is_empty() {
+                let (min, max) = crate::svg::bounds(axis, all, of == 1);
+                (axis.min, axis.max) = (Some(min), Some(max));
+            }
+            figure.zero_strip |= of == 1 && all.min <= 0.0;
+        }
+    }
+}
+
+/// One picture of several drives' charts. Categories are joined by name, curves and bars are told apart by drive.
+fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
+    let (_, first) = found[0];
+    let mut categories: Vec<String> = Vec::new();
+    for name in found.iter().flat_map(|(_, c)| &c.x.categories) {
+        if !categories.contains(name) {
+            categories.push(name.clone());
+        }
+    }
+    let stacked = first.mark == Mark::StackedBars;
+    let several = found.iter().any(|(_, c)| c.series.len() > 1);
+    let (mut series, mut colours): (Vec<Series>, Vec<usize>) = (Vec::new(), Vec::new());
+    // Series by series, so that the same curve of every drive stands together.
+    for place in 0..found.iter().map(|(_, c)| c.series.len()).max().unwrap_or(0) {
+        for (drive, (outcome, chart)) in found.iter().enumerate() {
+            let Some(s) = chart.series.get(place) else { continue };
+            let moved = |p: &[f64; 2]| match chart.x.categories.get(p[0] as usize) {
+                Some(name) => [categories.iter().position(|c| c == name).unwrap_or(0) as f64, p[1]],
+                None => *p,
+            };
+            let points = s.points.iter().map(moved);
+            if stacked {
+                // Drives take turns within each category; parts of the same name stay one series.
+                let spread: Vec<[f64; 2]> = points.map(|p| [p[0] * found.len() as f64 + drive as f64, p[1]]).collect();
+                match series.iter_mut().find(|have| have.name == s.name) {
+                    Some(have) => have.points.extend(spread),
+                    None => series.push(Series { name: s.name.clone(), points: spread }),
+                }
+            } else {
+                let name = if several { format!("{}, {}", outcome.device, s.name) } else { outcome.device.clone() };
+                series.push(Series { name, points: points.collect() });
+                colours.push(drive);
+            }
+        }
+    }
+    let mut x = Axis { categories, ..first.x.clone() };
+    if stacked {
+        x.categories = stacked_categories(first, &x, found, &series);
+    }
+    let drives: Vec<&str> = found.iter().map(|(o, _)| o.device.as_str()).collect();
+    let shortened = found.iter().find_map(|(o, _)| o.shortened.clone());
+    Figure { x, series, colours, ..Figure::of_chart(first, &drives.join(" and "), stem, shortened) }
+}
+
+/// Names of the bars when drives take turns: category and drive.
+fn stacked_categories(first: &Chart, x: &Axis, found: &[(&Outcome, &Chart)], series: &[Series]) -> Vec<String> {
+    let reach = series.iter().flat_map(|s| &s.points).map(|p| p[0] as usize / found.len() + 1).max().unwrap_or(0);
+    (0..reach.max(x.categories.len()))
+        .flat_map(|i| {
+            let name = x.categories.get(i).cloned().unwrap_or_else(|| number::value(i as f64, &first.x.unit));
+            found.iter().map(move |(o, _)| format!("{name}, {}", o.device))
+        })
+        .collect()
+}
+
+/// Where the time went: a bar for each kind of I/O and drive, each of full length, so that a fast and a slow one
+/// can be compared cause by cause; the mean latency stands at its end.
+fn time_figure(
+    outcomes: &[&Outcome],
+    stem: &str,
+    folders: &BTreeMap<String, String>,
+    stems: &mut Names,
+) -> Option<Figure> {
+    let mut labels: Vec<&str> = Vec::new();
+    for share in outcomes.iter().flat_map(|o| &o.time_shares) {
+        if !labels.contains(&share.label.as_str()) {
+            labels.push(&share.label);
+        }
+    }
+    let several = outcomes.iter().filter(|o| !o.time_shares.is_empty()).count() > 1;
+    let (mut categories, mut bar_ends, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+    for label in labels {
+        for outcome in outcomes {
+            for share in outcome.time_shares.iter().filter(|s| s.label == label) {
+                categories.push(if several { format!("{label}, {}", outcome.device) } else { label.to_owned() });
+                bar_ends.push(format!("mean {}", number::latency(share.latency_mean_us)));
+                rows.push(share);
+            }
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let part = |share: &ssdlab_bench::TimeShare, key: &str| {
+        let whole: f64 = share.mean_us.values().sum();
+        let us = share.mean_us.get(key).copied().unwrap_or(0.0);
+        if whole > 0.0 { us / whole * 100.0 } else { 0.0 }
+    };
+    let series = CAUSES.iter().map(|cause| Series {
+        name: cause.label().to_owned(),
+        points: rows.iter().enumerate().map(|(i, share)| [i as f64, part(share, cause.key())]).collect(),
+    });
+    let series: Vec<Series> = series.filter(|s| s.points.iter().any(|p| p[1] > 0.0)).collect();
+    let drives: Vec<&str> = outcomes.iter().filter(|o| !o.time_shares.is_empty()).map(|o| o.device.as_str()).collect();
+    let folder = if several { "comparison" } else { folders[drives[0]].as_str() };
+    Some(Figure {
+        stem: stems.unique(format!("{folder}/{stem}-time")),
+        title: format!("Where the time went: {}", outcomes[0].title),
+        subject: drives.join(" and "),
+        caption: "Share of the mean latency by cause. Each bar is one kind of I/O; its mean latency stands at its end."
+            .to_owned(),
+        shortened: outcomes.iter().find_map(|o| o.shortened.clone()),
+        mark: Mark::StackedBars,
+        x: Axis { categories, ..Axis::linear("", "") },
+        y: Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("Share of the mean latency", "%") },
+        series,
+        colours: Vec::new(),
+        zero_strip: false,
+        bar_ends,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_collide_are_numbered() {
+        let mut names = Names::default();
+        let given: Vec<String> = ["a", "a", "a-2", "a"].map(|n| names.unique(n.to_owned())).into();
+        assert_eq!(given.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{given:?}");
+        assert_eq!(given[..2], ["a", "a-2"]);
+    }
+}

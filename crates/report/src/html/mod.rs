@@ -1,0 +1,140 @@
+//! The page: one file, no requests, complete without its script.
+
+mod claims;
+mod specification;
+mod summary;
+mod tables;
+mod test;
+
+use crate::compare::{self, TestGroup};
+use crate::review::Review;
+use crate::svg::{self, Skin};
+use crate::text::escape;
+use crate::{ReportError, number};
+
+pub(crate) use summary::key_metrics;
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page of a review as it is written to `index.html`.
+///
+/// # Errors
+/// If the review does not pass [`Review::validate`].
+pub fn index_html(review: &Review) -> Result<String, ReportError> {
+    review.validate()?;
+    Ok(page(review, &compare::groups(review)))
+}
+
+/// The names of the drives as a heading.
+pub(crate) fn drives(review: &Review) -> String {
+    let names: Vec<&str> = review.devices.iter().map(|d| d.facts.name.as_str()).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+pub(crate) fn page(review: &Review, groups: &[TestGroup]) -> String {
+    let title = drives(review);
+    let mut out = String::with_capacity(1 << 20);
+    out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    out.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    out.push_str(&format!("<meta name=\"generator\" content=\"ssdlab {}\">\n", escape(&review.version)));
+    // An empty icon of its own: the browser asks nobody for one.
+    out.push_str("<link rel=\"icon\" href=\"data:,\">\n");
+    out.push_str(&format!("<title>{}: SSD review by ssdlab</title>\n<style>\n", escape(&title)));
+    let (light, dark) = (svg::properties(false), svg::properties(true));
+    out.push_str(&format!(":root{{{light}}}\n:root[data-theme=dark]{{{dark}}}\n"));
+    out.push_str(&format!("@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n"));
+    // Paper is white, whatever the screen was.
+    out.push_str(&format!("@media print{{:root,:root[data-theme]{{{light}}}}}\n"));
+    out.push_str(&svg::rules(Skin::Page));
+    out.push_str(STYLE);
+    out.push_str("</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the review</a>\n");
+    out.push_str(&format!(
+        "<svg class=\"chart defs\" width=\"0\" height=\"0\" aria-hidden=\"true\" focusable=\"false\">{}</svg>\n",
+        svg::hatch_definitions()
+    ));
+    masthead(&mut out, review);
+    out.push_str("<div class=\"columns\">\n");
+    contents(&mut out, review, groups);
+    out.push_str("<main id=\"main\">\n");
+    summary::write(&mut out, review, groups);
+    for group in groups {
+        test::write(&mut out, review, group);
+    }
+    claims::write(&mut out, review);
+    specification::write(&mut out, review);
+    out.push_str("</main>\n</div>\n");
+    footer(&mut out, review);
+    out.push_str(&format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n"));
+    out
+}
+
+fn masthead(out: &mut String, review: &Review) {
+    out.push_str("<header class=\"masthead\">\n<div class=\"brand\"><span>ssdlab review</span>");
+    out.push_str("<button type=\"button\" id=\"theme\" hidden>Dark</button></div>\n");
+    match review.devices.as_slice() {
+        [one] => {
+            out.push_str(&format!("<h1>{}</h1>\n", escape(&one.facts.name)));
+            out.push_str(&format!("<p class=\"deck\">{}</p>\n", escape(&one.facts.description)));
+        }
+        several => {
+            let names: Vec<String> =
+                several.iter().map(|d| format!("<span>{}</span>", escape(&d.facts.name))).collect();
+            out.push_str(&format!("<h1>{}</h1>\n", names.join(" <small>and</small> ")));
+        }
+    }
+    let quick = if review.quick { " · quick run, shorter than the published method" } else { "" };
+    let (version, seed) = (escape(&review.version), review.seed);
+    out.push_str(&format!("<p class=\"byline\">ssdlab {version} · seed {seed}{quick}</p>\n"));
+    out.push_str(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Drives\"><table class=\"facts\">\n",
+    );
+    out.push_str("<thead><tr><th scope=\"col\">Drive</th><th scope=\"col\">Controller and flash</th>");
+    out.push_str("<th scope=\"col\">Capacity</th><th scope=\"col\">Spare area</th>");
+    out.push_str("<th scope=\"col\">Queue depth</th><th scope=\"col\">TRIM</th></tr></thead><tbody>\n");
+    for device in &review.devices {
+        let f = &device.facts;
+        out.push_str(&format!(
+            "<tr><th scope=\"row\">{}</th><td class=\"words\">{}</td><td>{}</td><td>{} %</td><td>{}</td><td>{}</td></tr>\n",
+            escape(&f.name),
+            escape(&f.description),
+            number::bytes(f.capacity_bytes as f64),
+            number::trimmed(f.over_provisioning_percent, 1),
+            f.queue_depth,
+            if f.supports_trim { "yes" } else { "no" },
+        ));
+    }
+    out.push_str("</tbody></table></div>\n</header>\n");
+}
+
+fn contents(out: &mut String, review: &Review, groups: &[TestGroup]) {
+    out.push_str("<nav class=\"toc\" aria-label=\"Contents\"><details open><summary>Contents</summary><ol>\n");
+    let mut link = |id: &str, text: &str| {
+        out.push_str(&format!("<li><a href=\"#{id}\">{}</a></li>\n", escape(text)));
+    };
+    link("glance", "At a glance");
+    for group in groups {
+        link(&group.anchor, &group.title());
+    }
+    if !review.claims.is_empty() {
+        link("claims", "Published figures");
+    }
+    if review.devices.iter().any(|d| !d.specification.is_empty()) {
+        link("specification", "Specification");
+    }
+    out.push_str("</ol></details></nav>\n");
+}
+
+fn footer(out: &mut String, review: &Review) {
+    out.push_str(
+        "<footer><p>Every figure on this page was measured on a simulated drive. The same drive file, seed and ",
+    );
+    out.push_str("version give the same bytes. Figures: <a href=\"results.json\">results.json</a>. Series behind the ");
+    out.push_str("charts: <code>series/</code>. Charts as SVG and PNG: <code>charts/</code>.</p>");
+    out.push_str(&format!("<p>ssdlab {}, seed {}</p></footer>\n", escape(&review.version), review.seed));
+}

@@ -1,0 +1,129 @@
+//! At a glance: the key figure of each test, the maker's figures, the verdicts.
+
+use ssdlab_bench::Outcome;
+
+use super::claims;
+use crate::compare::TestGroup;
+use crate::number;
+use crate::review::{ClaimState, Review};
+use crate::text::escape;
+
+/// What a reader looks for first, best first.
+const KEYS: [&str; 10] = [
+    "score",
+    "score_total",
+    "iops_mean_tail",
+    "iops",
+    "bandwidth",
+    "iops_min",
+    "latency_p99",
+    "latency_mean",
+    "waf",
+    "power_mean",
+];
+
+/// The `n` metrics of a test that matter most: well-known ones first, then in alphabetical order.
+pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str> {
+    let has = |key: &str| outcomes.iter().any(|o| o.metrics.contains_key(key));
+    let mut keys: Vec<&str> = KEYS.into_iter().filter(|k| has(k)).collect();
+    for key in outcomes.iter().flat_map(|o| o.metrics.keys()) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    keys.truncate(n);
+    keys
+}
+
+pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) {
+    out.push_str("<section id=\"glance\" aria-labelledby=\"glance-h\">\n<h2 id=\"glance-h\">At a glance</h2>\n");
+    score(out, review);
+    verdicts(out, groups);
+    claims::headline(out, review);
+    key_figures(out, review, groups);
+    out.push_str("</section>\n");
+}
+
+fn score(out: &mut String, review: &Review) {
+    if review.claims.is_empty() {
+        return;
+    }
+    out.push_str("<ul class=\"score\">\n");
+    for (state, class, words) in [
+        (ClaimState::Met, "met", "published figures met"),
+        (ClaimState::Missed, "missed", "missed"),
+        (ClaimState::Qualitative, "other", "compared in words"),
+        (ClaimState::NotRun, "other", "not run"),
+    ] {
+        let n = review.claims.iter().filter(|c| c.state == state).count();
+        if n > 0 || state == ClaimState::Met {
+            out.push_str(&format!("<li class=\"{class}\"><b>{n}</b> {words}</li>\n"));
+        }
+    }
+    out.push_str("</ul>\n");
+}
+
+fn verdicts(out: &mut String, groups: &[TestGroup]) {
+    let found: Vec<_> =
+        groups.iter().flat_map(|g| g.outcomes.iter().filter_map(move |o| Some((g, o, o.verdict.as_ref()?)))).collect();
+    if found.is_empty() {
+        return;
+    }
+    out.push_str("<h3>Verdicts</h3>\n<ul class=\"verdicts\">\n");
+    for (group, outcome, verdict) in found {
+        let (class, word) = if verdict.pass { ("met", "pass") } else { ("missed", "fail") };
+        out.push_str(&format!(
+            "<li><span class=\"tag {class}\">{word}</span> <a href=\"#{}\">{}</a>, {}: {}</li>\n",
+            group.anchor,
+            escape(&group.title()),
+            escape(&outcome.device),
+            escape(&verdict.sentence)
+        ));
+    }
+    out.push_str("</ul>\n");
+}
+
+fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {
+    if groups.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<h3>Key figures</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Key figures\">",
+    );
+    out.push_str("<table class=\"key\"><thead><tr><th scope=\"col\">Test</th><th scope=\"col\">Figure</th>");
+    for device in &review.devices {
+        out.push_str(&format!("<th scope=\"col\" class=\"n\">{}</th>", escape(&device.facts.name)));
+    }
+    out.push_str("</tr></thead><tbody>\n");
+    for group in groups {
+        for key in key_metrics(&group.outcomes, 1) {
+            let metric = |name: &str| group.outcomes.iter().find(|o| o.device == name).and_then(|o| o.metrics.get(key));
+            let all: Vec<_> = review.devices.iter().map(|d| metric(&d.facts.name)).collect();
+            let most = all.iter().flatten().map(|m| m.value).fold(0.0, f64::max);
+            out.push_str(&format!(
+                "<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td class=\"words\">{}</td>",
+                group.anchor,
+                escape(&group.title()),
+                escape(&number::metric_label(key))
+            ));
+            for m in all {
+                match m {
+                    Some(m) => {
+                        // A bar behind the figure, where there is something to compare it with.
+                        let share = if most > 0.0 { (m.value / most * 100.0).clamp(0.0, 100.0) } else { 0.0 };
+                        let bar = if review.devices.len() > 1 {
+                            format!(" style=\"--w:{}%\"", number::trimmed(share, 1))
+                        } else {
+                            String::new()
+                        };
+                        let text = escape(&number::value(m.value, &m.unit));
+                        out.push_str(&format!("<td class=\"n bar\"{bar}>{text}</td>"));
+                    }
+                    None => out.push_str("<td class=\"n\">–</td>"),
+                }
+            }
+            out.push_str("</tr>\n");
+        }
+    }
+    out.push_str("</tbody></table></div>\n");
+}

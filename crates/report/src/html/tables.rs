@@ -1,0 +1,228 @@
+//! The tables of a test: metrics, time by cause, slowest I/Os, parameters, and the data behind a chart.
+
+use ssdlab_bench::{Mark, SlowIo};
+use ssdlab_core::CAUSES;
+
+use crate::compare::TestGroup;
+use crate::number;
+use crate::review::Review;
+use crate::svg::{Figure, axis_title};
+use crate::text::escape;
+
+/// Charts of more points than this show a summary of each series instead of the points.
+const TABLE_POINTS: usize = 400;
+
+fn open(out: &mut String, label: &str, class: &str) {
+    out.push_str(&format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"{class}\">\n",
+        escape(label)
+    ));
+}
+
+fn head(out: &mut String, columns: &[(&str, bool)]) {
+    out.push_str("<thead><tr>");
+    for (name, numeric) in columns {
+        let class = if *numeric { " class=\"n\"" } else { "" };
+        out.push_str(&format!("<th scope=\"col\"{class}>{}</th>", escape(name)));
+    }
+    out.push_str("</tr></thead><tbody>\n");
+}
+
+fn close(out: &mut String) {
+    out.push_str("</tbody></table></div>\n");
+}
+
+/// A row of every metric, a column of every drive.
+pub(crate) fn metrics(out: &mut String, review: &Review, group: &TestGroup) {
+    let keys = super::key_metrics(&group.outcomes, usize::MAX);
+    if keys.is_empty() {
+        return;
+    }
+    out.push_str("<h3>Figures</h3>\n");
+    open(out, &format!("Figures of {}", group.title()), "metrics");
+    let mut columns = vec![("Metric", false)];
+    let single = review.devices.len() == 1;
+    columns.extend(group.outcomes.iter().map(|o| (if single { "Value" } else { o.device.as_str() }, true)));
+    head(out, &columns);
+    for key in keys {
+        let label = escape(&number::metric_label(key));
+        out.push_str(&format!("<tr><th scope=\"row\">{label} <code>{}</code></th>", escape(key)));
+        for outcome in &group.outcomes {
+            let text = outcome.metrics.get(key).map_or_else(|| "–".to_owned(), |m| number::value(m.value, &m.unit));
+            out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
+        }
+        out.push_str("</tr>\n");
+    }
+    close(out);
+}
+
+/// Mean microseconds by cause, a column of every kind of I/O.
+pub(crate) fn time(out: &mut String, group: &TestGroup) {
+    let shares: Vec<_> = group.outcomes.iter().flat_map(|o| o.time_shares.iter().map(move |s| (*o, s))).collect();
+    let several = group.outcomes.iter().filter(|o| !o.time_shares.is_empty()).count() > 1;
+    let name = |(o, s): &(&ssdlab_bench::Outcome, &ssdlab_bench::TimeShare)| {
+        if several { format!("{}, {}", s.label, o.device) } else { s.label.clone() }
+    };
+    out.push_str("<details><summary>Mean time by cause, as a table</summary>\n");
+    open(out, "Mean time by cause", "time");
+    let names: Vec<String> = shares.iter().map(name).collect();
+    let mut columns = vec![("Cause", false)];
+    columns.extend(names.iter().map(|n| (n.as_str(), true)));
+    head(out, &columns);
+    for cause in CAUSES {
+        let us = |s: &ssdlab_bench::TimeShare| s.mean_us.get(cause.key()).copied().unwrap_or(0.0);
+        if shares.iter().all(|(_, s)| us(s) == 0.0) {
+            continue;
+        }
+        out.push_str(&format!("<tr><th scope=\"row\">{}</th>", cause.label()));
+        for (_, share) in &shares {
+            let text = if us(share) == 0.0 { "–".to_owned() } else { number::latency(us(share)) };
+            out.push_str(&format!("<td class=\"n\">{text}</td>"));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("<tr class=\"sum\"><th scope=\"row\">mean latency</th>");
+    for (_, share) in &shares {
+        out.push_str(&format!("<td class=\"n\">{}</td>", number::latency(share.latency_mean_us)));
+    }
+    out.push_str("</tr>\n<tr><th scope=\"row\">I/Os</th>");
+    for (_, share) in &shares {
+        out.push_str(&format!("<td class=\"n\">{}</td>", number::grouped(share.ios as f64, 0)));
+    }
+    out.push_str("</tr>\n");
+    close(out);
+    out.push_str("</details>\n");
+}
+
+/// The slowest I/Os of each drive, with their causes in words.
+pub(crate) fn slowest(out: &mut String, group: &TestGroup) {
+    let drives: Vec<_> = group.outcomes.iter().filter(|o| !o.slowest.is_empty()).collect();
+    if drives.is_empty() {
+        return;
+    }
+    out.push_str("<h3>The slowest I/Os</h3>\n");
+    for outcome in drives {
+        if group.outcomes.len() > 1 {
+            out.push_str(&format!("<h4>{}</h4>\n", escape(&outcome.device)));
+        }
+        open(out, &format!("The slowest I/Os of {}", outcome.device), "slowest");
+        head(out, &[("Latency", true), ("At", true), ("I/O", false), ("Why", false)]);
+        for slow in &outcome.slowest {
+            out.push_str(&format!(
+                "<tr><td class=\"n\"><b>{}</b></td><td class=\"n\">{} s</td><td>{}</td><td class=\"words\">{}</td></tr>\n",
+                number::latency(slow.latency_us),
+                number::grouped(slow.at_s, 3),
+                escape(&what(slow)),
+                escape(&slow.sentence)
+            ));
+        }
+        close(out);
+    }
+}
+
+fn what(slow: &SlowIo) -> String {
+    if slow.op == "flush" {
+        return slow.op.clone();
+    }
+    format!("{} {} at {}", slow.op, number::transfer(slow.length_bytes), number::bytes(slow.offset_bytes as f64))
+}
+
+/// What the test was run with.
+pub(crate) fn parameters(out: &mut String, group: &TestGroup) {
+    let mut keys: Vec<&str> = group.outcomes.iter().flat_map(|o| o.params.keys().map(String::as_str)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    if keys.is_empty() {
+        return;
+    }
+    out.push_str("<details><summary>Parameters</summary>\n");
+    open(out, "Parameters", "params");
+    let mut columns = vec![("Parameter", false)];
+    columns.extend(group.outcomes.iter().map(|o| (o.device.as_str(), true)));
+    head(out, &columns);
+    for key in keys {
+        out.push_str(&format!("<tr><th scope=\"row\"><code>{}</code></th>", escape(key)));
+        for outcome in &group.outcomes {
+            let text = match outcome.params.get(key) {
+                None => "–".to_owned(),
+                Some(serde_json::Value::String(s)) => s.clone(),
+                Some(v) => v.to_string(),
+            };
+            out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
+        }
+        out.push_str("</tr>\n");
+    }
+    close(out);
+    out.push_str("</details>\n");
+}
+
+/// The data of a chart, for those who cannot or would rather not see it, and the files behind it.
+pub(crate) fn data(out: &mut String, figure: &Figure, csv: &[String]) {
+    let points: usize = figure.series.iter().map(|s| s.points.len()).sum();
+    if points == 0 {
+        return;
+    }
+    out.push_str("<details class=\"data\"><summary>Data</summary>\n");
+    open(out, &format!("Data of {}", figure.title), "data");
+    if points <= TABLE_POINTS && figure.mark != Mark::Scatter {
+        by_position(out, figure);
+    } else {
+        by_series(out, figure);
+    }
+    close(out);
+    let links: Vec<String> = csv
+        .iter()
+        .map(|path| path.as_str())
+        .chain([format!("charts/{}.svg", figure.stem).as_str(), format!("charts/{}.png", figure.stem).as_str()])
+        .map(|path| format!("<a href=\"{0}\">{0}</a>", escape(path)))
+        .collect();
+    out.push_str(&format!("<p class=\"files\">{}</p>\n</details>\n", links.join(" · ")));
+}
+
+fn by_position(out: &mut String, figure: &Figure) {
+    let x_title = axis_title(&figure.x);
+    let mut columns = vec![(if x_title.is_empty() { "Position" } else { &x_title }, false)];
+    let y_title = axis_title(&figure.y);
+    let name = |s: &'_ str| {
+        if s.is_empty() { y_title.clone() } else { s.to_owned() }
+    };
+    let names: Vec<String> = figure.series.iter().map(|s| name(&s.name)).collect();
+    columns.extend(names.iter().map(|n| (n.as_str(), true)));
+    head(out, &columns);
+    for x in figure.positions() {
+        let label = match figure.x.categories.get(x as usize) {
+            Some(category) => category.clone(),
+            None => number::value(x, &figure.x.unit),
+        };
+        out.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(&label)));
+        for series in &figure.series {
+            let found: Vec<String> = series
+                .points
+                .iter()
+                .filter(|p| p[0].to_bits() == x.to_bits())
+                .map(|p| number::value(p[1], &figure.y.unit))
+                .collect();
+            let text = if found.is_empty() { "–".to_owned() } else { found.join(", ") };
+            out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
+        }
+        out.push_str("</tr>\n");
+    }
+}
+
+fn by_series(out: &mut String, figure: &Figure) {
+    let numeric = ["Points", "Lowest", "5th percentile", "Median", "Mean", "95th percentile", "Highest"];
+    let columns: Vec<(&str, bool)> = [("Series", false)].into_iter().chain(numeric.map(|c| (c, true))).collect();
+    head(out, &columns);
+    for series in figure.series.iter().filter(|s| !s.points.is_empty()) {
+        let mut ys: Vec<f64> = series.points.iter().map(|p| p[1]).collect();
+        ys.sort_by(f64::total_cmp);
+        let at = |percent: usize| ys[(ys.len() * percent / 100).min(ys.len() - 1)];
+        let mean = ys.iter().sum::<f64>() / ys.len() as f64;
+        let name = if series.name.is_empty() { axis_title(&figure.y) } else { series.name.clone() };
+        out.push_str(&format!("<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td>", escape(&name), ys.len()));
+        for v in [ys[0], at(5), at(50), mean, at(95), ys[ys.len() - 1]] {
+            out.push_str(&format!("<td class=\"n\">{}</td>", escape(&number::value(v, &figure.y.unit))));
+        }
+        out.push_str("</tr>\n");
+    }
+}

@@ -1,0 +1,101 @@
+//! The section of one test.
+
+use ssdlab_bench::{Mark, Outcome};
+
+use super::tables;
+use crate::compare::{Panel, TestGroup};
+use crate::review::Review;
+use crate::svg::{self, Figure, Layout, Skin};
+use crate::text::{escape, slug};
+
+pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup) {
+    let id = &group.anchor;
+    out.push_str(&format!("<section id=\"{id}\" class=\"test\" aria-labelledby=\"{id}-h\">\n"));
+    out.push_str(&format!("<h2 id=\"{id}-h\">{}</h2>\n", escape(&group.title())));
+    for (text, whose) in told(review, group, |o| vec![o.method.clone()]) {
+        out.push_str(&format!("<p class=\"method\">{}{}</p>\n", whose, escape(&text)));
+    }
+    for outcome in &group.outcomes {
+        if let Some(verdict) = &outcome.verdict {
+            let (class, word) = if verdict.pass { ("met", "pass") } else { ("missed", "fail") };
+            out.push_str(&format!(
+                "<p class=\"verdict {class}\"><span class=\"tag {class}\">{word}</span> <b>{}</b>: {}</p>\n",
+                escape(&outcome.device),
+                escape(&verdict.sentence)
+            ));
+        }
+    }
+    let notes = told(review, group, |o| o.notes.clone());
+    if !notes.is_empty() {
+        out.push_str("<ul class=\"notes\">\n");
+        for (text, whose) in notes {
+            out.push_str(&format!("<li>{whose}{}</li>\n", escape(&text)));
+        }
+        out.push_str("</ul>\n");
+    }
+    for panel in &group.panels {
+        write_panel(out, panel);
+    }
+    tables::metrics(out, review, group);
+    if let Some(figure) = &group.time {
+        out.push_str("<h3>Where the time went</h3>\n");
+        write_figure(out, figure, Layout::Full, None, "");
+        tables::time(out, group);
+    }
+    tables::slowest(out, group);
+    tables::parameters(out, group);
+    out.push_str("</section>\n");
+}
+
+/// Sentences of the outcomes, each once; with the drive's name in front where not all of the drives share it.
+fn told(review: &Review, group: &TestGroup, of: impl Fn(&Outcome) -> Vec<String>) -> Vec<(String, String)> {
+    let mut out: Vec<(String, Vec<&str>)> = Vec::new();
+    for outcome in &group.outcomes {
+        for text in of(outcome).into_iter().filter(|t| !t.is_empty()) {
+            match out.iter_mut().find(|(have, _)| *have == text) {
+                Some((_, drives)) => drives.push(&outcome.device),
+                None => out.push((text, vec![&outcome.device])),
+            }
+        }
+    }
+    let all = group.outcomes.len();
+    out.into_iter()
+        .map(|(text, drives)| {
+            let shared = drives.len() == all && all == review.devices.len();
+            let whose = if shared { String::new() } else { format!("<b>{}</b>: ", escape(&drives.join(", "))) };
+            (text, whose)
+        })
+        .collect()
+}
+
+fn write_panel(out: &mut String, panel: &Panel) {
+    let several = panel.figures.len() > 1;
+    out.push_str(if several { "<div class=\"pair\">\n" } else { "" });
+    for (i, figure) in panel.figures.iter().enumerate() {
+        let layout = if several { Layout::Half } else { Layout::Full };
+        let csv = if several { panel.csv.get(i..=i) } else { Some(panel.csv.as_slice()) };
+        write_figure(out, figure, layout, csv, &figure.title);
+    }
+    out.push_str(if several { "</div>\n" } else { "" });
+}
+
+/// `title` may be empty where a heading has said it.
+fn write_figure(out: &mut String, figure: &Figure, layout: Layout, csv: Option<&[String]>, title: &str) {
+    let id = slug(&figure.stem);
+    out.push_str(&format!("<figure id=\"fig-{id}\">\n<figcaption><b>{}</b>", escape(title)));
+    out.push_str(&format!(" <span class=\"subject\">{}</span>", escape(&figure.subject)));
+    if !figure.caption.is_empty() {
+        out.push_str(&format!("<br><span class=\"caption\">{}</span>", escape(&figure.caption)));
+    }
+    if let Some(sentence) = &figure.shortened {
+        out.push_str(&format!("<br><span class=\"shortened\">Shortened run: {}</span>", escape(sentence)));
+    }
+    out.push_str("</figcaption>\n<div class=\"plot\">");
+    out.push_str(&svg::draw(figure, layout, Skin::Page));
+    out.push_str(&svg::draw(figure, Layout::Phone, Skin::Page));
+    out.push_str("</div>\n");
+    if csv.is_some() || figure.mark != Mark::StackedBars {
+        tables::data(out, figure, csv.unwrap_or_default());
+    }
+    out.push_str("</figure>\n");
+}

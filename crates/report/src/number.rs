@@ -1,0 +1,185 @@
+//! Figures for people: `75,900 IOPS`, `421 µs`, `9.10 ms`, axis ticks such as `40K`.
+
+/// Prints with at most `decimals` places and without trailing zeros.
+pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// Prints with a comma between thousands.
+pub(crate) fn grouped(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let mut out = String::new();
+    for (i, c) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    if !fraction.is_empty() {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    if value < 0.0 && out.chars().any(|c| c.is_ascii_digit() && c != '0') {
+        out.insert(0, '-');
+    }
+    out
+}
+
+/// With an SI letter: `950`, `1.5K`, `40K`, `2M`. Three significant digits.
+pub(crate) fn si(value: f64) -> String {
+    let magnitude = value.abs();
+    let (divisor, letter) = match magnitude {
+        m if m >= 999.5e9 => (1e12, "T"),
+        m if m >= 999.5e6 => (1e9, "G"),
+        m if m >= 999.5e3 => (1e6, "M"),
+        m if m >= 999.5 => (1e3, "K"),
+        _ => (1.0, ""),
+    };
+    format!("{}{letter}", significant(value / divisor))
+}
+
+/// Three significant digits, without trailing zeros.
+pub(crate) fn significant(value: f64) -> String {
+    let decimals = match value.abs() {
+        0.0 => 0,
+        m if m >= 100.0 => 0,
+        m if m >= 10.0 => 1,
+        m if m >= 1.0 => 2,
+        m => (libm::ceil(-libm::log10(m)) as usize + 2).min(9),
+    };
+    trimmed(value, decimals)
+}
+
+/// A latency given in microseconds: `850 ns`, `42.1 µs`, `9.1 ms`, `1.2 s`.
+pub(crate) fn latency(us: f64) -> String {
+    match us.abs() {
+        0.0 => "0 µs".to_owned(),
+        m if m < 0.9995 => format!("{} ns", significant(us * 1e3)),
+        m if m < 999.5 => format!("{} µs", significant(us)),
+        m if m < 999.5e3 => format!("{} ms", significant(us / 1e3)),
+        _ => format!("{} s", significant(us / 1e6)),
+    }
+}
+
+/// The label of an axis tick. Latencies carry their unit, everything else has it beside the axis label.
+pub(crate) fn tick(value: f64, unit: &str) -> String {
+    match unit {
+        "us" | "µs" => latency(value),
+        // Nobody says 1.4K seconds.
+        "s" | "GB" if value.abs() >= 1000.0 => grouped(value, 0),
+        _ => si(value),
+    }
+}
+
+/// Whether [`tick`] prints the unit itself.
+pub(crate) fn tick_has_unit(unit: &str) -> bool {
+    matches!(unit, "us" | "µs")
+}
+
+/// A unit as people write it.
+pub(crate) fn unit(unit: &str) -> &str {
+    match unit {
+        "us" => "µs",
+        "ratio" | "count" => "",
+        other => other,
+    }
+}
+
+/// A measured figure with its unit.
+pub(crate) fn value(value: f64, unit_key: &str) -> String {
+    let figure = match unit_key {
+        "us" | "µs" => return latency(value),
+        "IOPS" | "count" if value.abs() >= 100.0 => grouped(value, 0),
+        "ratio" => trimmed(value, 3),
+        "bytes" | "B" => return bytes(value),
+        "%" => trimmed(value, if value.abs() < 0.1 { 4 } else { 2 }),
+        _ if value.abs() >= 10_000.0 => grouped(value, 0),
+        _ if value.abs() >= 100.0 => trimmed(value, 1),
+        _ => significant(value),
+    };
+    match unit(unit_key) {
+        "" => figure,
+        unit => format!("{figure} {unit}"),
+    }
+}
+
+/// A size or an offset in bytes, decimal: `512 B`, `8 GB`.
+pub(crate) fn bytes(value: f64) -> String {
+    let (divisor, unit) = match value.abs() {
+        m if m >= 1e12 => (1e12, "TB"),
+        m if m >= 1e9 => (1e9, "GB"),
+        m if m >= 1e6 => (1e6, "MB"),
+        m if m >= 1e3 => (1e3, "kB"),
+        _ => (1.0, "B"),
+    };
+    format!("{} {unit}", trimmed(value / divisor, 2))
+}
+
+/// The size of a transfer: binary where it comes out even (`4 KiB`, `1 MiB`), bytes otherwise.
+pub(crate) fn transfer(bytes: u64) -> String {
+    match bytes {
+        b if b > 0 && b % (1 << 20) == 0 => format!("{} MiB", b >> 20),
+        b if b > 0 && b % (1 << 10) == 0 => format!("{} KiB", b >> 10),
+        b => format!("{b} B"),
+    }
+}
+
+/// A metric's key as people say it: `latency_p99_9` is `Latency, 99.9th percentile`.
+pub(crate) fn metric_label(key: &str) -> String {
+    if let Some(p) = key.strip_suffix("_us").unwrap_or(key).strip_prefix("latency_") {
+        return match p {
+            "mean" => "Latency, mean".to_owned(),
+            "max" => "Latency, worst".to_owned(),
+            "min" => "Latency, best".to_owned(),
+            "p50" => "Latency, median".to_owned(),
+            p => match p.strip_prefix('p').filter(|d| d.chars().all(|c| c.is_ascii_digit() || c == '_')) {
+                Some(digits) => format!("Latency, {}th percentile", digits.replace('_', ".")),
+                None => format!("Latency, {}", p.replace('_', " ")),
+            },
+        };
+    }
+    match key {
+        "iops" => "IOPS".to_owned(),
+        "iops_min" => "IOPS, lowest second".to_owned(),
+        "iops_max" => "IOPS, highest second".to_owned(),
+        "iops_mean_tail" => "IOPS, mean at the end of the run".to_owned(),
+        "iops_stddev_tail" => "IOPS, standard deviation at the end".to_owned(),
+        "zero_iops_seconds" => "Seconds without any I/O".to_owned(),
+        "bandwidth" => "Bandwidth".to_owned(),
+        "waf" => "Write amplification".to_owned(),
+        "power_mean" => "Power, mean".to_owned(),
+        "energy" => "Energy".to_owned(),
+        other => {
+            let mut words = other.replace('_', " ");
+            if let Some(first) = words.get_mut(0..1) {
+                first.make_ascii_uppercase();
+            }
+            words.replace("iops", "IOPS").replace("Iops", "IOPS").replace(" qd", " QD")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_as_reviews_print_them() {
+        assert_eq!(value(75_900.4, "IOPS"), "75,900 IOPS");
+        assert_eq!(value(310.94, "MB/s"), "310.9 MB/s");
+        assert_eq!(value(421.0, "us"), "421 µs");
+        assert_eq!(value(9_100.0, "us"), "9.1 ms");
+        assert_eq!(value(1.0234, "ratio"), "1.023");
+        assert_eq!(value(0.0, "count"), "0");
+        assert_eq!(grouped(-1_234_567.8, 1), "-1,234,567.8");
+        assert_eq!(grouped(-0.04, 0), "0");
+        assert_eq!([0.0, 500.0, 1500.0, 40_000.0, 999_999.0, 2e6].map(si), ["0", "500", "1.5K", "40K", "1M", "2M"]);
+        assert_eq!([0.2, 50.0, 1000.0, 2.5e6].map(latency), ["200 ns", "50 µs", "1 ms", "2.5 s"]);
+        assert_eq!(metric_label("latency_p99_9"), "Latency, 99.9th percentile");
+        assert_eq!(metric_label("read_iops_qd32"), "Read IOPS QD32");
+        assert_eq!(transfer(131_072), "128 KiB");
+    }
+}

@@ -1,0 +1,258 @@
+//! Everything that a review consists of, before it is written in any form.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use ssdlab_bench::{Chart, Outcome};
+use ssdlab_core::CAUSES;
+use ssdlab_device::DeviceInfo;
+
+use crate::ReportError;
+
+/// A review: one or several devices, what the bench measured on them, and what others published about them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Review {
+    /// Version of ssdlab that measured.
+    pub version: String,
+    /// Seed of every random number in it.
+    pub seed: u64,
+    /// Whether tests were shortened on request. Each outcome says for itself how.
+    pub quick: bool,
+    /// In the order in which they were named.
+    pub devices: Vec<ReviewedDevice>,
+    /// In the order in which they shall be read; tests of the same name and variant are shown together.
+    pub outcomes: Vec<Outcome>,
+    pub claims: Vec<ClaimRow>,
+}
+
+/// A device under review.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReviewedDevice {
+    pub facts: DeviceFacts,
+    /// Grouped by [`SpecRow::section`], in the order given.
+    pub specification: Vec<SpecRow>,
+}
+
+/// What a device says of itself: [`DeviceInfo`], in a form that can be stored and read back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    pub name: String,
+    /// `ssd`, `hdd`, `array`, `host`.
+    pub kind: String,
+    /// A line for people: controller, flash, capacity.
+    pub description: String,
+    pub capacity_bytes: u64,
+    pub queue_depth: u32,
+    pub supports_trim: bool,
+    /// Spare area in per cent of the capacity sold.
+    pub over_provisioning_percent: f64,
+}
+
+impl From<&DeviceInfo> for DeviceFacts {
+    fn from(info: &DeviceInfo) -> Self {
+        DeviceFacts {
+            name: info.name.clone(),
+            kind: info.kind.to_owned(),
+            description: info.description.clone(),
+            capacity_bytes: info.capacity_bytes,
+            queue_depth: info.queue_depth,
+            supports_trim: info.supports_trim,
+            over_provisioning_percent: info.over_provisioning_percent,
+        }
+    }
+}
+
+/// A line of a device's specification, with where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpecRow {
+    /// Heading under which the row stands: `Flash`, `Controller`, `Firmware`…
+    pub section: String,
+    pub key: String,
+    pub value: String,
+    /// Unit of `value`, or empty.
+    pub unit: String,
+    /// Data sheet, review or paper; for an estimate, how it was arrived at.
+    pub source: String,
+    /// Nobody published it. Marked as such wherever it is shown.
+    pub estimate: bool,
+}
+
+/// A published figure beside the one measured here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClaimRow {
+    /// Stable identifier of the claim in the catalog.
+    pub id: String,
+    /// Name of the device as in [`DeviceFacts::name`], or of the group of devices that the claim speaks of.
+    pub device: String,
+    /// What was measured, for people: `4 KiB random write, QD32`.
+    pub quantity: String,
+    /// As printed by its source: `81K`, `<=8`, `several`.
+    pub published: String,
+    /// `published` as a number in `unit`, where it is one.
+    pub published_value: Option<f64>,
+    pub unit: String,
+    /// Our figure in `unit`, where it is a number.
+    pub ours: Option<f64>,
+    /// Our finding in words, where it is not a number; otherwise empty.
+    pub ours_text: String,
+    /// The deviation allowed, for people: `±10 %`. Empty if none is defined.
+    pub tolerance: String,
+    pub state: ClaimState,
+    pub source: String,
+    /// Why it was missed, not run, or is a matter of words. May be empty if met.
+    pub reason: String,
+    /// Whether it belongs into the summary at the head of the page (the maker's own specification does).
+    pub headline: bool,
+}
+
+/// How a published figure and ours compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimState {
+    Missed,
+    Met,
+    /// An order or a behaviour rather than a figure; `reason` tells.
+    Qualitative,
+    NotRun,
+}
+
+impl ClaimState {
+    /// The word in reports: the state must be readable without colour.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            ClaimState::Missed => "missed",
+            ClaimState::Met => "met",
+            ClaimState::Qualitative => "qualitative",
+            ClaimState::NotRun => "not run",
+        }
+    }
+}
+
+impl ClaimRow {
+    /// Deviation from the published figure in per cent, where both are numbers and the published one is not zero.
+    #[must_use]
+    pub fn deviation_percent(&self) -> Option<f64> {
+        match (self.ours, self.published_value) {
+            (Some(ours), Some(theirs)) if theirs != 0.0 => Some((ours / theirs - 1.0) * 100.0),
+            _ => None,
+        }
+    }
+}
+
+impl Review {
+    /// Checks that the review can be written: figures are finite, names resolve and are unique.
+    ///
+    /// # Errors
+    /// The first fault found, with the device, the test and the key that it lies in.
+    pub fn validate(&self) -> Result<(), ReportError> {
+        let mut names = BTreeSet::new();
+        if self.devices.is_empty() {
+            return Err(inconsistent("review", "there is no device in it; a review needs at least one"));
+        }
+        for device in &self.devices {
+            let name = &device.facts.name;
+            if name.is_empty() || !names.insert(name.as_str()) {
+                return Err(inconsistent("devices", &format!("name {name:?} is empty or given twice")));
+            }
+            finite(device.facts.over_provisioning_percent, || format!("{name}: over_provisioning_percent"))?;
+        }
+        let mut seen = BTreeSet::new();
+        for outcome in &self.outcomes {
+            let place = place(outcome);
+            if !names.contains(outcome.device.as_str()) {
+                return Err(inconsistent(&place, &format!("device {:?} is not part of the review", outcome.device)));
+            }
+            if outcome.test.is_empty() {
+                return Err(inconsistent(&place, "the test has no name"));
+            }
+            if !seen.insert((&outcome.device, &outcome.test, &outcome.variant)) {
+                return Err(inconsistent(&place, "this test and variant is there twice for one device"));
+            }
+            validate_outcome(outcome, &place)?;
+        }
+        for claim in &self.claims {
+            for value in [claim.published_value, claim.ours].into_iter().flatten() {
+                finite(value, || format!("claim {} of {}", claim.id, claim.device))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn validate_outcome(outcome: &Outcome, place: &str) -> Result<(), ReportError> {
+    for (key, metric) in &outcome.metrics {
+        finite(metric.value, || format!("{place}: metric {key}"))?;
+    }
+    let mut ids = BTreeSet::new();
+    for chart in &outcome.charts {
+        let place = format!("{place}: chart {}", chart.id);
+        if chart.id.is_empty() || !ids.insert(chart.id.as_str()) {
+            return Err(inconsistent(&place, "chart ids must be unique within a test and not empty"));
+        }
+        validate_chart(chart, &place)?;
+    }
+    let known = |key: &str| CAUSES.iter().any(|c| c.key() == key);
+    for share in &outcome.time_shares {
+        finite(share.latency_mean_us, || format!("{place}: mean latency of {}", share.label))?;
+        for (key, &us) in &share.mean_us {
+            finite(us, || format!("{place}: time by cause of {}, {key}", share.label))?;
+            if !known(key) {
+                return Err(inconsistent(place, &format!("{key:?} is not a cause that an I/O's time can have")));
+            }
+        }
+    }
+    for slow in &outcome.slowest {
+        finite(slow.at_s, || format!("{place}: time of a slow I/O"))?;
+        finite(slow.latency_us, || format!("{place}: latency of a slow I/O"))?;
+        for (key, &us) in &slow.causes_us {
+            finite(us, || format!("{place}: cause {key} of a slow I/O"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks one chart: finite points and bounds, bounds in order, categories that exist.
+pub(crate) fn validate_chart(chart: &Chart, place: &str) -> Result<(), ReportError> {
+    for (name, axis) in [("x", &chart.x), ("y", &chart.y)] {
+        for bound in [axis.min, axis.max].into_iter().flatten() {
+            finite(bound, || format!("{place}: bound of the {name} axis"))?;
+        }
+        if let (Some(min), Some(max)) = (axis.min, axis.max)
+            && min >= max
+        {
+            return Err(inconsistent(place, &format!("the {name} axis runs from {min} to {max}; min must be less")));
+        }
+        if axis.log && axis.max.is_some_and(|max| max <= 0.0) {
+            return Err(inconsistent(place, &format!("the {name} axis is logarithmic and must end above zero")));
+        }
+    }
+    for series in &chart.series {
+        for &[x, y] in &series.points {
+            finite(x, || format!("{place}: series {}", series.name))?;
+            finite(y, || format!("{place}: series {}", series.name))?;
+            let n = chart.x.categories.len();
+            if n > 0 && !(x >= 0.0 && x < n as f64 && x.fract() == 0.0) {
+                let problem = format!("series {}: position {x} has no category; there are {n}", series.name);
+                return Err(inconsistent(place, &problem));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Device, test and variant, as errors name them.
+pub(crate) fn place(outcome: &Outcome) -> String {
+    match outcome.variant.as_str() {
+        "" => format!("{}: {}", outcome.device, outcome.test),
+        variant => format!("{}: {} ({variant})", outcome.device, outcome.test),
+    }
+}
+
+fn inconsistent(place: &str, problem: &str) -> ReportError {
+    ReportError::Inconsistent { place: place.to_owned(), problem: problem.to_owned() }
+}
+
+fn finite(value: f64, place: impl Fn() -> String) -> Result<(), ReportError> {
+    if value.is_finite() { Ok(()) } else { Err(ReportError::NotFinite { place: place(), value }) }
+}

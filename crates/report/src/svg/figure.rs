@@ -1,0 +1,105 @@
+//! What is drawn: a chart of one drive, or several drives' charts put together.
+
+use ssdlab_bench::{Axis, Chart, Mark, Series};
+
+use super::scale::Extent;
+
+/// A chart ready to be drawn, with all that is printed around it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Figure {
+    /// File name without folder and ending; also makes element ids unique.
+    pub stem: String,
+    pub title: String,
+    /// The drive or drives shown.
+    pub subject: String,
+    pub caption: String,
+    /// Set if the run was shorter than the published method.
+    pub shortened: Option<String>,
+    pub mark: Mark,
+    pub x: Axis,
+    pub y: Axis,
+    pub series: Vec<Series>,
+    /// Colour of each series; by its place if empty. In a comparison a drive keeps its colour, and dash, marker or
+    /// hatch, which always go by place, tell its series apart.
+    pub colours: Vec<usize>,
+    /// A logarithmic y axis keeps a place for zero even if these data have none.
+    pub zero_strip: bool,
+    /// Printed at the end of each stacked bar instead of its sum.
+    pub bar_ends: Vec<String>,
+}
+
+impl Figure {
+    pub fn of_chart(chart: &Chart, subject: &str, stem: String, shortened: Option<String>) -> Figure {
+        Figure {
+            stem,
+            title: chart.title.clone(),
+            subject: subject.to_owned(),
+            caption: chart.caption.clone(),
+            shortened,
+            mark: chart.mark,
+            x: chart.x.clone(),
+            y: chart.y.clone(),
+            series: chart.series.clone(),
+            colours: Vec::new(),
+            zero_strip: false,
+            bar_ends: Vec::new(),
+        }
+    }
+
+    pub fn extent(&self, of: usize) -> Option<Extent> {
+        Extent::of(self.series.iter().flat_map(|s| s.points.iter().map(|p| p[of])))
+    }
+
+    /// Distinct positions on the x axis, ascending.
+    pub fn positions(&self) -> Vec<f64> {
+        let mut xs: Vec<f64> = self.series.iter().flat_map(|s| s.points.iter().map(|p| p[0])).collect();
+        xs.sort_by(f64::total_cmp);
+        xs.dedup();
+        xs
+    }
+
+    pub fn colour(&self, index: usize) -> usize {
+        self.colours.get(index).copied().unwrap_or(index) % super::skin::SERIES.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.series.iter().all(|s| s.points.is_empty())
+    }
+
+    /// One or two sentences for those who cannot see the picture.
+    pub fn description(&self) -> String {
+        let kind = match self.mark {
+            Mark::Scatter => "Scatter chart",
+            Mark::Line => "Line chart",
+            Mark::Bars => "Bar chart",
+            Mark::StackedBars => "Stacked bar chart",
+        };
+        let mut text = format!("{kind} of {}, {}.", self.subject, axis_title(&self.y));
+        if !self.x.label.is_empty() {
+            text.push_str(&format!(" Horizontal axis: {}.", axis_title(&self.x)));
+        }
+        for series in self.series.iter().take(8) {
+            if let Some(e) = Extent::of(series.points.iter().map(|p| p[1])) {
+                let name = if series.name.is_empty() { "Values" } else { &series.name };
+                let (min, max) = (crate::number::value(e.min, &self.y.unit), crate::number::value(e.max, &self.y.unit));
+                text.push_str(&match series.points.len() {
+                    1 => format!(" {name}: {max}."),
+                    n => format!(" {name}: {n} points from {min} to {max}."),
+                });
+            }
+        }
+        text
+    }
+}
+
+/// Label and unit of an axis, in words.
+pub(crate) fn axis_title(axis: &Axis) -> String {
+    let unit = crate::number::unit(&axis.unit);
+    if unit.is_empty() || unit == axis.label || (crate::number::tick_has_unit(&axis.unit)) {
+        axis.label.clone()
+    } else if axis.label.is_empty() {
+        unit.to_owned()
+    } else {
+        format!("{} ({unit})", axis.label)
+    }
+}

@@ -1,0 +1,254 @@
+//! Axes: where a value lies, and which values are printed.
+
+use ssdlab_bench::Axis;
+
+use crate::number;
+
+/// A tick of an axis. A minor one has a faint grid line and no label.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tick {
+    pub value: f64,
+    pub label: String,
+}
+
+/// Smallest and largest value of a set of figures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Extent {
+    pub min: f64,
+    pub max: f64,
+    /// Smallest value above zero: where a logarithmic axis can begin.
+    pub min_positive: f64,
+}
+
+impl Extent {
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Extent> {
+        values.into_iter().fold(None, |seen: Option<Extent>, v| {
+            let positive = if v > 0.0 { v } else { f64::INFINITY };
+            Some(seen.map_or(Extent { min: v, max: v, min_positive: positive }, |e| Extent {
+                min: e.min.min(v),
+                max: e.max.max(v),
+                min_positive: e.min_positive.min(positive),
+            }))
+        })
+    }
+}
+
+impl Extent {
+    /// What covers all of `extents`.
+    pub fn union(extents: impl IntoIterator<Item = Extent>) -> Option<Extent> {
+        extents.into_iter().reduce(|a, b| Extent {
+            min: a.min.min(b.min),
+            max: a.max.max(b.max),
+            min_positive: a.min_positive.min(b.min_positive),
+        })
+    }
+}
+
+/// Which way an axis runs decides what it starts from: rates and latencies from zero, positions where the data do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Position,
+    Magnitude,
+}
+
+/// Maps values to coordinates.
+#[derive(Clone, Debug)]
+pub(crate) struct Scale {
+    pub lo: f64,
+    pub hi: f64,
+    pub log: bool,
+    /// A logarithmic axis has no zero. If the data do, a strip beyond its low end is kept for them.
+    pub zero_strip: bool,
+    pub ticks: Vec<Tick>,
+    /// Values of unlabelled grid lines.
+    pub minor: Vec<f64>,
+    from: f64,
+    to: f64,
+}
+
+/// Share of the axis that the strip for zero takes.
+const ZERO_STRIP: f64 = 0.07;
+
+impl Scale {
+    /// An axis for `extent`, about `want` labels long. `distinct` are the positions of the data, if few: a
+    /// logarithmic axis of queue depths is labelled with the queue depths.
+    pub fn new(axis: &Axis, extent: Option<Extent>, role: Role, want: usize, distinct: &[f64]) -> Scale {
+        let extent = extent.unwrap_or(Extent { min: 0.0, max: 1.0, min_positive: 1.0 });
+        let (lo, hi) = if axis.log { log_bounds(axis, extent, role) } else { linear_bounds(axis, extent, role, want) };
+        let zero_strip = axis.log && role == Role::Magnitude && extent.min <= 0.0;
+        let (values, minor) = if !axis.log {
+            (linear_ticks(lo, hi, want), Vec::new())
+        } else if role == Role::Position && !distinct.is_empty() && distinct.len() <= 12 && distinct[0] > 0.0 {
+            (distinct.iter().copied().filter(|&v| v >= lo && v <= hi).collect(), Vec::new())
+        } else {
+            log_ticks(lo, hi, want)
+        };
+        let ticks = values.into_iter().map(|v| Tick { value: v, label: number::tick(v, &axis.unit) }).collect();
+        Scale { lo, hi, log: axis.log, zero_strip, ticks, minor, from: 0.0, to: 1.0 }
+    }
+
+    /// The same axis drawn from coordinate `from` (its low end) to `to`.
+    pub fn between(mut self, from: f64, to: f64) -> Scale {
+        (self.from, self.to) = (from, to);
+        self
+    }
+
+    /// The coordinate of `value`; values beyond the axis are drawn at its end.
+    pub fn at(&self, value: f64) -> f64 {
+        let start = if self.zero_strip { ZERO_STRIP } else { 0.0 };
+        let share = if self.log {
+            if value <= 0.0 {
+                if self.zero_strip { ZERO_STRIP * 0.35 } else { 0.0 }
+            } else {
+                let (a, b) = (libm::log10(self.lo), libm::log10(self.hi));
+                start + (1.0 - start) * ((libm::log10(value) - a) / (b - a)).clamp(0.0, 1.0)
+            }
+        } else {
+            ((value - self.lo) / (self.hi - self.lo)).clamp(0.0, 1.0)
+        };
+        self.from + (self.to - self.from) * share
+    }
+
+    /// The coordinate of the low end of the axis, strip included.
+    pub fn bottom(&self) -> f64 {
+        self.from
+    }
+
+    /// Where the strip for zero ends and the logarithmic part begins.
+    pub fn strip_end(&self) -> f64 {
+        self.from + (self.to - self.from) * if self.zero_strip { ZERO_STRIP } else { 0.0 }
+    }
+}
+
+/// The smallest of 1, 2, 5 × 10^n that is at least `v`.
+fn nice_step(v: f64) -> f64 {
+    let base = libm::pow(10.0, libm::floor(libm::log10(v)));
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * base).find(|&s| s >= v * 0.999_999).unwrap_or(10.0 * base)
+}
+
+fn linear_bounds(axis: &Axis, extent: Extent, role: Role, want: usize) -> (f64, f64) {
+    let from_zero = extent.min >= 0.0 && (role == Role::Magnitude || extent.min <= 0.2 * extent.max);
+    let mut lo = axis.min.unwrap_or(if from_zero { 0.0 } else { extent.min });
+    let mut hi = axis.max.unwrap_or(extent.max);
+    if hi <= lo {
+        hi = lo + if lo == 0.0 { 1.0 } else { lo.abs() * 0.1 };
+    }
+    let step = nice_step((hi - lo) / want as f64);
+    if axis.min.is_none() && !from_zero {
+        lo = libm::floor(lo / step + 1e-9) * step;
+    }
+    if axis.max.is_none() {
+        let rounded = libm::ceil(hi / step - 1e-9) * step;
+        // A position axis ends with the data, unless a round figure is close; a magnitude axis ends on a tick.
+        if role == Role::Magnitude || rounded - hi <= 0.06 * (hi - lo) {
+            hi = rounded;
+        }
+    }
+    (lo, hi)
+}
+
+fn log_bounds(axis: &Axis, extent: Extent, role: Role) -> (f64, f64) {
+    let positive = if extent.min_positive.is_finite() { extent.min_positive } else { 1.0 };
+    let top = if extent.max > 0.0 { extent.max } else { 10.0 };
+    let exact = role == Role::Position;
+    let lo = axis.min.filter(|&m| m > 0.0).unwrap_or(if exact { positive } else { round_1_2_5(positive, false) });
+    let hi = axis.max.unwrap_or(if exact { top } else { round_1_2_5(top, true) });
+    if hi > lo { (lo, hi) } else { (lo / 2.0, lo * 2.0) }
+}
+
+/// The next 1, 2 or 5 × 10^n at or above (`up`) or at or below `v`.
+fn round_1_2_5(v: f64, up: bool) -> f64 {
+    let decade = libm::pow(10.0, libm::floor(libm::log10(v) + 1e-12));
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|m| m * decade);
+    if up {
+        steps.into_iter().find(|&s| s >= v * (1.0 - 1e-9)).unwrap_or(10.0 * decade)
+    } else {
+        steps.into_iter().rev().find(|&s| s <= v * (1.0 + 1e-9)).unwrap_or(decade)
+    }
+}
+
+/// Multiples of 1, 2 or 5 × 10^n within the bounds.
+pub(crate) fn linear_ticks(lo: f64, hi: f64, want: usize) -> Vec<f64> {
+    let step = nice_step((hi - lo) / want.max(1) as f64);
+    let (first, last) = (libm::ceil(lo / step - 1e-9) as i64, libm::floor(hi / step + 1e-9) as i64);
+    (first..=last).map(|i| i as f64 * step).collect()
+}
+
+/// Labelled and unlabelled lines of a logarithmic axis: 1-2-5 if there is room, else decades, else every n-th.
+pub(crate) fn log_ticks(lo: f64, hi: f64, want: usize) -> (Vec<f64>, Vec<f64>) {
+    let (first, last) = (libm::floor(libm::log10(lo) + 1e-9) as i32, libm::ceil(libm::log10(hi) - 1e-9) as i32);
+    let inside = |v: &f64| *v >= lo * (1.0 - 1e-9) && *v <= hi * (1.0 + 1e-9);
+    let all = |multiples: &[f64], every: i32| -> Vec<f64> {
+        (first..=last)
+            .filter(|d| d.rem_euclid(every) == 0)
+            .flat_map(|d| multiples.iter().map(move |m| m * libm::pow(10.0, f64::from(d))))
+            .filter(inside)
+            .collect()
+    };
+    let decades = all(&[1.0], 1);
+    let fine = all(&[1.0, 2.0, 5.0], 1);
+    let major = if fine.len() <= want + 3 {
+        fine
+    } else if decades.len() <= want + 2 {
+        decades
+    } else {
+        all(&[1.0], 1 + (decades.len() / want.max(1)) as i32)
+    };
+    let minor = if last - first > 7 { Vec::new() } else { all(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], 1) };
+    let minor = minor.into_iter().filter(|v| !major.iter().any(|m| (m / v - 1.0).abs() < 1e-9)).collect();
+    (major, minor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linear_ticks_are_round_and_inside() {
+        assert_eq!(linear_ticks(0.0, 40_000.0, 5), [0.0, 10_000.0, 20_000.0, 30_000.0, 40_000.0]);
+        assert_eq!(linear_ticks(1400.0, 2000.0, 4), [1400.0, 1600.0, 1800.0, 2000.0]);
+        assert_eq!(linear_ticks(0.0, 0.37, 5), [0.0, 0.1, 0.2, 0.30000000000000004]);
+    }
+
+    #[test]
+    fn a_wide_logarithmic_axis_is_labelled_by_decades_and_ruled_between() {
+        let (major, minor) = log_ticks(1.0, 100_000.0, 5);
+        assert_eq!(major, [1.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0]);
+        assert_eq!(minor.len(), 5 * 8);
+        assert!(!minor.contains(&10.0));
+    }
+
+    #[test]
+    fn a_narrow_logarithmic_axis_has_ones_twos_and_fives() {
+        assert_eq!(log_ticks(200.0, 10_000.0, 5).0, [200.0, 500.0, 1000.0, 2000.0, 5000.0, 10_000.0]);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_a_place_for_zero_below_everything_else() {
+        let extent = Extent::of([0.0, 30.0, 40_000.0]);
+        let scale = Scale::new(&Axis::log("IOPS", ""), extent, Role::Magnitude, 5, &[]).between(0.0, 100.0);
+        assert!(scale.zero_strip && scale.lo == 20.0 && scale.hi == 50_000.0);
+        assert!(scale.at(0.0) < scale.strip_end() && scale.at(20.0) >= scale.strip_end());
+    }
+
+    #[test]
+    fn magnitudes_start_at_zero_and_positions_where_the_data_do() {
+        let extent = Extent::of([1400.0, 1999.0]);
+        let x = Scale::new(&Axis::linear("Time", "s"), extent, Role::Position, 6, &[]);
+        assert_eq!((x.lo, x.hi), (1400.0, 2000.0));
+        let y = Scale::new(&Axis::linear("Rate", "MB/s"), extent, Role::Magnitude, 5, &[]);
+        assert_eq!((y.lo, y.hi), (0.0, 2000.0));
+    }
+
+    #[test]
+    fn a_constant_or_empty_series_still_has_an_axis() {
+        for extent in [None, Extent::of([5.0]), Extent::of([0.0, 0.0])] {
+            for axis in [Axis::linear("", ""), Axis::log("", "")] {
+                for role in [Role::Position, Role::Magnitude] {
+                    let scale = Scale::new(&axis, extent, role, 5, &[]);
+                    assert!(scale.hi > scale.lo && scale.at(5.0).is_finite(), "{axis:?} {extent:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! Scatters and lines: two numeric axes.
+
+use std::fmt::Write as _;
+
+use ssdlab_bench::{Mark, Series};
+
+use super::canvas::{Anchor, Canvas, coord};
+use super::figure::{Figure, axis_title};
+use super::legend;
+use super::scale::{Role, Scale};
+use super::skin::{DASHES, DOTS, Dot};
+use super::{Layout, Measures};
+use crate::text;
+
+/// Lines of more points than this have no markers, only their dash.
+const MARKED_POINTS: usize = 48;
+/// A scatter is drawn in this many interleaved paths: within one path overlapping dots do not add up, across paths
+/// they do, and dense places become dark.
+const LAYERS: usize = 5;
+
+/// What a series looks like: its place, which decides on dash, marker and dot, and its colour.
+pub(crate) type Style = (usize, usize);
+
+/// Draws the chart from `top` on and returns where it ends. `data` receives what the page's read-out needs.
+pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout, top: f64, data: &mut String) -> f64 {
+    let distinct = if figure.x.log { figure.positions() } else { Vec::new() };
+    let mut y_scale = Scale::new(&figure.y, figure.extent(1), Role::Magnitude, m.ticks_y, &[]);
+    y_scale.zero_strip |= figure.zero_strip && y_scale.log;
+    let x_scale = Scale::new(&figure.x, figure.extent(0), Role::Position, m.ticks_x, &distinct);
+
+    let widest = y_scale.ticks.iter().map(|t| text::width(&t.label, m.font)).fold(12.0, f64::max);
+    let pad = if layout == Layout::File { 20.0 } else { 0.0 };
+    let left = pad + widest + 8.0;
+    let names = end_labels(figure, m, layout);
+    let right = m.width - pad - names.map_or(10.0, |w| w * 1.06 + 28.0);
+    let mut top = top;
+    if names.is_none() {
+        top = legend::draw(c, figure, m, left, top);
+    }
+    // The label of the y axis stands level above it: no one turns the head.
+    let title = axis_title(&figure.y);
+    if !title.is_empty() {
+        top += m.font * 1.1;
+        c.text(pad, top, m.font, Anchor::Start, "t", &text::fit(&title, m.font, m.width - pad));
+    }
+    top += m.font * 1.05;
+    let bottom = top + m.plot_height;
+    let x_scale = x_scale.between(left, right);
+    let y_scale = y_scale.between(bottom, top);
+
+    grid(c, &y_scale, m, (left, right));
+    let y_end = x_axis(c, figure, &x_scale, m, (left, right), (top, bottom));
+    let mut ends = Vec::new();
+    for (i, series) in figure.series.iter().enumerate() {
+        match figure.mark {
+            Mark::Scatter => scatter(c, series, (i, figure.colour(i)), &x_scale, &y_scale, dot_size(m, figure)),
+            _ => line(c, series, (i, figure.colour(i)), &x_scale, &y_scale),
+        }
+        if let Some(p) = series.points.last() {
+            ends.push((i, y_scale.at(p[1])));
+        }
+    }
+    if names.is_some() {
+        label_ends(c, figure, m, right + 15.0, (top, bottom), ends);
+    }
+    let beyond = figure.series.iter().flat_map(|s| &s.points).filter(|p| p[1] > y_scale.hi * (1.0 + 1e-9)).count();
+    if beyond > 0 {
+        let text = format!("↑ {beyond} beyond {}", crate::number::value(y_scale.hi, &figure.y.unit));
+        c.text(right, top - 4.0, m.font * 0.9, Anchor::End, "t", &text);
+    }
+    read_out_data(data, figure, &x_scale, &y_scale, (left, right), (top, bottom));
+    y_end
+}
+
+/// Dots grow when there are few of them.
+fn dot_size(m: Measures, figure: &Figure) -> f64 {
+    let most = figure.series.iter().map(|s| s.points.len()).max().unwrap_or(0);
+    m.dot
+        * if most <= 150 {
+            2.0
+        } else if most <= 600 {
+            1.4
+        } else {
+            1.0
+        }
+}
+
+/// Room for names at the ends of lines, if they are few and short enough to stand there.
+fn end_labels(figure: &Figure, m: Measures, layout: Layout) -> Option<f64> {
+    let n = figure.series.len();
+    if figure.mark != Mark::Line || !(2..=6).contains(&n) || layout == Layout::Phone || layout == Layout::Half {
+        return None;
+    }
+    let widest = figure.series.iter().map(|s| text::width(&s.name, m.font)).fold(0.0, f64::max);
+    (widest > 0.0 && widest <= 0.24 * m.width).then_some(widest)
+}
+
+fn grid(c: &mut Canvas, y: &Scale, m: Measures, (left, right): (f64, f64)) {
+    let (mut minor, mut major) = (String::new(), String::new());
+    for &v in &y.minor {
+        let _ = write!(minor, "M{} {}H{}", coord(left), coord(y.at(v)), coord(right));
+    }
+    if y.zero_strip {
+        let (a, b) = (y.at(0.0), y.strip_end());
+        c.rect(left, b, right - left, y.bottom() - b, "z");
+        c.text(left - 8.0, a + m.font * 0.35, m.font, Anchor::End, "t", "0");
+    }
+    for tick in &y.ticks {
+        let at = y.at(tick.value);
+        let _ = write!(major, "M{} {}H{}", coord(left), coord(at), coord(right));
+        c.text(left - 8.0, at + m.font * 0.35, m.font, Anchor::End, "t", &tick.label);
+    }
+    if !minor.is_empty() {
+        c.path(&minor, "class=\"n\"");
+    }
+    c.path(&major, "class=\"g\"");
+}
+
+/// Draws the axis with its labels and title; returns where it ends.
+fn x_axis(
+    c: &mut Canvas,
+    figure: &Figure,
+    x: &Scale,
+    m: Measures,
+    (left, right): (f64, f64),
+    (top, bottom): (f64, f64),
+) -> f64 {
+    let ticks: Vec<(f64, String)> = if figure.x.categories.is_empty() {
+        x.ticks.iter().map(|t| (x.at(t.value), t.label.clone())).collect()
+    } else {
+        figure.x.categories.iter().enumerate().map(|(i, name)| (x.at(i as f64), name.clone())).collect()
+    };
+    let (mut lines, mut marks) = (String::new(), String::new());
+    let mut free_from = f64::NEG_INFINITY;
+    for (at, label) in &ticks {
+        let _ = write!(lines, "M{} {}V{}", coord(*at), coord(top), coord(bottom));
+        let half = text::width(label, m.font) / 2.0;
+        // The outermost labels may reach beyond the plot, but not beyond the picture.
+        let middle = at.clamp(half, (m.width - half).max(half));
+        if middle - half < free_from {
+            continue;
+        }
+        free_from = middle + half + m.font * 0.6;
+        let _ = write!(marks, "M{} {}v5", coord(*at), coord(bottom));
+        c.text(middle, bottom + 6.0 + m.font, m.font, Anchor::Middle, "t", label);
+    }
+    if figure.x.categories.is_empty() {
+        c.path(&lines, "class=\"n\"");
+    }
+    let _ = write!(marks, "M{} {}H{}", coord(left), coord(bottom), coord(right));
+    c.path(&marks, "class=\"x\"");
+    let mut y = bottom + 8.0 + m.font;
+    let title = axis_title(&figure.x);
+    if !title.is_empty() {
+        y += m.font * 1.35;
+        c.text((left + right) / 2.0, y, m.font, Anchor::Middle, "t", &title);
+    }
+    y + m.font * 0.4
+}
+
+fn scatter(c: &mut Canvas, series: &Series, (index, colour): Style, x: &Scale, y: &Scale, size: f64) {
+    let dot = DOTS[index % DOTS.len()];
+    // Tenths, as whole numbers: relative moves must not drift.
+    let tenths = |v: f64| libm::round(v * 10.0) as i64;
+    let layers = if series.points.len() > 300 { LAYERS } else { 1 };
+    for layer in 0..layers {
+        let mut d = String::new();
+        let mut pen = (0i64, 0i64);
+        for p in series.points.iter().skip(layer).step_by(layers) {
+            let at = (tenths(x.at(p[0])), tenths(y.at(p[1])));
+            append_dot(&mut d, dot, &mut pen, at, size);
+        }
+        if !d.is_empty() {
+            c.path(&d, &dot_attributes(dot, colour, size, if layers > 1 { 0.5 } else { 0.85 }, &series.name));
+        }
+    }
+}
+
+/// One dot as a sub-path: a line of no or little length, that its stroke makes visible.
+fn append_dot(d: &mut String, dot: Dot, pen: &mut (i64, i64), at: (i64, i64), size: f64) {
+    let long = libm::round(size * 20.0) as i64;
+    let (dx, dy, draw) = match dot {
+        Dot::Round | Dot::Square => (0, 0, "h0".to_owned()),
+        Dot::Dash => (-long / 2, 0, format!("h{}", coord(long as f64 / 10.0))),
+        Dot::Upright => (0, -long / 2, format!("v{}", coord(long as f64 / 10.0))),
+    };
+    let start = (at.0 + dx, at.1 + dy);
+    let (mx, my) = (start.0 - pen.0, start.1 - pen.1);
+    let letter = if d.is_empty() { 'M' } else { 'm' };
+    let number = |v: i64| coord(v as f64 / 10.0).replacen("0.", ".", usize::from(v.abs() < 10));
+    let (mx, my) = (number(mx), number(my));
+    let gap = if my.starts_with('-') { "" } else { " " };
+    let _ = write!(d, "{letter}{mx}{gap}{my}{draw}");
+    *pen = match dot {
+        Dot::Dash => (start.0 + long, start.1),
+        Dot::Upright => (start.0, start.1 + long),
+        _ => start,
+    };
+}
+
+fn dot_attributes(dot: Dot, colour: usize, size: f64, opacity: f64, name: &str) -> String {
+    let (cap, width) = match dot {
+        Dot::Round => ("round", size),
+        Dot::Square => ("square", size * 0.8),
+        Dot::Dash | Dot::Upright => ("butt", size * 0.55),
+    };
+    format!(
+        "class=\"s{colour}\" stroke-linecap=\"{cap}\" stroke-width=\"{}\" stroke-opacity=\"{opacity}\" data-name=\"{}\"",
+        coord(width),
+        text::escape(name)
+    )
+}
+
+/// The dot of a series in the legend.
+pub(crate) fn dot_swatch(c: &mut Canvas, (index, colour): Style, x: f64, y: f64) {
+    let dot = DOTS[index % DOTS.len()];
+    let mut d = String::new();
+    append_dot(&mut d, dot, &mut (0, 0), ((x * 10.0) as i64, (y * 10.0) as i64), 6.0);
+    let attributes = dot_attributes(dot, colour, 6.0, 1.0, "");
+    c.path(&d, attributes.split(" data-name").next().unwrap_or_default());
+}
+
+fn line(c: &mut Canvas, series: &Series, style: Style, x: &Scale, y: &Scale) {
+    let points: Vec<(f64, f64)> = series.points.iter().map(|p| (x.at(p[0]), y.at(p[1]))).collect();
+    let mut d = String::new();
+    for (i, (px, py)) in thinned(&points).into_iter().enumerate() {
+        let _ = write!(d, "{}{} {}", if i == 0 { 'M' } else { 'L' }, coord(px), coord(py));
+    }
+    c.path(&d, &line_attributes(style, &series.name));
+    if points.len() <= MARKED_POINTS {
+        let mut markers = String::new();
+        for &(px, py) in &points {
+            append_marker(&mut markers, style.0, px, py, 3.6);
+        }
+        c.path(&markers, &marker_attributes(style.1));
+    }
+}
+
+fn line_attributes((index, colour): Style, name: &str) -> String {
+    let dash = DASHES[index % DASHES.len()];
+    let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
+    format!(
+        "class=\"s{colour}\" stroke-width=\"2\" stroke-linejoin=\"round\"{dash} data-name=\"{}\"",
+        text::escape(name)
+    )
+}
+
+fn marker_attributes(colour: usize) -> String {
+    format!("class=\"f{colour}\" stroke=\"none\"")
+}
+
+/// Line and marker of a series in the legend.
+pub(crate) fn line_swatch(c: &mut Canvas, style: Style, x: f64, y: f64, length: f64) {
+    let attributes = line_attributes(style, "");
+    let attributes = attributes.split(" data-name").next().unwrap_or_default();
+    c.path(&format!("M{} {}h{}", coord(x), coord(y), coord(length)), attributes);
+    let mut marker = String::new();
+    append_marker(&mut marker, style.0, x + length / 2.0, y, 3.6);
+    c.path(&marker, &marker_attributes(style.1));
+}
+
+/// A closed shape that differs from series to series.
+fn append_marker(d: &mut String, index: usize, x: f64, y: f64, r: f64) {
+    let at = |dx: f64, dy: f64| format!("{} {}", coord(x + dx * r), coord(y + dy * r));
+    let polygon = |points: &[(f64, f64)]| {
+        let corners: Vec<String> = points.iter().map(|&(dx, dy)| at(dx, dy)).collect();
+        format!("M{}Z", corners.join("L"))
+    };
+    let shape = match index % 8 {
+        0 => format!("M{}a{1} {1} 0 1 0 {2} 0a{1} {1} 0 1 0 -{2} 0", at(-1.0, 0.0), coord(r), coord(2.0 * r)),
+        1 => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
+        2 => polygon(&[(0.0, -1.2), (1.15, 0.9), (-1.15, 0.9)]),
+        3 => polygon(&[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)]),
+        4 => polygon(&[(0.0, 1.2), (1.15, -0.9), (-1.15, -0.9)]),
+        5 => polygon(&[(-1.2, -0.4), (1.2, -0.4), (1.2, 0.4), (-1.2, 0.4)]),
+        6 => polygon(&[(-0.4, -1.2), (0.4, -1.2), (0.4, 1.2), (-0.4, 1.2)]),
+        _ => polygon(&[(-1.1, -1.1), (1.1, 1.1), (1.1, -1.1), (-1.1, 1.1)]),
+    };
+    d.push_str(&shape);
+}
+
+/// Of more points than pixels, the lowest and the highest of each half pixel: no peak is lost.
+fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    if points.len() <= 2000 {
+        return points.to_vec();
+    }
+    let mut out = Vec::new();
+    let column = |p: &(f64, f64)| libm::floor(p.0 * 2.0) as i64;
+    let mut i = 0;
+    while i < points.len() {
+        let end = (i..points.len()).find(|&j| column(&points[j]) != column(&points[i])).unwrap_or(points.len());
+        let by_height = |a: &usize, b: &usize| points[*a].1.total_cmp(&points[*b].1);
+        let low = (i..end).min_by(by_height).unwrap_or(i);
+        let high = (i..end).max_by(by_height).unwrap_or(i);
+        out.push(points[low.min(high)]);
+        if low != high {
+            out.push(points[low.max(high)]);
+        }
+        i = end;
+    }
+    out
+}
+
+/// Names at the ends of the lines, moved apart where they would overlap.
+fn label_ends(
+    c: &mut Canvas,
+    figure: &Figure,
+    m: Measures,
+    x: f64,
+    (top, bottom): (f64, f64),
+    mut ends: Vec<(usize, f64)>,
+) {
+    ends.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    let step = m.font * 1.25;
+    for i in 1..ends.len() {
+        ends[i].1 = ends[i].1.max(ends[i - 1].1 + step);
+    }
+    // Pushed down too far: move the lowest up, and those above it out of its way.
+    let mut limit = bottom;
+    for i in (0..ends.len()).rev() {
+        ends[i].1 = ends[i].1.min(limit).max(top);
+        limit = ends[i].1 - step;
+    }
+    for (i, y) in ends {
+        let mut marker = String::new();
+        append_marker(&mut marker, i, x, y, 3.6);
+        c.path(&marker, &marker_attributes(figure.colour(i)));
+        c.text(x + 9.0, y + m.font * 0.35, m.font, Anchor::Start, "l", &figure.series[i].name);
+    }
+}
+
+/// Attributes from which the script of the page turns coordinates back into values.
+fn read_out_data(
+    data: &mut String,
+    figure: &Figure,
+    x: &Scale,
+    y: &Scale,
+    (left, right): (f64, f64),
+    (top, bottom): (f64, f64),
+) {
+    let axis = |s: &Scale, from: f64, to: f64, unit: &str| {
+        let kind = if s.log { "log" } else { "lin" };
+        let zero = if s.zero_strip { coord(s.strip_end()) } else { String::new() };
+        format!("{}|{}|{kind}|{}|{}|{zero}|{}", s.lo, s.hi, coord(from), coord(to), text::escape(unit))
+    };
+    let from = if y.zero_strip { y.strip_end() } else { bottom };
+    let _ = write!(
+        data,
+        " tabindex=\"0\" data-kind=\"{}\" data-x=\"{}\" data-y=\"{}\"",
+        if figure.mark == Mark::Scatter { "scatter" } else { "line" },
+        axis(x, left, right, &figure.x.unit),
+        axis(y, from, top, &figure.y.unit),
+    );
+    if !figure.x.categories.is_empty() {
+        let _ = write!(data, " data-names=\"{}\"", text::escape(&figure.x.categories.join("|")));
+    }
+}

@@ -1,0 +1,212 @@
+//! The summary in the terminal: plain text, aligned, one screen where possible.
+
+use ssdlab_bench::{Mark, Outcome};
+
+use crate::compare::{self, TestGroup};
+use crate::html::key_metrics;
+use crate::number;
+use crate::review::{ClaimState, Review};
+use crate::write::Written;
+
+/// What stands out in colour, if the caller wants any.
+#[derive(Clone, Copy)]
+enum Tone {
+    Head,
+    Good,
+    Bad,
+    Quiet,
+}
+
+struct Painter {
+    colour: bool,
+}
+
+impl Painter {
+    fn paint(&self, tone: Tone, text: &str) -> String {
+        if !self.colour {
+            return text.to_owned();
+        }
+        let code = match tone {
+            Tone::Head => "1",
+            Tone::Good => "32",
+            Tone::Bad => "31",
+            Tone::Quiet => "2",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+}
+
+/// A table whose columns are as wide as their widest cell; the first stands left, the rest right.
+fn table(rows: &[Vec<String>]) -> Vec<String> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |s: &str| s.chars().count();
+    let widths: Vec<usize> =
+        (0..columns).map(|c| rows.iter().filter_map(|r| r.get(c)).map(|s| width(s)).max().unwrap_or(0)).collect();
+    rows.iter()
+        .map(|row| {
+            let cells = row.iter().enumerate().map(|(c, cell)| {
+                let gap = " ".repeat(widths[c] - width(cell));
+                if c == 0 { format!("{cell}{gap}") } else { format!("{gap}{cell}") }
+            });
+            cells.collect::<Vec<_>>().join("   ").trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// The run as a line of blocks: the mean of each of `columns` stretches, against the highest of them.
+fn sparkline(values: &[f64], columns: usize) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let n = values.len();
+    let columns = columns.min(n).max(1);
+    let means: Vec<f64> = (0..columns)
+        .map(|c| &values[c * n / columns..((c + 1) * n / columns).max(c * n / columns + 1).min(n)])
+        .map(|part| part.iter().sum::<f64>() / part.len().max(1) as f64)
+        .collect();
+    let top = means.iter().copied().fold(0.0, f64::max);
+    means.iter().map(|m| if top > 0.0 && *m > 0.0 { BLOCKS[((m / top * 8.0) as usize).min(7)] } else { ' ' }).collect()
+}
+
+/// The summary of a review. `colour` adds ANSI colours; without them, nothing is lost. `written` names the files.
+#[must_use]
+pub fn terminal_summary(review: &Review, written: Option<&Written>, colour: bool) -> String {
+    let painter = Painter { colour };
+    let mut out = String::new();
+    let mut line = |text: &str| {
+        out.push_str(text);
+        out.push('\n');
+    };
+    for device in &review.devices {
+        let facts = &device.facts;
+        line(&painter.paint(Tone::Head, &facts.name));
+        let capacity = number::bytes(facts.capacity_bytes as f64);
+        let spare = number::trimmed(facts.over_provisioning_percent, 1);
+        line(&format!("  {} · {capacity} · {spare} % spare area", facts.description));
+    }
+    let quick = if review.quick { " · quick: runs are shorter than the published method" } else { "" };
+    line(&painter.paint(Tone::Quiet, &format!("ssdlab {} · seed {}{quick}", review.version, review.seed)));
+    let groups = compare::groups(review);
+    if !groups.is_empty() {
+        line("");
+        let mut rows = Vec::new();
+        if review.devices.len() > 1 {
+            let names = review.devices.iter().map(|d| d.facts.name.clone());
+            rows.push([String::new(), String::new()].into_iter().chain(names).collect());
+        }
+        for group in &groups {
+            rows.extend(metric_rows(review, group));
+        }
+        for (i, text) in table(&rows).into_iter().enumerate() {
+            let head = i == 0 && review.devices.len() > 1;
+            line(&if head { painter.paint(Tone::Head, &text) } else { text });
+        }
+        runs(review, &groups, &mut line);
+        verdicts(&groups, &painter, &mut line);
+    }
+    claims(review, &painter, &mut line);
+    if let Some(written) = written {
+        line("");
+        line(&format!("Report   {}", written.index.display()));
+        line(&format!("Figures  {}", written.results.display()));
+        let series = written.files.iter().filter(|f| f.extension().is_some_and(|e| e == "csv")).count();
+        let charts = written.files.iter().filter(|f| f.extension().is_some_and(|e| e == "svg")).count();
+        line(&format!("Series   {series} CSV files, {charts} charts as SVG and PNG in the same folder"));
+    }
+    out
+}
+
+fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
+    let keys = key_metrics(&group.outcomes, 3);
+    let rows = keys.iter().enumerate().map(|(i, key)| {
+        let title = if i == 0 { group.title() } else { String::new() };
+        let shortened = i == 0 && group.outcomes.iter().any(|o| o.shortened.is_some());
+        let figures = review.devices.iter().map(|d| {
+            let outcome = group.outcomes.iter().find(|o| o.device == d.facts.name);
+            let metric = outcome.and_then(|o| o.metrics.get(*key));
+            metric.map_or_else(|| "–".to_owned(), |m| number::value(m.value, &m.unit))
+        });
+        let title = if shortened { format!("{title} (shortened)") } else { title };
+        [title, number::metric_label(key)].into_iter().chain(figures).collect()
+    });
+    rows.collect()
+}
+
+/// The course of every per-second scatter, the first of each outcome.
+fn runs(review: &Review, groups: &[TestGroup], line: &mut impl FnMut(&str)) {
+    let mut rows = Vec::new();
+    for outcome in groups.iter().flat_map(|g| &g.outcomes) {
+        let scatter = outcome.charts.iter().find(|c| c.mark == Mark::Scatter);
+        let Some(series) = scatter.and_then(|c| c.series.iter().find(|s| s.points.len() >= 60)) else {
+            continue;
+        };
+        let values: Vec<f64> = series.points.iter().map(|p| p[1]).collect();
+        let name = if review.devices.len() > 1 { outcome.device.as_str() } else { outcome.test.as_str() };
+        let name = if outcome.variant.is_empty() { name.to_owned() } else { format!("{name}, {}", outcome.variant) };
+        let top = values.iter().copied().fold(0.0, f64::max);
+        rows.push((name, sparkline(&values, 60), number::si(top)));
+    }
+    if !rows.is_empty() {
+        line("");
+        let width = rows.iter().map(|r| r.0.chars().count()).max().unwrap_or(0);
+        for (name, blocks, top) in rows {
+            let gap = " ".repeat(width - name.chars().count());
+            line(&format!("{name}{gap}  {blocks}  best second {top}"));
+        }
+    }
+}
+
+fn verdicts(groups: &[TestGroup], painter: &Painter, line: &mut impl FnMut(&str)) {
+    let found: Vec<&&Outcome> = groups.iter().flat_map(|g| &g.outcomes).filter(|o| o.verdict.is_some()).collect();
+    if !found.is_empty() {
+        line("");
+    }
+    for outcome in found {
+        if let Some(verdict) = &outcome.verdict {
+            let word = if verdict.pass { painter.paint(Tone::Good, "pass") } else { painter.paint(Tone::Bad, "FAIL") };
+            line(&format!("{word}  {}: {}", outcome.device, verdict.sentence));
+        }
+    }
+}
+
+fn claims(review: &Review, painter: &Painter, line: &mut impl FnMut(&str)) {
+    if review.claims.is_empty() {
+        return;
+    }
+    let count = |state| review.claims.iter().filter(|c| c.state == state).count();
+    line("");
+    line(&format!(
+        "Published figures: {}, {}, {} qualitative, {} not run",
+        painter.paint(Tone::Good, &format!("{} met", count(ClaimState::Met))),
+        painter.paint(Tone::Bad, &format!("{} missed", count(ClaimState::Missed))),
+        count(ClaimState::Qualitative),
+        count(ClaimState::NotRun),
+    ));
+    let missed = review.claims.iter().filter(|c| c.state == ClaimState::Missed);
+    let rows: Vec<Vec<String>> = missed
+        .map(|c| {
+            let ours = c.ours.map_or_else(|| c.ours_text.clone(), |v| number::value(v, &c.unit));
+            let published = format!("published {} {}", c.published, number::unit(&c.unit));
+            vec![format!("  missed  {}: {}", c.device, c.quantity), published.trim().to_owned(), format!("here {ours}")]
+        })
+        .collect();
+    for text in table(&rows) {
+        line(&painter.paint(Tone::Bad, &text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sparkline_falls_with_its_values() {
+        let values: Vec<f64> = (0..600).map(|i| if i < 300 { 40_000.0 } else { 5_000.0 }).collect();
+        assert_eq!(sparkline(&values, 4), "██▂▂");
+        assert_eq!(sparkline(&[0.0, 1.0], 60), " █");
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let rows = vec![vec!["a".into(), "1".into()], vec!["long".into(), "1000".into()]];
+        assert_eq!(table(&rows), ["a         1", "long   1000"]);
+    }
+}
