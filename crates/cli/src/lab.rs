@@ -26,13 +26,12 @@ impl SimulatedDrive {
         let drive = resolve(device)?;
         let facts = DeviceFacts::from(build(&drive, seed).map_err(|e| drive.explain(&e))?.info());
         let specification = specification(&drive);
-        Ok(SimulatedDrive {
-            drive,
-            reviewed: ReviewedDevice {
-                facts,
-                specification,
-            },
-        })
+        Ok(SimulatedDrive { drive, reviewed: ReviewedDevice { facts, specification } })
+    }
+
+    /// Its name on the command line and in reports.
+    pub fn device(&self) -> &str {
+        &self.drive.name
     }
 }
 
@@ -44,7 +43,7 @@ impl Lab for SimulatedDrive {
     }
 
     fn name(&self) -> &str {
-        &self.drive.name
+        self.device()
     }
 }
 
@@ -59,12 +58,8 @@ fn build(drive: &Drive, seed: u64) -> Result<Ssd, SpecError> {
 pub fn drives(devices: &[String], seed: u64) -> Result<Vec<SimulatedDrive>, Failure> {
     for (i, device) in devices.iter().enumerate() {
         if devices[..i].contains(device) {
-            return Err(Failure::bad_input(format!("{device} is named twice"))
-                .help("name each drive once"));
+            return Err(Failure::bad_input(format!("{device} is named twice")).help("name each drive once"));
         }
     }
-    devices
-        .iter()
-        .map(|device| SimulatedDrive::new(device, seed))
-        .collect()
+    devices.iter().map(|device| SimulatedDrive::new(device, seed)).collect()
 }
