@@ -1,0 +1,71 @@
+//! What can go wrong between asking for a test and having its outcome.
+
+use ssdlab_core::{Nanos, Op, SECTOR_BYTES, Status, format_duration};
+
+use crate::outcome::op_name;
+use crate::params::ParamError;
+
+/// An error of the host side: a command that cannot be sent, or a device that does not answer as it must.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    #[error(
+        "{} at byte {offset_bytes}, {length_bytes} bytes long: {} (the device has {capacity_bytes} bytes)",
+        op_name(*op),
+        bad_command_reason(*offset_bytes, *length_bytes)
+    )]
+    BadCommand { op: Op, offset_bytes: u64, length_bytes: u64, capacity_bytes: u64 },
+    #[error("job {job}: {reason}")]
+    BadJob { job: usize, reason: String },
+    #[error("arrival {index} comes at {}, before the one ahead of it: arrivals must be in time order", format_duration(*at))]
+    ArrivalOrder { index: u64, at: Nanos },
+    #[error("the device did not balance: {0}")]
+    Unbalanced(String),
+    #[error(
+        "the device failed a command: {} at byte {offset_bytes}, {length_bytes} bytes long, ended with {status:?} after {}",
+        op_name(*op),
+        format_duration(*at)
+    )]
+    Failed { op: Op, offset_bytes: u64, length_bytes: u64, status: Status, at: Nanos },
+    #[error("the device has {in_flight} commands and will never finish them (seen at {})", format_duration(*at))]
+    Stalled { in_flight: u64, at: Nanos },
+    #[error("cancelled")]
+    Cancelled,
+}
+
+fn bad_command_reason(offset_bytes: u64, length_bytes: u64) -> String {
+    if length_bytes == 0 {
+        "the length must not be zero".to_owned()
+    } else if offset_bytes % SECTOR_BYTES != 0 || length_bytes % SECTOR_BYTES != 0 {
+        format!("offset and length must be multiples of {SECTOR_BYTES} bytes")
+    } else {
+        "the command reaches beyond the end of the device".to_owned()
+    }
+}
+
+/// An error of a test.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    #[error(transparent)]
+    Host(#[from] HostError),
+    #[error(transparent)]
+    Param(#[from] ParamError),
+    /// The drive could not be built or powered on.
+    #[error("the device could not be made: {0}")]
+    Device(String),
+    /// [`ssdlab_device::Device::check_books`] found a bug in the device.
+    #[error("the device's books do not balance, so its figures cannot be trusted: {0}")]
+    Books(String),
+    /// The test makes no sense on this device (no TRIM, span too small …).
+    #[error("{0}")]
+    Unsuitable(String),
+    #[error("the test panicked: {0}")]
+    Panicked(String),
+}
+
+impl BenchError {
+    /// Whether the user stopped the test, so that nothing is wrong.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, BenchError::Host(HostError::Cancelled))
+    }
+}

@@ -1,0 +1,158 @@
+//! Where the time went, in figures and in words.
+
+use std::collections::BTreeMap;
+
+use ssdlab_core::{Breakdown, CAUSES, Cause, Completion, Nanos, Op, format_duration, to_us};
+
+use crate::measure::Measurement;
+use crate::outcome::{SlowIo, TimeShare, op_name};
+
+/// A sentence names causes until they explain this share of the latency, in per cent …
+const EXPLAINED_PERCENT: u64 = 95;
+/// … or until there are so many.
+const CAUSES_NAMED: usize = 4;
+
+/// What the request was doing while this cause held it: follows a duration.
+fn phrase(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Link => "on the host link",
+        Cause::Queue => "waiting in the queue",
+        Cause::Controller => "in the controller",
+        Cause::Buffer => "waiting for room in the write buffer",
+        Cause::Bus => "on the flash bus",
+        Cause::Read => "reading flash",
+        Cause::Program => "programming flash",
+        Cause::Erase => "behind erases",
+        Cause::GarbageCollection => "behind garbage collection",
+        Cause::Fold => "behind cache folding",
+        Cause::Metadata => "on map and journal traffic",
+        Cause::EccRetry => "in ECC retries",
+    }
+}
+
+/// Says where a latency went: `8.40 ms: 7.10 ms behind garbage collection, 1.20 ms in the controller, and 0.10 ms
+/// elsewhere`. The largest causes are named, equal ones in the order of [`CAUSES`].
+#[must_use]
+pub fn sentence(breakdown: &Breakdown) -> String {
+    let total = breakdown.sum();
+    let mut parts: Vec<(Cause, Nanos)> =
+        CAUSES.iter().map(|&c| (c, breakdown.get(c))).filter(|&(_, t)| t > 0).collect();
+    parts.sort_by_key(|&(_, t)| std::cmp::Reverse(t));
+    let mut words = Vec::new();
+    let mut explained = 0;
+    for (cause, time) in parts {
+        if words.len() == CAUSES_NAMED || explained * 100 >= total * EXPLAINED_PERCENT {
+            break;
+        }
+        explained += time;
+        words.push(format!("{} {}", format_duration(time), phrase(cause)));
+    }
+    if explained < total {
+        words.push(format!("{} elsewhere", format_duration(total - explained)));
+    }
+    let list = match words.split_last() {
+        None => "the device does not say where".to_owned(),
+        Some((last, [])) => last.clone(),
+        Some((last, first)) => format!("{} and {last}", first.join(", ")),
+    };
+    format!("{}: {list}", format_duration(total))
+}
+
+/// Microseconds by cause key, without the causes that took no time.
+fn causes_us(breakdown: &Breakdown, requests: u64) -> BTreeMap<String, f64> {
+    CAUSES
+        .iter()
+        .map(|&c| (c, breakdown.get(c)))
+        .filter(|&(_, t)| t > 0)
+        .map(|(c, t)| (c.key().to_owned(), t as f64 / 1e3 / requests as f64))
+        .collect()
+}
+
+/// A request with its causes; `started` is the start of the measured run.
+#[must_use]
+pub fn slow_io(c: &Completion, started: Nanos) -> SlowIo {
+    let known = c.breakdown.sum() > 0;
+    let sentence = if known {
+        sentence(&c.breakdown)
+    } else {
+        format!("{}: the device does not say where", format_duration(c.latency()))
+    };
+    SlowIo {
+        at_s: c.submitted.saturating_sub(started) as f64 / 1e9,
+        op: op_name(c.op).to_owned(),
+        offset_bytes: c.offset_bytes,
+        length_bytes: c.length_bytes,
+        latency_us: to_us(c.latency()),
+        causes_us: causes_us(&c.breakdown, 1),
+        sentence,
+    }
+}
+
+/// The slowest requests of a measurement, slowest first.
+#[must_use]
+pub fn slowest(m: &Measurement) -> Vec<SlowIo> {
+    m.slowest().iter().map(|c| slow_io(c, m.began())).collect()
+}
+
+/// Where the average request's time went: one share for each operation that occurred. The operation's name joins
+/// the label only where there are several.
+#[must_use]
+pub fn time_shares(label: &str, m: &Measurement) -> Vec<TimeShare> {
+    let several = m.ops().count() > 1;
+    let name = |op: Op| if several { format!("{label}: {}", op_name(op)) } else { label.to_owned() };
+    m.ops()
+        .map(|(op, stats)| {
+            let ios = stats.latency.count();
+            TimeShare {
+                label: name(op),
+                ios,
+                latency_mean_us: stats.latency.mean() / 1e3,
+                mean_us: causes_us(&stats.breakdown, ios),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssdlab_core::{MICROSECOND, MILLISECOND};
+
+    fn parts(of: &[(Cause, Nanos)]) -> Breakdown {
+        let mut b = Breakdown::default();
+        of.iter().for_each(|&(c, t)| b.add(c, t));
+        b
+    }
+
+    #[test]
+    fn the_largest_causes_are_named_first_and_the_small_rest_is_summed() {
+        let b = parts(&[
+            (Cause::Controller, 20 * MICROSECOND),
+            (Cause::Link, 10 * MICROSECOND),
+            (Cause::GarbageCollection, 7 * MILLISECOND),
+            (Cause::Buffer, MILLISECOND),
+        ]);
+        assert_eq!(
+            sentence(&b),
+            "8.03 ms: 7.00 ms behind garbage collection, 1.00 ms waiting for room in the write buffer and 30.0 us \
+             elsewhere"
+        );
+    }
+
+    #[test]
+    fn a_single_cause_needs_no_list_and_none_is_admitted() {
+        assert_eq!(sentence(&parts(&[(Cause::Read, 50 * MICROSECOND)])), "50.0 us: 50.0 us reading flash");
+        assert_eq!(sentence(&Breakdown::default()), "0 ns: the device does not say where");
+    }
+
+    #[test]
+    fn at_most_four_causes_are_named_and_nothing_is_lost() {
+        let all: Vec<_> = CAUSES.iter().map(|&c| (c, 100 * MICROSECOND)).collect();
+        let s = sentence(&parts(&all));
+        assert_eq!(
+            s,
+            "1.20 ms: 100.0 us on the host link, 100.0 us waiting in the queue, 100.0 us in the controller, 100.0 us \
+             waiting for room in the write buffer and 800.0 us elsewhere"
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! The host side: keeps a device busy as a test, a job file or a trace demands.
+//!
+//! - [`Host::run`] is the closed loop: jobs that keep a number of commands in flight;
+//! - [`Host::replay`] is the open loop: commands that arrive at given times;
+//! - [`Host::fill`], [`Host::idle`], [`Host::trim`] and [`Host::secure_erase`] prepare a device.
+//!
+//! Everything here is generic over the device and the workload, so that a command costs the host a few nanoseconds:
+//! no allocation and no virtual call per command.
+
+mod balance;
+mod closed;
+mod job;
+mod open;
+mod port;
+mod prepare;
+
+pub use closed::Run;
+pub use job::{Job, Limits};
+pub use open::{Arrival, Replay};
+pub use prepare::TRIM_COMMAND_BYTES;
+
+use ssdlab_core::Nanos;
+use ssdlab_device::{Counters, Device, DeviceInfo};
+
+use crate::error::BenchError;
+use crate::monitor::Monitor;
+use port::Port;
+
+/// Windows' storahci sends at most 1 MiB in one command; larger requests are split.
+pub const STORAHCI_MAX_TRANSFER_BYTES: u64 = 1 << 20;
+/// 65,536 sectors: what one ATA READ/WRITE FPDMA QUEUED command can carry.
+pub const ATA_MAX_TRANSFER_BYTES: u64 = 32 << 20;
+
+/// A host with one device attached. Its clock starts at zero when it is made and never runs backwards.
+///
+/// After an error the device may still hold commands; the host refuses to go on.
+pub struct Host<'a, D: Device + ?Sized> {
+    port: Port<'a, D>,
+    monitor: &'a Monitor<'a>,
+}
+
+impl<'a, D: Device + ?Sized> Host<'a, D> {
+    /// Attaches a device that has just been powered on (its time is zero).
+    #[must_use]
+    pub fn new(device: &'a mut D, monitor: &'a Monitor<'a>) -> Self {
+        Host { port: Port::new(device), monitor }
+    }
+
+    /// Requests larger than this are split into several commands; the request completes when all of them have.
+    /// [`STORAHCI_MAX_TRANSFER_BYTES`] unless set.
+    ///
+    /// # Panics
+    /// If it is not a positive multiple of 512.
+    pub fn set_max_transfer_bytes(&mut self, bytes: u64) {
+        self.port.set_max_transfer_bytes(bytes);
+    }
+
+    /// The time on the host's and the device's clock.
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        self.port.now
+    }
+
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        self.port.device.info()
+    }
+
+    /// What the device has counted since it was powered on.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.port.device.counters()
+    }
+
+    #[must_use]
+    pub fn device(&self) -> &D {
+        self.port.device
+    }
+
+    /// Where progress goes.
+    #[must_use]
+    pub fn monitor(&self) -> &'a Monitor<'a> {
+        self.monitor
+    }
+
+    /// Lets the device check itself.
+    ///
+    /// # Errors
+    /// [`BenchError::Books`] with the first discrepancy.
+    pub fn check_books(&self) -> Result<(), BenchError> {
+        self.port.device.check_books().map_err(BenchError::Books)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! The open loop: requests arrive when they arrive, whether or not the device keeps up.
+
+use ssdlab_core::{Histogram, Nanos, SECOND, Status};
+use ssdlab_device::Device;
+use ssdlab_workload::Command;
+
+use super::port::{failed, tag_of};
+use super::{Host, Run};
+use crate::error::HostError;
+use crate::measure::Meter;
+
+/// A request and when it arrives, counted from the start of the replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    pub at: Nanos,
+    pub command: Command,
+}
+
+/// What a replay did, and how far it fell behind.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    pub run: Run,
+    /// For every request, how long after its arrival it was sent, because all of the host's tags were taken.
+    pub lag: Histogram,
+    /// Requests that were sent later than they arrived.
+    pub delayed: u64,
+}
+
+impl<D: Device + ?Sized> Host<'_, D> {
+    /// Sends each request at its time of arrival, or as soon after as one of the host's `tags` is free (AHCI has
+    /// 32). Latencies that reach `meter` (as job 0) count from the sending; the wait for a tag is the
+    /// [`Replay::lag`]. `duration_hint` is for the progress report only.
+    ///
+    /// # Errors
+    /// As [`Host::run`], and if arrivals are not in time order.
+    pub fn replay<I, M>(
+        &mut self,
+        arrivals: I,
+        tags: u32,
+        duration_hint: Option<Nanos>,
+        meter: &mut M,
+    ) -> Result<Replay, HostError>
+    where
+        I: IntoIterator<Item = Arrival>,
+        M: Meter,
+    {
+        self.port.check_at_rest()?;
+        if tags == 0 {
+            return Err(HostError::BadJob { job: 0, reason: "the host needs at least 1 tag".to_owned() });
+        }
+        let started = self.port.now;
+        let mut arrivals = arrivals.into_iter();
+        let mut waiting = arrivals.next();
+        let (mut requests, mut bytes, mut in_flight, mut delayed) = (0, 0, 0u32, 0);
+        let mut lag = Histogram::new();
+        let mut last_completion = started;
+        let mut tick = started + SECOND;
+        meter.begin(0, started);
+        loop {
+            let mut arrival_at = Nanos::MAX;
+            while let Some(Arrival { at, command }) = waiting {
+                let due = started.saturating_add(at);
+                if due > self.port.now {
+                    arrival_at = due;
+                    break;
+                }
+                if in_flight == tags {
+                    break;
+                }
+                lag.record(self.port.now - due);
+                delayed += u64::from(self.port.now > due);
+                self.port.issue(tag_of(0, requests), command)?;
+                in_flight += 1;
+                requests += 1;
+                bytes += command.length_bytes;
+                waiting = arrivals.next();
+                if let Some(next) = waiting.filter(|next| next.at < at) {
+                    return Err(HostError::ArrivalOrder { index: requests, at: next.at });
+                }
+            }
+            if waiting.is_none() && self.port.in_flight() == 0 {
+                break;
+            }
+            let now = self.port.wait(tick.min(arrival_at));
+            let done = std::mem::take(&mut self.port.done);
+            for piece in &done {
+                let mut whole = None;
+                let Some(c) = self.port.accept(piece, &mut whole)? else {
+                    continue;
+                };
+                if c.status != Status::Ok {
+                    return Err(failed(c));
+                }
+                in_flight -= 1;
+                last_completion = c.completed;
+                meter.record(0, c);
+            }
+            self.port.done = done;
+            self.port.done.clear();
+            if now >= tick {
+                tick += SECOND;
+                self.port.check_alive()?;
+                meter.tick(now, &|| self.port.device.counters());
+                let fraction = duration_hint.map_or(0.0, |d| (now - started) as f64 / d.max(1) as f64);
+                if !self.monitor.go_on(fraction) {
+                    return Err(HostError::Cancelled);
+                }
+            }
+        }
+        self.port.check_balance()?;
+        meter.end(0, last_completion);
+        if !self.monitor.go_on(1.0) {
+            return Err(HostError::Cancelled);
+        }
+        Ok(Replay { run: Run { started, ended: self.port.now, requests, bytes }, lag, delayed })
+    }
+}

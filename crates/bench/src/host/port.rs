@@ -1,0 +1,233 @@
+//! Where requests become commands: checks, splits, submits, and puts the pieces together again.
+
+use ssdlab_core::{Breakdown, Completion, Nanos, Op, Request, SECTOR_BYTES, Status};
+use ssdlab_device::Device;
+use ssdlab_workload::Command;
+
+use super::STORAHCI_MAX_TRANSFER_BYTES;
+use super::balance::Balance;
+use crate::error::HostError;
+
+/// A request that was split: waits for its last piece.
+struct Parent {
+    tag: u64,
+    offset_bytes: u64,
+    length_bytes: u64,
+    submitted: Nanos,
+    pieces: u32,
+    status: Status,
+}
+
+pub(super) struct Port<'a, D: ?Sized> {
+    pub(super) device: &'a mut D,
+    pub(super) now: Nanos,
+    /// What the last wait brought, still to be taken by the driver.
+    pub(super) done: Vec<Completion>,
+    balance: Balance,
+    capacity_bytes: u64,
+    max_transfer_bytes: u64,
+    parents: Vec<Parent>,
+    free: Vec<u32>,
+}
+
+/// Tags of pieces carry this bit and their parent's place; other tags carry job and serial number.
+const PIECE: u64 = 1 << 63;
+const SERIAL_BITS: u32 = 47;
+
+/// The job that a request belongs to.
+#[inline]
+pub(super) fn job_of(tag: u64) -> usize {
+    (tag >> SERIAL_BITS) as usize
+}
+
+/// The tag of a job's `serial`-th request. Ties between equally slow requests are broken by it.
+#[inline]
+pub(super) fn tag_of(job: usize, serial: u64) -> u64 {
+    debug_assert!(job < 1 << 16 && serial < 1 << SERIAL_BITS);
+    (job as u64) << SERIAL_BITS | serial
+}
+
+impl<'a, D: Device + ?Sized> Port<'a, D> {
+    pub(super) fn new(device: &'a mut D) -> Self {
+        let capacity_bytes = device.info().capacity_bytes;
+        Port {
+            device,
+            now: 0,
+            done: Vec::with_capacity(256),
+            balance: Balance::default(),
+            capacity_bytes,
+            max_transfer_bytes: STORAHCI_MAX_TRANSFER_BYTES,
+            parents: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    pub(super) fn set_max_transfer_bytes(&mut self, bytes: u64) {
+        assert!(bytes > 0 && bytes % SECTOR_BYTES == 0, "a transfer of {bytes} bytes is not a number of sectors");
+        self.max_transfer_bytes = bytes;
+    }
+
+    /// Commands that the device holds.
+    #[inline]
+    pub(super) fn in_flight(&self) -> u64 {
+        self.balance.in_flight()
+    }
+
+    /// Sends a request now.
+    #[inline]
+    pub(super) fn issue(&mut self, tag: u64, c: Command) -> Result<(), HostError> {
+        if c.op != Op::Flush {
+            let aligned = (c.offset_bytes | c.length_bytes) % SECTOR_BYTES == 0;
+            // Written so that no sum can overflow.
+            let fits = c.length_bytes <= self.capacity_bytes && c.offset_bytes <= self.capacity_bytes - c.length_bytes;
+            if !(aligned && fits && c.length_bytes > 0) {
+                return Err(HostError::BadCommand {
+                    op: c.op,
+                    offset_bytes: c.offset_bytes,
+                    length_bytes: c.length_bytes,
+                    capacity_bytes: self.capacity_bytes,
+                });
+            }
+        }
+        let carries_data = matches!(c.op, Op::Read | Op::Write);
+        if carries_data && c.length_bytes > self.max_transfer_bytes {
+            self.issue_in_pieces(tag, c);
+        } else {
+            self.submit(tag, c);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn submit(&mut self, tag: u64, c: Command) {
+        self.balance.submitted();
+        let request = Request { tag, op: c.op, offset_bytes: c.offset_bytes, length_bytes: c.length_bytes, fua: c.fua };
+        self.device.submit(self.now, request);
+    }
+
+    fn issue_in_pieces(&mut self, tag: u64, c: Command) {
+        let pieces = c.length_bytes.div_ceil(self.max_transfer_bytes);
+        let parent = Parent {
+            tag,
+            offset_bytes: c.offset_bytes,
+            length_bytes: c.length_bytes,
+            submitted: self.now,
+            pieces: u32::try_from(pieces).expect("a request of more than 2^32 sectors does not fit a device"),
+            status: Status::Ok,
+        };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.parents[slot as usize] = parent;
+                slot
+            }
+            None => {
+                self.parents.push(parent);
+                self.parents.len() as u32 - 1
+            }
+        };
+        for piece in 0..pieces {
+            let from = piece * self.max_transfer_bytes;
+            let length_bytes = self.max_transfer_bytes.min(c.length_bytes - from);
+            self.submit(PIECE | u64::from(slot), Command { offset_bytes: c.offset_bytes + from, length_bytes, ..c });
+        }
+    }
+
+    /// Lets time pass to the next completions, at most to `limit`. They are then in `done`.
+    #[inline]
+    pub(super) fn wait(&mut self, limit: Nanos) -> Nanos {
+        debug_assert!(self.done.is_empty(), "completions of the last wait were not taken");
+        let reached = self.device.advance_to_completion(limit, &mut self.done);
+        debug_assert!(reached >= self.now && reached <= limit, "waited from {} to {limit}: {reached}", self.now);
+        self.balance.pass_to(reached);
+        self.now = reached;
+        reached
+    }
+
+    /// Accepts a completion from the device and returns that of its request: itself, or for the last piece of a split
+    /// request the whole's, built in `whole`; `None` while other pieces are on the way. All pieces were submitted
+    /// together, so the last piece's breakdown is the request's.
+    #[inline]
+    pub(super) fn accept<'c>(
+        &mut self,
+        c: &'c Completion,
+        whole: &'c mut Option<Completion>,
+    ) -> Result<Option<&'c Completion>, HostError> {
+        self.balance.completed(c)?;
+        if c.tag & PIECE == 0 {
+            return Ok(Some(c));
+        }
+        *whole = self.accept_piece(c);
+        Ok(whole.as_ref())
+    }
+
+    fn accept_piece(&mut self, c: &Completion) -> Option<Completion> {
+        let slot = (c.tag & !PIECE) as u32;
+        let parent = &mut self.parents[slot as usize];
+        if c.status != Status::Ok {
+            parent.status = c.status;
+        }
+        parent.pieces -= 1;
+        if parent.pieces > 0 {
+            return None;
+        }
+        let whole = Completion {
+            tag: parent.tag,
+            status: parent.status,
+            offset_bytes: parent.offset_bytes,
+            length_bytes: parent.length_bytes,
+            submitted: parent.submitted,
+            ..*c
+        };
+        self.free.push(slot);
+        Some(whole)
+    }
+
+    /// # Errors
+    /// If Little's law does not hold for everything up to now. Nothing may be in flight.
+    pub(super) fn check_balance(&self) -> Result<(), HostError> {
+        self.balance.check()
+    }
+
+    /// # Errors
+    /// If the device holds commands but will do nothing more by itself.
+    pub(super) fn check_alive(&self) -> Result<(), HostError> {
+        if self.in_flight() > 0 && self.device.next_event().is_none() {
+            return Err(HostError::Stalled { in_flight: self.in_flight(), at: self.now });
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// If an earlier run ended in an error and left commands behind.
+    pub(super) fn check_at_rest(&self) -> Result<(), HostError> {
+        if self.in_flight() > 0 {
+            return Err(HostError::Unbalanced(format!(
+                "{} commands are left over from a run that ended in an error",
+                self.in_flight()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Moves the clock without commands in flight; work inside the device goes on.
+    pub(super) fn rest_until(&mut self, to: Nanos) {
+        self.device.advance(to, &mut self.done);
+        self.balance.pass_to(to);
+        self.now = to;
+    }
+}
+
+/// The error for a request that did not end well.
+#[cold]
+pub(super) fn failed(c: &Completion) -> HostError {
+    HostError::Failed {
+        op: c.op,
+        offset_bytes: c.offset_bytes,
+        length_bytes: c.length_bytes,
+        status: c.status,
+        at: c.completed,
+    }
+}
+
+// The hot loop copies completions; keep them from growing unnoticed.
+const _: () = assert!(std::mem::size_of::<Completion>() <= 48 + std::mem::size_of::<Breakdown>());

@@ -1,0 +1,117 @@
+//! Putting a device into a state: erased, filled, trimmed, rested.
+
+use ssdlab_core::{Nanos, Op, Rng, SECOND};
+use ssdlab_device::Device;
+use ssdlab_workload::{Command, Pattern, Source};
+
+use super::{Host, Job, Run};
+use crate::error::{BenchError, HostError};
+use crate::measure::Meter;
+
+/// What one TRIM command of the host covers at most: 64 ranges (one 512-byte block of DATA SET MANAGEMENT) of 65,528
+/// sectors, the largest 16-bit count that keeps 4 KiB alignment.
+pub const TRIM_COMMAND_BYTES: u64 = 64 * 65_528 * 512;
+
+/// TRIM commands that cover a range, in order.
+struct TrimRange {
+    at: u64,
+    end: u64,
+}
+
+impl Source for TrimRange {
+    fn next(&mut self) -> Option<Command> {
+        let length_bytes = TRIM_COMMAND_BYTES.min(self.end - self.at);
+        (length_bytes > 0).then(|| {
+            let offset_bytes = self.at;
+            self.at += length_bytes;
+            Command { op: Op::Trim, offset_bytes, length_bytes, fua: false }
+        })
+    }
+}
+
+impl<D: Device + ?Sized> Host<'_, D> {
+    /// Writes `start_bytes..start_bytes + length_bytes` once, in sequence, and measures with `meter` (`&mut ()` for
+    /// nothing).
+    ///
+    /// # Errors
+    /// As [`Host::run`].
+    pub fn fill<M: Meter>(
+        &mut self,
+        start_bytes: u64,
+        length_bytes: u64,
+        block_bytes: u64,
+        queue_depth: u32,
+        meter: &mut M,
+    ) -> Result<Run, BenchError> {
+        let pattern = Pattern::sequential_write(length_bytes, block_bytes).starting_at(start_bytes).passes(1);
+        self.sweep(&pattern, queue_depth, meter)
+    }
+
+    /// Reads a range once, in sequence.
+    ///
+    /// # Errors
+    /// As [`Host::run`].
+    pub fn read_through<M: Meter>(
+        &mut self,
+        start_bytes: u64,
+        length_bytes: u64,
+        block_bytes: u64,
+        queue_depth: u32,
+        meter: &mut M,
+    ) -> Result<Run, BenchError> {
+        let pattern = Pattern::sequential_read(length_bytes, block_bytes).starting_at(start_bytes).passes(1);
+        self.sweep(&pattern, queue_depth, meter)
+    }
+
+    fn sweep<M: Meter>(&mut self, pattern: &Pattern, queue_depth: u32, meter: &mut M) -> Result<Run, BenchError> {
+        // Sequential: no random numbers are drawn.
+        let source = pattern.build(&Rng::new(0)).map_err(|e| BenchError::Unsuitable(e.to_string()))?;
+        // The limit is for the progress report; the pass ends there by itself.
+        let job = Job::new(source, queue_depth).for_bytes(pattern.span_bytes);
+        Ok(self.run(&mut [job], meter)?)
+    }
+
+    /// Tells the device that a range is no longer needed, as a quick format does: commands of
+    /// [`TRIM_COMMAND_BYTES`], one at a time (DATA SET MANAGEMENT is not queued).
+    ///
+    /// # Errors
+    /// [`BenchError::Unsuitable`] if the device knows no TRIM; else as [`Host::run`].
+    pub fn trim(&mut self, start_bytes: u64, length_bytes: u64) -> Result<Run, BenchError> {
+        if !self.info().supports_trim {
+            return Err(BenchError::Unsuitable(format!("{} does not support TRIM", self.info().name)));
+        }
+        let source = TrimRange { at: start_bytes, end: start_bytes.saturating_add(length_bytes) };
+        Ok(self.run(&mut [Job::new(source, 1)], &mut ())?)
+    }
+
+    /// Leaves the device alone for a time; what it does by itself goes on.
+    ///
+    /// # Errors
+    /// If a run before left commands behind, or on cancellation.
+    pub fn idle(&mut self, duration: Nanos) -> Result<(), HostError> {
+        self.port.check_at_rest()?;
+        let end = self.port.now + duration;
+        let started = self.port.now;
+        while self.port.now < end {
+            let to = end.min(self.port.now + SECOND);
+            self.port.rest_until(to);
+            if !self.monitor.go_on((to - started) as f64 / duration as f64) {
+                return Err(HostError::Cancelled);
+            }
+        }
+        Ok(())
+    }
+
+    /// ATA SECURITY ERASE UNIT, and waits until the device is ready again.
+    ///
+    /// # Errors
+    /// If a run before left commands behind.
+    pub fn secure_erase(&mut self) -> Result<(), HostError> {
+        self.port.check_at_rest()?;
+        // Background work must not be cut in the middle of time: the erase begins now, and the clock goes on from
+        // where it ended.
+        let ready = self.port.device.secure_erase(self.port.now);
+        self.port.rest_until(ready.max(self.port.now));
+        Ok(())
+    }
+}

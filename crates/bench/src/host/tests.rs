@@ -1,0 +1,310 @@
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ssdlab_core::{Cause, Completion, MICROSECOND, MILLISECOND, Op, Rng, SECOND, Status};
+use ssdlab_device::{Counters, Device};
+use ssdlab_workload::{Command, Pattern, Source};
+
+use super::*;
+use crate::error::HostError;
+use crate::measure::{ByPosition, Measurement, Meter, PerSecond, Split};
+use crate::model::{Fault, ModelDevice, ModelSpec};
+
+/// 8 ways of 100 us reads, nothing else.
+fn readers() -> ModelDevice {
+    ModelDevice::new(ModelSpec::default())
+}
+
+fn reads() -> impl Source {
+    Pattern::random_read(64_000_000 / 4096 * 4096, 4096).build(&Rng::new(1)).unwrap()
+}
+
+/// Yields the commands given.
+struct List(std::vec::IntoIter<Command>);
+
+impl Source for List {
+    fn next(&mut self) -> Option<Command> {
+        self.0.next()
+    }
+}
+
+fn list(commands: &[(Op, u64, u64)]) -> List {
+    let all: Vec<Command> = commands
+        .iter()
+        .map(|&(op, offset_bytes, length_bytes)| Command { op, offset_bytes, length_bytes, fua: false })
+        .collect();
+    List(all.into_iter())
+}
+
+/// Keeps whole completions.
+#[derive(Default)]
+struct Log(Vec<(usize, Completion)>);
+
+impl Meter for Log {
+    fn record(&mut self, job: usize, io: &Completion) {
+        self.0.push((job, *io));
+    }
+}
+
+fn host<'a>(device: &'a mut ModelDevice, monitor: &'a Monitor<'a>) -> Host<'a, ModelDevice> {
+    Host::new(device, monitor)
+}
+
+#[test]
+fn the_closed_loop_meets_the_queueing_table_exactly() {
+    // 8 ways of 100 us: QD n gives min(n, 8) / 100 us, and the mean latency follows from Little's law.
+    for (depth, iops) in [(1, 10_000), (2, 20_000), (8, 80_000), (16, 80_000), (32, 80_000)] {
+        let (mut device, monitor) = (readers(), Monitor::silent());
+        let mut m = (Measurement::default(), PerSecond::default());
+        host(&mut device, &monitor).run(&mut [Job::new(reads(), depth).for_nanos(3 * SECOND)], &mut m).unwrap();
+        assert_eq!(m.0.requests(), 3 * iops, "QD{depth}");
+        assert_eq!(m.0.elapsed(), 3 * SECOND);
+        assert_eq!(m.0.iops(), iops as f64);
+        assert_eq!(m.0.mb_per_s(), iops as f64 * 4096.0 / 1e6);
+        assert_eq!(m.1.iops(), [iops as f64; 3]);
+        let steady = u64::from(depth.max(8)) * 100 * MICROSECOND / 8;
+        assert_eq!(m.0.op(Op::Read).latency.max(), steady, "QD{depth}");
+        assert_eq!(m.0.op(Op::Read).breakdown.get(Cause::Read), 3 * iops * 100 * MICROSECOND);
+        m.0.check_causes().unwrap();
+    }
+}
+
+#[test]
+fn what_completes_after_the_end_is_waited_for_but_not_measured() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let mut h = host(&mut device, &monitor);
+    let mut m = Measurement::default();
+    let run = h.run(&mut [Job::new(reads(), 8).for_nanos(150 * MICROSECOND)], &mut m).unwrap();
+    assert_eq!((m.requests(), m.elapsed()), (8, 150 * MICROSECOND));
+    assert_eq!((run.requests, run.ended), (16, 200 * MICROSECOND));
+    assert_eq!(h.now(), 200 * MICROSECOND);
+}
+
+#[test]
+fn limits_of_bytes_and_requests_and_the_end_of_the_source_stop_a_job() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let mut h = host(&mut device, &monitor);
+    assert_eq!(h.run(&mut [Job::new(reads(), 4).for_requests(10)], &mut ()).unwrap().requests, 10);
+    assert_eq!(h.run(&mut [Job::new(reads(), 4).for_bytes(10_000)], &mut ()).unwrap().bytes, 12_288);
+    let three = list(&[(Op::Read, 0, 512), (Op::Flush, 0, 0), (Op::Trim, 0, 4096)]);
+    let mut m = Measurement::default();
+    assert_eq!(h.run(&mut [Job::new(three, 4)], &mut m).unwrap().requests, 3);
+    assert_eq!(m.ops().map(|(op, _)| op).collect::<Vec<_>>(), [Op::Read, Op::Trim, Op::Flush]);
+    assert_eq!(h.run::<List, _>(&mut [], &mut ()).unwrap().requests, 0);
+}
+
+#[test]
+fn a_large_request_is_split_and_completes_with_its_last_piece() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let mut h = host(&mut device, &monitor);
+    let mut log = Log::default();
+    // 10.5 MiB in pieces of 1 MiB: 11 commands over 8 ways, so the last three wait for the first eight.
+    let bytes = 21 << 19;
+    h.run(&mut [Job::new(list(&[(Op::Read, 4096, bytes), (Op::Read, 0, 1 << 20)]), 1)], &mut log).unwrap();
+    let [(0, whole), (0, small)] = log.0[..] else { panic!("{} completions", log.0.len()) };
+    assert_eq!((whole.offset_bytes, whole.length_bytes, whole.latency()), (4096, bytes, 200 * MICROSECOND));
+    assert_eq!(whole.breakdown.sum(), whole.latency());
+    assert_eq!(whole.breakdown.get(Cause::Queue), 100 * MICROSECOND);
+    assert_eq!((small.length_bytes, small.latency()), (1 << 20, 100 * MICROSECOND));
+    assert_eq!(device.counters().host_reads, 12);
+    assert_eq!(device.counters().host_read_bytes, bytes + (1 << 20));
+}
+
+#[test]
+fn the_largest_transfer_is_a_parameter() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let mut h = host(&mut device, &monitor);
+    h.set_max_transfer_bytes(ATA_MAX_TRANSFER_BYTES);
+    h.run(&mut [Job::new(list(&[(Op::Read, 0, 40 << 20)]), 1)], &mut ()).unwrap();
+    assert_eq!(device.counters().host_reads, 2);
+}
+
+#[test]
+fn think_time_is_spent_between_completion_and_next_request_at_each_place_of_the_queue() {
+    for depth in [1, 4] {
+        let (mut device, monitor) = (readers(), Monitor::silent());
+        let mut m = Measurement::default();
+        let job = Job::new(reads(), depth).thinking(150 * MICROSECOND).for_nanos(SECOND);
+        host(&mut device, &monitor).run(&mut [job], &mut m).unwrap();
+        assert_eq!(m.requests(), u64::from(depth) * 4000);
+        assert_eq!(m.op(Op::Read).latency.max(), 100 * MICROSECOND);
+    }
+}
+
+#[test]
+fn a_rate_is_kept_evenly_and_caught_up_after_a_stall() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let mut log = Log::default();
+    let job = Job::new(reads(), 8).at_rate(3000).for_nanos(SECOND);
+    host(&mut device, &monitor).run(&mut [job], &mut log).unwrap();
+    assert_eq!(log.0.len(), 3000);
+    for (i, (_, c)) in log.0.iter().enumerate() {
+        assert_eq!(c.submitted, i as u64 * SECOND / 3000);
+    }
+    // One place of 100 us can do 10,000 a second: asked for 20,000, it runs without a gap.
+    let (mut device, mut m) = (readers(), Measurement::default());
+    host(&mut device, &monitor).run(&mut [Job::new(reads(), 1).at_rate(20_000).for_nanos(SECOND)], &mut m).unwrap();
+    assert_eq!(m.requests(), 10_000);
+}
+
+#[test]
+fn jobs_run_side_by_side_with_their_own_depths_limits_and_meters() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let mut meters = vec![Measurement::default(), Measurement::default()];
+    let mut jobs = [Job::new(reads(), 2).for_nanos(SECOND), Job::new(reads(), 6).for_nanos(2 * SECOND)];
+    host(&mut device, &monitor).run(&mut jobs, &mut meters).unwrap();
+    assert_eq!((meters[0].requests(), meters[0].elapsed()), (20_000, SECOND));
+    assert_eq!((meters[1].requests(), meters[1].elapsed()), (120_000, 2 * SECOND));
+}
+
+#[test]
+fn a_ramp_is_run_but_not_measured() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let mut m = (Measurement::default(), PerSecond::default());
+    let job = Job { ramp: SECOND + 50 * MICROSECOND, ..Job::new(reads(), 1).for_nanos(2 * SECOND) };
+    let run = host(&mut device, &monitor).run(&mut [job], &mut m).unwrap();
+    assert_eq!((m.0.requests(), m.0.began()), (20_000, SECOND + 50 * MICROSECOND));
+    assert_eq!(m.1.iops(), [10_000.0, 10_000.0]);
+    assert_eq!(run.requests, 30_001);
+}
+
+#[test]
+fn seconds_without_a_completion_are_counted_as_zero() {
+    let spec = ModelSpec { read: 2 * SECOND + SECOND / 2, ..ModelSpec::default() };
+    let (mut device, monitor) = (ModelDevice::new(spec), Monitor::silent());
+    let mut m = PerSecond::default();
+    host(&mut device, &monitor).run(&mut [Job::new(reads(), 1).for_nanos(6 * SECOND)], &mut m).unwrap();
+    assert_eq!(m.iops(), [0.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
+    assert_eq!(m.seconds()[2].latency_max, 2_500 * MILLISECOND);
+}
+
+#[test]
+fn head_and_tail_together_are_the_whole_and_the_counters_are_those_of_the_boundary() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let mut m = (Split::after(2 * SECOND), Measurement::default());
+    host(&mut device, &monitor).run(&mut [Job::new(reads(), 4).for_nanos(3 * SECOND)], &mut m).unwrap();
+    assert_eq!((m.0.tail().requests(), m.0.tail().elapsed()), (40_000, SECOND));
+    let (whole, direct) = (m.0.whole(), &m.1);
+    assert_eq!((whole.requests(), whole.elapsed(), whole.bytes()), (120_000, 3 * SECOND, direct.bytes()));
+    assert_eq!(whole.latency().sum(), direct.latency().sum());
+    let tags = |m: &Measurement| m.slowest().iter().map(|c| c.tag).collect::<Vec<_>>();
+    assert_eq!(tags(&whole), tags(direct));
+    // The device counts what it has accepted.
+    assert_eq!(m.0.counters_at_boundary().unwrap().host_reads, 80_000);
+}
+
+#[test]
+fn a_pass_by_position_shows_where_the_device_is_slow() {
+    let spec = ModelSpec { cache_bytes: 0, capacity_bytes: 64 << 20, ..ModelSpec::default() };
+    let (mut device, monitor) = (ModelDevice::new(spec.clone()), Monitor::silent());
+    let mut h = host(&mut device, &monitor);
+    // Scatter the second half by small writes, then draw the curve: 100 MB/s, then a quarter of it.
+    let half = spec.capacity_bytes / 2;
+    let small = Pattern::sequential_write(spec.capacity_bytes - half, 4096).starting_at(half).passes(1);
+    h.run(&mut [Job::new(small.build(&Rng::new(1)).unwrap(), 1)], &mut ()).unwrap();
+    h.idle(10 * SECOND).unwrap();
+    let mut m = ByPosition::new(spec.capacity_bytes, 2);
+    h.fill(0, spec.capacity_bytes, 131_072, 1, &mut m).unwrap();
+    let curve = m.curve();
+    assert!((curve[0][1] / 98.5 - 1.0).abs() < 0.01 && (curve[1][1] / 24.9 - 1.0).abs() < 0.01, "{curve:?}");
+    assert_eq!(m.parts(2), [curve[0][1], curve[1][1]]);
+    assert!(m.mean_mb_per_s() > curve[1][1] && m.mean_mb_per_s() < curve[0][1]);
+}
+
+#[test]
+fn a_replay_sends_at_the_time_of_arrival_and_measures_lag_when_the_tags_run_out() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let mut h = host(&mut device, &monitor);
+    h.idle(SECOND).unwrap();
+    let command = Command { op: Op::Read, offset_bytes: 0, length_bytes: 4096, fua: false };
+    let at = |at| Arrival { at, command };
+    let mut log = Log::default();
+    // Two tags: the third and fourth arrival wait for them, the fifth does not.
+    let arrivals = [0, 10, 20, 30, 500].map(|us| at(us * MICROSECOND));
+    let replay = h.replay(arrivals, 2, None, &mut log).unwrap();
+    let sent: Vec<u64> = log.0.iter().map(|(_, c)| (c.submitted - SECOND) / MICROSECOND).collect();
+    assert_eq!(sent, [0, 10, 100, 110, 500]);
+    assert_eq!((replay.delayed, replay.lag.count(), replay.lag.max()), (2, 5, 80 * MICROSECOND));
+    assert_eq!((replay.run.requests, replay.run.ended), (5, SECOND + 600 * MICROSECOND));
+    let backwards = [at(5), at(4)];
+    assert!(matches!(h.replay(backwards, 2, None, &mut ()), Err(HostError::ArrivalOrder { index: 1, at: 4 })));
+}
+
+#[test]
+fn a_lost_a_misdated_and_a_failed_completion_are_each_found() {
+    let run = |fault| {
+        let (mut device, monitor) = (readers().with_fault(fault), Monitor::silent());
+        host(&mut device, &monitor).run(&mut [Job::new(reads(), 4).for_requests(100)], &mut ()).unwrap_err()
+    };
+    assert!(matches!(run(Fault::Lose(7)), HostError::Stalled { in_flight: 1, .. }));
+    let e = run(Fault::Misdate(7));
+    assert!(matches!(e, HostError::Unbalanced(_)), "{e}");
+    let e = run(Fault::Fail(7, Status::Uncorrectable));
+    assert!(matches!(e, HostError::Failed { status: Status::Uncorrectable, .. }), "{e}");
+}
+
+#[test]
+fn a_failed_piece_fails_the_request() {
+    let (mut device, monitor) = (readers().with_fault(Fault::Fail(0, Status::Uncorrectable)), Monitor::silent());
+    let e = host(&mut device, &monitor).run(&mut [Job::new(list(&[(Op::Read, 0, 4 << 20)]), 1)], &mut ());
+    assert!(matches!(e, Err(HostError::Failed { length_bytes: 4_194_304, .. })), "{e:?}");
+}
+
+#[test]
+fn requests_that_no_device_can_serve_are_refused_before_they_are_sent() {
+    let capacity = ModelSpec::default().capacity_bytes;
+    for (offset, length) in [(capacity, 512), (0, 0), (1, 512), (0, 100), (u64::MAX - 511, 512), (0, capacity + 512)] {
+        let (mut device, monitor) = (readers(), Monitor::silent());
+        let e = host(&mut device, &monitor).run(&mut [Job::new(list(&[(Op::Write, offset, length)]), 1)], &mut ());
+        assert!(matches!(e, Err(HostError::BadCommand { .. })), "{offset} + {length}: {e:?}");
+    }
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let e = host(&mut device, &monitor).run(&mut [Job::new(reads(), 0)], &mut ());
+    assert_eq!(e.unwrap_err().to_string(), "job 0: the queue depth must be at least 1");
+}
+
+#[test]
+fn trim_covers_the_whole_range_in_commands_a_host_could_send() {
+    let spec = ModelSpec { capacity_bytes: 5_000_003_584 / 4096 * 4096, ..ModelSpec::default() };
+    let (mut device, monitor) = (ModelDevice::new(spec.clone()), Monitor::silent());
+    let run = host(&mut device, &monitor).trim(0, spec.capacity_bytes).unwrap();
+    assert_eq!(run.requests, 3);
+    assert_eq!(device.counters().host_trim_bytes, spec.capacity_bytes);
+}
+
+#[test]
+fn progress_is_reported_every_simulated_second_and_a_cancelled_run_stops_within_one() {
+    let seen = RefCell::new(Vec::new());
+    let cancel = AtomicBool::new(false);
+    let report = |f: f64| {
+        seen.borrow_mut().push(f);
+        cancel.store(seen.borrow().len() == 3, Ordering::Relaxed);
+    };
+    let mut device = readers();
+    let monitor = Monitor::new(&report, &cancel);
+    let mut h = host(&mut device, &monitor);
+    let e = h.run(&mut [Job::new(reads(), 4).for_nanos(10 * SECOND)], &mut ());
+    assert!(matches!(e, Err(HostError::Cancelled)));
+    assert_eq!(*seen.borrow(), [0.1, 0.2, 0.3]);
+    assert_eq!(h.now(), 3 * SECOND);
+}
+
+#[test]
+fn a_secure_erase_takes_its_time_and_the_clock_goes_on_from_there() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let mut h = host(&mut device, &monitor);
+    h.idle(5 * SECOND).unwrap();
+    h.secure_erase().unwrap();
+    assert_eq!(h.now(), 6 * SECOND);
+    assert_eq!(h.run(&mut [Job::new(reads(), 1).for_requests(1)], &mut ()).unwrap().started, 6 * SECOND);
+}
+
+#[test]
+fn a_device_behind_a_pointer_works_as_well() {
+    let mut device: Box<dyn Device> = Box::new(readers());
+    let monitor = Monitor::silent();
+    let mut m = Measurement::default();
+    Host::new(&mut *device, &monitor).run(&mut [Job::new(reads(), 1).for_nanos(SECOND)], &mut m).unwrap();
+    assert_eq!(m.requests(), 10_000);
+    assert_eq!(Counters::default().waf(), None);
+}

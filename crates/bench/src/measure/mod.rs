@@ -1,0 +1,100 @@
+//! What is measured. A meter is a type: what it does not do costs nothing. Meters combine as tuples, and `()`
+//! measures nothing.
+//!
+//! - [`Measurement`]: counts, bytes, latency histogram and breakdown per operation, and the slowest requests;
+//! - [`PerSecond`]: requests, bytes and the highest latency of each second;
+//! - [`Split`]: a measurement before and one after a point in time, such as the tail of a long run;
+//! - [`ByPosition`]: the rate over the address range;
+//! - [`ServiceTimes`]: every single latency.
+
+mod by_position;
+mod measurement;
+mod per_second;
+mod service_times;
+mod slowest;
+mod split;
+
+pub use by_position::ByPosition;
+pub use measurement::{Measurement, OpStats};
+pub use per_second::{PerSecond, Second};
+pub use service_times::ServiceTimes;
+pub use slowest::Slowest;
+pub use split::Split;
+
+use ssdlab_core::{Completion, Nanos};
+use ssdlab_device::Counters;
+
+/// Sees every measured request of a run.
+pub trait Meter {
+    /// Job `job` is measured from `at` on.
+    fn begin(&mut self, _job: usize, _at: Nanos) {}
+
+    /// A request of job `job` has completed. Requests come in the order of completion.
+    fn record(&mut self, job: usize, io: &Completion);
+
+    /// A simulated second has passed. `counters` reads the device's counters of this moment.
+    fn tick(&mut self, _at: Nanos, _counters: &dyn Fn() -> Counters) {}
+
+    /// Job `job` was measured up to `at`.
+    fn end(&mut self, _job: usize, _at: Nanos) {}
+}
+
+impl Meter for () {
+    #[inline]
+    fn record(&mut self, _job: usize, _io: &Completion) {}
+}
+
+impl<A: Meter, B: Meter> Meter for (A, B) {
+    fn begin(&mut self, job: usize, at: Nanos) {
+        self.0.begin(job, at);
+        self.1.begin(job, at);
+    }
+    #[inline]
+    fn record(&mut self, job: usize, io: &Completion) {
+        self.0.record(job, io);
+        self.1.record(job, io);
+    }
+    fn tick(&mut self, at: Nanos, counters: &dyn Fn() -> Counters) {
+        self.0.tick(at, counters);
+        self.1.tick(at, counters);
+    }
+    fn end(&mut self, job: usize, at: Nanos) {
+        self.0.end(job, at);
+        self.1.end(job, at);
+    }
+}
+
+impl<M: Meter> Meter for &mut M {
+    fn begin(&mut self, job: usize, at: Nanos) {
+        (**self).begin(job, at);
+    }
+    #[inline]
+    fn record(&mut self, job: usize, io: &Completion) {
+        (**self).record(job, io);
+    }
+    fn tick(&mut self, at: Nanos, counters: &dyn Fn() -> Counters) {
+        (**self).tick(at, counters);
+    }
+    fn end(&mut self, job: usize, at: Nanos) {
+        (**self).end(job, at);
+    }
+}
+
+/// A meter a job.
+impl<M: Meter> Meter for Vec<M> {
+    fn begin(&mut self, job: usize, at: Nanos) {
+        self[job].begin(0, at);
+    }
+    #[inline]
+    fn record(&mut self, job: usize, io: &Completion) {
+        self[job].record(0, io);
+    }
+    fn tick(&mut self, at: Nanos, counters: &dyn Fn() -> Counters) {
+        for meter in self {
+            meter.tick(at, counters);
+        }
+    }
+    fn end(&mut self, job: usize, at: Nanos) {
+        self[job].end(0, at);
+    }
+}

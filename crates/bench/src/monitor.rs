@@ -1,0 +1,73 @@
+//! Progress out, cancellation in.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Tells whoever waits how far a test is, and tells the test when to stop.
+///
+/// A test of several steps gives each its share of the whole by [`Monitor::step`]; the host drivers report within
+/// the step, once per simulated second.
+pub struct Monitor<'a> {
+    report: &'a dyn Fn(f64),
+    cancel: &'a AtomicBool,
+    from: Cell<f64>,
+    to: Cell<f64>,
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+impl Monitor<'static> {
+    /// For runs that nobody watches.
+    #[must_use]
+    pub fn silent() -> Self {
+        Monitor::new(&|_| {}, &NEVER)
+    }
+}
+
+impl<'a> Monitor<'a> {
+    /// `report` is called with the share of the test that is done, 0 to 1, never falling, at least once per
+    /// simulated second; it should be cheap. Setting `cancel` ends the test within a simulated second.
+    #[must_use]
+    pub fn new(report: &'a dyn Fn(f64), cancel: &'a AtomicBool) -> Self {
+        Monitor { report, cancel, from: Cell::new(0.0), to: Cell::new(1.0) }
+    }
+
+    /// From here on, what the drivers report is this stretch of the whole test.
+    pub fn step(&self, from: f64, to: f64) {
+        debug_assert!((0.0..=1.0).contains(&from) && from <= to && to <= 1.0, "a step from {from} to {to}");
+        self.from.set(from);
+        self.to.set(to);
+    }
+
+    /// Step `index` of `count` equal ones.
+    pub fn step_of(&self, index: usize, count: usize) {
+        self.step(index as f64 / count as f64, (index + 1) as f64 / count as f64);
+    }
+
+    /// Reports `fraction` of the present step, and answers whether to go on.
+    #[must_use]
+    pub fn go_on(&self, fraction: f64) -> bool {
+        let (from, to) = (self.from.get(), self.to.get());
+        (self.report)(from + (to - from) * fraction.clamp(0.0, 1.0));
+        !self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_reports_its_share_of_the_whole() {
+        let seen = Cell::new(0.0);
+        let report = |f| seen.set(f);
+        let cancel = AtomicBool::new(false);
+        let monitor = Monitor::new(&report, &cancel);
+        monitor.step(0.5, 0.75);
+        assert!(monitor.go_on(0.5));
+        assert_eq!(seen.get(), 0.625);
+        cancel.store(true, Ordering::Relaxed);
+        assert!(!monitor.go_on(2.0));
+        assert_eq!(seen.get(), 0.75);
+    }
+}

@@ -1,0 +1,431 @@
+//! The parameters of the tests: one declaration feeds `--set`, `ssdlab list tests` and the published `params`.
+
+use std::collections::BTreeMap;
+
+use crate::nearest::nearest;
+
+/// What values a parameter may have. Bounds are inclusive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    Integer {
+        min: u64,
+        max: u64,
+    },
+    /// A number of bytes, which must be a multiple of `multiple`; `8GB` and `128KiB` are understood.
+    Bytes {
+        min: u64,
+        max: u64,
+        multiple: u64,
+    },
+    Number {
+        min: f64,
+        max: f64,
+    },
+    Choice(&'static [&'static str]),
+    /// Comma-separated integers.
+    List {
+        min: u64,
+        max: u64,
+    },
+}
+
+/// One parameter of a test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ParamDef {
+    pub key: &'static str,
+    /// As one would write it after `--set key=`; `auto` lets the test decide (its documentation says how).
+    pub default: &'static str,
+    /// Printed beside the value; empty for choices and counts.
+    pub unit: &'static str,
+    /// What it does; whether the value is published, or ours because nobody published one.
+    pub doc: &'static str,
+    pub kind: Kind,
+    /// What `--quick` divides the default by; 1 leaves it alone. Only durations and counts are shortened.
+    pub quick_divisor: u64,
+}
+
+/// A parameter's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Integer(u64),
+    Number(f64),
+    Text(String),
+    List(Vec<u64>),
+    /// The test decides.
+    Auto,
+}
+
+/// What is wrong with a setting.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParamError {
+    #[error("test {test}: unknown parameter `{key}`; {}", hint(nearest, known))]
+    Unknown { test: String, key: String, nearest: Vec<String>, known: Vec<String> },
+    #[error("test {test}: {key}={value}: {expected}")]
+    Value { test: String, key: String, value: String, expected: String },
+    #[error("setting `{0}` is not of the form KEY=VALUE")]
+    Form(String),
+    #[error("unknown test `{name}`; {}", hint(nearest, known))]
+    UnknownTest { name: String, nearest: Vec<String>, known: Vec<String> },
+}
+
+fn hint(nearest: &[String], known: &[String]) -> String {
+    if nearest.is_empty() {
+        format!("there are {}", known.join(", "))
+    } else {
+        format!("did you mean {}?", nearest.join(" or "))
+    }
+}
+
+/// Splits `KEY=VALUE`.
+///
+/// # Errors
+/// If there is no `=` or no key.
+pub fn parse_setting(text: &str) -> Result<(String, String), ParamError> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
+        _ => Err(ParamError::Form(text.to_owned())),
+    }
+}
+
+fn parse_bytes(text: &str) -> Option<u64> {
+    const SUFFIXES: [(&str, u64); 9] = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
+        ("B", 1),
+    ];
+    let (digits, factor) =
+        SUFFIXES.iter().find_map(|&(s, f)| text.strip_suffix(s).map(|d| (d.trim_end(), f))).unwrap_or((text, 1));
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+impl ParamDef {
+    /// Reads a value as written on the command line.
+    ///
+    /// # Errors
+    /// What would be right.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        if text == "auto" && self.default == "auto" {
+            return Ok(Value::Auto);
+        }
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
+        match self.kind {
+            Kind::Integer { min, max } => text
+                .parse()
+                .ok()
+                .filter(|v| (min..=max).contains(v))
+                .map(Value::Integer)
+                .ok_or_else(|| format!("expected a whole number from {min} to {max}{unit}")),
+            Kind::Bytes { min, max, multiple } => parse_bytes(text)
+                .filter(|v| (min..=max).contains(v) && v % multiple == 0)
+                .map(Value::Integer)
+                .ok_or_else(|| {
+                    format!(
+                        "expected bytes from {min} to {max}, a multiple of {multiple} (8GB and 128KiB are understood)"
+                    )
+                }),
+            Kind::Number { min, max } => text
+                .parse()
+                .ok()
+                .filter(|v| (min..=max).contains(v))
+                .map(Value::Number)
+                .ok_or_else(|| format!("expected a number from {min} to {max}{unit}")),
+            Kind::Choice(choices) => {
+                if choices.contains(&text) {
+                    Ok(Value::Text(text.to_owned()))
+                } else {
+                    Err(format!("expected one of {}", choices.join(", ")))
+                }
+            }
+            Kind::List { min, max } => {
+                let list: Option<Vec<u64>> =
+                    text.split(',').map(|p| p.trim().parse().ok().filter(|v| (min..=max).contains(v))).collect();
+                list.map(Value::List)
+                    .ok_or_else(|| format!("expected whole numbers from {min} to {max}, separated by commas"))
+            }
+        }
+    }
+}
+
+/// The parameters of one run, resolved: defaults, `--quick` and `--set` applied.
+#[derive(Clone, Debug)]
+pub struct Params {
+    test: &'static str,
+    defs: Vec<ParamDef>,
+    values: BTreeMap<&'static str, Value>,
+    set_by_user: Vec<&'static str>,
+    quick: bool,
+    shortened: Vec<String>,
+}
+
+impl Params {
+    /// # Errors
+    /// An unknown key (with the nearest names), or a value that does not parse or is out of range.
+    pub fn resolve(
+        test: &'static str,
+        defs: &[&[ParamDef]],
+        settings: &[(String, String)],
+        quick: bool,
+    ) -> Result<Self, ParamError> {
+        let defs: Vec<ParamDef> = defs.concat();
+        let mut params = Params {
+            test,
+            values: BTreeMap::new(),
+            set_by_user: Vec::new(),
+            quick,
+            shortened: Vec::new(),
+            defs: defs.clone(),
+        };
+        for (key, text) in settings {
+            let Some(def) = defs.iter().find(|d| d.key == key) else {
+                let known: Vec<&str> = defs.iter().map(|d| d.key).collect();
+                return Err(ParamError::Unknown {
+                    test: test.to_owned(),
+                    key: key.clone(),
+                    nearest: nearest(key, &known),
+                    known: known.iter().map(|&k| k.to_owned()).collect(),
+                });
+            };
+            let value = def.parse(text).map_err(|expected| params.value_error(key, text, &expected))?;
+            if value != Value::Auto {
+                params.set_by_user.push(def.key);
+            }
+            params.values.insert(def.key, value);
+        }
+        for def in &defs {
+            let published = def
+                .parse(def.default)
+                .unwrap_or_else(|e| panic!("test {test}: default {}={} is not valid: {e}", def.key, def.default));
+            if !params.values.contains_key(def.key) {
+                params.values.insert(def.key, published.clone());
+            }
+            if let Value::Integer(published) = published {
+                params.shorten(def, published);
+            }
+        }
+        Ok(params)
+    }
+
+    /// Applies `--quick` to a length that the user did not set, and remembers every length below the published one.
+    fn shorten(&mut self, def: &ParamDef, published: u64) {
+        if def.quick_divisor <= 1 {
+            return;
+        }
+        if self.quick && !self.set_by_user.contains(&def.key) {
+            self.values.insert(def.key, Value::Integer((published / def.quick_divisor).max(1)));
+        }
+        let value = self.integer(def.key);
+        if value < published {
+            let unit = if def.unit.is_empty() { String::new() } else { format!(" {}", def.unit) };
+            self.shortened.push(format!("{} is {value}{unit} instead of {published}{unit}", def.key.replace('_', " ")));
+        }
+    }
+
+    fn def(&self, key: &str) -> ParamDef {
+        *self
+            .defs
+            .iter()
+            .find(|d| d.key == key)
+            .unwrap_or_else(|| panic!("test {} reads parameter `{key}`, which it does not declare", self.test))
+    }
+
+    fn value(&self, key: &str) -> &Value {
+        self.values
+            .get(key)
+            .unwrap_or_else(|| panic!("test {} reads parameter `{key}`, which it does not declare", self.test))
+    }
+
+    /// An error about a value that is fine by itself but not here.
+    #[must_use]
+    pub fn value_error(&self, key: &str, value: &str, expected: &str) -> ParamError {
+        ParamError::Value {
+            test: self.test.to_owned(),
+            key: key.to_owned(),
+            value: value.to_owned(),
+            expected: expected.to_owned(),
+        }
+    }
+
+    /// Fixes a parameter that was left to the test: `published` unless the user set it; shortened by `--quick` as
+    /// its declaration says.
+    pub fn decide(&mut self, key: &'static str, published: u64) -> u64 {
+        let def = self.def(key);
+        if *self.value(key) == Value::Auto {
+            self.values.insert(def.key, Value::Integer(published));
+        }
+        self.shorten(&def, published);
+        self.integer(key)
+    }
+
+    /// # Panics
+    /// If the test did not declare `key` as an integer or bytes, or left it to be decided: a bug in the test.
+    #[must_use]
+    pub fn integer(&self, key: &str) -> u64 {
+        match self.value(key) {
+            Value::Integer(v) => *v,
+            other => panic!("test {}: parameter `{key}` is {other:?}, not an integer", self.test),
+        }
+    }
+
+    /// As [`Params::integer`], for queue depths.
+    ///
+    /// # Panics
+    /// As [`Params::integer`], and if the declared bounds reach beyond 32 bits.
+    #[must_use]
+    pub fn depth(&self, key: &str) -> u32 {
+        u32::try_from(self.integer(key)).expect("a queue depth's declared bounds fit 32 bits")
+    }
+
+    /// # Panics
+    /// If the test did not declare `key` as a number: a bug in the test.
+    #[must_use]
+    pub fn number(&self, key: &str) -> f64 {
+        match self.value(key) {
+            Value::Number(v) => *v,
+            other => panic!("test {}: parameter `{key}` is {other:?}, not a number", self.test),
+        }
+    }
+
+    /// # Panics
+    /// If the test did not declare `key` as a choice: a bug in the test.
+    #[must_use]
+    pub fn choice(&self, key: &str) -> &str {
+        match self.value(key) {
+            Value::Text(v) => v,
+            other => panic!("test {}: parameter `{key}` is {other:?}, not a choice", self.test),
+        }
+    }
+
+    /// # Panics
+    /// If the test did not declare `key` as a list: a bug in the test.
+    #[must_use]
+    pub fn list(&self, key: &str) -> &[u64] {
+        match self.value(key) {
+            Value::List(v) => v,
+            other => panic!("test {}: parameter `{key}` is {other:?}, not a list", self.test),
+        }
+    }
+
+    /// For the outcome's `params`.
+    #[must_use]
+    pub fn to_json(&self) -> BTreeMap<String, serde_json::Value> {
+        let json = |v: &Value| match v {
+            Value::Integer(v) => (*v).into(),
+            Value::Number(v) => (*v).into(),
+            Value::Text(v) => v.clone().into(),
+            Value::List(v) => v.clone().into(),
+            Value::Auto => "auto".into(),
+        };
+        self.values.iter().map(|(&k, v)| (k.to_owned(), json(v))).collect()
+    }
+
+    /// What is shorter than published, in a sentence; `None` for a full-length run.
+    #[must_use]
+    pub fn shortened(&self) -> Option<String> {
+        (!self.shortened.is_empty()).then(|| format!("Shortened: {}.", self.shortened.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEFS: &[ParamDef] = &[
+        ParamDef {
+            key: "seconds",
+            default: "180",
+            unit: "s",
+            doc: "",
+            kind: Kind::Integer { min: 1, max: 1000 },
+            quick_divisor: 10,
+        },
+        ParamDef {
+            key: "span_bytes",
+            default: "8GB",
+            unit: "B",
+            doc: "",
+            kind: Kind::Bytes { min: 4096, max: u64::MAX, multiple: 512 },
+            quick_divisor: 1,
+        },
+        ParamDef {
+            key: "length",
+            default: "auto",
+            unit: "s",
+            doc: "",
+            kind: Kind::Integer { min: 1, max: 9999 },
+            quick_divisor: 10,
+        },
+        ParamDef {
+            key: "depths",
+            default: "1,2",
+            unit: "",
+            doc: "",
+            kind: Kind::List { min: 1, max: 32 },
+            quick_divisor: 1,
+        },
+    ];
+
+    fn resolve(settings: &[(&str, &str)], quick: bool) -> Result<Params, ParamError> {
+        let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        Params::resolve("demo", &[DEFS], &settings, quick)
+    }
+
+    #[test]
+    fn quick_shortens_what_the_user_did_not_set_and_says_so() {
+        let mut p = resolve(&[], true).unwrap();
+        assert_eq!(p.integer("seconds"), 18);
+        assert_eq!(p.integer("span_bytes"), 8_000_000_000);
+        assert_eq!(p.decide("length", 2000), 200);
+        assert_eq!(
+            p.shortened().unwrap(),
+            "Shortened: seconds is 18 s instead of 180 s, length is 200 s instead of 2000 s."
+        );
+        let p = resolve(&[("seconds", "200"), ("length", "7")], true).unwrap();
+        assert_eq!(p.integer("seconds"), 200);
+        assert_eq!(p.shortened(), None);
+    }
+
+    #[test]
+    fn a_length_set_below_the_published_one_is_said_even_without_quick() {
+        let mut p = resolve(&[("seconds", "5"), ("length", "7")], false).unwrap();
+        assert_eq!(p.decide("length", 2000), 7);
+        assert!(p.shortened().unwrap().contains("length is 7 s instead of 2000 s"));
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_nearest() {
+        let e = resolve(&[("second", "5")], false).unwrap_err().to_string();
+        assert_eq!(e, "test demo: unknown parameter `second`; did you mean seconds?");
+    }
+
+    #[test]
+    fn values_out_of_range_or_of_the_wrong_form_are_refused_with_what_would_be_right() {
+        for (key, value) in [
+            ("seconds", "0"),
+            ("seconds", "1001"),
+            ("seconds", "ten"),
+            ("seconds", "-1"),
+            ("seconds", "auto"),
+            ("span_bytes", "8 gigs"),
+            ("span_bytes", "5000"),
+            ("span_bytes", "99999999999TB"),
+            ("depths", "1,,2"),
+            ("depths", "1,64"),
+        ] {
+            let e = resolve(&[(key, value)], false).unwrap_err().to_string();
+            assert!(e.contains(key) && e.contains(value) && e.contains("expected"), "{e}");
+        }
+        assert_eq!(resolve(&[("span_bytes", "128 KiB")], false).unwrap().integer("span_bytes"), 131_072);
+    }
+
+    #[test]
+    fn settings_split_at_the_first_equals_sign() {
+        assert_eq!(parse_setting("a=b=c").unwrap(), ("a".to_owned(), "b=c".to_owned()));
+        assert!(parse_setting("a").is_err() && parse_setting("=b").is_err());
+    }
+}

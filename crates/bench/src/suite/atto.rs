@@ -1,0 +1,111 @@
+//! `atto`: ATTO Disk Benchmark, rates against request size from half a KiB to 64 MiB.
+//!
+//! Each size writes, then reads, its way through one file with four requests outstanding. The length and the depth
+//! are the program's own; which settings a given review used was not published. ATTO's data are compressible, which
+//! makes no difference to a drive that does not compress.
+
+use ssdlab_workload::Pattern;
+
+use super::common::{build, size, timed};
+use super::definition::{AS_IT_IS, TestDef, block, bytes, depth, metric, span};
+use super::figures::{by_category, categories, chart, max, put, put_causes, put_counters, series};
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::lab::Lab;
+use crate::outcome::{Axis, Mark, Outcome};
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "atto",
+    title: "ATTO Disk Benchmark",
+    summary: "Sequential writes and reads of a 256 MB file at QD4, with request sizes from 0.5 KiB to 64 MiB.",
+    params: &[
+        block("size_min_bytes", "512", "smallest request; each next one is twice as large"),
+        block("size_max_bytes", "64MiB", "largest request"),
+        span("length_bytes", "256MiB", "length of the file; at least size_max_bytes"),
+        bytes("file_offset_bytes", "1GB", 0, 1 << 60, "where the file begins. Not published"),
+        depth("queue_depth", "4", "requests outstanding"),
+    ],
+    metrics: &[
+        metric(
+            "write_{size}",
+            "MB/s",
+            "rate at a request size, such as write_512b, write_4k, write_64m; likewise read_{size}",
+        ),
+        metric("write_peak", "MB/s", "the highest rate; likewise read_peak"),
+    ],
+    variants: AS_IT_IS,
+    weight: 8.0,
+};
+
+/// A request size in a metric's name: `512b`, `4k`, `64m`.
+fn key(bytes: u64) -> String {
+    if bytes % (1 << 20) == 0 {
+        format!("{}m", bytes >> 20)
+    } else if bytes % (1 << 10) == 0 {
+        format!("{}k", bytes >> 10)
+    } else {
+        format!("{bytes}b")
+    }
+}
+
+pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+    let (smallest, largest) = (ctx.params.integer("size_min_bytes"), ctx.params.integer("size_max_bytes"));
+    let (length, offset) = (ctx.params.integer("length_bytes"), ctx.params.integer("file_offset_bytes"));
+    if largest > length || smallest > largest {
+        let expected = format!("at least size_min_bytes ({smallest}), at most length_bytes ({length})");
+        return Err(ctx.params.value_error("size_max_bytes", &largest.to_string(), &expected).into());
+    }
+    let depth = ctx.params.depth("queue_depth");
+    let sizes: Vec<u64> =
+        std::iter::successors(Some(smallest), |s| s.checked_mul(2)).take_while(|&s| s <= largest).collect();
+    let (runs, counters) = ctx.on_fresh_drive(|host| {
+        let capacity = host.info().capacity_bytes;
+        if length > capacity || offset > capacity - length {
+            return Err(BenchError::Unsuitable(format!(
+                "a file of {} at byte {offset} does not fit a drive of {capacity} bytes",
+                size(length)
+            )));
+        }
+        let mut runs = Vec::new();
+        for (i, &block) in sizes.iter().enumerate() {
+            ctx.monitor().step_of(i, sizes.len());
+            let mut pair = Vec::new();
+            for pattern in [Pattern::sequential_write(length, block), Pattern::sequential_read(length, block)] {
+                let source = build(ctx, &pattern.starting_at(offset).passes(1), "file")?;
+                pair.push(timed(host, &mut ctx.job(source, depth))?);
+            }
+            runs.push(pair);
+        }
+        Ok((runs, host.counters()))
+    })?;
+    let method = format!(
+        "A file of {} on a fresh drive, written and then read in sequence at QD{depth} with each request size in turn.",
+        size(length)
+    );
+    let mut out = ctx.outcome("", method);
+    let mut lines = Vec::new();
+    let mut elapsed_s = 0.0;
+    for (column, name) in ["write", "read"].into_iter().enumerate() {
+        let mut rates = Vec::new();
+        for (pair, &block) in runs.iter().zip(&sizes) {
+            let m = &pair[column].measurement;
+            rates.push(m.mb_per_s());
+            elapsed_s += m.elapsed() as f64 / 1e9;
+            put(&mut out, &format!("{name}_{}", key(block)), m.mb_per_s(), "MB/s");
+            put_causes(&mut out, &format!("{} {name}", size(block)), m);
+        }
+        put(&mut out, &format!("{name}_peak"), max(&rates), "MB/s");
+        lines.push(series(name, by_category(&rates)));
+    }
+    put_counters(&mut out, &counters, elapsed_s);
+    out.charts.push(chart(
+        "rate-by-size",
+        "Rate by request size",
+        "",
+        Mark::Bars,
+        categories("request size", "", sizes.iter().map(|&s| size(s)).collect()),
+        Axis { min: Some(0.0), ..Axis::linear("rate", "MB/s") },
+        lines,
+    ));
+    Ok(out)
+}

@@ -1,0 +1,91 @@
+//! What the tests have in common: a timed run, a span that fits the drive, a prefill.
+
+use ssdlab_device::{Counters, Device};
+use ssdlab_workload::{AccessPattern, Pattern, Source};
+
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::host::{Host, Job};
+use crate::lab::Lab;
+use crate::measure::{Measurement, PerSecond};
+
+pub(super) const FILL_BLOCK_BYTES: u64 = 128 << 10;
+/// Filling for its own sake goes as fast as the interface allows; the order stays sequential.
+pub(super) const FILL_QUEUE_DEPTH: u32 = 32;
+
+/// A run with the usual measurements.
+pub(super) struct Timed {
+    pub measurement: Measurement,
+    pub per_second: PerSecond,
+    /// What the device counted during the run, the requests after the end included.
+    pub counters: Counters,
+}
+
+/// Runs one job and measures it.
+///
+/// # Errors
+/// As [`Host::run`], and if latencies have time without a cause.
+pub(super) fn timed<D: Device, S: Source>(host: &mut Host<'_, D>, job: &mut Job<S>) -> Result<Timed, BenchError> {
+    let before = host.counters();
+    let mut meters = (PerSecond::default(), Measurement::default());
+    host.run(std::slice::from_mut(job), &mut meters)?;
+    let counters = host.counters().since(&before);
+    let (per_second, measurement) = meters;
+    measurement.check_causes().map_err(BenchError::Books)?;
+    Ok(Timed { measurement, per_second, counters })
+}
+
+/// A pattern as a source; a contradiction in it means that the test does not suit the device or its settings.
+pub(super) fn build<L: Lab>(ctx: &Context<L>, pattern: &Pattern, stream: &str) -> Result<AccessPattern, BenchError> {
+    pattern.build(&ctx.rng(stream)).map_err(|e| BenchError::Unsuitable(e.to_string()))
+}
+
+/// The span asked for, or as much of it as the drive has, in whole `block_bytes`. A limited span is said in `notes`.
+pub(super) fn fit_span(
+    asked_bytes: u64,
+    capacity_bytes: u64,
+    block_bytes: u64,
+    notes: &mut Vec<String>,
+) -> Result<u64, BenchError> {
+    let fitted = asked_bytes.min(capacity_bytes) / block_bytes * block_bytes;
+    if fitted == 0 {
+        return Err(BenchError::Unsuitable(format!(
+            "requests of {block_bytes} bytes do not fit a span of {} bytes",
+            asked_bytes.min(capacity_bytes)
+        )));
+    }
+    if asked_bytes > capacity_bytes {
+        notes.push(format!(
+            "The span of {} GB was limited to the drive's {} GB.",
+            gigabytes(asked_bytes),
+            gigabytes(fitted)
+        ));
+    }
+    Ok(fitted)
+}
+
+/// Decimal gigabytes for a sentence: `8`, `0.064`, `128.04`.
+pub(super) fn gigabytes(bytes: u64) -> String {
+    let digits = if bytes >= 10_000_000_000 { 2 } else { 3 };
+    let text = format!("{:.digits$}", bytes as f64 / 1e9);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A request size for a sentence: `512 B`, `4 KiB`, `64 MiB`.
+pub(super) fn size(bytes: u64) -> String {
+    if bytes >= 1 << 20 && bytes % (1 << 20) == 0 {
+        format!("{} MiB", bytes >> 20)
+    } else if bytes >= 1 << 10 && bytes % (1 << 9) == 0 {
+        let half_kib = bytes >> 9;
+        if half_kib % 2 == 0 { format!("{} KiB", half_kib / 2) } else { format!("{}.5 KiB", half_kib / 2) }
+    } else {
+        format!("{bytes} B")
+    }
+}
+
+/// Fills the whole drive in sequence.
+pub(super) fn fill_drive<D: Device>(host: &mut Host<'_, D>) -> Result<(), BenchError> {
+    let capacity = host.info().capacity_bytes;
+    host.fill(0, capacity, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
+    Ok(())
+}

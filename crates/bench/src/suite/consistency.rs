@@ -1,0 +1,245 @@
+//! `consistency`: how steadily a full drive takes random writes, second by second.
+//!
+//! The 2013 form runs 2000 s and is drawn on logarithmic and linear axes; the 2015 form runs 3600 s, is drawn
+//! linearly and summed up by the mean of the last 400 s and that mean over its standard deviation.
+
+use ssdlab_core::SECOND;
+use ssdlab_device::DeviceInfo;
+use ssdlab_workload::Pattern;
+
+use super::common::{FILL_BLOCK_BYTES, build, gigabytes, size};
+use super::definition::{TestDef, Variant, block, choice, depth, integer, metric, seconds};
+use super::figures::{
+    by_second, chart, max, mean, min, percentile_chart, put, put_counters, put_latencies, series, stddev,
+};
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::explain;
+use crate::lab::Lab;
+use crate::measure::{PerSecond, Split};
+use crate::outcome::{Axis, Chart, Mark, Outcome};
+
+/// Top of the linear axis on which the reviews of 2013 laid every drive.
+const LINEAR_TOP_IOPS: f64 = 40_000.0;
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "consistency",
+    title: "Performance consistency",
+    summary: "The drive is filled in sequence, then written at random, 4 KiB at QD32, while IOPS are counted each \
+              second: 2000 s in the form of 2013, 3600 s in that of 2015.",
+    params: &[
+        choice("form", "2013", &["2013", "2015"], "which of the published forms"),
+        choice(
+            "over_provisioning",
+            "none",
+            &["none", "raw-25", "lba-75"],
+            "how much of the drive is used, for filling and testing alike. none: all; raw-25: so many addresses that \
+             raw capacity over used capacity is 1.25; lba-75: the first 75 % of the addresses. The reviews say \"25 %\" \
+             and do not define it",
+        ),
+        block("block_size", "4096", "size of the random writes"),
+        depth("queue_depth", "32", "requests in flight"),
+        seconds("seconds", "auto", "length of the random writes; published: 2000 (form 2013), 3600 (form 2015)"),
+        integer(
+            "tail_from_seconds",
+            "auto",
+            "s",
+            0,
+            10_000_000,
+            "where the steady state is taken to begin; published: 1400 of 2000, 3200 of 3600; in proportion for other \
+             lengths",
+        ),
+        depth("fill_queue_depth", "32", "requests in flight while filling with 128 KiB writes. Not published"),
+        integer("level_bin_iops", "250", "IOPS", 1, 1_000_000, "width of the bins for the most common level"),
+    ],
+    metrics: &[
+        metric("iops_mean_tail", "IOPS", "mean of the seconds of the tail"),
+        metric("iops_stddev_tail", "IOPS", "their standard deviation (population)"),
+        metric("iops_over_stddev", "ratio", "the mean of the tail over its standard deviation; absent if that is zero"),
+        metric("iops_min", "IOPS", "here: the slowest second of the tail"),
+        metric("iops_max", "IOPS", "here: the fastest second of the tail"),
+        metric("iops_common_level", "IOPS", "the most common level of the tail: the middle of the fullest bin"),
+        metric("zero_iops_seconds", "s", "seconds of the whole run in which nothing completed"),
+        metric("waf_tail", "ratio", "write amplification in the tail"),
+        metric("latency_mean_tail", "us", "mean latency in the tail; likewise latency_p50_tail … latency_max_tail"),
+        metric("fill_bandwidth", "MB/s", "rate of the sequential fill"),
+        metric("used_bytes", "B", "how much of the drive was used"),
+    ],
+    variants: &[
+        Variant { name: "2013", settings: &[], in_review: true },
+        Variant { name: "2013, 25 % over-provisioning", settings: &[("over_provisioning", "raw-25")], in_review: true },
+        Variant { name: "2013, 75 % of the addresses", settings: &[("over_provisioning", "lba-75")], in_review: false },
+        Variant { name: "2015", settings: &[("form", "2015")], in_review: false },
+        Variant {
+            name: "2015, 25 % over-provisioning",
+            settings: &[("form", "2015"), ("over_provisioning", "raw-25")],
+            in_review: false,
+        },
+        Variant {
+            name: "2015, 75 % of the addresses",
+            settings: &[("form", "2015"), ("over_provisioning", "lba-75")],
+            in_review: false,
+        },
+    ],
+    weight: 30.0,
+};
+
+/// Bytes of the address range that the test may use, in whole fill blocks.
+fn used_bytes(info: &DeviceInfo, definition: &str) -> u64 {
+    let capacity = info.capacity_bytes as f64;
+    let used = match definition {
+        "raw-25" => capacity * (1.0 + info.over_provisioning_percent / 100.0) / 1.25,
+        "lba-75" => capacity * 0.75,
+        _ => return info.capacity_bytes,
+    };
+    (used.min(capacity) as u64) / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES
+}
+
+/// The middle of the fullest bin; the lowest of equally full ones.
+fn common_level(iops: &[f64], bin: f64) -> f64 {
+    let bin_of = |v: f64| (v / bin) as usize;
+    let mut counts = vec![0u32; bin_of(max(iops)) + 1];
+    iops.iter().for_each(|&v| counts[bin_of(v)] += 1);
+    let fullest = (0..counts.len()).rev().max_by_key(|&i| counts[i]).unwrap_or(0);
+    (fullest as f64 + 0.5) * bin
+}
+
+pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+    let form = ctx.params.choice("form").to_owned();
+    let (published, published_tail) = if form == "2013" { (2000, 1400) } else { (3600, 3200) };
+    let length = ctx.params.decide("seconds", published);
+    let tail_from = ctx.params.decide("tail_from_seconds", length * published_tail / published);
+    if tail_from >= length {
+        let limit = format!("the tail must begin before the end of the run at {length} s");
+        return Err(ctx.params.value_error("tail_from_seconds", &tail_from.to_string(), &limit).into());
+    }
+    let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
+    let definition = ctx.params.choice("over_provisioning").to_owned();
+
+    let (used, fill, split, per_second, at_start, at_end) = ctx.on_fresh_drive(|host| {
+        let used = used_bytes(host.info(), &definition);
+        ctx.monitor().step(0.0, 0.2);
+        let fill = host.fill(0, used, FILL_BLOCK_BYTES, ctx.params.depth("fill_queue_depth"), &mut ())?;
+        ctx.monitor().step(0.2, 1.0);
+        let source = build(ctx, &Pattern::random_write(used, block), "writes")?;
+        let mut job = [ctx.job(source, depth).for_nanos(length * SECOND)];
+        let at_start = host.counters();
+        let mut meters = (PerSecond::default(), Split::after(tail_from * SECOND));
+        host.run(&mut job, &mut meters)?;
+        Ok((used, fill, meters.1, meters.0, at_start, host.counters()))
+    })?;
+    let (whole, tail) = (split.whole(), split.tail());
+    whole.check_causes().map_err(BenchError::Books)?;
+
+    let label = format!("{} random write, QD{depth}", size(block));
+    let spare = match definition.as_str() {
+        "raw-25" => ", limited so that raw capacity is 1.25 times what is used",
+        "lba-75" => ", the first 75 % of the addresses",
+        _ => ", every address",
+    };
+    let method = format!(
+        "{} GB of the drive{spare}: filled in sequence with 128 KiB writes, then written at random, {} at QD{depth}, for \
+         {length} s. IOPS are counted each second; the steady state is taken from {tail_from} s on.",
+        gigabytes(used),
+        size(block),
+    );
+    let variant = match definition.as_str() {
+        "raw-25" => format!("{form}, 25 % over-provisioning"),
+        "lba-75" => format!("{form}, 75 % of the addresses"),
+        _ => form.clone(),
+    };
+    let mut out = ctx.outcome(&variant, method);
+    let iops = per_second.iops();
+    let tail_iops = &iops[tail_from as usize..];
+    let (tail_mean, tail_stddev) = (mean(tail_iops), stddev(tail_iops));
+    put(&mut out, "iops", whole.iops(), "IOPS");
+    put(&mut out, "bandwidth", whole.mb_per_s(), "MB/s");
+    put(&mut out, "iops_mean_tail", tail_mean, "IOPS");
+    put(&mut out, "iops_stddev_tail", tail_stddev, "IOPS");
+    if tail_stddev > 0.0 {
+        put(&mut out, "iops_over_stddev", tail_mean / tail_stddev, "ratio");
+    } else {
+        out.notes.push("Every second of the tail is the same: there is no deviation to divide by.".to_owned());
+    }
+    put(&mut out, "iops_min", min(tail_iops), "IOPS");
+    put(&mut out, "iops_max", max(tail_iops), "IOPS");
+    let bin = ctx.params.integer("level_bin_iops") as f64;
+    put(&mut out, "iops_common_level", common_level(tail_iops, bin), "IOPS");
+    put(&mut out, "zero_iops_seconds", iops.iter().filter(|&&v| v == 0.0).count() as f64, "s");
+    put_latencies(&mut out, &whole.latency(), "");
+    put_latencies(&mut out, &tail.latency(), "_tail");
+    put_counters(&mut out, &at_end.since(&at_start), whole.elapsed() as f64 / 1e9);
+    // With the whole run as its tail there is no boundary inside the run to read the counters at.
+    let boundary = split.counters_at_boundary().unwrap_or(&at_start);
+    if let Some(waf) = at_end.since(boundary).waf() {
+        put(&mut out, "waf_tail", waf, "ratio");
+    }
+    put(&mut out, "fill_bandwidth", fill.mb_per_s(), "MB/s");
+    put(&mut out, "used_bytes", used as f64, "B");
+    out.time_shares = explain::time_shares(&format!("{label}, whole run"), &whole);
+    out.time_shares.extend(explain::time_shares(&format!("{label}, from {tail_from} s"), tail));
+    out.slowest = explain::slowest(&whole);
+    out.charts = charts(&form, &label, &iops, tail_from as usize);
+    out.charts.push(percentile_chart(&[("whole run", &whole.latency()), ("steady state", &tail.latency())]));
+    Ok(out)
+}
+
+fn charts(form: &str, label: &str, iops: &[f64], tail_from: usize) -> Vec<Chart> {
+    let length = iops.len() as f64;
+    let draw = |id: &str, title: &str, from: usize, y: Axis| {
+        let x = Axis { min: Some(from as f64), max: Some(length), ..Axis::linear("time", "s") };
+        let points = by_second(iops, from);
+        chart(id, title, "One dot a second.", Mark::Scatter, x, y, vec![series(label, points)])
+    };
+    let log = || Axis::log("IOPS", "IOPS");
+    let zoom = format!("Steady state, from {tail_from} s");
+    if form == "2013" {
+        let top = max(&iops[tail_from..]).max(LINEAR_TOP_IOPS);
+        let linear = Axis { min: Some(0.0), max: Some(top), ..Axis::linear("IOPS", "IOPS") };
+        vec![
+            draw("iops-whole-log", "IOPS over the whole run", 0, log()),
+            draw("iops-tail-log", &zoom, tail_from, log()),
+            draw("iops-tail-linear", &format!("{zoom}, linear"), tail_from, linear),
+        ]
+    } else {
+        let linear = || Axis { min: Some(0.0), ..Axis::linear("IOPS", "IOPS") };
+        vec![
+            draw("iops-whole-linear", "IOPS over the whole run", 0, linear()),
+            draw("iops-tail-linear", &zoom, tail_from, linear()),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_definitions_of_25_percent_use_different_spans() {
+        let info = DeviceInfo {
+            name: String::new(),
+            kind: "ssd",
+            description: String::new(),
+            capacity_bytes: 128_035_676_160,
+            queue_depth: 32,
+            supports_trim: true,
+            over_provisioning_percent: 7.344,
+        };
+        assert_eq!(used_bytes(&info, "none"), 128_035_676_160);
+        let raw = 128_035_676_160.0 * 1.07344;
+        let used = used_bytes(&info, "raw-25");
+        assert!((raw / used as f64 - 1.25).abs() < 1e-5 && used % FILL_BLOCK_BYTES == 0);
+        let used = used_bytes(&info, "lba-75");
+        assert!((used as f64 / 128_035_676_160.0 - 0.75).abs() < 1e-5 && used % FILL_BLOCK_BYTES == 0);
+        // A drive with more spare than that keeps all its addresses.
+        let spacious = DeviceInfo { over_provisioning_percent: 28.0, ..info };
+        assert_eq!(used_bytes(&spacious, "raw-25"), 128_035_676_160 / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES);
+    }
+
+    #[test]
+    fn the_most_common_level_is_the_middle_of_the_fullest_bin() {
+        assert_eq!(common_level(&[5000.0, 5100.0, 5240.0, 100.0, 30_000.0], 250.0), 5125.0);
+        assert_eq!(common_level(&[0.0, 0.0, 900.0, 900.0], 250.0), 125.0);
+        assert_eq!(common_level(&[0.0], 250.0), 125.0);
+    }
+}

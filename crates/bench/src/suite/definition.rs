@@ -1,0 +1,212 @@
+//! What a test declares of itself, and the parameters that all tests share.
+
+use std::fmt::Write as _;
+
+use crate::params::{Kind, ParamDef};
+
+/// A figure that a test adds to the [`STANDARD_METRICS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetricDef {
+    /// The name; `{…}` stands for a parameter's value, as in `iops_qd{depth}`.
+    pub key: &'static str,
+    pub unit: &'static str,
+    pub doc: &'static str,
+}
+
+/// A set of settings under which a test was published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    pub name: &'static str,
+    pub settings: &'static [(&'static str, &'static str)],
+    /// Whether a review runs it, or only an explicit request.
+    pub in_review: bool,
+}
+
+/// A test of the suite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TestDef {
+    /// As on the command line.
+    pub name: &'static str,
+    pub title: &'static str,
+    pub summary: &'static str,
+    pub params: &'static [ParamDef],
+    /// Figures of its own, beside the standard ones.
+    pub metrics: &'static [MetricDef],
+    pub variants: &'static [Variant],
+    /// How long it takes beside the others, for the order of work and the progress bar.
+    pub weight: f64,
+}
+
+/// The one way in which a test without variants runs in a review.
+pub(crate) const AS_IT_IS: &[Variant] = &[Variant { name: "", settings: &[], in_review: true }];
+
+/// Metric names that mean the same in every test.
+pub const STANDARD_METRICS: &[MetricDef] = &[
+    metric("iops", "IOPS", "completed requests a second, over the measured time"),
+    metric("bandwidth", "MB/s", "decimal megabytes a second, over the measured time"),
+    metric("latency_mean", "us", "mean latency, exact"),
+    metric("latency_p50", "us", "median latency; percentiles are exact to 1.6 %, never averaged"),
+    metric("latency_p90", "us", "latency that 90 % of requests do not exceed"),
+    metric("latency_p99", "us", "latency that 99 % of requests do not exceed"),
+    metric("latency_p99_9", "us", "latency that 99.9 % of requests do not exceed"),
+    metric("latency_p99_99", "us", "latency that 99.99 % of requests do not exceed"),
+    metric("latency_max", "us", "the slowest request, exact"),
+    metric("waf", "ratio", "flash bytes programmed over host bytes written, in the measured run"),
+    metric("iops_min", "IOPS", "the slowest second"),
+    metric("iops_max", "IOPS", "the fastest second"),
+    metric("energy", "J", "energy drawn in the measured run, where the drive file gives power figures"),
+    metric("power_mean", "W", "mean power in the measured run, where the drive file gives power figures"),
+];
+
+/// Parameters of the host that every test takes.
+pub const COMMON_PARAMS: &[ParamDef] = &[
+    bytes(
+        "max_transfer_bytes",
+        "1MiB",
+        512,
+        32 << 20,
+        "largest command that the host sends; larger requests are split. 1 MiB is what Windows' storahci does; an ATA \
+         command can carry 32 MiB",
+    ),
+    number(
+        "think_us",
+        "0",
+        "us",
+        0.0,
+        1e9,
+        "the host's own time between a completion and the next request of the same place in the queue. Not published; \
+         0 measures the drive alone",
+    ),
+];
+
+pub(crate) const fn metric(key: &'static str, unit: &'static str, doc: &'static str) -> MetricDef {
+    MetricDef { key, unit, doc }
+}
+
+pub(crate) const fn integer(
+    key: &'static str,
+    default: &'static str,
+    unit: &'static str,
+    min: u64,
+    max: u64,
+    doc: &'static str,
+) -> ParamDef {
+    ParamDef { key, default, unit, doc, kind: Kind::Integer { min, max }, quick_divisor: 1 }
+}
+
+/// A duration that `--quick` cuts to a tenth.
+pub(crate) const fn seconds(key: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
+    let kind = Kind::Integer { min: 1, max: 10_000_000 };
+    ParamDef { key, default, unit: "s", doc, kind, quick_divisor: 10 }
+}
+
+pub(crate) const fn bytes(key: &'static str, default: &'static str, min: u64, max: u64, doc: &'static str) -> ParamDef {
+    let kind = Kind::Bytes { min, max, multiple: 512 };
+    ParamDef { key, default, unit: "B", doc, kind, quick_divisor: 1 }
+}
+
+/// A request size, up to 1 GiB.
+pub(crate) const fn block(key: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
+    bytes(key, default, 512, 1 << 30, doc)
+}
+
+/// An address range.
+pub(crate) const fn span(key: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
+    bytes(key, default, 4096, 1 << 60, doc)
+}
+
+/// For tests over the whole drive: 0 stands for it.
+pub(crate) const WHOLE_SPAN: ParamDef =
+    bytes("span_bytes", "0", 0, 1 << 60, "the test stays within the first so many bytes of the drive; 0: all of it");
+
+pub(crate) const fn depth(key: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
+    integer(key, default, "", 1, 65_536, doc)
+}
+
+pub(crate) const fn depths(key: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
+    ParamDef { key, default, unit: "", doc, kind: Kind::List { min: 1, max: 65_536 }, quick_divisor: 1 }
+}
+
+pub(crate) const fn number(
+    key: &'static str,
+    default: &'static str,
+    unit: &'static str,
+    min: f64,
+    max: f64,
+    doc: &'static str,
+) -> ParamDef {
+    ParamDef { key, default, unit, doc, kind: Kind::Number { min, max }, quick_divisor: 1 }
+}
+
+pub(crate) const fn choice(
+    key: &'static str,
+    default: &'static str,
+    choices: &'static [&'static str],
+    doc: &'static str,
+) -> ParamDef {
+    ParamDef { key, default, unit: "", doc, kind: Kind::Choice(choices), quick_divisor: 1 }
+}
+
+impl Variant {
+    /// For [`crate::suite::run_test`].
+    #[must_use]
+    pub fn settings(&self) -> Vec<(String, String)> {
+        self.settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect()
+    }
+}
+
+/// Every test with its parameters and figures, as Markdown.
+#[must_use]
+pub fn reference(tests: &[&TestDef]) -> String {
+    let mut out = String::from("# Tests\n\n");
+    for test in tests {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "## `{}`: {}\n\n{}\n\n", test.name, test.title, test.summary);
+        params_table(&mut out, test.params);
+        metrics_table(&mut out, test.metrics);
+        let named: Vec<String> = test
+            .variants
+            .iter()
+            .filter(|v| !v.name.is_empty())
+            .map(|v| {
+                let settings: Vec<String> = v.settings.iter().map(|(k, v)| format!("`{k}={v}`")).collect();
+                let when = if v.in_review { "" } else { ", on request" };
+                format!("- {} ({}{when})\n", v.name, settings.join(" "))
+            })
+            .collect();
+        if !named.is_empty() {
+            let _ = write!(out, "Variants:\n\n{}\n", named.concat());
+        }
+    }
+    out.push_str("## Parameters of every test\n\n");
+    params_table(&mut out, COMMON_PARAMS);
+    out.push_str("## Figures of every test\n\n");
+    metrics_table(&mut out, STANDARD_METRICS);
+    out
+}
+
+fn params_table(out: &mut String, params: &[ParamDef]) {
+    if params.is_empty() {
+        return;
+    }
+    out.push_str("| parameter | default | unit | meaning |\n|---|---|---|---|\n");
+    for p in params {
+        let choices = match p.kind {
+            Kind::Choice(c) => format!(" One of {}.", c.join(", ")),
+            _ => String::new(),
+        };
+        let _ = writeln!(out, "| `{}` | {} | {} | {}.{choices} |", p.key, p.default, p.unit, p.doc);
+    }
+    out.push('\n');
+}
+
+fn metrics_table(out: &mut String, metrics: &[MetricDef]) {
+    if metrics.is_empty() {
+        return;
+    }
+    out.push_str("| figure | unit | meaning |\n|---|---|---|\n");
+    for m in metrics {
+        let _ = writeln!(out, "| `{}` | {} | {} |", m.key, m.unit, m.doc);
+    }
+    out.push('\n');
+}

@@ -1,0 +1,155 @@
+//! Metrics and charts that several tests share.
+
+use ssdlab_core::{Histogram, to_us};
+use ssdlab_device::Counters;
+
+use super::common::Timed;
+use crate::explain;
+use crate::measure::{Measurement, PerSecond};
+use crate::outcome::{Axis, Chart, Mark, Metric, Outcome, Series};
+
+const SLOWEST_SHOWN: usize = 10;
+
+const PERCENTILES: [(f64, &str, &str); 5] = [
+    (50.0, "latency_p50", "50 %"),
+    (90.0, "latency_p90", "90 %"),
+    (99.0, "latency_p99", "99 %"),
+    (99.9, "latency_p99_9", "99.9 %"),
+    (99.99, "latency_p99_99", "99.99 %"),
+];
+
+pub(super) fn put(out: &mut Outcome, key: &str, value: f64, unit: &str) {
+    let before = out.metrics.insert(key.to_owned(), Metric::new(value, unit));
+    debug_assert!(before.is_none(), "metric {key} was set twice");
+}
+
+/// `latency_…` metrics, each with `suffix`.
+pub(super) fn put_latencies(out: &mut Outcome, h: &Histogram, suffix: &str) {
+    put(out, &format!("latency_mean{suffix}"), h.mean() / 1e3, "us");
+    for (percent, key, _) in PERCENTILES {
+        put(out, &format!("{key}{suffix}"), to_us(h.percentile(percent)), "us");
+    }
+    put(out, &format!("latency_max{suffix}"), to_us(h.max()), "us");
+}
+
+/// What the device counted: write amplification and energy, where there is any.
+pub(super) fn put_counters(out: &mut Outcome, counters: &Counters, elapsed_s: f64) {
+    if let Some(waf) = counters.waf() {
+        put(out, "waf", waf, "ratio");
+    }
+    if counters.energy_nanojoules > 0 && elapsed_s > 0.0 {
+        let joules = counters.energy_nanojoules as f64 / 1e9;
+        put(out, "energy", joules, "J");
+        put(out, "power_mean", joules / elapsed_s, "W");
+    }
+}
+
+/// Every standard metric of a timed run, its time shares and its slowest requests.
+pub(super) fn put_timed(out: &mut Outcome, label: &str, timed: &Timed) {
+    let m = &timed.measurement;
+    put(out, "iops", m.iops(), "IOPS");
+    put(out, "bandwidth", m.mb_per_s(), "MB/s");
+    put_latencies(out, &m.latency(), "");
+    put_counters(out, &timed.counters, m.elapsed() as f64 / 1e9);
+    let iops = timed.per_second.iops();
+    if !iops.is_empty() {
+        put(out, "iops_min", min(&iops), "IOPS");
+        put(out, "iops_max", max(&iops), "IOPS");
+    }
+    put_causes(out, label, m);
+}
+
+/// Where a run's time went, and its slowest requests if they are among the slowest of all runs of the test. Their
+/// times count from the start of their own run.
+pub(super) fn put_causes(out: &mut Outcome, label: &str, m: &Measurement) {
+    out.time_shares.extend(explain::time_shares(label, m));
+    out.slowest.extend(explain::slowest(m));
+    // Stable: of equally slow requests those of the earlier run come first.
+    out.slowest.sort_by(|a, b| b.latency_us.total_cmp(&a.latency_us));
+    out.slowest.truncate(SLOWEST_SHOWN);
+}
+
+pub(super) fn min(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+pub(super) fn max(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Population standard deviation.
+pub(super) fn stddev(values: &[f64]) -> f64 {
+    let m = mean(values);
+    libm::sqrt(values.iter().map(|v| (v - m) * (v - m)).sum::<f64>() / values.len() as f64)
+}
+
+pub(super) fn series(name: &str, points: Vec<[f64; 2]>) -> Series {
+    Series { name: name.to_owned(), points }
+}
+
+pub(super) fn chart(id: &str, title: &str, caption: &str, mark: Mark, x: Axis, y: Axis, series: Vec<Series>) -> Chart {
+    let overlay_drives = mark != Mark::Scatter;
+    Chart {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        caption: caption.to_owned(),
+        mark,
+        x,
+        y,
+        series,
+        overlay_drives,
+    }
+}
+
+/// A categorical axis.
+pub(super) fn categories(label: &str, unit: &str, names: Vec<String>) -> Axis {
+    Axis { categories: names, ..Axis::linear(label, unit) }
+}
+
+/// Values by category: the n-th value stands at x = n.
+pub(super) fn by_category(values: &[f64]) -> Vec<[f64; 2]> {
+    values.iter().enumerate().map(|(i, &v)| [i as f64, v]).collect()
+}
+
+/// The value of each whole second, at the second's end.
+pub(super) fn by_second(values: &[f64], first: usize) -> Vec<[f64; 2]> {
+    values.iter().enumerate().skip(first).map(|(i, &v)| [(i + 1) as f64, v]).collect()
+}
+
+/// Latency percentiles, a line for each named histogram.
+pub(super) fn percentile_chart(runs: &[(&str, &Histogram)]) -> Chart {
+    let mut names: Vec<String> = PERCENTILES.iter().map(|p| p.2.to_owned()).collect();
+    names.push("slowest".to_owned());
+    let points = |h: &Histogram| {
+        let mut values: Vec<f64> = PERCENTILES.iter().map(|p| to_us(h.percentile(p.0))).collect();
+        values.push(to_us(h.max()));
+        by_category(&values)
+    };
+    chart(
+        "latency-percentiles",
+        "Latency percentiles",
+        "The latency that the given share of requests does not exceed.",
+        Mark::Line,
+        categories("share of requests", "", names),
+        Axis::log("latency", "us"),
+        runs.iter().map(|(name, h)| series(name, points(h))).collect(),
+    )
+}
+
+/// Bandwidth of each second.
+pub(super) fn rate_over_time(per_second: &PerSecond, name: &str) -> Chart {
+    let rates: Vec<f64> = per_second.seconds().iter().map(|s| s.bytes as f64 / 1e6).collect();
+    chart(
+        "rate-over-time",
+        "Bandwidth over time",
+        "One dot a second.",
+        Mark::Scatter,
+        Axis::linear("time", "s"),
+        Axis { min: Some(0.0), ..Axis::linear("bandwidth", "MB/s") },
+        vec![series(name, by_second(&rates, 0))],
+    )
+}

@@ -1,0 +1,93 @@
+//! `fileserver`: Iometer's file server access pattern at rising load.
+
+use ssdlab_workload::pattern::named;
+
+use super::common::{build, fill_drive, gigabytes, timed};
+use super::definition::{AS_IT_IS, TestDef, depth, depths, metric, seconds};
+use super::figures::{
+    by_category, categories, chart, percentile_chart, put, put_causes, put_counters, put_latencies, series,
+};
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::lab::Lab;
+use crate::outcome::{Axis, Mark, Outcome};
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "fileserver",
+    title: "Iometer file server",
+    summary: "80 % reads, 100 % random, 512 B to 64 KiB (60 % of them 4 KiB), aligned to sectors, over all of a full \
+              drive, at 1 to 256 outstanding requests.",
+    params: &[
+        depths(
+            "queue_depths",
+            "1,4,8,64,256",
+            "outstanding requests: Iometer's linear, very light, light, moderate, heavy load",
+        ),
+        depth("headline_depth", "8", "the load whose figures are the test's; it must be among queue_depths"),
+        seconds("seconds", "60", "length of each load. Not published"),
+    ],
+    metrics: &[
+        metric("iops", "IOPS", "here: at headline_depth; likewise bandwidth and latencies"),
+        metric("iops_qd{depth}", "IOPS", "at each load"),
+        metric("latency_mean_qd{depth}", "us", "at each load"),
+    ],
+    variants: AS_IT_IS,
+    weight: 20.0,
+};
+
+pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+    let queue_depths = ctx.params.list("queue_depths").to_vec();
+    let headline = ctx.params.integer("headline_depth");
+    if !queue_depths.contains(&headline) {
+        let expected = "one of queue_depths, or its figures would not be measured";
+        return Err(ctx.params.value_error("headline_depth", &headline.to_string(), expected).into());
+    }
+    let (runs, capacity) = ctx.on_fresh_drive(|host| {
+        let capacity = host.info().capacity_bytes;
+        ctx.monitor().step_of(0, queue_depths.len() + 1);
+        fill_drive(host)?;
+        let pattern = named::file_server(capacity);
+        let mut runs = Vec::new();
+        for (i, &depth) in queue_depths.iter().enumerate() {
+            ctx.monitor().step_of(i + 1, queue_depths.len() + 1);
+            let source = build(ctx, &pattern, &format!("qd{depth}"))?;
+            runs.push(timed(host, &mut ctx.job(source, depth as u32).for_nanos(ctx.nanos("seconds")))?);
+        }
+        Ok((runs, capacity))
+    })?;
+    let method = format!(
+        "The drive ({} GB) was filled in sequence. Then Iometer's file server pattern for {} s at each load.",
+        gigabytes(capacity),
+        ctx.params.integer("seconds"),
+    );
+    let mut out = ctx.outcome("", method);
+    let mut iops = Vec::new();
+    for (run, &depth) in runs.iter().zip(&queue_depths) {
+        let m = &run.measurement;
+        iops.push(m.iops());
+        put(&mut out, &format!("iops_qd{depth}"), m.iops(), "IOPS");
+        put(&mut out, &format!("latency_mean_qd{depth}"), m.latency().mean() / 1e3, "us");
+        put_causes(&mut out, &format!("QD{depth}"), m);
+        if depth == headline {
+            put(&mut out, "iops", m.iops(), "IOPS");
+            put(&mut out, "bandwidth", m.mb_per_s(), "MB/s");
+            put_latencies(&mut out, &m.latency(), "");
+            put_counters(&mut out, &run.counters, m.elapsed() as f64 / 1e9);
+        }
+    }
+    let names: Vec<String> = queue_depths.iter().map(u64::to_string).collect();
+    out.charts.push(chart(
+        "iops-by-load",
+        "File server: IOPS by outstanding requests",
+        "",
+        Mark::Line,
+        categories("outstanding requests", "", names.clone()),
+        Axis { min: Some(0.0), ..Axis::linear("IOPS", "IOPS") },
+        vec![series("file server", by_category(&iops))],
+    ));
+    let histograms: Vec<_> = runs.iter().map(|r| r.measurement.latency()).collect();
+    let labels: Vec<String> = names.iter().map(|n| format!("QD{n}")).collect();
+    let lines: Vec<_> = labels.iter().map(String::as_str).zip(&histograms).collect();
+    out.charts.push(percentile_chart(&lines));
+    Ok(out)
+}

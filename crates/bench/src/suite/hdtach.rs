@@ -1,0 +1,60 @@
+//! `hdtach`: sequential writes, then reads, over every address; the rate by position.
+
+use ssdlab_core::Op;
+
+use super::common::{gigabytes, size};
+use super::definition::{AS_IT_IS, TestDef, metric};
+use super::figures::{chart, put, put_causes, put_counters, series};
+use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::lab::Lab;
+use crate::outcome::{Mark, Outcome};
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "hdtach",
+    title: "HD Tach",
+    summary: "A fresh drive is written in sequence from the first to the last address, then read the same way; the rate \
+              is drawn by position. It shows cache zones and the traces of earlier use.",
+    params: &[BLOCK, DEPTH, ZONES],
+    metrics: &[
+        metric("write_bandwidth", "MB/s", "mean over all addresses; likewise read_bandwidth"),
+        metric("write_bandwidth_min", "MB/s", "the slowest zone; likewise read_bandwidth_min"),
+        metric("write_bandwidth_max", "MB/s", "the fastest zone; likewise read_bandwidth_max"),
+    ],
+    variants: AS_IT_IS,
+    weight: 15.0,
+};
+
+pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+    let (write, read, counters, capacity) = ctx.on_fresh_drive(|host| {
+        host.secure_erase()?;
+        ctx.monitor().step(0.0, 0.5);
+        let before = host.counters();
+        let write = Sweep::run(host, &ctx.params, Op::Write)?;
+        let counters = host.counters().since(&before);
+        ctx.monitor().step(0.5, 1.0);
+        let read = Sweep::run(host, &ctx.params, Op::Read)?;
+        Ok((write, read, counters, host.info().capacity_bytes))
+    })?;
+    let method = format!(
+        "After a secure erase, all {} GB were written in sequence with {} requests at QD{}, then read the same way.",
+        gigabytes(capacity),
+        size(ctx.params.integer("block_size")),
+        ctx.params.depth("queue_depth"),
+    );
+    let mut out = ctx.outcome("", method);
+    let mut lines = Vec::new();
+    for (name, sweep) in [("write", &write), ("read", &read)] {
+        let (slowest, fastest) = sweep.range();
+        put(&mut out, &format!("{name}_bandwidth"), sweep.mean(), "MB/s");
+        put(&mut out, &format!("{name}_bandwidth_min"), slowest, "MB/s");
+        put(&mut out, &format!("{name}_bandwidth_max"), fastest, "MB/s");
+        put_causes(&mut out, &format!("sequential {name}"), &sweep.measurement);
+        lines.push(series(name, sweep.points()));
+    }
+    put_counters(&mut out, &counters, write.measurement.elapsed() as f64 / 1e9);
+    let (x, y) = axes();
+    out.charts.push(chart("rate-by-position", "Rate by position", "", Mark::Line, x, y, lines));
+    Ok(out)
+}

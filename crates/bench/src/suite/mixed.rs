@@ -1,0 +1,79 @@
+//! The two mixed tests share this: six mixes of reads and writes on a full drive.
+
+use ssdlab_workload::{Mix, Pattern};
+
+use super::common::{build, fill_drive, fit_span, gigabytes, size, timed};
+use super::definition::{MetricDef, metric};
+use super::figures::{by_category, categories, chart, mean, put, put_causes, put_counters, put_latencies, series};
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::lab::Lab;
+use crate::measure::Measurement;
+use crate::outcome::{Axis, Mark, Outcome};
+
+/// Per cent of reads, in the order of the published graphs.
+const READ_PERCENTS: [u32; 6] = [100, 80, 60, 40, 20, 0];
+
+pub(super) const METRICS: &[MetricDef] = &[
+    metric("bandwidth", "MB/s", "here: the mean of the six rates; likewise iops"),
+    metric("bandwidth_read{percent}", "MB/s", "the rate at so many per cent of reads: 100, 80, 60, 40, 20, 0"),
+];
+
+/// Reads `block_size`, `queue_depth`, `span_bytes` (0: the whole drive) and `seconds` from the parameters.
+pub(super) fn run_mixed<L: Lab>(ctx: &mut Context<L>, random: bool) -> Result<Outcome, BenchError> {
+    let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
+    let asked = ctx.params.integer("span_bytes");
+    let mut notes = Vec::new();
+    let (runs, span, counters) = ctx.on_fresh_drive(|host| {
+        let capacity = host.info().capacity_bytes;
+        let span = fit_span(if asked == 0 { capacity } else { asked }, capacity, block, &mut notes)?;
+        ctx.monitor().step_of(0, READ_PERCENTS.len() + 1);
+        fill_drive(host)?;
+        let before = host.counters();
+        let mut runs = Vec::new();
+        for (i, read_percent) in READ_PERCENTS.into_iter().enumerate() {
+            ctx.monitor().step_of(i + 1, READ_PERCENTS.len() + 1);
+            let mix = Mix::ReadWrite { read_percent };
+            let pattern =
+                if random { Pattern::random(mix, span, block) } else { Pattern::sequential(mix, span, block) };
+            let source = build(ctx, &pattern, &format!("read{read_percent}"))?;
+            runs.push(timed(host, &mut ctx.job(source, depth).for_nanos(ctx.nanos("seconds")))?);
+        }
+        Ok((runs, span, host.counters().since(&before)))
+    })?;
+    let order = if random { "random" } else { "sequential" };
+    let method = format!(
+        "The drive was filled with 128 KiB sequential writes. Then {} {order} requests at QD{depth} over {} GB, {} s \
+         each with 100, 80, 60, 40, 20 and 0 % reads.",
+        size(block),
+        gigabytes(span),
+        ctx.params.integer("seconds"),
+    );
+    let mut out = ctx.outcome("", method);
+    out.notes = notes;
+    let rates: Vec<f64> = runs.iter().map(|r| r.measurement.mb_per_s()).collect();
+    let iops: Vec<f64> = runs.iter().map(|r| r.measurement.iops()).collect();
+    put(&mut out, "bandwidth", mean(&rates), "MB/s");
+    put(&mut out, "iops", mean(&iops), "IOPS");
+    let mut all = Measurement::default();
+    let mut elapsed_s = 0.0;
+    for ((run, rate), percent) in runs.iter().zip(&rates).zip(READ_PERCENTS) {
+        put(&mut out, &format!("bandwidth_read{percent}"), *rate, "MB/s");
+        put_causes(&mut out, &format!("{percent} % reads"), &run.measurement);
+        all.merge(&run.measurement);
+        elapsed_s += run.measurement.elapsed() as f64 / 1e9;
+    }
+    put_latencies(&mut out, &all.latency(), "");
+    put_counters(&mut out, &counters, elapsed_s);
+    let names = READ_PERCENTS.iter().map(|p| format!("{p}/{}", 100 - p)).collect();
+    out.charts.push(chart(
+        "bandwidth-by-mix",
+        &format!("Mixed {} {order}: bandwidth by share of reads", size(block)),
+        "From reads alone on the left to writes alone on the right.",
+        Mark::Line,
+        categories("reads/writes", "%", names),
+        Axis { min: Some(0.0), ..Axis::linear("bandwidth", "MB/s") },
+        vec![series(&format!("{} {order}, QD{depth}", size(block)), by_category(&rates))],
+    ));
+    Ok(out)
+}

@@ -1,0 +1,98 @@
+//! The suite: one file a test, one table of them all.
+//!
+//! [`TESTS`] feeds `ssdlab list tests`, `--set KEY=VALUE` and the reference ([`reference`]). [`run_test`] runs one.
+
+mod analyzedisk;
+mod as_ssd;
+mod atto;
+mod common;
+mod consistency;
+mod definition;
+mod figures;
+mod fileserver;
+mod hdtach;
+mod mixed;
+mod mixed_random;
+mod mixed_sequential;
+mod qd_scaling;
+mod random_read;
+mod random_write;
+mod rate;
+mod sequential_read;
+mod sequential_write;
+mod sweep;
+mod trim;
+
+pub use definition::{COMMON_PARAMS, MetricDef, STANDARD_METRICS, TestDef, Variant, reference};
+
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::lab::Lab;
+use crate::monitor::Monitor;
+use crate::nearest::nearest;
+use crate::outcome::Outcome;
+use crate::params::ParamError;
+
+macro_rules! suite {
+    ($($module:ident),* $(,)?) => {
+        /// Every test, in the order of a review.
+        pub const TESTS: &[&TestDef] = &[$(&$module::DEF),*];
+
+        fn dispatch<L: Lab>(name: &str, ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+            match name {
+                $(n if n == $module::DEF.name => $module::run(ctx),)*
+                _ => unreachable!("a definition that is not in the table: {name}"),
+            }
+        }
+    };
+}
+
+suite! {
+    consistency,
+    random_read,
+    random_write,
+    sequential_read,
+    sequential_write,
+    qd_scaling,
+    mixed_random,
+    mixed_sequential,
+    as_ssd,
+    atto,
+    hdtach,
+    trim,
+    fileserver,
+    analyzedisk,
+}
+
+/// The test of this name.
+///
+/// # Errors
+/// [`ParamError::UnknownTest`] with the nearest names.
+pub fn find_test(name: &str) -> Result<&'static TestDef, ParamError> {
+    TESTS.iter().find(|t| t.name == name).copied().ok_or_else(|| {
+        let known: Vec<&str> = TESTS.iter().map(|t| t.name).collect();
+        ParamError::UnknownTest {
+            name: name.to_owned(),
+            nearest: nearest(name, &known),
+            known: known.iter().map(|&k| k.to_owned()).collect(),
+        }
+    })
+}
+
+/// Runs one test on devices of one model.
+///
+/// # Errors
+/// See [`BenchError`]. A cancelled test is an error too ([`BenchError::is_cancelled`]): half a test is no result.
+pub fn run_test<L: Lab>(
+    def: &'static TestDef,
+    lab: &L,
+    settings: &[(String, String)],
+    seed: u64,
+    quick: bool,
+    monitor: &Monitor<'_>,
+) -> Result<Outcome, BenchError> {
+    dispatch(def.name, &mut Context::new(lab, def, settings, seed, quick, monitor)?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! `qd-scaling`: rates against queue depth, random and sequential, reads and writes.
+
+use ssdlab_workload::Pattern;
+
+use super::common::{Timed, build, fill_drive, fit_span, gigabytes, timed};
+use super::definition::{AS_IT_IS, TestDef, block, choice, depths, metric, seconds, span};
+use super::figures::{by_category, categories, chart, put, put_causes, series};
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::lab::Lab;
+use crate::outcome::{Axis, Mark, Outcome, Series};
+
+/// The figure in the bar charts is the mean over these depths.
+const BAR_DEPTHS: [u64; 3] = [1, 2, 4];
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "qd-scaling",
+    title: "Queue depth scaling",
+    summary: "4 KiB random and 128 KiB sequential reads and writes at QD 1 to 32 in powers of two, 3 minutes each, \
+              without idle time between: random reads over a full drive, random writes over 16 GB of an otherwise \
+              empty one, sequential over everything.",
+    params: &[
+        choice(
+            "pattern",
+            "all",
+            &["all", "random-read", "random-write", "sequential-read", "sequential-write"],
+            "which of the four; each begins with a new drive",
+        ),
+        depths("queue_depths", "1,2,4,8,16,32", "requests in flight, one run after the other"),
+        seconds("seconds", "180", "length of each run"),
+        span(
+            "write_span_bytes",
+            "16GB",
+            "the random writes stay within the first so many bytes; the rest of the drive is empty",
+        ),
+        block("random_block_size", "4096", "size of random requests"),
+        block("sequential_block_size", "131072", "size of sequential requests"),
+    ],
+    metrics: &[
+        metric("random_read_iops_qd{depth}", "IOPS", "likewise random_write_…"),
+        metric("random_read_qd{depth}", "MB/s", "likewise random_write_…, sequential_read_…, sequential_write_…"),
+        metric(
+            "random_read_bar",
+            "MB/s",
+            "mean of QD 1, 2 and 4, where all three were run; likewise for the other three",
+        ),
+    ],
+    variants: AS_IT_IS,
+    weight: 60.0,
+};
+
+struct Part {
+    name: &'static str,
+    key: &'static str,
+    random: bool,
+    read: bool,
+}
+
+const PARTS: [Part; 4] = [
+    Part { name: "random-read", key: "random_read", random: true, read: true },
+    Part { name: "random-write", key: "random_write", random: true, read: false },
+    Part { name: "sequential-read", key: "sequential_read", random: false, read: true },
+    Part { name: "sequential-write", key: "sequential_write", random: false, read: false },
+];
+
+/// One drive through all queue depths.
+fn run_part<L: Lab>(
+    ctx: &Context<L>,
+    part: &Part,
+    progress: (f64, f64),
+    notes: &mut Vec<String>,
+) -> Result<Vec<Timed>, BenchError> {
+    let queue_depths = ctx.params.list("queue_depths").to_vec();
+    let asked = if part.random && !part.read { ctx.params.integer("write_span_bytes") } else { u64::MAX };
+    let block = ctx.params.integer(if part.random { "random_block_size" } else { "sequential_block_size" });
+    ctx.on_fresh_drive(|host| {
+        let capacity = host.info().capacity_bytes;
+        let span = fit_span(if asked == u64::MAX { capacity } else { asked }, capacity, block, notes)?;
+        let (from, share) = (progress.0, (progress.1 - progress.0) / (queue_depths.len() + 1) as f64);
+        ctx.monitor().step(from, from + share);
+        if part.read {
+            fill_drive(host)?;
+        }
+        let pattern = match (part.random, part.read) {
+            (true, true) => Pattern::random_read(span, block),
+            (true, false) => Pattern::random_write(span, block),
+            (false, true) => Pattern::sequential_read(span, block),
+            (false, false) => Pattern::sequential_write(span, block),
+        };
+        // One source for all depths: a sequential run goes on where the one before it stopped.
+        let mut job = ctx.job(build(ctx, &pattern, part.name)?, 1).for_nanos(ctx.nanos("seconds"));
+        let mut runs = Vec::new();
+        for (i, &depth) in queue_depths.iter().enumerate() {
+            ctx.monitor().step(from + share * (i + 1) as f64, (from + share * (i + 2) as f64).min(1.0));
+            job.queue_depth = depth as u32;
+            runs.push(timed(host, &mut job)?);
+        }
+        Ok(runs)
+    })
+}
+
+pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+    let wanted = ctx.params.choice("pattern").to_owned();
+    let queue_depths = ctx.params.list("queue_depths").to_vec();
+    let parts: Vec<&Part> = PARTS.iter().filter(|p| wanted == "all" || wanted == p.name).collect();
+    let method = format!(
+        "Each pattern on a new drive at QD {}, {} s each, without idle time between. Reads after a sequential fill of \
+         the whole drive; random writes over {} GB of an empty drive; sequential writes over all of an empty drive, \
+         each run going on where the last one stopped.",
+        queue_depths.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+        ctx.params.integer("seconds"),
+        gigabytes(ctx.params.integer("write_span_bytes")),
+    );
+    let mut out = ctx.outcome(if wanted == "all" { "" } else { &wanted }, method);
+    let (mut random, mut sequential): (Vec<Series>, Vec<Series>) = (Vec::new(), Vec::new());
+    let mut notes = Vec::new();
+    for (i, part) in parts.iter().enumerate() {
+        let progress = (i as f64 / parts.len() as f64, (i + 1) as f64 / parts.len() as f64);
+        let runs = run_part(ctx, part, progress, &mut notes)?;
+        let rates: Vec<f64> = runs.iter().map(|r| r.measurement.mb_per_s()).collect();
+        let lines = if part.random { &mut random } else { &mut sequential };
+        lines.push(series(&part.name.replace('-', " "), by_category(&rates)));
+        for (run, depth) in runs.iter().zip(&queue_depths) {
+            if part.random {
+                put(&mut out, &format!("{}_iops_qd{depth}", part.key), run.measurement.iops(), "IOPS");
+            }
+            put(&mut out, &format!("{}_qd{depth}", part.key), run.measurement.mb_per_s(), "MB/s");
+            let label = format!("{} QD{depth}", part.name.replace('-', " "));
+            put_causes(&mut out, &label, &run.measurement);
+        }
+        let at = |d: &u64| queue_depths.iter().position(|q| q == d).map(|i| rates[i]);
+        let bar: Option<Vec<f64>> = BAR_DEPTHS.iter().map(at).collect();
+        if let Some(bar) = bar {
+            put(&mut out, &format!("{}_bar", part.key), bar.iter().sum::<f64>() / bar.len() as f64, "MB/s");
+        }
+    }
+    out.notes = notes;
+    let names: Vec<String> = queue_depths.iter().map(u64::to_string).collect();
+    for (id, title, lines) in [
+        ("random", "4 KiB random: bandwidth by queue depth", random),
+        ("sequential", "128 KiB sequential: bandwidth by queue depth", sequential),
+    ] {
+        if !lines.is_empty() {
+            let x = categories("queue depth", "", names.clone());
+            let y = Axis { min: Some(0.0), ..Axis::linear("bandwidth", "MB/s") };
+            out.charts.push(chart(id, title, "", Mark::Line, x, y, lines));
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,55 @@
+//! The plain rate tests share this: prepare the span, run one pattern at one queue depth for a time.
+
+use ssdlab_core::Op;
+use ssdlab_workload::{Mix, Pattern};
+
+use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, size, timed};
+use super::figures::{percentile_chart, put_timed, rate_over_time};
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::lab::Lab;
+use crate::outcome::{Outcome, op_name};
+
+/// Share of the progress bar that a prefill gets.
+const PREFILL_SHARE: f64 = 0.3;
+
+/// Reads `block_bytes`, `queue_depth`, `span_bytes` (0: the whole drive), `seconds` and `prefill` (`none`, `span`,
+/// `drive`) from the parameters.
+pub(super) fn run_rate<L: Lab>(ctx: &mut Context<L>, op: Op, random: bool) -> Result<Outcome, BenchError> {
+    let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
+    let (asked, prefill) = (ctx.params.integer("span_bytes"), ctx.params.choice("prefill").to_owned());
+    let seconds = ctx.params.integer("seconds");
+    let mut notes = Vec::new();
+    let (result, span) = ctx.on_fresh_drive(|host| {
+        let capacity = host.info().capacity_bytes;
+        let span = fit_span(if asked == 0 { capacity } else { asked }, capacity, block, &mut notes)?;
+        let filled = match prefill.as_str() {
+            "span" => span,
+            "drive" => capacity,
+            _ => 0,
+        };
+        if filled > 0 {
+            ctx.monitor().step(0.0, PREFILL_SHARE);
+            host.fill(0, filled, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
+            ctx.monitor().step(PREFILL_SHARE, 1.0);
+        }
+        let mix = if op == Op::Read { Mix::Read } else { Mix::Write };
+        let pattern = if random { Pattern::random(mix, span, block) } else { Pattern::sequential(mix, span, block) };
+        let mut job = ctx.job(build(ctx, &pattern, "main")?, depth).for_nanos(ctx.nanos("seconds"));
+        Ok((timed(host, &mut job)?, span))
+    })?;
+    let order = if random { "random" } else { "sequential" };
+    let label = format!("{} {order} {}, QD{depth}", size(block), op_name(op));
+    let state = match prefill.as_str() {
+        "span" => "The span was first filled in sequence.",
+        "drive" => "The whole drive was first filled in sequence.",
+        _ => "The drive was fresh, nothing written before.",
+    };
+    let method = format!("{label} over {} GB for {seconds} s. {state}", gigabytes(span));
+    let mut out = ctx.outcome(&format!("QD{depth}"), method);
+    put_timed(&mut out, &label, &result);
+    out.notes = notes;
+    out.charts.push(rate_over_time(&result.per_second, &label));
+    out.charts.push(percentile_chart(&[(&label, &result.measurement.latency())]));
+    Ok(out)
+}

@@ -1,0 +1,37 @@
+//! `sequential-read`: 128 KiB sequential reads over the whole drive at QD1, 1 minute.
+
+use ssdlab_core::Op;
+
+use super::definition::{AS_IT_IS, TestDef, WHOLE_SPAN, block, choice, depth, seconds};
+use super::rate::run_rate;
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::lab::Lab;
+use crate::outcome::Outcome;
+
+const PREFILLS: &[&str] = &["none", "span", "drive"];
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "sequential-read",
+    title: "128 KiB sequential read",
+    summary: "128 KiB sequential reads over the whole drive at QD1, 1 minute.",
+    params: &[
+        block("block_size", "131072", "request size"),
+        depth("queue_depth", "1", "requests in flight"),
+        WHOLE_SPAN,
+        seconds("seconds", "60", "length of the run"),
+        choice(
+            "prefill",
+            "drive",
+            PREFILLS,
+            "what is filled in sequence before; reads of empty addresses would flatter the drive",
+        ),
+    ],
+    metrics: &[],
+    variants: AS_IT_IS,
+    weight: 8.0,
+};
+
+pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+    run_rate(ctx, Op::Read, false)
+}

@@ -1,0 +1,330 @@
+//! Every test against a device whose behaviour is known in closed form.
+
+use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
+
+use ssdlab_core::{MICROSECOND, SECOND};
+
+use super::*;
+use crate::model::ModelSpec;
+use crate::outcome::Mark;
+
+/// The model at 100 GB/s into an endless cache: nothing but service times.
+fn plain() -> ModelSpec {
+    ModelSpec {
+        drain_bytes_per_second: 100_000_000_000,
+        cache_bytes: 1 << 40,
+        scattered_factor: 1,
+        ..ModelSpec::default()
+    }
+}
+
+fn run_with(spec: &ModelSpec, test: &str, settings: &[(&str, &str)]) -> Result<Outcome, BenchError> {
+    let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+    run_test(find_test(test)?, spec, &settings, 1, false, &Monitor::silent())
+}
+
+fn run(spec: &ModelSpec, test: &str, settings: &[(&str, &str)]) -> Outcome {
+    run_with(spec, test, settings).unwrap_or_else(|e| panic!("{test}: {e}"))
+}
+
+fn value(out: &Outcome, key: &str) -> f64 {
+    out.metrics.get(key).unwrap_or_else(|| panic!("{} has no metric {key}: {:?}", out.test, out.metrics.keys())).value
+}
+
+fn close(got: f64, want: f64, share: f64) {
+    assert!((got / want - 1.0).abs() <= share, "{got} is not within {share} of {want}");
+}
+
+/// Settings under which each test is over in a moment on a device of 64 MB.
+fn small(test: &str) -> &'static [(&'static str, &'static str)] {
+    match test {
+        "consistency" => &[("seconds", "10")],
+        "qd-scaling" | "mixed-random" | "mixed-sequential" | "fileserver" => &[("seconds", "2")],
+        "random-read" | "random-write" | "sequential-read" | "sequential-write" => &[("seconds", "3")],
+        "as-ssd" => {
+            &[("file_bytes", "16MB"), ("file_offset_bytes", "1MiB"), ("seconds", "2"), ("access_requests", "100")]
+        }
+        "atto" => &[("length_bytes", "4MiB"), ("size_max_bytes", "4MiB"), ("file_offset_bytes", "1MiB")],
+        "trim" => &[("torture_seconds", "5")],
+        "analyzedisk" => &[("requests", "500")],
+        _ => &[],
+    }
+}
+
+#[test]
+fn every_test_runs_reports_rising_progress_and_fills_its_outcome() {
+    for def in TESTS {
+        let last = Cell::new(0.0);
+        let report = |f: f64| {
+            assert!(f >= last.get() - 1e-12 && f <= 1.0, "{}: progress fell from {} to {f}", def.name, last.get());
+            last.set(f);
+        };
+        let cancel = AtomicBool::new(false);
+        let settings: Vec<_> = small(def.name).iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        let monitor = Monitor::new(&report, &cancel);
+        let out = run_test(def, &ModelSpec::default(), &settings, 1, false, &monitor).unwrap();
+        assert!(last.get() > 0.99, "{}: progress ended at {}", def.name, last.get());
+        assert_eq!((out.test.as_str(), out.device.as_str()), (def.name, "model"));
+        assert!(!out.metrics.is_empty() && !out.charts.is_empty() && !out.time_shares.is_empty(), "{}", def.name);
+        assert!(!out.method.is_empty() && !out.slowest.is_empty(), "{}", def.name);
+        for (key, m) in &out.metrics {
+            assert!(m.value.is_finite() && !m.unit.is_empty(), "{}: {key} = {m:?}", def.name);
+        }
+        for share in &out.time_shares {
+            close(share.mean_us.values().sum(), share.latency_mean_us, 1e-9);
+        }
+        for chart in &out.charts {
+            assert!(!chart.series.is_empty(), "{}: chart {} is empty", def.name, chart.id);
+            for s in &chart.series {
+                assert!(!s.points.is_empty(), "{}: {} in {} has no points", def.name, s.name, chart.id);
+                assert!(s.points.iter().flatten().all(|v| v.is_finite()), "{}: {}", def.name, chart.id);
+            }
+            assert!(out.charts.iter().filter(|c| c.id == chart.id).count() == 1, "{}: {}", def.name, chart.id);
+        }
+        assert!(out.params.contains_key("max_transfer_bytes"), "{}", def.name);
+    }
+}
+
+#[test]
+fn a_test_is_repeatable_to_the_byte_and_the_seed_matters_where_chance_does() {
+    let def = find_test("random-write").unwrap();
+    let settings = [("seconds".to_owned(), "3".to_owned())];
+    let json = |seed| {
+        let out = run_test(def, &ModelSpec::default(), &settings, seed, false, &Monitor::silent()).unwrap();
+        serde_json::to_string(&out).unwrap()
+    };
+    assert_eq!(json(1), json(1));
+    assert_ne!(json(1), json(2));
+}
+
+#[test]
+fn quick_shortens_and_says_so() {
+    let def = find_test("random-write").unwrap();
+    let out = run_test(def, &ModelSpec::default(), &[], 1, true, &Monitor::silent()).unwrap();
+    assert_eq!(out.params["seconds"], 18);
+    assert_eq!(out.shortened.unwrap(), "Shortened: seconds is 18 s instead of 180 s.");
+    assert_eq!(run(&plain(), "hdtach", &[]).shortened, None);
+}
+
+#[test]
+fn consistency_finds_the_drain_rate_as_its_steady_level() {
+    // Random 4 KiB writes scatter everything within seconds; from then on 25 MB/s are 6103.5 IOPS.
+    let out = run(&ModelSpec::default(), "consistency", &[("seconds", "100")]);
+    assert_eq!(out.params["tail_from_seconds"], 70);
+    close(value(&out, "iops_mean_tail"), 25e6 / 4096.0, 1e-3);
+    assert_eq!(value(&out, "iops_common_level"), 6125.0);
+    assert_eq!(value(&out, "zero_iops_seconds"), 0.0);
+    close(value(&out, "waf_tail"), 4.0, 1e-9);
+    assert!(value(&out, "waf") < 4.0 && value(&out, "iops") > value(&out, "iops_mean_tail"));
+    close(value(&out, "latency_mean_tail"), 32.0 / (25e6 / 4096.0) * 1e6, 0.01);
+    let ids: Vec<&str> = out.charts.iter().map(|c| c.id.as_str()).collect();
+    assert_eq!(ids, ["iops-whole-log", "iops-tail-log", "iops-tail-linear", "latency-percentiles"]);
+    assert_eq!(out.charts[0].series[0].points.len(), 100);
+    assert_eq!(out.charts[1].series[0].points.len(), 30);
+    assert_eq!(out.charts[2].y.max, Some(40_000.0));
+    assert!(out.charts[..3].iter().all(|c| c.mark == Mark::Scatter));
+}
+
+#[test]
+fn the_linear_chart_of_consistency_grows_when_a_drive_leaves_the_published_scale() {
+    let out = run(&plain(), "consistency", &[("seconds", "10")]);
+    let top = value(&out, "iops_max");
+    assert!(top > 40_000.0);
+    assert_eq!(out.charts[2].y.max, Some(top));
+}
+
+#[test]
+fn consistency_of_2015_has_its_own_length_charts_and_tail() {
+    let slow = ModelSpec { write: 30_000 * MICROSECOND, ..plain() };
+    let out = run(&slow, "consistency", &[("form", "2015")]);
+    assert_eq!((&out.params["seconds"], &out.params["tail_from_seconds"]), (&3600.into(), &3200.into()));
+    assert_eq!(out.shortened, None);
+    assert_eq!(out.charts[0].id, "iops-whole-linear");
+    assert_eq!(out.charts[1].series[0].points.len(), 400);
+    // 8 ways of 30 ms: seconds of 264 and 272, so there is a deviation to divide by.
+    close(value(&out, "iops_mean_tail"), 8.0 / 0.03, 0.001);
+    let ratio = value(&out, "iops_mean_tail") / value(&out, "iops_stddev_tail");
+    close(value(&out, "iops_over_stddev"), ratio, 1e-12);
+}
+
+#[test]
+fn consistency_counts_the_seconds_in_which_nothing_completes() {
+    let stalling = ModelSpec { write: 5 * SECOND / 2, ways: 32, capacity_bytes: 4_194_304, ..plain() };
+    let out = run(&stalling, "consistency", &[("seconds", "20"), ("tail_from_seconds", "10")]);
+    assert_eq!(value(&out, "zero_iops_seconds"), 12.0);
+    assert_eq!((value(&out, "iops_min"), value(&out, "iops_max")), (0.0, 32.0));
+}
+
+#[test]
+fn over_provisioning_limits_what_is_filled_and_written() {
+    let capacity = ModelSpec::default().capacity_bytes as f64;
+    let used = |op| value(&run(&plain(), "consistency", &[("seconds", "2"), ("over_provisioning", op)]), "used_bytes");
+    assert_eq!(used("none"), capacity);
+    close(used("lba-75"), capacity * 0.75, 0.003);
+    close(used("raw-25"), capacity * 1.0737 / 1.25, 0.003);
+}
+
+#[test]
+fn a_tail_that_begins_after_the_end_is_refused() {
+    let e = run_with(&plain(), "consistency", &[("seconds", "10"), ("tail_from_seconds", "10")]).unwrap_err();
+    assert!(e.to_string().contains("tail_from_seconds=10"), "{e}");
+}
+
+#[test]
+fn rate_tests_meet_the_service_times() {
+    let out = run(&plain(), "random-read", &[("seconds", "3"), ("queue_depth", "3")]);
+    assert_eq!((value(&out, "iops"), value(&out, "iops_min")), (30_000.0, 30_000.0));
+    assert_eq!(value(&out, "bandwidth"), 122.88);
+    assert_eq!((value(&out, "latency_mean"), value(&out, "latency_max")), (100.0, 100.0));
+    assert_eq!(out.variant, "QD3");
+    assert!(out.notes[0].contains("8 GB was limited to the drive's 0.064 GB"), "{:?}", out.notes);
+    let out = run(&plain(), "random-write", &[("seconds", "3"), ("span_bytes", "8MB")]);
+    assert_eq!(value(&out, "iops"), 400_000.0);
+    assert_eq!(value(&out, "waf"), 1.0);
+    assert!(out.notes.is_empty());
+    let out = run(&plain(), "sequential-write", &[("seconds", "3")]);
+    close(value(&out, "bandwidth"), 50_000.0 * 0.131072, 1e-12);
+    let out = run(&plain(), "sequential-read", &[("seconds", "3")]);
+    close(value(&out, "bandwidth"), 10_000.0 * 0.131072, 1e-12);
+}
+
+#[test]
+fn think_time_of_the_host_reaches_the_tests() {
+    let out = run(&plain(), "random-read", &[("seconds", "3"), ("queue_depth", "1"), ("think_us", "25")]);
+    assert_eq!(value(&out, "iops"), 8000.0);
+}
+
+#[test]
+fn queue_depth_scaling_follows_the_number_of_ways() {
+    let out = run(&plain(), "qd-scaling", &[("seconds", "2")]);
+    for (depth, iops) in [(1, 10_000.0), (2, 20_000.0), (4, 40_000.0), (8, 80_000.0), (32, 80_000.0)] {
+        assert_eq!(value(&out, &format!("random_read_iops_qd{depth}")), iops);
+        close(value(&out, &format!("sequential_read_qd{depth}")), iops * 0.131072, 1e-12);
+        assert_eq!(value(&out, &format!("random_write_iops_qd{depth}")), iops * 5.0);
+    }
+    close(value(&out, "random_read_bar"), 70_000.0 / 3.0 * 4096.0 / 1e6, 1e-12);
+    assert_eq!(out.charts.iter().map(|c| c.series.len()).collect::<Vec<_>>(), [2, 2]);
+    let out = run(&plain(), "qd-scaling", &[("seconds", "2"), ("pattern", "random-read"), ("queue_depths", "1,8")]);
+    assert_eq!(out.charts.len(), 1);
+    assert!(!out.metrics.contains_key("random_read_bar"));
+}
+
+#[test]
+fn mixed_rates_lie_between_reads_and_writes_and_their_mean_is_the_bar() {
+    for test in ["mixed-random", "mixed-sequential"] {
+        let out = run(&plain(), test, &[("seconds", "20")]);
+        let rates: Vec<f64> =
+            [100, 80, 60, 40, 20, 0].iter().map(|p| value(&out, &format!("bandwidth_read{p}"))).collect();
+        assert!(rates.windows(2).all(|w| w[0] < w[1]), "{test}: writes are faster here: {rates:?}");
+        close(value(&out, "bandwidth"), rates.iter().sum::<f64>() / 6.0, 1e-12);
+        let places = if test == "mixed-random" { 3.0 } else { 1.0 };
+        let block = if test == "mixed-random" { 4096.0 } else { 131_072.0 };
+        close(rates[0], places * 1e4 * block / 1e6, 1e-3);
+        // 40 % reads of 100 us and 60 % writes of 20 us, one after another, take 52 us on average.
+        close(rates[3], places / 52e-6 * block / 1e6, 0.01);
+    }
+}
+
+#[test]
+fn fileserver_moves_11_kib_on_average_at_four_reads_to_one_write() {
+    let out = run(&plain(), "fileserver", &[("seconds", "2")]);
+    // 80 % of 100 us and 20 % of 20 us: 84 us on average, 8 ways.
+    close(value(&out, "iops"), 8.0 / 84e-6, 0.01);
+    close(value(&out, "bandwidth") * 1e6 / value(&out, "iops"), 11.08 * 1024.0, 0.02);
+    close(value(&out, "iops_qd1"), 1.0 / 84e-6, 0.02);
+    let e = run_with(&plain(), "fileserver", &[("headline_depth", "2")]).unwrap_err();
+    assert!(e.to_string().contains("headline_depth=2"), "{e}");
+}
+
+#[test]
+fn analyzedisk_gives_the_distribution_of_service_times() {
+    let out = run(&plain(), "analyzedisk", &[("requests", "500")]);
+    assert_eq!((value(&out, "latency_mean_read"), value(&out, "latency_mean_write")), (100.0, 20.0));
+    let density = &out.charts[0].series[0];
+    assert_eq!(density.name, "read");
+    // All reads take 100 us: one bin of 5 us holds all the probability.
+    assert_eq!(density.points.iter().filter(|p| p[1] > 0.0).collect::<Vec<_>>(), [&[102.5, 0.2]]);
+}
+
+#[test]
+fn hdtach_draws_a_flat_curve_of_a_flat_device() {
+    let out = run(&plain(), "hdtach", &[("zones", "16")]);
+    // The last request is shorter than 128 KiB, and zones do not end at requests.
+    close(value(&out, "write_bandwidth"), 0.131072 / 20e-6, 0.005);
+    close(value(&out, "read_bandwidth"), 0.131072 / 100e-6, 0.005);
+    assert!(value(&out, "read_bandwidth_min") <= value(&out, "read_bandwidth"));
+    assert_eq!(out.charts[0].series[0].points.len(), 16);
+    assert!(out.charts[0].series[0].points.windows(2).all(|w| w[0][0] < w[1][0]));
+}
+
+#[test]
+fn trim_passes_a_drive_whose_trim_works_and_fails_one_whose_does_not() {
+    let settings = [("torture_seconds", "30")];
+    let out = run(&ModelSpec::default(), "trim", &settings);
+    let verdict = out.verdict.unwrap();
+    assert!(verdict.pass && verdict.sentence.starts_with("TRIM works"), "{}", verdict.sentence);
+    let out = run(&ModelSpec { trim_works: false, ..ModelSpec::default() }, "trim", &settings);
+    assert!(value(&out, "trimmed_shortfall") > 50.0);
+    let verdict = out.verdict.unwrap();
+    assert!(!verdict.pass && verdict.sentence.contains("does not restore"), "{}", verdict.sentence);
+    // A drive that scatters nothing leaves nothing for TRIM to repair, and the test says that it proves nothing.
+    let out = run(&ModelSpec { scattered_factor: 1, ..ModelSpec::default() }, "trim", &settings);
+    let verdict = out.verdict.unwrap();
+    assert!(verdict.pass && verdict.sentence.contains("too little"), "{}", verdict.sentence);
+}
+
+#[test]
+fn as_ssd_keeps_64_requests_in_flight_and_scores_by_the_formula() {
+    let out = run(&plain(), "as-ssd", small("as-ssd"));
+    let read = |key| value(&out, key);
+    close(read("random_read"), 1e4 * 4096.0 / 1e6, 1e-9);
+    close(read("random_read_64"), 8e4 * 4096.0 / 1e6, 1e-9);
+    assert_eq!((read("access_time_read"), read("access_time_write")), (100.0, 20.0));
+    let want = 0.1 * read("sequential_read") + read("random_read") + read("random_read_64");
+    close(read("score_read"), want, 1e-12);
+    let total = want + 0.15 * read("sequential_write") + 1.5 * read("random_write") + 1.5 * read("random_write_64");
+    close(read("score"), total, 1e-12);
+    let e = run_with(&plain(), "as-ssd", &[]).unwrap_err();
+    assert_eq!(e.to_string(), "a file of 1 GB at 1 GB does not fit a drive of 0.064 GB");
+}
+
+#[test]
+fn atto_writes_and_reads_every_size_at_four_outstanding() {
+    let out = run(&plain(), "atto", small("atto"));
+    // Four of eight ways busy: 40,000 reads a second of whatever size.
+    for (key, bytes) in [("read_512b", 512.0), ("read_4k", 4096.0), ("read_64k", 65_536.0)] {
+        close(value(&out, key), 4e4 * bytes / 1e6, 1e-9);
+    }
+    // 1 MiB is the largest command: a request of 4 MiB is four of them at once.
+    close(value(&out, "read_1m"), value(&out, "read_4m"), 1e-9);
+    assert_eq!(value(&out, "read_peak"), value(&out, "read_1m"));
+    let names = &out.charts[0].x.categories;
+    assert_eq!((names.len(), names[0].as_str(), names[13].as_str()), (14, "512 B", "4 MiB"));
+    let e = run_with(&plain(), "atto", &[("length_bytes", "1MiB")]).unwrap_err();
+    assert!(e.to_string().contains("size_max_bytes"), "{e}");
+}
+
+#[test]
+fn unknown_tests_and_parameters_name_the_nearest() {
+    let e = find_test("random-wrte").unwrap_err().to_string();
+    assert_eq!(e, "unknown test `random-wrte`; did you mean random-write or random-read?");
+    let e = run_with(&plain(), "trim", &[("tourture_seconds", "1")]).unwrap_err().to_string();
+    assert!(e.contains("did you mean torture_seconds"), "{e}");
+}
+
+#[test]
+fn every_declared_default_and_variant_is_valid_and_every_parameter_is_explained() {
+    for def in TESTS {
+        assert!(TESTS.iter().filter(|t| t.name == def.name).count() == 1, "{} twice", def.name);
+        assert!(def.weight > 0.0 && !def.variants.is_empty() && !def.summary.is_empty(), "{}", def.name);
+        for variant in def.variants {
+            Context::new(&plain(), def, &variant.settings(), 1, false, &Monitor::silent()).map(|_| ()).unwrap();
+        }
+        for p in def.params {
+            assert!(!p.doc.is_empty() && def.params.iter().filter(|q| q.key == p.key).count() == 1, "{}", p.key);
+        }
+    }
+    let text = reference(TESTS);
+    assert!(TESTS.iter().all(|t| t.params.iter().all(|p| text.contains(&format!("| `{}` |", p.key)))));
+}

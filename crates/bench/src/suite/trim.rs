@@ -1,0 +1,165 @@
+//! `trim`: does the drive come back to its clean state after TRIM?
+//!
+//! Secure erase, clean curve; fill and torture; dirty curve; TRIM of the whole drive (as a quick format sends it);
+//! curve again. The dirty curve is itself a sequential pass over everything, as it was in the reviews: what it
+//! repairs by itself is not TRIM's merit, which is why a drive whose dirty curve does not differ proves nothing.
+
+use ssdlab_core::Op;
+use ssdlab_workload::Pattern;
+
+use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build};
+use super::definition::{AS_IT_IS, TestDef, block, depth, integer, metric, number, seconds};
+use super::figures::{chart, put, put_causes, put_counters, series};
+use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::host::Host;
+use crate::lab::Lab;
+use crate::measure::Measurement;
+use crate::outcome::{Mark, Outcome, Verdict};
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "trim",
+    title: "TRIM validation",
+    summary: "A clean HD Tach write curve; the drive is filled and tortured with 4 KiB random writes at QD32 over every \
+              address for 30 minutes; dirty curve; TRIM of the whole drive; curve again. The drive passes if the last \
+              curve is the first.",
+    params: &[
+        BLOCK,
+        DEPTH,
+        ZONES,
+        seconds("torture_seconds", "1800", "length of the torture: 30 minutes in 2014, 20 to 60 in 2012"),
+        block("torture_block_size", "4096", "size of the random writes"),
+        depth("torture_queue_depth", "32", "random writes in flight"),
+        integer(
+            "settle_seconds",
+            "10",
+            "s",
+            0,
+            1_000_000,
+            "rest before each curve: someone has to start HD Tach. Not published",
+        ),
+        number(
+            "tolerance_percent",
+            "5",
+            "%",
+            0.0,
+            100.0,
+            "how far a curve may fall below the clean one, over the whole drive and in each tenth of it, and still count \
+             as the same. The reviews compare by eye",
+        ),
+    ],
+    metrics: &[
+        metric("clean_bandwidth", "MB/s", "mean write rate of the clean curve"),
+        metric("dirty_bandwidth", "MB/s", "mean write rate after the torture"),
+        metric("trimmed_bandwidth", "MB/s", "mean write rate after TRIM"),
+        metric(
+            "dirty_shortfall",
+            "%",
+            "how far the dirty curve falls below the clean one, in its worst tenth or as a whole",
+        ),
+        metric("trimmed_shortfall", "%", "the same for the curve after TRIM"),
+        metric("torture_iops", "IOPS", "mean rate of the torture"),
+    ],
+    variants: AS_IT_IS,
+    weight: 55.0,
+};
+
+pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+    let (clean, dirty, trimmed, torture, counters) = ctx.on_fresh_drive(|host| {
+        let capacity = host.info().capacity_bytes;
+        let monitor = ctx.monitor();
+        let curve = |host: &mut Host<'_, L::Device>, from: f64| {
+            monitor.step(from, from);
+            host.idle(ctx.nanos("settle_seconds"))?;
+            monitor.step(from, from + 0.1);
+            Sweep::run(host, &ctx.params, Op::Write)
+        };
+        host.secure_erase()?;
+        let before = host.counters();
+        let clean = curve(host, 0.0)?;
+        monitor.step(0.1, 0.2);
+        host.fill(0, capacity, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
+        monitor.step(0.2, 0.8);
+        let pattern = Pattern::random_write(capacity, ctx.params.integer("torture_block_size"));
+        let depth = ctx.params.depth("torture_queue_depth");
+        let mut meter = Measurement::default();
+        let job = ctx.job(build(ctx, &pattern, "torture")?, depth).for_nanos(ctx.nanos("torture_seconds"));
+        host.run(&mut [job], &mut meter)?;
+        let dirty = curve(host, 0.8)?;
+        monitor.step(0.9, 0.9);
+        host.trim(0, capacity)?;
+        let trimmed = curve(host, 0.9)?;
+        Ok((clean, dirty, trimmed, meter, host.counters().since(&before)))
+    })?;
+    let method = format!(
+        "After a secure erase every address was written in sequence (clean). Then the drive was filled again and written \
+         at random, {} bytes at QD{}, over every address for {} s, and the curve was drawn again (dirty). After TRIM of \
+         the whole drive it was drawn a third time.",
+        ctx.params.integer("torture_block_size"),
+        ctx.params.depth("torture_queue_depth"),
+        ctx.params.integer("torture_seconds"),
+    );
+    let mut out = ctx.outcome("", method);
+    let mut lines = Vec::new();
+    for (key, name, sweep) in
+        [("clean", "clean", &clean), ("dirty", "after torture", &dirty), ("trimmed", "after TRIM", &trimmed)]
+    {
+        put(&mut out, &format!("{key}_bandwidth"), sweep.mean(), "MB/s");
+        put_causes(&mut out, &format!("sequential write, {name}"), &sweep.measurement);
+        lines.push(series(name, sweep.points()));
+    }
+    put_causes(&mut out, "torture", &torture);
+    put(&mut out, "torture_iops", torture.iops(), "IOPS");
+    let elapsed = [&clean.measurement, &dirty.measurement, &trimmed.measurement, &torture]
+        .iter()
+        .map(|m| m.elapsed())
+        .sum::<u64>();
+    put_counters(&mut out, &counters, elapsed as f64 / 1e9);
+    let (dirty_percent, trimmed_percent) = (100.0 * dirty.shortfall(&clean), 100.0 * trimmed.shortfall(&clean));
+    put(&mut out, "dirty_shortfall", dirty_percent, "%");
+    put(&mut out, "trimmed_shortfall", trimmed_percent, "%");
+    let (x, y) = axes();
+    out.charts.push(chart("write-by-position", "Write rate by position", "", Mark::Line, x, y, lines));
+    out.verdict = Some(verdict(ctx.params.number("tolerance_percent"), dirty_percent, trimmed_percent));
+    Ok(out)
+}
+
+fn verdict(tolerance: f64, dirty: f64, trimmed: f64) -> Verdict {
+    let pass = trimmed <= tolerance;
+    let state = |percent: f64| {
+        if percent > 0.0 { format!("at worst {percent:.1} % below") } else { "nowhere below".to_owned() }
+    };
+    let after = state(trimmed);
+    let sentence = match (pass, dirty > tolerance) {
+        (true, true) => format!(
+            "TRIM works: after it the curve is {after} the clean one; without it, the curve was {}.",
+            state(dirty)
+        ),
+        (true, false) => format!(
+            "After TRIM the curve is {after} the clean one, but without TRIM it was only {}: the torture left too little \
+             trace to prove that TRIM works.",
+            state(dirty)
+        ),
+        (false, _) => format!(
+            "TRIM does not restore the drive: after it the curve is still {after} the clean one (without it, {}).",
+            state(dirty)
+        ),
+    };
+    Verdict { pass, sentence }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verdict_tells_a_repaired_drive_from_one_that_was_never_hurt() {
+        let v = verdict(5.0, 40.0, 1.0);
+        assert!(v.pass && v.sentence.starts_with("TRIM works"), "{}", v.sentence);
+        let v = verdict(5.0, 2.0, -1.0);
+        assert!(v.pass && v.sentence.contains("too little"), "{}", v.sentence);
+        let v = verdict(5.0, 40.0, 30.0);
+        assert!(!v.pass && v.sentence.contains("does not restore"), "{}", v.sentence);
+    }
+}
