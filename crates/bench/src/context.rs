@@ -68,6 +68,14 @@ impl<'a, L: Lab> Context<'a, L> {
         Job::new(source, queue_depth).thinking(nanos_from_us(self.params.number("think_us")))
     }
 
+    /// Lets a prepared drive rest before it is measured.
+    ///
+    /// # Errors
+    /// As [`Host::idle`].
+    pub fn settle(&self, host: &mut Host<'_, L::Device>) -> Result<(), BenchError> {
+        Ok(host.idle(self.nanos("settle_seconds"))?)
+    }
+
     /// A parameter in seconds as simulated time.
     #[must_use]
     pub fn nanos(&self, key: &str) -> Nanos {

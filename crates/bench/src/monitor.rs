@@ -12,6 +12,7 @@ pub struct Monitor<'a> {
     cancel: &'a AtomicBool,
     from: Cell<f64>,
     to: Cell<f64>,
+    last: Cell<f64>,
 }
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -29,7 +30,7 @@ impl<'a> Monitor<'a> {
     /// simulated second; it should be cheap. Setting `cancel` ends the test within a simulated second.
     #[must_use]
     pub fn new(report: &'a dyn Fn(f64), cancel: &'a AtomicBool) -> Self {
-        Monitor { report, cancel, from: Cell::new(0.0), to: Cell::new(1.0) }
+        Monitor { report, cancel, from: Cell::new(0.0), to: Cell::new(1.0), last: Cell::new(0.0) }
     }
 
     /// From here on, what the drivers report is this stretch of the whole test.
@@ -48,7 +49,9 @@ impl<'a> Monitor<'a> {
     #[must_use]
     pub fn go_on(&self, fraction: f64) -> bool {
         let (from, to) = (self.from.get(), self.to.get());
-        (self.report)(from + (to - from) * fraction.clamp(0.0, 1.0));
+        // A step's preparations may report less than was reached before; the bar never goes back.
+        self.last.set(self.last.get().max(from + (to - from) * fraction.clamp(0.0, 1.0)));
+        (self.report)(self.last.get());
         !self.cancel.load(Ordering::Relaxed)
     }
 }
@@ -69,5 +72,8 @@ mod tests {
         cancel.store(true, Ordering::Relaxed);
         assert!(!monitor.go_on(2.0));
         assert_eq!(seen.get(), 0.75);
+        monitor.step(0.0, 0.5);
+        assert!(!monitor.go_on(0.5));
+        assert_eq!(seen.get(), 0.75, "progress never falls");
     }
 }

@@ -218,19 +218,12 @@ pub(crate) fn validate_chart(chart: &Chart, place: &str) -> Result<(), ReportErr
         for bound in [axis.min, axis.max].into_iter().flatten() {
             finite(bound, || format!("{place}: bound of the {name} axis"))?;
         }
-<<<<<<< HEAD
-        if let (Some(min), Some(max)) = (axis.min, axis.max)
-            && min >= max
-        {
-            return Err(inconsistent(place, &format!("the {name} axis runs from {min} to {max}; min must be less")));
-=======
         match (axis.min, axis.max) {
             (Some(min), Some(max)) if min >= max => {
                 let problem = format!("the {name} axis runs from {min} to {max}; min must be less");
                 return Err(inconsistent(place, &problem));
             }
             _ => {}
->>>>>>> main
         }
         if axis.log && axis.max.is_some_and(|max| max <= 0.0) {
             return Err(inconsistent(place, &format!("the {name} axis is logarithmic and must end above zero")));

@@ -36,13 +36,8 @@ impl Painter {
     }
 }
 
-<<<<<<< HEAD
-/// A table whose columns are as wide as their widest cell; the first stands left, the rest right.
-fn table(rows: &[Vec<String>]) -> Vec<String> {
-=======
 /// A table whose columns are as wide as their widest cell; the first `left` stand left, the rest right.
 fn table(rows: &[Vec<String>], left: usize) -> Vec<String> {
->>>>>>> main
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |s: &str| s.chars().count();
     let widths: Vec<usize> =
@@ -51,11 +46,7 @@ fn table(rows: &[Vec<String>], left: usize) -> Vec<String> {
         .map(|row| {
             let cells = row.iter().enumerate().map(|(c, cell)| {
                 let gap = " ".repeat(widths[c] - width(cell));
-<<<<<<< HEAD
-                if c == 0 { format!("{cell}{gap}") } else { format!("{gap}{cell}") }
-=======
                 if c < left { format!("{cell}{gap}") } else { format!("{gap}{cell}") }
->>>>>>> main
             });
             cells.collect::<Vec<_>>().join("   ").trim_end().to_owned()
         })
@@ -104,11 +95,7 @@ pub fn terminal_summary(review: &Review, written: Option<&Written>, colour: bool
         for group in &groups {
             rows.extend(metric_rows(review, group));
         }
-<<<<<<< HEAD
-        for (i, text) in table(&rows).into_iter().enumerate() {
-=======
         for (i, text) in table(&rows, 2).into_iter().enumerate() {
->>>>>>> main
             let head = i == 0 && review.devices.len() > 1;
             line(&if head { painter.paint(Tone::Head, &text) } else { text });
         }
@@ -201,11 +188,7 @@ fn claims(review: &Review, painter: &Painter, line: &mut impl FnMut(&str)) {
             vec![format!("  missed  {}: {}", c.device, c.quantity), published.trim().to_owned(), format!("here {ours}")]
         })
         .collect();
-<<<<<<< HEAD
-    for text in table(&rows) {
-=======
     for text in table(&rows, 1) {
->>>>>>> main
         line(&painter.paint(Tone::Bad, &text));
     }
 }
@@ -224,10 +207,6 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let rows = vec![vec!["a".into(), "1".into()], vec!["long".into(), "1000".into()]];
-<<<<<<< HEAD
-        assert_eq!(table(&rows), ["a         1", "long   1000"]);
-=======
         assert_eq!(table(&rows, 1), ["a         1", "long   1000"]);
->>>>>>> main
     }
 }

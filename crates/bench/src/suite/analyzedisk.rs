@@ -42,6 +42,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         let capacity = host.info().capacity_bytes;
         ctx.monitor().step(0.0, 0.8);
         fill_drive(host)?;
+        ctx.settle(host)?;
         let before = host.counters();
         let mut runs = Vec::new();
         for (i, (op, mix)) in [(Op::Read, Mix::Read), (Op::Write, Mix::Write)].into_iter().enumerate() {

@@ -101,6 +101,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
             // Without it the first reads would find no file.
             host.fill(offset, file, 1 << 20, 1, &mut ())?;
         }
+        ctx.settle(host)?;
         let before = host.counters();
         let mut runs = Vec::new();
         for (i, (key, _)) in TESTS.iter().enumerate() {

@@ -121,6 +121,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         ctx.monitor().step(0.0, 0.2);
         let fill = host.fill(0, used, FILL_BLOCK_BYTES, ctx.params.depth("fill_queue_depth"), &mut ())?;
         ctx.monitor().step(0.2, 1.0);
+        ctx.settle(host)?;
         let source = build(ctx, &Pattern::random_write(used, block), "writes")?;
         let mut job = [ctx.job(source, depth).for_nanos(length * SECOND)];
         let at_start = host.counters();

@@ -68,6 +68,15 @@ pub const COMMON_PARAMS: &[ParamDef] = &[
         "largest command that the host sends; larger requests are split. 1 MiB is what Windows' storahci does; an ATA \
          command can carry 32 MiB",
     ),
+    integer(
+        "settle_seconds",
+        "10",
+        "s",
+        0,
+        1_000_000,
+        "rest between preparing the drive and measuring it, in which it may tidy up. Not published: the time it takes to \
+         start the next program",
+    ),
     number(
         "think_us",
         "0",

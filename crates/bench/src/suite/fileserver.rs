@@ -46,6 +46,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         let capacity = host.info().capacity_bytes;
         ctx.monitor().step_of(0, queue_depths.len() + 1);
         fill_drive(host)?;
+        ctx.settle(host)?;
         let pattern = named::file_server(capacity);
         let mut runs = Vec::new();
         for (i, &depth) in queue_depths.iter().enumerate() {

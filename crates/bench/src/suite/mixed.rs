@@ -29,6 +29,7 @@ pub(super) fn run_mixed<L: Lab>(ctx: &mut Context<L>, random: bool) -> Result<Ou
         let span = fit_span(if asked == 0 { capacity } else { asked }, capacity, block, &mut notes)?;
         ctx.monitor().step_of(0, READ_PERCENTS.len() + 1);
         fill_drive(host)?;
+        ctx.settle(host)?;
         let before = host.counters();
         let mut runs = Vec::new();
         for (i, read_percent) in READ_PERCENTS.into_iter().enumerate() {

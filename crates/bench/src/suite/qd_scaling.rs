@@ -80,6 +80,7 @@ fn run_part<L: Lab>(
         ctx.monitor().step(from, from + share);
         if part.read {
             fill_drive(host)?;
+            ctx.settle(host)?;
         }
         let pattern = match (part.random, part.read) {
             (true, true) => Pattern::random_read(span, block),

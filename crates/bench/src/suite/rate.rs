@@ -32,6 +32,7 @@ pub(super) fn run_rate<L: Lab>(ctx: &mut Context<L>, op: Op, random: bool) -> Re
             ctx.monitor().step(0.0, PREFILL_SHARE);
             host.fill(0, filled, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
             ctx.monitor().step(PREFILL_SHARE, 1.0);
+            ctx.settle(host)?;
         }
         let mix = if op == Op::Read { Mix::Read } else { Mix::Write };
         let pattern = if random { Pattern::random(mix, span, block) } else { Pattern::sequential(mix, span, block) };

@@ -8,7 +8,7 @@ use ssdlab_core::Op;
 use ssdlab_workload::Pattern;
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build};
-use super::definition::{AS_IT_IS, TestDef, block, depth, integer, metric, number, seconds};
+use super::definition::{AS_IT_IS, TestDef, block, depth, metric, number, seconds};
 use super::figures::{chart, put, put_causes, put_counters, series};
 use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
 use crate::context::Context;
@@ -31,14 +31,6 @@ pub(super) const DEF: TestDef = TestDef {
         seconds("torture_seconds", "1800", "length of the torture: 30 minutes in 2014, 20 to 60 in 2012"),
         block("torture_block_size", "4096", "size of the random writes"),
         depth("torture_queue_depth", "32", "random writes in flight"),
-        integer(
-            "settle_seconds",
-            "10",
-            "s",
-            0,
-            1_000_000,
-            "rest before each curve: someone has to start HD Tach. Not published",
-        ),
         number(
             "tolerance_percent",
             "5",
@@ -70,9 +62,8 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         let capacity = host.info().capacity_bytes;
         let monitor = ctx.monitor();
         let curve = |host: &mut Host<'_, L::Device>, from: f64| {
-            monitor.step(from, from);
-            host.idle(ctx.nanos("settle_seconds"))?;
             monitor.step(from, from + 0.1);
+            ctx.settle(host)?;
             Sweep::run(host, &ctx.params, Op::Write)
         };
         host.secure_erase()?;
@@ -87,7 +78,6 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         let job = ctx.job(build(ctx, &pattern, "torture")?, depth).for_nanos(ctx.nanos("torture_seconds"));
         host.run(&mut [job], &mut meter)?;
         let dirty = curve(host, 0.8)?;
-        monitor.step(0.9, 0.9);
         host.trim(0, capacity)?;
         let trimmed = curve(host, 0.9)?;
         Ok((clean, dirty, trimmed, meter, host.counters().since(&before)))

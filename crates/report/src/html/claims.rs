@@ -64,19 +64,6 @@ fn sorted(review: &Review) -> Vec<&ClaimRow> {
 
 fn table(out: &mut String, rows: &[&ClaimRow], label: &str, full: bool) {
     out.push_str(&format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">"));
-<<<<<<< HEAD
-    out.push_str("<table class=\"claims\"><thead><tr><th scope=\"col\">State</th><th scope=\"col\">Drive</th>");
-    out.push_str("<th scope=\"col\">Quantity</th><th scope=\"col\" class=\"n\">Published</th>");
-    out.push_str("<th scope=\"col\" class=\"n\">Here</th><th scope=\"col\" class=\"n\">Deviation</th>");
-    if full {
-        out.push_str("<th scope=\"col\" class=\"n\">Allowed</th><th scope=\"col\">Source and reason</th>");
-    }
-    out.push_str("</tr></thead><tbody>\n");
-    for claim in rows {
-        out.push_str(&format!(
-            "<tr><td><span class=\"tag {}\">{}</span></td><td>{}</td><td class=\"words\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>",
-=======
     out.push_str("<table class=\"claims cards\"><thead><tr><th scope=\"col\">State</th><th scope=\"col\">Drive</th>");
     out.push_str("<th scope=\"col\">Quantity</th><th scope=\"col\" class=\"n\">Published</th>");
     out.push_str("<th scope=\"col\" class=\"n\">Here</th><th scope=\"col\" class=\"n\">Deviation</th>");
@@ -86,42 +73,25 @@ fn table(out: &mut String, rows: &[&ClaimRow], label: &str, full: bool) {
         out.push_str(&format!(
             "<tr><td><span class=\"tag {}\">{}</span></td><td>{}</td><td class=\"words\">{}{}</td>\
              <td class=\"{}\" data-l=\"published\">{}</td><td class=\"{}\" data-l=\"here\">{}</td><td class=\"n\">{}</td>",
->>>>>>> main
             class(claim.state),
             claim.state.word(),
             escape(&claim.device),
             escape(&claim.quantity),
-<<<<<<< HEAD
-            escape(&published(claim)),
-=======
             if full { background(claim) } else { String::new() },
             cell(&published(claim)),
             escape(&published(claim)),
             cell(&ours(claim)),
->>>>>>> main
             escape(&ours(claim)),
             deviation(claim),
         ));
         if full {
-<<<<<<< HEAD
-            let reason = if claim.reason.is_empty() { String::new() } else { format!(" {}", escape(&claim.reason)) };
-            out.push_str(&format!(
-                "<td class=\"n\">{}</td><td class=\"words\"><cite>{}</cite> <small>{}</small>{reason}</td>",
-                escape(&claim.tolerance),
-                escape(&claim.source),
-                escape(&claim.id),
-            ));
-=======
             let label = if claim.tolerance.is_empty() { "" } else { " data-l=\"allowed\"" };
             out.push_str(&format!("<td class=\"n\"{label}>{}</td>", escape(&claim.tolerance)));
->>>>>>> main
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n");
 }
-<<<<<<< HEAD
-=======
 
 /// Figures stay on a line; findings in words may break.
 fn cell(text: &str) -> &'static str {
@@ -133,4 +103,3 @@ fn background(claim: &ClaimRow) -> String {
     let reason = if claim.reason.is_empty() { String::new() } else { format!("<br>{}", escape(&claim.reason)) };
     format!("{reason}<br><cite>{} · {}</cite>", escape(&claim.source), escape(&claim.id))
 }
->>>>>>> main

@@ -90,11 +90,7 @@ fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {
     out.push_str(
         "<h3>Key figures</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Key figures\">",
     );
-<<<<<<< HEAD
-    out.push_str("<table class=\"key\"><thead><tr><th scope=\"col\">Test</th><th scope=\"col\">Figure</th>");
-=======
     out.push_str("<table class=\"key cards\"><thead><tr><th scope=\"col\">Test</th><th scope=\"col\">Figure</th>");
->>>>>>> main
     for device in &review.devices {
         out.push_str(&format!("<th scope=\"col\" class=\"n\">{}</th>", escape(&device.facts.name)));
     }
@@ -110,12 +106,8 @@ fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {
                 escape(&group.title()),
                 escape(&number::metric_label(key))
             ));
-<<<<<<< HEAD
-            for m in all {
-=======
             for (device, m) in review.devices.iter().zip(all) {
                 let name = escape(&device.facts.name);
->>>>>>> main
                 match m {
                     Some(m) => {
                         // A bar behind the figure, where there is something to compare it with.
@@ -126,15 +118,9 @@ fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {
                             String::new()
                         };
                         let text = escape(&number::value(m.value, &m.unit));
-<<<<<<< HEAD
-                        out.push_str(&format!("<td class=\"n bar\"{bar}>{text}</td>"));
-                    }
-                    None => out.push_str("<td class=\"n\">–</td>"),
-=======
                         out.push_str(&format!("<td class=\"n bar\" data-l=\"{name}\"{bar}>{text}</td>"));
                     }
                     None => out.push_str(&format!("<td class=\"n\" data-l=\"{name}\">–</td>")),
->>>>>>> main
                 }
             }
             out.push_str("</tr>\n");

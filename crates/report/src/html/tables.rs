@@ -105,19 +105,11 @@ pub(crate) fn slowest(out: &mut String, group: &TestGroup) {
         if group.outcomes.len() > 1 {
             out.push_str(&format!("<h4>{}</h4>\n", escape(&outcome.device)));
         }
-<<<<<<< HEAD
-        open(out, &format!("The slowest I/Os of {}", outcome.device), "slowest");
-        head(out, &[("Latency", true), ("At", true), ("I/O", false), ("Why", false)]);
-        for slow in &outcome.slowest {
-            out.push_str(&format!(
-                "<tr><td class=\"n\"><b>{}</b></td><td class=\"n\">{} s</td><td>{}</td><td class=\"words\">{}</td></tr>\n",
-=======
         open(out, &format!("The slowest I/Os of {}", outcome.device), "slowest cards");
         head(out, &[("Latency", true), ("At", true), ("I/O", false), ("Why", false)]);
         for slow in &outcome.slowest {
             out.push_str(&format!(
                 "<tr><td class=\"n\"><b>{}</b></td><td class=\"n\" data-l=\"at\">{} s</td><td>{}</td><td class=\"words\">{}</td></tr>\n",
->>>>>>> main
                 number::latency(slow.latency_us),
                 number::grouped(slow.at_s, 3),
                 escape(&what(slow)),

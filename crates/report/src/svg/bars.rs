@@ -122,13 +122,6 @@ pub(crate) fn draw_stacked(c: &mut Canvas, figure: &Figure, m: Measures, top: f6
     let start = y;
     let bar = m.bar * 1.25;
     for (row, &position) in positions.iter().enumerate() {
-<<<<<<< HEAD
-        y += m.font * 1.1;
-        let total = figure.bar_ends.get(row).cloned().unwrap_or_else(|| number::value(sum(position), &figure.y.unit));
-        let room = f.right - f.left - text::width(&total, m.font) - 12.0;
-        let name = text::fit(&category(figure, position), m.font, room);
-        c.text(f.left, y, m.font, Anchor::Start, "o", &name);
-=======
         let total = figure.bar_ends.get(row).cloned().unwrap_or_else(|| number::value(sum(position), &figure.y.unit));
         // A tenth to spare: the reader's letters may be wider than ours.
         let room = f.right - f.left - (text::width(&total, m.font) + 12.0) * 1.1;
@@ -136,7 +129,6 @@ pub(crate) fn draw_stacked(c: &mut Canvas, figure: &Figure, m: Measures, top: f6
             y += m.font * 1.15;
             c.text(f.left, y, m.font, Anchor::Start, "o", &line);
         }
->>>>>>> main
         c.text(f.right, y, m.font, Anchor::End, "o", &total);
         y += 5.0;
         let mut reached = 0.0;
