@@ -26,6 +26,7 @@ pub(crate) struct Loaded<T> {
 }
 
 /// The text of a file and where its keys are.
+#[derive(Clone, Debug)]
 pub(crate) struct SourceText {
     file: String,
     text: String,

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use ssdlab_device::DriveSpec;
-use ssdlab_nand::DieSpec;
+use ssdlab_nand::{DieSpec, SpecError};
 
 use crate::diagnostic::Diagnostic;
 use crate::embedded::{DIES, DRIVES, find};
 use crate::keys::SpecRow;
-use crate::load::{Kind, Loaded, load};
+use crate::load::{Kind, Loaded, SourceText, load};
 use crate::nearest::nearest;
 
 const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES };
@@ -24,6 +24,15 @@ pub struct Drive {
     pub die: Die,
     /// Every value of the drive file, with its source.
     pub rows: Vec<SpecRow>,
+    source: SourceText,
+}
+
+impl Drive {
+    /// Shows at which line of the drive file a value lies that could not be built.
+    #[must_use]
+    pub fn explain(&self, error: &SpecError) -> Diagnostic {
+        self.source.spec_error(error)
+    }
 }
 
 /// A die type that was found, read and checked.
@@ -118,7 +127,7 @@ fn read_drive(name: &str, file: &str, text: &str, folder: Option<&Path>) -> Resu
         // A changed drive must not be mistaken for the one it was made from.
         loaded.spec.description = format!("{base} with the changes of {name}");
     }
-    Ok(Drive { name: name.to_owned(), spec: loaded.spec, die, rows: loaded.rows })
+    Ok(Drive { name: name.to_owned(), spec: loaded.spec, die, rows: loaded.rows, source: loaded.source })
 }
 
 /// The die type that a drive file names: of the catalog, or a file beside the drive file.

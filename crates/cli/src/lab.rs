@@ -1,8 +1,9 @@
 //! Simulated drives for the bench: the one place where a drive is built.
 
 use ssdlab_bench::Lab;
-use ssdlab_catalog::{Diagnostic, Drive, resolve};
+use ssdlab_catalog::{Drive, resolve};
 use ssdlab_device::{Device, Ssd};
+use ssdlab_nand::SpecError;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
 
 use crate::failure::Failure;
@@ -23,15 +24,14 @@ impl SimulatedDrive {
     /// What is wrong with the name, the file or the drive.
     pub fn new(device: &str, seed: u64) -> Result<Self, Failure> {
         let drive = resolve(device)?;
-        let facts = DeviceFacts::from(build(&drive, seed).map_err(Diagnostic::new)?.info());
+        let facts = DeviceFacts::from(build(&drive, seed).map_err(|e| drive.explain(&e))?.info());
         let specification = specification(&drive);
-        Ok(SimulatedDrive {
-            drive,
-            reviewed: ReviewedDevice {
-                facts,
-                specification,
-            },
-        })
+        Ok(SimulatedDrive { drive, reviewed: ReviewedDevice { facts, specification } })
+    }
+
+    /// Its name on the command line and in reports.
+    pub fn device(&self) -> &str {
+        &self.drive.name
     }
 }
 
@@ -39,16 +39,16 @@ impl Lab for SimulatedDrive {
     type Device = Ssd;
 
     fn fresh(&self, seed: u64) -> Result<Ssd, String> {
-        build(&self.drive, seed)
+        build(&self.drive, seed).map_err(|e| e.to_string())
     }
 
     fn name(&self) -> &str {
-        &self.drive.name
+        self.device()
     }
 }
 
-fn build(drive: &Drive, seed: u64) -> Result<Ssd, String> {
-    Ssd::new(&drive.name, &drive.spec, &drive.die.spec, seed).map_err(|e| e.to_string())
+fn build(drive: &Drive, seed: u64) -> Result<Ssd, SpecError> {
+    Ssd::new(&drive.name, &drive.spec, &drive.die.spec, seed)
 }
 
 /// All drives named, each once.
@@ -58,12 +58,8 @@ fn build(drive: &Drive, seed: u64) -> Result<Ssd, String> {
 pub fn drives(devices: &[String], seed: u64) -> Result<Vec<SimulatedDrive>, Failure> {
     for (i, device) in devices.iter().enumerate() {
         if devices[..i].contains(device) {
-            return Err(Failure::bad_input(format!("{device} is named twice"))
-                .help("name each drive once"));
+            return Err(Failure::bad_input(format!("{device} is named twice")).help("name each drive once"));
         }
     }
-    devices
-        .iter()
-        .map(|device| SimulatedDrive::new(device, seed))
-        .collect()
+    devices.iter().map(|device| SimulatedDrive::new(device, seed)).collect()
 }

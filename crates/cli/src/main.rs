@@ -6,7 +6,12 @@
 mod args;
 mod commands;
 mod failure;
+mod lab;
 mod output;
+mod plan;
+mod progress;
+mod review_of;
+mod specification;
 
 use std::process::ExitCode;
 
@@ -18,6 +23,11 @@ use crate::failure::Failure;
 fn main() -> ExitCode {
     let args = Args::parse();
     let result = match args.command {
+        Command::Review(args) => commands::review::run(&args),
+        Command::Test(args) => commands::test::run(&args),
+        Command::Claims(args) => commands::claims::run(&args),
+        Command::Run(args) => commands::run::run(&args),
+        Command::Replay(args) => commands::replay::run(&args),
         Command::List(args) => commands::list::run(&args),
         Command::Show(args) => commands::show::run(&args),
         Command::Completions { shell } => commands::manual::completions(shell),

@@ -32,13 +32,7 @@ const UNITS: &[(&str, &str)] = &[
 
 /// Every value of the drive file, then of its die file. Descriptions are left out: they are the title.
 pub fn specification(drive: &Drive) -> Vec<ReportRow> {
-    drive
-        .rows
-        .iter()
-        .chain(&drive.die.rows)
-        .filter(|row| row.key != "description")
-        .map(report_row)
-        .collect()
+    drive.rows.iter().chain(&drive.die.rows).filter(|row| row.key != "description").map(report_row).collect()
 }
 
 fn report_row(row: &SpecRow) -> ReportRow {
@@ -71,11 +65,7 @@ mod tests {
     #[test]
     fn keys_become_words_and_their_endings_units() {
         let row = |key: &str, value: &str| {
-            report_row(&SpecRow {
-                key: key.into(),
-                value: value.into(),
-                origin: Origin::Estimate("because".into()),
-            })
+            report_row(&SpecRow { key: key.into(), value: value.into(), origin: Origin::Estimate("because".into()) })
         };
         let read = row("timing.read_us", "[60.0, 90.0]");
         assert_eq!(

@@ -1,5 +1,7 @@
 //! `ssdlab list`: what there is.
 
+use ssdlab_bench::suite::{COMMON_PARAMS, MetricDef, STANDARD_METRICS, TESTS, TestDef};
+use ssdlab_bench::{Kind, ParamDef};
 use ssdlab_catalog::{die, die_names, drive_names, resolve};
 
 use crate::args::{ListArgs, ListWhat};
@@ -7,11 +9,12 @@ use crate::failure::Failure;
 use crate::output::{print, table};
 
 pub fn run(args: &ListArgs) -> Result<(), Failure> {
-    let rows = match args.what {
-        ListWhat::Devices => devices()?,
-        ListWhat::Nand => dies()?,
+    let text = match args.what {
+        ListWhat::Devices => table(&devices()?),
+        ListWhat::Tests => tests(),
+        ListWhat::Nand => table(&dies()?),
     };
-    print(&table(&rows))
+    print(&text)
 }
 
 fn devices() -> Result<Vec<Vec<String>>, Failure> {
@@ -32,7 +35,56 @@ fn dies() -> Result<Vec<Vec<String>>, Failure> {
         .map(|name| {
             let die = die(name)?;
             let g = &die.spec.geometry;
-            Ok(vec![name.to_owned(), format!("{} x {} KiB", g.planes, g.page_bytes / 1024), die.spec.description])
+            Ok(vec![
+                name.to_owned(),
+                format!("{} plane(s)", g.planes),
+                format!("{} KiB pages", g.page_bytes / 1024),
+                die.spec.description,
+            ])
         })
         .collect()
+}
+
+/// Every test with its parameters and the figures that it adds to the usual ones.
+fn tests() -> String {
+    let names: Vec<Vec<String>> = TESTS.iter().map(|t| vec![t.name.to_owned(), t.title.to_owned()]).collect();
+    let mut text = table(&names);
+    for test in TESTS {
+        text.push_str(&test_text(test));
+    }
+    text.push_str("\nevery test takes\n");
+    text.push_str(&params(COMMON_PARAMS));
+    text.push_str("\nevery test measures, where it applies\n");
+    text.push_str(&metrics(STANDARD_METRICS));
+    text
+}
+
+fn test_text(test: &TestDef) -> String {
+    let mut text = format!("\n{}: {}\n", test.name, test.summary);
+    for variant in test.variants.iter().filter(|v| !v.name.is_empty()) {
+        let settings: Vec<String> = variant.settings.iter().map(|(k, v)| format!("--set {k}={v}")).collect();
+        let when = if variant.in_review { "in a review" } else { "on request" };
+        text.push_str(format!("  {when}: {}  {}", variant.name, settings.join(" ")).trim_end());
+        text.push('\n');
+    }
+    text.push_str(&params(test.params));
+    text.push_str(&metrics(test.metrics));
+    text
+}
+
+fn params(params: &[ParamDef]) -> String {
+    let row = |p: &ParamDef| {
+        let choices = match p.kind {
+            Kind::Choice(choices) => format!("; one of {}", choices.join(", ")),
+            _ => String::new(),
+        };
+        let default = format!("{}={} {}", p.key, p.default, p.unit);
+        vec![format!("  {}", default.trim_end()), format!("{}{choices}", p.doc)]
+    };
+    table(&params.iter().map(row).collect::<Vec<_>>())
+}
+
+fn metrics(metrics: &[MetricDef]) -> String {
+    let row = |m: &MetricDef| vec![format!("  -> {} {}", m.key, m.unit), m.doc.to_owned()];
+    table(&metrics.iter().map(row).collect::<Vec<_>>())
 }

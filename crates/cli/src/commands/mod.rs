@@ -1,5 +1,10 @@
 //! One file a command.
 
+pub mod claims;
 pub mod list;
 pub mod manual;
+pub mod replay;
+pub mod review;
+pub mod run;
 pub mod show;
+pub mod test;

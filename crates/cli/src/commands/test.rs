@@ -1,0 +1,65 @@
+//! `ssdlab test`: one test on one drive.
+
+use ssdlab_bench::plan::PlanJob;
+use ssdlab_bench::suite::find_test;
+use ssdlab_bench::{Outcome, parse_setting};
+use ssdlab_report::results_json;
+
+use crate::args::TestArgs;
+use crate::failure::Failure;
+use crate::lab::SimulatedDrive;
+use crate::output::{print, table};
+use crate::plan::{self, param_failure};
+use crate::review_of::review_of;
+
+pub fn run(args: &TestArgs) -> Result<(), Failure> {
+    let test = find_test(&args.test).map_err(param_failure)?;
+    let settings =
+        args.settings.iter().map(|text| parse_setting(text)).collect::<Result<Vec<_>, _>>().map_err(param_failure)?;
+    let job = PlanJob { lab: 0, test, variant: String::new(), settings };
+    job.check(args.common.quick).map_err(param_failure)?;
+    let drives = [SimulatedDrive::new(&args.device, args.common.seed)?];
+    let mut results = plan::run(&drives, &[job], Some(1), args.common.seed, args.common.quick)?;
+    for outcome in std::mem::take(&mut results.outcomes) {
+        if args.json {
+            let review = review_of(&drives, vec![outcome], Vec::new(), args.common.seed, args.common.quick);
+            print(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?)?;
+        } else {
+            print(&text(&outcome))?;
+        }
+    }
+    results.conclude()
+}
+
+/// How many of the slowest I/Os are told.
+const SLOWEST_SHOWN: usize = 3;
+
+fn text(outcome: &Outcome) -> String {
+    let variant = if outcome.variant.is_empty() { String::new() } else { format!(" ({})", outcome.variant) };
+    let mut text = format!("{}{variant} on {}\n{}\n\n", outcome.title, outcome.device, outcome.method);
+    let figures: Vec<Vec<String>> =
+        outcome.metrics.iter().map(|(key, m)| vec![format!("  {key}"), figure(m.value), m.unit.clone()]).collect();
+    text.push_str(&table(&figures));
+    if !outcome.slowest.is_empty() {
+        text.push_str("\nThe slowest requests:\n");
+        for io in outcome.slowest.iter().take(SLOWEST_SHOWN) {
+            text.push_str(&format!("  {} at {:.3} s, {}\n", io.op, io.at_s, io.sentence));
+        }
+    }
+    if let Some(verdict) = &outcome.verdict {
+        text.push_str(&format!("\n{}: {}\n", if verdict.pass { "pass" } else { "FAIL" }, verdict.sentence));
+    }
+    for note in outcome.notes.iter().chain(&outcome.shortened) {
+        text.push_str(&format!("\n{note}\n"));
+    }
+    text
+}
+
+/// Enough digits to compare, not more than were measured.
+fn figure(value: f64) -> String {
+    match value.abs() {
+        v if v >= 1000.0 || v == v.trunc() => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.3}"),
+    }
+}

@@ -1,0 +1,87 @@
+//! Progress on stderr for people who watch, and stopping on Ctrl-C.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ssdlab_bench::plan::{PlanJob, Progress};
+
+use crate::failure::Failure;
+
+/// Set by Ctrl-C; everything that runs looks at it once a simulated second.
+pub static CANCEL: AtomicBool = AtomicBool::new(false);
+
+/// Exit code of a program that was interrupted.
+const INTERRUPTED: i32 = 130;
+
+/// From here on, the first Ctrl-C stops what runs and keeps what is finished; the second ends the program at once.
+///
+/// # Errors
+/// If the system refuses the handler.
+pub fn stop_on_ctrl_c() -> Result<(), Failure> {
+    ctrlc::set_handler(|| {
+        if CANCEL.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED);
+        }
+    })
+    .map_err(|e| Failure::run(format!("cannot listen for Ctrl-C: {e}")))
+}
+
+/// Steps of the bar; finer than any terminal is wide.
+const STEPS: u64 = 10_000;
+
+/// One line: how much is done, what is running, how long it will take. Silent unless stderr is a terminal.
+pub struct Bar {
+    bar: ProgressBar,
+    names: Vec<String>,
+}
+
+impl Bar {
+    /// For a plan of these jobs; `devices` are the names of its drives.
+    pub fn for_plan(jobs: &[PlanJob], devices: &[&str]) -> Self {
+        let names = jobs
+            .iter()
+            .map(|job| match devices {
+                [_] => job.test.name.to_owned(),
+                _ => format!("{} on {}", job.test.name, devices[job.lab]),
+            })
+            .collect();
+        Bar { bar: new_bar(), names }
+    }
+
+    /// For one run.
+    pub fn single(name: &str) -> Self {
+        Bar { bar: new_bar(), names: vec![name.to_owned()] }
+    }
+
+    pub fn plan(&self, progress: &Progress) {
+        let running: Vec<String> =
+            progress.running.iter().map(|&(job, done)| format!("{} {:.0} %", self.names[job], done * 100.0)).collect();
+        let stopping = if CANCEL.load(Ordering::Relaxed) { "stopping; " } else { "" };
+        self.bar.set_message(format!(
+            "{stopping}{} of {} done; {}",
+            progress.jobs_finished,
+            progress.jobs,
+            running.join(", ")
+        ));
+        self.set(progress.done);
+    }
+
+    /// Share of the whole that is done, 0 to 1.
+    pub fn set(&self, done: f64) {
+        self.bar.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn new_bar() -> ProgressBar {
+    // Hidden by itself if stderr is not a terminal.
+    let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(8));
+    let style = ProgressStyle::with_template("{bar:24} {percent:>3} %  about {eta} left  {wide_msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}

@@ -1,0 +1,62 @@
+//! A review from what the bench measured, with the claims about its drives.
+
+use ssdlab_bench::Outcome;
+use ssdlab_catalog::claims::{self, Claim};
+use ssdlab_report::{ClaimRow, ClaimState, Review};
+
+use crate::lab::SimulatedDrive;
+
+/// Everything that a report shows.
+pub fn review_of(
+    drives: &[SimulatedDrive],
+    outcomes: Vec<Outcome>,
+    claims: Vec<ClaimRow>,
+    seed: u64,
+    quick: bool,
+) -> Review {
+    Review {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed,
+        quick,
+        devices: drives.iter().map(|d| d.reviewed.clone()).collect(),
+        outcomes,
+        claims,
+    }
+}
+
+/// The published figures about these drives beside the outcomes. Comparisons with drives that are not among them
+/// are left out.
+pub fn claims_about(drives: &[SimulatedDrive], outcomes: &[Outcome]) -> Vec<ClaimRow> {
+    let names: Vec<&str> = drives.iter().map(SimulatedDrive::device).collect();
+    let within = |claim: &Claim| claim.devices.is_empty() && claim.drives().iter().all(|d| names.contains(d));
+    let claims: Vec<Claim> =
+        claims::all().into_iter().filter(|claim| !claim.devices.is_empty() || within(claim)).collect();
+    claims::evaluate(&claims, &names, outcomes).into_iter().map(report_row).collect()
+}
+
+fn report_row(row: claims::ClaimRow) -> ClaimRow {
+    // The report prints the unit by itself, where there is a number.
+    let numeric = row.published_value.is_some();
+    let published =
+        if numeric { row.published.trim_end_matches(&row.unit).trim_end().to_owned() } else { row.published };
+    ClaimRow {
+        id: row.id,
+        device: row.device,
+        quantity: row.quantity,
+        published,
+        published_value: row.published_value,
+        unit: if numeric { row.unit } else { String::new() },
+        ours: row.ours.filter(|_| numeric),
+        ours_text: if numeric { String::new() } else { row.ours_text },
+        tolerance: row.tolerance,
+        state: match row.state {
+            claims::ClaimState::Met => ClaimState::Met,
+            claims::ClaimState::Missed => ClaimState::Missed,
+            claims::ClaimState::NotRun => ClaimState::NotRun,
+            claims::ClaimState::NotSimulated => ClaimState::Qualitative,
+        },
+        source: row.source,
+        reason: row.reason,
+        headline: row.headline,
+    }
+}
