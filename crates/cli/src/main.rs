@@ -6,8 +6,10 @@
 mod args;
 mod commands;
 mod failure;
+mod fio;
 mod lab;
 mod output;
+mod place;
 mod plan;
 mod progress;
 mod review_of;
