@@ -12,8 +12,10 @@ mod output;
 mod place;
 mod plan;
 mod progress;
+mod replay_outcome;
 mod review_of;
 mod specification;
+mod trace_error;
 
 use std::process::ExitCode;
 
