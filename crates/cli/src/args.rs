@@ -125,6 +125,9 @@ pub struct ReplayArgs {
     /// How addresses beyond the drive are brought onto it
     #[arg(long, value_enum, default_value_t = PlacementArg::Wrap)]
     pub placement: PlacementArg,
+    /// What is written before the replay
+    #[arg(long, value_enum, default_value_t = PrefillArg::Drive)]
+    pub prefill: PrefillArg,
     /// Seed of every random number; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -139,6 +142,14 @@ pub enum PlacementArg {
     Wrap,
     /// Stretch or shrink the trace's span onto the drive
     Scale,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PrefillArg {
+    /// The whole drive, in sequence: as a drive in use, whose reads come from flash
+    Drive,
+    /// Nothing: a fresh drive answers reads of empty addresses without flash
+    None,
 }
 
 #[derive(Debug, clap::Args)]

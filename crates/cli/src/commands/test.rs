@@ -34,7 +34,8 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
 /// How many of the slowest I/Os are told.
 const SLOWEST_SHOWN: usize = 3;
 
-fn text(outcome: &Outcome) -> String {
+/// An outcome for people.
+pub fn text(outcome: &Outcome) -> String {
     let variant = if outcome.variant.is_empty() { String::new() } else { format!(" ({})", outcome.variant) };
     let mut text = format!("{}{variant} on {}\n{}\n\n", outcome.title, outcome.device, outcome.method);
     let figures: Vec<Vec<String>> =
