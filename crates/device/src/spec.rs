@@ -210,10 +210,15 @@ impl DriveSpec {
     #[must_use]
     pub fn usable_bytes(&self, die: &DieSpec) -> u64 {
         let raw = die.raw_bytes() * u64::from(self.flash.dies);
-        // A pair of planes is given up when one of its blocks is bad.
+        // A block of all planes is given up when one of its planes is bad. Superblocks over all dies have them
+        // replaced from the reserve.
         let bad = u64::from(die.wear.factory_bad_blocks_per_10000) * u64::from(die.geometry.planes);
         let reserved = u64::from(self.mapping.reserved_blocks_per_1000) * 10;
-        raw / 10_000 * 10_000u64.saturating_sub(bad + reserved)
+        let lost = match self.mapping.superblock {
+            SuperblockSpan::AllDies => reserved.max(bad),
+            SuperblockSpan::OneDie => reserved + bad,
+        };
+        raw / 10_000 * 10_000u64.saturating_sub(lost)
     }
 }
 

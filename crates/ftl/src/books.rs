@@ -58,7 +58,10 @@ impl Ftl {
         let mut sum = 0u64;
         let mut counted = vec![0u32; self.blocks.count() as usize];
         for block in 0..layout.block_count() {
-            let sb = self.blocks.of_block(block, layout) as usize;
+            let sb = self.blocks.of_block(block) as usize;
+            if sb >= counted.len() {
+                continue; // a bad block that has been replaced
+            }
             for page in 0..layout.pages {
                 let valid = self.validity.row(layout.row_start(block, page)).count_ones();
                 counted[sb] += valid;

@@ -4,6 +4,8 @@
 //! previous copy lives: that copy stays valid, and is moved by garbage collection like any other, until the new one
 //! is on its way to flash. So a power cut loses at most what was never promised.
 
+use ssdlab_core::Nanos;
+
 use crate::map::UNMAPPED;
 
 /// A waiting unit.
@@ -13,8 +15,8 @@ pub struct Slot {
     pub lpn: u32,
     /// Where its previous copy lives, or [`UNMAPPED`].
     pub old: u32,
-    /// Low 32 bits of the time from which the data are here.
-    pub ready: u32,
+    /// Time from which the data are here.
+    pub ready: Nanos,
     pub generation: u8,
 }
 

@@ -75,7 +75,7 @@ impl Ftl {
         let dead = |local: u32| {
             let sb = self.blocks.global(local, s as u32);
             self.blocks.state[sb as usize] == State::Closed
-                && self.blocks.valid[sb as usize] < self.blocks.capacity(sb, layout)
+                && self.blocks.valid[sb as usize] < self.blocks.capacity(layout)
         };
         (0..self.blocks.per_set()).any(dead)
     }
@@ -100,7 +100,7 @@ impl Ftl {
         debug_assert_eq!(self.blocks.state[sb as usize], State::Closed);
         self.blocks.state[sb as usize] = State::Victim;
         let valid = self.blocks.valid[sb as usize];
-        let dead = self.blocks.capacity(sb, self.medium.layout()) - valid;
+        let dead = self.blocks.capacity(self.medium.layout()) - valid;
         let set = &mut self.sets[s];
         set.coming += 1;
         if set.victims_left != u32::MAX {
@@ -111,14 +111,14 @@ impl Ftl {
             HostShare::Trickle => i64::from(self.gc.trickle_per_1000) * 1000,
             HostShare::Balanced => i64::from(dead) * 1_000_000 / i64::from(valid.max(1)),
         };
-        set.reading = Some(Reading { superblock: sb, page: 0, left: self.blocks.members(sb) });
+        set.reading = Some(Reading { superblock: sb, page: 0, left: self.blocks.dies_of_set(s as u32) });
         true
     }
 
     fn pick(&mut self, s: usize) -> Option<u32> {
         let candidates = Candidates {
             valid: self.blocks.valid_of_set(s as u32),
-            capacity: self.blocks.width() * self.medium.layout().block_units,
+            capacity: self.blocks.capacity(self.medium.layout()),
             clock: self.counters.host_units + self.counters.gc_units,
         };
         self.sets[s].selector.pick(&candidates, &mut self.rng)
@@ -135,11 +135,10 @@ impl Ftl {
         let mut most = 0;
         for local in 0..self.blocks.per_set() {
             let sb = self.blocks.global(local, s as u32);
-            let members = self.blocks.members(sb);
-            if members == 0 {
+            if self.blocks.state[sb as usize] == State::Reserved {
                 continue;
             }
-            let erases = self.medium.erases(self.blocks.block_on(sb, members.trailing_zeros()));
+            let erases = self.medium.erases(self.blocks.any_block(sb));
             most = most.max(erases);
             if self.blocks.state[sb as usize] == State::Closed && coldest.is_none_or(|(e, _)| erases < e) {
                 coldest = Some((erases, local));
@@ -292,7 +291,7 @@ impl Ftl {
     fn advance_reading(&mut self, s: usize, mut reading: Reading, stretch: u32, pages: u32) {
         reading.left &= reading.left - 1;
         if reading.left == 0 {
-            reading.left = self.blocks.members(reading.superblock);
+            reading.left = self.blocks.dies_of_set(s as u32);
             reading.page += stretch;
         }
         let set = &mut self.sets[s];
@@ -325,7 +324,7 @@ impl Ftl {
     #[inline]
     pub(crate) fn collector_read(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
         let layout = self.medium.layout();
-        let sb = self.blocks.of_block(op.block, layout);
+        let sb = self.blocks.of_block(op.block);
         let (_, s) = self.blocks.local(sb, layout);
         let s = s as usize;
         let set = &mut self.sets[s];
@@ -380,7 +379,7 @@ impl Ftl {
             self.redirect(lpn, unit, start + k as u32);
             self.validity.clear(unit);
             let layout = self.medium.layout();
-            let from = self.blocks.of_block(layout.block_of(unit), layout);
+            let from = self.blocks.of_block(layout.block_of(unit));
             self.blocks.valid[from as usize] -= 1;
         }
         let row = self.medium.begin_program(block, page).expect("rows are taken in order");
@@ -424,7 +423,7 @@ impl Ftl {
     #[inline]
     pub(crate) fn collector_wrote(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
         let layout = self.medium.layout();
-        let sb = self.blocks.of_block(op.block, layout);
+        let sb = self.blocks.of_block(op.block);
         let (_, s) = self.blocks.local(sb, layout);
         let set = &mut self.sets[s as usize];
         let units = u32::from(op.units);
@@ -452,7 +451,7 @@ impl Ftl {
             set.moving.remove(k);
             // What is staged of it has died since; it must not be taken for what will be written there next.
             let (blocks, layout) = (&self.blocks, self.medium.layout());
-            set.staged.retain(|&unit| blocks.of_block(layout.block_of(unit), layout) != sb);
+            set.staged.retain(|&unit| blocks.of_block(layout.block_of(unit)) != sb);
             let fence =
                 Finishing { superblock: sb, programs: set.programs.issued(), host_units: self.buffer.dispatched() };
             set.finishing.push_back(fence);
@@ -477,12 +476,12 @@ impl Ftl {
                 return;
             }
             self.sets[s].finishing.pop_front();
-            self.erase(superblock, sink);
+            self.erase(s, superblock, sink);
         }
     }
 
-    fn erase(&mut self, superblock: SuperblockId, sink: &mut impl OpSink) {
-        let members = self.blocks.members(superblock);
+    fn erase(&mut self, s: usize, superblock: SuperblockId, sink: &mut impl OpSink) {
+        let members = self.blocks.dies_of_set(s as u32);
         self.blocks.erasing[superblock as usize] = members.count_ones() as u8;
         for die in (0..64).filter(|d| members >> d & 1 != 0) {
             sink.enqueue(FlashOp {

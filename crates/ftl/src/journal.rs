@@ -11,7 +11,7 @@
 //! all other rows. Not modelled: the bytes inside a system row. A recovery test that rebuilds the map must read
 //! logical addresses and sequences from the spare areas of all rows, as a real drive's last resort does.
 
-use ssdlab_nand::{Layout, Medium};
+use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 
@@ -34,11 +34,11 @@ enum RingBlock {
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Journal {
-    /// Block indices (the same on every die) of the ring.
-    ring: Vec<(u32, RingBlock, u64)>,
+    /// For each place of the ring its block on every die.
+    ring: Vec<(Vec<BlockId>, RingBlock)>,
     current: usize,
     page: u32,
-    left: u64,
+    die: u32,
     entries: u32,
     entries_per_row: u32,
     checkpoint_rows: u32,
@@ -62,15 +62,14 @@ impl Journal {
         (u64::from(logical_pages) * u64::from(MAP_ENTRY_BYTES)).div_ceil(u64::from(layout.row_units) * 4096) as u32
     }
 
-    /// A journal on the given ring of block indices, each with the dies on which it is good.
+    /// A journal on the given ring: for each place the blocks of all dies.
     #[must_use]
-    pub fn new(ring: Vec<(u32, u64)>, logical_pages: u32, layout: &Layout, interval: u32) -> Self {
-        let left = ring[0].1;
+    pub fn new(ring: Vec<Vec<BlockId>>, logical_pages: u32, layout: &Layout, interval: u32) -> Self {
         Journal {
-            ring: ring.into_iter().map(|(b, members)| (b, RingBlock::Erased, members)).collect(),
+            ring: ring.into_iter().map(|blocks| (blocks, RingBlock::Erased)).collect(),
             current: 0,
             page: 0,
-            left,
+            die: 0,
             entries: 0,
             entries_per_row: layout.row_units * 4096 / ENTRY_BYTES,
             checkpoint_rows: Self::checkpoint_rows(logical_pages, layout),
@@ -110,16 +109,14 @@ impl Journal {
 
     fn write_owed(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
         while self.owed != [0; 2] {
-            if self.ring[self.current].1 != RingBlock::Erased && self.page == 0 && self.at_start() {
+            if self.at_start() && self.ring[self.current].1 != RingBlock::Erased {
                 return; // still being erased
             }
-            let (index, _, members) = self.ring[self.current];
-            let die = self.left.trailing_zeros();
-            let block = die * medium.layout().blocks + index;
+            let block = self.ring[self.current].0[self.die as usize];
             let kind = usize::from(self.owed[0] == 0);
             self.owed[kind] -= 1;
             let row = medium.begin_program(block, self.page).expect("the system ring is written in order");
-            row.lpn.fill(ssdlab_nand::NO_LPN);
+            row.lpn.fill(NO_LPN);
             row.lpn[0] = [TAG_JOURNAL, TAG_CHECKPOINT][kind];
             if kind == 1 {
                 if let Some(piece) = row.lpn.get_mut(1) {
@@ -129,7 +126,7 @@ impl Journal {
             }
             sink.enqueue(FlashOp {
                 kind: OpKind::MetadataProgram,
-                die: die as u8,
+                die: self.die as u8,
                 rows: 1,
                 units: medium.layout().row_units as u8,
                 block,
@@ -139,56 +136,51 @@ impl Journal {
             });
             self.rows_written += 1;
             if self.at_start() {
-                self.erase_next(medium, sink);
+                self.erase_next(sink);
             }
-            self.left &= self.left - 1;
-            if self.left == 0 {
-                self.left = members;
-                self.page += 1;
-                if self.page == medium.layout().pages {
-                    self.ring[self.current].1 = RingBlock::Written;
-                    self.current = (self.current + 1) % self.ring.len();
-                    self.page = 0;
-                    self.left = self.ring[self.current].2;
-                }
-            }
+            self.step(medium.layout());
+        }
+    }
+
+    fn step(&mut self, layout: &Layout) {
+        self.die += 1;
+        if self.die == layout.dies {
+            self.die = 0;
+            self.page += 1;
+        }
+        if self.page == layout.pages {
+            self.page = 0;
+            self.ring[self.current].1 = RingBlock::Written;
+            self.current = (self.current + 1) % self.ring.len();
         }
     }
 
     fn at_start(&self) -> bool {
-        self.page == 0 && self.left == self.ring[self.current].2
+        self.page == 0 && self.die == 0
     }
 
-    /// Erases the ring's next block as soon as the current one is begun, so that it is ready in time.
-    fn erase_next(&mut self, medium: &Medium, sink: &mut impl OpSink) {
+    /// Erases the ring's next place as soon as the current one is begun, so that it is ready in time.
+    fn erase_next(&mut self, sink: &mut impl OpSink) {
         let next = (self.current + 1) % self.ring.len();
-        let (index, state, members) = self.ring[next];
-        if state != RingBlock::Written {
+        let (blocks, state) = &mut self.ring[next];
+        if *state != RingBlock::Written {
             return;
         }
-        self.ring[next].1 = RingBlock::Erasing(members.count_ones());
-        for die in (0..64).filter(|d| members >> d & 1 != 0) {
-            let block = die * medium.layout().blocks + index;
-            sink.enqueue(FlashOp {
-                kind: OpKind::Erase,
-                die: die as u8,
-                rows: 1,
-                units: 0,
-                block,
-                page: 0,
-                tag: 0,
-                ready: 0,
-            });
+        *state = RingBlock::Erasing(blocks.len() as u32);
+        for (die, &block) in blocks.iter().enumerate() {
+            let kind = OpKind::Erase;
+            sink.enqueue(FlashOp { kind, die: die as u8, rows: 1, units: 0, block, page: 0, tag: 0, ready: 0 });
         }
     }
 
-    /// A block of the ring has been erased on one die.
-    pub fn erased(&mut self, index: u32, medium: &mut Medium, sink: &mut impl OpSink) {
-        let entry = self.ring.iter_mut().find(|e| e.0 == index).expect("only ring blocks are erased for the journal");
-        entry.1 = match entry.1 {
+    /// A block of the ring has been erased.
+    pub fn erased(&mut self, block: BlockId, medium: &mut Medium, sink: &mut impl OpSink) {
+        let place = self.ring.iter_mut().find(|place| place.0.contains(&block));
+        let state = &mut place.expect("only blocks of the ring are erased for the journal").1;
+        *state = match *state {
             RingBlock::Erasing(1) => RingBlock::Erased,
             RingBlock::Erasing(n) => RingBlock::Erasing(n - 1),
-            other => unreachable!("block {index} of the ring was erased while {other:?}"),
+            other => unreachable!("block {block} of the ring was erased while {other:?}"),
         };
         self.write_owed(medium, sink);
     }

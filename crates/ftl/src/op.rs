@@ -1,5 +1,6 @@
 //! Operations that the translation layer asks of the dies.
 
+use ssdlab_core::Nanos;
 use ssdlab_nand::BlockId;
 
 /// What an operation is for; decides its priority and whose time it is.
@@ -29,13 +30,18 @@ pub struct FlashOp {
     pub page: u16,
     /// For whoever asked: a command slot, or the low bits of a program number.
     pub tag: u16,
-    /// Low 32 bits of the time from which the data are there (host programs), else ignored.
+    /// Host programs: time from which the data are there, as [`OpSink::ready_code`] has it. Else ignored.
     pub ready: u32,
 }
 
 /// Whoever queues operations on dies.
 pub trait OpSink {
     fn enqueue(&mut self, op: FlashOp);
+
+    /// Packs a time into an operation that is enqueued now.
+    fn ready_code(&self, ready: Nanos) -> u32 {
+        ready as u32
+    }
 }
 
 impl OpSink for Vec<FlashOp> {

@@ -23,7 +23,11 @@ pub enum State {
     Reserved,
 }
 
-/// State and valid counts of all superblocks.
+/// State and valid counts of all superblocks, and which blocks they are made of.
+///
+/// A superblock over all dies takes the block of its own number on each of them. Where that block is bad, firmware
+/// puts one from the reserve in its place, so that all superblocks are of one size; a superblock for which the
+/// reserve has run out is not used.
 #[derive(Clone, Debug)]
 pub struct Superblocks {
     span: SuperblockSpan,
@@ -32,15 +36,19 @@ pub struct Superblocks {
     pub state: Vec<State>,
     /// Valid units.
     pub valid: Vec<u32>,
-    /// Good dies, one bit each.
-    members: Vec<u64>,
     /// Erases still under way.
     pub erasing: Vec<u8>,
+    /// Over all dies: block by die and superblock, and the way back.
+    block_of: Vec<BlockId>,
+    superblock_of: Vec<SuperblockId>,
 }
 
+const UNUSED: SuperblockId = SuperblockId::MAX;
+
 impl Superblocks {
+    /// Forms superblocks; the `reserve` highest-numbered blocks of every die are kept back.
     #[must_use]
-    pub fn new(span: SuperblockSpan, medium: &Medium) -> Self {
+    pub fn new(span: SuperblockSpan, medium: &Medium, reserve: u32) -> Self {
         let layout = medium.layout();
         let count = match span {
             SuperblockSpan::AllDies => layout.blocks,
@@ -52,21 +60,46 @@ impl Superblocks {
             dies: layout.dies,
             state: vec![State::Free; count as usize],
             valid: vec![0; count as usize],
-            members: vec![0; count as usize],
             erasing: vec![0; count as usize],
+            block_of: Vec::new(),
+            superblock_of: Vec::new(),
         };
-        for sb in 0..count {
-            s.members[sb as usize] = match span {
-                SuperblockSpan::AllDies => {
-                    (0..layout.dies).filter(|d| !medium.is_bad(d * layout.blocks + sb)).fold(0, |m, d| m | 1 << d)
+        let first_reserved = layout.blocks.saturating_sub(reserve);
+        match span {
+            SuperblockSpan::AllDies => s.replace_bad_blocks(medium, first_reserved),
+            SuperblockSpan::OneDie => {
+                for sb in 0..count {
+                    if medium.is_bad(sb) || sb % layout.blocks >= first_reserved {
+                        s.state[sb as usize] = State::Reserved;
+                    }
                 }
-                SuperblockSpan::OneDie => u64::from(!medium.is_bad(sb)) << (sb / layout.blocks),
-            };
-            if s.members[sb as usize] == 0 {
-                s.state[sb as usize] = State::Reserved;
             }
         }
         s
+    }
+
+    fn replace_bad_blocks(&mut self, medium: &Medium, first_reserved: u32) {
+        let blocks = self.blocks_per_die;
+        self.block_of = (0..self.dies * blocks).collect();
+        self.superblock_of = (0..self.dies * blocks).map(|b| b % blocks).collect();
+        for die in 0..self.dies {
+            let base = die * blocks;
+            let mut reserve = (first_reserved..blocks).map(|b| base + b).filter(|&b| !medium.is_bad(b));
+            for sb in 0..first_reserved {
+                if !medium.is_bad(base + sb) {
+                    continue;
+                }
+                self.superblock_of[(base + sb) as usize] = UNUSED;
+                match reserve.next() {
+                    Some(b) => {
+                        self.block_of[(base + sb) as usize] = b;
+                        self.superblock_of[b as usize] = sb;
+                    }
+                    None => self.state[sb as usize] = State::Reserved,
+                }
+            }
+        }
+        self.state[first_reserved as usize..].fill(State::Reserved);
     }
 
     #[must_use]
@@ -116,11 +149,12 @@ impl Superblocks {
         set * self.blocks_per_die + local
     }
 
+    /// The superblock that a block belongs to.
     #[inline]
     #[must_use]
-    pub fn of_block(&self, block: BlockId, layout: &Layout) -> SuperblockId {
+    pub fn of_block(&self, block: BlockId) -> SuperblockId {
         match self.span {
-            SuperblockSpan::AllDies => layout.die_of(block).1,
+            SuperblockSpan::AllDies => self.superblock_of[block as usize],
             SuperblockSpan::OneDie => block,
         }
     }
@@ -130,16 +164,25 @@ impl Superblocks {
     #[must_use]
     pub fn block_on(&self, sb: SuperblockId, die: u32) -> BlockId {
         match self.span {
-            SuperblockSpan::AllDies => die * self.blocks_per_die + sb,
+            SuperblockSpan::AllDies => self.block_of[(die * self.blocks_per_die + sb) as usize],
             SuperblockSpan::OneDie => sb,
         }
     }
 
-    /// Good dies, one bit each.
+    /// Dies of a set's superblocks, one bit each.
     #[inline]
     #[must_use]
-    pub fn members(&self, sb: SuperblockId) -> u64 {
-        self.members[sb as usize]
+    pub fn dies_of_set(&self, set: u32) -> u64 {
+        match self.span {
+            SuperblockSpan::AllDies => u64::MAX >> (64 - self.dies),
+            SuperblockSpan::OneDie => 1 << set,
+        }
+    }
+
+    /// A block of a superblock, to ask for its wear.
+    #[must_use]
+    pub fn any_block(&self, sb: SuperblockId) -> BlockId {
+        self.block_on(sb, 0)
     }
 
     /// Valid counts of one set.
@@ -152,8 +195,8 @@ impl Superblocks {
 
     /// Units that a superblock can hold.
     #[must_use]
-    pub fn capacity(&self, sb: SuperblockId, layout: &Layout) -> u32 {
-        self.members(sb).count_ones() * layout.block_units
+    pub fn capacity(&self, layout: &Layout) -> u32 {
+        self.width() * layout.block_units
     }
 }
 

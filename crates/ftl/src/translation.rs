@@ -1,6 +1,6 @@
 //! The translation layer as the drive sees it: units come in, operations go out, operations end.
 
-use ssdlab_core::Rng;
+use ssdlab_core::{Nanos, Rng};
 use ssdlab_nand::{BlockId, DieSpec, Layout, Medium, NO_LPN, UnitAddress};
 
 use crate::buffer::{Slot, WriteBuffer};
@@ -86,7 +86,8 @@ impl Ftl {
         let layout = Layout::new(config.die, config.dies, config.blocks);
         let medium = Medium::new(config.die, layout, config.checked, rng);
         let row_units = medium.layout().row_units;
-        let blocks = Superblocks::new(config.mapping.superblock, &medium);
+        let reserve = config.blocks * config.mapping.reserved_blocks_per_1000 / 1000;
+        let blocks = Superblocks::new(config.mapping.superblock, &medium, reserve);
         let mut ftl = Ftl {
             map: Map::new(config.logical_pages),
             validity: Validity::new(medium.layout().units(), row_units),
@@ -115,39 +116,34 @@ impl Ftl {
         ftl
     }
 
-    /// Marks the system area and the reserve: the highest-numbered blocks of every die, as far as they are good.
+    /// Sets the system area aside: the highest-numbered superblocks that are not reserve, over all dies.
     fn set_aside(&mut self) {
+        if !self.mapping.journal {
+            return;
+        }
         let layout = self.medium.layout().clone();
-        let logical = self.map.len();
-        let mut index = layout.blocks;
-        if self.mapping.journal {
-            let interval = self.mapping.journal_rows_per_checkpoint_row;
-            let mut ring = Vec::new();
-            while ring.len() < Journal::ring_blocks(logical, &layout, interval) as usize {
-                index -= 1;
-                let good = (0..layout.dies).filter(|d| !self.medium.is_bad(d * layout.blocks + index));
-                let members = good.fold(0u64, |m, d| m | 1 << d);
-                if members != 0 {
-                    ring.push((index, members));
-                }
-                for die in 0..layout.dies {
-                    let sb = self.blocks.of_block(die * layout.blocks + index, &layout);
-                    self.blocks.state[sb as usize] = State::System;
-                }
+        let interval = self.mapping.journal_rows_per_checkpoint_row;
+        let wanted = Journal::ring_blocks(self.map.len(), &layout, interval) as usize;
+        let mut ring: Vec<Vec<BlockId>> = Vec::new();
+        for index in (0..layout.blocks).rev() {
+            if ring.len() == wanted {
+                break;
             }
-            self.journal = Some(Journal::new(ring, logical, &layout, interval));
-        }
-        let reserve = layout.blocks * self.mapping.reserved_blocks_per_1000 / 1000;
-        for b in index.saturating_sub(reserve)..index {
-            for die in 0..layout.dies {
-                let sb = self.blocks.of_block(die * layout.blocks + b, &layout);
-                self.blocks.state[sb as usize] = State::Reserved;
+            let row: Vec<SuperblockId> = match self.mapping.superblock {
+                SuperblockSpan::AllDies => vec![index],
+                SuperblockSpan::OneDie => (0..layout.dies).map(|d| d * layout.blocks + index).collect(),
+            };
+            if row.iter().any(|&sb| self.blocks.state[sb as usize] != State::Free) {
+                continue;
             }
+            row.iter().for_each(|&sb| self.blocks.state[sb as usize] = State::System);
+            ring.push((0..layout.dies).map(|d| self.blocks.block_on(row[d as usize % row.len()], d)).collect());
         }
+        self.journal = Some(Journal::new(ring, self.map.len(), &layout, interval));
     }
 
     fn fill_free_lists(&mut self) {
-        let (count, capacity) = (self.blocks.per_set(), self.blocks.width() * self.medium.layout().block_units);
+        let (count, capacity) = (self.blocks.per_set(), self.blocks.capacity(self.medium.layout()));
         self.sets = (0..self.blocks.sets()).map(|_| Set::new(Selector::new(&self.gc, count, capacity))).collect();
         for sb in 0..self.blocks.count() {
             if self.blocks.state[sb as usize] == State::Free {
@@ -173,11 +169,8 @@ impl Ftl {
     #[must_use]
     pub fn usable_units(&self) -> u64 {
         let kept = |s: &State| !matches!(s, State::System | State::Reserved);
-        let layout = self.medium.layout();
-        (0..self.blocks.count())
-            .filter(|&sb| kept(&self.blocks.state[sb as usize]))
-            .map(|sb| u64::from(self.blocks.capacity(sb, layout)))
-            .sum()
+        let each = u64::from(self.blocks.capacity(self.medium.layout()));
+        self.blocks.state.iter().filter(|s| kept(s)).count() as u64 * each
     }
 
     /// Logical pages that hold data.
@@ -271,9 +264,9 @@ impl Ftl {
     // ---- writing ------------------------------------------------------------------------------------------------
 
     /// Accepts a unit into the write buffer; returns whether it took a new slot (or replaced one that waited).
-    /// The data are there at `ready` (low 32 bits of the time).
+    /// The data are there at `ready`.
     #[inline]
-    pub fn write(&mut self, lpn: u32, generation: u8, ready: u32) -> bool {
+    pub fn write(&mut self, lpn: u32, generation: u8, ready: Nanos) -> bool {
         let old = match self.map.get(lpn) {
             Place::Buffer(at) => {
                 let slot = self.buffer.slot_mut(at);
@@ -323,7 +316,7 @@ impl Ftl {
     pub(crate) fn invalidate(&mut self, unit: UnitAddress) {
         self.validity.clear(unit);
         let layout = self.medium.layout();
-        let sb = self.blocks.of_block(layout.block_of(unit), layout);
+        let sb = self.blocks.of_block(layout.block_of(unit));
         self.blocks.valid[sb as usize] -= 1;
         if self.blocks.state[sb as usize] == State::Closed {
             let (local, set) = self.blocks.local(sb, layout);
@@ -389,7 +382,7 @@ impl Ftl {
         let (superblock, die, block, page) = self.take_row(s, false).expect("the set was checked for room");
         let row = self.medium.begin_program(block, page).expect("rows are taken in order");
         let mut valid = 0u64;
-        let mut ready = 0;
+        let mut ready: Nanos = 0;
         let mut old = [UNMAPPED; 64];
         for k in 0..n {
             let slot = self.buffer.front(k);
@@ -403,7 +396,7 @@ impl Ftl {
                 self.map.set_flash(slot.lpn, row.start + k);
             }
             old[i] = slot.old;
-            ready = slot.ready;
+            ready = ready.max(slot.ready);
         }
         row.lpn[n as usize..].fill(NO_LPN);
         let start = row.start;
@@ -433,7 +426,7 @@ impl Ftl {
             block,
             page: page as u16,
             tag,
-            ready,
+            ready: sink.ready_code(ready),
         });
         if let Some(journal) = &mut self.journal {
             journal.note(n, &mut self.medium, sink);
@@ -463,7 +456,7 @@ impl Ftl {
             Some(f) => f,
             None => self.open_superblock(s)?,
         };
-        let members = self.blocks.members(frontier.superblock);
+        let members = self.blocks.dies_of_set(s as u32);
         let (die, page, last) = frontier.take(members, self.medium.layout().pages);
         let kept = if last {
             self.blocks.state[frontier.superblock as usize] = State::Closed;
@@ -485,7 +478,7 @@ impl Ftl {
         let set = &mut self.sets[s];
         let at = if self.wear_levelling.dynamic {
             let (medium, blocks) = (&self.medium, &self.blocks);
-            let wear = |sb: u32| medium.erases(blocks.block_on(sb, blocks.members(sb).trailing_zeros()));
+            let wear = |sb: u32| medium.erases(blocks.any_block(sb));
             (0..set.free.len()).min_by_key(|&k| wear(set.free[k]))?
         } else {
             0
@@ -493,7 +486,7 @@ impl Ftl {
         let sb = set.free.remove(at)?;
         debug_assert_eq!(self.blocks.state[sb as usize], State::Free);
         self.blocks.state[sb as usize] = State::Open;
-        Some(Frontier::new(sb, self.blocks.members(sb)))
+        Some(Frontier::new(sb, self.blocks.dies_of_set(s as u32)))
     }
 
     // ---- operations end -----------------------------------------------------------------------------------------
@@ -533,12 +526,10 @@ impl Ftl {
             panic!("firmware broke a rule of the flash: {e}");
         }
         self.counters.block_erases += u64::from(self.medium.layout().planes);
-        let layout = self.medium.layout();
-        let sb = self.blocks.of_block(op.block, layout);
+        let sb = self.blocks.of_block(op.block);
         if self.blocks.state[sb as usize] == State::System {
-            let (_, index) = layout.die_of(op.block);
             if let Some(journal) = &mut self.journal {
-                journal.erased(index, &mut self.medium, sink);
+                journal.erased(op.block, &mut self.medium, sink);
             }
             return;
         }
@@ -572,7 +563,8 @@ impl Ftl {
         self.map.clear();
         self.validity.clear_all();
         self.valid_units = 0;
-        self.blocks = Superblocks::new(self.mapping.superblock, &self.medium);
+        let reserve = layout.blocks * self.mapping.reserved_blocks_per_1000 / 1000;
+        self.blocks = Superblocks::new(self.mapping.superblock, &self.medium, reserve);
         self.next_set = 0;
         self.forced = false;
         self.set_aside();

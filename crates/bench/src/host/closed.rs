@@ -6,7 +6,7 @@ use ssdlab_core::{Nanos, SECOND, Status};
 use ssdlab_device::Device;
 use ssdlab_workload::Source;
 
-use super::port::{failed, job_of, tag_of};
+use super::port::{MAX_JOBS, failed, job_of, tag_of};
 use super::{Host, Job};
 use crate::error::HostError;
 use crate::measure::Meter;
@@ -46,6 +46,10 @@ impl<D: Device + ?Sized> Host<'_, D> {
     /// cancellation.
     pub fn run<S: Source, M: Meter>(&mut self, jobs: &mut [Job<S>], meter: &mut M) -> Result<Run, HostError> {
         self.port.check_at_rest()?;
+        if jobs.len() > MAX_JOBS {
+            let reason = format!("at most {MAX_JOBS} jobs run side by side, not {}", jobs.len());
+            return Err(HostError::BadJob { job: MAX_JOBS, reason });
+        }
         let started = self.port.now;
         let mut states = Vec::with_capacity(jobs.len());
         for (index, job) in jobs.iter().enumerate() {

@@ -33,6 +33,8 @@ pub(super) struct Port<'a, D: ?Sized> {
 /// Tags of pieces carry this bit and their parent's place; other tags carry job and serial number.
 const PIECE: u64 = 1 << 63;
 const SERIAL_BITS: u32 = 47;
+/// What is left of a tag for the job's number.
+pub(super) const MAX_JOBS: usize = 1 << (63 - SERIAL_BITS);
 
 /// The job that a request belongs to.
 #[inline]
@@ -43,7 +45,7 @@ pub(super) fn job_of(tag: u64) -> usize {
 /// The tag of a job's `serial`-th request. Ties between equally slow requests are broken by it.
 #[inline]
 pub(super) fn tag_of(job: usize, serial: u64) -> u64 {
-    debug_assert!(job < 1 << 16 && serial < 1 << SERIAL_BITS);
+    debug_assert!(job < MAX_JOBS && serial < 1 << SERIAL_BITS);
     (job as u64) << SERIAL_BITS | serial
 }
 

@@ -1,6 +1,6 @@
 //! The suite: one file a test, one table of them all.
 //!
-//! [`TESTS`] feeds `ssdlab list tests`, `--set KEY=VALUE` and the reference ([`reference`]). [`run_test`] runs one.
+//! [`TESTS`] feeds `ssdlab list tests`, `--set KEY=VALUE` and the reference ([`reference()`]). [`run_test`] runs one.
 
 mod analyzedisk;
 mod as_ssd;

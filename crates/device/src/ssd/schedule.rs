@@ -246,4 +246,11 @@ impl OpSink for Wake<'_> {
         }
         self.dies |= 1 << op.die;
     }
+
+    /// The low 32 bits, of now at the earliest: an operation begins within two seconds of being enqueued, so that the
+    /// difference to the time then tells how much later the data come, if at all.
+    #[inline]
+    fn ready_code(&self, ready: Nanos) -> u32 {
+        ready.max(self.schedule.now) as u32
+    }
 }

@@ -118,7 +118,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 } else {
                     0
                 };
-                self.ftl.write(lpn, generation, (start + each * u64::from(k + 1)) as u32);
+                self.ftl.write(lpn, generation, start + each * u64::from(k + 1));
                 if self.read_ahead.is_following() {
                     self.read_ahead.forget(lpn);
                 }
