@@ -14,8 +14,13 @@ use crate::review_of::review_of;
 
 pub fn run(args: &TestArgs) -> Result<(), Failure> {
     let test = find_test(&args.test).map_err(param_failure)?;
-    let settings =
-        args.settings.iter().map(|text| parse_setting(text)).collect::<Result<Vec<_>, _>>().map_err(param_failure)?;
+    let settings = args
+        .settings
+        .iter()
+        .chain(&args.more_settings)
+        .map(|text| parse_setting(text))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(param_failure)?;
     let job = PlanJob { lab: 0, test, variant: String::new(), settings };
     job.check(args.common.quick).map_err(param_failure)?;
     let drives = [SimulatedDrive::new(&args.device, args.common.seed)?];
