@@ -53,6 +53,7 @@
 mod context;
 mod error;
 pub mod explain;
+pub mod fio_run;
 pub mod host;
 mod lab;
 pub mod measure;
@@ -62,6 +63,7 @@ mod nearest;
 mod outcome;
 mod params;
 pub mod plan;
+pub mod replay;
 pub mod suite;
 
 pub use context::Context;

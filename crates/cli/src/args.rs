@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 ///
 /// Exit codes: 0 done; 1 a run failed or was stopped; 2 the input was wrong, and nothing ran.
 #[derive(Debug, Parser)]
-#[command(name = "ssdlab", version, propagate_version = true, max_term_width = 110)]
+#[command(name = "ssdlab", version, propagate_version = true, term_width = 100)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
@@ -47,8 +47,8 @@ pub struct ReviewArgs {
     /// Folder for index.html, results.json, series and charts
     #[arg(long, value_name = "DIR", default_value = "review")]
     pub out: PathBuf,
-    /// Run only these tests
-    #[arg(long, value_name = "TEST", num_args = 1.., value_delimiter = ',')]
+    /// Run only these tests; may be given several times
+    #[arg(long, value_name = "TEST", value_delimiter = ',')]
     pub only: Vec<String>,
     #[command(flatten)]
     pub common: CommonArgs,
@@ -72,11 +72,15 @@ pub struct TestArgs {
     /// Name of the test (see `ssdlab list tests`)
     #[arg(value_name = "TEST")]
     pub test: String,
+    /// A drive of the catalog, or the path of a drive file (.toml)
     #[arg(value_name = "DEVICE")]
     pub device: String,
-    /// Set parameters of the test, such as queue_depth=32 or span_bytes=8GB
-    #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
+    /// Set a parameter of the test, such as queue_depth=32 or span_bytes=8GB; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
+    /// Further settings, so that `--set a=1 b=2` works
+    #[arg(value_name = "KEY=VALUE", hide = true)]
+    pub more_settings: Vec<String>,
     #[command(flatten)]
     pub common: CommonArgs,
     /// Print one JSON document
@@ -89,6 +93,7 @@ pub struct RunArgs {
     /// fio job file
     #[arg(value_name = "JOB.fio")]
     pub job: PathBuf,
+    /// A drive of the catalog, or the path of a drive file (.toml)
     #[arg(value_name = "DEVICE")]
     pub device: String,
     /// fio's layout, or JSON with fio's field names
@@ -110,6 +115,7 @@ pub struct ReplayArgs {
     /// Trace file
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
+    /// A drive of the catalog, or the path of a drive file (.toml)
     #[arg(value_name = "DEVICE")]
     pub device: String,
     /// Format of the trace, if it shall not be recognised by itself: msr, vscsi1, vscsi2, mqsim, blkparse, iolog2,
@@ -125,6 +131,9 @@ pub struct ReplayArgs {
     /// How addresses beyond the drive are brought onto it
     #[arg(long, value_enum, default_value_t = PlacementArg::Wrap)]
     pub placement: PlacementArg,
+    /// What is written before the replay
+    #[arg(long, value_enum, default_value_t = PrefillArg::Drive)]
+    pub prefill: PrefillArg,
     /// Seed of every random number; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -139,6 +148,14 @@ pub enum PlacementArg {
     Wrap,
     /// Stretch or shrink the trace's span onto the drive
     Scale,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PrefillArg {
+    /// The whole drive, in sequence: as a drive in use, whose reads come from flash
+    Drive,
+    /// Nothing: a fresh drive answers reads of empty addresses without flash
+    None,
 }
 
 #[derive(Debug, clap::Args)]

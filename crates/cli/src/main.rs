@@ -6,12 +6,16 @@
 mod args;
 mod commands;
 mod failure;
+mod fio;
 mod lab;
 mod output;
+mod place;
 mod plan;
 mod progress;
+mod replay_outcome;
 mod review_of;
 mod specification;
+mod trace_error;
 
 use std::process::ExitCode;
 

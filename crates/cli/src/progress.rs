@@ -48,9 +48,9 @@ impl Bar {
         Bar { bar: new_bar(), names }
     }
 
-    /// For one run.
-    pub fn single(name: &str) -> Self {
-        Bar { bar: new_bar(), names: vec![name.to_owned()] }
+    /// For a single run.
+    pub fn new() -> Self {
+        Bar { bar: new_bar(), names: Vec::new() }
     }
 
     pub fn plan(&self, progress: &Progress) {

@@ -11,7 +11,7 @@ mod balance;
 mod closed;
 mod job;
 mod open;
-mod port;
+pub(crate) mod port;
 mod prepare;
 
 pub use closed::Run;
@@ -35,7 +35,7 @@ pub const ATA_MAX_TRANSFER_BYTES: u64 = 32 << 20;
 ///
 /// After an error the device may still hold commands; the host refuses to go on.
 pub struct Host<'a, D: Device + ?Sized> {
-    port: Port<'a, D>,
+    pub(crate) port: Port<'a, D>,
     monitor: &'a Monitor<'a>,
 }
 

@@ -18,11 +18,11 @@ struct Parent {
     status: Status,
 }
 
-pub(super) struct Port<'a, D: ?Sized> {
-    pub(super) device: &'a mut D,
-    pub(super) now: Nanos,
+pub(crate) struct Port<'a, D: ?Sized> {
+    pub(crate) device: &'a mut D,
+    pub(crate) now: Nanos,
     /// What the last wait brought, still to be taken by the driver.
-    pub(super) done: Vec<Completion>,
+    pub(crate) done: Vec<Completion>,
     balance: Balance,
     capacity_bytes: u64,
     max_transfer_bytes: u64,
@@ -34,23 +34,23 @@ pub(super) struct Port<'a, D: ?Sized> {
 const PIECE: u64 = 1 << 63;
 const SERIAL_BITS: u32 = 47;
 /// What is left of a tag for the job's number.
-pub(super) const MAX_JOBS: usize = 1 << (63 - SERIAL_BITS);
+pub(crate) const MAX_JOBS: usize = 1 << (63 - SERIAL_BITS);
 
 /// The job that a request belongs to.
 #[inline]
-pub(super) fn job_of(tag: u64) -> usize {
+pub(crate) fn job_of(tag: u64) -> usize {
     (tag >> SERIAL_BITS) as usize
 }
 
 /// The tag of a job's `serial`-th request. Ties between equally slow requests are broken by it.
 #[inline]
-pub(super) fn tag_of(job: usize, serial: u64) -> u64 {
+pub(crate) fn tag_of(job: usize, serial: u64) -> u64 {
     debug_assert!(job < MAX_JOBS && serial < 1 << SERIAL_BITS);
     (job as u64) << SERIAL_BITS | serial
 }
 
 impl<'a, D: Device + ?Sized> Port<'a, D> {
-    pub(super) fn new(device: &'a mut D) -> Self {
+    pub(crate) fn new(device: &'a mut D) -> Self {
         let capacity_bytes = device.info().capacity_bytes;
         Port {
             device,
@@ -64,20 +64,20 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
         }
     }
 
-    pub(super) fn set_max_transfer_bytes(&mut self, bytes: u64) {
+    pub(crate) fn set_max_transfer_bytes(&mut self, bytes: u64) {
         assert!(bytes > 0 && bytes % SECTOR_BYTES == 0, "a transfer of {bytes} bytes is not a number of sectors");
         self.max_transfer_bytes = bytes;
     }
 
     /// Commands that the device holds.
     #[inline]
-    pub(super) fn in_flight(&self) -> u64 {
+    pub(crate) fn in_flight(&self) -> u64 {
         self.balance.in_flight()
     }
 
     /// Sends a request now.
     #[inline]
-    pub(super) fn issue(&mut self, tag: u64, c: Command) -> Result<(), HostError> {
+    pub(crate) fn issue(&mut self, tag: u64, c: Command) -> Result<(), HostError> {
         if c.op != Op::Flush {
             let aligned = (c.offset_bytes | c.length_bytes) % SECTOR_BYTES == 0;
             // Written so that no sum can overflow.
@@ -136,7 +136,7 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
 
     /// Lets time pass to the next completions, at most to `limit`. They are then in `done`.
     #[inline]
-    pub(super) fn wait(&mut self, limit: Nanos) -> Nanos {
+    pub(crate) fn wait(&mut self, limit: Nanos) -> Nanos {
         debug_assert!(self.done.is_empty(), "completions of the last wait were not taken");
         let reached = self.device.advance_to_completion(limit, &mut self.done);
         debug_assert!(reached >= self.now && reached <= limit, "waited from {} to {limit}: {reached}", self.now);
@@ -149,7 +149,7 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
     /// request the whole's, built in `whole`; `None` while other pieces are on the way. All pieces were submitted
     /// together, so the last piece's breakdown is the request's.
     #[inline]
-    pub(super) fn accept<'c>(
+    pub(crate) fn accept<'c>(
         &mut self,
         c: &'c Completion,
         whole: &'c mut Option<Completion>,
@@ -186,13 +186,13 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
 
     /// # Errors
     /// If Little's law does not hold for everything up to now. Nothing may be in flight.
-    pub(super) fn check_balance(&self) -> Result<(), HostError> {
+    pub(crate) fn check_balance(&self) -> Result<(), HostError> {
         self.balance.check()
     }
 
     /// # Errors
     /// If the device holds commands but will do nothing more by itself.
-    pub(super) fn check_alive(&self) -> Result<(), HostError> {
+    pub(crate) fn check_alive(&self) -> Result<(), HostError> {
         if self.in_flight() > 0 && self.device.next_event().is_none() {
             return Err(HostError::Stalled { in_flight: self.in_flight(), at: self.now });
         }
@@ -201,7 +201,7 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
 
     /// # Errors
     /// If an earlier run ended in an error and left commands behind.
-    pub(super) fn check_at_rest(&self) -> Result<(), HostError> {
+    pub(crate) fn check_at_rest(&self) -> Result<(), HostError> {
         if self.in_flight() > 0 {
             return Err(HostError::Unbalanced(format!(
                 "{} commands are left over from a run that ended in an error",
@@ -212,7 +212,7 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
     }
 
     /// Moves the clock without commands in flight; work inside the device goes on.
-    pub(super) fn rest_until(&mut self, to: Nanos) {
+    pub(crate) fn rest_until(&mut self, to: Nanos) {
         self.device.advance(to, &mut self.done);
         self.balance.pass_to(to);
         self.now = to;
@@ -221,7 +221,7 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
 
 /// The error for a request that did not end well.
 #[cold]
-pub(super) fn failed(c: &Completion) -> HostError {
+pub(crate) fn failed(c: &Completion) -> HostError {
     HostError::Failed {
         op: c.op,
         offset_bytes: c.offset_bytes,

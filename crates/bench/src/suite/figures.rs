@@ -18,13 +18,13 @@ const PERCENTILES: [(f64, &str, &str); 5] = [
     (99.99, "latency_p99_99", "99.99 %"),
 ];
 
-pub(super) fn put(out: &mut Outcome, key: &str, value: f64, unit: &str) {
+pub(crate) fn put(out: &mut Outcome, key: &str, value: f64, unit: &str) {
     let before = out.metrics.insert(key.to_owned(), Metric::new(value, unit));
     debug_assert!(before.is_none(), "metric {key} was set twice");
 }
 
 /// `latency_…` metrics, each with `suffix`.
-pub(super) fn put_latencies(out: &mut Outcome, h: &Histogram, suffix: &str) {
+pub(crate) fn put_latencies(out: &mut Outcome, h: &Histogram, suffix: &str) {
     put(out, &format!("latency_mean{suffix}"), h.mean() / 1e3, "us");
     for (percent, key, _) in PERCENTILES {
         put(out, &format!("{key}{suffix}"), to_us(h.percentile(percent)), "us");
@@ -33,7 +33,7 @@ pub(super) fn put_latencies(out: &mut Outcome, h: &Histogram, suffix: &str) {
 }
 
 /// What the device counted: write amplification and energy, where there is any.
-pub(super) fn put_counters(out: &mut Outcome, counters: &Counters, elapsed_s: f64) {
+pub(crate) fn put_counters(out: &mut Outcome, counters: &Counters, elapsed_s: f64) {
     if let Some(waf) = counters.waf() {
         put(out, "waf", waf, "ratio");
     }
@@ -61,7 +61,7 @@ pub(super) fn put_timed(out: &mut Outcome, label: &str, timed: &Timed) {
 
 /// Where a run's time went, and its slowest requests if they are among the slowest of all runs of the test. Their
 /// times count from the start of their own run.
-pub(super) fn put_causes(out: &mut Outcome, label: &str, m: &Measurement) {
+pub(crate) fn put_causes(out: &mut Outcome, label: &str, m: &Measurement) {
     out.time_shares.extend(explain::time_shares(label, m));
     out.slowest.extend(explain::slowest(m));
     // Stable: of equally slow requests those of the earlier run come first.
@@ -69,29 +69,29 @@ pub(super) fn put_causes(out: &mut Outcome, label: &str, m: &Measurement) {
     out.slowest.truncate(SLOWEST_SHOWN);
 }
 
-pub(super) fn min(values: &[f64]) -> f64 {
+pub(crate) fn min(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-pub(super) fn max(values: &[f64]) -> f64 {
+pub(crate) fn max(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-pub(super) fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Population standard deviation.
-pub(super) fn stddev(values: &[f64]) -> f64 {
+pub(crate) fn stddev(values: &[f64]) -> f64 {
     let m = mean(values);
     libm::sqrt(values.iter().map(|v| (v - m) * (v - m)).sum::<f64>() / values.len() as f64)
 }
 
-pub(super) fn series(name: &str, points: Vec<[f64; 2]>) -> Series {
+pub(crate) fn series(name: &str, points: Vec<[f64; 2]>) -> Series {
     Series { name: name.to_owned(), points }
 }
 
-pub(super) fn chart(id: &str, title: &str, caption: &str, mark: Mark, x: Axis, y: Axis, series: Vec<Series>) -> Chart {
+pub(crate) fn chart(id: &str, title: &str, caption: &str, mark: Mark, x: Axis, y: Axis, series: Vec<Series>) -> Chart {
     let overlay_drives = mark != Mark::Scatter;
     Chart {
         id: id.to_owned(),
@@ -106,22 +106,22 @@ pub(super) fn chart(id: &str, title: &str, caption: &str, mark: Mark, x: Axis, y
 }
 
 /// A categorical axis.
-pub(super) fn categories(label: &str, unit: &str, names: Vec<String>) -> Axis {
+pub(crate) fn categories(label: &str, unit: &str, names: Vec<String>) -> Axis {
     Axis { categories: names, ..Axis::linear(label, unit) }
 }
 
 /// Values by category: the n-th value stands at x = n.
-pub(super) fn by_category(values: &[f64]) -> Vec<[f64; 2]> {
+pub(crate) fn by_category(values: &[f64]) -> Vec<[f64; 2]> {
     values.iter().enumerate().map(|(i, &v)| [i as f64, v]).collect()
 }
 
 /// The value of each whole second, at the second's end.
-pub(super) fn by_second(values: &[f64], first: usize) -> Vec<[f64; 2]> {
+pub(crate) fn by_second(values: &[f64], first: usize) -> Vec<[f64; 2]> {
     values.iter().enumerate().skip(first).map(|(i, &v)| [(i + 1) as f64, v]).collect()
 }
 
 /// Latency percentiles, a line for each named histogram.
-pub(super) fn percentile_chart(runs: &[(&str, &Histogram)]) -> Chart {
+pub(crate) fn percentile_chart(runs: &[(&str, &Histogram)]) -> Chart {
     let mut names: Vec<String> = PERCENTILES.iter().map(|p| p.2.to_owned()).collect();
     names.push("slowest".to_owned());
     let points = |h: &Histogram| {
@@ -141,7 +141,7 @@ pub(super) fn percentile_chart(runs: &[(&str, &Histogram)]) -> Chart {
 }
 
 /// Bandwidth of each second.
-pub(super) fn rate_over_time(per_second: &PerSecond, name: &str) -> Chart {
+pub(crate) fn rate_over_time(per_second: &PerSecond, name: &str) -> Chart {
     let rates: Vec<f64> = per_second.seconds().iter().map(|s| s.bytes as f64 / 1e6).collect();
     chart(
         "rate-over-time",

@@ -8,7 +8,7 @@ mod atto;
 mod common;
 mod consistency;
 mod definition;
-mod figures;
+pub(crate) mod figures;
 mod fileserver;
 mod hdtach;
 mod mixed;

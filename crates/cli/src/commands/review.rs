@@ -17,8 +17,9 @@ use crate::review_of::{claims_about, review_of};
 
 pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let (seed, quick) = (args.common.seed, args.common.quick);
-    let tests = chosen_tests(&args.only)?;
-    let drives = drives(&args.devices, seed)?;
+    let (devices, only) = sort_names(&args.devices, &args.only);
+    let tests = chosen_tests(&only)?;
+    let drives = drives(&devices, seed)?;
     check_writable(&args.out)?;
     // All drives of a test one after the other: that is how the report is read.
     let jobs: Vec<PlanJob> =
@@ -33,6 +34,13 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
         print(&terminal_summary(&review, Some(&written), use_colour()))?;
     }
     results.conclude()
+}
+
+/// `review DRIVE --only trim atto` means two tests: names of tests behind `--only` are not drives.
+fn sort_names(devices: &[String], only: &[String]) -> (Vec<String>, Vec<String>) {
+    let is_test = |name: &String| !only.is_empty() && find_test(name).is_ok();
+    let (more, devices): (Vec<String>, Vec<String>) = devices.iter().cloned().partition(is_test);
+    (devices, [only, &more].concat())
 }
 
 fn chosen_tests(only: &[String]) -> Result<Vec<&'static TestDef>, Failure> {
@@ -76,4 +84,21 @@ fn use_colour() -> bool {
     #[allow(clippy::disallowed_methods, reason = "colour is for the eye; results do not change")]
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     wanted && io::stdout().is_terminal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: &[&str]) -> Vec<String> {
+        list.iter().map(|&s| s.to_owned()).collect()
+    }
+
+    #[test]
+    fn tests_may_follow_only_like_a_list() {
+        let (devices, only) = sort_names(&names(&["ideal-32die", "atto"]), &names(&["trim"]));
+        assert_eq!((devices, only), (names(&["ideal-32die"]), names(&["trim", "atto"])));
+        let (devices, only) = sort_names(&names(&["ideal-32die", "atto"]), &[]);
+        assert_eq!((devices, only), (names(&["ideal-32die", "atto"]), vec![]));
+    }
 }

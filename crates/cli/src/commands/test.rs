@@ -14,8 +14,13 @@ use crate::review_of::review_of;
 
 pub fn run(args: &TestArgs) -> Result<(), Failure> {
     let test = find_test(&args.test).map_err(param_failure)?;
-    let settings =
-        args.settings.iter().map(|text| parse_setting(text)).collect::<Result<Vec<_>, _>>().map_err(param_failure)?;
+    let settings = args
+        .settings
+        .iter()
+        .chain(&args.more_settings)
+        .map(|text| parse_setting(text))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(param_failure)?;
     let job = PlanJob { lab: 0, test, variant: String::new(), settings };
     job.check(args.common.quick).map_err(param_failure)?;
     let drives = [SimulatedDrive::new(&args.device, args.common.seed)?];
@@ -34,7 +39,8 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
 /// How many of the slowest I/Os are told.
 const SLOWEST_SHOWN: usize = 3;
 
-fn text(outcome: &Outcome) -> String {
+/// An outcome for people.
+pub fn text(outcome: &Outcome) -> String {
     let variant = if outcome.variant.is_empty() { String::new() } else { format!(" ({})", outcome.variant) };
     let mut text = format!("{}{variant} on {}\n{}\n\n", outcome.title, outcome.device, outcome.method);
     let figures: Vec<Vec<String>> =

@@ -126,6 +126,9 @@ pub struct Job {
     pub startdelay: Nanos,
     /// What `k` means: 1024 or 1000.
     pub kb_base: u64,
+    /// Every option that was given, in the global sections or in the job's own, as it was written; those that are
+    /// ignored too. A switch without a value is empty. For reports.
+    pub given: BTreeMap<String, String>,
     /// The file that it came from, as named to the parser.
     pub(super) file: String,
     /// Line of the section's header.
@@ -172,6 +175,7 @@ impl Job {
             loops: 1,
             startdelay: 0,
             kb_base: 1024,
+            given: BTreeMap::new(),
             file: file.to_owned(),
             line: 0,
             lines: BTreeMap::new(),

@@ -121,6 +121,7 @@ fn apply(file: &str, job: &mut Job, section: &Section, result: &mut JobFile) -> 
                     option: name.to_owned(),
                     problem,
                 })?;
+                job.given.insert(table_name.to_owned(), value.unwrap_or_default().to_owned());
                 job.lines.insert(table_name, line.number);
                 let is_text = matches!(table_name, "name" | "description");
                 if let Some(value) = value.filter(|v| !is_text && job.kb_base == 1024 && has_reversed_suffix(v)) {
@@ -131,6 +132,7 @@ fn apply(file: &str, job: &mut Job, section: &Section, result: &mut JobFile) -> 
                 }
             }
             Found::Ignored(table_name) => {
+                job.given.insert(table_name.to_owned(), value.unwrap_or_default().to_owned());
                 result.ignored.insert(table_name);
             }
             Found::Unknown(nearest) => {

@@ -1,0 +1,208 @@
+//! What is measured of each entry of the report: a clone, or the clones of a group.
+
+use ssdlab_core::{Completion, MICROSECOND, MILLISECOND, Nanos, Op};
+
+use crate::measure::{Measurement, Meter as _};
+
+/// fio samples bandwidth and IOPS in windows of this length.
+const WINDOW: Nanos = 500 * MILLISECOND;
+
+/// Upper ends of fio's latency bins below a microsecond and, times 1000, below a millisecond.
+pub(super) const BINS_1000: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+/// The same for milliseconds; what is slower goes to one more bin.
+pub(super) const BINS_MS: [u64; 11] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000];
+
+/// Requests by latency, in fio's bins.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LatencyBins {
+    pub(super) ns: [u64; 10],
+    pub(super) us: [u64; 10],
+    pub(super) ms: [u64; 12],
+}
+
+impl LatencyBins {
+    fn record(&mut self, latency: Nanos) {
+        // A value that is equal to an upper end belongs to the next bin, as in fio.
+        let bin = |bins: &[u64], v: u64| bins.partition_point(|&upper| upper <= v);
+        if latency < MICROSECOND {
+            self.ns[bin(&BINS_1000, latency)] += 1;
+        } else if latency < MILLISECOND {
+            self.us[bin(&BINS_1000, latency / MICROSECOND)] += 1;
+        } else {
+            self.ms[bin(&BINS_MS, latency / MILLISECOND)] += 1;
+        }
+    }
+}
+
+/// Requests and bytes that completed in a window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    ios: u64,
+    bytes: u64,
+}
+
+/// Smallest, largest, mean and deviation of samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Spread {
+    pub(super) min: f64,
+    pub(super) max: f64,
+    pub(super) mean: f64,
+    pub(super) stddev: f64,
+    pub(super) samples: u64,
+}
+
+impl Spread {
+    fn of(values: &[f64]) -> Self {
+        if values.is_empty() {
+            return Spread::default();
+        }
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        // Of a sample, as fio computes it.
+        let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+        let stddev = if values.len() < 2 { 0.0 } else { libm::sqrt(squares / (n - 1.0)) };
+        Spread {
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            mean,
+            stddev,
+            samples: values.len() as u64,
+        }
+    }
+}
+
+/// The measurement of an entry.
+#[derive(Clone, Debug)]
+pub(super) struct EntryMeter {
+    /// Index of its first job in the file.
+    pub(super) job: usize,
+    pub(super) group: u32,
+    pub(super) clones: u32,
+    pub(super) depth: u32,
+    pub(super) all: Measurement,
+    pub(super) bins: LatencyBins,
+    /// Submissions by commands in flight: 1, 2, 4, 8, 16, 32, 64 and more.
+    pub(super) depths: [u64; 7],
+    /// Wake-ups by completions reaped: 0, to 4, to 8, to 16, to 32, to 64, more.
+    pub(super) reaps: [u64; 7],
+    /// The shortest and the longest measured run of a clone.
+    pub(super) runtimes: Option<(Nanos, Nanos)>,
+    /// Reads, writes and trims of each window from the beginning.
+    windows: Vec<[Window; 3]>,
+}
+
+impl EntryMeter {
+    pub(super) fn new(job: usize, group: u32, clones: u32, depth: u32) -> Self {
+        EntryMeter {
+            job,
+            group,
+            clones,
+            depth,
+            all: Measurement::default(),
+            bins: LatencyBins::default(),
+            depths: [0; 7],
+            reaps: [0; 7],
+            runtimes: None,
+            windows: Vec::new(),
+        }
+    }
+
+    /// A clone will be measured from `at` on. Every clone says so before any has run.
+    pub(super) fn begin(&mut self, at: Nanos) {
+        self.all.begin(0, at);
+    }
+
+    /// A command was sent and made so many in flight.
+    #[inline]
+    pub(super) fn submitted(&mut self, in_flight: u32) {
+        self.depths[(in_flight.max(1).ilog2() as usize).min(6)] += 1;
+    }
+
+    /// So many commands completed at once.
+    #[inline]
+    pub(super) fn reaped(&mut self, count: u32) {
+        let bin = count.saturating_sub(1) / 4;
+        let bin = if bin == 0 { 1 } else { bin.ilog2() as usize + 2 };
+        self.reaps[bin.min(6)] += 1;
+    }
+
+    #[inline]
+    pub(super) fn record(&mut self, c: &Completion) {
+        self.all.record(0, c);
+        if c.op == Op::Flush {
+            return;
+        }
+        self.bins.record(c.latency());
+        // What completes at the very end of a window still belongs to it.
+        let since = c.completed.saturating_sub(self.all.began());
+        let index = (since.saturating_sub(1) / WINDOW) as usize;
+        if self.windows.len() <= index {
+            self.windows.resize(index + 1, [Window::default(); 3]);
+        }
+        let window = &mut self.windows[index][c.op as usize];
+        window.ios += 1;
+        window.bytes += c.length_bytes;
+    }
+
+    /// A clone was measured from `from` to `to`.
+    pub(super) fn end(&mut self, from: Nanos, to: Nanos) {
+        self.all.end(0, to);
+        let time = to.saturating_sub(from);
+        let (min, max) = self.runtimes.unwrap_or((time, time));
+        self.runtimes = Some((min.min(time), max.max(time)));
+    }
+
+    /// The longest measured run of a clone.
+    pub(super) fn runtime(&self) -> Nanos {
+        self.runtimes.map_or(0, |r| r.1)
+    }
+
+    /// Bytes a second and commands a second of one operation over all whole windows; of a run shorter than a
+    /// window, over the run.
+    pub(super) fn samples(&self, op: Op) -> (Spread, Spread) {
+        if self.all.op(op).latency.count() == 0 {
+            return Default::default();
+        }
+        let elapsed = self.all.elapsed();
+        let whole = (elapsed / WINDOW) as usize;
+        if whole == 0 {
+            let per_second = |n: u64| Spread::of(&[n as f64 * 1e9 / elapsed.max(1) as f64]);
+            let stats = self.all.op(op);
+            return (per_second(stats.bytes), per_second(stats.latency.count()));
+        }
+        let window = |i: usize| self.windows.get(i).map_or(Window::default(), |w| w[op as usize]);
+        let per_second = 1e9 / WINDOW as f64;
+        let bytes: Vec<f64> = (0..whole).map(|i| window(i).bytes as f64 * per_second).collect();
+        let ios: Vec<f64> = (0..whole).map(|i| window(i).ios as f64 * per_second).collect();
+        (Spread::of(&bytes), Spread::of(&ios))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_fall_into_fios_bins() {
+        let mut bins = LatencyBins::default();
+        for v in [0, 1, 2, 999, 1_000, 1_999, 2_000, 749_999, 750_000, 999_999, 1_000_000, 2_000_000_000, u64::MAX] {
+            bins.record(v);
+        }
+        assert_eq!(bins.ns, [2, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(bins.us, [2, 1, 0, 0, 0, 0, 0, 0, 1, 2]);
+        assert_eq!(bins.ms, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+    }
+
+    #[test]
+    fn depths_and_reaps_fall_into_fios_levels() {
+        let mut m = EntryMeter::new(0, 0, 1, 1);
+        for depth in [1, 2, 3, 4, 31, 32, 63, 64, 5000] {
+            m.submitted(depth);
+        }
+        assert_eq!(m.depths, [1, 2, 1, 0, 1, 2, 2]);
+        for count in [1, 4, 5, 8, 9, 16, 17, 33, 64, 65] {
+            m.reaped(count);
+        }
+        assert_eq!(m.reaps, [0, 2, 2, 2, 1, 2, 1]);
+    }
+}

@@ -1,0 +1,163 @@
+//! Runs a fio job file on a device, and reports as fio does.
+//!
+//! | file | what |
+//! |---|---|
+//! | `plan` | from the job file to the clones of each stage, checked against the drive |
+//! | `task` | one clone: when it may send, when it must wait, when it has ended |
+//! | `engine` | the clones of one stage side by side on the device |
+//! | `meter` | what is measured of each reported entry |
+//! | `report` | the figures under fio's JSON names |
+//! | `text` | fio's normal layout |
+//!
+//! **How time passes.** Sending a command takes the host no time: what a device serves is what is measured, and fio's
+//! submission latency does not occur. All else follows fio: a flush holds back the commands behind it in its job
+//! until it has completed; think time begins when everything that the job has in flight has completed; commands in
+//! flight when a runtime ends are waited for and counted; bandwidth is sampled every 500 ms.
+//!
+//! **The drive.** It is new. What the jobs of a file read is written first, in sequence, as fio lays out a file
+//! before it reads it, and then the drive rests for [`SETTLE`]. The rest of the drive stays as it left the factory
+//! ([`Prefill`] says otherwise).
+//!
+//! ```
+//! use ssdlab_bench::{Monitor, fio_run::{FioOptions, run_file}, model::ModelSpec};
+//! use ssdlab_workload::fio::JobFile;
+//!
+//! let file = JobFile::parse("reads.fio", "[reads]\nrw=randread\nsize=1m\niodepth=4\ntime_based\nruntime=1\n")?;
+//! let report = run_file(&file, &ModelSpec::default(), FioOptions::default(), &Monitor::silent())?;
+//! // Reads of 100 us, four at a time.
+//! assert_eq!(report.jobs[0].read.iops, 40_000.0);
+//! assert!(report.to_text().contains("read: IOPS=40.0k, BW=156MiB/s (164MB/s)(156MiB/1000msec)"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod engine;
+mod meter;
+mod number;
+mod plan;
+mod report;
+mod task;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use report::{Direction, FioReport, JobReport, Latency, RunFacts, Sync, TimeShares};
+
+use ssdlab_core::{Nanos, SECOND};
+use ssdlab_device::Device;
+use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
+use thiserror::Error;
+
+use crate::error::BenchError;
+use crate::host::Host;
+use crate::lab::Lab;
+use crate::monitor::Monitor;
+use plan::Plan;
+
+/// Rest between prefilling and the first job.
+pub const SETTLE: Nanos = 10 * SECOND;
+const PREFILL_BLOCK_BYTES: u64 = 128 << 10;
+const PREFILL_QUEUE_DEPTH: u32 = 32;
+/// Share of the progress that prefilling takes.
+const PREFILL_SHARE: f64 = 0.2;
+
+/// Why a job file did not run to its end.
+#[derive(Debug, Error)]
+pub enum FioError {
+    /// The job file does not suit the drive; nothing has run.
+    #[error(transparent)]
+    Job(#[from] JobFileError),
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+}
+
+impl From<crate::error::HostError> for FioError {
+    fn from(e: crate::error::HostError) -> Self {
+        FioError::Bench(e.into())
+    }
+}
+
+/// What is written, in sequence, before the first job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prefill {
+    /// What jobs read.
+    #[default]
+    Read,
+    /// The whole drive.
+    Drive,
+    /// Nothing: reads of what no job has written find nothing, and cost no flash.
+    Nothing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FioOptions {
+    /// Seed of every random number, where a job has no `randseed`.
+    pub seed: u64,
+    pub prefill: Prefill,
+}
+
+impl Default for FioOptions {
+    fn default() -> Self {
+        FioOptions { seed: 1, prefill: Prefill::default() }
+    }
+}
+
+/// Runs the job file on a new device of `lab`.
+///
+/// # Errors
+/// [`FioError::Job`] before anything runs, if a job does not fit the drive; [`FioError::Bench`] for what can go wrong
+/// in any test.
+pub fn run_file<L: Lab>(
+    file: &JobFile,
+    lab: &L,
+    options: FioOptions,
+    monitor: &Monitor<'_>,
+) -> Result<FioReport, FioError> {
+    let mut device = lab.fresh(options.seed).map_err(BenchError::Device)?;
+    let plan = Plan::new(file, device.info().capacity_bytes, options.seed)?;
+    if plan.trims() && !device.info().supports_trim {
+        let problem = format!("a job trims, but {} does not support TRIM", lab.name());
+        return Err(BenchError::Unsuitable(problem).into());
+    }
+    let mut host = Host::new(&mut device, monitor);
+    let prefilled = match options.prefill {
+        Prefill::Read => plan.read_spans(),
+        Prefill::Drive => vec![(0, host.info().capacity_bytes)],
+        Prefill::Nothing => Vec::new(),
+    };
+    let share = if prefilled.is_empty() { 0.0 } else { PREFILL_SHARE };
+    for (i, &(start, end)) in prefilled.iter().enumerate() {
+        let part = |i: usize| share * i as f64 / prefilled.len() as f64;
+        monitor.step(part(i), part(i + 1));
+        host.fill(start, end - start, PREFILL_BLOCK_BYTES, PREFILL_QUEUE_DEPTH, &mut ())?;
+    }
+    if !prefilled.is_empty() {
+        host.idle(SETTLE)?;
+    }
+    let before = host.counters();
+    let mut entries = plan.entries();
+    let stages = plan.stages.len() as f64;
+    for (i, stage) in plan.stages.into_iter().enumerate() {
+        let at = |i: usize| (share + (1.0 - share) * i as f64 / stages).min(1.0);
+        monitor.step(at(i), at(i + 1));
+        engine::run(&mut host, stage, &mut entries)?;
+    }
+    host.check_books()?;
+    let facts = RunFacts {
+        device: lab.name().to_owned(),
+        capacity_bytes: host.info().capacity_bytes,
+        seed: options.seed,
+        prefilled_bytes: prefilled.iter().map(|(start, end)| end - start).sum(),
+        counters: host.counters().since(&before),
+    };
+    Ok(FioReport::new(file, &entries, &facts)?)
+}
+
+/// Whether a job reads.
+fn reads(rw: Rw) -> bool {
+    matches!(rw, Rw::Read | Rw::RandRead | Rw::ReadWrite | Rw::RandRw)
+}
+
+/// Whether a job writes.
+fn writes(rw: Rw) -> bool {
+    !matches!(rw, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
+}

@@ -1,0 +1,101 @@
+//! From a job file to what runs: the clones of each stage, and the entries under which they are reported.
+
+use ssdlab_core::{Nanos, Rng};
+use ssdlab_workload::fio::{Job, JobFile, JobFileError, JobSource, Rw, Span};
+use ssdlab_workload::pattern::Extent;
+
+use super::meter::EntryMeter;
+use super::task::{Pace, Task};
+use super::{reads, writes};
+
+/// A job file on a drive of a given capacity.
+pub(super) struct Plan<'a> {
+    file: &'a JobFile,
+    /// The clones that run at the same time.
+    pub(super) stages: Vec<Vec<Task<JobSource>>>,
+    /// Of each entry: index of its first job, group, number of clones.
+    entries: Vec<(usize, u32, u32)>,
+    spans: Vec<(Rw, Span)>,
+}
+
+impl<'a> Plan<'a> {
+    /// # Errors
+    /// The first job that does not fit the drive.
+    pub(super) fn new(file: &'a JobFile, capacity_bytes: u64, seed: u64) -> Result<Self, JobFileError> {
+        let groups = file.group_ids();
+        let rng = Rng::new(seed).stream("fio");
+        let mut plan = Plan { file, stages: Vec::new(), entries: Vec::new(), spans: Vec::new() };
+        for stage in file.stages() {
+            let mut tasks = Vec::new();
+            for index in stage {
+                let job = &file.jobs[index];
+                let rng = rng.stream(&format!("job {index}"));
+                for clone in 0..job.numjobs {
+                    let entry = plan.entry(job, index, groups[index]);
+                    plan.spans.push((job.rw, job.span(capacity_bytes, clone)?));
+                    tasks.push(task(job, clone, entry, capacity_bytes, &rng)?);
+                }
+            }
+            plan.stages.push(tasks);
+        }
+        Ok(plan)
+    }
+
+    /// The entry that reports the next clone, by fio's rule: that of the clone before, if the job asks for group
+    /// reporting and is of the same group.
+    fn entry(&mut self, job: &Job, index: usize, group: u32) -> usize {
+        match self.entries.last_mut() {
+            Some((_, last_group, clones)) if job.group_reporting && *last_group == group => *clones += 1,
+            _ => self.entries.push((index, group, 1)),
+        }
+        self.entries.len() - 1
+    }
+
+    /// An empty meter for each entry.
+    pub(super) fn entries(&self) -> Vec<EntryMeter> {
+        let new = |&(job, group, clones): &(usize, u32, u32)| {
+            EntryMeter::new(job, group, clones, self.file.jobs[job].iodepth)
+        };
+        self.entries.iter().map(new).collect()
+    }
+
+    pub(super) fn trims(&self) -> bool {
+        let trims = |rw| matches!(rw, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite);
+        self.spans.iter().any(|s| trims(s.0))
+    }
+
+    /// What jobs read, as disjoint ranges of bytes in rising order.
+    pub(super) fn read_spans(&self) -> Vec<(u64, u64)> {
+        let read = self.spans.iter().filter(|s| reads(s.0));
+        let mut ranges: Vec<(u64, u64)> = read.map(|(_, s)| (s.start_bytes, s.start_bytes + s.length_bytes)).collect();
+        ranges.sort_unstable();
+        let mut merged: Vec<(u64, u64)> = Vec::new();
+        for (start, end) in ranges {
+            match merged.last_mut() {
+                Some(last) if start <= last.1 => last.1 = last.1.max(end),
+                _ => merged.push((start, end)),
+            }
+        }
+        merged
+    }
+}
+
+fn task(job: &Job, clone: u32, entry: usize, capacity_bytes: u64, rng: &Rng) -> Result<Task<JobSource>, JobFileError> {
+    let pattern = job.pattern(capacity_bytes, clone)?;
+    let expected_bytes = match pattern.extent {
+        Extent::Passes(passes) => Some(pattern.span_bytes.saturating_mul(passes)),
+        Extent::Bytes(bytes) => Some(bytes),
+        Extent::Endless => None,
+    };
+    let pace = std::array::from_fn(|i| Pace { commands: job.rate_iops[i], bytes: job.rate_bytes[i] });
+    let mut task = Task::new(job.source(capacity_bytes, clone, rng)?, entry, job.iodepth);
+    task.start_delay = job.startdelay;
+    task.ramp = job.ramp_time;
+    task.runtime = job.runtime.unwrap_or(Nanos::MAX);
+    task.pace = pace;
+    task.think = job.thinktime;
+    task.think_after = job.thinktime_blocks;
+    task.end_flush = job.end_fsync && writes(job.rw);
+    task.expected_bytes = expected_bytes;
+    Ok(task)
+}

@@ -1,0 +1,449 @@
+//! The figures of a run under fio's JSON names, and beside them what only a simulated drive can tell.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, Serializer};
+use ssdlab_core::{CAUSES, Histogram, MILLISECOND, Nanos, Op, SECOND};
+use ssdlab_device::Counters;
+use ssdlab_workload::fio::{JobFile, Rw};
+
+use super::meter::{BINS_1000, BINS_MS, EntryMeter, Spread};
+use super::text;
+use crate::error::BenchError;
+use crate::explain;
+use crate::measure::OpStats;
+use crate::outcome::SlowIo;
+
+/// fio's default list of percentiles.
+pub(super) const PERCENTILES: [f64; 17] =
+    [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
+
+/// A report as fio gives it. Times of day are zero, so that the same run gives the same bytes; figures of the host's
+/// processor are zero, as there is none.
+#[derive(Clone, Debug, Serialize)]
+pub struct FioReport {
+    #[serde(rename = "fio version")]
+    pub version: String,
+    pub timestamp: u64,
+    pub timestamp_ms: u64,
+    pub time: String,
+    /// Options of the `[global]` sections that hold for every job.
+    #[serde(rename = "global options")]
+    pub global_options: BTreeMap<String, String>,
+    pub jobs: Vec<JobReport>,
+    pub disk_util: Vec<()>,
+    /// What fio does not know.
+    pub ssdlab: RunDetails,
+}
+
+/// What is known of the run as a whole.
+#[derive(Clone, Debug)]
+pub struct RunFacts {
+    pub device: String,
+    pub capacity_bytes: u64,
+    pub seed: u64,
+    /// Written in sequence before the first job.
+    pub prefilled_bytes: u64,
+    /// What the device counted during the jobs.
+    pub counters: Counters,
+}
+
+/// Beside fio's fields, of the whole run.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunDetails {
+    pub version: String,
+    pub job_file: String,
+    pub device: String,
+    pub capacity_bytes: u64,
+    pub seed: u64,
+    /// Written in sequence before the first job.
+    pub prefilled_bytes: u64,
+    /// Bytes programmed into flash over bytes written by the jobs, while they ran; null if they wrote nothing.
+    pub waf: Option<f64>,
+    /// What the user should know of the job file.
+    pub notices: Vec<String>,
+}
+
+/// A job, or the clones of a group.
+#[derive(Clone, Debug, Serialize)]
+pub struct JobReport {
+    pub jobname: String,
+    pub groupid: u32,
+    pub job_start: u64,
+    pub error: u32,
+    pub eta: u32,
+    /// Seconds, rounded up.
+    pub elapsed: u64,
+    /// Every option that was given, and those that readers of fio's JSON rely on.
+    #[serde(rename = "job options")]
+    pub options: BTreeMap<String, String>,
+    pub read: Direction,
+    pub write: Direction,
+    pub trim: Direction,
+    pub sync: Sync,
+    /// Milliseconds of the longest clone.
+    pub job_runtime: u64,
+    pub usr_cpu: f64,
+    pub sys_cpu: f64,
+    pub ctx: u64,
+    pub majf: u64,
+    pub minf: u64,
+    /// Per cent of the submissions that made so many commands in flight.
+    pub iodepth_level: Table,
+    pub iodepth_submit: Table,
+    pub iodepth_complete: Table,
+    /// Per cent of the reads, writes and trims.
+    pub latency_ns: Table,
+    pub latency_us: Table,
+    pub latency_ms: Table,
+    pub latency_depth: u32,
+    pub latency_target: u64,
+    pub latency_percentile: f64,
+    pub latency_window: u64,
+    /// What fio does not know.
+    pub ssdlab: JobDetails,
+    #[serde(skip)]
+    pub(super) header: Header,
+}
+
+/// What only the text layout shows.
+#[derive(Clone, Debug)]
+pub(super) struct Header {
+    /// Clones in this entry.
+    pub(super) clones: u32,
+    /// Shortest run of a clone, in milliseconds.
+    pub(super) runtime_min_ms: u64,
+    /// Smallest and largest block of reads, writes and trims.
+    pub(super) blocks: [(u64, u64); 3],
+}
+
+/// Beside fio's fields, of an entry.
+#[derive(Clone, Debug, Serialize)]
+pub struct JobDetails {
+    /// The slowest commands, slowest first, with their causes.
+    pub slowest: Vec<SlowIo>,
+}
+
+/// Per cent by label, in fio's order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table(pub Vec<(String, f64)>);
+
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Reads, writes or trims.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Direction {
+    pub io_bytes: u64,
+    pub io_kbytes: u64,
+    pub bw_bytes: u64,
+    /// KiB/s.
+    pub bw: u64,
+    pub iops: f64,
+    /// Milliseconds.
+    pub runtime: u64,
+    pub total_ios: u64,
+    pub short_ios: u64,
+    pub drop_ios: u64,
+    /// Always empty: sending takes no time.
+    pub slat_ns: Latency,
+    pub clat_ns: Latency,
+    pub lat_ns: Latency,
+    /// KiB/s, of samples of 500 ms.
+    pub bw_min: u64,
+    pub bw_max: u64,
+    /// This entry's share of its group's bandwidth, in per cent.
+    pub bw_agg: f64,
+    pub bw_mean: f64,
+    pub bw_dev: f64,
+    pub bw_samples: u64,
+    pub iops_min: u64,
+    pub iops_max: u64,
+    pub iops_mean: f64,
+    pub iops_stddev: f64,
+    pub iops_samples: u64,
+    /// What fio does not know.
+    pub ssdlab: TimeShares,
+}
+
+/// Where the time of the average command went.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TimeShares {
+    /// Mean microseconds by cause; sums to the mean latency. Causes that took no time are left out.
+    pub time_us: BTreeMap<String, f64>,
+}
+
+/// Flushes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Sync {
+    pub total_ios: u64,
+    pub lat_ns: Latency,
+    /// What fio does not know.
+    pub ssdlab: TimeShares,
+}
+
+/// A distribution in nanoseconds.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Latency {
+    pub min: u64,
+    pub max: u64,
+    pub mean: f64,
+    pub stddev: f64,
+    #[serde(rename = "N")]
+    pub count: u64,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "percentile_map")]
+    pub percentile: Option<Vec<(f64, u64)>>,
+}
+
+fn percentile_map<S: Serializer>(list: &Option<Vec<(f64, u64)>>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(list.iter().flatten().map(|(p, v)| (format!("{p:.6}"), v)))
+}
+
+impl FioReport {
+    /// # Errors
+    /// [`BenchError::Books`] if a device left time without a cause.
+    pub(super) fn new(file: &JobFile, entries: &[EntryMeter], facts: &RunFacts) -> Result<Self, BenchError> {
+        for entry in entries {
+            entry.all.check_causes().map_err(BenchError::Books)?;
+        }
+        let mut jobs: Vec<JobReport> = entries.iter().map(|e| JobReport::new(file, e)).collect();
+        share_bandwidth(&mut jobs);
+        let version = env!("CARGO_PKG_VERSION");
+        Ok(FioReport {
+            version: format!("ssdlab-{version}"),
+            timestamp: 0,
+            timestamp_ms: 0,
+            time: "Thu Jan  1 00:00:00 1970".to_owned(),
+            global_options: common_options(file),
+            jobs,
+            disk_util: Vec::new(),
+            ssdlab: RunDetails {
+                version: version.to_owned(),
+                job_file: file.file.clone(),
+                device: facts.device.clone(),
+                capacity_bytes: facts.capacity_bytes,
+                seed: facts.seed,
+                prefilled_bytes: facts.prefilled_bytes,
+                waf: facts.counters.waf(),
+                notices: file.notices(),
+            },
+        })
+    }
+
+    /// fio's JSON, with a line feed at the end. The same run gives the same bytes.
+    ///
+    /// # Errors
+    /// If serialisation fails, which it does not for a report that the bench made.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(self).map(|text| text + "\n")
+    }
+
+    /// fio's normal layout, and below it where the time went.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        text::normal(self)
+    }
+}
+
+/// Options that every job of the file has with the same value: a reader may lay them over each job's own.
+fn common_options(file: &JobFile) -> BTreeMap<String, String> {
+    let Some((first, others)) = file.jobs.split_first() else { return BTreeMap::new() };
+    let everywhere = |(key, value): &(&String, &String)| others.iter().all(|j| j.given.get(*key) == Some(value));
+    let global = |(key, _): &(&String, &String)| others.is_empty() || *key != "name";
+    first.given.iter().filter(everywhere).filter(global).map(|(k, v)| (k.clone(), v.clone())).collect()
+}
+
+/// `bw_agg`: the share of the bandwidth of the group.
+fn share_bandwidth(jobs: &mut [JobReport]) {
+    type Pick = fn(&mut JobReport) -> &mut Direction;
+    let picks: [Pick; 3] = [|j| &mut j.read, |j| &mut j.write, |j| &mut j.trim];
+    for pick in picks {
+        let mut groups: BTreeMap<u32, f64> = BTreeMap::new();
+        for job in jobs.iter_mut() {
+            *groups.entry(job.groupid).or_default() += pick(job).bw_bytes as f64;
+        }
+        for job in jobs.iter_mut() {
+            let all = groups[&job.groupid];
+            let direction = pick(job);
+            direction.bw_agg = if all > 0.0 { direction.bw_bytes as f64 * 100.0 / all } else { 0.0 };
+        }
+    }
+}
+
+impl JobReport {
+    fn new(file: &JobFile, entry: &EntryMeter) -> Self {
+        let job = &file.jobs[entry.job];
+        let runtime = entry.runtime();
+        let mut options = job.given.clone();
+        // Readers such as fio-plot look these up, given or not.
+        for (key, value) in [
+            ("name", job.name.clone()),
+            ("rw", job.rw.as_str().to_owned()),
+            ("bs", block_size(job)),
+            ("iodepth", job.iodepth.to_string()),
+            ("numjobs", job.numjobs.to_string()),
+        ] {
+            options.entry(key.to_owned()).or_insert(value);
+        }
+        let requests: u64 = [Op::Read, Op::Write, Op::Trim].iter().map(|&op| entry.all.op(op).latency.count()).sum();
+        let submissions: u64 = entry.depths.iter().sum();
+        let all_in = |bin: &str| {
+            let share = |label: &str| if label == bin && submissions > 0 { 100.0 } else { 0.0 };
+            Table(REAP_LABELS.iter().map(|l| ((*l).to_owned(), share(l))).collect())
+        };
+        JobReport {
+            jobname: job.name.clone(),
+            groupid: entry.group,
+            job_start: 0,
+            error: 0,
+            eta: 0,
+            elapsed: runtime.div_ceil(SECOND),
+            options,
+            read: Direction::new(entry, Op::Read),
+            write: Direction::new(entry, Op::Write),
+            trim: Direction::new(entry, Op::Trim),
+            sync: Sync::new(entry.all.op(Op::Flush)),
+            job_runtime: runtime / MILLISECOND,
+            usr_cpu: 0.0,
+            sys_cpu: 0.0,
+            ctx: 0,
+            majf: 0,
+            minf: 0,
+            iodepth_level: shares(&DEPTH_LABELS, &entry.depths, submissions),
+            // Commands are sent one by one.
+            iodepth_submit: all_in("4"),
+            iodepth_complete: shares(&REAP_LABELS, &entry.reaps, entry.reaps.iter().sum()),
+            latency_ns: bins(&BINS_1000, &entry.bins.ns, requests),
+            latency_us: bins(&BINS_1000, &entry.bins.us, requests),
+            latency_ms: bins(&BINS_MS, &entry.bins.ms, requests),
+            latency_depth: entry.depth,
+            latency_target: 0,
+            latency_percentile: 100.0,
+            latency_window: 0,
+            ssdlab: JobDetails { slowest: explain::slowest(&entry.all) },
+            header: Header {
+                clones: entry.clones,
+                runtime_min_ms: entry.runtimes.map_or(0, |r| r.0) / MILLISECOND,
+                blocks: job.sizes().map(|s| (s.min_bytes(), s.max_bytes())),
+            },
+        }
+    }
+
+    pub(super) fn directions(&self) -> [(&'static str, &Direction); 3] {
+        [("read", &self.read), ("write", &self.write), ("trim", &self.trim)]
+    }
+}
+
+/// `bs` as fio would be given it: one size, or those of reads, writes and trims.
+fn block_size(job: &ssdlab_workload::fio::Job) -> String {
+    let sizes = job.sizes().map(|s| match (s.min_bytes(), s.max_bytes()) {
+        (min, max) if min == max => min.to_string(),
+        (min, max) => format!("{min}-{max}"),
+    });
+    let used = match job.rw {
+        Rw::Read | Rw::RandRead => &sizes[..1],
+        Rw::Write | Rw::RandWrite => &sizes[1..2],
+        Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite => &sizes[2..],
+        Rw::ReadWrite | Rw::RandRw => &sizes[..2],
+    };
+    if used.iter().all(|s| *s == used[0]) { used[0].clone() } else { used.join(",") }
+}
+
+const DEPTH_LABELS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
+const REAP_LABELS: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
+
+fn shares(labels: &[&str], counts: &[u64], total: u64) -> Table {
+    let share = |&count: &u64| if total == 0 { 0.0 } else { count as f64 * 100.0 / total as f64 };
+    Table(labels.iter().zip(counts).map(|(l, c)| ((*l).to_owned(), share(c))).collect())
+}
+
+fn bins(limits: &[u64], counts: &[u64], total: u64) -> Table {
+    let mut labels: Vec<String> = limits.iter().map(u64::to_string).collect();
+    if counts.len() > limits.len() {
+        labels.push(format!(">={}", limits[limits.len() - 1]));
+    }
+    shares(&labels.iter().map(String::as_str).collect::<Vec<_>>(), counts, total)
+}
+
+fn per_second(n: u64, time: Nanos) -> f64 {
+    if time == 0 { 0.0 } else { n as f64 * 1e9 / time as f64 }
+}
+
+impl Direction {
+    fn new(entry: &EntryMeter, op: Op) -> Self {
+        let stats = entry.all.op(op);
+        let count = stats.latency.count();
+        if count == 0 {
+            return Direction::default();
+        }
+        let runtime = entry.runtime();
+        let (bw, iops): (Spread, Spread) = entry.samples(op);
+        let kib = |bytes: f64| bytes / 1024.0;
+        let bw_bytes = per_second(stats.bytes, runtime);
+        Direction {
+            io_bytes: stats.bytes,
+            io_kbytes: stats.bytes / 1024,
+            bw_bytes: bw_bytes as u64,
+            bw: kib(bw_bytes) as u64,
+            iops: per_second(count, runtime),
+            runtime: runtime / MILLISECOND,
+            total_ios: count,
+            short_ios: 0,
+            drop_ios: 0,
+            slat_ns: Latency::default(),
+            clat_ns: Latency::new(&stats.latency, true),
+            lat_ns: Latency::new(&stats.latency, false),
+            bw_min: kib(bw.min) as u64,
+            bw_max: kib(bw.max) as u64,
+            bw_agg: 100.0,
+            bw_mean: kib(bw.mean),
+            bw_dev: kib(bw.stddev),
+            bw_samples: bw.samples,
+            iops_min: iops.min as u64,
+            iops_max: iops.max as u64,
+            iops_mean: iops.mean,
+            iops_stddev: iops.stddev,
+            iops_samples: iops.samples,
+            ssdlab: TimeShares::new(stats),
+        }
+    }
+}
+
+impl Sync {
+    fn new(stats: &OpStats) -> Self {
+        Sync {
+            total_ios: stats.latency.count(),
+            lat_ns: Latency::new(&stats.latency, stats.latency.count() > 0),
+            ssdlab: TimeShares::new(stats),
+        }
+    }
+}
+
+impl TimeShares {
+    fn new(stats: &OpStats) -> Self {
+        let count = stats.latency.count().max(1) as f64;
+        let times = CAUSES.iter().map(|&c| (c.key().to_owned(), stats.breakdown.get(c) as f64 / 1e3 / count));
+        TimeShares { time_us: times.filter(|(_, t)| *t > 0.0).collect() }
+    }
+}
+
+impl Latency {
+    fn new(h: &Histogram, percentiles: bool) -> Self {
+        Latency {
+            min: h.min(),
+            max: h.max(),
+            mean: h.mean(),
+            stddev: h.stddev(),
+            count: h.count(),
+            percentile: percentiles.then(|| PERCENTILES.iter().map(|&p| (p, h.percentile(p))).collect()),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Replays a block trace on a device: what a real host once sent, at the recorded times or as fast as it goes.
+//!
+//! | file | what |
+//! |---|---|
+//! | `speed` | when requests are sent |
+//! | `commands` | the requests of the file, placed on the drive |
+//! | `rate` | requests over time, in as many points as a chart can show |
+//! | `outcome` | the figures |
+//! | `text` | the same for people |
+//!
+//! The file is read twice: once to its end before anything runs, so that a fault in its last line costs nothing, and
+//! once during the replay. It is never in memory as a whole. What is sent is counted against what was read: a replay
+//! in which a request is missing is an error.
+//!
+//! **The drive.** It is new, and by default written once in sequence, all of it, and then left alone for
+//! [`SETTLE`]: reads of a trace must find data, or they would cost no flash.
+//!
+//! **Times.** At recorded (or scaled) speed the loop is open: requests are sent when they arrive, or, if all of the
+//! host's tags are taken, as soon after as one is free. That wait is the replay lag; latencies count from the
+//! sending. Idle time costs nothing but a look at the clock each simulated second; traces may last
+//! [`MAX_DURATION`].
+
+mod commands;
+mod outcome;
+mod rate;
+mod speed;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use speed::{Speed, SpeedError};
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use ssdlab_core::{Histogram, Nanos, SECOND, format_duration};
+use ssdlab_device::{Counters, Device};
+use ssdlab_workload::trace::{self, Format, Placement, PlacementReport, PlacementSpec, TraceError, TraceSummary};
+use thiserror::Error;
+
+use crate::error::{BenchError, HostError};
+use crate::host::{Arrival, Host, Job};
+use crate::lab::Lab;
+use crate::measure::Measurement;
+use crate::monitor::Monitor;
+use crate::outcome::Outcome;
+use commands::{Commands, InOrder};
+use rate::RateOverTime;
+
+/// Rest between filling the drive and the first request.
+pub const SETTLE: Nanos = 10 * SECOND;
+/// The longest replay. Longer ones are those of broken time stamps.
+pub const MAX_DURATION: Nanos = 366 * 86_400 * SECOND;
+const PREFILL_BLOCK_BYTES: u64 = 128 << 10;
+const PREFILL_QUEUE_DEPTH: u32 = 32;
+/// Share of the progress that filling takes.
+const PREFILL_SHARE: f64 = 0.3;
+
+/// What to replay, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplaySpec {
+    pub trace: PathBuf,
+    /// Recognised from the file if `None`.
+    pub format: Option<Format>,
+    pub speed: Speed,
+    /// The host's tags: requests in flight at most. At least 1.
+    pub queue_depth: u32,
+    pub placement: PlacementSpec,
+    /// Whether the whole drive is written in sequence first.
+    pub prefill: bool,
+    /// Of the specimen; a replay itself draws no random numbers.
+    pub seed: u64,
+}
+
+impl ReplaySpec {
+    /// A replay at recorded speed with 32 tags, wrapped onto a drive that was filled.
+    #[must_use]
+    pub fn new(trace: &Path) -> Self {
+        ReplaySpec {
+            trace: trace.to_owned(),
+            format: None,
+            speed: Speed::RECORDED,
+            queue_depth: 32,
+            placement: PlacementSpec::default(),
+            prefill: true,
+            seed: 1,
+        }
+    }
+}
+
+/// Why a trace was not replayed.
+#[derive(Debug, Error)]
+pub enum ReplayError {
+    /// The file; nothing has run.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// Nothing has run.
+    #[error("{file}: holds no request to a drive; a trace has at least one read, write, trim or flush")]
+    NoRequest { file: String },
+    /// Nothing has run.
+    #[error(
+        "{file}: the replay would last {}; at most {} are possible. Are the time stamps in the unit that the format \
+         uses? Else choose a higher speed, or `asap`",
+        format_duration(*duration),
+        format_duration(MAX_DURATION)
+    )]
+    TooLong { file: String, duration: Nanos },
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+}
+
+impl From<HostError> for ReplayError {
+    fn from(e: HostError) -> Self {
+        ReplayError::Bench(e.into())
+    }
+}
+
+/// Everything that came of a replay.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    pub spec: ReplaySpec,
+    pub device: String,
+    pub format: Format,
+    /// What the file holds.
+    pub summary: TraceSummary,
+    /// What was adjusted.
+    pub placement: PlacementReport,
+    pub measurement: Measurement,
+    /// How long requests waited for a tag after their arrival, and how many did; `None` if sent as soon as possible.
+    pub lag: Option<Lag>,
+    /// What the device counted during the replay.
+    pub counters: Counters,
+    rate: RateOverTime,
+}
+
+/// How far a replay fell behind.
+#[derive(Clone, Debug)]
+pub struct Lag {
+    pub distribution: Histogram,
+    pub delayed: u64,
+}
+
+impl Replayed {
+    /// The replay as the outcome of a test named `replay`.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        outcome::outcome(self)
+    }
+
+    /// A summary for people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        text::text(self)
+    }
+}
+
+/// Replays the trace on a new device of `lab`.
+///
+/// # Errors
+/// [`ReplayError`]; what is wrong with the trace is found before anything runs.
+pub fn replay_file<L: Lab>(spec: &ReplaySpec, lab: &L, monitor: &Monitor<'_>) -> Result<Replayed, ReplayError> {
+    let file = spec.trace.display().to_string();
+    let mut reader = trace::open(&spec.trace, spec.format)?;
+    let summary = TraceSummary::read(&mut reader)?;
+    let format = reader.format();
+    if summary.requests == 0 {
+        return Err(ReplayError::NoRequest { file });
+    }
+    let duration = spec.speed.scaled(summary.duration);
+    if duration > MAX_DURATION {
+        return Err(ReplayError::TooLong { file, duration });
+    }
+    let mut device = lab.fresh(spec.seed).map_err(BenchError::Device)?;
+    if summary.trims > 0 && !device.info().supports_trim {
+        let problem = format!("the trace trims, but {} does not support TRIM", lab.name());
+        return Err(BenchError::Unsuitable(problem).into());
+    }
+    let capacity_bytes = device.info().capacity_bytes;
+    let mut host = Host::new(&mut device, monitor);
+    if spec.prefill {
+        monitor.step(0.0, PREFILL_SHARE);
+        host.fill(0, capacity_bytes, PREFILL_BLOCK_BYTES, PREFILL_QUEUE_DEPTH, &mut ())?;
+        host.idle(SETTLE)?;
+        monitor.step(PREFILL_SHARE, 1.0);
+    }
+    let placement = Placement::new(spec.placement, &summary, capacity_bytes);
+    let commands = RefCell::new(Commands::new(trace::open(&spec.trace, Some(format))?, placement));
+    let before = host.counters();
+    let mut meters = (Measurement::default(), RateOverTime::new(duration));
+    let sent = send(spec.speed, spec.queue_depth, &summary, &commands, &mut host, &mut meters);
+    let (placement, fault) = commands.into_inner().finish();
+    if let Some(fault) = fault {
+        // It was sound a moment ago: somebody is writing to it.
+        return Err(fault.into());
+    }
+    let lag = sent?;
+    host.check_books()?;
+    let counters = host.counters().since(&before);
+    let (measurement, rate) = meters;
+    measurement.check_causes().map_err(BenchError::Books)?;
+    check_counts(&summary, &placement, &measurement)?;
+    let device = lab.name().to_owned();
+    Ok(Replayed { spec: spec.clone(), device, format, summary, placement, measurement, lag, counters, rate })
+}
+
+/// Sends the commands, and returns the lag if they have times.
+fn send<D: Device + ?Sized, R: std::io::Read>(
+    speed: Speed,
+    queue_depth: u32,
+    summary: &TraceSummary,
+    commands: &RefCell<Commands<R>>,
+    host: &mut Host<'_, D>,
+    meters: &mut (Measurement, RateOverTime),
+) -> Result<Option<Lag>, HostError> {
+    if speed == Speed::AsSoonAsPossible {
+        let monitor = host.monitor();
+        let progress = |requests: u64| monitor.go_on(requests as f64 / summary.requests as f64);
+        host.run(&mut [Job::new(InOrder::new(commands, &progress), queue_depth)], meters)?;
+        return Ok(None);
+    }
+    let arrivals = std::iter::from_fn(|| commands.borrow_mut().next())
+        .map(|(at, command)| Arrival { at: speed.scaled(at), command });
+    let done = host.replay(arrivals, queue_depth, Some(speed.scaled(summary.duration)), meters)?;
+    Ok(Some(Lag { distribution: done.lag, delayed: done.delayed }))
+}
+
+/// What was sent and completed is what the file holds.
+fn check_counts(summary: &TraceSummary, placed: &PlacementReport, m: &Measurement) -> Result<(), BenchError> {
+    let completed = m.requests();
+    let whole = placed.requests == summary.requests
+        && placed.bytes == summary.bytes()
+        && completed == placed.commands
+        && m.bytes() == placed.placed_bytes;
+    if whole {
+        return Ok(());
+    }
+    Err(BenchError::Books(format!(
+        "the trace holds {} requests of {} bytes; {} of {} bytes were placed as {} commands of {} bytes, and {completed} \
+         commands of {} bytes completed",
+        summary.requests,
+        summary.bytes(),
+        placed.requests,
+        placed.bytes,
+        placed.commands,
+        placed.placed_bytes,
+        m.bytes(),
+    )))
+}

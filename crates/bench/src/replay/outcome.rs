@@ -1,0 +1,193 @@
+//! The figures of a replay.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use ssdlab_core::{Histogram, format_duration, to_us};
+use ssdlab_workload::trace::{Devices, Fit};
+
+use super::{Replayed, SETTLE, Speed};
+use crate::explain;
+use crate::outcome::{Axis, Mark, Outcome, op_name};
+use crate::suite::figures::{chart, percentile_chart, put, put_counters, put_latencies, series};
+
+pub(super) fn outcome(r: &Replayed) -> Outcome {
+    let mut out = Outcome {
+        test: "replay".to_owned(),
+        variant: String::new(),
+        device: r.device.clone(),
+        title: format!("Replay of {}", file_name(r)),
+        method: method(r),
+        params: params(r),
+        metrics: BTreeMap::new(),
+        charts: Vec::new(),
+        time_shares: explain::time_shares("replay", &r.measurement),
+        slowest: explain::slowest(&r.measurement),
+        verdict: None,
+        notes: notes(r),
+        shortened: None,
+    };
+    put_counts(&mut out, r);
+    let m = &r.measurement;
+    put(&mut out, "iops", m.iops(), "IOPS");
+    put(&mut out, "bandwidth", m.mb_per_s(), "MB/s");
+    put(&mut out, "duration", m.elapsed() as f64 / 1e9, "s");
+    put_latencies(&mut out, &m.latency(), "");
+    for (op, stats) in m.ops() {
+        put_latencies(&mut out, &stats.latency, &format!("_{}", op_name(op)));
+    }
+    put_counters(&mut out, &r.counters, m.elapsed() as f64 / 1e9);
+    if let Some(lag) = &r.lag {
+        let h = &lag.distribution;
+        put(&mut out, "delayed", lag.delayed as f64, "count");
+        put(&mut out, "lag_mean", h.mean() / 1e3, "us");
+        for (percent, key) in [(50.0, "lag_p50"), (99.0, "lag_p99"), (99.9, "lag_p99_9")] {
+            put(&mut out, key, to_us(h.percentile(percent)), "us");
+        }
+        put(&mut out, "lag_max", to_us(h.max()), "us");
+    }
+    put_charts(&mut out, r);
+    out
+}
+
+/// What the file holds, and what became of it.
+fn put_counts(out: &mut Outcome, r: &Replayed) {
+    let (s, p) = (&r.summary, &r.placement);
+    for (key, count) in [
+        ("trace_requests", s.requests),
+        ("trace_reads", s.reads),
+        ("trace_writes", s.writes),
+        ("trace_trims", s.trims),
+        ("trace_flushes", s.flushes),
+        ("commands", p.commands),
+        ("moved", p.moved),
+        ("widened", p.widened),
+        ("split", p.splits),
+        ("clipped", p.clipped),
+    ] {
+        put(out, key, count as f64, "count");
+    }
+    for (key, bytes) in [
+        ("trace_read_bytes", s.read_bytes),
+        ("trace_write_bytes", s.write_bytes),
+        ("trace_trim_bytes", s.trim_bytes),
+        ("placed_bytes", p.placed_bytes),
+    ] {
+        put(out, key, bytes as f64, "B");
+    }
+    put(out, "trace_duration", s.duration as f64 / 1e9, "s");
+    if let Some(percent) = s.read_percent() {
+        put(out, "trace_read_share", percent, "%");
+    }
+}
+
+fn put_charts(out: &mut Outcome, r: &Replayed) {
+    let caption = match r.rate.window_s() {
+        1 => "One dot a second.".to_owned(),
+        n => format!("One dot every {n} seconds: the mean of that time."),
+    };
+    out.charts.push(chart(
+        "iops-over-time",
+        "Requests over time",
+        &caption,
+        Mark::Scatter,
+        Axis::linear("time", "s"),
+        Axis { min: Some(0.0), ..Axis::linear("completed", "IOPS") },
+        vec![series("completed", r.rate.points())],
+    ));
+    let mut lines: Vec<(&str, &Histogram)> = r.measurement.ops().map(|(op, s)| (op_name(op), &s.latency)).collect();
+    // On a logarithmic axis there is no zero, so a lag that most requests do not have cannot be drawn.
+    if let Some(lag) = r.lag.as_ref().filter(|l| l.distribution.percentile(50.0) > 0) {
+        lines.push(("replay lag", &lag.distribution));
+    }
+    out.charts.push(percentile_chart(&lines));
+}
+
+/// The trace's name without its folders, which mean nothing on another machine.
+pub(super) fn file_name(r: &Replayed) -> String {
+    r.spec.trace.file_name().map_or_else(|| r.spec.trace.display().to_string(), |n| n.to_string_lossy().into_owned())
+}
+
+pub(super) fn method(r: &Replayed) -> String {
+    let drive = if r.spec.prefill {
+        format!(
+            "The drive was new; it was written once in sequence, all of it, and rested for {}.",
+            format_duration(SETTLE)
+        )
+    } else {
+        "The drive was new, and nothing had been written to it.".to_owned()
+    };
+    let when = match r.spec.speed {
+        Speed::Times(1.0) => "at the recorded times".to_owned(),
+        Speed::Times(factor) => format!("{factor} times as fast as recorded"),
+        Speed::AsSoonAsPossible => "in order, as soon as there was room".to_owned(),
+    };
+    format!(
+        "{drive} Then the {} requests of {} (format {}) were sent {when}, with at most {} in flight.",
+        r.summary.requests,
+        file_name(r),
+        r.format,
+        r.spec.queue_depth
+    )
+}
+
+fn params(r: &Replayed) -> BTreeMap<String, serde_json::Value> {
+    let placement = match r.spec.placement.fit {
+        Fit::Wrap => "wrap",
+        Fit::Scale => "scale",
+    };
+    let devices = match r.spec.placement.devices {
+        Devices::SideBySide => "side-by-side",
+        Devices::Folded => "folded",
+    };
+    [
+        ("trace", json!(file_name(r))),
+        ("format", json!(r.format.name())),
+        ("speed", json!(r.spec.speed.to_string())),
+        ("queue_depth", json!(r.spec.queue_depth)),
+        ("placement", json!(placement)),
+        ("devices", json!(devices)),
+        ("prefill", json!(r.spec.prefill)),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .into()
+}
+
+/// What was adjusted, and what the reader must know.
+pub(super) fn notes(r: &Replayed) -> Vec<String> {
+    let s = &r.summary;
+    let mut notes: Vec<String> = r.placement.lines().into_iter().map(|line| format!("Adjusted: {line}.")).collect();
+    if s.backwards > 0 {
+        notes.push(format!(
+            "Adjusted: {} requests were stamped earlier than the one before them, and arrived together with it.",
+            s.backwards
+        ));
+    }
+    if s.unaligned > 0 {
+        notes.push(format!(
+            "{} requests of the trace do not begin and end on 4 KiB boundaries; such writes make the drive read before \
+             it writes.",
+            s.unaligned
+        ));
+    }
+    if s.skipped > 0 {
+        notes.push(format!("{} lines or records of the trace are no requests to a drive.", s.skipped));
+    }
+    if let Some(lag) = r.lag.as_ref().filter(|l| l.delayed > 0) {
+        notes.push(format!(
+            "Replay lag: {} of {} commands were sent later than they arrived, because all {} tags were taken; the \
+             longest waited {}.",
+            lag.delayed,
+            r.placement.commands,
+            r.spec.queue_depth,
+            format_duration(lag.distribution.max())
+        ));
+    }
+    if r.counters.unmapped_read_units > 0 {
+        notes.push(format!(
+            "{} reads of 4 KiB went to addresses that held nothing, which the drive answers without flash.",
+            r.counters.unmapped_read_units
+        ));
+    }
+    notes
+}

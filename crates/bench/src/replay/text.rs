@@ -1,0 +1,95 @@
+//! A replay for people.
+
+use std::fmt::{self, Write as _};
+
+use ssdlab_core::{CAUSES, Histogram, format_duration};
+
+use super::{Replayed, outcome};
+use crate::explain;
+use crate::measure::OpStats;
+use crate::outcome::op_name;
+
+/// How many of the slowest I/Os are told.
+const SLOWEST: usize = 5;
+
+pub(super) fn text(r: &Replayed) -> String {
+    let mut out = String::new();
+    write(&mut out, r).expect("a String takes all that is written to it");
+    out
+}
+
+fn write(out: &mut String, r: &Replayed) -> fmt::Result {
+    writeln!(out, "Replay of {} on {}\n{}\n", outcome::file_name(r), r.device, outcome::method(r))?;
+    let s = &r.summary;
+    writeln!(out, "  trace     {} requests in {}", s.requests, format_duration(s.duration))?;
+    for (word, count, bytes) in [
+        ("reads", s.reads, s.read_bytes),
+        ("writes", s.writes, s.write_bytes),
+        ("trims", s.trims, s.trim_bytes),
+        ("flushes", s.flushes, 0),
+    ] {
+        if count > 0 {
+            let share = count as f64 * 100.0 / s.requests as f64;
+            writeln!(out, "  {word:<9} {count} ({share:.1} %), {:.1} MB", bytes as f64 / 1e6)?;
+        }
+    }
+    let m = &r.measurement;
+    writeln!(
+        out,
+        "  replayed  {} commands in {}: {:.0} IOPS, {:.1} MB/s",
+        m.requests(),
+        format_duration(m.elapsed()),
+        m.iops(),
+        m.mb_per_s()
+    )?;
+    if let Some(waf) = r.counters.waf() {
+        writeln!(out, "  write amplification {waf:.3}")?;
+    }
+    writeln!(
+        out,
+        "\n  {:<10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "", "mean", "50 %", "90 %", "99 %", "99.9 %", "max"
+    )?;
+    for (op, stats) in m.ops() {
+        percentiles(out, op_name(op), &stats.latency)?;
+    }
+    if let Some(lag) = &r.lag {
+        percentiles(out, "replay lag", &lag.distribution)?;
+    }
+    writeln!(out, "\nWhere the time went (mean us):")?;
+    for (op, stats) in m.ops() {
+        shares(out, op_name(op), stats)?;
+    }
+    writeln!(out, "\nThe slowest requests:")?;
+    for io in explain::slowest(m).iter().take(SLOWEST) {
+        writeln!(out, "  {} of {} bytes at {:.3} s, {}", io.op, io.length_bytes, io.at_s, io.sentence)?;
+    }
+    let notes = outcome::notes(r);
+    if !notes.is_empty() {
+        writeln!(out)?;
+    }
+    for note in notes {
+        writeln!(out, "{note}")?;
+    }
+    Ok(())
+}
+
+fn percentiles(out: &mut String, word: &str, h: &Histogram) -> fmt::Result {
+    let mean = format_duration((h.mean() + 0.5) as u64);
+    write!(out, "  {word:<10} {mean:>9}")?;
+    for percent in [50.0, 90.0, 99.0, 99.9] {
+        write!(out, " {:>9}", format_duration(h.percentile(percent)))?;
+    }
+    writeln!(out, " {:>9}", format_duration(h.max()))
+}
+
+fn shares(out: &mut String, word: &str, stats: &OpStats) -> fmt::Result {
+    let count = stats.latency.count().max(1) as f64;
+    let mut parts: Vec<(&str, f64)> =
+        CAUSES.iter().map(|&c| (c.label(), stats.breakdown.get(c) as f64 / 1e3 / count)).collect();
+    // Largest first; equal ones in the order of the causes.
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let list: Vec<String> =
+        parts.iter().filter(|p| p.1 >= 0.05).map(|(label, us)| format!("{label} {us:.1}")).collect();
+    writeln!(out, "  {word}: {:.1} = {}", stats.latency.mean() / 1e3, list.join(" + "))
+}

@@ -1,0 +1,35 @@
+//! A trace's error in the form of every other message.
+
+use ssdlab_catalog::Diagnostic;
+use ssdlab_workload::trace::{FORMATS, TraceError};
+
+use crate::failure::Failure;
+use crate::place::at_line;
+
+pub fn trace_failure(error: &TraceError) -> Failure {
+    let formats = || format!("the formats are {}", FORMATS.map(|f| f.1).join(", "));
+    let diagnostic = match error {
+        TraceError::Read { file, source } => Diagnostic::new(format!("cannot read the trace {file}: {source}"))
+            .help("give the path of a readable trace file"),
+        TraceError::Empty { file } => {
+            Diagnostic::new(format!("the trace {file} is empty")).help("a trace has at least one request")
+        }
+        TraceError::UnknownFormat { file } => {
+            Diagnostic::new(format!("the format of the trace {file} is not recognised"))
+                .help(format!("name it with --format; {}", formats()))
+        }
+        TraceError::UnknownFormatName { name } => {
+            let diagnostic = Diagnostic::new(format!("there is no trace format `{name}`"));
+            match ssdlab_catalog::nearest(name, FORMATS.iter().map(|f| f.1)).first() {
+                Some(close) => diagnostic.help(format!("did you mean {close}?")),
+                None => diagnostic,
+            }
+            .help(formats())
+        }
+        TraceError::Line { file, line, problem } => at_line(Diagnostic::new(problem.clone()), file, *line),
+        TraceError::Record { file, byte, problem } => {
+            Diagnostic::new(format!("{file}: record at byte {byte}: {problem}"))
+        }
+    };
+    Failure::BadInput(diagnostic)
+}
