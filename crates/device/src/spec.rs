@@ -136,6 +136,7 @@ impl DriveSpec {
                 return Err(SpecError::new(key, format!("{v} is impossible"), "use 0 to 1,000,000"));
             }
         }
+        self.validate_rows(die)?;
         if self.capacity_bytes == 0 || !self.capacity_bytes.is_multiple_of(4096) {
             return Err(SpecError::new(
                 "capacity_bytes",
@@ -144,6 +145,41 @@ impl DriveSpec {
             ));
         }
         self.validate_spare(die)
+    }
+
+    /// A row, one page of every plane of a die, is what one operation moves.
+    fn validate_rows(&self, die: &DieSpec) -> Result<(), SpecError> {
+        let row_units = die.geometry.planes * die.units_per_page();
+        if !row_units.is_power_of_two() || row_units > 64 {
+            return Err(SpecError::new(
+                "geometry.page_bytes",
+                format!(
+                    "{} bytes on {} planes make a row of {row_units} units",
+                    die.geometry.page_bytes, die.geometry.planes
+                ),
+                "use pages and planes that make a row of 1, 2, 4 … 64 units of 4096 bytes",
+            ));
+        }
+        // An operation counts its units in a byte.
+        if self.gc.rows_per_read * row_units > 255 {
+            return Err(SpecError::new(
+                "gc.rows_per_read",
+                format!("{} rows of {row_units} units are more than one operation can move", self.gc.rows_per_read),
+                format!("use at most {}", 255 / row_units),
+            ));
+        }
+        if self.write_buffer.capacity_kib / 4 < row_units {
+            return Err(SpecError::new(
+                "write_buffer.capacity_kib",
+                format!("{} KiB do not hold one row of this die", self.write_buffer.capacity_kib),
+                format!("use at least {} KiB", row_units * 4),
+            ));
+        }
+        let units = u128::from(row_units) * u128::from(die.geometry.pages_per_block) * u128::from(self.flash.dies);
+        if units * u128::from(self.blocks_per_die(die)) >= 1 << 31 {
+            return Err(SpecError::new("flash.dies", "more than 8 TiB of flash", "use fewer or smaller dies"));
+        }
+        Ok(())
     }
 
     fn validate_spare(&self, die: &DieSpec) -> Result<(), SpecError> {

@@ -121,8 +121,34 @@ impl Ftl {
     pub fn dump(&self) -> String {
         let mut t = String::new();
         for (s, set) in self.sets.iter().enumerate() {
-            let v: Vec<_> = (0..self.blocks.per_set()).map(|l| { let g = self.blocks.global(l, s as u32) as usize; (self.blocks.state[g], self.blocks.valid[g]) }).filter(|x| x.0 != State::Reserved).collect();
-            t += &format!("set {s}: free {} coming {} host {:?} gc {:?} active {} bg {} left {} reading {:?} moving {:?} finishing {:?} ur {} staged {} uw {} drain {} credit {} may {} writable {:b} unfilled {:b} : {v:?}\n", set.free.len(), set.coming, set.host, set.gc, set.active, set.background, set.victims_left, set.reading, set.moving, set.finishing, set.units_reading, set.staged.len(), set.units_writing, set.draining, set.credit_micro, self.host_may_write(s), self.writable, self.unfilled);
+            let v: Vec<_> = (0..self.blocks.per_set())
+                .map(|l| {
+                    let g = self.blocks.global(l, s as u32) as usize;
+                    (self.blocks.state[g], self.blocks.valid[g])
+                })
+                .filter(|x| x.0 != State::Reserved)
+                .collect();
+            t += &format!(
+                "set {s}: free {} coming {} host {:?} gc {:?} active {} bg {} left {} reading {:?} moving {:?} finishing {:?} ur {} staged {} uw {} drain {} credit {} may {} writable {:b} unfilled {:b} : {v:?}\n",
+                set.free.len(),
+                set.coming,
+                set.host,
+                set.gc,
+                set.active,
+                set.background,
+                set.victims_left,
+                set.reading,
+                set.moving,
+                set.finishing,
+                set.units_reading,
+                set.staged.len(),
+                set.units_writing,
+                set.draining,
+                set.credit_micro,
+                self.host_may_write(s),
+                self.writable,
+                self.unfilled
+            );
         }
         t
     }

@@ -244,7 +244,8 @@ impl Ftl {
             if stop_and_wait {
                 let most = self.gc.rows_per_read * self.row_units;
                 let full = self.sets[s].units_held() + most > self.gc_buffer_units;
-                let end = self.pads_at_end(s);
+                let rows_staged = self.sets[s].staged.len() >= self.row_units as usize;
+                let end = self.nothing_left_to_read(s) && (rows_staged || self.pads_at_end(s));
                 let set = &mut self.sets[s];
                 if !set.draining && set.units_reading == 0 && !set.staged.is_empty() && (full || end) {
                     set.draining = true;
@@ -301,7 +302,9 @@ impl Ftl {
 
     fn start_if_due_again(&mut self, s: usize, sink: &mut impl OpSink) {
         let set = &self.sets[s];
-        if !set.active && set.free.len() as u32 + set.coming <= self.gc.start_free_superblocks && self.blocks_closed(s)
+        if !set.active
+            && set.free.len() as u32 + set.coming <= self.gc.start_free_superblocks
+            && self.blocks_closed(s)
             && self.stalled >> s & 1 == 0
         {
             self.start(s, false);

@@ -63,11 +63,7 @@ pub fn spec(build: &Build) -> DriveSpec {
     DriveSpec {
         description: "no time lost but on flash".into(),
         capacity_bytes: physical * 10_000 / u64::from(10_000 + build.spare_per_10000) * UNIT_BYTES,
-        flash: FlashSpec {
-            die: "theory".into(),
-            dies: build.dies,
-            exact_spare_per_10000: Some(build.spare_per_10000),
-        },
+        flash: FlashSpec { die: "theory".into(), dies: build.dies, exact_spare_per_10000: Some(build.spare_per_10000) },
         link: LinkSpec { generation: LinkGeneration::Ideal, host_turnaround_us: 0.0 },
         controller: ControllerSpec {
             name: "theory".into(),
@@ -115,7 +111,14 @@ impl Lab {
 
     pub fn of(spec: &DriveSpec, pages: u32, seed: u64) -> Lab {
         let drive = Drive::new("theory", spec, &die(pages), seed).expect("a valid drive");
-        Lab { units: spec.capacity_bytes / UNIT_BYTES, drive, now: 0, rng: Rng::new(seed), latency_sum: 0, done: Vec::new() }
+        Lab {
+            units: spec.capacity_bytes / UNIT_BYTES,
+            drive,
+            now: 0,
+            rng: Rng::new(seed),
+            latency_sum: 0,
+            done: Vec::new(),
+        }
     }
 
     /// Keeps `depth` commands under way until `count` have completed, and waits for the rest.

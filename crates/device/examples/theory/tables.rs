@@ -105,14 +105,24 @@ fn write_amplification(page: &mut Page) {
     let mut t = page.table("Write amplification: FIFO", about, "over-provisioning, pages per block", 0.3);
     for op in OPS {
         for b in [64, 256] {
-            t.row(&format!("{}, {b}", percent(op)), formulas::fifo(op), measure::uniform(&build(Fifo, op, b), LENGTH), 4);
+            t.row(
+                &format!("{}, {b}", percent(op)),
+                formulas::fifo(op),
+                measure::uniform(&build(Fifo, op, b), LENGTH),
+                4,
+            );
         }
     }
     t.end();
     let about = "Uniform random writes, 64 pages per block; the best of d blocks drawn at random goes (d = 1: random).";
     let mut t = page.table("Write amplification: d-choices and random", about, "over-provisioning, d", 0.5);
     for op in OPS {
-        t.row(&format!("{}, 1", percent(op)), formulas::random(op), measure::uniform(&build(Random, op, 64), LENGTH), 4);
+        t.row(
+            &format!("{}, 1", percent(op)),
+            formulas::random(op),
+            measure::uniform(&build(Random, op, 64), LENGTH),
+            4,
+        );
         for choices in [2, 3, 10] {
             let build = Build { choices, ..build(DChoices, op, 64) };
             let ours = measure::uniform(&build, LENGTH);
@@ -128,7 +138,12 @@ fn temperature(page: &mut Page) {
     for op in [0.07, 0.12, 0.28] {
         for (r, f) in [(0.8, 0.2), (0.9, 0.1)] {
             let ours = measure::hot_cold(&build(Fifo, op, 64), r, f, Length { warm_up: 40.0, measured: 10.0 });
-            t.row(&format!("{}, {:.0}/{:.0}", percent(op), r * 100.0, f * 100.0), formulas::fifo_hot_cold(op, r, f), ours, 4);
+            t.row(
+                &format!("{}, {:.0}/{:.0}", percent(op), r * 100.0, f * 100.0),
+                formulas::fifo_hot_cold(op, r, f),
+                ours,
+                4,
+            );
         }
     }
     t.end();
@@ -155,7 +170,8 @@ fn trim(page: &mut Page) {
         }
     }
     t.end();
-    let mut t = page.table("TRIM under load: share in use", "At the end of the runs above.", "over-provisioning, q", 0.3);
+    let mut t =
+        page.table("TRIM under load: share in use", "At the end of the runs above.", "over-provisioning, q", 0.3);
     for (op, q, theory, ours) in in_use {
         t.row(&format!("{}, {q}", percent(op)), theory, ours, 4);
     }
@@ -165,7 +181,12 @@ fn trim(page: &mut Page) {
     for op in [0.07, 0.28] {
         for share in [0.1, 0.2, 0.5] {
             let theory = formulas::greedy(formulas::effective_op(op, 1.0 - share), 256);
-            t.row(&format!("{}, {share}", percent(op)), theory, measure::static_trim(&build(Greedy, op, 256), share, LENGTH), 4);
+            t.row(
+                &format!("{}, {share}", percent(op)),
+                theory,
+                measure::static_trim(&build(Greedy, op, 256), share, LENGTH),
+                4,
+            );
         }
     }
     t.end();
