@@ -148,6 +148,22 @@ impl DriveSpec {
 
     fn validate_spare(&self, die: &DieSpec) -> Result<(), SpecError> {
         range_reserved(self.mapping.reserved_blocks_per_1000)?;
+        if self.capacity_bytes >= MAX_FLASH_BYTES {
+            return Err(SpecError::new(
+                "capacity_bytes",
+                format!("{} bytes are more than can be simulated", self.capacity_bytes),
+                format!("use less than {MAX_FLASH_BYTES} bytes (8 TiB)"),
+            ));
+        }
+        let blocks = u128::from(self.blocks_per_die(die)) * u128::from(self.flash.dies);
+        let flash = blocks * u128::from(die.raw_bytes() / u64::from(die.geometry.blocks_per_plane));
+        if flash >= u128::from(MAX_FLASH_BYTES) {
+            return Err(SpecError::new(
+                "flash.dies",
+                format!("{flash} bytes of flash are more than can be simulated"),
+                format!("use dies of less than {MAX_FLASH_BYTES} bytes (8 TiB) in all"),
+            ));
+        }
         if let Some(spare) = self.flash.exact_spare_per_10000 {
             return if (100..=1_000_000).contains(&spare) {
                 Ok(())
@@ -193,8 +209,8 @@ impl DriveSpec {
         let g = &die.geometry;
         let block_bytes = u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes);
         let data = u128::from(self.capacity_bytes) * u128::from(10_000 + spare) / 10_000;
-        let data_blocks = data.div_ceil(u128::from(block_bytes) * u128::from(self.flash.dies)) as u32;
-        data_blocks + self.gc.start_free_superblocks + 2
+        let data_blocks = data.div_ceil(u128::from(block_bytes) * u128::from(self.flash.dies));
+        u32::try_from(data_blocks).unwrap_or(u32::MAX).saturating_add(self.gc.start_free_superblocks + 2)
     }
 
     /// Bytes of one superblock.
@@ -221,6 +237,9 @@ impl DriveSpec {
         raw / 10_000 * 10_000u64.saturating_sub(lost)
     }
 }
+
+/// Unit addresses have 31 bits.
+const MAX_FLASH_BYTES: u64 = 4096 << 31;
 
 fn range_reserved(v: u32) -> Result<(), SpecError> {
     if v < 500 {

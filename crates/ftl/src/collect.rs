@@ -73,6 +73,7 @@ impl Ftl {
                 self.sets[s].background = false;
                 self.end_if_done(s);
                 self.start_if_due(s, sink);
+                self.note_writable(s);
             }
         }
     }
@@ -206,6 +207,7 @@ impl Ftl {
         }
         self.end_if_done(s);
         self.start_if_due_again(s, sink);
+        self.note_writable(s);
     }
 
     fn nothing_left_to_read(&self, s: usize) -> bool {
@@ -386,19 +388,38 @@ impl Ftl {
         let start = self.medium.layout().row_start(block, page);
         let mut lpns = [NO_LPN; 64];
         let mut generations = [0u8; 64];
+        let checked = self.medium.keeps_generations();
+        // Units of one victim lie together: valid bits and counts are settled block by block and word by word.
+        let (mut from, mut begin, mut end, mut count) = (0, 0, 0, 0);
+        let (mut word, mut bits) = (0, 0u64);
         for (k, &unit) in units[..n].iter().enumerate() {
             let lpn = self.medium.lpn(unit);
             lpns[k] = lpn;
-            generations[k] = self.medium.generation(unit);
+            if checked {
+                generations[k] = self.medium.generation(unit);
+            }
             self.redirect(lpn, unit, start + k as u32);
-            self.validity.clear(unit);
-            let layout = self.medium.layout();
-            let from = self.blocks.of_block(layout.block_of(unit));
-            self.blocks.valid[from as usize] -= 1;
+            if unit / 64 != word {
+                self.validity.clear_bits(word, bits);
+                (word, bits) = (unit / 64, 0);
+            }
+            bits |= 1 << (unit % 64);
+            if !(begin..end).contains(&unit) {
+                self.blocks.valid[from as usize] -= count;
+                let layout = self.medium.layout();
+                let block = layout.block_of(unit);
+                (begin, end) = (block * layout.block_units, (block + 1) * layout.block_units);
+                (from, count) = (self.blocks.of_block(block), 0);
+            }
+            count += 1;
         }
+        self.validity.clear_bits(word, bits);
+        self.blocks.valid[from as usize] -= count;
         let row = self.medium.begin_program(block, page).expect("rows are taken in order");
         row.lpn.copy_from_slice(&lpns[..row.lpn.len()]);
-        row.generation.copy_from_slice(&generations[..row.generation.len()]);
+        if checked {
+            row.generation.copy_from_slice(&generations[..row.generation.len()]);
+        }
         self.validity.set_row(start, if n == 64 { u64::MAX } else { (1 << n) - 1 });
         self.add_valid(superblock, n as u32);
         self.counters.gc_units += n as u64;

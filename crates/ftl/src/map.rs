@@ -99,6 +99,14 @@ impl Validity {
         *word &= !bit;
     }
 
+    /// Clears several bits of one word of 64 units.
+    #[inline]
+    pub fn clear_bits(&mut self, word: u32, bits: u64) {
+        let word = &mut self.words[word as usize];
+        assert!(*word & bits == bits, "a unit died twice");
+        *word &= !bits;
+    }
+
     /// Valid units of the row that starts at `start`, one bit each.
     #[inline]
     #[must_use]

@@ -71,6 +71,9 @@ pub struct Ftl {
     /// Units in host programs under way.
     units_writing: u32,
     next_set: u32,
+    /// Sets in which the host may write now, and sets whose die can take another host program: one bit each.
+    writable: u64,
+    unfilled: u64,
     /// A flush waits: partly filled rows are written too.
     pub(crate) forced: bool,
     pub(crate) valid_units: u64,
@@ -103,6 +106,8 @@ impl Ftl {
             host_outstanding: [0; 64],
             units_writing: 0,
             next_set: 0,
+            writable: 0,
+            unfilled: u64::MAX,
             forced: false,
             valid_units: 0,
             row_units,
@@ -151,6 +156,8 @@ impl Ftl {
                 self.sets[set as usize].free.push_back(sb);
             }
         }
+        self.unfilled = u64::MAX;
+        (0..self.sets.len()).for_each(|s| self.note_writable(s));
     }
 
     // ---- what the drive asks ------------------------------------------------------------------------------------
@@ -252,7 +259,7 @@ impl Ftl {
     /// Whether units wait in the buffer because the firmware holds the host back for a collection.
     #[must_use]
     pub fn host_is_held(&self) -> bool {
-        self.buffer.waiting() >= self.row_units && (0..self.sets.len()).all(|s| !self.host_may_write(s))
+        self.buffer.waiting() >= self.row_units && self.writable == 0
     }
 
     /// Whether any collection runs.
@@ -360,19 +367,30 @@ impl Ftl {
         self.forced = false;
     }
 
+    /// Something has changed that decides whether the host may write in this set.
+    #[inline]
+    pub(crate) fn note_writable(&mut self, s: usize) {
+        self.writable = self.writable & !(1 << s) | u64::from(self.host_may_write(s)) << s;
+    }
+
+    /// The next set in turn that the host may write in and whose die is not full.
+    #[inline]
     fn choose_set(&self) -> Option<usize> {
-        let n = self.sets.len() as u32;
-        if n == 1 {
-            return self.host_may_write(0).then_some(0);
+        let open = self.writable & self.unfilled;
+        let later = open & (u64::MAX << self.next_set);
+        let choice = if later != 0 { later } else { open };
+        (choice != 0).then(|| choice.trailing_zeros() as usize)
+    }
+
+    /// Notes how many host programs a die has waiting or under way. With superblocks over all dies their order is
+    /// fixed, and the buffer is limit enough.
+    #[inline]
+    fn note_outstanding(&mut self, die: u32, change: i8) {
+        if self.sets.len() > 1 {
+            let n = &mut self.host_outstanding[die as usize];
+            *n = n.wrapping_add_signed(change);
+            self.unfilled = self.unfilled & !(1 << die) | u64::from(*n < HOST_PROGRAMS_PER_DIE) << die;
         }
-        // The next die in turn that is neither full nor out of space.
-        for k in 0..n {
-            let s = (self.next_set + k) % n;
-            if self.host_outstanding[s as usize] < HOST_PROGRAMS_PER_DIE && self.host_may_write(s as usize) {
-                return Some(s as usize);
-            }
-        }
-        None
     }
 
     fn dispatch_row(&mut self, sink: &mut impl OpSink) -> bool {
@@ -416,7 +434,8 @@ impl Ftl {
             set.credit_micro -= i64::from(self.row_units) * 1_000_000;
         }
         self.units_writing += n;
-        self.host_outstanding[die as usize] += 1;
+        self.note_outstanding(die, 1);
+        self.note_writable(s);
         let tag = self.host_programs.issue(self.buffer.dispatched());
         sink.enqueue(FlashOp {
             kind: OpKind::HostProgram,
@@ -499,7 +518,7 @@ impl Ftl {
             OpKind::HostProgram => {
                 self.finish_program(&op);
                 self.units_writing -= u32::from(op.units);
-                self.host_outstanding[op.die as usize] -= 1;
+                self.note_outstanding(op.die.into(), -1);
                 self.host_programs.end(op.tag);
                 self.erase_finished(sink);
             }

@@ -249,6 +249,13 @@ impl Medium {
         self.lpn[unit as usize]
     }
 
+    /// Whether write generations are kept.
+    #[inline]
+    #[must_use]
+    pub fn keeps_generations(&self) -> bool {
+        !self.generation.is_empty()
+    }
+
     /// Write generation of a unit; zero where generations are not kept.
     #[inline]
     #[must_use]

@@ -156,6 +156,14 @@ impl DieSpec {
                 "use 4096, 8192 or 16384",
             ));
         }
+        let row_units = g.planes * (g.page_bytes / 4096);
+        if !row_units.is_power_of_two() || row_units > 64 {
+            return Err(SpecError::new(
+                "geometry.page_bytes",
+                format!("{} plane(s) of {} bytes make {row_units} units of 4096 bytes a row", g.planes, g.page_bytes),
+                "planes x page_bytes must be 1, 2, 4, 8, 16, 32 or 64 units",
+            ));
+        }
         if g.page_order == PageOrder::PairsL95b && g.pages_per_block < 32 {
             return Err(SpecError::new(
                 "geometry.page_order",

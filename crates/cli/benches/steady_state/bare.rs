@@ -32,7 +32,8 @@ pub struct BareLoop {
 impl BareLoop {
     /// A drive of `pages` logical pages with `spare_percent` more in blocks of `block_units`, filled once in order.
     pub fn new(pages: u32, spare_percent: u32, block_units: u32) -> Self {
-        let blocks = (u64::from(pages) * u64::from(100 + spare_percent) / 100).div_ceil(u64::from(block_units)) as u32 + 2;
+        let blocks =
+            (u64::from(pages) * u64::from(100 + spare_percent) / 100).div_ceil(u64::from(block_units)) as u32 + 2;
         let units = blocks as usize * block_units as usize;
         let mut rng = Rng::new(7);
         let mut b = BareLoop {

@@ -31,7 +31,8 @@ impl<D: Device> Steady<D> {
         let pages = drive.info().capacity_bytes / 4096;
         let mut s = Steady { drive, rng: Rng::new(5), pages, now: 0, done: Vec::new() };
         let requests = pages / 32;
-        let fill = |k: u64| Request { tag: k, op: Op::Write, offset_bytes: k * 131_072, length_bytes: 131_072, fua: false };
+        let fill =
+            |k: u64| Request { tag: k, op: Op::Write, offset_bytes: k * 131_072, length_bytes: 131_072, fua: false };
         let mut next = QUEUE_DEPTH;
         (0..QUEUE_DEPTH).for_each(|k| s.drive.submit(0, fill(k)));
         let mut ended = 0;
