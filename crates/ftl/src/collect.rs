@@ -25,18 +25,6 @@ impl Ftl {
         if !self.sets[s].active && self.ahead(s) <= self.gc.start_free_superblocks {
             self.start(s, false);
             self.collector_step(s, sink);
-        } else if set.host.is_none() {
-            self.release_last_units(s, sink);
-        }
-    }
-
-    /// A streaming collector keeps the units that do not fill a row until the next collection, and with them their
-    /// victim. If the host waits for just that victim, they go out in a row of their own.
-    fn release_last_units(&mut self, s: usize, sink: &mut impl OpSink) {
-        let set = &self.sets[s];
-        if !set.active && !set.staged.is_empty() && set.host.is_none() && set.free.len() < 2 {
-            self.write_row(s, true, sink);
-            self.retire_victims(s, sink);
         }
     }
 
@@ -257,8 +245,6 @@ impl Ftl {
         if !self.sets[s].active && self.ahead(s) <= self.gc.start_free_superblocks && self.blocks_closed(s) {
             self.start(s, false);
             self.collector_step(s, sink);
-        } else {
-            self.release_last_units(s, sink);
         }
     }
 

@@ -352,8 +352,7 @@ impl Ftl {
     fn collector_fits_beside_host(&self, s: usize, open: &Frontier) -> bool {
         let set = &self.sets[s];
         let in_progress = set.moving.iter().copied().chain(set.reading.map(|r| r.superblock));
-        let (count, units) =
-            in_progress.fold((0, 0), |(n, units), sb| (n + 1, units + self.blocks.valid[sb as usize]));
+        let (count, units) = in_progress.fold((0, 0), |(n, units), sb| (n + 1, units + self.blocks.valid[sb as usize]));
         let rows = open.rows_left(self.blocks.width(), self.medium.layout().pages);
         // A row for the host, and one that the collector may not fill.
         set.coming > count || rows >= units.div_ceil(self.row_units) + 2

@@ -80,7 +80,9 @@ fn phase(rig: &mut Rig, writes: u64) {
 }
 
 fn run(case: &Case) {
-    if option_env!("SHOW").is_some() { eprintln!("CASE {case:?}"); }
+    if option_env!("SHOW").is_some() {
+        eprintln!("CASE {case:?}");
+    }
     let Some(mut rig) = Rig::new(case) else { return };
     let fill = rig.logical_pages;
     (0..fill).for_each(|lpn| rig.write(lpn));
