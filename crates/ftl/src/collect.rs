@@ -22,23 +22,21 @@ impl Ftl {
     /// Starts a collection if free superblocks have run low.
     #[inline]
     pub(crate) fn start_if_due(&mut self, s: usize, sink: &mut impl OpSink) {
-        let set = &self.sets[s];
-        if !set.active && set.free.len() as u32 + set.coming <= self.gc.start_free_superblocks {
+        if !self.sets[s].active && self.ahead(s) <= self.gc.start_free_superblocks {
             self.start(s, false);
             self.collector_step(s, sink);
-        } else if set.host.is_none() {
-            self.release_last_units(s, sink);
         }
     }
 
-    /// A streaming collector keeps the units that do not fill a row until the next collection, and with them their
-    /// victim. If the host waits for just that victim, they go out in a row of their own.
-    fn release_last_units(&mut self, s: usize, sink: &mut impl OpSink) {
+    /// Superblocks that are free or will be without further reads. A victim that waits only for a few units, too few
+    /// for a row, will not be, unless another victim's units join them: that matters when the host has no room left.
+    #[inline]
+    fn ahead(&self, s: usize) -> u32 {
         let set = &self.sets[s];
-        if !set.active && !set.staged.is_empty() && set.host.is_none() && set.free.len() < 2 {
-            self.write_row(s, true, sink);
-            self.retire_victims(s, sink);
-        }
+        let host_starves = set.host.is_none() && set.free.len() < 2;
+        let rests = set.reading.is_none() && set.units_reading == 0 && set.units_writing == 0;
+        let stuck = host_starves && rests && set.staged.len() < self.row_units as usize;
+        set.free.len() as u32 + set.coming - if stuck { set.moving.len() as u32 } else { 0 }
     }
 
     fn start(&mut self, s: usize, background: bool) {
@@ -80,8 +78,7 @@ impl Ftl {
 
     /// Free superblocks are below the background target, and something can be gained.
     fn background_wanted(&self, s: usize) -> bool {
-        let set = &self.sets[s];
-        if set.free.len() as u32 + set.coming >= self.gc.background_free_superblocks {
+        if self.ahead(s) >= self.gc.background_free_superblocks {
             return false;
         }
         let layout = self.medium.layout();
@@ -99,7 +96,7 @@ impl Ftl {
         if set.victims_left == 0 {
             return false;
         }
-        let ahead = set.free.len() as u32 + set.coming;
+        let ahead = self.ahead(s);
         let enough = if set.background {
             ahead >= self.gc.background_free_superblocks
         } else {
@@ -180,9 +177,11 @@ impl Ftl {
                 }
             }
             if stop_and_wait {
+                // At the end nothing stays behind, even if the rest has to wait for a free superblock.
+                let rest_waits = !self.sets[s].staged.is_empty() && self.nothing_left_to_read(s);
                 let set = &mut self.sets[s];
                 let short = set.staged.len() < self.row_units as usize;
-                if set.draining && set.units_writing == 0 && short {
+                if set.draining && set.units_writing == 0 && short && !rest_waits {
                     set.draining = false;
                     moved = true;
                 }
@@ -218,7 +217,7 @@ impl Ftl {
     /// Whether [`Ftl::next_victim`] would look for one.
     fn more_victims(&self, s: usize) -> bool {
         let set = &self.sets[s];
-        let ahead = set.free.len() as u32 + set.coming;
+        let ahead = self.ahead(s);
         set.active
             && set.victims_left > 0
             && if set.background {
@@ -243,13 +242,9 @@ impl Ftl {
     }
 
     fn start_if_due_again(&mut self, s: usize, sink: &mut impl OpSink) {
-        let set = &self.sets[s];
-        if !set.active && set.free.len() as u32 + set.coming <= self.gc.start_free_superblocks && self.blocks_closed(s)
-        {
+        if !self.sets[s].active && self.ahead(s) <= self.gc.start_free_superblocks && self.blocks_closed(s) {
             self.start(s, false);
             self.collector_step(s, sink);
-        } else {
-            self.release_last_units(s, sink);
         }
     }
 

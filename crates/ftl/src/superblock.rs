@@ -215,6 +215,12 @@ impl Frontier {
         Frontier { superblock, page: 0, left: members }
     }
 
+    /// Rows still to be taken.
+    #[must_use]
+    pub fn rows_left(&self, width: u32, pages: u32) -> u32 {
+        (pages - self.page - 1) * width + self.left.count_ones()
+    }
+
     /// Takes the next row: die and page; and whether it was the last of the superblock.
     #[inline]
     pub fn take(&mut self, members: u64, pages: u32) -> (u32, u32, bool) {

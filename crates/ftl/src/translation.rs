@@ -335,12 +335,27 @@ impl Ftl {
     #[inline]
     pub(crate) fn host_may_write(&self, s: usize) -> bool {
         let set = &self.sets[s];
-        let room = set.host.is_some() || set.free.len() >= 2;
+        let room = match &set.host {
+            Some(open) => !self.shared_frontier || !set.free.is_empty() || self.collector_fits_beside_host(s, open),
+            None => set.free.len() >= 2,
+        };
         let credit = !set.active
             || set.background
             || self.gc.host_share == HostShare::Unlimited
             || set.credit_micro >= i64::from(self.row_units) * 1_000_000;
         room && credit
+    }
+
+    /// On a shared frontier without a free superblock behind it: whether the host may take a row and still leave room
+    /// for all that the victims hold. It may in any case if one of them only waits to be erased.
+    #[cold]
+    fn collector_fits_beside_host(&self, s: usize, open: &Frontier) -> bool {
+        let set = &self.sets[s];
+        let in_progress = set.moving.iter().copied().chain(set.reading.map(|r| r.superblock));
+        let (count, units) = in_progress.fold((0, 0), |(n, units), sb| (n + 1, units + self.blocks.valid[sb as usize]));
+        let rows = open.rows_left(self.blocks.width(), self.medium.layout().pages);
+        // A row for the host, and one that the collector may not fill.
+        set.coming > count || rows >= units.div_ceil(self.row_units) + 2
     }
 
     /// Gives waiting units to dies as far as policy, space and queues allow.
