@@ -195,6 +195,9 @@ pub struct ClaimsArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+    /// End with exit code 1 if a published figure is missed
+    #[arg(long)]
+    pub strict: bool,
 }
 
 #[derive(Debug, clap::Args)]
