@@ -39,9 +39,9 @@ pub(super) const DEF: TestDef = TestDef {
 
 /// A request size in a metric's name: `512b`, `4k`, `64m`.
 fn key(bytes: u64) -> String {
-    if bytes % (1 << 20) == 0 {
+    if bytes.is_multiple_of(1 << 20) {
         format!("{}m", bytes >> 20)
-    } else if bytes % (1 << 10) == 0 {
+    } else if bytes.is_multiple_of(1 << 10) {
         format!("{}k", bytes >> 10)
     } else {
         format!("{bytes}b")

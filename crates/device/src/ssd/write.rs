@@ -13,7 +13,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let spent = self.schedule.spent;
             self.commands.slot(slot).spent = spent;
         }
-        let aligned = request.offset_bytes % UNIT_BYTES == 0 && request.length_bytes % UNIT_BYTES == 0;
+        let aligned =
+            request.offset_bytes.is_multiple_of(UNIT_BYTES) && request.length_bytes.is_multiple_of(UNIT_BYTES);
         if !aligned && self.read_for_merge(slot) {
             return;
         }
@@ -25,8 +26,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     fn read_for_merge(&mut self, slot: u32) -> bool {
         let request = self.commands.slot(slot).request;
         let (first, last) = unit_range(&request);
-        let head = request.offset_bytes % UNIT_BYTES != 0;
-        let tail = (request.offset_bytes + request.length_bytes) % UNIT_BYTES != 0;
+        let head = !request.offset_bytes.is_multiple_of(UNIT_BYTES);
+        let tail = !(request.offset_bytes + request.length_bytes).is_multiple_of(UNIT_BYTES);
         let mut edges = [None; 2];
         if head || (first + 1 == last && tail) {
             edges[0] = Some(first);
