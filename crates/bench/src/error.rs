@@ -35,7 +35,7 @@ pub enum HostError {
 fn bad_command_reason(offset_bytes: u64, length_bytes: u64) -> String {
     if length_bytes == 0 {
         "the length must not be zero".to_owned()
-    } else if offset_bytes % SECTOR_BYTES != 0 || length_bytes % SECTOR_BYTES != 0 {
+    } else if !offset_bytes.is_multiple_of(SECTOR_BYTES) || !length_bytes.is_multiple_of(SECTOR_BYTES) {
         format!("offset and length must be multiples of {SECTOR_BYTES} bytes")
     } else {
         "the command reaches beyond the end of the device".to_owned()

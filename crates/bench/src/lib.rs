@@ -5,6 +5,8 @@
 //! - [`measure`] holds the meters. What is not measured costs nothing.
 //! - [`suite`] holds the tests of the classic reviews, one file each, to their published parameters. What nobody
 //!   published is a parameter too, and its documentation says so.
+//! - [`fio_run`] runs fio job files and reports as fio does.
+//! - [`replay`] replays block traces.
 //! - [`plan`] runs many tests on many devices on all cores, with the same bytes out at any number of threads.
 //! - [`explain`] turns time breakdowns into words.
 //! - [`model`] is a device of a few lines, known in closed form, against which all of this is proven.

@@ -114,7 +114,7 @@ impl ModelDevice {
     #[must_use]
     pub fn new(spec: ModelSpec) -> Self {
         assert!(spec.ways > 0 && spec.drain_bytes_per_second > 0, "{spec:?}");
-        assert!(spec.capacity_bytes > 0 && spec.capacity_bytes % UNIT_BYTES == 0, "{spec:?}");
+        assert!(spec.capacity_bytes > 0 && spec.capacity_bytes.is_multiple_of(UNIT_BYTES), "{spec:?}");
         let info = DeviceInfo {
             name: spec.name.clone(),
             kind: "model",

@@ -124,6 +124,22 @@ fn an_impossible_geometry_points_into_the_die_file() {
 }
 
 #[test]
+fn sizes_beyond_any_simulation_are_refused() {
+    let error = message("large", "base = \"ideal-32die\"\ncapacity_bytes = 17592186040320\n");
+    assert!(error.contains("more than can be simulated\n --> my.toml:2:18\n"), "{error}");
+    let folder = Folder::new("huge");
+    folder.write("die.toml", "base = \"ideal\"\n[geometry]\nblocks_per_plane = 1048576\npages_per_block = 4096\n");
+    let drive = folder.write("my.toml", &format!("{BASE}[flash]\ndie = \"die.toml\"\ndies = 32\n"));
+    let error = resolve(&drive).unwrap_err().to_string();
+    assert!(error.contains("bytes of flash are more than can be simulated"), "{error}");
+    let folder = Folder::new("planes");
+    folder.write("die.toml", "base = \"ideal\"\n[geometry]\nplanes = 3\n");
+    let drive = folder.write("my.toml", &format!("{BASE}[flash]\ndie = \"die.toml\"\n"));
+    let error = resolve(&drive).unwrap_err().to_string();
+    assert!(error.contains("planes x page_bytes must be"), "{error}");
+}
+
+#[test]
 fn no_spare_block_points_at_the_capacity() {
     let error = message("spare", &format!("{BASE}capacity_bytes = 140660178944\n"));
     assert!(error.contains("leave no spare superblock"), "{error}");

@@ -99,6 +99,9 @@ pub struct RunArgs {
     /// fio's layout, or JSON with fio's field names
     #[arg(long, value_enum, default_value_t = OutputFormat::Normal)]
     pub output_format: OutputFormat,
+    /// What is written, in sequence, before the first job
+    #[arg(long, value_enum, default_value_t = RunPrefillArg::Read)]
+    pub prefill: RunPrefillArg,
     /// Seed of every random number; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -108,6 +111,16 @@ pub struct RunArgs {
 pub enum OutputFormat {
     Normal,
     Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RunPrefillArg {
+    /// What the jobs read, as fio lays out a file before reading it
+    Read,
+    /// The whole drive
+    Drive,
+    /// Nothing: a fresh drive answers reads of empty addresses without flash
+    None,
 }
 
 #[derive(Debug, clap::Args)]
@@ -122,7 +135,7 @@ pub struct ReplayArgs {
     /// iolog3 or spc
     #[arg(long, value_name = "F")]
     pub format: Option<String>,
-    /// When requests are sent: at the recorded times, N times as fast (×N or xN), or as soon as possible (asap)
+    /// When requests are sent: at the recorded times, N times as fast (2x), or as soon as possible (asap)
     #[arg(long, value_name = "SPEED", default_value = "recorded")]
     pub speed: String,
     /// Requests in flight at most
@@ -131,6 +144,9 @@ pub struct ReplayArgs {
     /// How addresses beyond the drive are brought onto it
     #[arg(long, value_enum, default_value_t = PlacementArg::Wrap)]
     pub placement: PlacementArg,
+    /// How several devices of a trace share the drive
+    #[arg(long, value_enum, default_value_t = DevicesArg::SideBySide)]
+    pub devices: DevicesArg,
     /// What is written before the replay
     #[arg(long, value_enum, default_value_t = PrefillArg::Drive)]
     pub prefill: PrefillArg,
@@ -148,6 +164,14 @@ pub enum PlacementArg {
     Wrap,
     /// Stretch or shrink the trace's span onto the drive
     Scale,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DevicesArg {
+    /// One behind the other, in the order of their first request
+    SideBySide,
+    /// All from the start of the drive, over each other
+    Folded,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -171,6 +195,9 @@ pub struct ClaimsArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+    /// End with exit code 1 if a published figure is missed
+    #[arg(long)]
+    pub strict: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -6,13 +6,12 @@
 mod args;
 mod commands;
 mod failure;
-mod fio;
+mod job_file_error;
 mod lab;
 mod output;
 mod place;
 mod plan;
 mod progress;
-mod replay_outcome;
 mod review_of;
 mod specification;
 mod trace_error;

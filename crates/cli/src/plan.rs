@@ -59,10 +59,7 @@ impl Results {
     /// The last failure, or that the run was stopped.
     pub fn conclude(mut self) -> Result<(), Failure> {
         if self.cancelled > 0 {
-            self.failures.push(
-                Failure::run(format!("stopped: {} tests did not finish", self.cancelled))
-                    .help("what had finished is in the results"),
-            );
+            self.failures.push(Failure::run(format!("stopped: {} test(s) did not finish", self.cancelled)));
         }
         let last = self.failures.pop();
         for failure in &self.failures {

@@ -175,15 +175,27 @@ impl DriveSpec {
                 format!("use at least {} KiB", row_units * 4),
             ));
         }
-        let units = u128::from(row_units) * u128::from(die.geometry.pages_per_block) * u128::from(self.flash.dies);
-        if units * u128::from(self.blocks_per_die(die)) >= 1 << 31 {
-            return Err(SpecError::new("flash.dies", "more than 8 TiB of flash", "use fewer or smaller dies"));
-        }
         Ok(())
     }
 
     fn validate_spare(&self, die: &DieSpec) -> Result<(), SpecError> {
         range_reserved(self.mapping.reserved_blocks_per_1000)?;
+        if self.capacity_bytes >= MAX_FLASH_BYTES {
+            return Err(SpecError::new(
+                "capacity_bytes",
+                format!("{} bytes are more than can be simulated", self.capacity_bytes),
+                format!("use less than {MAX_FLASH_BYTES} bytes (8 TiB)"),
+            ));
+        }
+        let blocks = u128::from(self.blocks_per_die(die)) * u128::from(self.flash.dies);
+        let flash = blocks * u128::from(die.raw_bytes() / u64::from(die.geometry.blocks_per_plane));
+        if flash >= u128::from(MAX_FLASH_BYTES) {
+            return Err(SpecError::new(
+                "flash.dies",
+                format!("{flash} bytes of flash are more than can be simulated"),
+                format!("use dies of less than {MAX_FLASH_BYTES} bytes (8 TiB) in all"),
+            ));
+        }
         if let Some(spare) = self.flash.exact_spare_per_10000 {
             return if (100..=1_000_000).contains(&spare) {
                 Ok(())
@@ -226,7 +238,7 @@ impl DriveSpec {
     #[must_use]
     pub fn blocks_per_die(&self, die: &DieSpec) -> u32 {
         match self.exact_blocks(die) {
-            Some(blocks) => blocks.div_ceil(u64::from(self.flash.dies)) as u32,
+            Some(blocks) => u32::try_from(blocks.div_ceil(u64::from(self.flash.dies))).unwrap_or(u32::MAX),
             None => die.geometry.blocks_per_plane,
         }
     }
@@ -235,7 +247,7 @@ impl DriveSpec {
     #[must_use]
     pub fn withheld_blocks(&self, die: &DieSpec) -> u32 {
         let built = u64::from(self.blocks_per_die(die)) * u64::from(self.flash.dies);
-        self.exact_blocks(die).map_or(0, |blocks| (built - blocks) as u32)
+        self.exact_blocks(die).map_or(0, |blocks| built.saturating_sub(blocks) as u32)
     }
 
     /// Multi-plane blocks of all dies for an exact spare: those that hold data in theory's sense, and those that in
@@ -284,6 +296,9 @@ impl DriveSpec {
         raw / 10_000 * 10_000u64.saturating_sub(lost)
     }
 }
+
+/// Unit addresses have 31 bits.
+const MAX_FLASH_BYTES: u64 = 4096 << 31;
 
 fn range_reserved(v: u32) -> Result<(), SpecError> {
     if v < 500 {

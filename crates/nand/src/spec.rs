@@ -97,7 +97,7 @@ impl PageOrder {
             PageOrder::Uniform => 0,
             PageOrder::Alternating => {
                 // 0, 1, 3, 5 … are lower; 2, 4, 6 … and the last are upper.
-                usize::from(page + 1 == pages || (page != 0 && page % 2 == 0))
+                usize::from(page + 1 == pages || (page != 0 && page.is_multiple_of(2)))
             }
             PageOrder::PairsL95b => {
                 // FEMU's profile of an L95B: edges listed one by one, the middle in pairs L L U U from page 10.
@@ -149,11 +149,19 @@ impl DieSpec {
         range("geometry.page_bytes", g.page_bytes, 4096, 65_536)?;
         range("geometry.spare_bytes", g.spare_bytes, 0, g.page_bytes)?;
         range("geometry.bits_per_cell", g.bits_per_cell, 1, 2)?;
-        if g.page_bytes % 4096 != 0 {
+        if !g.page_bytes.is_multiple_of(4096) {
             return Err(SpecError::new(
                 "geometry.page_bytes",
                 format!("{} is not a multiple of the 4096-byte mapping unit", g.page_bytes),
                 "use 4096, 8192 or 16384",
+            ));
+        }
+        let row_units = g.planes * (g.page_bytes / 4096);
+        if !row_units.is_power_of_two() || row_units > 64 {
+            return Err(SpecError::new(
+                "geometry.page_bytes",
+                format!("{} plane(s) of {} bytes make {row_units} units of 4096 bytes a row", g.planes, g.page_bytes),
+                "planes x page_bytes must be 1, 2, 4, 8, 16, 32 or 64 units",
             ));
         }
         if g.page_order == PageOrder::PairsL95b && g.pages_per_block < 32 {

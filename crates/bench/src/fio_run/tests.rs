@@ -1,1 +1,288 @@
+use std::sync::atomic::AtomicBool;
 
+use serde_json::Value;
+use ssdlab_core::{Completion, MICROSECOND, MILLISECOND, Nanos, Op, SECOND};
+use ssdlab_workload::{Command, Source};
+
+use super::meter::EntryMeter;
+use super::task::Task;
+use super::*;
+use crate::model::{ModelDevice, ModelSpec};
+
+/// 8 ways: reads of 100 us, writes of 20 us into a cache that empties at 100 MB/s.
+fn run(text: &str) -> FioReport {
+    try_run(text, FioOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn try_run(text: &str, options: FioOptions) -> Result<FioReport, FioError> {
+    let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
+    run_file(&file, &ModelSpec::default(), options, &Monitor::silent())
+}
+
+/// Runs all stages and returns the meters, which know more than the report.
+fn entries(text: &str) -> Vec<EntryMeter> {
+    let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
+    let (mut device, monitor) = (ModelDevice::new(ModelSpec::default()), Monitor::silent());
+    let plan = Plan::new(&file, device.info().capacity_bytes, 1).unwrap_or_else(|e| panic!("{e}"));
+    let mut entries = plan.entries();
+    let mut host = Host::new(&mut device, &monitor);
+    for stage in plan.stages {
+        engine::run(&mut host, stage, &mut entries).unwrap_or_else(|e| panic!("{e}"));
+    }
+    entries
+}
+
+struct List(std::vec::IntoIter<Command>);
+
+impl Source for List {
+    fn next(&mut self) -> Option<Command> {
+        self.0.next()
+    }
+}
+
+/// Runs these commands of one job, and returns their completions in the order of sending.
+fn completions(ops: &[Op], depth: u32, change: impl FnOnce(&mut Task<List>)) -> Vec<Completion> {
+    let command = |(i, &op): (usize, &Op)| match op {
+        Op::Flush => Command::FLUSH,
+        _ => Command { op, offset_bytes: i as u64 * 4096, length_bytes: 4096, fua: false },
+    };
+    let commands: Vec<Command> = ops.iter().enumerate().map(command).collect();
+    let mut task = Task::new(List(commands.into_iter()), 0, depth);
+    change(&mut task);
+    let (mut device, monitor) = (ModelDevice::new(ModelSpec::default()), Monitor::silent());
+    let mut entries = [EntryMeter::new(0, 0, 1, depth)];
+    engine::run(&mut Host::new(&mut device, &monitor), vec![task], &mut entries).unwrap_or_else(|e| panic!("{e}"));
+    // So few are all among the slowest.
+    let mut all = entries[0].all.slowest().to_vec();
+    all.sort_by_key(|c| c.tag);
+    all
+}
+
+fn sent(completions: &[Completion]) -> Vec<Nanos> {
+    completions.iter().map(|c| c.submitted / MICROSECOND).collect()
+}
+
+#[test]
+fn a_flush_waits_for_nothing_and_holds_back_what_follows_until_it_has_completed() {
+    let c = completions(&[Op::Write, Op::Flush, Op::Write, Op::Read], 8, |_| {});
+    // The flush ends when 4 KiB have drained at 100 MB/s.
+    assert_eq!((c[1].op, c[1].submitted, c[1].completed), (Op::Flush, 0, 40_960));
+    assert_eq!((c[2].submitted, c[3].submitted), (40_960, 40_960));
+}
+
+#[test]
+fn think_time_begins_when_everything_in_flight_has_completed() {
+    let think = |after| {
+        move |t: &mut Task<List>| {
+            t.think = 500 * MICROSECOND;
+            t.think_after = after;
+        }
+    };
+    assert_eq!(sent(&completions(&[Op::Read; 3], 1, think(1))), [0, 600, 1200]);
+    assert_eq!(sent(&completions(&[Op::Read; 5], 1, think(2))), [0, 100, 700, 800, 1400]);
+    // Four at once complete together, and pause together.
+    assert_eq!(sent(&completions(&[Op::Read; 6], 4, think(1))), [0, 0, 0, 0, 600, 600]);
+}
+
+#[test]
+fn think_time_sets_the_rate_of_a_job() {
+    let report = run("[j]\nrw=randread\nnorandommap\nthinktime=600\nthinktime_blocks=4\ntime_based\nruntime=1");
+    assert_eq!(report.jobs[0].read.iops, 4000.0);
+}
+
+#[test]
+fn rates_are_kept_by_count_and_by_bytes_and_for_each_operation() {
+    let base = "[j]\nbs=4k\nnorandommap\ntime_based\nruntime=2\niodepth=4\n";
+    let by_count = run(&format!("{base}rw=randread\nrate_iops=500"));
+    assert_eq!(by_count.jobs[0].read.total_ios, 1000);
+    assert_eq!((by_count.jobs[0].read.iops_min, by_count.jobs[0].read.iops_max), (500, 500));
+    assert_eq!(by_count.jobs[0].read.runtime, 2000);
+    let by_bytes = run(&format!("{base}rw=randread\nrate=1m"));
+    assert_eq!(by_bytes.jobs[0].read.total_ios, 512);
+    // The mix rules: the direction that is slower for its share holds back the other.
+    let mixed = run(&format!("{base}rw=randrw\nrwmixread=50\nrate_iops=1000,100"));
+    let job = &mixed.jobs[0];
+    assert!((195..=201).contains(&job.write.total_ios), "{}", job.write.total_ios);
+    assert!((150..=250).contains(&job.read.total_ios), "{}", job.read.total_ios);
+}
+
+#[test]
+fn a_start_delay_and_a_ramp_come_before_what_is_measured() {
+    let entries = entries(
+        "[global]\nrw=randread\nnorandommap\ntime_based\nruntime=1\n[now]\n[later]\nstartdelay=2\n[warm]\nramp_time=3",
+    );
+    let times: Vec<_> = entries.iter().map(|e| (e.all.began() / SECOND, e.all.elapsed())).collect();
+    assert_eq!(times, [(0, SECOND), (2, SECOND), (3, SECOND)]);
+    // Three jobs of one place each share eight ways.
+    assert!(entries.iter().all(|e| e.all.requests() == 10_000));
+}
+
+#[test]
+fn a_stonewall_waits_for_every_job_before_it() {
+    let e = entries("[global]\nrw=read\nbs=4k\n[a]\nsize=400k\n[b]\nsize=4m\n[c]\nstonewall\nsize=40k");
+    let end = |i: usize| e[i].all.began() + e[i].all.elapsed();
+    assert_eq!((e[0].all.began(), e[1].all.began()), (0, 0));
+    assert!(end(0) < end(1));
+    assert_eq!(e[2].all.began(), end(1));
+    assert_eq!((e[1].group, e[2].group), (0, 1));
+}
+
+#[test]
+fn commands_in_flight_at_the_end_of_the_runtime_are_waited_for_and_counted() {
+    let e = entries("[j]\nrw=randread\nnorandommap\niodepth=8\ntime_based\nruntime=150us");
+    assert_eq!((e[0].all.requests(), e[0].all.elapsed()), (16, 200 * MICROSECOND));
+    // An idle job runs to the end of its runtime.
+    let e = entries("[j]\nrw=randread\nnorandommap\nrate_iops=1\ntime_based\nruntime=2500ms");
+    assert_eq!((e[0].all.requests(), e[0].runtime()), (3, 2500 * MILLISECOND));
+}
+
+#[test]
+fn flushes_are_counted_apart_among_the_writes_and_at_the_end() {
+    let report = run("[j]\nrw=write\nbs=4k\nsize=256k\nfsync=4\nend_fsync=1\niodepth=4");
+    let job = &report.jobs[0];
+    assert_eq!((job.write.total_ios, job.sync.total_ios), (64, 17));
+    assert_eq!(job.sync.lat_ns.count, 17);
+    assert!(report.to_text().contains("  fsync/fdatasync/sync_file_range:\n    sync "));
+    // Nothing was written: nothing to flush.
+    assert_eq!(run("[j]\nrw=read\nsize=256k\nend_fsync=1").jobs[0].sync.total_ios, 0);
+}
+
+#[test]
+fn sizes_loops_and_io_sizes_say_how_much_is_transferred() {
+    for (options, kib) in [("size=1m", 1024), ("size=1m\nloops=3", 3072), ("size=1m\nio_size=256k", 256)] {
+        let report = run(&format!("[j]\nrw=write\nbs=16k\n{options}"));
+        assert_eq!(report.jobs[0].write.io_kbytes, kib, "{options}");
+    }
+}
+
+#[test]
+fn clones_are_reported_one_by_one_or_as_a_group() {
+    let text = |options: &str| {
+        format!("[j]\nrw=randread\nnorandommap\nnumjobs=4\ntime_based\nruntime=1\n{options}\n[k]\nnew_group\nsize=4k")
+    };
+    let apart = run(&text(""));
+    assert_eq!(apart.jobs.iter().map(|j| j.groupid).collect::<Vec<_>>(), [0, 0, 0, 0, 1]);
+    assert!(apart.jobs[..4].iter().all(|j| j.read.iops == 10_000.0 && j.read.bw_agg == 25.0));
+    let together = run(&text("group_reporting"));
+    let job = &together.jobs[0];
+    assert_eq!((together.jobs.len(), job.read.total_ios, job.read.runtime), (2, 40_000, 1000));
+    assert_eq!((job.read.iops, job.read.iops_mean, job.read.iops_samples), (40_000.0, 40_000.0, 2));
+    assert!(together.to_text().contains("\nj: (groupid=0, jobs=4): err= 0:"));
+}
+
+#[test]
+fn thousands_of_clones_run_side_by_side() {
+    let report = run("[j]\nrw=randread\nnorandommap\nnumjobs=4096\ngroup_reporting\ntime_based\nruntime=200ms");
+    // Eight ways of 100 us, and what was in flight when the runtime ended; the last eight came at that instant.
+    assert_eq!(report.jobs[0].read.total_ios, 16_000 + 4096 - 8);
+}
+
+#[test]
+fn a_job_that_does_not_fit_is_refused_with_its_line_before_anything_runs() {
+    let e = try_run("[fits]\nsize=4k\n[j]\nrw=read\nsize=65m", FioOptions::default()).err().map(|e| e.to_string());
+    let e = e.unwrap_or_default();
+    assert!(e.starts_with("test.fio:5: job `j`: size 68157440 bytes from byte 0 reaches beyond the drive"), "{e}");
+}
+
+#[test]
+fn what_jobs_read_is_written_first_and_nothing_else() {
+    let file = "[global]\nbs=4k\n[a]\nrw=read\nsize=8k\n[b]\nrw=randrw\noffset=4k\nsize=8k\n[c]\nrw=randread\noffset=1m\n\
+                size=4k\n[d]\nrw=write\noffset=2m\nsize=4k";
+    let parsed = JobFile::parse("test.fio", file).unwrap_or_else(|e| panic!("{e}"));
+    let plan = Plan::new(&parsed, 64 << 20, 1).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(plan.read_spans(), [(0, 12 << 10), (1 << 20, (1 << 20) + 4096)]);
+    let bytes = |prefill| {
+        let report = try_run(file, FioOptions { prefill, ..FioOptions::default() });
+        report.unwrap_or_else(|e| panic!("{e}")).ssdlab.prefilled_bytes
+    };
+    assert_eq!(bytes(Prefill::Read), 16 << 10);
+    assert_eq!(bytes(Prefill::Drive), ModelSpec::default().capacity_bytes);
+    assert_eq!(bytes(Prefill::Nothing), 0);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_seed_does_not() {
+    let json = |seed| {
+        let text = "[j]\nrw=randwrite\nbssplit=4k/50:64k/50\nsize=32m\niodepth=8";
+        let report = try_run(text, FioOptions { seed, ..FioOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
+        report.to_json().unwrap_or_else(|e| panic!("{e}"))
+    };
+    assert_eq!(json(1), json(1));
+    assert_ne!(json(1), json(2));
+}
+
+#[test]
+fn a_cancelled_run_stops() {
+    let cancel = AtomicBool::new(true);
+    let file = JobFile::parse("t", "[j]\nrw=write\ntime_based\nruntime=1h").unwrap_or_else(|e| panic!("{e}"));
+    let monitor = Monitor::new(&|_| {}, &cancel);
+    let e = run_file(&file, &ModelSpec::default(), FioOptions::default(), &monitor).err();
+    assert!(matches!(&e, Some(FioError::Bench(e)) if e.is_cancelled()), "{e:?}");
+}
+
+#[test]
+fn the_json_has_every_field_that_fio_plot_reads() {
+    let text = "[global]\nrw=randread\nbs=4k\nsize=1m\n[a]\niodepth=4\nrw=randrw\n[b]\nnumjobs=2";
+    let json = run(text).to_json().unwrap_or_else(|e| panic!("{e}"));
+    let document: Value = serde_json::from_str(&json).unwrap_or_else(|e| panic!("{e}"));
+    assert!(document["fio version"].as_str().is_some_and(|v| v.starts_with("ssdlab-")));
+    // fio-plot lays the global options over those of each job, so only what holds for all may stand there.
+    assert_eq!(document["global options"], serde_json::json!({"bs": "4k", "size": "1m"}));
+    let jobs = document["jobs"].as_array().map(Vec::as_slice).unwrap_or_default();
+    assert_eq!(jobs.len(), 3);
+    let option = |job: &Value, key: &str| job["job options"][key].as_str().map(str::to_owned).unwrap_or_default();
+    let options = |job: &Value| ["rw", "bs", "iodepth", "numjobs"].map(|key| option(job, key));
+    assert_eq!(options(&jobs[0]), ["randrw", "4k", "4", "1"]);
+    assert_eq!(options(&jobs[1]), ["randread", "4k", "1", "2"]);
+    for job in jobs {
+        for table in ["latency_ns", "latency_us", "latency_ms", "iodepth_level", "iodepth_submit", "iodepth_complete"] {
+            assert!(job[table].is_object(), "{table}");
+        }
+        let shares = ["latency_ns", "latency_us", "latency_ms"].iter().flat_map(|t| job[*t].as_object());
+        let sum: f64 = shares.flat_map(|t| t.values()).filter_map(Value::as_f64).sum();
+        assert!((sum - 100.0).abs() < 1e-9, "the latency bins hold {sum} %");
+        assert!(job["usr_cpu"].is_number() && job["sys_cpu"].is_number() && job["jobname"].is_string());
+        for direction in ["read", "write", "trim"] {
+            let d = &job[direction];
+            for key in ["bw", "iops", "iops_stddev", "bw_mean", "bw_dev", "total_ios", "io_bytes", "runtime"] {
+                assert!(d[key].is_number(), "{direction} {key}");
+            }
+            assert!(d["lat_ns"]["mean"].is_number() && d["lat_ns"]["stddev"].is_number());
+            assert_eq!(d["clat_ns"]["N"], d["total_ios"]);
+        }
+        let percentiles = job["read"]["clat_ns"]["percentile"].as_object();
+        assert!(percentiles.is_some_and(|p| p.len() == 17 && p.contains_key("99.990000")));
+        // Every microsecond has a cause.
+        let causes = job["read"]["ssdlab"]["time_us"].as_object();
+        let sum: f64 = causes.map(|c| c.values().filter_map(Value::as_f64).sum()).unwrap_or_default();
+        let mean = job["read"]["lat_ns"]["mean"].as_f64().unwrap_or_default() / 1e3;
+        assert!((sum - mean).abs() < 1e-6, "{sum} of {mean} us");
+    }
+}
+
+#[test]
+fn the_normal_layout_is_fios() {
+    let report = run("[reads]\nrw=randread\nbs=4k\nnorandommap\niodepth=16\ntime_based\nruntime=2");
+    let text = report.to_text();
+    let expected = "\
+reads: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=ssdlab, iodepth=16
+ssdlab-0.1.0
+Starting 1 process
+
+reads: (groupid=0, jobs=1): err= 0: pid=0: on model
+  read: IOPS=80.0k, BW=313MiB/s (328MB/s)(625MiB/2000msec)
+    clat (nsec): min=100000, max=200000, avg=199995.00, stdev=707.07
+     lat (nsec): min=100000, max=200000, avg=199995.00, stdev=707.07
+";
+    assert!(text.starts_with(expected), "{text}");
+    for line in [
+        "     | 70.00th=[  200], 80.00th=[  200], 90.00th=[  200], 95.00th=[  200],",
+        "   bw (  KiB/s): min=320000, max=320000, per=100.00%, avg=320000.00, stdev= 0.00, samples=4",
+        "   iops        : min=80000, max=80000, avg=80000.00, stdev= 0.00, samples=4",
+        "  lat (usec)   : 250=100.00%",
+        "     issued rwts: total=160008,0,0,0 short=0,0,0,0 dropped=0,0,0,0",
+        "Run status group 0 (all jobs):",
+    ] {
+        assert!(text.contains(line), "{line}\nis not in\n{text}");
+    }
+}

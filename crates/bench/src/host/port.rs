@@ -65,7 +65,10 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
     }
 
     pub(crate) fn set_max_transfer_bytes(&mut self, bytes: u64) {
-        assert!(bytes > 0 && bytes % SECTOR_BYTES == 0, "a transfer of {bytes} bytes is not a number of sectors");
+        assert!(
+            bytes > 0 && bytes.is_multiple_of(SECTOR_BYTES),
+            "a transfer of {bytes} bytes is not a number of sectors"
+        );
         self.max_transfer_bytes = bytes;
     }
 
@@ -79,7 +82,7 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
     #[inline]
     pub(crate) fn issue(&mut self, tag: u64, c: Command) -> Result<(), HostError> {
         if c.op != Op::Flush {
-            let aligned = (c.offset_bytes | c.length_bytes) % SECTOR_BYTES == 0;
+            let aligned = (c.offset_bytes | c.length_bytes).is_multiple_of(SECTOR_BYTES);
             // Written so that no sum can overflow.
             let fits = c.length_bytes <= self.capacity_bytes && c.offset_bytes <= self.capacity_bytes - c.length_bytes;
             if !(aligned && fits && c.length_bytes > 0) {

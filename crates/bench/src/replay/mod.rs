@@ -24,8 +24,6 @@ mod commands;
 mod outcome;
 mod rate;
 mod speed;
-#[cfg(test)]
-mod tests;
 mod text;
 
 pub use speed::{Speed, SpeedError};

@@ -22,7 +22,13 @@ pub(super) const DEF: TestDef = TestDef {
         block("size_min_bytes", "512", "smallest request; each next one is twice as large"),
         block("size_max_bytes", "64MiB", "largest request"),
         span("length_bytes", "256MiB", "length of the file; at least size_max_bytes"),
-        bytes("file_offset_bytes", "1GB", 0, 1 << 60, "where the file begins. Not published"),
+        bytes(
+            "file_offset_bytes",
+            "1GiB",
+            0,
+            1 << 60,
+            "where the file begins, aligned to 4 KiB as file systems do. Not published",
+        ),
         depth("queue_depth", "4", "requests outstanding"),
     ],
     metrics: &[
@@ -39,9 +45,9 @@ pub(super) const DEF: TestDef = TestDef {
 
 /// A request size in a metric's name: `512b`, `4k`, `64m`.
 fn key(bytes: u64) -> String {
-    if bytes % (1 << 20) == 0 {
+    if bytes.is_multiple_of(1 << 20) {
         format!("{}m", bytes >> 20)
-    } else if bytes % (1 << 10) == 0 {
+    } else if bytes.is_multiple_of(1 << 10) {
         format!("{}k", bytes >> 10)
     } else {
         format!("{bytes}b")

@@ -73,11 +73,11 @@ pub(super) fn gigabytes(bytes: u64) -> String {
 
 /// A request size for a sentence: `512 B`, `4 KiB`, `64 MiB`.
 pub(super) fn size(bytes: u64) -> String {
-    if bytes >= 1 << 20 && bytes % (1 << 20) == 0 {
+    if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) {
         format!("{} MiB", bytes >> 20)
-    } else if bytes >= 1 << 10 && bytes % (1 << 9) == 0 {
+    } else if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 9) {
         let half_kib = bytes >> 9;
-        if half_kib % 2 == 0 { format!("{} KiB", half_kib / 2) } else { format!("{}.5 KiB", half_kib / 2) }
+        if half_kib.is_multiple_of(2) { format!("{} KiB", half_kib / 2) } else { format!("{}.5 KiB", half_kib / 2) }
     } else {
         format!("{bytes} B")
     }

@@ -229,9 +229,9 @@ mod tests {
         assert_eq!(used_bytes(&info, "none"), 128_035_676_160);
         let raw = 128_035_676_160.0 * 1.07344;
         let used = used_bytes(&info, "raw-25");
-        assert!((raw / used as f64 - 1.25).abs() < 1e-5 && used % FILL_BLOCK_BYTES == 0);
+        assert!((raw / used as f64 - 1.25).abs() < 1e-5 && used.is_multiple_of(FILL_BLOCK_BYTES));
         let used = used_bytes(&info, "lba-75");
-        assert!((used as f64 / 128_035_676_160.0 - 0.75).abs() < 1e-5 && used % FILL_BLOCK_BYTES == 0);
+        assert!((used as f64 / 128_035_676_160.0 - 0.75).abs() < 1e-5 && used.is_multiple_of(FILL_BLOCK_BYTES));
         // A drive with more spare than that keeps all its addresses.
         let spacious = DeviceInfo { over_provisioning_percent: 28.0, ..info };
         assert_eq!(used_bytes(&spacious, "raw-25"), 128_035_676_160 / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES);

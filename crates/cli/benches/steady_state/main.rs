@@ -79,6 +79,7 @@ fn bare_writes(bare: &mut BareLoop, n: u64) {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a benchmark is about the wall clock")]
 fn timed(work: impl FnOnce()) -> Duration {
     let start = Instant::now();
     work();
@@ -113,7 +114,6 @@ fn measure<const EXPLAIN: bool, const CHECK: bool>(name: &str, pairs: usize, bar
     );
 }
 
-#[expect(clippy::disallowed_methods, reason = "a benchmark is about the wall clock")]
 fn main() {
     let pairs = std::env::args().filter_map(|a| a.parse().ok()).next().unwrap_or(21);
     let pages = (64u64 << 30) / 4096;

@@ -37,7 +37,12 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     } else {
         print(&text(&rows))?;
     }
-    results.conclude()
+    results.conclude()?;
+    let missed = rows.iter().filter(|row| row.state == ClaimState::Missed).count();
+    if args.strict && missed > 0 {
+        return Err(Failure::run(format!("{missed} published figure(s) missed")));
+    }
+    Ok(())
 }
 
 /// Every drive that something was published about, in the catalog's order.

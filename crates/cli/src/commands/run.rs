@@ -1,48 +1,45 @@
 //! `ssdlab run`: a fio job file on a drive.
 
-use serde_json::json;
-use ssdlab_bench::{Lab as _, Monitor, explain};
-use ssdlab_device::Device as _;
+use ssdlab_bench::fio_run::{FioError, FioOptions, Prefill, run_file};
+use ssdlab_bench::{BenchError, Monitor};
 use ssdlab_workload::fio::JobFile;
 
-use crate::args::{OutputFormat, RunArgs};
+use crate::args::{OutputFormat, RunArgs, RunPrefillArg};
 use crate::failure::Failure;
-use crate::fio;
+use crate::job_file_error::job_file_failure;
 use crate::lab::SimulatedDrive;
-use crate::output::{print, print_json};
+use crate::output::print;
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let file = JobFile::open(&args.job).map_err(|e| Failure::BadInput(fio::diagnostic(&e)))?;
+    let file = JobFile::open(&args.job).map_err(|e| job_file_failure(&e))?;
     let drive = SimulatedDrive::new(&args.device, args.seed)?;
-    let mut device = drive.fresh(args.seed).map_err(Failure::run)?;
     for notice in file.notices() {
         eprintln!("notice: {notice}");
     }
+    let prefill = match args.prefill {
+        RunPrefillArg::Read => Prefill::Read,
+        RunPrefillArg::Drive => Prefill::Drive,
+        RunPrefillArg::None => Prefill::Nothing,
+    };
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let report = |done: f64| bar.set(done);
-    let reports = fio::run(&file, &mut device, args.seed, &Monitor::new(&report, &CANCEL))?;
+    let monitor = Monitor::new(&report, &CANCEL);
+    let options = FioOptions { seed: args.seed, prefill };
+    let report = run_file(&file, &drive, options, &monitor).map_err(failure)?;
     drop(bar);
-    if args.output_format == OutputFormat::Normal {
-        return print(&fio::normal(&reports));
+    match args.output_format {
+        OutputFormat::Normal => print(&report.to_text()),
+        OutputFormat::Json => print(&report.to_json().map_err(|e| Failure::run(e.to_string()))?),
     }
-    let mut document = fio::json(&file, &reports);
-    let ours = &mut document["ssdlab"];
-    ours["version"] = json!(env!("CARGO_PKG_VERSION"));
-    ours["seed"] = json!(args.seed);
-    ours["device"] = json!(drive.reviewed.facts);
-    ours["waf"] = json!(device.counters().waf());
-    let where_the_time_went: Vec<_> = reports
-        .iter()
-        .map(|r| {
-            json!({
-                "jobname": r.name,
-                "time_shares": explain::time_shares(&r.name, &r.all),
-                "slowest": explain::slowest(&r.all),
-            })
-        })
-        .collect();
-    ours["jobs"] = json!(where_the_time_went);
-    print_json(&document)
+}
+
+fn failure(error: FioError) -> Failure {
+    match error {
+        FioError::Job(e) => job_file_failure(&e),
+        FioError::Bench(e) if e.is_cancelled() => Failure::run("stopped before the jobs had ended"),
+        FioError::Bench(BenchError::Unsuitable(what)) => Failure::bad_input(what).help("choose another drive"),
+        FioError::Bench(e) => Failure::run(format!("the jobs failed: {e}")),
+    }
 }

@@ -15,11 +15,12 @@ struct RowReads {
 
 impl RowReads {
     fn add(&mut self, kind: OpKind, die: u32, block: u32, page: u32, tag: u16, sink: &mut impl OpSink) {
-        if let Some(op) = &mut self.pending {
-            if op.block == block && u32::from(op.page) == page {
-                op.units += 1;
-                return;
-            }
+        if let Some(op) = &mut self.pending
+            && op.block == block
+            && u32::from(op.page) == page
+        {
+            op.units += 1;
+            return;
         }
         self.flush(sink);
         self.count += 1;

@@ -9,10 +9,16 @@ use crate::review::{ClaimState, Review};
 use crate::text::escape;
 
 /// What a reader looks for first, best first.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 16] = [
     "score",
     "score_total",
     "iops_mean_tail",
+    "write_bandwidth",
+    "read_bandwidth",
+    "trimmed_bandwidth",
+    "write_peak",
+    "read_peak",
+    "latency_mean_write",
     "iops",
     "bandwidth",
     "iops_min",
@@ -26,6 +32,13 @@ const KEYS: [&str; 10] = [
 pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str> {
     let has = |key: &str| outcomes.iter().any(|o| o.metrics.contains_key(key));
     let mut keys: Vec<&str> = KEYS.into_iter().filter(|k| has(k)).collect();
+    // Sequential tests are told by their rate.
+    if outcomes.iter().any(|o| o.test.contains("sequential"))
+        && let Some(at) = keys.iter().position(|&k| k == "bandwidth")
+    {
+        let bandwidth = keys.remove(at);
+        keys.insert(0, bandwidth);
+    }
     for key in outcomes.iter().flat_map(|o| o.metrics.keys()) {
         if !keys.contains(&key.as_str()) {
             keys.push(key);

@@ -62,7 +62,7 @@ fn block(job: &Job, text: &str) -> Result<u64, String> {
 }
 
 fn whole_sectors(n: u64, text: &str) -> Result<u64, String> {
-    if n == 0 || n % SECTOR_BYTES != 0 {
+    if n == 0 || !n.is_multiple_of(SECTOR_BYTES) {
         let hint = if units::has_reversed_suffix(text) { " (fio reads `kib` as 1000; write `k` for 1024)" } else { "" };
         return Err(format!("`{text}` is {n} bytes; it must be a multiple of 512 greater than zero{hint}"));
     }

@@ -130,10 +130,10 @@ fn parameters(text: Option<&str>, default: f64) -> Result<(f64, Option<f64>), St
         Some((value, center)) => (value, Some(decimal(center)?)),
         None => (text, None),
     };
-    if let Some(c) = center {
-        if !(0.0..=1.0).contains(&c) {
-            return Err(format!("the centre `{c}` must be 0 to 1"));
-        }
+    if let Some(c) = center
+        && !(0.0..=1.0).contains(&c)
+    {
+        return Err(format!("the centre `{c}` must be 0 to 1"));
     }
     Ok((decimal(value)?, center))
 }

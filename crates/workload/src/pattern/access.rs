@@ -56,7 +56,7 @@ impl Mix {
 }
 
 fn sectors(what: &'static str, value: u64) -> Result<u64, PatternError> {
-    if value % SECTOR_BYTES == 0 { Ok(value) } else { Err(PatternError::OffsetNotSectors { what, value }) }
+    if value.is_multiple_of(SECTOR_BYTES) { Ok(value) } else { Err(PatternError::OffsetNotSectors { what, value }) }
 }
 
 impl AccessPattern {
@@ -64,7 +64,7 @@ impl AccessPattern {
         let p = pattern;
         sectors("the start of the span", p.start_bytes)?;
         sectors("the alignment offset", p.align_offset_bytes)?;
-        if p.span_bytes == 0 || p.span_bytes % SECTOR_BYTES != 0 {
+        if p.span_bytes == 0 || !p.span_bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(PatternError::NotSectors { what: "the span", value: p.span_bytes });
         }
         if p.start_bytes.checked_add(p.span_bytes).is_none() {
@@ -80,7 +80,7 @@ impl AccessPattern {
             let sizes = &p.sizes[op];
             sizes.check()?;
             let align = p.align_bytes[op].unwrap_or(sizes.min_bytes());
-            if align == 0 || align % SECTOR_BYTES != 0 {
+            if align == 0 || !align.is_multiple_of(SECTOR_BYTES) {
                 return Err(PatternError::NotSectors { what: "the alignment", value: align });
             }
             // A short last block makes a span smaller than a block usable, in sequence.

@@ -59,7 +59,7 @@ impl BlockSizes {
 
     pub(super) fn check(&self) -> Result<(), PatternError> {
         let whole = |value: u64| {
-            if value == 0 || value % SECTOR_BYTES != 0 {
+            if value == 0 || !value.is_multiple_of(SECTOR_BYTES) {
                 Err(PatternError::NotSectors { what: "the block size", value })
             } else {
                 Ok(())

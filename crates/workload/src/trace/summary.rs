@@ -80,7 +80,7 @@ impl TraceSummary {
         *bytes = bytes.saturating_add(record.length_bytes);
         let end = record.offset_bytes.saturating_add(record.length_bytes);
         self.device_bytes[device] = self.device_bytes[device].max(end);
-        self.unaligned += u64::from(record.offset_bytes % 4096 != 0 || end % 4096 != 0);
+        self.unaligned += u64::from(!record.offset_bytes.is_multiple_of(4096) || !end.is_multiple_of(4096));
         if record.op != Op::Trim {
             let bin = SIZE_BINS.iter().rposition(|b| b.1 <= record.length_bytes).unwrap_or(0);
             self.size_bins[bin] += 1;

@@ -1,0 +1,40 @@
+# Everything a checkout can do. `make test` is what CI runs.
+
+CARGO ?= cargo
+SSDLAB = target/release/ssdlab
+
+.PHONY: build test check unit claims repeatable theory bench quick clean
+
+build:
+	$(CARGO) build --release --locked
+
+## The everyday loop: format, lints, unit, property, timing and command-line tests.
+quick: check unit
+
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+unit:
+	$(CARGO) test --workspace --locked
+
+## Published figures beside ours, all drives at full length: fails if a specification row or an ordering is missed.
+claims: build
+	$(SSDLAB) claims --strict
+
+## Two runs, and runs with one and two threads, give the same bytes.
+repeatable: build
+	tests/repeatable.sh $(SSDLAB)
+
+## Closed forms and mean-field results beside the simulator's; writes docs/theory.md.
+theory:
+	$(CARGO) run --release --locked -p ssdlab-device --example theory
+
+## Speed: the share of a bare mapping loop that the full simulation reaches.
+bench:
+	$(CARGO) bench --locked -p ssdlab --bench steady_state
+
+test: check unit build repeatable claims
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,175 @@
+//! Traces replayed on the model device: 8 ways, reads of 100 us.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use ssdlab_bench::Monitor;
+use ssdlab_bench::model::{ModelDevice, ModelSpec};
+use ssdlab_bench::replay::{ReplayError, ReplaySpec, Replayed, Speed, replay_file};
+use ssdlab_bench::{BenchError, Lab};
+use ssdlab_core::{MICROSECOND, MILLISECOND, SECOND};
+use ssdlab_workload::trace::{Devices, Edge, Fit, PlacementSpec, TraceError};
+
+/// Writes a trace file in MQSim's format: time in ns, device, sector, sectors, 1 for a read.
+fn trace(name: &str, lines: &[(u64, u32, u64, u64, u32)]) -> ReplaySpec {
+    let mut text = String::new();
+    for (at, device, sector, sectors, read) in lines {
+        writeln!(text, "{at} {device} {sector} {sectors} {read}").unwrap();
+    }
+    file(name, &text)
+}
+
+fn file(name: &str, text: &str) -> ReplaySpec {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).unwrap();
+    ReplaySpec::new(&path)
+}
+
+fn replay(spec: &ReplaySpec) -> Replayed {
+    replay_file(spec, &ModelSpec::default(), &Monitor::silent()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Fails the test if a device is made: what is wrong with a trace is found before.
+struct NoDevice;
+
+impl Lab for NoDevice {
+    type Device = ModelDevice;
+
+    fn fresh(&self, _seed: u64) -> Result<ModelDevice, String> {
+        panic!("a device was made")
+    }
+
+    fn name(&self) -> &str {
+        "none"
+    }
+}
+
+fn refused(spec: &ReplaySpec) -> ReplayError {
+    replay_file(spec, &NoDevice, &Monitor::silent()).unwrap_err()
+}
+
+#[test]
+fn requests_are_sent_when_they_arrived_and_lag_when_the_tags_run_out() {
+    let arrivals = [0, 10, 20, 30, 500].map(|us| (7 * SECOND + us * MICROSECOND, 0, us * 8, 8, 1));
+    let mut spec = trace("lag.mqsim", &arrivals);
+    spec.queue_depth = 2;
+    let r = replay(&spec);
+    let lag = r.lag.as_ref().unwrap();
+    assert_eq!((lag.delayed, lag.distribution.max()), (2, 80 * MICROSECOND));
+    assert_eq!(r.measurement.elapsed(), 600 * MICROSECOND);
+    let metrics = r.outcome().metrics;
+    assert_eq!((metrics["lag_max"].value, metrics["latency_max"].value), (80.0, 100.0));
+    assert!(r.text().contains("Replay lag: 2 of 5 commands were sent later than they arrived"), "{}", r.text());
+}
+
+#[test]
+fn counts_and_bytes_are_those_of_the_file() {
+    let lines: Vec<_> = (0..900).map(|i| (i * MILLISECOND, 0, i * 64, 1 + i % 16, u32::from(i % 3 != 0))).collect();
+    let r = replay(&trace("counts.mqsim", &lines));
+    let sectors = |read: u32| lines.iter().filter(|l| l.4 == read).map(|l| l.3).sum::<u64>() as f64;
+    let m = r.outcome().metrics;
+    let value = |key: &str| m[key].value;
+    assert_eq!([value("trace_requests"), value("trace_reads"), value("trace_writes")], [900.0, 600.0, 300.0]);
+    assert_eq!(value("trace_read_bytes"), sectors(1) * 512.0);
+    assert_eq!(value("trace_write_bytes"), sectors(0) * 512.0);
+    assert_eq!((r.counters.host_reads, r.counters.host_writes), (600, 300));
+    assert_eq!((r.counters.host_read_bytes + r.counters.host_write_bytes) as f64, value("placed_bytes"));
+    assert_eq!(value("waf"), r.counters.waf().unwrap());
+    assert_eq!(r.outcome().time_shares.iter().map(|s| s.ios).sum::<u64>(), 900);
+    assert_eq!(r.outcome().slowest.len(), 10);
+}
+
+#[test]
+fn a_factor_changes_the_times_and_asap_ignores_them() {
+    let lines: Vec<_> = (0..101).map(|i| (i * SECOND, 0, i * 8, 8, 1)).collect();
+    let mut spec = trace("speed.mqsim", &lines);
+    assert_eq!(replay(&spec).measurement.elapsed(), 100 * SECOND + 100 * MICROSECOND);
+    spec.speed = Speed::Times(4.0);
+    assert_eq!(replay(&spec).measurement.elapsed(), 25 * SECOND + 100 * MICROSECOND);
+    spec.speed = Speed::AsSoonAsPossible;
+    spec.queue_depth = 4;
+    let r = replay(&spec);
+    assert_eq!((r.measurement.requests(), r.measurement.elapsed()), (101, 26 * 100 * MICROSECOND));
+    assert!(r.lag.is_none() && !r.outcome().metrics.contains_key("lag_max"));
+}
+
+#[test]
+fn asap_sends_every_request_even_if_all_are_widened() {
+    // Smaller than a sector: each becomes 512 bytes, far more than the file holds.
+    let mut text = "fio version 2 iolog\nd add\nd open\n".to_owned();
+    for i in 0..50 {
+        writeln!(text, "d read {} 1", i * 4096 + 7).unwrap();
+    }
+    let mut spec = file("tiny.iolog", &text);
+    spec.speed = Speed::AsSoonAsPossible;
+    let r = replay(&spec);
+    assert_eq!((r.summary.read_bytes, r.placement.widened_bytes), (50, 50 * 511));
+    assert_eq!((r.measurement.requests(), r.measurement.bytes()), (50, 50 * 512));
+}
+
+#[test]
+fn a_week_of_idle_time_costs_nothing_and_fits_a_chart() {
+    let r = replay(&trace("week.mqsim", &[(0, 0, 0, 8, 1), (7 * 86_400 * SECOND, 0, 0, 8, 0)]));
+    assert_eq!(r.measurement.requests(), 2);
+    let chart = &r.outcome().charts[0];
+    assert!((3000..=3601).contains(&chart.series[0].points.len()), "{}", chart.series[0].points.len());
+    assert_eq!(chart.caption, "One dot every 168 seconds: the mean of that time.");
+}
+
+#[test]
+fn what_lies_beyond_the_drive_is_brought_onto_it_as_asked_and_told() {
+    // Two devices of 100 MB on a drive of 64 MB; the last request crosses the end of the drive.
+    let lines = [(0, 5, 200_000, 8, 1), (1, 9, 200_000, 8, 0), (2, 5, 124_992, 16, 0)];
+    let mut spec = trace("beyond.mqsim", &lines);
+    let notes = |spec: &ReplaySpec| replay(spec).outcome().notes.join("\n");
+    let wrapped = notes(&spec);
+    assert!(wrapped.contains("2 devices of the trace share the drive"), "{wrapped}");
+    assert!(wrapped.contains("2 requests were moved"), "{wrapped}");
+    assert!(wrapped.contains("1 requests crossed the end of the drive and were split"), "{wrapped}");
+    let span = |spec: &ReplaySpec| replay(spec).placement.trace_span_bytes;
+    let side_by_side = span(&spec);
+    spec.placement = PlacementSpec { devices: Devices::Folded, ..Default::default() };
+    assert_eq!(span(&spec) * 2, side_by_side);
+    spec.placement = PlacementSpec { fit: Fit::Scale, edge: Edge::Clip, ..Default::default() };
+    let r = replay(&spec);
+    assert_eq!(r.placement.commands, r.measurement.requests());
+    assert_eq!(r.outcome().params["placement"], "scale");
+}
+
+#[test]
+fn a_broken_trace_is_refused_before_a_device_is_made() {
+    let e = refused(&file("truncated.mqsim", "0 0 0 8 1\n5 0 8 8 0\n9 0 16"));
+    assert!(matches!(e, ReplayError::Trace(TraceError::Line { line: 3, .. })), "{e}");
+    let e = refused(&file("nothing.iolog", "fio version 2 iolog\nd add\nd open\n"));
+    assert!(matches!(e, ReplayError::NoRequest { .. }), "{e}");
+    let e = refused(&trace("long.mqsim", &[(0, 0, 0, 8, 1), (400 * 86_400 * SECOND, 0, 0, 8, 1)]));
+    assert!(matches!(e, ReplayError::TooLong { .. }), "{e}");
+    let missing = ReplaySpec::new(&PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("missing.mqsim"));
+    let e = refused(&missing);
+    assert!(matches!(e, ReplayError::Trace(TraceError::Read { .. })), "{e}");
+}
+
+#[test]
+fn a_trace_that_is_too_long_as_recorded_can_be_replayed_faster() {
+    let mut spec = trace("sped-up.mqsim", &[(0, 0, 0, 8, 1), (400 * 86_400 * SECOND, 0, 0, 8, 1)]);
+    spec.speed = Speed::Times(1e6);
+    assert_eq!(replay(&spec).measurement.requests(), 2);
+}
+
+#[test]
+fn the_drive_is_filled_first_unless_asked_otherwise() {
+    let mut spec = trace("fill.mqsim", &[(0, 0, 0, 8, 0)]);
+    assert!(replay(&spec).outcome().method.starts_with("The drive was new; it was written once in sequence"));
+    spec.prefill = false;
+    let r = replay(&spec);
+    assert!(r.outcome().method.starts_with("The drive was new, and nothing had been written to it."));
+    assert_eq!(r.counters.host_write_bytes, 4096);
+}
+
+#[test]
+fn no_tags_is_an_error() {
+    let mut spec = trace("no-tags.mqsim", &[(0, 0, 0, 8, 1)]);
+    spec.queue_depth = 0;
+    let e = replay_file(&spec, &ModelSpec::default(), &Monitor::silent()).unwrap_err();
+    assert!(matches!(e, ReplayError::Bench(BenchError::Host(_))), "{e}");
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Same input and seed: the same bytes, run after run and at any number of threads.
+set -euo pipefail
+ssdlab=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+for run in first-1 second-1 third-2; do
+  "$ssdlab" review jmf667h-toshiba-128gb jmf667h-imft-128gb --quick --threads "${run#*-}" --out "$run" \
+    --only consistency random-write hdtach >/dev/null 2>&1
+done
+cmp first-1/results.json second-1/results.json
+cmp first-1/results.json third-2/results.json
+diff -r first-1/series third-2/series
+echo "repeatable: results.json and every series are the same bytes in two runs and at one and two threads"
