@@ -136,6 +136,7 @@ impl DriveSpec {
                 return Err(SpecError::new(key, format!("{v} is impossible"), "use 0 to 1,000,000"));
             }
         }
+        self.validate_rows(die)?;
         if self.capacity_bytes == 0 || !self.capacity_bytes.is_multiple_of(4096) {
             return Err(SpecError::new(
                 "capacity_bytes",
@@ -144,6 +145,41 @@ impl DriveSpec {
             ));
         }
         self.validate_spare(die)
+    }
+
+    /// A row, one page of every plane of a die, is what one operation moves.
+    fn validate_rows(&self, die: &DieSpec) -> Result<(), SpecError> {
+        let row_units = die.geometry.planes * die.units_per_page();
+        if !row_units.is_power_of_two() || row_units > 64 {
+            return Err(SpecError::new(
+                "geometry.page_bytes",
+                format!(
+                    "{} bytes on {} planes make a row of {row_units} units",
+                    die.geometry.page_bytes, die.geometry.planes
+                ),
+                "use pages and planes that make a row of 1, 2, 4 … 64 units of 4096 bytes",
+            ));
+        }
+        // An operation counts its units in a byte.
+        if self.gc.rows_per_read * row_units > 255 {
+            return Err(SpecError::new(
+                "gc.rows_per_read",
+                format!("{} rows of {row_units} units are more than one operation can move", self.gc.rows_per_read),
+                format!("use at most {}", 255 / row_units),
+            ));
+        }
+        if self.write_buffer.capacity_kib / 4 < row_units {
+            return Err(SpecError::new(
+                "write_buffer.capacity_kib",
+                format!("{} KiB do not hold one row of this die", self.write_buffer.capacity_kib),
+                format!("use at least {} KiB", row_units * 4),
+            ));
+        }
+        let units = u128::from(row_units) * u128::from(die.geometry.pages_per_block) * u128::from(self.flash.dies);
+        if units * u128::from(self.blocks_per_die(die)) >= 1 << 31 {
+            return Err(SpecError::new("flash.dies", "more than 8 TiB of flash", "use fewer or smaller dies"));
+        }
+        Ok(())
     }
 
     fn validate_spare(&self, die: &DieSpec) -> Result<(), SpecError> {
@@ -201,16 +237,43 @@ impl DriveSpec {
         (self.gc.start_free_superblocks + 3) * sets + if self.mapping.journal { 2 } else { 0 }
     }
 
-    /// Multi-plane blocks of one die: as the die has them, or as many as give the exact spare asked for, besides those
-    /// that never hold data for long (open, free, being collected).
+    /// Multi-plane blocks of one die: as the die has them, or as many as give the exact spare asked for (some dies then
+    /// use one less, see [`DriveSpec::withheld_blocks`]).
     #[must_use]
     pub fn blocks_per_die(&self, die: &DieSpec) -> u32 {
-        let Some(spare) = self.flash.exact_spare_per_10000 else { return die.geometry.blocks_per_plane };
+        match self.exact_blocks(die) {
+            Some(blocks) => blocks.div_ceil(u64::from(self.flash.dies)) as u32,
+            None => die.geometry.blocks_per_plane,
+        }
+    }
+
+    /// Multi-plane blocks of the whole drive that are not used, so that its spare is the exact one asked for.
+    #[must_use]
+    pub fn withheld_blocks(&self, die: &DieSpec) -> u32 {
+        let built = u64::from(self.blocks_per_die(die)) * u64::from(self.flash.dies);
+        self.exact_blocks(die).map_or(0, |blocks| (built - blocks) as u32)
+    }
+
+    /// Multi-plane blocks of all dies for an exact spare: those that hold data in theory's sense, and those that in
+    /// the steady state hold none.
+    ///
+    /// Theory counts the blocks that are full when a victim is picked. Besides them a set of superblocks has
+    /// `start_free_superblocks` free ones, and the one that has just been opened, which is what made the collector
+    /// start. That is exact where host and collector share the open superblock and the host is paced by the
+    /// collector (`frontier = "shared"`, `host_share = "balanced"`): the spare that explains the write amplification
+    /// of such drives lies within 0.1 block of it. A host that runs ahead fills the open superblock before the
+    /// victims are picked, which is worth up to one block more; an open superblock of the collector's own, up to half
+    /// a block less.
+    fn exact_blocks(&self, die: &DieSpec) -> Option<u64> {
+        let spare = self.flash.exact_spare_per_10000?;
         let g = &die.geometry;
         let block_bytes = u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes);
-        let data = u128::from(self.capacity_bytes) * u128::from(10_000 + spare) / 10_000;
-        let data_blocks = data.div_ceil(u128::from(block_bytes) * u128::from(self.flash.dies));
-        u32::try_from(data_blocks).unwrap_or(u32::MAX).saturating_add(self.gc.start_free_superblocks + 2)
+        let dies = u64::from(self.flash.dies);
+        let (sets, width) = if self.mapping.superblock == SuperblockSpan::AllDies { (1, dies) } else { (dies, 1) };
+        // To the nearest superblock.
+        let superblock = u128::from(block_bytes * width) * 10_000;
+        let data = (u128::from(self.capacity_bytes) * u128::from(10_000 + spare) + superblock / 2) / superblock;
+        Some((data as u64 + u64::from(self.gc.start_free_superblocks + 1) * sets) * width)
     }
 
     /// Bytes of one superblock.

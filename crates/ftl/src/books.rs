@@ -100,11 +100,56 @@ impl Ftl {
             if of_set(State::Victim) != set.coming as usize {
                 return Err(format!("set {s}: {} victims, {} counted", of_set(State::Victim), set.coming));
             }
+            let capacity = self.blocks.capacity(self.medium.layout());
+            let closed = (0..self.blocks.per_set()).map(|l| self.blocks.global(l, s as u32) as usize);
+            let closed = closed.filter(|&sb| self.blocks.state[sb] == State::Closed);
+            let dead: u64 = closed.map(|sb| u64::from(capacity - self.blocks.valid[sb])).sum();
+            if dead != set.dead {
+                return Err(format!("set {s}: {dead} units are dead in closed superblocks, {} were counted", set.dead));
+            }
             let open = usize::from(set.host.is_some()) + usize::from(set.gc.is_some());
             if of_set(State::Open) != open {
                 return Err(format!("set {s}: {} open superblocks, {open} frontiers", of_set(State::Open)));
             }
         }
         Ok(())
+    }
+}
+
+impl Ftl {
+    /// TEMP
+    pub fn dump(&self) -> String {
+        let mut t = String::new();
+        for (s, set) in self.sets.iter().enumerate() {
+            let v: Vec<_> = (0..self.blocks.per_set())
+                .map(|l| {
+                    let g = self.blocks.global(l, s as u32) as usize;
+                    (self.blocks.state[g], self.blocks.valid[g])
+                })
+                .filter(|x| x.0 != State::Reserved)
+                .collect();
+            t += &format!(
+                "set {s}: free {} coming {} host {:?} gc {:?} active {} bg {} left {} reading {:?} moving {:?} finishing {:?} ur {} staged {} uw {} drain {} credit {} may {} writable {:b} unfilled {:b} : {v:?}\n",
+                set.free.len(),
+                set.coming,
+                set.host,
+                set.gc,
+                set.active,
+                set.background,
+                set.victims_left,
+                set.reading,
+                set.moving,
+                set.finishing,
+                set.units_reading,
+                set.staged.len(),
+                set.units_writing,
+                set.draining,
+                set.credit_micro,
+                self.host_may_write(s),
+                self.writable,
+                self.unfilled
+            );
+        }
+        t
     }
 }

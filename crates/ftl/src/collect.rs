@@ -22,20 +22,43 @@ impl Ftl {
     /// Starts a collection if free superblocks have run low.
     #[inline]
     pub(crate) fn start_if_due(&mut self, s: usize, sink: &mut impl OpSink) {
-        if !self.sets[s].active && self.ahead(s) <= self.gc.start_free_superblocks {
+        let set = &self.sets[s];
+        let due = set.free.len() as u32 + set.coming <= self.gc.start_free_superblocks;
+        if !set.active && due && self.stalled >> s & 1 == 0 {
             self.start(s, false);
             self.collector_step(s, sink);
+        } else if set.host.is_none() {
+            self.release_last_units(s, sink);
         }
     }
 
-    /// Superblocks that are free or will be without further reads. A victim that waits only for a few units, too few
-    /// for a row, will not be, unless another victim's units join them: that matters when the host has no room left.
+    /// A collector may keep the units that do not fill a row until the next collection, and with them their victim.
+    /// If the host waits for just that victim, they go out in a row of their own; or, where that row would cost as
+    /// much as the victim gains, another victim's units join them.
+    fn release_last_units(&mut self, s: usize, sink: &mut impl OpSink) {
+        let set = &self.sets[s];
+        if set.active || set.moving.is_empty() || set.host.is_some() || set.free.len() >= 2 {
+            return;
+        }
+        if set.gained >= self.row_units {
+            self.write_row(s, true, sink);
+            self.retire_victims(s, sink);
+        } else if self.can_gain(s) {
+            self.start(s, false);
+            self.collector_step(s, sink);
+        } else {
+            self.stalled |= 1 << s;
+        }
+    }
+
+    /// Superblocks that are free, or will be without another victim. A victim that waits only for a few units, too
+    /// few for a row, will not be.
     #[inline]
     fn ahead(&self, s: usize) -> u32 {
         let set = &self.sets[s];
-        let host_starves = set.host.is_none() && set.free.len() < 2;
+        let starves = set.host.is_none() && set.free.len() < 2;
         let rests = set.reading.is_none() && set.units_reading == 0 && set.units_writing == 0;
-        let stuck = host_starves && rests && set.staged.len() < self.row_units as usize;
+        let stuck = starves && rests && set.staged.len() < self.row_units as usize && set.gained < self.row_units;
         set.free.len() as u32 + set.coming - if stuck { set.moving.len() as u32 } else { 0 }
     }
 
@@ -78,22 +101,24 @@ impl Ftl {
 
     /// Free superblocks are below the background target, and something can be gained.
     fn background_wanted(&self, s: usize) -> bool {
-        if self.ahead(s) >= self.gc.background_free_superblocks {
+        let set = &self.sets[s];
+        if set.free.len() as u32 + set.coming >= self.gc.background_free_superblocks {
             return false;
         }
-        let layout = self.medium.layout();
-        let dead = |local: u32| {
-            let sb = self.blocks.global(local, s as u32);
-            self.blocks.state[sb as usize] == State::Closed
-                && self.blocks.valid[sb as usize] < self.blocks.capacity(layout)
-        };
-        (0..self.blocks.per_set()).any(dead)
+        self.can_gain(s)
     }
 
     /// Chooses the next victim and begins to read it.
     fn next_victim(&mut self, s: usize) -> bool {
         let set = &self.sets[s];
-        if set.victims_left == 0 {
+        // Units of one victim are staged before those of the next, so that it is free again before the next needs
+        // the room that it leaves.
+        if set.victims_left == 0 || set.units_reading > 0 {
+            return false;
+        }
+        if !self.can_gain(s) {
+            self.stalled |= 1 << s;
+            self.sets[s].victims_left = 0;
             return false;
         }
         let ahead = self.ahead(s);
@@ -113,6 +138,8 @@ impl Ftl {
         let dead = self.blocks.capacity(self.medium.layout()) - valid;
         let set = &mut self.sets[s];
         set.coming += 1;
+        set.gained += dead;
+        set.dead -= u64::from(dead);
         if set.victims_left != u32::MAX {
             set.victims_left -= 1;
         }
@@ -123,6 +150,30 @@ impl Ftl {
         };
         set.reading = Some(Reading { superblock: sb, page: 0, left: self.blocks.dies_of_set(s as u32) });
         true
+    }
+
+    /// Whether collecting can free a superblock at all: not where a set has come to hold so much that what is dead in
+    /// it, together with what is left of the superblock that the collector writes, is less than one. A single die can
+    /// come to this while the spare area of the others is still large.
+    fn can_gain(&self, s: usize) -> bool {
+        let set = &self.sets[s];
+        let layout = self.medium.layout();
+        let open = if self.shared_frontier { &set.host } else { &set.gc };
+        let rows = open.as_ref().map_or(0, |open| open.rows_left(self.blocks.width(), layout.pages));
+        let room = (rows * self.row_units).saturating_sub(set.staged.len() as u32 + set.units_reading);
+        set.dead + u64::from(room) >= u64::from(self.blocks.capacity(layout))
+    }
+
+    /// Units have died in sets whose collection had found nothing to gain.
+    #[cold]
+    pub(crate) fn revive(&mut self, sink: &mut impl OpSink) {
+        while self.revived != 0 {
+            let s = self.revived.trailing_zeros();
+            self.revived &= self.revived - 1;
+            self.stalled &= !(1 << s);
+            self.start_if_due(s as usize, sink);
+            self.note_writable(s as usize);
+        }
     }
 
     fn pick(&mut self, s: usize) -> Option<u32> {
@@ -170,15 +221,15 @@ impl Ftl {
                 while self.sets[s].staged.len() >= self.row_units as usize && self.write_row(s, false, sink) {
                     moved = true;
                 }
-                // A collection that ends for good does not sit on the last few units.
+                // A collection that ends for good does not sit on the last few units, if it has gained a row.
                 let set = &self.sets[s];
-                if stop_and_wait && !set.staged.is_empty() && self.nothing_left_to_read(s) {
+                if stop_and_wait && !set.staged.is_empty() && self.pads_at_end(s) {
                     moved |= self.write_row(s, true, sink);
                 }
             }
             if stop_and_wait {
                 // At the end nothing stays behind, even if the rest has to wait for a free superblock.
-                let rest_waits = !self.sets[s].staged.is_empty() && self.nothing_left_to_read(s);
+                let rest_waits = !self.sets[s].staged.is_empty() && self.pads_at_end(s);
                 let set = &mut self.sets[s];
                 let short = set.staged.len() < self.row_units as usize;
                 if set.draining && set.units_writing == 0 && short && !rest_waits {
@@ -192,8 +243,9 @@ impl Ftl {
             self.retire_victims(s, sink);
             if stop_and_wait {
                 let most = self.gc.rows_per_read * self.row_units;
-                let full = self.sets[s].units_held() + most > self.gc_buffer_units.max(most);
-                let end = self.nothing_left_to_read(s);
+                let full = self.sets[s].units_held() + most > self.gc_buffer_units;
+                let rows_staged = self.sets[s].staged.len() >= self.row_units as usize;
+                let end = self.nothing_left_to_read(s) && (rows_staged || self.pads_at_end(s));
                 let set = &mut self.sets[s];
                 if !set.draining && set.units_reading == 0 && !set.staged.is_empty() && (full || end) {
                     set.draining = true;
@@ -207,6 +259,11 @@ impl Ftl {
         self.end_if_done(s);
         self.start_if_due_again(s, sink);
         self.note_writable(s);
+    }
+
+    /// Whether a collection is through with reading and has gained enough to write out a row that is not full.
+    fn pads_at_end(&self, s: usize) -> bool {
+        self.nothing_left_to_read(s) && self.sets[s].gained >= self.row_units
     }
 
     fn nothing_left_to_read(&self, s: usize) -> bool {
@@ -232,9 +289,11 @@ impl Ftl {
         if !set.active || set.reading.is_some() || self.more_victims(s) {
             return;
         }
-        // Streaming collectors may keep a few units until the next collection; others hold nothing at the end.
+        // Streaming collectors may keep a few units until the next collection; others only if all that they have
+        // gained is less than a row.
         let holding = set.units_reading + set.units_writing;
-        if holding == 0 && (self.gc.buffering == Buffering::Streaming || set.staged.is_empty()) {
+        let may_keep = self.gc.buffering == Buffering::Streaming || set.gained < self.row_units;
+        if holding == 0 && (set.staged.is_empty() || may_keep && set.staged.len() < self.row_units as usize) {
             let set = &mut self.sets[s];
             set.active = false;
             set.background = false;
@@ -242,9 +301,16 @@ impl Ftl {
     }
 
     fn start_if_due_again(&mut self, s: usize, sink: &mut impl OpSink) {
-        if !self.sets[s].active && self.ahead(s) <= self.gc.start_free_superblocks && self.blocks_closed(s) {
+        let set = &self.sets[s];
+        if !set.active
+            && set.free.len() as u32 + set.coming <= self.gc.start_free_superblocks
+            && self.blocks_closed(s)
+            && self.stalled >> s & 1 == 0
+        {
             self.start(s, false);
             self.collector_step(s, sink);
+        } else {
+            self.release_last_units(s, sink);
         }
     }
 
@@ -274,7 +340,7 @@ impl Ftl {
                 units += n;
             }
             if units > 0 {
-                if self.sets[s].units_held() + units > self.gc_buffer_units.max(stretch * self.row_units) {
+                if self.sets[s].units_held() + units > self.gc_buffer_units {
                     return any;
                 }
                 self.sets[s].units_reading += units;
@@ -422,6 +488,10 @@ impl Ftl {
         self.counters.padding_units += u64::from(self.row_units) - n as u64;
         let set = &mut self.sets[s];
         set.units_writing += n as u32;
+        if n < self.row_units as usize {
+            // Padding may cost less than what has been gained since the last, never as much.
+            set.gained = 0;
+        }
         let tag = set.programs.issue(0);
         sink.enqueue(FlashOp {
             kind: OpKind::GcProgram,

@@ -53,6 +53,10 @@ pub struct Set {
     pub staged: VecDeque<u32>,
     /// Units in programs under way.
     pub units_writing: u32,
+    /// Dead units of the closed superblocks.
+    pub dead: u64,
+    /// Units that were dead in the victims since a row was last written that was not full.
+    pub gained: u32,
     /// Stop-and-wait: the buffer is being written out.
     pub draining: bool,
     pub programs: Window,
@@ -82,6 +86,8 @@ impl Set {
             units_reading: 0,
             staged: VecDeque::new(),
             units_writing: 0,
+            dead: 0,
+            gained: 0,
             draining: false,
             programs: Window::default(),
             credit_micro: 0,

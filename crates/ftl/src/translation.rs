@@ -23,6 +23,8 @@ pub struct FtlConfig<'a> {
     pub dies: u32,
     /// Multi-plane blocks of one die.
     pub blocks: u32,
+    /// Of all these, how many are not used: one each on the first dies. For drives of an exact spare.
+    pub withheld_blocks: u32,
     pub logical_pages: u32,
     pub buffer_units: u32,
     pub mapping: &'a MappingSpec,
@@ -72,8 +74,11 @@ pub struct Ftl {
     units_writing: u32,
     next_set: u32,
     /// Sets in which the host may write now, and sets whose die can take another host program: one bit each.
-    writable: u64,
-    unfilled: u64,
+    pub(crate) writable: u64,
+    pub(crate) unfilled: u64,
+    /// Sets in which collecting cannot free a superblock, and those of them in which a unit has died since.
+    pub(crate) stalled: u64,
+    pub(crate) revived: u64,
     /// A flush waits: partly filled rows are written too.
     pub(crate) forced: bool,
     pub(crate) valid_units: u64,
@@ -87,7 +92,8 @@ impl Ftl {
     #[must_use]
     pub fn new(config: &FtlConfig, rng: &Rng) -> Self {
         let layout = Layout::new(config.die, config.dies, config.blocks);
-        let medium = Medium::new(config.die, layout, config.checked, rng);
+        let mut medium = Medium::new(config.die, layout, config.checked, rng);
+        (1..=config.withheld_blocks).for_each(|die| medium.mark_bad(die * config.blocks - 1));
         let row_units = medium.layout().row_units;
         let reserve = config.blocks * config.mapping.reserved_blocks_per_1000 / 1000;
         let blocks = Superblocks::new(config.mapping.superblock, &medium, reserve);
@@ -108,10 +114,14 @@ impl Ftl {
             next_set: 0,
             writable: 0,
             unfilled: u64::MAX,
+            stalled: 0,
+            revived: 0,
             forced: false,
             valid_units: 0,
             row_units,
-            gc_buffer_units: config.gc.buffer_superpages * blocks.width() * row_units,
+            // At least one read, and beside it the units of earlier ones that do not fill a row.
+            gc_buffer_units: (config.gc.buffer_superpages * blocks.width() * row_units)
+                .max((config.gc.rows_per_read + 1) * row_units - 1),
             shared_frontier: config.gc.frontier == FrontierPolicy::Shared,
             blocks,
             medium,
@@ -157,6 +167,7 @@ impl Ftl {
             }
         }
         self.unfilled = u64::MAX;
+        (self.stalled, self.revived) = (0, 0);
         (0..self.sets.len()).for_each(|s| self.note_writable(s));
     }
 
@@ -327,7 +338,13 @@ impl Ftl {
         self.blocks.valid[sb as usize] -= 1;
         if self.blocks.state[sb as usize] == State::Closed {
             let (local, set) = self.blocks.local(sb, layout);
-            self.sets[set as usize].selector.invalidate(local, self.blocks.valid[sb as usize]);
+            let set = &mut self.sets[set as usize];
+            set.dead += 1;
+            set.selector.invalidate(local, self.blocks.valid[sb as usize]);
+        }
+        if self.stalled != 0 {
+            let (_, set) = self.blocks.local(sb, self.medium.layout());
+            self.revived |= self.stalled & (1 << set);
         }
     }
 
@@ -361,6 +378,9 @@ impl Ftl {
     /// Gives waiting units to dies as far as policy, space and queues allow.
     #[inline]
     pub fn dispatch(&mut self, sink: &mut impl OpSink) {
+        if self.revived != 0 {
+            self.revive(sink);
+        }
         while self.buffer.waiting() >= self.row_units {
             if !self.dispatch_row(sink) {
                 return;
@@ -476,7 +496,10 @@ impl Ftl {
         if self.blocks.state[superblock as usize] == State::Closed {
             let (local, set) = self.blocks.local(superblock, self.medium.layout());
             let clock = self.counters.host_units + self.counters.gc_units;
-            self.sets[set as usize].selector.close(local, self.blocks.valid[superblock as usize], clock);
+            let valid = self.blocks.valid[superblock as usize];
+            let set = &mut self.sets[set as usize];
+            set.dead += u64::from(self.blocks.capacity(self.medium.layout()) - valid);
+            set.selector.close(local, valid, clock);
         }
     }
 

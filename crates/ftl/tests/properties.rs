@@ -10,6 +10,7 @@ use case::{Case, any_case};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rig::Rig;
+use ssdlab_ftl::{HostShare, VictimPolicy};
 
 /// Phases of what the host does, drawn one after another; the books are checked after each.
 fn phase(rig: &mut Rig, writes: u64) {
@@ -80,9 +81,6 @@ fn phase(rig: &mut Rig, writes: u64) {
 }
 
 fn run(case: &Case) {
-    if option_env!("SHOW").is_some() {
-        eprintln!("CASE {case:?}");
-    }
     let Some(mut rig) = Rig::new(case) else { return };
     let fill = rig.logical_pages;
     (0..fill).for_each(|lpn| rig.write(lpn));
@@ -107,4 +105,169 @@ proptest! {
     fn every_translation_layer_keeps_what_it_was_given(case in any_case()) {
         run(&case);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(2), failure_persistence: None,
+        ..ProptestConfig::with_cases(10_000) })]
+
+    /// Minutes in a release build: `cargo test --release -p ssdlab-ftl --test properties -- --ignored`.
+    #[test]
+    #[ignore = "minutes"]
+    fn ten_thousand_more_translation_layers(case in any_case()) {
+        run(&case);
+    }
+}
+
+/// A drive that others are told from: one die, small, nothing special.
+fn plain() -> Case {
+    Case {
+        seed: 1,
+        dies: 1,
+        planes: 1,
+        units_per_page: 1,
+        blocks: 11,
+        pages: 9,
+        bad: 0,
+        reserved_per_1000: 0,
+        all_dies: false,
+        journal: false,
+        checkpoint_interval: 1,
+        buffer_rows: 3,
+        extra_spare_percent: 0,
+        policy: VictimPolicy::Greedy,
+        choices: 1,
+        lifo: false,
+        separate: false,
+        start_free: 1,
+        victims_per_start: 0,
+        buffer_superpages: 1,
+        streaming: true,
+        host_share: HostShare::Unlimited,
+        trickle: 0,
+        rows_per_read: 1,
+        background_free: 0,
+        dynamic_wear: false,
+        static_spread: None,
+    }
+}
+
+#[test]
+fn a_host_that_shares_the_open_superblock_leaves_room_for_what_victims_hold() {
+    run(&Case { seed: 276053819754353, policy: VictimPolicy::Random, streaming: false, ..plain() });
+}
+
+#[test]
+fn a_small_collector_buffer_has_room_for_a_read_beside_what_does_not_fill_a_row() {
+    let sizes = Case { dies: 5, planes: 2, units_per_page: 2, blocks: 21, pages: 6, bad: 100, ..plain() };
+    run(&Case {
+        seed: 241011345715807944,
+        journal: true,
+        checkpoint_interval: 3,
+        buffer_rows: 9,
+        start_free: 2,
+        victims_per_start: 2,
+        host_share: HostShare::Trickle,
+        ..sizes
+    });
+}
+
+#[test]
+fn the_last_units_of_a_stop_and_wait_collection_wait_for_a_free_superblock_without_spinning() {
+    let sizes = Case { dies: 3, planes: 2, units_per_page: 4, blocks: 15, pages: 8, ..plain() };
+    run(&Case {
+        seed: 194988303589762741,
+        buffer_rows: 5,
+        extra_spare_percent: 10,
+        streaming: false,
+        host_share: HostShare::Trickle,
+        rows_per_read: 8,
+        background_free: 2,
+        static_spread: Some(8),
+        ..sizes
+    });
+}
+
+#[test]
+fn a_victim_is_read_to_its_end_before_the_next_takes_the_room_that_it_needs() {
+    run(&Case {
+        seed: 27312444223921523,
+        dies: 4,
+        blocks: 10,
+        pages: 4,
+        all_dies: true,
+        buffer_rows: 1,
+        policy: VictimPolicy::Fifo,
+        separate: true,
+        victims_per_start: 2,
+        buffer_superpages: 6,
+        streaming: false,
+        host_share: HostShare::Trickle,
+        trickle: 50,
+        ..plain()
+    });
+}
+
+#[test]
+fn a_die_that_has_come_to_be_full_does_not_collect_for_ever() {
+    run(&Case {
+        seed: 4790231191663248039,
+        dies: 3,
+        pages: 11,
+        buffer_rows: 13,
+        extra_spare_percent: 3,
+        policy: VictimPolicy::Fifo,
+        start_free: 2,
+        victims_per_start: 2,
+        buffer_superpages: 6,
+        rows_per_read: 3,
+        background_free: 4,
+        ..plain()
+    });
+}
+
+#[test]
+fn padding_does_not_eat_up_what_a_collection_gains() {
+    run(&Case {
+        seed: 2669993076556720732,
+        dies: 6,
+        planes: 4,
+        blocks: 14,
+        pages: 20,
+        reserved_per_1000: 120,
+        journal: true,
+        checkpoint_interval: 3,
+        buffer_rows: 10,
+        extra_spare_percent: 3,
+        policy: VictimPolicy::Random,
+        separate: true,
+        start_free: 3,
+        victims_per_start: 1,
+        streaming: false,
+        host_share: HostShare::Trickle,
+        rows_per_read: 6,
+        static_spread: Some(1),
+        ..plain()
+    });
+}
+
+#[test]
+fn a_padded_row_costs_less_than_what_was_gained_since_the_last_one() {
+    run(&Case {
+        seed: 8106098514620549357,
+        dies: 5,
+        planes: 4,
+        blocks: 20,
+        pages: 5,
+        buffer_rows: 1,
+        policy: VictimPolicy::DChoices,
+        choices: 7,
+        start_free: 2,
+        victims_per_start: 1,
+        buffer_superpages: 5,
+        streaming: false,
+        host_share: HostShare::Balanced,
+        rows_per_read: 4,
+        ..plain()
+    });
 }

@@ -102,6 +102,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             die,
             dies: drive.flash.dies,
             blocks: drive.blocks_per_die(die),
+            withheld_blocks: drive.withheld_blocks(die),
             logical_pages,
             buffer_units,
             mapping: &drive.mapping,
@@ -126,7 +127,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             capacity_bytes: drive.capacity_bytes,
             queue_depth: drive.controller.queue_depth,
             supports_trim: true,
-            over_provisioning_percent: (usable as f64 / drive.capacity_bytes as f64 - 1.0) * 100.0,
+            over_provisioning_percent: match drive.flash.exact_spare_per_10000 {
+                Some(spare) => f64::from(spare) / 100.0,
+                None => (usable as f64 / drive.capacity_bytes as f64 - 1.0) * 100.0,
+            },
         };
         let c = &drive.controller;
         Ok(SimulatedSsd {

@@ -51,6 +51,7 @@ impl Rig {
             die: &die,
             dies: case.dies,
             blocks: case.blocks,
+            withheld_blocks: 0,
             logical_pages,
             buffer_units: row_units * case.buffer_rows,
             mapping: &mapping,
@@ -174,6 +175,9 @@ impl Rig {
         let flash = u64::from(self.case.dies * self.case.blocks * self.case.pages);
         let vain = self.operations - self.progress;
         assert!(vain < 100 * flash, "livelock: {why}, and {vain} operations have brought nothing");
+        if self.outstanding() == 0 || vain > 99 * flash {
+            eprintln!("DUMP {}", self.ftl.dump());
+        }
         assert!(self.step(), "deadlock: {why}, {} units wait, and no die has anything to do", self.ftl.waiting_units());
     }
 
@@ -205,6 +209,9 @@ impl Rig {
         let flash = u64::from(self.case.dies * self.case.blocks * self.case.pages);
         let limit = self.operations + 100 * flash;
         while self.step() {
+            if self.operations >= limit {
+                eprintln!("DUMP {}", self.ftl.dump());
+            }
             assert!(self.operations < limit, "the firmware works on for ever although the host has asked for nothing");
         }
         assert_eq!(self.ftl.buffered_units(), 0, "units are left in the buffer after a flush");
