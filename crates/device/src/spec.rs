@@ -175,10 +175,6 @@ impl DriveSpec {
                 format!("use at least {} KiB", row_units * 4),
             ));
         }
-        let units = u128::from(row_units) * u128::from(die.geometry.pages_per_block) * u128::from(self.flash.dies);
-        if units * u128::from(self.blocks_per_die(die)) >= 1 << 31 {
-            return Err(SpecError::new("flash.dies", "more than 8 TiB of flash", "use fewer or smaller dies"));
-        }
         Ok(())
     }
 
@@ -242,7 +238,7 @@ impl DriveSpec {
     #[must_use]
     pub fn blocks_per_die(&self, die: &DieSpec) -> u32 {
         match self.exact_blocks(die) {
-            Some(blocks) => blocks.div_ceil(u64::from(self.flash.dies)) as u32,
+            Some(blocks) => u32::try_from(blocks.div_ceil(u64::from(self.flash.dies))).unwrap_or(u32::MAX),
             None => die.geometry.blocks_per_plane,
         }
     }
@@ -251,7 +247,7 @@ impl DriveSpec {
     #[must_use]
     pub fn withheld_blocks(&self, die: &DieSpec) -> u32 {
         let built = u64::from(self.blocks_per_die(die)) * u64::from(self.flash.dies);
-        self.exact_blocks(die).map_or(0, |blocks| (built - blocks) as u32)
+        self.exact_blocks(die).map_or(0, |blocks| built.saturating_sub(blocks) as u32)
     }
 
     /// Multi-plane blocks of all dies for an exact spare: those that hold data in theory's sense, and those that in

@@ -182,12 +182,12 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(2), failure_persistence: None,
-        ..ProptestConfig::with_cases(10_000) })]
+        ..ProptestConfig::with_cases(3000) })]
 
     /// Minutes in a release build: `cargo test --release -p ssdlab-device --test properties -- --ignored`.
     #[test]
     #[ignore = "minutes"]
-    fn ten_thousand_more_drives(choice in any_drive()) {
+    fn thousands_more_drives(choice in any_drive()) {
         run(&choice);
     }
 }

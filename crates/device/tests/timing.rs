@@ -168,6 +168,12 @@ impl Bench {
         self.send(Op::Read, unit, units, false);
     }
 
+    fn write_sectors(&mut self, sector: u64, sectors: u64) {
+        let (offset_bytes, length_bytes) = (sector * 512, sectors * 512);
+        self.drive.submit(self.now, Request { tag: self.tag, op: Op::Write, offset_bytes, length_bytes, fua: false });
+        self.tag += 1;
+    }
+
     /// Lets all commands complete; latencies in the order in which they were sent.
     fn finish(&mut self) -> Vec<Nanos> {
         let mut done: Vec<Completion> = Vec::new();
@@ -209,7 +215,8 @@ fn with_base(
 ) {
     assert_eq!(scenario(&base), written_out, "on the base drive");
     assert_eq!(formula(&base), written_out, "the formula on the base drive");
-    let longer: [(&str, fn(&mut Times)); 12] = [
+    type Change = fn(&mut Times);
+    let longer: [(&str, Change); 12] = [
         ("read, lower page", |t| t.read[0] += 1),
         ("read, upper page", |t| t.read[1] += 1),
         ("program, lower page", |t| t.program[0] += 1),
@@ -453,6 +460,42 @@ fn a_program_is_loaded_while_the_other_die_of_the_channel_senses() {
             vec![loaded + t.program[0], loaded + UNIT_TRANSFER]
         },
         &[545_520, 56_400],
+    );
+}
+
+// ---- writes of less than a unit ---------------------------------------------------------------------------------
+
+#[test]
+fn a_partial_write_reads_its_unit_first_and_others_of_that_unit_wait_for_the_same_read() {
+    exactly(
+        |t| {
+            let mut b = Bench::written(ONE_DIE, t, 1);
+            (0..4).for_each(|k| b.write_sectors(2 * k, 2));
+            let latencies = b.finish();
+            assert_eq!(b.drive.counters().flash_rmw_read_bytes, UNIT_BYTES, "one unit, read once");
+            latencies
+        },
+        |t| {
+            let merged = t.turnaround + t.write_command + t.command + t.read[0] + UNIT_TRANSFER;
+            vec![merged; 4]
+        },
+        &[52_880; 4],
+    );
+}
+
+#[test]
+fn a_write_across_two_units_reads_both_ends() {
+    exactly(
+        |t| {
+            let mut b = Bench::written(TWO_CHANNELS, t, 2);
+            // The last unit of row 0, on die 0, and the first of row 1, on die 1.
+            b.write_sectors(ROW * 8 - 1, 2);
+            let latencies = b.finish();
+            assert_eq!(b.drive.counters().flash_rmw_read_bytes, 2 * UNIT_BYTES);
+            latencies
+        },
+        |t| vec![t.turnaround + t.write_command + t.command + t.read[0] + UNIT_TRANSFER],
+        &[52_880],
     );
 }
 

@@ -30,7 +30,8 @@ pub struct FlashOp {
     pub page: u16,
     /// For whoever asked: a command slot, or the low bits of a program number.
     pub tag: u16,
-    /// Host programs: time from which the data are there, as [`OpSink::ready_code`] has it. Else ignored.
+    /// Host programs: time from which the data are there, as [`OpSink::ready_code`] has it. Merge reads: the logical
+    /// page. Else ignored.
     pub ready: u32,
 }
 

@@ -72,8 +72,8 @@ pub struct Ftl {
     units_writing: u32,
     next_set: u32,
     /// Sets in which the host may write now, and sets whose die can take another host program: one bit each.
-    pub(crate) writable: u64,
-    pub(crate) unfilled: u64,
+    writable: u64,
+    unfilled: u64,
     /// Sets in which collecting cannot free a superblock, and those of them in which a unit has died since.
     pub(crate) stalled: u64,
     pub(crate) revived: u64,

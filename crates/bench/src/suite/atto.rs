@@ -22,7 +22,13 @@ pub(super) const DEF: TestDef = TestDef {
         block("size_min_bytes", "512", "smallest request; each next one is twice as large"),
         block("size_max_bytes", "64MiB", "largest request"),
         span("length_bytes", "256MiB", "length of the file; at least size_max_bytes"),
-        bytes("file_offset_bytes", "1GB", 0, 1 << 60, "where the file begins. Not published"),
+        bytes(
+            "file_offset_bytes",
+            "1GiB",
+            0,
+            1 << 60,
+            "where the file begins, aligned to 4 KiB as file systems do. Not published",
+        ),
         depth("queue_depth", "4", "requests outstanding"),
     ],
     metrics: &[

@@ -52,6 +52,8 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     link: Link,
     commands: Commands,
     read_ahead: ReadAhead,
+    /// Units on their way from flash because they are written in part, and the commands that wait for them.
+    merges: Vec<(u32, u32)>,
     /// When the processor is free.
     processor_free: Nanos,
     times: FirmwareTimes,
@@ -142,6 +144,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             link: Link::new(&drive.link),
             commands: Commands::new(c.queue_depth),
             read_ahead: ReadAhead::new(c.read_ahead_kib / 4),
+            merges: Vec::new(),
             processor_free: 0,
             times: FirmwareTimes {
                 read_command: nanos_from_us(c.read_command_us),

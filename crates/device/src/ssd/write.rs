@@ -42,6 +42,13 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 if self.ftl.in_ram(unit) {
                     continue;
                 }
+                parts += 1;
+                // Another write brings this unit already: both are merged with what it brings.
+                let coming = self.merges.iter().any(|&(l, _)| l == lpn);
+                self.merges.push((lpn, slot));
+                if coming {
+                    continue;
+                }
                 let layout = self.ftl.medium().layout();
                 let (block, page) = layout.row_of(unit);
                 wake.enqueue(FlashOp {
@@ -52,10 +59,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     block,
                     page: page as u16,
                     tag: slot as u16,
-                    ready: 0,
+                    ready: lpn,
                 });
                 self.counters.flash_rmw_read_bytes += UNIT_BYTES;
-                parts += 1;
             }
         }
         let dies = wake.dies;
@@ -64,8 +70,22 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         parts > 0
     }
 
+    /// A unit to be merged has come from flash.
     pub(super) fn merge_read_done(&mut self, finished: &Finished) {
-        let slot = u32::from(finished.op.tag);
+        let lpn = finished.op.ready;
+        let mut k = 0;
+        while k < self.merges.len() {
+            if self.merges[k].0 == lpn {
+                let (_, slot) = self.merges.remove(k);
+                self.merge_part_done(slot, finished);
+            } else {
+                k += 1;
+            }
+        }
+        self.admit();
+    }
+
+    fn merge_part_done(&mut self, slot: u32, finished: &Finished) {
         let now = self.schedule.now;
         let c = self.commands.slot(slot);
         c.parts -= 1;
@@ -77,8 +97,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let mut breakdown = c.breakdown;
             let began = finished.began.max(decoded);
             self.schedule.explain_wait(finished.op.die.into(), decoded, began, Cause::Queue, &mut breakdown);
-            breakdown.add(Cause::Read, finished.array_ended - began);
-            breakdown.add(Cause::Bus, now - finished.array_ended);
+            let array = finished.array_ended.max(began);
+            breakdown.add(Cause::Read, array - began);
+            breakdown.add(Cause::Bus, now - array);
             let spent = self.schedule.spent;
             let c = self.commands.slot(slot);
             c.breakdown = breakdown;
@@ -87,7 +108,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         // From here on it waits for the buffer.
         self.commands.slot(slot).decoded = now;
         self.commands.writes.push_back(slot);
-        self.admit();
     }
 
     /// Lets waiting writes into the buffer as far as there is room, oldest first.

@@ -104,10 +104,6 @@ impl Rig {
         }
     }
 
-    pub fn outstanding(&self) -> usize {
-        self.dies.iter().map(VecDeque::len).sum()
-    }
-
     // ---- the host -----------------------------------------------------------------------------------------------
 
     /// Writes one page, waiting for the dies while the buffer is full.
@@ -174,9 +170,6 @@ impl Rig {
         let flash = u64::from(self.case.dies * self.case.blocks * self.case.pages);
         let vain = self.operations - self.progress;
         assert!(vain < 100 * flash, "livelock: {why}, and {vain} operations have brought nothing");
-        if self.outstanding() == 0 || vain > 99 * flash {
-            eprintln!("DUMP {}", self.ftl.dump());
-        }
         assert!(self.step(), "deadlock: {why}, {} units wait, and no die has anything to do", self.ftl.waiting_units());
     }
 
@@ -208,9 +201,6 @@ impl Rig {
         let flash = u64::from(self.case.dies * self.case.blocks * self.case.pages);
         let limit = self.operations + 100 * flash;
         while self.step() {
-            if self.operations >= limit {
-                eprintln!("DUMP {}", self.ftl.dump());
-            }
             assert!(self.operations < limit, "the firmware works on for ever although the host has asked for nothing");
         }
         assert_eq!(self.ftl.buffered_units(), 0, "units are left in the buffer after a flush");
