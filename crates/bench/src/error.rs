@@ -28,6 +28,11 @@ pub enum HostError {
     Failed { op: Op, offset_bytes: u64, length_bytes: u64, status: Status, at: Nanos },
     #[error("the device has {in_flight} commands and will never finish them (seen at {})", format_duration(*at))]
     Stalled { in_flight: u64, at: Nanos },
+    #[error(
+        "the device ended {commands} commands at one instant ({}): it takes no time for this workload, so that a run of a given duration would never end",
+        format_duration(*at)
+    )]
+    TimeStands { commands: u32, at: Nanos },
     #[error("cancelled")]
     Cancelled,
 }

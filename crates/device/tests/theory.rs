@@ -2,6 +2,7 @@
 //! `theory`, whose formulas and experiments these are.
 
 #[path = "../examples/theory/formulas.rs"]
+#[allow(dead_code)] // the example uses the rest
 mod formulas;
 #[allow(dead_code)]
 #[path = "../examples/theory/measure.rs"]

@@ -347,7 +347,7 @@ impl Ftl {
                 self.counters.gc_read_units += u64::from(units);
                 let first = layout.row_start(block, reading.page) as usize;
                 for line in (0..(stretch * self.row_units) as usize).step_by(16) {
-                    self.medium.prefetch_lpn(first + line);
+                    self.medium.prefetch_tag(first + line);
                 }
                 sink.enqueue(FlashOp {
                     kind: OpKind::GcRead,
@@ -447,19 +447,15 @@ impl Ftl {
         }
         let (superblock, die, block, page) = self.take_row(s, true).expect("checked for room above");
         let start = self.medium.layout().row_start(block, page);
-        let mut lpns = [NO_LPN; 64];
-        let mut generations = [0u8; 64];
-        let checked = self.medium.keeps_generations();
+        let mut tags = [NO_LPN; 64];
+        let format = self.medium.format();
         // Units of one victim lie together: valid bits and counts are settled block by block and word by word.
         let (mut from, mut begin, mut end, mut count) = (0, 0, 0, 0);
         let (mut word, mut bits) = (0, 0u64);
         for (k, &unit) in units[..n].iter().enumerate() {
-            let lpn = self.medium.lpn(unit);
-            lpns[k] = lpn;
-            if checked {
-                generations[k] = self.medium.generation(unit);
-            }
-            self.redirect(lpn, unit, start + k as u32);
+            let tag = self.medium.tag(unit);
+            tags[k] = tag;
+            self.redirect(format.lpn(tag), unit, start + k as u32);
             if unit / 64 != word {
                 self.validity.clear_bits(word, bits);
                 (word, bits) = (unit / 64, 0);
@@ -477,10 +473,7 @@ impl Ftl {
         self.validity.clear_bits(word, bits);
         self.blocks.valid[from as usize] -= count;
         let row = self.medium.begin_program(block, page).expect("rows are taken in order");
-        row.lpn.copy_from_slice(&lpns[..row.lpn.len()]);
-        if checked {
-            row.generation.copy_from_slice(&generations[..row.generation.len()]);
-        }
+        row.tags.copy_from_slice(&tags[..row.tags.len()]);
         self.validity.set_row(start, if n == 64 { u64::MAX } else { (1 << n) - 1 });
         self.add_valid(superblock, n as u32);
         self.counters.gc_units += n as u64;

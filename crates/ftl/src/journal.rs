@@ -116,10 +116,10 @@ impl Journal {
             let kind = usize::from(self.owed[0] == 0);
             self.owed[kind] -= 1;
             let row = medium.begin_program(block, self.page).expect("the system ring is written in order");
-            row.lpn.fill(NO_LPN);
-            row.lpn[0] = [TAG_JOURNAL, TAG_CHECKPOINT][kind];
+            row.tags.fill(NO_LPN);
+            row.tags[0] = [TAG_JOURNAL, TAG_CHECKPOINT][kind];
             if kind == 1 {
-                if let Some(piece) = row.lpn.get_mut(1) {
+                if let Some(piece) = row.tags.get_mut(1) {
                     *piece = self.next_checkpoint;
                 }
                 self.next_checkpoint = (self.next_checkpoint + 1) % self.checkpoint_rows;

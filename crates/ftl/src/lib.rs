@@ -23,7 +23,7 @@
 //! #     background_after_idle_ms: None, background_free_superblocks: 0 };
 //! # let wear_levelling = WearLevellingSpec::default();
 //! let config = FtlConfig { die: &die, dies: 1, blocks: 16, withheld_blocks: 0, logical_pages: 80, buffer_units: 8, mapping: &mapping,
-//!     gc: &gc, wear_levelling: &wear_levelling, checked: true };
+//!     gc: &gc, wear_levelling: &wear_levelling };
 //! let mut ftl = Ftl::new(&config, &Rng::new(1));
 //! let mut ops: Vec<FlashOp> = Vec::new();
 //! ftl.write(7, 1, 0);

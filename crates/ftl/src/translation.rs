@@ -1,7 +1,7 @@
 //! The translation layer as the drive sees it: units come in, operations go out, operations end.
 
 use ssdlab_core::{Nanos, Rng};
-use ssdlab_nand::{BlockId, DieSpec, Layout, Medium, NO_LPN, UnitAddress};
+use ssdlab_nand::{BlockId, DieSpec, Layout, Medium, NO_LPN, TagFormat, UnitAddress};
 
 use crate::buffer::{Slot, WriteBuffer};
 use crate::collector::Set;
@@ -30,8 +30,6 @@ pub struct FtlConfig<'a> {
     pub mapping: &'a MappingSpec,
     pub gc: &'a GcSpec,
     pub wear_levelling: &'a WearLevellingSpec,
-    /// Keep write generations in the spare areas.
-    pub checked: bool,
 }
 
 /// Units programmed and moved, operations asked for.
@@ -92,7 +90,7 @@ impl Ftl {
     #[must_use]
     pub fn new(config: &FtlConfig, rng: &Rng) -> Self {
         let layout = Layout::new(config.die, config.dies, config.blocks);
-        let mut medium = Medium::new(config.die, layout, config.checked, rng);
+        let mut medium = Medium::new(config.die, layout, TagFormat::new(config.logical_pages), rng);
         (1..=config.withheld_blocks).for_each(|die| medium.mark_bad(die * config.blocks - 1));
         let row_units = medium.layout().row_units;
         let reserve = config.blocks * config.mapping.reserved_blocks_per_1000 / 1000;
@@ -433,6 +431,7 @@ impl Ftl {
         self.next_set = if s + 1 == self.sets.len() { 0 } else { s as u32 + 1 };
         let n = self.buffer.waiting().min(self.row_units);
         let (superblock, die, block, page) = self.take_row(s, false).expect("the set was checked for room");
+        let format = self.medium.format();
         let row = self.medium.begin_program(block, page).expect("rows are taken in order");
         let mut valid = 0u64;
         let mut ready: Nanos = 0;
@@ -440,10 +439,7 @@ impl Ftl {
         for k in 0..n {
             let slot = self.buffer.front(k);
             let i = k as usize;
-            row.lpn[i] = slot.lpn;
-            if let Some(g) = row.generation.get_mut(i) {
-                *g = slot.generation;
-            }
+            row.tags[i] = format.pack(slot.lpn, slot.generation);
             if slot.lpn != NO_LPN {
                 valid |= 1 << k;
                 self.map.set_flash(slot.lpn, row.start + k);
@@ -451,7 +447,7 @@ impl Ftl {
             old[i] = slot.old;
             ready = ready.max(slot.ready);
         }
-        row.lpn[n as usize..].fill(NO_LPN);
+        row.tags[n as usize..].fill(NO_LPN);
         let start = row.start;
         self.buffer.drop_front(n);
         self.validity.set_row(start, valid);

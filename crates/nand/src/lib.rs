@@ -12,6 +12,6 @@ mod spec;
 mod violation;
 
 pub use layout::{BlockId, Layout, UnitAddress};
-pub use medium::{Medium, NO_LPN, PageAddress, Row};
+pub use medium::{Medium, NO_LPN, PageAddress, Row, TagFormat};
 pub use spec::{Bus, DieSpec, Geometry, PageOrder, SpecError, Timing, Wear};
 pub use violation::{PairingRule, Violation};

@@ -9,6 +9,55 @@ use crate::{DieSpec, memory};
 /// Logical address in the spare area of a unit that holds no host data (padding, or never programmed).
 pub const NO_LPN: u32 = u32::MAX;
 
+/// How a logical address and a write count share the 32 bits of a unit's tag: the address takes as many bits as it
+/// needs, the count the rest, but eight at most. A drive of 128 GB has 7 bits of count, one of 1 TB 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TagFormat {
+    mask: u32,
+    bits: u32,
+}
+
+impl TagFormat {
+    /// The format for addresses below `logical_pages`.
+    ///
+    /// # Panics
+    /// If fewer than two bits are left for the count (2^30 pages or more).
+    #[must_use]
+    pub fn new(logical_pages: u32) -> Self {
+        // All ones stands for "no address".
+        let bits = (u32::BITS - logical_pages.leading_zeros()).max(24);
+        assert!(bits <= 30, "{logical_pages} logical pages leave no room for a write count");
+        TagFormat { mask: (1 << bits) - 1, bits }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn pack(self, lpn: u32, generation: u8) -> u32 {
+        lpn & self.mask | u32::from(generation) << self.bits
+    }
+
+    /// The address, or [`NO_LPN`].
+    #[inline]
+    #[must_use]
+    pub fn lpn(self, tag: u32) -> u32 {
+        let lpn = tag & self.mask;
+        if lpn == self.mask { NO_LPN } else { lpn }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn generation(self, tag: u32) -> u8 {
+        (tag >> self.bits) as u8
+    }
+
+    /// The greatest count; after it comes 1.
+    #[inline]
+    #[must_use]
+    pub fn max_generation(self) -> u8 {
+        (u32::MAX >> self.bits).min(255) as u8
+    }
+}
+
 /// One page of one plane, for operations that name their planes one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageAddress {
@@ -30,14 +79,14 @@ struct PlaneBlock {
 
 /// All dies of a drive: contents of the spare areas, programming state, wear, bad blocks.
 ///
-/// User data itself is not kept: each unit's spare area holds its logical address, and, where checking is on, the
-/// low eight bits of the host's write count of that address, which is what every read is checked against. Each row
+/// User data itself is not kept: each unit's spare area holds a tag, made of its logical address and the low bits of
+/// the host's write count of that address, which is what every read is checked against (see [`TagFormat`]). Each row
 /// holds the drive-wide sequence number of its programming, by which a recovery tells old copies from new.
 #[derive(Clone, Debug)]
 pub struct Medium {
     layout: Layout,
-    lpn: Vec<u32>,
-    generation: Vec<u8>,
+    format: TagFormat,
+    tags: Vec<u32>,
     sequence: Vec<u32>,
     next_sequence: u32,
     blocks: Vec<PlaneBlock>,
@@ -46,9 +95,9 @@ pub struct Medium {
 }
 
 impl Medium {
-    /// Fresh dies with factory bad blocks drawn from `rng`. `checked` keeps write generations beside addresses.
+    /// Fresh dies with factory bad blocks drawn from `rng`.
     #[must_use]
-    pub fn new(die: &DieSpec, layout: Layout, checked: bool, rng: &Rng) -> Self {
+    pub fn new(die: &DieSpec, layout: Layout, format: TagFormat, rng: &Rng) -> Self {
         let mut rng = rng.stream("factory bad blocks");
         let share = u64::from(die.wear.factory_bad_blocks_per_10000);
         // Block 0 of every die is guaranteed good, as datasheets promise.
@@ -57,8 +106,8 @@ impl Medium {
             .collect();
         let units = layout.units();
         Medium {
-            lpn: memory::filled(units, NO_LPN),
-            generation: if checked { memory::filled(units, 0) } else { Vec::new() },
+            format,
+            tags: memory::filled(units, NO_LPN),
             sequence: memory::filled(units / layout.row_units as usize, 0),
             next_sequence: 0,
             blocks: vec![PlaneBlock::default(); (layout.block_count() * layout.planes) as usize],
@@ -104,8 +153,7 @@ impl Medium {
         self.blocks[(block * self.layout.planes) as usize].issued.into()
     }
 
-    /// Begins a multi-plane program of a whole row and stores its spare areas. Returns where the logical addresses
-    /// (and, where checked, generations) of its units go.
+    /// Begins a multi-plane program of a whole row. Returns where the tags of its units go.
     ///
     /// # Errors
     /// A [`Violation`], with nothing changed.
@@ -125,8 +173,7 @@ impl Medium {
         let range = start as usize..start as usize + self.layout.row_units as usize;
         self.sequence[start as usize / self.layout.row_units as usize] = self.next_sequence;
         self.next_sequence = self.next_sequence.wrapping_add(1);
-        let generation = if self.generation.is_empty() { &mut [][..] } else { &mut self.generation[range.clone()] };
-        Ok(Row { start, lpn: &mut self.lpn[range], generation })
+        Ok(Row { start, tags: &mut self.tags[range] })
     }
 
     #[cold]
@@ -166,7 +213,7 @@ impl Medium {
     ///
     /// # Errors
     /// A [`Violation`] of the pairing or program rules, with nothing changed.
-    pub fn program_pages(&mut self, pages: &[PageAddress], lpn: &[u32]) -> Result<(), Violation> {
+    pub fn program_pages(&mut self, pages: &[PageAddress], tags: &[u32]) -> Result<(), Violation> {
         self.check_pairing(pages)?;
         let upp = self.layout.units_per_page as usize;
         for p in pages {
@@ -182,7 +229,7 @@ impl Medium {
             state.issued += 1;
             state.finished += 1;
             let at = self.layout.row_start(block, p.page) as usize + p.plane as usize * upp;
-            self.lpn[at..at + upp].copy_from_slice(&lpn[k * upp..(k + 1) * upp]);
+            self.tags[at..at + upp].copy_from_slice(&tags[k * upp..(k + 1) * upp]);
         }
         Ok(())
     }
@@ -213,7 +260,14 @@ impl Medium {
         Ok(())
     }
 
-    /// Reads the spare area of a unit whose programming has ended.
+    /// How tags are made.
+    #[inline]
+    #[must_use]
+    pub fn format(&self) -> TagFormat {
+        self.format
+    }
+
+    /// Reads the tag of a unit whose programming has ended.
     ///
     /// # Errors
     /// [`Violation::ReadUnwritten`].
@@ -224,43 +278,29 @@ impl Medium {
             let (die, block) = self.layout.die_of(block);
             return Err(Violation::ReadUnwritten { die, block, page });
         }
-        Ok(self.lpn[unit as usize])
+        Ok(self.tags[unit as usize])
     }
 
-    /// Reads the spare areas of a whole row whose programming has ended.
-    ///
-    /// # Errors
-    /// [`Violation::ReadUnwritten`].
+    /// The tag of a unit, whether or not its program has ended: what the controller still has in RAM of a row under
+    /// way.
     #[inline]
-    pub fn read_row(&self, block: BlockId, page: u32) -> Result<&[u32], Violation> {
-        if page >= self.finished_pages(block) {
-            let (die, block) = self.layout.die_of(block);
-            return Err(Violation::ReadUnwritten { die, block, page });
-        }
-        let start = self.layout.row_start(block, page) as usize;
-        Ok(&self.lpn[start..start + self.layout.row_units as usize])
+    #[must_use]
+    pub fn tag(&self, unit: UnitAddress) -> u32 {
+        self.tags[unit as usize]
     }
 
-    /// Logical address in the spare area, whether or not its program has ended: what the controller still has in
-    /// RAM of a row under way.
+    /// The logical address in a unit's tag, or [`NO_LPN`].
     #[inline]
     #[must_use]
     pub fn lpn(&self, unit: UnitAddress) -> u32 {
-        self.lpn[unit as usize]
+        self.format.lpn(self.tags[unit as usize])
     }
 
-    /// Whether write generations are kept.
-    #[inline]
-    #[must_use]
-    pub fn keeps_generations(&self) -> bool {
-        !self.generation.is_empty()
-    }
-
-    /// Write generation of a unit; zero where generations are not kept.
+    /// The write count in a unit's tag.
     #[inline]
     #[must_use]
     pub fn generation(&self, unit: UnitAddress) -> u8 {
-        self.generation.get(unit as usize).copied().unwrap_or(0)
+        self.format.generation(self.tags[unit as usize])
     }
 
     /// Drive-wide sequence number of the programming of a row (modulo 2^32).
@@ -271,8 +311,8 @@ impl Medium {
 
     /// Asks the processor to fetch the spare areas of the units around `unit`.
     #[inline]
-    pub fn prefetch_lpn(&self, unit: usize) {
-        memory::prefetch(&self.lpn, unit);
+    pub fn prefetch_tag(&self, unit: usize) {
+        memory::prefetch(&self.tags, unit);
     }
 
     /// Erases a block of every plane.
@@ -307,9 +347,7 @@ impl Medium {
 pub struct Row<'a> {
     /// Address of its first unit.
     pub start: UnitAddress,
-    pub lpn: &'a mut [u32],
-    /// Empty where generations are not kept.
-    pub generation: &'a mut [u8],
+    pub tags: &'a mut [u32],
 }
 
 #[cfg(test)]
@@ -338,11 +376,11 @@ mod tests {
     fn medium() -> Medium {
         let d = die();
         let layout = Layout::new(&d, 2, 8);
-        Medium::new(&d, layout, true, &Rng::new(1))
+        Medium::new(&d, layout, TagFormat::new(100), &Rng::new(1))
     }
 
     fn program(m: &mut Medium, block: u32, page: u32) -> Result<(), Violation> {
-        m.begin_program(block, page)?.lpn.fill(7);
+        m.begin_program(block, page)?.tags.fill(7);
         m.finish_program(block, page)
     }
 
@@ -367,7 +405,7 @@ mod tests {
         let unwritten = Err(Violation::ReadUnwritten { die: 0, block: 3, page: 0 });
         let unit = m.layout().row_start(3, 0);
         assert_eq!(m.read(unit), unwritten);
-        m.begin_program(3, 0).unwrap().lpn.copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        m.begin_program(3, 0).unwrap().tags.copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(m.read(unit), unwritten);
         assert_eq!(m.erase(3), Err(Violation::EraseDuringProgram { die: 0, block: 3, page: 0 }));
         m.finish_program(3, 0).unwrap();

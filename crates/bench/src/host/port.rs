@@ -24,6 +24,9 @@ pub(crate) struct Port<'a, D: ?Sized> {
     /// What the last wait brought, still to be taken by the driver.
     pub(crate) done: Vec<Completion>,
     balance: Balance,
+    /// Commands that have ended at this instant: a device that takes no time would keep the host busy for ever.
+    instant: Nanos,
+    ended_at_instant: u32,
     capacity_bytes: u64,
     max_transfer_bytes: u64,
     parents: Vec<Parent>,
@@ -32,6 +35,8 @@ pub(crate) struct Port<'a, D: ?Sized> {
 
 /// Tags of pieces carry this bit and their parent's place; other tags carry job and serial number.
 const PIECE: u64 = 1 << 63;
+/// More than any queue holds, and soon reached by a host that gets no time to wait in.
+const MOST_AT_ONE_INSTANT: u32 = 10_000_000;
 const SERIAL_BITS: u32 = 47;
 /// What is left of a tag for the job's number.
 pub(crate) const MAX_JOBS: usize = 1 << (63 - SERIAL_BITS);
@@ -57,6 +62,8 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
             now: 0,
             done: Vec::with_capacity(256),
             balance: Balance::default(),
+            instant: 0,
+            ended_at_instant: 0,
             capacity_bytes,
             max_transfer_bytes: STORAHCI_MAX_TRANSFER_BYTES,
             parents: Vec::new(),
@@ -158,6 +165,13 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
         whole: &'c mut Option<Completion>,
     ) -> Result<Option<&'c Completion>, HostError> {
         self.balance.completed(c)?;
+        if c.completed != self.instant {
+            (self.instant, self.ended_at_instant) = (c.completed, 0);
+        }
+        self.ended_at_instant += 1;
+        if self.ended_at_instant > MOST_AT_ONE_INSTANT {
+            return Err(HostError::TimeStands { commands: MOST_AT_ONE_INSTANT, at: c.completed });
+        }
         if c.tag & PIECE == 0 {
             return Ok(Some(c));
         }

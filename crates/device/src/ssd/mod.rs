@@ -42,7 +42,8 @@ pub type BareSsd = SimulatedSsd<false, false>;
 const READ_AHEAD_TAG: u16 = u16::MAX;
 
 /// See the module's own page. `EXPLAIN`: completions carry their breakdown. `CHECK`: every read is checked against
-/// the host's last write of that unit, by a write count modulo 255 kept on both sides (addresses are checked always).
+/// the host's last write of that unit, by the low bits of a write count kept on both sides (see
+/// [`ssdlab_nand::TagFormat`]; addresses are checked always).
 #[derive(Clone, Debug)]
 pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     info: DeviceInfo,
@@ -63,8 +64,9 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     /// When the host's last command ended, and what idle work has been started since.
     idle_since: Nanos,
     idle_step: IdleStep,
-    /// What the host wrote last, by unit: a count modulo 255 plus one; 0: nothing, or trimmed.
+    /// What the host wrote last, by unit: a count from 1 to `max_generation`, over and over; 0: nothing, or trimmed.
     written: Vec<u8>,
+    max_generation: u8,
     counters: Counters,
     /// Integral of commands in the drive over time, and sum of latencies: Little's law.
     in_flight_time: u128,
@@ -110,7 +112,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             mapping: &drive.mapping,
             gc: &drive.gc,
             wear_levelling: &drive.wear_levelling,
-            checked: CHECK,
         };
         let ftl = Ftl::new(&config, &rng);
         let usable = ftl.usable_units() * UNIT_BYTES;
@@ -122,6 +123,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 "use a smaller capacity, more flash, or a smaller reserve",
             ));
         }
+        let max_generation = ftl.medium().format().max_generation();
         let info = DeviceInfo {
             name: name.to_owned(),
             kind: "ssd",
@@ -157,6 +159,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             idle_since: 0,
             idle_step: IdleStep::Collecting,
             written: if CHECK { ssdlab_nand::memory::filled(logical_pages as usize, 0) } else { Vec::new() },
+            max_generation,
             counters: Counters::default(),
             in_flight_time: 0,
             latency_sum: 0,

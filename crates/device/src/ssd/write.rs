@@ -134,7 +134,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 let lpn = next + k;
                 let generation = if CHECK {
                     let w = &mut self.written[lpn as usize];
-                    *w = if *w == u8::MAX { 1 } else { *w + 1 };
+                    *w = if *w == self.max_generation { 1 } else { *w + 1 };
                     *w
                 } else {
                     0

@@ -57,7 +57,6 @@ impl Rig {
             mapping: &mapping,
             gc: &gc,
             wear_levelling: &wear_levelling,
-            checked: true,
         };
         // The journal's ring depends on the logical pages, and these on what it leaves: try downwards.
         let width = if case.all_dies { case.dies } else { 1 };
@@ -259,12 +258,12 @@ impl Rig {
         let mut all: Vec<(u32, u32, u8)> = Vec::new();
         for block in 0..layout.block_count() {
             for page in 0..medium.finished_pages(block) {
-                let row = medium.read_row(block, page).expect("finished");
-                if matches!(row[0], TAG_JOURNAL | TAG_CHECKPOINT) {
+                let (sequence, start) = (medium.sequence(block, page), layout.row_start(block, page));
+                if matches!(medium.read(start).expect("finished"), TAG_JOURNAL | TAG_CHECKPOINT) {
                     continue;
                 }
-                let (sequence, start) = (medium.sequence(block, page), layout.row_start(block, page));
-                for (unit, &lpn) in (start..).zip(row) {
+                for unit in start..start + layout.row_units {
+                    let lpn = medium.lpn(unit);
                     if lpn < self.logical_pages {
                         let copy = (sequence, medium.generation(unit));
                         newest[lpn as usize] = newest[lpn as usize].max(Some(copy));
