@@ -27,27 +27,25 @@ impl Ftl {
         if !set.active && due && self.stalled >> s & 1 == 0 {
             self.start(s, false);
             self.collector_step(s, sink);
-        } else if set.host.is_none() {
+        } else if !set.moving.is_empty() {
             self.release_last_units(s, sink);
         }
     }
 
     /// A collector may keep the units that do not fill a row until the next collection, and with them their victim.
-    /// If the host waits for just that victim, they go out in a row of their own; or, where that row would cost as
-    /// much as the victim gains, another victim's units join them.
+    /// If the host waits for just that victim, they go out in a row of their own; but where that row would cost as
+    /// much as the victim gains, another victim's units join them, if there is one worth collecting.
     fn release_last_units(&mut self, s: usize, sink: &mut impl OpSink) {
         let set = &self.sets[s];
-        if set.active || set.moving.is_empty() || set.host.is_some() || set.free.len() >= 2 {
+        if set.active || set.moving.is_empty() || self.host_has_room(s) {
             return;
         }
-        if set.gained >= self.row_units {
-            self.write_row(s, true, sink);
-            self.retire_victims(s, sink);
-        } else if self.can_gain(s) {
+        if set.gained < self.row_units && self.can_gain(s) {
             self.start(s, false);
             self.collector_step(s, sink);
         } else {
-            self.stalled |= 1 << s;
+            self.write_row(s, true, sink);
+            self.retire_victims(s, sink);
         }
     }
 
@@ -56,9 +54,9 @@ impl Ftl {
     #[inline]
     fn ahead(&self, s: usize) -> u32 {
         let set = &self.sets[s];
-        let starves = set.host.is_none() && set.free.len() < 2;
         let rests = set.reading.is_none() && set.units_reading == 0 && set.units_writing == 0;
-        let stuck = starves && rests && set.staged.len() < self.row_units as usize && set.gained < self.row_units;
+        let few = set.staged.len() < self.row_units as usize && set.gained < self.row_units;
+        let stuck = !set.moving.is_empty() && rests && few && !self.host_has_room(s);
         set.free.len() as u32 + set.coming - if stuck { set.moving.len() as u32 } else { 0 }
     }
 

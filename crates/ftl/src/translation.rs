@@ -350,15 +350,21 @@ impl Ftl {
     #[inline]
     pub(crate) fn host_may_write(&self, s: usize) -> bool {
         let set = &self.sets[s];
-        let room = match &set.host {
-            Some(open) => !self.shared_frontier || !set.free.is_empty() || self.collector_fits_beside_host(s, open),
-            None => set.free.len() >= 2,
-        };
         let credit = !set.active
             || set.background
             || self.gc.host_share == HostShare::Unlimited
             || set.credit_micro >= i64::from(self.row_units) * 1_000_000;
-        room && credit
+        credit && self.host_has_room(s)
+    }
+
+    /// Whether there is a place for a row of the host in this set that the collector does not need.
+    #[inline]
+    pub(crate) fn host_has_room(&self, s: usize) -> bool {
+        let set = &self.sets[s];
+        match &set.host {
+            Some(open) => !self.shared_frontier || !set.free.is_empty() || self.collector_fits_beside_host(s, open),
+            None => set.free.len() >= 2,
+        }
     }
 
     /// On a shared frontier without a free superblock behind it: whether the host may take a row and still leave room
