@@ -28,7 +28,7 @@ repeatable: build
 
 ## Closed forms and mean-field results beside the simulator's; writes docs/theory.md.
 theory:
-	$(CARGO) run --release --locked -p ssdlab-device --example theory
+	$(CARGO) run --release --locked -p ssdlab-device --example theory > theory.tmp && mv theory.tmp docs/theory.md
 
 ## Speed: the share of a bare mapping loop that the full simulation reaches.
 bench:
