@@ -1,7 +1,7 @@
 //! Every table of theory that the simulator must meet, beside what its drives do, as the page `docs/theory.md`.
 //!
-//! `cargo run --release -p ssdlab-device --example theory > docs/theory.md` (about five minutes). With `--check` it
-//! prints only what is out of tolerance, and fails if anything is.
+//! `cargo run --release -p ssdlab-device --example theory > docs/theory.md` (about ten minutes; progress on stderr).
+//! Fails if anything is out of tolerance. With `--check` it writes no page.
 
 mod formulas;
 mod measure;

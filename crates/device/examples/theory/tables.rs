@@ -10,8 +10,8 @@ use super::rig::{Build, READ_NANOS};
 
 const OPS: [f64; 4] = [0.07, 0.12, 0.25, 0.28];
 /// Blocks of each of two dies.
-const BLOCKS: u32 = 4096;
-const LENGTH: Length = Length { warm_up: 8.0, measured: 8.0 };
+const BLOCKS: u32 = 2048;
+const LENGTH: Length = Length { warm_up: 6.0, measured: 6.0 };
 
 #[derive(Default)]
 pub struct Page {
@@ -61,6 +61,7 @@ impl Page {
 impl Table<'_> {
     fn row(&mut self, label: &str, theory: f64, ours: f64, digits: usize) {
         let error = (ours / theory - 1.0) * 100.0;
+        eprintln!("{}: {label}: {error:+.2} %", self.name);
         self.worst = self.worst.max(error.abs());
         let _ = writeln!(self.page.text, "| {label} | {theory:.digits$} | {ours:.digits$} | {error:+.2} % |");
         if error.abs() > self.tolerance_percent {
@@ -137,7 +138,7 @@ fn temperature(page: &mut Page) {
     let mut t = page.table("Hot and cold data, FIFO", about, "over-provisioning, r/f", 0.5);
     for op in [0.07, 0.12, 0.28] {
         for (r, f) in [(0.8, 0.2), (0.9, 0.1)] {
-            let ours = measure::hot_cold(&build(Fifo, op, 64), r, f, Length { warm_up: 40.0, measured: 10.0 });
+            let ours = measure::hot_cold(&build(Fifo, op, 64), r, f, Length { warm_up: 30.0, measured: 10.0 });
             t.row(
                 &format!("{}, {:.0}/{:.0}", percent(op), r * 100.0, f * 100.0),
                 formulas::fifo_hot_cold(op, r, f),
@@ -150,7 +151,7 @@ fn temperature(page: &mut Page) {
     let about = "As before with greedy. The left side is a stored mean-field result, as there is no closed form.";
     let mut t = page.table("Hot and cold data, greedy", about, "over-provisioning, r/f", 0.5);
     for (op, r, f, theory) in formulas::GREEDY_HOT_COLD_64 {
-        let ours = measure::hot_cold(&build(Greedy, op, 64), r, f, Length { warm_up: 40.0, measured: 10.0 });
+        let ours = measure::hot_cold(&build(Greedy, op, 64), r, f, Length { warm_up: 30.0, measured: 10.0 });
         t.row(&format!("{}, {:.0}/{:.0}", percent(op), r * 100.0, f * 100.0), theory, ours, 4);
     }
     t.end();
