@@ -28,12 +28,8 @@ repeatable: build
 
 ## Closed forms and mean-field results beside the simulator's; writes docs/theory.md.
 theory:
-<<<<<<< HEAD
-	$(CARGO) run --release --locked -p ssdlab-device --example theory > theory.tmp && mv theory.tmp docs/theory.md
-=======
 	$(CARGO) run --release --locked -p ssdlab-device --example theory > docs/theory.md.new
 	mv docs/theory.md.new docs/theory.md
->>>>>>> proof
 
 ## Speed: the share of a bare mapping loop that the full simulation reaches.
 bench:
