@@ -40,6 +40,10 @@ impl Ftl {
         if set.active || set.moving.is_empty() || self.host_has_room(s) {
             return;
         }
+        if !self.host_waits() {
+            self.held |= 1 << s;
+            return;
+        }
         if set.gained < self.row_units && self.can_gain(s) {
             self.start(s, false);
             self.collector_step(s, sink);
@@ -160,6 +164,17 @@ impl Ftl {
         let rows = open.as_ref().map_or(0, |open| open.rows_left(self.blocks.width(), layout.pages));
         let room = (rows * self.row_units).saturating_sub(set.staged.len() as u32 + set.units_reading);
         set.dead + u64::from(room) >= u64::from(self.blocks.capacity(layout))
+    }
+
+    /// The host waits again: victims that are held up by their last units.
+    #[cold]
+    pub(crate) fn release_held(&mut self, sink: &mut impl OpSink) {
+        while self.held != 0 {
+            let s = self.held.trailing_zeros() as usize;
+            self.held &= self.held - 1;
+            self.release_last_units(s, sink);
+            self.note_writable(s);
+        }
     }
 
     /// Units have died in sets whose collection had found nothing to gain.

@@ -77,6 +77,8 @@ pub struct Ftl {
     /// Sets in which collecting cannot free a superblock, and those of them in which a unit has died since.
     pub(crate) stalled: u64,
     pub(crate) revived: u64,
+    /// Sets with victims that wait for a few last units, while the host waits for nothing.
+    pub(crate) held: u64,
     /// A flush waits: partly filled rows are written too.
     pub(crate) forced: bool,
     pub(crate) valid_units: u64,
@@ -114,6 +116,7 @@ impl Ftl {
             unfilled: u64::MAX,
             stalled: 0,
             revived: 0,
+            held: 0,
             forced: false,
             valid_units: 0,
             row_units,
@@ -165,7 +168,7 @@ impl Ftl {
             }
         }
         self.unfilled = u64::MAX;
-        (self.stalled, self.revived) = (0, 0);
+        (self.stalled, self.revived, self.held) = (0, 0, 0);
         (0..self.sets.len()).for_each(|s| self.note_writable(s));
     }
 
@@ -357,6 +360,12 @@ impl Ftl {
         credit && self.host_has_room(s)
     }
 
+    /// Whether the host has units that could go out now.
+    #[inline]
+    pub(crate) fn host_waits(&self) -> bool {
+        self.buffer.waiting() >= if self.forced { 1 } else { self.row_units }
+    }
+
     /// Whether there is a place for a row of the host in this set that the collector does not need.
     #[inline]
     pub(crate) fn host_has_room(&self, s: usize) -> bool {
@@ -384,6 +393,9 @@ impl Ftl {
     pub fn dispatch(&mut self, sink: &mut impl OpSink) {
         if self.revived != 0 {
             self.revive(sink);
+        }
+        if self.held != 0 && self.host_waits() {
+            self.release_held(sink);
         }
         while self.buffer.waiting() >= self.row_units {
             if !self.dispatch_row(sink) {

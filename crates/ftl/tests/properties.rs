@@ -271,3 +271,20 @@ fn a_padded_row_costs_less_than_what_was_gained_since_the_last_one() {
         ..plain()
     });
 }
+
+#[test]
+fn padding_goes_out_only_while_the_host_waits_for_what_it_frees() {
+    run(&Case {
+        seed: 10085806424215236047,
+        dies: 6,
+        units_per_page: 2,
+        blocks: 15,
+        buffer_rows: 15,
+        policy: VictimPolicy::Fifo,
+        victims_per_start: 1,
+        host_share: HostShare::Trickle,
+        rows_per_read: 3,
+        background_free: 3,
+        ..plain()
+    });
+}

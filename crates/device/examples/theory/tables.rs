@@ -13,6 +13,9 @@ const OPS: [f64; 4] = [0.07, 0.12, 0.25, 0.28];
 const BLOCKS: u32 = 2048;
 const LENGTH: Length = Length { warm_up: 6.0, measured: 6.0 };
 
+/// Cold pages are rewritten once in many drive writes, and until then lie where the fill has put them.
+const MIXED: Length = Length { warm_up: 60.0, measured: 10.0 };
+
 #[derive(Default)]
 pub struct Page {
     pub text: String,
@@ -138,7 +141,7 @@ fn temperature(page: &mut Page) {
     let mut t = page.table("Hot and cold data, FIFO", about, "over-provisioning, r/f", 0.5);
     for op in [0.07, 0.12, 0.28] {
         for (r, f) in [(0.8, 0.2), (0.9, 0.1)] {
-            let ours = measure::hot_cold(&build(Fifo, op, 64), r, f, Length { warm_up: 30.0, measured: 10.0 });
+            let ours = measure::hot_cold(&build(Fifo, op, 64), r, f, MIXED);
             t.row(
                 &format!("{}, {:.0}/{:.0}", percent(op), r * 100.0, f * 100.0),
                 formulas::fifo_hot_cold(op, r, f),
@@ -151,7 +154,7 @@ fn temperature(page: &mut Page) {
     let about = "As before with greedy. The left side is a stored mean-field result, as there is no closed form.";
     let mut t = page.table("Hot and cold data, greedy", about, "over-provisioning, r/f", 0.5);
     for (op, r, f, theory) in formulas::GREEDY_HOT_COLD_64 {
-        let ours = measure::hot_cold(&build(Greedy, op, 64), r, f, Length { warm_up: 30.0, measured: 10.0 });
+        let ours = measure::hot_cold(&build(Greedy, op, 64), r, f, MIXED);
         t.row(&format!("{}, {:.0}/{:.0}", percent(op), r * 100.0, f * 100.0), theory, ours, 4);
     }
     t.end();
