@@ -10,6 +10,7 @@
 //! interrupted (no suspend); the sub-microsecond control frames add to a command's latency and to the link time of
 //! its data, but do not queue.
 
+mod array_times;
 mod books;
 mod channel;
 mod command;
