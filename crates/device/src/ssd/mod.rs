@@ -10,6 +10,7 @@
 //! interrupted (no suspend); the sub-microsecond control frames add to a command's latency and to the link time of
 //! its data, but do not queue.
 
+mod array_times;
 mod books;
 mod channel;
 mod command;
@@ -181,7 +182,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let mut wake = Wake { schedule: &mut self.schedule, dies: woken };
         question(&mut self.ftl, &mut wake);
         let dies = wake.dies;
-        self.schedule.begin_idle(dies, EXPLAIN);
+        self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
     }
 
     // ---- from the host to the processor -------------------------------------------------------------------------
@@ -289,11 +290,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         match op.kind {
             OpKind::HostRead => {
                 self.read_part_done(&finished);
-                self.schedule.begin_idle(woken, EXPLAIN);
+                self.schedule.begin_idle(woken, &self.ftl, EXPLAIN);
             }
             OpKind::MergeRead => {
                 self.merge_read_done(&finished);
-                self.schedule.begin_idle(woken, EXPLAIN);
+                self.schedule.begin_idle(woken, &self.ftl, EXPLAIN);
             }
             OpKind::HostProgram => {
                 self.ask(woken, |ftl, wake| ftl.done(op, wake));

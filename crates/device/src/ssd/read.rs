@@ -98,7 +98,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         if !ahead.is_empty() {
             dies |= self.fetch_ahead(ahead);
         }
-        self.schedule.begin_idle(dies, EXPLAIN);
+        self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
         self.commands.slot(slot).parts = parts;
         if from_ram > 0 {
             self.send(slot, from_ram);

@@ -7,10 +7,11 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_ms, nanos_from_us};
-use ssdlab_ftl::{FlashOp, OpKind, OpSink};
-use ssdlab_nand::DieSpec;
+use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_us};
+use ssdlab_ftl::{FlashOp, Ftl, OpKind, OpSink};
+use ssdlab_nand::{CellMode, DieSpec};
 
+use super::array_times::ArrayTimes;
 use super::channel::Channel;
 use super::events::{NEVER, Tournament};
 
@@ -51,9 +52,7 @@ pub struct Schedule {
     channels: Vec<Channel>,
     channel_mask: u32,
     events: Tournament,
-    read_time: Vec<Nanos>,
-    program_time: Vec<Nanos>,
-    erase_time: Nanos,
+    times: ArrayTimes,
     command_time: Nanos,
     /// Picoseconds to move one 4 KiB unit with its share of the spare area.
     unit_picos: u64,
@@ -75,8 +74,6 @@ impl Schedule {
     #[must_use]
     pub fn new(die: &DieSpec, dies: u32, channels: u32, reads_first: bool) -> Self {
         let g = &die.geometry;
-        let kind = |p: u32| g.page_order.kind_index(p, g.pages_per_block);
-        let times = |list: &[f64]| (0..g.pages_per_block).map(|p| nanos_from_us(list[kind(p)])).collect::<Vec<_>>();
         let page_bytes = f64::from(g.page_bytes + g.spare_bytes);
         let unit_bytes = page_bytes / f64::from(die.units_per_page());
         let rate = die.bus.mega_transfers_per_s;
@@ -98,9 +95,7 @@ impl Schedule {
             channels: vec![Channel::default(); channels as usize],
             channel_mask: channels,
             events: Tournament::new(dies as usize),
-            read_time: times(&die.timing.read_us),
-            program_time: times(&die.timing.program_us),
-            erase_time: nanos_from_ms(die.timing.erase_ms),
+            times: ArrayTimes::new(die),
             command_time: nanos_from_us(die.bus.command_us),
             unit_picos,
             row_units: u64::from(g.planes * die.units_per_page()),
@@ -116,9 +111,10 @@ impl Schedule {
         self.events.first()
     }
 
+    /// tBERS of a block in the die's own cell mode.
     #[must_use]
     pub fn erase_time(&self) -> Nanos {
-        self.erase_time
+        self.times.erase(self.times.native())
     }
 
     /// Whose time an operation is, seen by somebody who waits for the die.
@@ -134,15 +130,16 @@ impl Schedule {
     }
 
     #[inline]
-    fn begin(&mut self, d: usize, op: FlashOp, explain: bool) {
+    fn begin(&mut self, d: usize, op: FlashOp, mode: CellMode, explain: bool) {
         let channel = &mut self.channels[d % self.channel_mask as usize];
         let transfer = |units: u64| (units * self.unit_picos).div_ceil(1000);
         let (array_ended, end) = match op.kind {
             OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead => {
+                let read_time = self.times.read(mode);
                 let mut array = self.command_time;
                 let mut rows = op.rows;
                 while rows != 0 {
-                    array += self.read_time[op.page as usize + rows.trailing_zeros() as usize];
+                    array += read_time[op.page as usize + rows.trailing_zeros() as usize];
                     rows &= rows - 1;
                 }
                 let ready = self.now + array;
@@ -156,11 +153,11 @@ impl Schedule {
                 // A program moves its whole row, padding included.
                 let length = transfer(self.row_units);
                 let loaded = channel.book(self.now, earliest, length) + length;
-                let end = loaded + self.program_time[op.page as usize];
+                let end = loaded + self.times.program(mode)[op.page as usize];
                 (end, end)
             }
             OpKind::Erase => {
-                let end = self.now + self.command_time + self.erase_time;
+                let end = self.now + self.command_time + self.times.erase(mode);
                 (end, end)
             }
         };
@@ -190,7 +187,7 @@ impl Schedule {
 
     /// Begins the next operation of a die that has none under way; if there is none, the die has no event.
     #[inline]
-    pub fn next(&mut self, d: usize, explain: bool) {
+    pub fn next(&mut self, d: usize, ftl: &Ftl, explain: bool) {
         let die = &mut self.dies[d];
         if die.busy {
             return;
@@ -205,7 +202,9 @@ impl Schedule {
                 }
             },
         };
-        self.begin(d, op, explain);
+        // Dies that know one mode only are not asked which: it would cost them a look at the block's state.
+        let mode = if self.times.several_modes() { ftl.medium().mode(op.block) } else { self.times.native() };
+        self.begin(d, op, mode, explain);
     }
 
     /// What ran on a die in a stretch of time, by cause; what is not accounted for goes to `rest`.
@@ -226,9 +225,9 @@ impl Schedule {
 
     /// The dies that have nothing under way but something to do, one bit each; used after enqueueing.
     #[inline]
-    pub fn begin_idle(&mut self, mut dies: u64, explain: bool) {
+    pub fn begin_idle(&mut self, mut dies: u64, ftl: &Ftl, explain: bool) {
         while dies != 0 {
-            self.next(dies.trailing_zeros() as usize, explain);
+            self.next(dies.trailing_zeros() as usize, ftl, explain);
             dies &= dies - 1;
         }
     }
@@ -260,3 +259,7 @@ impl OpSink for Wake<'_> {
         ready.max(self.schedule.now) as u32
     }
 }
+
+#[cfg(test)]
+#[path = "schedule_tests.rs"]
+mod tests;

@@ -66,7 +66,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         }
         let dies = wake.dies;
         self.commands.slot(slot).parts = parts;
-        self.schedule.begin_idle(dies, EXPLAIN);
+        self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
         parts > 0
     }
 

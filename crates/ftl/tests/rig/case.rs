@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use ssdlab_ftl::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
 };
-use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
 
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -55,6 +55,8 @@ impl Case {
             timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
             bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: self.bad },
+            modes: CellModes::default(),
+            power: None,
         }
     }
 
