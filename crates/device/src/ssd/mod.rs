@@ -174,6 +174,15 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         &self.ftl
     }
 
+    /// For experiments: gives every page of a block a read time (tR) of its own, as the layers of a stack or the
+    /// quantiles of a distribution have it, instead of the die file's one time for each kind of page.
+    ///
+    /// # Panics
+    /// If there is not one time for each page of a block.
+    pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
+        self.schedule.set_page_read_times(by_page);
+    }
+
     /// Lets the translation layer decide something, and begins what it asked of idle dies. `woken` are dies that have
     /// become idle themselves.
     #[inline]
@@ -205,7 +214,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Puts a command into a slot and into the processor's queue. `now` is when the drive may see it, `submitted`
     /// when the host let go of it.
     #[inline]
-    fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) {
+    fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request, stream: u8) {
         let slot = self.commands.take_slot().expect("the caller checked for a slot");
         let arrived = now + self.link.command_time();
         let (first, last) = unit_range(&request);
@@ -229,6 +238,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         }
         *self.commands.slot(slot) = Command {
             request,
+            stream,
             submitted,
             decoded,
             processed,
@@ -477,8 +487,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             self.latency_sum += u128::from(at - c.submitted);
             done.push(c);
             self.commands.active -= 1;
-            if let Some((submitted, request)) = self.commands.outside.pop_front() {
-                self.accept(at, submitted, request);
+            if let Some((submitted, request, stream)) = self.commands.outside.pop_front() {
+                self.accept(at, submitted, request, stream);
             }
         }
         if self.in_flight == 0 {
@@ -513,15 +523,25 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
 
     #[inline]
     fn submit(&mut self, now: Nanos, request: Request) {
+        self.submit_to_stream(now, request, 0);
+    }
+
+    fn streams(&self) -> u8 {
+        self.ftl.streams()
+    }
+
+    #[inline]
+    fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
         self.check_request(&request);
+        assert!(stream < self.ftl.streams(), "stream {stream} of a drive of {}", self.ftl.streams());
         if self.in_flight == 0 && self.idle_step != IdleStep::Busy {
             self.wake_from_idle(now);
         }
         self.note_in_flight(now, 1);
         if self.commands.active < self.info.queue_depth && self.commands.outside.is_empty() {
-            self.accept(now, now, request);
+            self.accept(now, now, request, stream);
         } else {
-            self.commands.outside.push_back((now, request));
+            self.commands.outside.push_back((now, request, stream));
         }
     }
 

@@ -103,6 +103,12 @@ impl Schedule {
         }
     }
 
+    /// See [`super::SimulatedSsd::set_page_read_times`].
+    pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
+        assert_eq!(by_page.len(), self.read_time.len(), "one read time for each page of a block");
+        self.read_time.copy_from_slice(by_page);
+    }
+
     /// The earliest end of an operation, and its die.
     #[inline]
     #[must_use]

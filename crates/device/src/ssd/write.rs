@@ -121,7 +121,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             }
             let now = self.schedule.now;
             let c = self.commands.slot(slot);
-            let (request, next) = (c.request, c.next_unit);
+            let (request, next, stream) = (c.request, c.next_unit, c.stream);
             let (_, last) = unit_range(&request);
             let units = room.min(last - next);
             let bytes =
@@ -139,7 +139,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 } else {
                     0
                 };
-                self.ftl.write(lpn, generation, start + each * u64::from(k + 1));
+                self.ftl.write_to_stream(lpn, generation, start + each * u64::from(k + 1), stream);
                 if self.read_ahead.is_following() {
                     self.read_ahead.forget(lpn);
                 }
