@@ -78,6 +78,8 @@ pub fn static_trim(build: &Build, t: f64, effort: Effort) -> Measured {
 pub fn trim_under_load(build: &Build, share: u64, effort: Effort) -> Measured {
     let mut lab = Lab::new(build);
     lab.fill();
+    // One by one: a drive need not keep the order of a write and a trim of the same page that are under way together.
+    lab.depth = 1;
     let units = lab.units as u32;
     let mut used: Vec<u32> = (0..units).collect();
     let mut place: Vec<u32> = (0..units).collect();

@@ -21,6 +21,8 @@ pub struct Lab {
     pub units: u64,
     pub now: Nanos,
     pub rng: Rng,
+    /// Commands that [`Lab::waf_of`] keeps under way.
+    pub depth: u64,
     /// Sum of the latencies of all commands, nanoseconds.
     pub latency_sum: u128,
     /// Commands sent and not ended, their number integrated over time, and since when.
@@ -141,6 +143,7 @@ impl Lab {
             drive,
             now: 0,
             rng: Rng::new(build.seed),
+            depth: 32,
             latency_sum: 0,
             under_way: 0,
             under_way_time: 0,
@@ -238,9 +241,9 @@ impl Lab {
         mut next: impl FnMut(&mut Rng) -> Ask,
     ) -> Measured {
         let commands = |drive_writes: f64| (span as f64 * drive_writes) as u64;
-        self.closed_loop(commands(warm_up), 32, &mut next);
+        self.closed_loop(commands(warm_up), self.depth, &mut next);
         let before = self.drive.counters();
-        self.closed_loop(commands(measured), 32, &mut next);
+        self.closed_loop(commands(measured), self.depth, &mut next);
         let counters = self.drive.counters().since(&before);
         Measured { value: counters.waf().expect("something was written"), ..self.settle() }
     }
