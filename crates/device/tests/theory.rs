@@ -27,7 +27,7 @@ use temperature::Ties;
 const SHORT: Effort = Effort {
     blocks: 1024,
     warm_up: 4.0,
-    measured: 5.0,
+    measured_units: 500_000.0,
     warm_up_mixed: 14.0,
     measured_mixed: 6.0,
     reads: 400_000,

@@ -14,9 +14,9 @@ use super::rig::{Ask, Build, Lab, READ_NANOS};
 pub struct Effort {
     /// Blocks of each of two dies that hold data.
     pub blocks: u32,
-    /// Drive writes before measuring, and measured.
+    /// Drive writes before measuring, and units written while measuring (three drive writes at the least).
     pub warm_up: f64,
-    pub measured: f64,
+    pub measured_units: f64,
     /// The same for hot and cold data: cold pages are rewritten once in many drive writes.
     pub warm_up_mixed: f64,
     pub measured_mixed: f64,
@@ -30,8 +30,8 @@ impl Effort {
     /// The tables of the documentation.
     pub const FULL: Effort = Effort {
         blocks: 2048,
-        warm_up: 6.0,
-        measured: 10.0,
+        warm_up: 4.0,
+        measured_units: 2_500_000.0,
         warm_up_mixed: 40.0,
         measured_mixed: 12.0,
         reads: 8_000_000,
@@ -39,11 +39,18 @@ impl Effort {
     };
 }
 
+impl Effort {
+    /// Drive writes of `span` units before measuring, and measured.
+    fn length(&self, span: u64) -> (f64, f64) {
+        (self.warm_up, (self.measured_units / span as f64).max(3.0))
+    }
+}
+
 pub fn uniform(build: &Build, effort: Effort) -> Measured {
     let mut lab = Lab::new(build);
     lab.fill();
     let units = lab.units;
-    lab.waf_of((effort.warm_up, effort.measured), units, |rng| Ask::write(rng.below(units)))
+    lab.waf_of(effort.length(units), units, |rng| Ask::write(rng.below(units)))
 }
 
 /// A share of the writes, in thousandths, to a share `f` of the pages. On a drive of two streams, hot data on one and
@@ -71,7 +78,7 @@ pub fn static_trim(build: &Build, t: f64, effort: Effort) -> Measured {
         at += 1;
         Ask { op: Op::Trim, unit: at - 1, stream: 0 }
     });
-    lab.waf_of((effort.warm_up, effort.measured), used, |rng| Ask::write(rng.below(used)))
+    lab.waf_of(effort.length(used), used, |rng| Ask::write(rng.below(used)))
 }
 
 /// A share of the requests, in thousandths, trims a random page in use.
@@ -87,7 +94,7 @@ pub fn trim_under_load(build: &Build, share: u64, effort: Effort) -> Measured {
     // Sum over all requests of how many pages are in use.
     let (mut sum, mut count) = (0u64, 0u64);
     let warm_up = (f64::from(units) * effort.warm_up) as u64;
-    let measured = lab.waf_of((effort.warm_up, effort.measured), units.into(), |rng| {
+    let measured = lab.waf_of(effort.length(units.into()), units.into(), |rng| {
         count += 1;
         sum += if count > warm_up { used.len() as u64 } else { 0 };
         if rng.chance(share, 1000) && !used.is_empty() {

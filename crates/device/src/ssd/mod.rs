@@ -27,6 +27,7 @@ use ssdlab_nand::{DieSpec, SpecError};
 
 use crate::device::{Counters, Device, DeviceInfo};
 use crate::spec::DriveSpec;
+use crate::timing::{Interval, LinkReferee};
 use command::{Command, Commands};
 use events::NEVER;
 use link::Link;
@@ -48,8 +49,9 @@ const READ_AHEAD_TAG: u16 = u16::MAX;
 pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     info: DeviceInfo,
     ftl: Ftl,
-    schedule: Schedule,
+    schedule: Schedule<CHECK>,
     link: Link,
+    link_referee: LinkReferee,
     commands: Commands,
     read_ahead: ReadAhead,
     /// Units on their way from flash because they are written in part, and the commands that wait for them.
@@ -140,8 +142,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         Ok(SimulatedSsd {
             info,
             ftl,
-            schedule: Schedule::new(die, drive.flash.dies, c.channels, c.reads_first),
+            schedule: Schedule::new(drive, die),
             link: Link::new(&drive.link),
+            link_referee: LinkReferee::new(drive.link.generation),
             commands: Commands::new(c.queue_depth),
             read_ahead: ReadAhead::new(c.read_ahead_kib / 4),
             merges: Vec::new(),
@@ -186,11 +189,21 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Lets the translation layer decide something, and begins what it asked of idle dies. `woken` are dies that have
     /// become idle themselves.
     #[inline]
-    fn ask(&mut self, woken: u64, question: impl FnOnce(&mut Ftl, &mut Wake)) {
+    fn ask(&mut self, woken: u64, question: impl FnOnce(&mut Ftl, &mut Wake<CHECK>)) {
         let mut wake = Wake { schedule: &mut self.schedule, dies: woken };
         question(&mut self.ftl, &mut wake);
         let dies = wake.dies;
         self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
+    }
+
+    /// Puts `bytes` on the link, from now on at the earliest; returns when they begin and end.
+    #[inline]
+    fn transfer_on_link(&mut self, bytes: u64) -> (Nanos, Nanos) {
+        let (from, to) = self.link.transfer(self.schedule.now, bytes);
+        if CHECK && let Err(violation) = self.link_referee.issue(Interval::new(from, to), bytes) {
+            panic!("the drive broke a rule of the link: {violation}");
+        }
+        (from, to)
     }
 
     // ---- from the host to the processor -------------------------------------------------------------------------

@@ -119,7 +119,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             if room == 0 {
                 break;
             }
-            let now = self.schedule.now;
             let c = self.commands.slot(slot);
             let (request, next, stream) = (c.request, c.next_unit, c.stream);
             let (_, last) = unit_range(&request);
@@ -128,7 +127,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 if next + units == last { c.bytes_left } else { c.bytes_left.min(u64::from(units) * UNIT_BYTES) };
             c.bytes_left -= bytes;
             c.next_unit += units;
-            let (start, end) = self.link.transfer(now, bytes);
+            let (start, end) = self.transfer_on_link(bytes);
             let each = (end - start) / u64::from(units);
             for k in 0..units {
                 let lpn = next + k;
