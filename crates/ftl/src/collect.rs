@@ -39,7 +39,7 @@ impl Ftl {
     /// much as the victim gains, another victim's units join them, if there is one worth collecting.
     fn release_last_units(&mut self, s: usize, sink: &mut impl OpSink) {
         let set = &self.sets[s];
-        if set.active || set.moving.is_empty() || self.host_has_room(s) {
+        if set.active || set.moving.is_empty() || self.host_has_room_everywhere(s) {
             return;
         }
         if !self.host_waits() {
@@ -62,7 +62,7 @@ impl Ftl {
         let set = &self.sets[s];
         let rests = set.reading.is_none() && set.units_reading == 0 && set.units_writing == 0;
         let few = set.staged.len() < self.row_units && set.gained < self.row_units;
-        let stuck = !set.moving.is_empty() && rests && few && !self.host_has_room(s);
+        let stuck = !set.moving.is_empty() && rests && few && !self.host_has_room_everywhere(s);
         set.free.len() as u32 + set.coming - if stuck { set.moving.len() as u32 } else { 0 }
     }
 
@@ -163,7 +163,9 @@ impl Ftl {
         let set = &self.sets[s];
         let layout = self.medium.layout();
         let open = if self.shared_frontier { &set.host } else { &set.gc };
-        let rows = open.as_ref().map_or(0, |open| open.rows_left(self.blocks.width(), layout.pages));
+        // What is left in another stream's superblock is of no use to a victim.
+        let rows = open.iter().flatten().map(|open| open.rows_left(self.blocks.width(), layout.pages));
+        let rows = rows.max().unwrap_or(0);
         let room = (rows * self.row_units).saturating_sub(set.staged.len() + set.units_reading);
         set.dead + u64::from(room) >= u64::from(self.blocks.capacity(layout))
     }
@@ -438,15 +440,16 @@ impl Ftl {
 
     /// Writes one row of staged units; with `pad`, even if they do not fill it. Returns whether it did.
     fn write_row(&mut self, s: usize, pad: bool, sink: &mut impl OpSink) -> bool {
+        let stream = self.stream_of_staged(s);
         let open = if self.shared_frontier { &self.sets[s].host } else { &self.sets[s].gc };
-        if open.is_none() && self.sets[s].free.is_empty() {
+        if open[stream as usize].is_none() && self.sets[s].free.is_empty() {
             return false;
         }
         let n = self.sets[s].staged.take(self.row_units, pad, &self.validity);
         if n == 0 {
             return false;
         }
-        let (superblock, die, block, page) = self.take_row(s, true).expect("checked for room above");
+        let (superblock, die, block, page) = self.take_row(s, true, stream).expect("checked for room above");
         let start = self.medium.layout().row_start(block, page);
         let mut tags = [NO_LPN; 64];
         let mut k = 0;
@@ -486,6 +489,18 @@ impl Ftl {
             journal.note(n, &mut self.medium, sink);
         }
         true
+    }
+
+    /// Stream of the row that the collector writes next: that of the unit which has waited longest. The few units of a
+    /// victim that do not fill a row go out with the next one's, whatever its stream.
+    #[inline]
+    fn stream_of_staged(&self, s: usize) -> u8 {
+        match self.sets[s].staged.front() {
+            Some(unit) if self.streams > 1 => {
+                self.blocks.stream[self.blocks.of_block(self.medium.layout().block_of(unit)) as usize]
+            }
+            _ => 0,
+        }
     }
 
     /// Points the logical pages of a run's units at their copies, which are units `k` and on from `to`, and gathers
@@ -541,8 +556,8 @@ impl Ftl {
             // What is staged of it has died since; it must not be taken for what will be written there next.
             let (blocks, layout) = (&self.blocks, self.medium.layout());
             set.staged.retain(|unit| blocks.of_block(layout.block_of(unit)) != sb);
-            let fence =
-                Finishing { superblock: sb, programs: set.programs.issued(), host_units: self.buffer.dispatched() };
+            let (programs, host_programs) = (set.programs.issued(), self.host_programs.issued());
+            let fence = Finishing { superblock: sb, programs, host_programs };
             set.finishing.push_back(fence);
             self.finishing |= 1 << s;
         }
@@ -560,9 +575,8 @@ impl Ftl {
     }
 
     fn erase_where_finished(&mut self, s: usize, sink: &mut impl OpSink) {
-        while let Some(&Finishing { superblock, programs, host_units }) = self.sets[s].finishing.front() {
-            let host_done = self.units_dispatched_and_ended() >= host_units;
-            if self.sets[s].programs.head() < programs || !host_done {
+        while let Some(&Finishing { superblock, programs, host_programs }) = self.sets[s].finishing.front() {
+            if self.sets[s].programs.head() < programs || self.host_programs.head() < host_programs {
                 return;
             }
             self.sets[s].finishing.pop_front();

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::gc::Selector;
+use crate::spec::STREAMS;
 use crate::staging::Staging;
 use crate::superblock::{Frontier, SuperblockId};
 use crate::window::Window;
@@ -13,8 +14,8 @@ pub struct Finishing {
     pub superblock: SuperblockId,
     /// Collector programs that must have ended: they hold the copies.
     pub programs: u64,
-    /// Host units that must be on flash: they replaced what the victim held.
-    pub host_units: u64,
+    /// Host programs that must have ended: they replaced what the victim held.
+    pub host_programs: u64,
 }
 
 /// Where the collector reads.
@@ -34,9 +35,10 @@ pub struct Set {
     pub free: VecDeque<SuperblockId>,
     /// Victims chosen that are not free yet.
     pub coming: u32,
-    pub host: Option<Frontier>,
+    /// Open superblocks by stream.
+    pub host: [Option<Frontier>; STREAMS as usize],
     /// Used only where host and collector write apart.
-    pub gc: Option<Frontier>,
+    pub gc: [Option<Frontier>; STREAMS as usize],
     pub selector: Selector,
 
     /// A collection runs.
@@ -75,8 +77,8 @@ impl Set {
         Set {
             free: VecDeque::new(),
             coming: 0,
-            host: None,
-            gc: None,
+            host: [None; STREAMS as usize],
+            gc: [None; STREAMS as usize],
             selector,
             active: false,
             background: false,

@@ -51,7 +51,8 @@ pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use map::Place;
 pub use op::{FlashOp, OpKind, OpSink};
 pub use spec::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
+    Buffering, Frontier, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, TieBreak, VictimPolicy,
+    WearLevellingSpec,
 };
 pub use superblock::{State as SuperblockState, SuperblockId};
 pub use translation::{Ftl, FtlConfig, FtlCounters};

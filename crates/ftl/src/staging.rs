@@ -39,6 +39,13 @@ impl Staging {
         self.len == 0
     }
 
+    /// The unit that has waited longest.
+    #[inline]
+    #[must_use]
+    pub fn front(&self) -> Option<UnitAddress> {
+        self.runs.front().map(|run| run.start + run.units.trailing_zeros())
+    }
+
     #[inline]
     pub fn push(&mut self, run: Run) {
         if run.units != 0 {

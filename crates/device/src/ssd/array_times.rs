@@ -9,9 +9,9 @@ pub struct ArrayTimes {
     native: CellMode,
     several_modes: bool,
     /// By mode, then page; empty where the die does not offer the mode.
-    read: [Vec<Nanos>; 3],
-    program: [Vec<Nanos>; 3],
-    erase: [Nanos; 3],
+    pub(super) read: [Vec<Nanos>; 3],
+    pub(super) program: [Vec<Nanos>; 3],
+    pub(super) erase: [Nanos; 3],
 }
 
 impl ArrayTimes {
@@ -43,6 +43,13 @@ impl ArrayTimes {
     #[must_use]
     pub fn several_modes(&self) -> bool {
         self.several_modes
+    }
+
+    /// Read times of its own for every page of a block in the die's own mode.
+    pub fn set_native_reads(&mut self, by_page: &[Nanos]) {
+        let times = &mut self.read[self.native.index()];
+        assert_eq!(by_page.len(), times.len(), "one read time for each page of a block");
+        times.copy_from_slice(by_page);
     }
 
     /// tR by page.

@@ -8,6 +8,8 @@ use ssdlab_core::{Breakdown, Completion, Nanos, Request, Status};
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
     pub request: Request,
+    /// Writes: the stream that the host has named.
+    pub stream: u8,
     pub submitted: Nanos,
     /// When the firmware had decoded it.
     pub decoded: Nanos,
@@ -40,7 +42,7 @@ pub struct Commands {
     free: Vec<u32>,
     pub active: u32,
     /// Beyond the queue depth: the host holds them.
-    pub outside: VecDeque<(Nanos, Request)>,
+    pub outside: VecDeque<(Nanos, Request, u8)>,
     /// Decoding ends at this time.
     pub decoding: VecDeque<(Nanos, u32)>,
     /// Writes that wait for room in the buffer, in order.
@@ -57,6 +59,7 @@ impl Commands {
         let request = Request { tag: 0, op: ssdlab_core::Op::Flush, offset_bytes: 0, length_bytes: 0, fua: false };
         let empty = Command {
             request,
+            stream: 0,
             submitted: 0,
             decoded: 0,
             processed: 0,

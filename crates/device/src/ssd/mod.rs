@@ -28,6 +28,7 @@ use ssdlab_nand::{DieSpec, SpecError};
 
 use crate::device::{Counters, Device, DeviceInfo};
 use crate::spec::DriveSpec;
+use crate::timing::{Interval, LinkReferee};
 use command::{Command, Commands};
 use events::NEVER;
 use link::Link;
@@ -49,8 +50,9 @@ const READ_AHEAD_TAG: u16 = u16::MAX;
 pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     info: DeviceInfo,
     ftl: Ftl,
-    schedule: Schedule,
+    schedule: Schedule<CHECK>,
     link: Link,
+    link_referee: LinkReferee,
     commands: Commands,
     read_ahead: ReadAhead,
     /// Units on their way from flash because they are written in part, and the commands that wait for them.
@@ -141,8 +143,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         Ok(SimulatedSsd {
             info,
             ftl,
-            schedule: Schedule::new(die, drive.flash.dies, c.channels, c.reads_first),
+            schedule: Schedule::new(drive, die),
             link: Link::new(&drive.link),
+            link_referee: LinkReferee::new(drive.link.generation),
             commands: Commands::new(c.queue_depth),
             read_ahead: ReadAhead::new(c.read_ahead_kib / 4),
             merges: Vec::new(),
@@ -175,14 +178,33 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         &self.ftl
     }
 
+    /// For experiments: gives every page of a block a read time (tR) of its own, as the layers of a stack or the
+    /// quantiles of a distribution have it, instead of the die file's one time for each kind of page.
+    ///
+    /// # Panics
+    /// If there is not one time for each page of a block.
+    pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
+        self.schedule.set_page_read_times(by_page);
+    }
+
     /// Lets the translation layer decide something, and begins what it asked of idle dies. `woken` are dies that have
     /// become idle themselves.
     #[inline]
-    fn ask(&mut self, woken: u64, question: impl FnOnce(&mut Ftl, &mut Wake)) {
+    fn ask(&mut self, woken: u64, question: impl FnOnce(&mut Ftl, &mut Wake<CHECK>)) {
         let mut wake = Wake { schedule: &mut self.schedule, dies: woken };
         question(&mut self.ftl, &mut wake);
         let dies = wake.dies;
         self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
+    }
+
+    /// Puts `bytes` on the link, from now on at the earliest; returns when they begin and end.
+    #[inline]
+    fn transfer_on_link(&mut self, bytes: u64) -> (Nanos, Nanos) {
+        let (from, to) = self.link.transfer(self.schedule.now, bytes);
+        if CHECK && let Err(violation) = self.link_referee.issue(Interval::new(from, to), bytes) {
+            panic!("the drive broke a rule of the link: {violation}");
+        }
+        (from, to)
     }
 
     // ---- from the host to the processor -------------------------------------------------------------------------
@@ -206,7 +228,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Puts a command into a slot and into the processor's queue. `now` is when the drive may see it, `submitted`
     /// when the host let go of it.
     #[inline]
-    fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) {
+    fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request, stream: u8) {
         let slot = self.commands.take_slot().expect("the caller checked for a slot");
         let arrived = now + self.link.command_time();
         let (first, last) = unit_range(&request);
@@ -231,6 +253,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         }
         *self.commands.slot(slot) = Command {
             request,
+            stream,
             submitted,
             decoded,
             processed,
@@ -495,8 +518,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             self.note_in_flight(at, -1);
             self.latency_sum += u128::from(at - c.submitted);
             done.push(c);
-            if let Some((submitted, request)) = self.commands.outside.pop_front() {
-                self.accept(at, submitted, request);
+            if let Some((submitted, request, stream)) = self.commands.outside.pop_front() {
+                self.accept(at, submitted, request, stream);
             }
         }
         if self.in_flight == 0 {
@@ -533,15 +556,25 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
 
     #[inline]
     fn submit(&mut self, now: Nanos, request: Request) {
+        self.submit_to_stream(now, request, 0);
+    }
+
+    fn streams(&self) -> u8 {
+        self.ftl.streams()
+    }
+
+    #[inline]
+    fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
         self.check_request(&request);
+        assert!(stream < self.ftl.streams(), "stream {stream} of a drive of {}", self.ftl.streams());
         if self.in_flight == 0 && self.idle_step != IdleStep::Busy {
             self.wake_from_idle(now);
         }
         self.note_in_flight(now, 1);
         if self.commands.active < self.info.queue_depth && self.commands.outside.is_empty() {
-            self.accept(now, now, request);
+            self.accept(now, now, request, stream);
         } else {
-            self.commands.outside.push_back((now, request));
+            self.commands.outside.push_back((now, request, stream));
         }
     }
 

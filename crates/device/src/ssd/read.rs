@@ -136,11 +136,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Sends units of a read over the link, from now on.
     #[inline]
     fn send(&mut self, slot: u32, units: u64) {
-        let now = self.schedule.now;
         let c = self.commands.slot(slot);
         let bytes = c.bytes_left.min(units * UNIT_BYTES);
         c.bytes_left -= bytes;
-        let (_, end) = self.link.transfer(now, bytes);
+        let (_, end) = self.transfer_on_link(bytes);
         self.commands.slot(slot).link_end = end;
     }
 

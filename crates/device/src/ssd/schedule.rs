@@ -14,6 +14,8 @@ use ssdlab_nand::{CellMode, DieSpec};
 use super::array_times::ArrayTimes;
 use super::channel::Channel;
 use super::events::{NEVER, Tournament};
+use crate::spec::DriveSpec;
+use crate::timing::{Interval, Operation, TimingReferee, Work};
 
 /// Operations remembered of each die, to tell a waiting command what it waited for.
 const LOG: usize = 16;
@@ -45,7 +47,7 @@ struct Log {
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub struct Schedule<const CHECK: bool> {
     pub now: Nanos,
     dies: Vec<Die>,
     logs: Vec<Log>,
@@ -57,9 +59,12 @@ pub struct Schedule {
     /// Picoseconds to move one 4 KiB unit with its share of the spare area.
     unit_picos: u64,
     row_units: u64,
+    all_planes: u8,
     reads_first: bool,
     /// Die time by cause so far: what the drive as a whole was doing.
     pub spent: Breakdown,
+    /// Judges every operation; only where the drive checks.
+    referee: Option<Box<TimingReferee>>,
 }
 
 /// What a finished operation's time consisted of.
@@ -70,9 +75,10 @@ pub struct Finished {
     pub array_ended: Nanos,
 }
 
-impl Schedule {
+impl<const CHECK: bool> Schedule<CHECK> {
     #[must_use]
-    pub fn new(die: &DieSpec, dies: u32, channels: u32, reads_first: bool) -> Self {
+    pub fn new(drive: &DriveSpec, die: &DieSpec) -> Self {
+        let (dies, channels) = (drive.flash.dies, drive.controller.channels);
         let g = &die.geometry;
         let page_bytes = f64::from(g.page_bytes + g.spare_bytes);
         let unit_bytes = page_bytes / f64::from(die.units_per_page());
@@ -99,8 +105,18 @@ impl Schedule {
             command_time: nanos_from_us(die.bus.command_us),
             unit_picos,
             row_units: u64::from(g.planes * die.units_per_page()),
-            reads_first,
+            all_planes: ((1u32 << g.planes) - 1) as u8,
+            reads_first: drive.controller.reads_first,
             spent: Breakdown::default(),
+            referee: CHECK.then(|| Box::new(TimingReferee::new(drive, die))),
+        }
+    }
+
+    /// See [`super::SimulatedSsd::set_page_read_times`].
+    pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
+        self.times.set_native_reads(by_page);
+        if let Some(referee) = &mut self.referee {
+            referee.set_page_read_times(by_page);
         }
     }
 
@@ -133,7 +149,7 @@ impl Schedule {
     fn begin(&mut self, d: usize, op: FlashOp, mode: CellMode, explain: bool) {
         let channel = &mut self.channels[d % self.channel_mask as usize];
         let transfer = |units: u64| (units * self.unit_picos).div_ceil(1000);
-        let (array_ended, end) = match op.kind {
+        let (array_ended, transfer, end) = match op.kind {
             OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead => {
                 let read_time = self.times.read(mode);
                 let mut array = self.command_time;
@@ -144,7 +160,8 @@ impl Schedule {
                 }
                 let ready = self.now + array;
                 let length = transfer(op.units.into());
-                (ready, channel.book(self.now, ready, length) + length)
+                let from = channel.book(self.now, ready, length);
+                (ready, Interval::new(from, from + length), from + length)
             }
             OpKind::HostProgram | OpKind::GcProgram | OpKind::MetadataProgram => {
                 let late = (op.ready.wrapping_sub(self.now as u32) as i32).max(0) as u64;
@@ -152,15 +169,18 @@ impl Schedule {
                 let earliest = self.now + late + self.command_time;
                 // A program moves its whole row, padding included.
                 let length = transfer(self.row_units);
-                let loaded = channel.book(self.now, earliest, length) + length;
-                let end = loaded + self.times.program(mode)[op.page as usize];
-                (end, end)
+                let from = channel.book(self.now, earliest, length);
+                let end = from + length + self.times.program(mode)[op.page as usize];
+                (end, Interval::new(from, from + length), end)
             }
             OpKind::Erase => {
                 let end = self.now + self.command_time + self.times.erase(mode);
-                (end, end)
+                (end, Interval::new(self.now, self.now), end)
             }
         };
+        if CHECK {
+            self.judge(&op, mode, transfer, end);
+        }
         let die = &mut self.dies[d];
         die.current = op;
         die.busy = true;
@@ -174,6 +194,29 @@ impl Schedule {
             self.spent.add(cause, end - self.now);
         }
         self.events.set(d, end);
+    }
+
+    /// Runs an operation past the referee.
+    fn judge(&mut self, op: &FlashOp, mode: CellMode, transfer: Interval, end: Nanos) {
+        let page = u32::from(op.page);
+        let (work, data_here) = match op.kind {
+            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead => {
+                (Work::Read { page, rows: op.rows, units: op.units.into() }, self.now)
+            }
+            OpKind::HostProgram => {
+                let late = op.ready.wrapping_sub(self.now as u32) as i32;
+                (Work::Program { page }, self.now.saturating_add_signed(late.into()))
+            }
+            OpKind::GcProgram | OpKind::MetadataProgram => (Work::Program { page }, self.now),
+            OpKind::Erase => (Work::Erase, self.now),
+        };
+        // The translation layer works on all planes of a die at once.
+        let planes = self.all_planes;
+        let begin = self.now;
+        let operation = Operation { die: op.die.into(), planes, mode, work, begin, data_here, transfer, end };
+        if let Some(Err(violation)) = self.referee.as_mut().map(|r| r.issue(&operation)) {
+            panic!("the scheduler broke a rule of the flash: {violation} ({operation:?})");
+        }
     }
 
     /// Ends the operation of a die whose event has come. [`Schedule::next`] must follow before the next event is asked
@@ -234,12 +277,12 @@ impl Schedule {
 }
 
 /// Collects the operations of one step and remembers which dies they woke.
-pub struct Wake<'a> {
-    pub schedule: &'a mut Schedule,
+pub struct Wake<'a, const CHECK: bool> {
+    pub schedule: &'a mut Schedule<CHECK>,
     pub dies: u64,
 }
 
-impl OpSink for Wake<'_> {
+impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
     #[inline]
     fn enqueue(&mut self, op: FlashOp) {
         let die = &mut self.schedule.dies[op.die as usize];

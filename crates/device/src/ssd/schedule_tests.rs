@@ -7,7 +7,7 @@ const COMMAND: Nanos = 2_000;
 const UNIT: Nanos = 10_880;
 const ROW: Nanos = 2 * UNIT;
 
-fn schedule() -> Schedule {
+fn schedule() -> Schedule<true> {
     let die: DieSpec = toml::from_str(
         r#"
         description = "six word lines of three bits, any mode"
@@ -22,7 +22,9 @@ fn schedule() -> Schedule {
     )
     .unwrap();
     die.validate().unwrap();
-    Schedule::new(&die, 1, 1, true)
+    let drive = toml::from_str(include_str!("../../../../catalog/drives/ideal-32die.toml"));
+    let drive: DriveSpec = drive.expect("a drive of the catalog");
+    Schedule::new(&drive, &die)
 }
 
 /// When an operation ends that a die at rest begins at time 0.
@@ -67,4 +69,45 @@ fn an_erase_takes_the_time_of_the_mode_in_which_the_block_was_written() {
     let times = CellMode::ALL.map(|mode| end(OpKind::Erase, mode, 0, 1));
     assert_eq!(times, [3_002_000, 3_502_000, 4_502_000]);
     assert_eq!(schedule().erase_time(), 4_500_000, "a fresh block is in the die's own mode");
+}
+
+fn op(kind: OpKind) -> FlashOp {
+    FlashOp { kind, die: 0, rows: 1, units: 2, block: 0, page: 0, tag: 0, ready: 0 }
+}
+
+type Fault = fn(&mut Schedule<true>);
+
+/// The referee stands in the scheduler's way: each fault that would let an operation pass too early is caught.
+#[test]
+fn a_scheduler_that_is_a_nanosecond_fast_anywhere_is_stopped() {
+    let faults: [(Fault, OpKind, &str); 6] = [
+        (|s| s.times.read[2][0] -= 1, OpKind::HostRead, "ReadTime"),
+        (|s| s.command_time -= 1, OpKind::GcProgram, "CommandCycles"),
+        (|s| s.command_time -= 1, OpKind::Erase, "EraseTime"),
+        (|s| s.times.program[2][0] -= 1, OpKind::HostProgram, "ProgramTime"),
+        (|s| s.times.erase[2] -= 1, OpKind::Erase, "EraseTime"),
+        (|s| s.unit_picos -= 250, OpKind::HostRead, "TransferTime"),
+    ];
+    for (fault, kind, rule) in faults {
+        schedule().begin(0, op(kind), CellMode::Tlc, false);
+        let mut s = schedule();
+        fault(&mut s);
+        let stopped = std::panic::catch_unwind(move || s.begin(0, op(kind), CellMode::Tlc, false)).expect_err(rule);
+        let said = stopped.downcast_ref::<String>().expect("a message");
+        assert!(said.contains(rule), "{said}");
+    }
+    // Twice on one die, and a channel that forgets what it carries.
+    let mut s = schedule();
+    s.begin(0, op(OpKind::Erase), CellMode::Tlc, false);
+    s.now = 4_501_999;
+    let stopped =
+        std::panic::catch_unwind(move || s.begin(0, op(OpKind::Erase), CellMode::Tlc, false)).expect_err("a busy die");
+    assert!(stopped.downcast_ref::<String>().expect("a message").contains("PlaneBusy"));
+    let mut s = schedule();
+    s.begin(0, op(OpKind::GcProgram), CellMode::Tlc, false);
+    s.channels[0] = Channel::default();
+    let next = FlashOp { die: s.channel_mask as u8, ..op(OpKind::GcProgram) };
+    let stopped =
+        std::panic::catch_unwind(move || s.begin(next.die.into(), next, CellMode::Tlc, false)).expect_err("a busy bus");
+    assert!(stopped.downcast_ref::<String>().expect("a message").contains("ChannelBusy"));
 }

@@ -117,16 +117,15 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             if room == 0 {
                 break;
             }
-            let now = self.schedule.now;
             let c = self.commands.slot(slot);
-            let (request, next) = (c.request, c.next_unit);
+            let (request, next, stream) = (c.request, c.next_unit, c.stream);
             let (_, last) = unit_range(&request);
             let units = room.min(last - next);
             let bytes =
                 if next + units == last { c.bytes_left } else { c.bytes_left.min(u64::from(units) * UNIT_BYTES) };
             c.bytes_left -= bytes;
             c.next_unit += units;
-            let (start, end) = self.link.transfer(now, bytes);
+            let (start, end) = self.transfer_on_link(bytes);
             let each = if units == 1 { end - start } else { (end - start) / u64::from(units) };
             for k in 0..units {
                 let lpn = next + k;
@@ -137,7 +136,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 } else {
                     0
                 };
-                self.ftl.write(lpn, generation, start + each * u64::from(k + 1));
+                self.ftl.write_to_stream(lpn, generation, start + each * u64::from(k + 1), stream);
                 if self.read_ahead.is_following() {
                     self.read_ahead.forget(lpn);
                 }
