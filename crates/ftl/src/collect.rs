@@ -77,6 +77,9 @@ impl Ftl {
     /// The drive is idle: collects ahead of need, if the firmware does so. Returns whether a collection runs.
     pub fn collect_in_background(&mut self, sink: &mut impl OpSink) -> bool {
         let mut any = false;
+        if self.is_read_only() {
+            return false;
+        }
         for s in 0..self.sets.len() {
             let set = &self.sets[s];
             if !set.active && self.background_wanted(s) {
@@ -90,6 +93,9 @@ impl Ftl {
 
     /// The host is back: background collections end after what they hold.
     pub fn stop_background(&mut self, sink: &mut impl OpSink) {
+        if self.retirement.frozen {
+            return;
+        }
         for s in 0..self.sets.len() {
             if self.sets[s].background {
                 self.sets[s].victims_left = 0;
@@ -518,7 +524,7 @@ impl Ftl {
     /// Points a logical page at its copy. The spare area and the map must agree about it: this is the check that
     /// every moved unit passes.
     #[inline]
-    fn redirect(&mut self, lpn: u32, from: u32, to: u32) {
+    pub(crate) fn redirect(&mut self, lpn: u32, from: u32, to: u32) {
         match self.map.get(lpn) {
             Place::Flash(unit) if unit == from => self.map.set_flash(lpn, to),
             Place::Buffer(at) if self.buffer.slot(at).old == from => self.buffer.slot_mut(at).old = to,

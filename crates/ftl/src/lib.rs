@@ -39,6 +39,7 @@ pub mod gc;
 mod journal;
 mod map;
 mod op;
+mod retire;
 mod spec;
 mod superblock;
 mod translation;

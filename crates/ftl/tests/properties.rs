@@ -149,6 +149,8 @@ fn plain() -> Case {
         background_free: 0,
         dynamic_wear: false,
         static_spread: None,
+        programs_per_failure: 0,
+        erases_per_failure: 0,
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_ms, nanos_from_us};
 use ssdlab_ftl::{FlashOp, Ftl, OpKind, OpSink};
-use ssdlab_nand::DieSpec;
+use ssdlab_nand::{BlockId, DieSpec};
 
 use super::channel::Channel;
 use super::events::{NEVER, Tournament};
@@ -110,6 +110,12 @@ impl Schedule {
         self.events.first()
     }
 
+    /// Whether no die has anything to do.
+    #[must_use]
+    pub fn at_rest(&self) -> bool {
+        self.first().0 == NEVER
+    }
+
     #[must_use]
     pub fn erase_time(&self) -> Nanos {
         self.erase_time
@@ -121,7 +127,7 @@ impl Schedule {
         match kind {
             OpKind::HostRead | OpKind::MergeRead => Cause::Read,
             OpKind::HostProgram => Cause::Program,
-            OpKind::GcRead | OpKind::GcProgram => Cause::GarbageCollection,
+            OpKind::GcRead | OpKind::GcProgram | OpKind::RetireRead | OpKind::RetireProgram => Cause::GarbageCollection,
             OpKind::MetadataProgram => Cause::Metadata,
             OpKind::Erase => Cause::Erase,
         }
@@ -132,7 +138,7 @@ impl Schedule {
         let channel = &mut self.channels[d % self.channel_mask as usize];
         let transfer = |units: u64| (units * self.unit_picos).div_ceil(1000);
         let (array_ended, end) = match op.kind {
-            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead => {
+            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::RetireRead => {
                 let mut array = self.command_time;
                 let mut rows = op.rows;
                 while rows != 0 {
@@ -143,7 +149,7 @@ impl Schedule {
                 let length = transfer(op.units.into());
                 (ready, channel.book(self.now, ready, length) + length)
             }
-            OpKind::HostProgram | OpKind::GcProgram | OpKind::MetadataProgram => {
+            OpKind::HostProgram | OpKind::GcProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
                 let late = (op.ready.wrapping_sub(self.now as u32) as i32).max(0) as u64;
                 let late = if op.kind == OpKind::HostProgram { late } else { 0 };
                 let earliest = self.now + late + self.command_time;
@@ -245,6 +251,21 @@ impl OpSink for Wake<'_> {
             die.others.push_back(op);
         }
         self.dies |= 1 << op.die;
+    }
+
+    #[cold]
+    fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
+        let now = self.schedule.now as u32;
+        let waiting = &mut self.schedule.dies[die as usize].others;
+        for op in waiting.iter_mut() {
+            op.retarget(from, to);
+            // It waits longer now than its time code reaches back.
+            if op.kind == OpKind::HostProgram && op.ready.wrapping_sub(now) as i32 <= 0 {
+                op.ready = now;
+            }
+        }
+        first.iter().rev().for_each(|&op| waiting.push_front(op));
+        self.dies |= 1 << die;
     }
 
     /// The low 32 bits, of now at the earliest: an operation begins within two seconds of being enqueued, so that the
