@@ -186,6 +186,8 @@ impl Ftl {
             return true;
         }
         self.blocks.give_up(sb, &self.medium);
+        // Without another, the host or the collector may have counted on this one already.
+        self.retirement.read_only |= self.sets[set].free.is_empty();
         self.check_room();
         false
     }

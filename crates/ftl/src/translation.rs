@@ -197,7 +197,7 @@ impl Ftl {
     #[must_use]
     pub fn counters(&self) -> FtlCounters {
         FtlCounters {
-            metadata_rows: self.journal.as_ref().map_or(0, Journal::rows_written),
+            metadata_rows: self.counters.metadata_rows + self.journal.as_ref().map_or(0, Journal::rows_written),
             retire_rows: self.retirement.rows,
             program_failures: self.retirement.program_failures,
             erase_failures: self.retirement.erase_failures,
@@ -697,6 +697,8 @@ impl Ftl {
         self.blocks = Superblocks::new(self.mapping.superblock, &self.medium, reserve);
         self.next_set = 0;
         self.forced = false;
+        // The journal starts anew; what it has cost has been paid.
+        self.counters.metadata_rows = self.counters().metadata_rows;
         self.set_aside();
         self.fill_free_lists();
         self.check_room();
