@@ -46,6 +46,12 @@ impl Ftl {
         self.retirement.read_only
     }
 
+    /// Whether not even what was accepted before can be written any more.
+    #[must_use]
+    pub fn is_frozen(&self) -> bool {
+        self.retirement.frozen
+    }
+
     /// Blocks that replace others, on the die that has fewest.
     #[must_use]
     pub fn reserve_blocks_left(&self) -> u32 {

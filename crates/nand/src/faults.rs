@@ -9,6 +9,8 @@ pub struct GrowingFaults {
     pub programs_per_failure: u64,
     /// Erases of a multi-plane block from one failure to the next.
     pub erases_per_failure: u64,
+    /// One failure in four is followed by another within eight operations, on top of these.
+    pub in_bursts: bool,
 }
 
 /// Counts down to the next failure. Without faults the count is one that no run can reach.
@@ -39,7 +41,11 @@ impl Faults {
 
     /// Uniform from 1 to twice the mean less one.
     fn gap(&mut self, mean: u64) -> u64 {
-        if mean == 0 { NEVER } else { 1 + self.rng.below(mean.saturating_mul(2) - 1) }
+        match mean {
+            0 => NEVER,
+            _ if self.rates.in_bursts && self.rng.chance(1, 4) => 1 + self.rng.below(8),
+            _ => 1 + self.rng.below(mean.saturating_mul(2) - 1),
+        }
     }
 
     /// Whether the program that ends now fails.
@@ -73,13 +79,13 @@ mod tests {
 
     #[test]
     fn failures_come_as_often_as_asked_for_and_never_without_being_asked_for() {
-        let rates = GrowingFaults { programs_per_failure: 50, erases_per_failure: 0 };
+        let rates = GrowingFaults { programs_per_failure: 50, ..GrowingFaults::default() };
         let mut faults = Faults::new(rates, &Rng::new(1));
         let failed = (0..100_000).filter(|_| faults.program_fails()).count();
         // Gaps are uniform: mean 50, standard deviation 28.6, so that 2000 +- 5 x 25.6 are to be expected.
         assert!((1872..=2128).contains(&failed), "{failed}");
         assert!((0..100_000).all(|_| !faults.erase_fails()));
-        let mut always = Faults::new(GrowingFaults { programs_per_failure: 0, erases_per_failure: 1 }, &Rng::new(1));
+        let mut always = Faults::new(GrowingFaults { erases_per_failure: 1, ..GrowingFaults::default() }, &Rng::new(1));
         assert!((0..10).all(|_| always.erase_fails() && !always.program_fails()));
     }
 }

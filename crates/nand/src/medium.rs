@@ -486,7 +486,7 @@ mod tests {
     fn a_program_that_fails_ends_the_block_and_leaves_what_was_there() {
         let mut m = medium();
         program(&mut m, 9, 0).unwrap();
-        m.inject(GrowingFaults { programs_per_failure: 1, erases_per_failure: 1 }, &Rng::new(1));
+        m.inject(GrowingFaults { programs_per_failure: 1, erases_per_failure: 1, in_bursts: false }, &Rng::new(1));
         m.begin_program(9, 1).unwrap().tags.fill(8);
         assert_eq!(m.finish_program(9, 0), Err(Violation::ProgramOrder { die: 1, block: 1, page: 0, expected: 1 }));
         assert_eq!(m.finish_program(9, 1), Ok(Outcome::Failed));

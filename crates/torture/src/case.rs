@@ -46,7 +46,7 @@ impl Case {
     /// Whether blocks go bad in use.
     #[must_use]
     pub fn grows_bad_blocks(&self) -> bool {
-        self.faults != GrowingFaults::default()
+        self.faults.programs_per_failure + self.faults.erases_per_failure > 0
     }
 }
 
@@ -83,7 +83,8 @@ fn draw_die(rng: &mut Rng) -> DieSpec {
         geometry: Geometry {
             planes,
             blocks_per_plane: between(rng, 8, 48),
-            pages_per_block: between(rng, 4, 48),
+            // Short blocks often: they are full while their first programs are still under way.
+            pages_per_block: if rng.chance(1, 3) { 4 } else { between(rng, 4, 48) },
             page_bytes: units * 4096,
             spare_bytes: 100 * units,
             bits_per_cell: if alternating { 2 } else { 1 },
@@ -178,7 +179,8 @@ fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {
 
 fn draw_faults(rng: &mut Rng) -> GrowingFaults {
     GrowingFaults {
-        programs_per_failure: one(rng, &[0, 0, 0, 30, 300, 1000, 3000]),
-        erases_per_failure: one(rng, &[0, 0, 0, 5, 50, 200]),
+        programs_per_failure: one(rng, &[0, 0, 0, 50, 500, 2000, 8000]),
+        erases_per_failure: one(rng, &[0, 0, 0, 10, 100, 500]),
+        in_bursts: rng.chance(1, 2),
     }
 }

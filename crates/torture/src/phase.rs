@@ -14,6 +14,8 @@ pub enum Phase {
     SequentialWrite,
     /// Nine writes of ten go to a tenth of the drive.
     HotCold,
+    /// A few pages over and over: blocks are dead before they are full.
+    Hammer,
     /// Reads, writes, trims and flushes, aligned or not.
     Mixed,
     /// Sectors, not units: the drive must read what it does not overwrite.
@@ -37,10 +39,11 @@ pub enum Phase {
 }
 
 /// All phases that may follow the first.
-pub const PHASES: [Phase; 14] = [
+pub const PHASES: [Phase; 15] = [
     Phase::RandomWrite,
     Phase::SequentialWrite,
     Phase::HotCold,
+    Phase::Hammer,
     Phase::Mixed,
     Phase::Unaligned,
     Phase::TrimStorm,
@@ -62,6 +65,7 @@ impl Phase {
             Phase::RandomWrite => "random-write",
             Phase::SequentialWrite => "sequential-write",
             Phase::HotCold => "hot-cold",
+            Phase::Hammer => "hammer",
             Phase::Mixed => "mixed",
             Phase::Unaligned => "unaligned",
             Phase::TrimStorm => "trim-storm",
@@ -109,6 +113,12 @@ impl Phase {
                 for _ in 0..commands {
                     let span = if host.rng.chance(9, 10) { all.div_ceil(10) } else { all };
                     random(host, Op::Write, depth, (0, span), most, aligned)?;
+                }
+            }
+            Phase::Hammer => {
+                let span = (1 + host.rng.below(64) as u32).min(all);
+                for _ in 0..2 * commands {
+                    random(host, Op::Write, depth, (0, span), 8, true)?;
                 }
             }
             Phase::Mixed => mixed(host, depth, most, commands)?,
@@ -177,6 +187,10 @@ fn random<S: Subject>(
     if host.rng.chance(1, 64) {
         let time = host.rng.below(2 * MILLISECOND);
         host.pass(time)?;
+    }
+    // With commands in flight the drive's own books balance as well.
+    if host.rng.chance(1, 256) {
+        host.drive.check_books()?;
     }
     Ok(())
 }

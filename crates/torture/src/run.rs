@@ -24,6 +24,7 @@ pub fn run<S: Subject>(seed: u64, build: &impl Fn(&Case) -> Result<S, SpecError>
     let mut host = Host::new(drive, seed);
     let phases = Phase::draw(&mut Rng::new(seed).stream("phases"));
     for (k, phase) in phases.iter().enumerate() {
+        let read_only = host.drive.is_read_only();
         let at = |e: String| format!("phase {} ({}): {e}", k + 1, phase.name());
         phase.run(&mut host).map_err(at)?;
         // Sometimes what is buffered stays where it is.
@@ -33,6 +34,10 @@ pub fn run<S: Subject>(seed: u64, build: &impl Fn(&Case) -> Result<S, SpecError>
             return Err(at("a drive without failing blocks has become read-only".to_owned()));
         }
         tally.phase(*phase);
+        // One phase shows that it refuses and loses nothing; more show no more.
+        if read_only {
+            break;
+        }
     }
     let length = [1, 4, 32][host.rng.below(3) as usize] * ssdlab_core::UNIT_BYTES;
     let last = |e: String| format!("reading all at the end: {e}");
@@ -40,6 +45,6 @@ pub fn run<S: Subject>(seed: u64, build: &impl Fn(&Case) -> Result<S, SpecError>
     host.check().map_err(last)?;
     tally.host_commands = host.commands;
     tally.refused_commands = host.refused;
-    tally.drive(&host.drive.facts(), host.drive.is_read_only());
+    tally.drive(&host.drive.facts());
     Ok(tally)
 }

@@ -37,6 +37,8 @@ pub struct Facts {
     pub accepted_units: u64,
     pub waiting_units: u64,
     pub buffered_units: u64,
+    pub read_only: bool,
+    pub frozen: bool,
 }
 
 /// Builds the drive of a case.
@@ -78,6 +80,8 @@ impl Subject for Ssd {
             accepted_units: ftl.accepted_units(),
             waiting_units: ftl.waiting_units().into(),
             buffered_units: ftl.buffered_units().into(),
+            read_only: ftl.is_read_only(),
+            frozen: ftl.is_frozen(),
         }
     }
 }

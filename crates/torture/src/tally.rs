@@ -23,6 +23,8 @@ pub struct Tally {
     pub erase_failures: u64,
     /// Runs that ended with a read-only drive.
     pub read_only: u64,
+    /// Of these, runs in which not even the last data could be written.
+    pub frozen: u64,
     pub phases: u64,
     /// By subject and choice: in how many runs (of phases: how often) it was taken.
     pub coverage: BTreeMap<(u8, &'static str), BTreeMap<&'static str, u64>>,
@@ -95,14 +97,15 @@ impl Tally {
         *self.coverage.entry((u8::MAX, "phase")).or_default().entry(phase.name()).or_default() += 1;
     }
 
-    pub fn drive(&mut self, facts: &Facts, read_only: bool) {
+    pub fn drive(&mut self, facts: &Facts) {
         let f = &facts.ftl;
         self.rows_programmed += f.host_rows + f.gc_rows + f.metadata_rows + f.retire_rows;
         self.units_moved += f.gc_units;
         self.block_erases += facts.counters.block_erases;
         self.program_failures += f.program_failures;
         self.erase_failures += f.erase_failures;
-        self.read_only += u64::from(read_only);
+        self.read_only += u64::from(facts.read_only);
+        self.frozen += u64::from(facts.frozen);
     }
 
     /// Adds the runs of another.
@@ -116,6 +119,7 @@ impl Tally {
         self.program_failures += other.program_failures;
         self.erase_failures += other.erase_failures;
         self.read_only += other.read_only;
+        self.frozen += other.frozen;
         self.phases += other.phases;
         for (subject, choices) in &other.coverage {
             let mine = self.coverage.entry(*subject).or_default();
@@ -140,6 +144,7 @@ impl fmt::Display for Tally {
             ("  programs failed", self.program_failures),
             ("  erases failed", self.erase_failures),
             ("drives gone read-only", self.read_only),
+            ("  without a good block", self.frozen),
         ];
         for (what, count) in lines {
             writeln!(f, "{what:<24}{count:>12}")?;

@@ -224,3 +224,15 @@ fn one_run_is_the_first_of_its_campaign() {
     let report = torture(&Campaign { seed: 99, runs: 1, threads: 1 }, &build_ssd, &|_| true);
     assert_eq!(report.tally, tally);
 }
+
+/// Minutes: `cargo test -p ssdlab-torture --test finds_bugs -- --ignored`.
+#[test]
+#[ignore = "minutes"]
+fn ten_thousand_runs_pass() {
+    let report = torture(&Campaign { seed: 1, runs: 10_000, threads: 2 }, &build_ssd, &|_| true);
+    println!("{}", report.tally);
+    for failure in &report.failures {
+        println!("{failure:?}");
+    }
+    assert!(report.failures.is_empty());
+}

@@ -97,6 +97,7 @@ impl Rig {
         let faults = GrowingFaults {
             programs_per_failure: case.programs_per_failure,
             erases_per_failure: case.erases_per_failure,
+            in_bursts: case.seed % 2 == 0,
         };
         ftl.inject(faults, &rng);
         (ftl.usable_units() >= u64::from(logical_pages) + needed).then(|| Rig {
