@@ -141,10 +141,14 @@ proptest! {
             let (fill, few) = (rig.logical_pages, u64::from(rig.logical_pages.min(2 + case.seed as u32 % 60)));
             (0..fill).for_each(|lpn| rig.write(lpn));
             for _ in 0..4 {
-                (0..1000).for_each(|_| {
+                for k in 0..1000 {
                     let lpn = rig.rng.below(few) as u32;
                     rig.write(lpn);
-                });
+                    // Write counts are told apart by their last eight bits.
+                    if k % 100 == 99 {
+                        rig.flush();
+                    }
+                }
                 rig.check_oracle();
             }
             rig.settle();
