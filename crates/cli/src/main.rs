@@ -6,10 +6,8 @@
 mod args;
 mod commands;
 mod failure;
-mod job_file_error;
 mod lab;
 mod output;
-mod place;
 mod plan;
 mod progress;
 mod review_of;
