@@ -14,7 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::embedded::find;
 use crate::explain::{explain, quoted_words};
 use crate::keys::keys_of;
-use crate::load::{Kind, merged};
+use crate::load::merged;
 use crate::nearest::nearest;
 use crate::resolve::{DIE, DRIVE, Drive, locate, missing_die, read_file, resolve};
 

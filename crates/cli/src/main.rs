@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     let result = match args.command {
         Command::Review(args) => commands::review::run(&args),
         Command::Test(args) => commands::test::run(&args),
+        Command::Sweep(args) => commands::sweep::run(&args),
         Command::Claims(args) => commands::claims::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Replay(args) => commands::replay::run(&args),

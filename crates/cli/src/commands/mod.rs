@@ -7,4 +7,5 @@ pub mod replay;
 pub mod review;
 pub mod run;
 pub mod show;
+pub mod sweep;
 pub mod test;
