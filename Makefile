@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SSDLAB = target/release/ssdlab
 
-.PHONY: build test check unit claims repeatable theory bench quick clean
+.PHONY: build test check unit claims repeatable theory bench sweep quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -34,6 +34,10 @@ theory:
 ## Speed: the share of a bare mapping loop that the full simulation reaches.
 bench:
 	$(CARGO) bench --locked -p ssdlab --bench steady_state
+
+## Two hundred drives in their steady state, resumable: over-provisioning x collection policy x block size.
+sweep: build
+	$(SSDLAB) sweep examples/sweeps/over-provisioning.toml --out sweep
 
 test: check unit build repeatable claims
 

@@ -83,8 +83,9 @@ pub(super) const DEF: TestDef = TestDef {
     weight: 20.0,
 };
 
-/// Stale copies are kept in this unit at the least: drives map no finer.
-const MAPPING_UNIT_BYTES: u64 = 4096;
+/// Blocks of the aged fill, if requests are no larger: a few mapping units at once are cheaper to write one after the
+/// other, and small beside what a drive collects.
+const AGED_BLOCK_BYTES: u64 = 32 << 10;
 
 /// One round of random writes.
 struct Round {
@@ -255,7 +256,7 @@ fn prepare<D: Device>(
 ) -> Result<(), BenchError> {
     if fill == "aged" {
         let flash = flash_bytes(host.info()) as u64;
-        let source = AgedFill::new(span_bytes, block_bytes.max(MAPPING_UNIT_BYTES), flash, rng);
+        let source = AgedFill::new(span_bytes, block_bytes.max(AGED_BLOCK_BYTES), flash, rng);
         let mut job = [crate::host::Job::new(source, FILL_QUEUE_DEPTH).for_bytes(flash)];
         host.run(&mut job, &mut ())?;
     } else {

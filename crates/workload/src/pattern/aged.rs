@@ -27,7 +27,7 @@ pub struct AgedFill {
     /// Share of the copies of this place in the fill that stay valid, and what it grows by from block to block.
     valid: f64,
     growth: f64,
-    /// Valid copies due, less those written.
+    /// Valid copies due, less those written: never more than a copy or two off.
     due: f64,
 }
 
@@ -48,7 +48,7 @@ impl AgedFill {
             left: total,
             valid,
             growth: libm::pow(valid, -1.0 / total.max(1) as f64),
-            due: 0.5,
+            due: 0.0,
         }
     }
 }
@@ -71,7 +71,9 @@ impl Source for AgedFill {
         self.due += self.valid;
         self.valid *= self.growth;
         let must = self.left < self.order.left();
-        let block = if must || self.due >= 1.0 {
+        // A threshold drawn each time keeps the count and breaks the beat: stale copies in step with the drive's own
+        // turns over its dies would all lie on one of them.
+        let block = if must || self.due >= self.rng.unit() {
             self.due -= 1.0;
             self.order.next()?
         } else {
