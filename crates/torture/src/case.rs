@@ -92,12 +92,9 @@ fn draw_die(rng: &mut Rng) -> DieSpec {
         },
         timing: Timing { read_us, program_us, erase_ms: one(rng, &[0.1, 3.0, 10.0]) },
         bus: Bus { mega_transfers_per_s: one(rng, &[0.0, 40.0, 400.0]), command_us: one(rng, &[0.0, 1.5]) },
-        wear: Wear {
-            modes: CellModes::default(),
-            power: None,
-            rated_program_erase_cycles: 1000,
-            factory_bad_blocks_per_10000: one(rng, &[0, 0, 100, 300]),
-        },
+        wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: one(rng, &[0, 0, 100, 300]) },
+        modes: CellModes::default(),
+        power: None,
     }
 }
 
