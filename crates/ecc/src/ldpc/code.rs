@@ -83,8 +83,15 @@ impl QcMatrix {
         self.columns * self.circulant
     }
 
-    /// Cycles of four and of six edges in the Tanner graph, up to the circulants' rotation. The first must be none;
-    /// the second are what small trapping sets are made of.
+    /// Parity checks that the busiest bit takes part in.
+    #[must_use]
+    pub fn checks_per_bit(&self) -> usize {
+        let of = |column| self.rows.iter().flatten().filter(|e| e.column == column).count();
+        (0..self.columns).map(of).max().unwrap_or(0)
+    }
+
+    /// Cycles of four and of six edges in the Tanner graph, up to the circulants' rotation; those of six
+    /// over three different block rows. The first must be none; the second are what small trapping sets are made of.
     #[must_use]
     pub fn short_cycles(&self) -> (usize, usize) {
         (self.cycles_of_4(), self.cycles_of_6())
@@ -149,12 +156,40 @@ impl QcMatrix {
 fn ccsds_c2() -> QcMatrix {
     const SHIFTS: [[[usize; 2]; 16]; 2] = [
         [
-            [0, 176], [12, 239], [0, 352], [24, 431], [0, 392], [151, 409], [0, 351], [9, 359],
-            [0, 307], [53, 329], [0, 207], [18, 281], [0, 399], [202, 457], [0, 247], [36, 261],
+            [0, 176],
+            [12, 239],
+            [0, 352],
+            [24, 431],
+            [0, 392],
+            [151, 409],
+            [0, 351],
+            [9, 359],
+            [0, 307],
+            [53, 329],
+            [0, 207],
+            [18, 281],
+            [0, 399],
+            [202, 457],
+            [0, 247],
+            [36, 261],
         ],
         [
-            [99, 471], [130, 473], [198, 435], [260, 478], [215, 420], [282, 481], [48, 396], [193, 445],
-            [273, 430], [302, 451], [96, 379], [191, 386], [244, 467], [364, 470], [51, 382], [192, 414],
+            [99, 471],
+            [130, 473],
+            [198, 435],
+            [260, 478],
+            [215, 420],
+            [282, 481],
+            [48, 396],
+            [193, 445],
+            [273, 430],
+            [302, 451],
+            [96, 379],
+            [191, 386],
+            [244, 467],
+            [364, 470],
+            [51, 382],
+            [192, 414],
         ],
     ];
     let row = |shifts: &[[usize; 2]; 16]| {

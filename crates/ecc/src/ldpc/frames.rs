@@ -110,12 +110,19 @@ impl Noise {
 
     /// One all-zero frame as read.
     pub fn fill(&self, rng: &mut Rng, frame: &mut [i16]) {
-        for pair in frame.chunks_mut(2) {
-            let draw = rng.next_u64();
-            for (i, bit) in pair.iter_mut().enumerate() {
-                let u = (draw >> (32 * i)) as u32;
-                let steps = self.thresholds.iter().zip(&self.steps);
-                *bit = self.best + steps.map(|(&t, &step)| if u < t { step } else { 0 }).sum::<i16>();
+        frame.fill(self.best);
+        let mut draws = [0u32; 256];
+        for bits in frame.chunks_mut(draws.len()) {
+            for pair in draws.chunks_exact_mut(2) {
+                let draw = rng.next_u64();
+                pair[0] = draw as u32;
+                pair[1] = (draw >> 32) as u32;
+            }
+            let draws = &draws[..bits.len()];
+            for (&threshold, &step) in self.thresholds.iter().zip(&self.steps) {
+                for i in 0..bits.len() {
+                    bits[i] += if draws[i] < threshold { step } else { 0 };
+                }
             }
         }
     }
