@@ -52,15 +52,15 @@ impl Reduced {
 
     /// A codeword with random data.
     pub fn random_codeword(&self, rng: &mut Rng) -> Vec<bool> {
-        let mut word: Vec<bool> = (0..self.bits).map(|_| rng.next_u64() >> 63 == 1).collect();
+        let mut word: Vec<u64> = (0..self.bits.div_ceil(64)).map(|_| rng.next_u64()).collect();
         for (pivot, _) in &self.rows {
-            word[*pivot] = false;
+            word[pivot / 64] &= !(1 << (pivot % 64));
         }
         for (pivot, row) in &self.rows {
-            let ones = |w: usize, bits: u64| (0..64).filter(move |b| bits >> b & 1 == 1).map(move |b| w * 64 + b);
-            let others = row.iter().enumerate().flat_map(|(w, &bits)| ones(w, bits)).filter(|b| b != pivot);
-            word[*pivot] = others.fold(false, |parity, bit| parity ^ word[bit]);
+            // The other rows' pivots do not occur in this row, so it sees data bits alone.
+            let parity = row.iter().zip(&word).fold(0, |sum, (r, w)| sum ^ (r & w)).count_ones() & 1;
+            word[pivot / 64] |= u64::from(parity) << (pivot % 64);
         }
-        word
+        (0..self.bits).map(|bit| word[bit / 64] >> (bit % 64) & 1 == 1).collect()
     }
 }
