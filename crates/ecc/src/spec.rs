@@ -26,7 +26,8 @@ impl EccError {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EccSpec {
-    /// User data of one codeword; a page holds a whole number of codewords.
+    /// User data of one codeword; a page holds a whole number of codewords. An LDPC code is shortened to it, and taken to
+    /// fail as often as at its full length.
     pub codeword_bytes: u32,
     #[serde(default)]
     pub bch: Option<BchSpec>,

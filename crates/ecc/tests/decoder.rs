@@ -120,3 +120,17 @@ fn curves_rise_with_the_error_rate_and_soft_decisions_lie_below_hard_ones() {
         }
     }
 }
+
+/// Points with too few errors to shape the curve, or none, are where its extrapolation can be checked.
+#[test]
+fn extrapolations_run_through_the_intervals_of_thinly_counted_points() {
+    let thin = table::rows().iter().filter(|r| r.counts.errors < table::ENOUGH_ERRORS);
+    let mut checked = 0;
+    for row in thin {
+        let failure = libm::pow(10.0, curve(row.point.code, row.point.sensing).log10_failure(row.point.rber));
+        let (low, high) = row.counts.interval();
+        assert!((low..=high).contains(&failure), "{row:?}: {failure:.2e} outside {low:.2e} to {high:.2e}");
+        checked += usize::from(row.counts.errors > 0);
+    }
+    assert!(checked >= 4, "{checked} thinly counted points");
+}

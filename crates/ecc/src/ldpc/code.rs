@@ -9,7 +9,7 @@ use ssdlab_core::Rng;
 pub enum LdpcCode {
     /// CCSDS 131.0-B C2: 8176 bits, 7156 of them data, rate 0.875; the class of code that protects 1 KiB.
     CcsdsC2,
-    /// 18,240 bits, rate 0.90, four block rows of 40 circulants of 456 bits: 2 KiB of data (shortened by 32 bits) with
+    /// 18,240 bits, rate 0.90, four block rows of 40 circulants of 456 bits: 2 KiB of data (shortened by 35 bits) with
     /// 228 bytes of parity, which fits eight times into a 16 KiB page with 1872 spare bytes.
     #[serde(rename = "qc-2k")]
     Qc2k,
