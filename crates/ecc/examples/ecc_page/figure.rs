@@ -8,7 +8,7 @@ use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::ldpc::table::{self, curve};
 
 const WIDTH: f64 = 900.0;
-const HEIGHT: f64 = 480.0;
+const HEIGHT: f64 = 520.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 868.0;
 const TOP: f64 = 22.0;
@@ -32,11 +32,11 @@ pub fn svg() -> String {
          font-size=\"12\">\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
     );
     axes(&mut out);
-    for (i, t) in [24, 40, 60, 72].into_iter().enumerate() {
+    for t in [24, 40, 60, 72] {
         let code = Bch::new(1024, t).expect("a code of the figure");
         let points = steps(X.0).map(|lx| (lx, code.log10_failure(libm::pow(10.0, lx))));
         line(&mut out, points, "#888888", "");
-        label(&mut out, code.rber_limit(1e-8), 1.9 * i as f64 + 7.0, &format!("t={t}"), "#666666");
+        label(&mut out, code.rber_limit(1e-9 / f64::from(code.data_bits())), 9.0, &format!("t={t}"));
     }
     for (code, colours) in
         [(LdpcCode::CcsdsC2, ["#f4a582", "#d6604d", "#b2182b"]), (LdpcCode::Qc2k, ["#92c5de", "#4393c3", "#2166ac"])]
@@ -87,10 +87,10 @@ fn line(out: &mut String, points: impl Iterator<Item = (f64, f64)>, colour: &str
     );
 }
 
-/// A word beside the curve that crosses 1e-`decade` at `rber`.
-fn label(out: &mut String, rber: f64, decade: f64, text: &str, colour: &str) {
-    let (lx, ly) = (x(libm::log10(rber)) + 4.0, y(-decade));
-    let _ = writeln!(out, "<text x=\"{lx:.1}\" y=\"{ly:.1}\" fill=\"{colour}\">{text}</text>");
+/// A word left of the curve that crosses 1e-`decade` at `rber`.
+fn label(out: &mut String, rber: f64, decade: f64, text: &str) {
+    let (lx, ly) = (x(libm::log10(rber)) - 6.0, y(-decade));
+    let _ = writeln!(out, "<text x=\"{lx:.1}\" y=\"{ly:.1}\" text-anchor=\"end\" fill=\"#666666\">{text}</text>");
 }
 
 /// Counted points with their intervals, the curve through them, its extrapolation dashed, the capacity limit.
@@ -128,8 +128,8 @@ fn legend(out: &mut String) {
     .into_iter()
     .enumerate()
     {
-        let ly = 300.0 + 18.0 * i as f64;
-        let _ = writeln!(out, "<path d=\"M72 {}h18\" stroke=\"{colour}\" stroke-width=\"3\"/>", ly - 4.0);
-        let _ = writeln!(out, "<text x=\"96\" y=\"{ly}\">{text}</text>");
+        let (lx, ly) = (LEFT + 10.0 + 380.0 * (i % 2) as f64, BOTTOM + 66.0 + 20.0 * (i / 2) as f64);
+        let _ = writeln!(out, "<path d=\"M{lx} {}h18\" stroke=\"{colour}\" stroke-width=\"3\"/>", ly - 4.0);
+        let _ = writeln!(out, "<text x=\"{}\" y=\"{ly}\">{text}</text>", lx + 24.0);
     }
 }

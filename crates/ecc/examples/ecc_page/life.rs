@@ -72,7 +72,7 @@ fn old_data(page: &mut String) {
     let tlc = mode(&spec, CellMode::Tlc);
     for (name, scheme) in [("BCH, 40 bits/KiB", retried(bch(40))), ("LDPC, then soft decisions", ldpc(7, Some(127)))] {
         let ladder = ladder(&scheme);
-        for cycles in [500.0, 1000.0, 1500.0] {
+        for cycles in [1000.0, 1500.0, 2000.0, 3000.0] {
             let _ = write!(page, "| {name} | {cycles} |");
             for retention_hours in [0.0, MONTH_HOURS, 3.0 * MONTH_HOURS, YEAR_HOURS] {
                 let rber = tlc.rber(&Stress { cycles, retention_hours, block_reads: 0.0 });

@@ -65,7 +65,9 @@ impl Counts {
         let p = self.failure();
         let (centre, scale) = (p + Z * Z / (2.0 * n), 1.0 + Z * Z / n);
         let half = Z * libm::sqrt(p * (1.0 - p) / n + Z * Z / (4.0 * n * n));
-        (((centre - half) / scale).max(0.0), (centre + half) / scale)
+        // Without an error the lower end is exactly zero; the difference would leave a rounding error.
+        let low = if self.errors == 0 { 0.0 } else { (centre - half) / scale };
+        (low, (centre + half) / scale)
     }
 }
 
