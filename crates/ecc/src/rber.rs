@@ -36,7 +36,7 @@ impl CellMode {
     pub const ALL: [CellMode; 3] = [CellMode::Slc, CellMode::Mlc, CellMode::Tlc];
 
     #[must_use]
-    pub fn bits_per_cell(self) -> u32 {
+    pub fn bits(self) -> u32 {
         self as u32 + 1
     }
 }
