@@ -87,7 +87,7 @@ fn old_data(page: &mut String) {
                         }
                     }
                 }
-                let lost = if lost > 1e-6 { format!(", {:.1} % lost", lost * 100.0) } else { String::new() };
+                let lost = if lost > 1e-9 { format!(", {lost:.1e} lost") } else { String::new() };
                 let _ = write!(page, " {senses:.2}{lost} |");
             }
             page.push('\n');
@@ -161,7 +161,7 @@ is left of the shift, an estimate; 70 % of retention and disturb errors are take
 LDPC, three and seven sensings (two and three transfers in all, since what was sensed before is kept); then the rest of
 the stripe. With tR 50 µs, 25 µs of transfer and 5 µs of decoding the three decisions take 80, 210 and 440 µs.
 
-Mean sensings of a TLC page read, by wear and age of the data (BCH with six retries; LDPC `qc-2k` without):
+Mean sensings of a TLC page read, and the share of pages lost, by wear and age of the data (BCH with six retries; LDPC `qc-2k` without):
 
 | correction | cycles | just written | a month | 3 months | a year |
 |---|---:|---:|---:|---:|---:|
@@ -193,5 +193,5 @@ A drive keeps one `Ladder`, and for each block two words of its `Odds` at its pr
 `first_decode_ns`. A read draws 32 bits; at or above `escape` (nearly always) it took one sensing, one transfer and
 `first_decode_ns`. Below, `Odds::climb` settles the rung and `Ladder::cost` says what it took. Chances below 2^-32 are
 kept: `escape` is rounded up and the second draw is conditional on the first. The odds are computed anew when a block
-has been erased, or its data have aged or been read by some per cent more; that takes microseconds.
+has been erased, or its data have aged or been read by some per cent more: one binomial tail or table look-up a rung.
 ";
