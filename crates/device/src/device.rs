@@ -29,6 +29,7 @@ pub struct Counters {
     pub host_trim_bytes: u64,
     /// Flash pages' worth of user units programmed for the host, in bytes (padding included).
     pub flash_host_program_bytes: u64,
+    /// Units moved by garbage collection, and out of blocks that have gone bad.
     pub flash_gc_program_bytes: u64,
     pub flash_fold_program_bytes: u64,
     pub flash_metadata_program_bytes: u64,
@@ -135,7 +136,7 @@ pub trait Device {
     }
 
     /// ATA SECURITY ERASE UNIT: every block erased, nothing mapped, wear kept. Takes the time it takes; returns
-    /// the time at which the device is ready again. The device must be at rest.
+    /// the time at which the device is ready again. The device must be at rest. A read-only drive stays as it is.
     fn secure_erase(&mut self, now: Nanos) -> Nanos;
 
     fn counters(&self) -> Counters;

@@ -79,6 +79,9 @@ impl Ftl {
     /// The drive is idle: collects ahead of need, if the firmware does so. Returns whether a collection runs.
     pub fn collect_in_background(&mut self, sink: &mut impl OpSink) -> bool {
         let mut any = false;
+        if self.is_read_only() {
+            return false;
+        }
         for s in 0..self.sets.len() {
             let set = &self.sets[s];
             if !set.active && self.background_wanted(s) {
@@ -92,6 +95,9 @@ impl Ftl {
 
     /// The host is back: background collections end after what they hold.
     pub fn stop_background(&mut self, sink: &mut impl OpSink) {
+        if self.retirement.frozen {
+            return;
+        }
         for s in 0..self.sets.len() {
             if self.sets[s].background {
                 self.sets[s].victims_left = 0;
@@ -522,6 +528,13 @@ impl Ftl {
             k += 1;
         }
         k
+    }
+
+    /// The same for one unit.
+    pub(crate) fn redirect_unit(&mut self, lpn: u32, from: UnitAddress, to: UnitAddress) {
+        if !self.map.move_flash(lpn, from, to) {
+            redirect_replaced(&self.map, &mut self.buffer, lpn, from, to);
+        }
     }
 
     #[inline]

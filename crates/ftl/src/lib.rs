@@ -41,6 +41,7 @@ mod journal;
 mod look_ahead;
 mod map;
 mod op;
+mod retire;
 mod spec;
 mod staging;
 mod superblock;

@@ -127,6 +127,13 @@ impl Staging {
         self.settle();
     }
 
+    /// Units of one block have moved to the same places in another, which begins at `target`.
+    pub fn translate(&mut self, block: std::ops::Range<UnitAddress>, target: UnitAddress) {
+        for run in self.runs.iter_mut().filter(|run| block.contains(&run.start)) {
+            run.start = target + (run.start - block.start);
+        }
+    }
+
     fn settle(&mut self) {
         self.runs.retain(|run| run.units != 0);
         self.len = self.runs.iter().map(|run| run.units.count_ones()).sum();

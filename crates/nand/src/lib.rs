@@ -9,6 +9,7 @@
 //! Limits: 31-bit unit addresses (8 TiB of flash), rows of at most 64 units of 4 KiB, one to three bits per cell.
 
 mod cell_mode;
+mod faults;
 mod history;
 mod layout;
 mod medium;
@@ -19,9 +20,10 @@ mod spec;
 mod violation;
 
 pub use cell_mode::{CellMode, CellModes, ModeSpec, Power, ReducedMode};
+pub use faults::GrowingFaults;
 pub use history::BlockHistory;
 pub use layout::{BlockId, Layout, UnitAddress};
-pub use medium::{Medium, NO_LPN, PageAddress, Row, TagFormat};
+pub use medium::{Medium, NO_LPN, Outcome, PageAddress, Row, TagFormat};
 pub use page_order::PageOrder;
 pub use spec::{Bus, DieSpec, Geometry, SpecError, Timing, Wear};
 pub use violation::{PairingRule, Violation};

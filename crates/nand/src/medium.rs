@@ -2,6 +2,7 @@
 
 use ssdlab_core::Rng;
 
+use crate::faults::{Faults, GrowingFaults};
 use crate::layout::{BlockId, Layout, UnitAddress};
 use crate::plane_block::{Modes, PlaneBlock};
 use crate::violation::{PairingRule, Violation};
@@ -93,6 +94,16 @@ pub struct Medium {
     history: Vec<BlockHistory>,
     /// One flag a multi-plane block: set if any of its planes is bad.
     bad: Vec<bool>,
+    faults: Faults,
+}
+
+/// How a program or an erase that broke no rule ended, as the die's status register tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Outcome {
+    Done,
+    /// The block has gone bad. What was programmed into it before stays readable; it takes no more programs or erases.
+    Failed,
 }
 
 impl Medium {
@@ -117,6 +128,7 @@ impl Medium {
             history: vec![BlockHistory::default(); layout.block_count() as usize],
             modes,
             bad,
+            faults: Faults::default(),
             layout,
         }
     }
@@ -135,6 +147,17 @@ impl Medium {
     /// A block that failed: it takes no more programs or erases.
     pub fn mark_bad(&mut self, block: BlockId) {
         self.bad[block as usize] = true;
+    }
+
+    /// From now on blocks go bad in use, at moments drawn from `rng`.
+    pub fn inject(&mut self, faults: GrowingFaults, rng: &Rng) {
+        self.faults = Faults::new(faults, rng);
+    }
+
+    /// Rows whose programming has begun since the dies were new (modulo 2^32), copies of [`Medium::copy_row`] aside.
+    #[must_use]
+    pub fn rows_begun(&self) -> u32 {
+        self.next_sequence
     }
 
     /// Erase count of a multi-plane block.
@@ -249,14 +272,33 @@ impl Medium {
         }
     }
 
-    /// Ends the oldest program that [`Medium::begin_program`] began on this block.
+    /// Begins to program a copy of a row of `from` into the same page of `to`, its sequence number included, so that
+    /// a recovery finds nothing newer or older than there was. For what a block that fails leaves behind.
+    ///
+    /// # Errors
+    /// A [`Violation`], with nothing changed.
+    pub fn copy_row(&mut self, from: BlockId, to: BlockId, page: u32) -> Result<(), Violation> {
+        let units = self.layout.row_units;
+        let (source, next) = (self.layout.row_start(from, page), self.next_sequence);
+        let target = self.begin_program(to, page)?.start;
+        self.next_sequence = next;
+        self.sequence[(target / units) as usize] = self.sequence[(source / units) as usize];
+        self.tags.copy_within(source as usize..(source + units) as usize, target as usize);
+        Ok(())
+    }
+
+    /// Ends the oldest program that [`Medium::begin_program`] began on this block. If it fails, neither this row nor
+    /// those begun after it hold what was meant for them.
     ///
     /// # Errors
     /// [`Violation::ProgramOrder`] if `page` is not that one.
     #[inline]
-    pub fn finish_program(&mut self, block: BlockId, page: u32) -> Result<(), Violation> {
+    pub fn finish_program(&mut self, block: BlockId, page: u32) -> Result<Outcome, Violation> {
         let planes = self.layout.planes;
         let first = (block * planes) as usize;
+        if self.faults.program_fails() {
+            return self.fail_program(block, page);
+        }
         for state in &mut self.blocks[first..first + planes as usize] {
             if u32::from(state.finished) != page || state.finished == state.issued {
                 let (die, index) = self.layout.die_of(block);
@@ -265,7 +307,18 @@ impl Medium {
             }
             state.finished += 1;
         }
-        Ok(())
+        Ok(Outcome::Done)
+    }
+
+    #[cold]
+    fn fail_program(&mut self, block: BlockId, page: u32) -> Result<Outcome, Violation> {
+        let expected = self.finished_pages(block);
+        if expected != page || expected == self.issued_pages(block) {
+            let (die, block) = self.layout.die_of(block);
+            return Err(Violation::ProgramOrder { die, block, page, expected });
+        }
+        self.bad[block as usize] = true;
+        Ok(Outcome::Failed)
     }
 
     /// Programs one page each of several planes, as the die's command set has it.
@@ -384,11 +437,12 @@ impl Medium {
         memory::prefetch(&self.tags, unit);
     }
 
-    /// Erases a block of every plane; it returns to the die's own mode.
+    /// Erases a block of every plane; it returns to the die's own mode. If that fails, nothing can be said of what it
+    /// holds.
     ///
     /// # Errors
     /// [`Violation::BadBlock`], or [`Violation::EraseDuringProgram`].
-    pub fn erase(&mut self, block: BlockId) -> Result<(), Violation> {
+    pub fn erase(&mut self, block: BlockId) -> Result<Outcome, Violation> {
         let (die, index) = self.layout.die_of(block);
         if self.bad[block as usize] {
             return Err(Violation::BadBlock { die, block: index });
@@ -400,10 +454,14 @@ impl Medium {
                 return Err(Violation::EraseDuringProgram { die, block: index, page: state.finished.into() });
             }
         }
+        if self.faults.erase_fails() {
+            self.bad[block as usize] = true;
+            return Ok(Outcome::Failed);
+        }
         let ended = self.mode(block);
         self.blocks[first..first + planes as usize].fill(self.modes.empty_block(self.modes.native));
         self.history[block as usize].erased(self.modes.rated_cycles(ended));
-        Ok(())
+        Ok(Outcome::Done)
     }
 
     /// Least and greatest erase count over good blocks.
@@ -454,7 +512,8 @@ mod tests {
 
     fn program(m: &mut Medium, block: u32, page: u32) -> Result<(), Violation> {
         m.begin_program(block, page)?.tags.fill(7);
-        m.finish_program(block, page)
+        assert_eq!(m.finish_program(block, page)?, Outcome::Done);
+        Ok(())
     }
 
     #[test]
@@ -466,7 +525,7 @@ mod tests {
         }
         assert_eq!(program(&mut m, 9, 2), Err(Violation::ProgramTwice { die: 1, block: 1, page: 2 }));
         assert_eq!(program(&mut m, 9, 4), Err(Violation::NoSuchPage { die: 1, block: 1, page: 4 }));
-        m.erase(9).unwrap();
+        assert_eq!(m.erase(9), Ok(Outcome::Done));
         program(&mut m, 9, 0).unwrap();
         assert_eq!(m.erases(9), 1);
         assert_eq!(m.erases(8), 0);
@@ -481,9 +540,9 @@ mod tests {
         m.begin_program(3, 0).unwrap().tags.copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(m.read(unit), unwritten);
         assert_eq!(m.erase(3), Err(Violation::EraseDuringProgram { die: 0, block: 3, page: 0 }));
-        m.finish_program(3, 0).unwrap();
+        assert_eq!(m.finish_program(3, 0), Ok(Outcome::Done));
         assert_eq!(m.read(unit + 5), Ok(5));
-        m.erase(3).unwrap();
+        assert_eq!(m.erase(3), Ok(Outcome::Done));
         assert_eq!(m.read(unit), unwritten);
     }
 
@@ -493,6 +552,35 @@ mod tests {
         m.mark_bad(2);
         assert_eq!(program(&mut m, 2, 0), Err(Violation::BadBlock { die: 0, block: 2 }));
         assert_eq!(m.erase(2), Err(Violation::BadBlock { die: 0, block: 2 }));
+    }
+
+    #[test]
+    fn a_program_that_fails_ends_the_block_and_leaves_what_was_there() {
+        let mut m = medium();
+        program(&mut m, 9, 0).unwrap();
+        m.inject(GrowingFaults { programs_per_failure: 1, erases_per_failure: 1, in_bursts: false }, &Rng::new(1));
+        m.begin_program(9, 1).unwrap().tags.fill(8);
+        assert_eq!(m.finish_program(9, 0), Err(Violation::ProgramOrder { die: 1, block: 1, page: 0, expected: 1 }));
+        assert_eq!(m.finish_program(9, 1), Ok(Outcome::Failed));
+        let (good, failed) = (m.layout().row_start(9, 0), m.layout().row_start(9, 1));
+        assert_eq!(m.read(good), Ok(7));
+        assert_eq!(m.read(failed), Err(Violation::ReadUnwritten { die: 1, block: 1, page: 1 }));
+        assert_eq!(program(&mut m, 9, 2), Err(Violation::BadBlock { die: 1, block: 1 }));
+        assert_eq!(m.erase(9), Err(Violation::BadBlock { die: 1, block: 1 }));
+        assert_eq!(m.erase(8), Ok(Outcome::Failed));
+        assert_eq!((m.erases(8), m.is_bad(8)), (0, true));
+    }
+
+    #[test]
+    fn a_copied_row_keeps_its_place_in_the_sequence() {
+        let mut m = medium();
+        program(&mut m, 0, 0).unwrap();
+        program(&mut m, 1, 0).unwrap();
+        m.copy_row(0, 2, 0).unwrap();
+        assert_eq!(m.finish_program(2, 0), Ok(Outcome::Done));
+        assert_eq!(m.read(m.layout().row_start(2, 0)), Ok(7));
+        assert_eq!((m.sequence(2, 0), m.rows_begun()), (0, 2));
+        assert_eq!(m.copy_row(0, 2, 0), Err(Violation::ProgramTwice { die: 0, block: 2, page: 0 }));
     }
 
     #[test]

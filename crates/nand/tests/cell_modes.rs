@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use ssdlab_core::Rng;
-use ssdlab_nand::{CellMode, DieSpec, Layout, Medium, PageAddress, PairingRule, TagFormat, Violation};
+use ssdlab_nand::{CellMode, DieSpec, Layout, Medium, Outcome, PageAddress, PairingRule, TagFormat, Violation};
 
 const BLOCKS: u32 = 4;
 const DIES: u32 = 2;
@@ -34,7 +34,8 @@ fn medium() -> Medium {
 
 fn program(m: &mut Medium, block: u32, page: u32) -> Result<(), Violation> {
     m.begin_program(block, page)?.tags.fill(7);
-    m.finish_program(block, page)
+    assert_eq!(m.finish_program(block, page)?, Outcome::Done);
+    Ok(())
 }
 
 #[test]
@@ -134,7 +135,7 @@ fn the_mode_is_chosen_when_a_block_is_opened_and_holds_until_it_is_erased() {
     let mixed = Violation::OpenWithoutErase { die: 0, block: 1, mode: CellMode::Slc, wanted: CellMode::Tlc };
     assert_eq!(m.open(1, CellMode::Tlc, 80), Err(mixed));
     assert_eq!(m.history(1).programmed_at_s, 79);
-    m.erase(1).unwrap();
+    assert_eq!(m.erase(1).unwrap(), Outcome::Done);
     assert_eq!((m.mode(1), m.pages(1), m.history(1).programmed_at_s), (CellMode::Tlc, 12, 0));
 }
 
@@ -170,7 +171,7 @@ fn wear_adds_up_over_the_modes_that_a_block_ran_in() {
         m.count_reads(3, 10);
         m.count_reads(3, 5);
         assert_eq!(m.history(3).reads, 15);
-        m.erase(3).unwrap();
+        assert_eq!(m.erase(3).unwrap(), Outcome::Done);
         assert_eq!(m.history(3).reads, 0);
     }
     // Two parts in 20,000, one in 1000, one in 3000.

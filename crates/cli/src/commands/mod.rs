@@ -8,3 +8,4 @@ pub mod review;
 pub mod run;
 pub mod show;
 pub mod test;
+pub mod torture;

@@ -18,13 +18,14 @@ mod events;
 mod link;
 mod read;
 mod read_ahead;
+mod read_only;
 mod schedule;
 mod write;
 
 use ssdlab_core::{Breakdown, Cause, Completion, Nanos, Op, Request, Rng, SECTOR_BYTES, Status, UNIT_BYTES};
 use ssdlab_core::{nanos_from_ms, nanos_from_us};
 use ssdlab_ftl::{Ftl, FtlConfig, OpKind};
-use ssdlab_nand::{DieSpec, SpecError};
+use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
 
 use crate::device::{Counters, Device, DeviceInfo};
 use crate::spec::DriveSpec;
@@ -170,6 +171,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             in_flight_changed: 0,
             in_flight: 0,
         })
+    }
+
+    /// From now on blocks go bad in use, at moments drawn from `seed`.
+    pub fn inject(&mut self, faults: GrowingFaults, seed: u64) {
+        self.ftl.inject(faults, &Rng::new(seed).stream(&self.info.name));
     }
 
     /// The translation layer, for whoever wants to look inside.
@@ -324,9 +330,17 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 self.admit();
                 self.settle_durable();
             }
-            OpKind::GcRead | OpKind::GcProgram | OpKind::Erase | OpKind::MetadataProgram => {
+            OpKind::GcRead
+            | OpKind::GcProgram
+            | OpKind::Erase
+            | OpKind::MetadataProgram
+            | OpKind::RetireRead
+            | OpKind::RetireProgram => {
                 self.ask(woken, |ftl, wake| ftl.done(op, wake));
             }
+        }
+        if self.ftl.is_read_only() {
+            self.settle_read_only();
         }
     }
 
@@ -334,6 +348,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     fn trim(&mut self, slot: u32) {
         let c = *self.commands.slot(slot);
+        if self.ftl.is_read_only() {
+            self.refuse(slot);
+            return;
+        }
         // Only whole units can be forgotten; the rest of the range stays as it is, as the standard allows.
         let first = c.request.offset_bytes.div_ceil(UNIT_BYTES) as u32;
         let last = ((c.request.offset_bytes + c.request.length_bytes) / UNIT_BYTES) as u32;
@@ -369,6 +387,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         while let Some(&(units, slot)) = self.commands.durable.front() {
             if self.ftl.durable_units() < units {
                 self.ask(0, |ftl, wake| ftl.force(wake));
+                if self.ftl.is_read_only() {
+                    self.give_up_durable();
+                }
                 return;
             }
             self.commands.durable.pop_front();
@@ -410,6 +431,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Sends the final frame of a command whose last work ended at `done` (not before now).
     #[inline]
     fn respond(&mut self, slot: u32, done: Nanos) {
+        self.respond_with(slot, done, Status::Ok);
+    }
+
+    #[inline]
+    fn respond_with(&mut self, slot: u32, done: Nanos, status: Status) {
         let completed = done + self.link.status_time();
         if EXPLAIN {
             let status = self.link.status_time();
@@ -422,6 +448,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         }
         let c = self.commands.slot(slot).request;
         match c.op {
+            _ if status != Status::Ok => {}
             Op::Read => {
                 self.counters.host_reads += 1;
                 self.counters.host_read_bytes += c.length_bytes;
@@ -432,7 +459,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             }
             Op::Trim | Op::Flush => {}
         }
-        self.commands.finish(slot, completed, Status::Ok);
+        self.commands.finish(slot, completed, status);
     }
 
     /// When idle work is due, if the drive is idle and has any.
@@ -605,13 +632,16 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
             let (die_at, d) = self.schedule.first();
             if die_at != NEVER {
                 self.die_event(die_at, d);
-            } else if self.ftl.waiting_units() > 0 {
+            } else if self.ftl.waiting_units() > 0 && !self.ftl.is_read_only() {
                 self.flush_rows();
             } else {
                 break;
             }
         }
         let at = self.schedule.now;
+        if self.ftl.is_read_only() {
+            return at;
+        }
         let blocks = self.ftl.secure_erase();
         self.read_ahead.clear();
         self.written.fill(0);
@@ -628,7 +658,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         let row_bytes = u64::from(self.ftl.medium().layout().row_units) * UNIT_BYTES;
         Counters {
             flash_host_program_bytes: f.host_rows * row_bytes,
-            flash_gc_program_bytes: f.gc_rows * row_bytes,
+            flash_gc_program_bytes: (f.gc_rows + f.retire_rows) * row_bytes,
             flash_metadata_program_bytes: f.metadata_rows * row_bytes,
             flash_gc_read_bytes: f.gc_read_units * UNIT_BYTES,
             block_erases: f.block_erases,

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_us};
 use ssdlab_ftl::{FlashOp, Ftl, OpKind, OpSink};
-use ssdlab_nand::{CellMode, DieSpec};
+use ssdlab_nand::{BlockId, CellMode, DieSpec};
 
 use super::array_times::ArrayTimes;
 use super::channel::Channel;
@@ -127,6 +127,12 @@ impl<const CHECK: bool> Schedule<CHECK> {
         self.events.first()
     }
 
+    /// Whether no die has anything to do.
+    #[must_use]
+    pub fn at_rest(&self) -> bool {
+        self.first().0 == NEVER
+    }
+
     /// tBERS of a block in the die's own cell mode.
     #[must_use]
     pub fn erase_time(&self) -> Nanos {
@@ -139,7 +145,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
         match kind {
             OpKind::HostRead | OpKind::MergeRead => Cause::Read,
             OpKind::HostProgram => Cause::Program,
-            OpKind::GcRead | OpKind::GcProgram => Cause::GarbageCollection,
+            OpKind::GcRead | OpKind::GcProgram | OpKind::RetireRead | OpKind::RetireProgram => Cause::GarbageCollection,
             OpKind::MetadataProgram => Cause::Metadata,
             OpKind::Erase => Cause::Erase,
         }
@@ -150,7 +156,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let channel = &mut self.channels[d % self.channel_mask as usize];
         let transfer = |units: u64| (units * self.unit_picos).div_ceil(1000);
         let (array_ended, transfer, end) = match op.kind {
-            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead => {
+            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::RetireRead => {
                 let read_time = self.times.read(mode);
                 let mut array = self.command_time;
                 let mut rows = op.rows;
@@ -163,7 +169,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
                 let from = channel.book(self.now, ready, length);
                 (ready, Interval::new(from, from + length), from + length)
             }
-            OpKind::HostProgram | OpKind::GcProgram | OpKind::MetadataProgram => {
+            OpKind::HostProgram | OpKind::GcProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
                 let late = (op.ready.wrapping_sub(self.now as u32) as i32).max(0) as u64;
                 let late = if op.kind == OpKind::HostProgram { late } else { 0 };
                 let earliest = self.now + late + self.command_time;
@@ -200,14 +206,14 @@ impl<const CHECK: bool> Schedule<CHECK> {
     fn judge(&mut self, op: &FlashOp, mode: CellMode, transfer: Interval, end: Nanos) {
         let page = u32::from(op.page);
         let (work, data_here) = match op.kind {
-            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead => {
+            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::RetireRead => {
                 (Work::Read { page, rows: op.rows, units: op.units.into() }, self.now)
             }
             OpKind::HostProgram => {
                 let late = op.ready.wrapping_sub(self.now as u32) as i32;
                 (Work::Program { page }, self.now.saturating_add_signed(late.into()))
             }
-            OpKind::GcProgram | OpKind::MetadataProgram => (Work::Program { page }, self.now),
+            OpKind::GcProgram | OpKind::MetadataProgram | OpKind::RetireProgram => (Work::Program { page }, self.now),
             OpKind::Erase => (Work::Erase, self.now),
         };
         // The translation layer works on all planes of a die at once.
@@ -293,6 +299,21 @@ impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
             die.others.push_back(op);
         }
         self.dies |= 1 << op.die;
+    }
+
+    #[cold]
+    fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
+        let now = self.schedule.now as u32;
+        let waiting = &mut self.schedule.dies[die as usize].others;
+        for op in waiting.iter_mut() {
+            op.retarget(from, to);
+            // It waits longer now than its time code reaches back.
+            if op.kind == OpKind::HostProgram && op.ready.wrapping_sub(now) as i32 <= 0 {
+                op.ready = now;
+            }
+        }
+        first.iter().rev().for_each(|&op| waiting.push_front(op));
+        self.dies |= 1 << die;
     }
 
     /// The low 32 bits, of now at the earliest: an operation begins within two seconds of being enqueued, so that the

@@ -111,6 +111,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Lets waiting writes into the buffer as far as there is room, oldest first.
     #[inline]
     pub(super) fn admit(&mut self) {
+        if self.ftl.is_read_only() {
+            self.refuse_writes();
+        }
         let mut any = false;
         while let Some(&slot) = self.commands.writes.front() {
             let room = self.buffer_units.saturating_sub(self.ftl.buffered_units());

@@ -37,6 +37,9 @@ pub struct Case {
     pub background_free: u32,
     pub dynamic_wear: bool,
     pub static_spread: Option<u32>,
+    /// Mean distance between failures; 0: none.
+    pub programs_per_failure: u64,
+    pub erases_per_failure: u64,
 }
 
 impl Case {
@@ -158,6 +161,8 @@ prop_compose! {
         background_free in 0u32..=6,
         dynamic_wear in any::<bool>(),
         static_spread in prop::option::of(1u32..=8),
+        programs_per_failure in prop::sample::select(vec![0u64, 0, 30, 300, 3000]),
+        erases_per_failure in prop::sample::select(vec![0u64, 0, 5, 50, 500]),
     ) -> Case {
         let (dies, planes, units_per_page, blocks, pages, bad, reserved_per_1000, all_dies, journal,
             checkpoint_interval, buffer_rows) = g;
@@ -167,7 +172,7 @@ prop_compose! {
             policy: p.policy, choices: p.choices, lifo: p.lifo, frontier: p.frontier, start_free: p.start_free,
             victims_per_start: p.victims_per_start, buffer_superpages: p.buffer_superpages, streaming: p.streaming,
             host_share: p.host_share, trickle: p.trickle, rows_per_read: p.rows_per_read,
-            background_free, dynamic_wear, static_spread,
+            background_free, dynamic_wear, static_spread, programs_per_failure, erases_per_failure,
         }
     }
 }
