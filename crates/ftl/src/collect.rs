@@ -366,7 +366,9 @@ impl Ftl {
                 self.sets[s].units_reading += units;
                 self.counters.gc_read_units += u64::from(units);
                 let rows = self.valid_rows_from(first, count);
-                self.look_ahead(first, count);
+                for line in (0..(count * self.row_units) as usize).step_by(16) {
+                    self.medium.prefetch_tag(first as usize + line);
+                }
                 sink.enqueue(FlashOp {
                     kind: OpKind::GcRead,
                     die: die as u8,

@@ -16,6 +16,7 @@ mod channel;
 mod command;
 mod events;
 mod link;
+mod look_ahead;
 mod read;
 mod read_ahead;
 mod read_only;
@@ -314,6 +315,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     fn die_event(&mut self, at: Nanos, d: usize) {
         self.schedule.now = at;
         let finished = self.schedule.end(d);
+        self.schedule.look_ahead.step(&self.ftl);
         let op = finished.op;
         let woken = 1 << d;
         match op.kind {
