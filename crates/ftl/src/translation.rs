@@ -579,6 +579,7 @@ impl Ftl {
         self.buffer.drop_front(stream, n);
         self.validity.set_row(start, valid);
         self.add_valid(superblock, valid.count_ones());
+        self.medium.prefetch_tags(start + 16, 1);
         self.invalidate_row(&old[..n as usize]);
         self.counters.host_units += u64::from(n);
         self.counters.host_rows += 1;

@@ -421,8 +421,13 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let total: u64 = parts.iter().map(|&k| delta(k)).sum();
         let mut left = wait;
         if total > 0 {
+            // Rounded down twice, so that the shares never exceed the whole.
+            let scale = match wait.checked_mul(1 << 32) {
+                Some(scaled) => u128::from(scaled / total),
+                None => (u128::from(wait) << 32) / u128::from(total),
+            };
             for k in parts {
-                let share = (u128::from(wait) * u128::from(delta(k)) / u128::from(total)) as Nanos;
+                let share = (u128::from(delta(k)) * scale >> 32) as Nanos;
                 c.breakdown.add(if k == Cause::Program { rest } else { k }, share);
                 left -= share;
             }
