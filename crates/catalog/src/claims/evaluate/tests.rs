@@ -23,6 +23,7 @@ fn outcome(device: &str, params: &[(&str, i64)], metrics: &[(&str, f64, &str)]) 
         params: params.iter().map(|&(k, v)| (k.to_owned(), v.into())).collect(),
         metrics: metrics.iter().map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u))).collect(),
         charts: Vec::new(),
+        tables: Vec::new(),
         time_shares: Vec::new(),
         slowest: Vec::new(),
         verdict: None,
