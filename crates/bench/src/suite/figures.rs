@@ -34,12 +34,17 @@ pub(crate) fn put_latencies(out: &mut Outcome, h: &Histogram, suffix: &str) {
 
 /// What the device counted: write amplification and energy, where there is any.
 pub(crate) fn put_counters(out: &mut Outcome, counters: &Counters, elapsed: Nanos) {
+    put_counters_as(out, counters, elapsed, "");
+}
+
+/// The same, each figure's name with `suffix`.
+pub(crate) fn put_counters_as(out: &mut Outcome, counters: &Counters, elapsed: Nanos, suffix: &str) {
     if let Some(waf) = counters.waf() {
-        put(out, "waf", waf, "ratio");
+        put(out, &format!("waf{suffix}"), waf, "ratio");
     }
     if let Some(energy) = Energy::of(counters, elapsed) {
-        put(out, "energy", energy.joules, "J");
-        put(out, "power_mean", energy.watts(), "W");
+        put(out, &format!("energy{suffix}"), energy.joules, "J");
+        put(out, &format!("power_mean{suffix}"), energy.watts(), "W");
     }
 }
 

@@ -7,7 +7,9 @@ use ssdlab_workload::storage_bench::{Plan, Statistics, Trace};
 use super::common::{fill_drive, gigabytes};
 use super::definition::{MetricDef, bytes, choice, metric, number};
 use super::figures::series;
-use super::figures::{by_category, categories, chart, percentile_chart, put, put_causes, put_counters, put_latencies};
+use super::figures::{
+    by_category, categories, chart, percentile_chart, put, put_causes, put_counters_as, put_latencies,
+};
 use super::storage_bench_statistics::{put_statistics, statistics_table};
 use crate::context::Context;
 use crate::error::BenchError;
@@ -159,6 +161,8 @@ pub(super) fn run_storage_bench<L: Lab>(
     let which = if states.len() == 1 { states[0].name() } else { "" };
     let mut out = ctx.outcome(&variant(&form, which), method(ctx, trace, &runs));
     let first = &runs[0];
+    let state = if runs.len() > 1 { "both" } else { first.state.name().trim_end_matches(" drive") };
+    out.params.insert("state".to_owned(), state.into());
     for run in &runs {
         put_run(&mut out, run, if runs.len() > 1 && run.state == State::Full { "_full" } else { "" });
     }
@@ -245,13 +249,7 @@ fn put_run(out: &mut Outcome, run: &Played, suffix: &str) {
     for (op, stats) in m.ops() {
         put_latencies(out, &stats.latency, &format!("_{}{suffix}", op_name(op)));
     }
-    if suffix.is_empty() {
-        put_counters(out, &run.counters, m.elapsed());
-    } else {
-        let mut of_run = Outcome { metrics: Default::default(), ..out.clone() };
-        put_counters(&mut of_run, &run.counters, m.elapsed());
-        out.metrics.extend(of_run.metrics.into_iter().map(|(key, value)| (format!("{key}{suffix}"), value)));
-    }
+    put_counters_as(out, &run.counters, m.elapsed(), suffix);
     put_causes(out, run.state.name(), m);
 }
 

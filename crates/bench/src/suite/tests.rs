@@ -276,7 +276,8 @@ fn slc_cache_finds_the_stages_and_what_comes_back_after_idle_time() {
     let out = run(&cached(), "slc-cache", &[("zones", "100"), ("idle_seconds", "0,1,10")]);
     assert_eq!(value(&out, "stages"), 2.0);
     let fast = 131_072.0 / 200e-6 / 1e6;
-    close(value(&out, "stage1_bandwidth"), fast, 0.02);
+    // The zone across the drop belongs to one of the stages and takes a little of its rate.
+    close(value(&out, "stage1_bandwidth"), fast, 0.03);
     close(value(&out, "stage2_bandwidth"), 25.0, 0.02);
     // While the cache fills at 655 MB/s it drains at 25.
     let amount = 16.0 / (1.0 - 25.0 / fast);
