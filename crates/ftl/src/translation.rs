@@ -7,6 +7,7 @@ use crate::buffer::{Slot, WriteBuffer};
 use crate::collector::Set;
 use crate::gc::{Selector, VictimSelector};
 use crate::journal::Journal;
+use crate::look_ahead::LookAhead;
 use crate::map::{Map, Place, UNMAPPED, Validity};
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::spec::{Frontier as FrontierPolicy, GcSpec, HostShare, MappingSpec, SuperblockSpan, WearLevellingSpec};
@@ -77,12 +78,17 @@ pub struct Ftl {
     /// Sets in which collecting cannot free a superblock, and those of them in which a unit has died since.
     pub(crate) stalled: u64,
     pub(crate) revived: u64,
+    /// Sets with victims that wait for programs to end.
+    pub(crate) finishing: u64,
     /// Sets with victims that wait for a few last units, while the host waits for nothing.
     pub(crate) held: u64,
     /// A flush waits: partly filled rows are written too.
     pub(crate) forced: bool,
     pub(crate) valid_units: u64,
     pub(crate) row_units: u32,
+    /// How many rows' valid bits one word can hold.
+    pub(crate) rows_per_span: u32,
+    pub(crate) look_ahead: LookAhead,
     pub(crate) gc_buffer_units: u32,
     pub(crate) shared_frontier: bool,
 }
@@ -116,10 +122,13 @@ impl Ftl {
             unfilled: u64::MAX,
             stalled: 0,
             revived: 0,
+            finishing: 0,
             held: 0,
             forced: false,
             valid_units: 0,
             row_units,
+            rows_per_span: 64 / row_units,
+            look_ahead: LookAhead::default(),
             // At least one read, and beside it the units of earlier ones that do not fill a row.
             gc_buffer_units: (config.gc.buffer_superpages * blocks.width() * row_units)
                 .max((config.gc.rows_per_read + 1) * row_units - 1),
@@ -168,7 +177,7 @@ impl Ftl {
             }
         }
         self.unfilled = u64::MAX;
-        (self.stalled, self.revived, self.held) = (0, 0, 0);
+        (self.stalled, self.revived, self.held, self.finishing) = (0, 0, 0, 0);
         (0..self.sets.len()).for_each(|s| self.note_writable(s));
     }
 
@@ -286,6 +295,7 @@ impl Ftl {
     /// The data are there at `ready`.
     #[inline]
     pub fn write(&mut self, lpn: u32, generation: u8, ready: Nanos) -> bool {
+        self.look_ahead_step(6);
         let old = match self.map.get(lpn) {
             Place::Buffer(at) => {
                 let slot = self.buffer.slot_mut(at);
@@ -398,12 +408,14 @@ impl Ftl {
             self.release_held(sink);
         }
         while self.buffer.waiting() >= self.row_units {
-            if !self.dispatch_row(sink) {
-                return;
-            }
+            let Some(s) = self.choose_set() else { return };
+            self.dispatch_row(s, sink);
         }
-        if self.forced && self.buffer.waiting() > 0 {
-            self.dispatch_row(sink);
+        if self.forced
+            && self.buffer.waiting() > 0
+            && let Some(s) = self.choose_set()
+        {
+            self.dispatch_row(s, sink);
         }
     }
 
@@ -444,8 +456,7 @@ impl Ftl {
         }
     }
 
-    fn dispatch_row(&mut self, sink: &mut impl OpSink) -> bool {
-        let Some(s) = self.choose_set() else { return false };
+    fn dispatch_row(&mut self, s: usize, sink: &mut impl OpSink) {
         self.next_set = if s + 1 == self.sets.len() { 0 } else { s as u32 + 1 };
         let n = self.buffer.waiting().min(self.row_units);
         let (superblock, die, block, page) = self.take_row(s, false).expect("the set was checked for room");
@@ -500,7 +511,6 @@ impl Ftl {
             journal.note(n, &mut self.medium, sink);
         }
         self.start_if_due(s, sink);
-        true
     }
 
     /// Units became valid in an open superblock, or in one that its last row has just closed.
@@ -565,6 +575,7 @@ impl Ftl {
     /// A die has done what it was asked. Follow-up work goes to `sink`.
     #[inline]
     pub fn done(&mut self, op: FlashOp, sink: &mut impl OpSink) {
+        self.look_ahead_step(6);
         match op.kind {
             OpKind::HostRead | OpKind::MergeRead => return,
             OpKind::HostProgram => {
@@ -621,7 +632,7 @@ impl Ftl {
     /// # Panics
     /// If operations are under way.
     pub fn secure_erase(&mut self) -> u32 {
-        assert!(self.buffered_units() == 0 && self.sets.iter().all(|s| s.units_held() - s.staged.len() as u32 == 0));
+        assert!(self.buffered_units() == 0 && self.sets.iter().all(|s| s.units_held() - s.staged.len() == 0));
         let layout = self.medium.layout().clone();
         let mut per_die = vec![0; layout.dies as usize];
         for block in 0..layout.block_count() {

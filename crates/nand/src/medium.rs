@@ -44,6 +44,13 @@ impl TagFormat {
         if lpn == self.mask { NO_LPN } else { lpn }
     }
 
+    /// The address of a tag that is known to have one.
+    #[inline]
+    #[must_use]
+    pub fn address(self, tag: u32) -> u32 {
+        tag & self.mask
+    }
+
     #[inline]
     #[must_use]
     pub fn generation(self, tag: u32) -> u8 {
@@ -107,7 +114,8 @@ impl Medium {
         let units = layout.units();
         Medium {
             format,
-            tags: memory::filled(units, NO_LPN),
+            // Room behind the last unit, for looking at 64 at a time.
+            tags: memory::filled(units + 64, NO_LPN),
             sequence: memory::filled(units / layout.row_units as usize, 0),
             next_sequence: 0,
             blocks: vec![PlaneBlock::default(); (layout.block_count() * layout.planes) as usize],
@@ -287,6 +295,14 @@ impl Medium {
     #[must_use]
     pub fn tag(&self, unit: UnitAddress) -> u32 {
         self.tags[unit as usize]
+    }
+
+    /// The tags of 64 units from one on, whether or not they are programmed.
+    #[inline]
+    #[must_use]
+    pub fn tags_from(&self, unit: UnitAddress) -> &[u32; 64] {
+        let first = unit as usize;
+        (&self.tags[first..first + 64]).try_into().expect("64 of them")
     }
 
     /// The logical address in a unit's tag, or [`NO_LPN`].

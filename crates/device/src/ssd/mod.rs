@@ -181,7 +181,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let mut wake = Wake { schedule: &mut self.schedule, dies: woken };
         question(&mut self.ftl, &mut wake);
         let dies = wake.dies;
-        self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
+        self.schedule.begin_idle(dies, EXPLAIN);
     }
 
     // ---- from the host to the processor -------------------------------------------------------------------------
@@ -221,8 +221,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let decoded = start + decode;
         let processed = decoded + rest;
         self.processor_free = processed;
-        let mut breakdown = Breakdown::default();
         if EXPLAIN {
+            let breakdown = &mut self.commands.account(slot).breakdown;
+            *breakdown = Breakdown::default();
             breakdown.add(Cause::Queue, now - submitted);
             breakdown.add(Cause::Link, arrived - now);
             breakdown.add(Cause::Controller, decoded - arrived);
@@ -236,8 +237,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             next_unit: first,
             bytes_left: request.length_bytes,
             link_end: 0,
-            spent: Breakdown::default(),
-            breakdown,
+            status: Status::Ok,
         };
         self.ftl.prefetch(first.min(self.ftl.logical_pages() - 1));
         if CHECK {
@@ -246,16 +246,34 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         self.commands.decoding.push_back((decoded, slot));
     }
 
-    /// The processor has decoded the oldest command.
+    /// The processor has decoded the oldest command, and perhaps others at the same instant.
     #[inline]
     fn decoded(&mut self) {
-        let (at, slot) = self.commands.decoding.pop_front().expect("the event says so");
+        let (at, mut slot) = self.commands.decoding.pop_front().expect("the event says so");
         self.schedule.now = at;
-        match self.commands.slot(slot).request.op {
-            Op::Read => self.begin_read(slot),
-            Op::Write => self.begin_write(slot),
-            Op::Trim => self.trim(slot),
-            Op::Flush => self.flush(slot),
+        let mut writes = false;
+        loop {
+            let op = self.commands.slot(slot).request.op;
+            if op == Op::Write {
+                writes = true;
+                self.begin_write(slot);
+            } else {
+                if std::mem::take(&mut writes) {
+                    self.admit();
+                }
+                match op {
+                    Op::Read => self.begin_read(slot),
+                    Op::Trim => self.trim(slot),
+                    Op::Flush | Op::Write => self.flush(slot),
+                }
+            }
+            match self.commands.decoding.pop_front_if(|next| next.0 == at) {
+                Some(next) => slot = next.1,
+                None => break,
+            }
+        }
+        if writes {
+            self.admit();
         }
     }
 
@@ -271,11 +289,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         match op.kind {
             OpKind::HostRead => {
                 self.read_part_done(&finished);
-                self.schedule.begin_idle(woken, &self.ftl, EXPLAIN);
+                self.schedule.begin_idle(woken, EXPLAIN);
             }
             OpKind::MergeRead => {
                 self.merge_read_done(&finished);
-                self.schedule.begin_idle(woken, &self.ftl, EXPLAIN);
+                self.schedule.begin_idle(woken, EXPLAIN);
             }
             OpKind::HostProgram => {
                 self.ask(woken, |ftl, wake| ftl.done(op, wake));
@@ -313,10 +331,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     /// A command waits until everything accepted so far is on flash; its own data are in the drive at `from`.
     fn wait_until_durable(&mut self, slot: u32, from: Nanos) {
-        let spent = self.schedule.spent;
-        let c = self.commands.slot(slot);
-        c.spent = spent;
-        c.link_end = from;
+        if EXPLAIN {
+            self.commands.account(slot).spent = self.schedule.spent;
+        }
+        self.commands.slot(slot).link_end = from;
         self.commands.durable.push_back((self.ftl.accepted_units(), slot));
         self.settle_durable();
     }
@@ -346,7 +364,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// goes to `rest`.
     fn explain_drive_wait(&mut self, slot: u32, from: Nanos, to: Nanos, rest: Cause) {
         let spent = self.schedule.spent;
-        let c = self.commands.slot(slot);
+        let c = self.commands.account(slot);
         let wait = to - from;
         if wait == 0 {
             return;
@@ -371,12 +389,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let completed = done + self.link.status_time();
         if EXPLAIN {
             let status = self.link.status_time();
-            let c = self.commands.slot(slot);
-            c.breakdown.add(Cause::Link, status);
+            let latency = completed - self.commands.slot(slot).submitted;
+            let breakdown = &mut self.commands.account(slot).breakdown;
+            breakdown.add(Cause::Link, status);
             // Whatever no stage has claimed was the processor's work beside the transfers.
-            let claimed = c.breakdown.sum();
-            let latency = completed - c.submitted;
-            c.breakdown.add(Cause::Controller, latency - claimed);
+            let claimed = breakdown.sum();
+            breakdown.add(Cause::Controller, latency - claimed);
         }
         let c = self.commands.slot(slot).request;
         match c.op {
@@ -445,7 +463,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         loop {
             let (die_at, d) = self.schedule.first();
             let decoded_at = self.commands.decoding.front().map_or(NEVER, |&(at, _)| at);
-            let finished_at = self.commands.finished.front().map_or(NEVER, |c| c.completed);
+            let finished_at = self.commands.finished.front().map_or(NEVER, |f| f.0);
             let idle_at = self.idle_work_at();
             let next = die_at.min(decoded_at).min(finished_at).min(idle_at);
             if next > limit || next == NEVER {
@@ -472,11 +490,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Hands over everything that the host sees at this instant.
     #[inline]
     fn deliver(&mut self, at: Nanos, done: &mut Vec<Completion>) {
-        while let Some(c) = self.commands.finished.pop_front_if(|c| c.completed == at) {
+        while let Some(c) = self.commands.deliver(at, EXPLAIN) {
             self.note_in_flight(at, -1);
             self.latency_sum += u128::from(at - c.submitted);
             done.push(c);
-            self.commands.active -= 1;
             if let Some((submitted, request)) = self.commands.outside.pop_front() {
                 self.accept(at, submitted, request);
             }
@@ -489,8 +506,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     #[inline]
     fn note_in_flight(&mut self, at: Nanos, change: i64) {
-        self.in_flight_time += u128::from(at - self.in_flight_changed) * u128::from(self.in_flight);
-        self.in_flight_changed = at;
+        if at != self.in_flight_changed {
+            self.in_flight_time += u128::from(at - self.in_flight_changed) * u128::from(self.in_flight);
+            self.in_flight_changed = at;
+        }
         self.in_flight = self.in_flight.wrapping_add_signed(change);
     }
 }
@@ -528,7 +547,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
     #[inline]
     fn next_event(&self) -> Option<Nanos> {
         let decoded_at = self.commands.decoding.front().map_or(NEVER, |&(at, _)| at);
-        let finished_at = self.commands.finished.front().map_or(NEVER, |c| c.completed);
+        let finished_at = self.commands.finished.front().map_or(NEVER, |f| f.0);
         let at = self.schedule.first().0.min(decoded_at).min(finished_at).min(self.idle_work_at());
         (at != NEVER).then_some(at)
     }

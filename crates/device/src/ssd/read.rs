@@ -98,7 +98,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         if !ahead.is_empty() {
             dies |= self.fetch_ahead(ahead);
         }
-        self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
+        self.schedule.begin_idle(dies, EXPLAIN);
         self.commands.slot(slot).parts = parts;
         if from_ram > 0 {
             self.send(slot, from_ram);
@@ -174,15 +174,13 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             // The last part to come decides how long the command took.
             let now = self.schedule.now;
             let d = finished.op.die as usize;
-            let c = self.commands.slot(slot);
-            let decoded = c.decoded;
-            let mut breakdown = c.breakdown;
+            let decoded = self.commands.slot(slot).decoded;
+            let breakdown = &mut self.commands.account(slot).breakdown;
             let began = finished.began.max(decoded);
-            self.schedule.explain_wait(d, decoded, began, Cause::Queue, &mut breakdown);
+            self.schedule.explain_wait(d, decoded, began, Cause::Queue, breakdown);
             let array = finished.array_ended.max(began);
             breakdown.add(Cause::Read, array - began);
             breakdown.add(Cause::Bus, now - array);
-            self.commands.slot(slot).breakdown = breakdown;
         }
         self.finish_read(slot);
     }
@@ -195,7 +193,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let done = c.link_end.max(c.processed);
         if EXPLAIN {
             let link = c.link_end - now;
-            c.breakdown.add(Cause::Link, link);
+            self.commands.account(slot).breakdown.add(Cause::Link, link);
         }
         self.respond(slot, done);
     }

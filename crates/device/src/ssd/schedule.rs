@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_ms, nanos_from_us};
-use ssdlab_ftl::{FlashOp, Ftl, OpKind, OpSink};
+use ssdlab_ftl::{FlashOp, OpKind, OpSink};
 use ssdlab_nand::DieSpec;
 
 use super::channel::Channel;
@@ -33,7 +33,12 @@ struct Die {
     array_ended: Nanos,
     reads: VecDeque<FlashOp>,
     others: VecDeque<FlashOp>,
-    log: [Ran; LOG],
+}
+
+/// The last operations of a die.
+#[derive(Clone, Debug)]
+struct Log {
+    ran: [Ran; LOG],
     logged: usize,
 }
 
@@ -42,6 +47,7 @@ struct Die {
 pub struct Schedule {
     pub now: Nanos,
     dies: Vec<Die>,
+    logs: Vec<Log>,
     channels: Vec<Channel>,
     channel_mask: u32,
     events: Tournament,
@@ -83,12 +89,12 @@ impl Schedule {
             array_ended: 0,
             reads: VecDeque::with_capacity(64),
             others: VecDeque::with_capacity(64),
-            log: [Ran { cause: Cause::Queue, from: 0, to: 0 }; LOG],
-            logged: 0,
         };
+        let log = Log { ran: [Ran { cause: Cause::Queue, from: 0, to: 0 }; LOG], logged: 0 };
         Schedule {
             now: 0,
             dies: vec![idle; dies as usize],
+            logs: vec![log; dies as usize],
             channels: vec![Channel::default(); channels as usize],
             channel_mask: channels,
             events: Tournament::new(dies as usize),
@@ -165,26 +171,26 @@ impl Schedule {
             let cause = Self::cause(op.kind);
             die.began = self.now;
             die.array_ended = array_ended;
-            die.log[die.logged % LOG] = Ran { cause, from: self.now, to: end };
-            die.logged += 1;
+            let log = &mut self.logs[d];
+            log.ran[log.logged % LOG] = Ran { cause, from: self.now, to: end };
+            log.logged += 1;
             self.spent.add(cause, end - self.now);
         }
         self.events.set(d, end);
     }
 
-    /// Ends the operation of a die whose event has come. Its successor is begun by [`Schedule::next`], once the
-    /// consequences of this one are known.
+    /// Ends the operation of a die whose event has come. [`Schedule::next`] must follow before the next event is asked
+    /// for, once the consequences of this one are known: it begins the successor, or takes the event away.
     #[inline]
     pub fn end(&mut self, d: usize) -> Finished {
         let die = &mut self.dies[d];
         die.busy = false;
-        self.events.set(d, NEVER);
         Finished { op: die.current, began: die.began, array_ended: die.array_ended }
     }
 
-    /// Begins the next operation of a die that has none under way.
+    /// Begins the next operation of a die that has none under way; if there is none, the die has no event.
     #[inline]
-    pub fn next(&mut self, d: usize, ftl: &Ftl, explain: bool) {
+    pub fn next(&mut self, d: usize, explain: bool) {
         let die = &mut self.dies[d];
         if die.busy {
             return;
@@ -193,21 +199,21 @@ impl Schedule {
             Some(op) => op,
             None => match die.others.pop_front() {
                 Some(op) => op,
-                None => return,
+                None => {
+                    self.events.set(d, NEVER);
+                    return;
+                }
             },
         };
-        if op.kind == OpKind::GcRead {
-            ftl.prefetch_read(&op);
-        }
         self.begin(d, op, explain);
     }
 
     /// What ran on a die in a stretch of time, by cause; what is not accounted for goes to `rest`.
     pub fn explain_wait(&self, d: usize, from: Nanos, to: Nanos, rest: Cause, into: &mut Breakdown) {
-        let die = &self.dies[d];
+        let log = &self.logs[d];
         let mut left = to - from;
-        for k in 1..=die.logged.min(LOG) {
-            let ran = &die.log[(die.logged - k) % LOG];
+        for k in 1..=log.logged.min(LOG) {
+            let ran = &log.ran[(log.logged - k) % LOG];
             if ran.to <= from {
                 break;
             }
@@ -220,9 +226,9 @@ impl Schedule {
 
     /// The dies that have nothing under way but something to do, one bit each; used after enqueueing.
     #[inline]
-    pub fn begin_idle(&mut self, mut dies: u64, ftl: &Ftl, explain: bool) {
+    pub fn begin_idle(&mut self, mut dies: u64, explain: bool) {
         while dies != 0 {
-            self.next(dies.trailing_zeros() as usize, ftl, explain);
+            self.next(dies.trailing_zeros() as usize, explain);
             dies &= dies - 1;
         }
     }
