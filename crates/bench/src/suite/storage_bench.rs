@@ -1,6 +1,6 @@
 //! The three Storage Bench tests share this: a stand-in of the trace is played on an empty drive, a full one, or both.
 
-use ssdlab_core::{Completion, MILLISECOND, Nanos, nanos_from_ms};
+use ssdlab_core::{Completion, MILLISECOND, Nanos, nanos_from_ms, to_us};
 use ssdlab_device::Counters;
 use ssdlab_workload::storage_bench::{Plan, Statistics, Trace};
 
@@ -22,7 +22,7 @@ use crate::params::{Kind, ParamDef};
 /// The limits of the publication of 2015.
 const SLOW: [Nanos; 2] = [10 * MILLISECOND, 100 * MILLISECOND];
 /// Points of the curve of service times.
-const SLICES: u64 = 200;
+const SLICES: u64 = 100;
 /// What a trace may use of a drive that is smaller than the recording's.
 const USABLE_PERCENT: u64 = 90;
 /// Share of the progress bar that filling the drive gets.
@@ -37,7 +37,7 @@ pub(super) const METRICS: &[MetricDef] = &[
     ),
     metric("iops", "IOPS", "requests over the time in which something was in flight"),
     metric("latency_mean", "us", "average service time, from sending to completion, waiting in the queue included"),
-    metric("latency_mean_{op}", "us", "the same for reads and for writes; likewise the percentiles"),
+    metric("latency_mean_{op}", "us", "the same for reads and for writes; likewise latency_p99_{op}"),
     metric("share_over_10ms", "%", "requests that took longer than 10 ms, of all requests"),
     metric("share_over_100ms", "%", "requests that took longer than 100 ms, of all requests"),
     metric("busy_seconds", "s", "time in which something was in flight"),
@@ -247,7 +247,9 @@ fn put_run(out: &mut Outcome, run: &Played, suffix: &str) {
     figure("unmapped_read_share", unmapped_percent(&run.counters), "%");
     put_latencies(out, &m.latency(), suffix);
     for (op, stats) in m.ops() {
-        put_latencies(out, &stats.latency, &format!("_{}{suffix}", op_name(op)));
+        let of_op = format!("_{}{suffix}", op_name(op));
+        put(out, &format!("latency_mean{of_op}"), stats.latency.mean() / 1e3, "us");
+        put(out, &format!("latency_p99{of_op}"), to_us(stats.latency.percentile(99.0)), "us");
     }
     put_counters_as(out, &run.counters, m.elapsed(), suffix);
     put_causes(out, run.state.name(), m);
@@ -314,7 +316,7 @@ fn put_charts(out: &mut Outcome, trace: Trace, form: &str, runs: &[Played]) {
     charts.push(chart(
         "service-time-through-trace",
         &format!("{title}: service time from beginning to end"),
-        "Mean of each two hundredth of the trace. A rise shows where the drive runs out of clean flash or cache.",
+        "Mean of each hundredth of the trace. A rise shows where the drive runs out of clean flash or cache.",
         Mark::Line,
         Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("requests played", "%") },
         Axis::log("mean service time", "us"),

@@ -32,11 +32,16 @@ fn close(out: &mut String) {
     out.push_str("</tbody></table></div>\n");
 }
 
-/// The tables that the test itself gives, of each drive.
+/// The tables that the test itself gives: each drive's, but once where all drives have the same.
 pub(crate) fn own(out: &mut String, group: &TestGroup) {
-    for outcome in &group.outcomes {
+    for (i, outcome) in group.outcomes.iter().enumerate() {
         for table in &outcome.tables {
-            let whose = if group.outcomes.len() > 1 { format!(", {}", outcome.device) } else { String::new() };
+            let shared = group.outcomes.iter().all(|o| o.tables.contains(table));
+            if shared && i > 0 {
+                continue;
+            }
+            let whose =
+                if group.outcomes.len() > 1 && !shared { format!(", {}", outcome.device) } else { String::new() };
             let title = format!("{}{whose}", table.title);
             out.push_str(&format!("<h3>{}</h3>\n", escape(&title)));
             open(out, &title, "own");
