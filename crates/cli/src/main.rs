@@ -6,10 +6,8 @@
 mod args;
 mod commands;
 mod failure;
-mod job_file_error;
 mod lab;
 mod output;
-mod place;
 mod plan;
 mod progress;
 mod review_of;
@@ -28,9 +26,11 @@ fn main() -> ExitCode {
     let result = match args.command {
         Command::Review(args) => commands::review::run(&args),
         Command::Test(args) => commands::test::run(&args),
+        Command::Sweep(args) => commands::sweep::run(&args),
         Command::Claims(args) => commands::claims::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
+        Command::Torture(args) => commands::torture::run(&args),
         Command::List(args) => commands::list::run(&args),
         Command::Show(args) => commands::show::run(&args),
         Command::Completions { shell } => commands::manual::completions(shell),

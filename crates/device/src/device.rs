@@ -29,6 +29,7 @@ pub struct Counters {
     pub host_trim_bytes: u64,
     /// Flash pages' worth of user units programmed for the host, in bytes (padding included).
     pub flash_host_program_bytes: u64,
+    /// Units moved by garbage collection, and out of blocks that have gone bad.
     pub flash_gc_program_bytes: u64,
     pub flash_fold_program_bytes: u64,
     pub flash_metadata_program_bytes: u64,
@@ -65,8 +66,18 @@ impl Counters {
     /// What happened after `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Counters) -> Counters {
-        macro_rules! diff { ($($f:ident),* $(,)?) => { Counters { $($f: self.$f - earlier.$f),* } } }
-        diff!(
+        self.combined(earlier, |a, b| a - b)
+    }
+
+    /// This window and another one together.
+    #[must_use]
+    pub fn plus(&self, other: &Counters) -> Counters {
+        self.combined(other, |a, b| a + b)
+    }
+
+    fn combined(&self, other: &Counters, f: impl Fn(u64, u64) -> u64) -> Counters {
+        macro_rules! each { ($($field:ident),* $(,)?) => { Counters { $($field: f(self.$field, other.$field)),* } } }
+        each!(
             host_reads,
             host_writes,
             host_read_bytes,
@@ -135,7 +146,7 @@ pub trait Device {
     }
 
     /// ATA SECURITY ERASE UNIT: every block erased, nothing mapped, wear kept. Takes the time it takes; returns
-    /// the time at which the device is ready again. The device must be at rest.
+    /// the time at which the device is ready again. The device must be at rest. A read-only drive stays as it is.
     fn secure_erase(&mut self, now: Nanos) -> Nanos;
 
     fn counters(&self) -> Counters;

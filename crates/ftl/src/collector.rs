@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::gc::Selector;
 use crate::spec::STREAMS;
+use crate::staging::Staging;
 use crate::superblock::{Frontier, SuperblockId};
 use crate::window::Window;
 
@@ -51,8 +52,8 @@ pub struct Set {
     pub finishing: VecDeque<Finishing>,
     /// Units that reads under way will bring.
     pub units_reading: u32,
-    /// Units read, not yet given to a program: their old addresses.
-    pub staged: VecDeque<u32>,
+    /// Units read, not yet given to a program.
+    pub staged: Staging,
     /// Units in programs under way.
     pub units_writing: u32,
     /// Dead units of the closed superblocks.
@@ -86,7 +87,7 @@ impl Set {
             moving: VecDeque::new(),
             finishing: VecDeque::new(),
             units_reading: 0,
-            staged: VecDeque::new(),
+            staged: Staging::default(),
             units_writing: 0,
             dead: 0,
             gained: 0,
@@ -102,6 +103,6 @@ impl Set {
     #[inline]
     #[must_use]
     pub fn units_held(&self) -> u32 {
-        self.units_reading + self.staged.len() as u32 + self.units_writing
+        self.units_reading + self.staged.len() + self.units_writing
     }
 }

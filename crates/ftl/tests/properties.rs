@@ -119,6 +119,43 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(3), failure_persistence: None,
+        ..ProptestConfig::with_cases(200) })]
+
+    /// A few pages are hammered, so that superblocks are collected while their last programs are still under way; and
+    /// those programs fail, and sometimes their replacements too.
+    #[test]
+    fn blocks_may_fail_while_they_are_collected(case in any_case(), rate in 10u64..60, one_die in any::<bool>()) {
+        let case = Case {
+            reserved_per_1000: 400,
+            programs_per_failure: rate,
+            blocks: 24,
+            pages: 4 + case.pages % 5,
+            all_dies: !one_die,
+            bad: 0,
+            policy: if case.lifo { VictimPolicy::Greedy } else { case.policy },
+            ..case
+        };
+        if let Some(mut rig) = Rig::new(&case) {
+            let (fill, few) = (rig.logical_pages, u64::from(rig.logical_pages.min(2 + case.seed as u32 % 60)));
+            (0..fill).for_each(|lpn| rig.write(lpn));
+            for _ in 0..4 {
+                for k in 0..1000 {
+                    let lpn = rig.rng.below(few) as u32;
+                    rig.write(lpn);
+                    // Write counts are told apart by their last eight bits.
+                    if k % 100 == 99 {
+                        rig.flush();
+                    }
+                }
+                rig.check_oracle();
+            }
+            rig.settle();
+        }
+    }
+}
+
 /// A drive that others are told from: one die, small, nothing special.
 fn plain() -> Case {
     Case {
@@ -149,6 +186,8 @@ fn plain() -> Case {
         background_free: 0,
         dynamic_wear: false,
         static_spread: None,
+        programs_per_failure: 0,
+        erases_per_failure: 0,
     }
 }
 

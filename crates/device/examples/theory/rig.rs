@@ -7,7 +7,7 @@ use ssdlab_device::{
 use ssdlab_ftl::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
 };
-use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
 
 use super::point::Measured;
 
@@ -85,6 +85,8 @@ pub fn die(pages: u32) -> DieSpec {
         timing: Timing { read_us: vec![READ_NANOS as f64 / 1e3], program_us: vec![500.0], erase_ms: 1.0 },
         bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
         wear: Wear { rated_program_erase_cycles: 10_000, factory_bad_blocks_per_10000: 0 },
+        modes: CellModes::default(),
+        power: None,
     }
 }
 

@@ -173,15 +173,13 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             // The last part to come decides how long the command took.
             let now = self.schedule.now;
             let d = finished.op.die as usize;
-            let c = self.commands.slot(slot);
-            let decoded = c.decoded;
-            let mut breakdown = c.breakdown;
+            let decoded = self.commands.slot(slot).decoded;
+            let breakdown = &mut self.commands.account(slot).breakdown;
             let began = finished.began.max(decoded);
-            self.schedule.explain_wait(d, decoded, began, Cause::Queue, &mut breakdown);
+            self.schedule.explain_wait(d, decoded, began, Cause::Queue, breakdown);
             let array = finished.array_ended.max(began);
             breakdown.add(Cause::Read, array - began);
             breakdown.add(Cause::Bus, now - array);
-            self.commands.slot(slot).breakdown = breakdown;
         }
         self.finish_read(slot);
     }
@@ -194,7 +192,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let done = c.link_end.max(c.processed);
         if EXPLAIN {
             let link = c.link_end - now;
-            c.breakdown.add(Cause::Link, link);
+            self.commands.account(slot).breakdown.add(Cause::Link, link);
         }
         self.respond(slot, done);
     }

@@ -7,10 +7,11 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_ms, nanos_from_us};
+use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_us};
 use ssdlab_ftl::{FlashOp, Ftl, OpKind, OpSink};
-use ssdlab_nand::DieSpec;
+use ssdlab_nand::{BlockId, CellMode, DieSpec};
 
+use super::array_times::ArrayTimes;
 use super::channel::Channel;
 use super::events::{NEVER, Tournament};
 use crate::spec::DriveSpec;
@@ -35,7 +36,12 @@ struct Die {
     array_ended: Nanos,
     reads: VecDeque<FlashOp>,
     others: VecDeque<FlashOp>,
-    log: [Ran; LOG],
+}
+
+/// The last operations of a die.
+#[derive(Clone, Debug)]
+struct Log {
+    ran: [Ran; LOG],
     logged: usize,
 }
 
@@ -44,12 +50,11 @@ struct Die {
 pub struct Schedule<const CHECK: bool> {
     pub now: Nanos,
     dies: Vec<Die>,
+    logs: Vec<Log>,
     channels: Vec<Channel>,
     channel_mask: u32,
     events: Tournament,
-    read_time: Vec<Nanos>,
-    program_time: Vec<Nanos>,
-    erase_time: Nanos,
+    times: ArrayTimes,
     command_time: Nanos,
     /// Picoseconds to move one 4 KiB unit with its share of the spare area.
     unit_picos: u64,
@@ -75,8 +80,6 @@ impl<const CHECK: bool> Schedule<CHECK> {
     pub fn new(drive: &DriveSpec, die: &DieSpec) -> Self {
         let (dies, channels) = (drive.flash.dies, drive.controller.channels);
         let g = &die.geometry;
-        let kind = |p: u32| g.page_order.kind_index(p, g.pages_per_block);
-        let times = |list: &[f64]| (0..g.pages_per_block).map(|p| nanos_from_us(list[kind(p)])).collect::<Vec<_>>();
         let page_bytes = f64::from(g.page_bytes + g.spare_bytes);
         let unit_bytes = page_bytes / f64::from(die.units_per_page());
         let rate = die.bus.mega_transfers_per_s;
@@ -89,18 +92,16 @@ impl<const CHECK: bool> Schedule<CHECK> {
             array_ended: 0,
             reads: VecDeque::with_capacity(64),
             others: VecDeque::with_capacity(64),
-            log: [Ran { cause: Cause::Queue, from: 0, to: 0 }; LOG],
-            logged: 0,
         };
+        let log = Log { ran: [Ran { cause: Cause::Queue, from: 0, to: 0 }; LOG], logged: 0 };
         Schedule {
             now: 0,
             dies: vec![idle; dies as usize],
+            logs: vec![log; dies as usize],
             channels: vec![Channel::default(); channels as usize],
             channel_mask: channels,
             events: Tournament::new(dies as usize),
-            read_time: times(&die.timing.read_us),
-            program_time: times(&die.timing.program_us),
-            erase_time: nanos_from_ms(die.timing.erase_ms),
+            times: ArrayTimes::new(die),
             command_time: nanos_from_us(die.bus.command_us),
             unit_picos,
             row_units: u64::from(g.planes * die.units_per_page()),
@@ -113,8 +114,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
 
     /// See [`super::SimulatedSsd::set_page_read_times`].
     pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
-        assert_eq!(by_page.len(), self.read_time.len(), "one read time for each page of a block");
-        self.read_time.copy_from_slice(by_page);
+        self.times.set_native_reads(by_page);
         if let Some(referee) = &mut self.referee {
             referee.set_page_read_times(by_page);
         }
@@ -127,9 +127,16 @@ impl<const CHECK: bool> Schedule<CHECK> {
         self.events.first()
     }
 
+    /// Whether no die has anything to do.
+    #[must_use]
+    pub fn at_rest(&self) -> bool {
+        self.first().0 == NEVER
+    }
+
+    /// tBERS of a block in the die's own cell mode.
     #[must_use]
     pub fn erase_time(&self) -> Nanos {
-        self.erase_time
+        self.times.erase(self.times.native())
     }
 
     /// Whose time an operation is, seen by somebody who waits for the die.
@@ -138,22 +145,23 @@ impl<const CHECK: bool> Schedule<CHECK> {
         match kind {
             OpKind::HostRead | OpKind::MergeRead => Cause::Read,
             OpKind::HostProgram => Cause::Program,
-            OpKind::GcRead | OpKind::GcProgram => Cause::GarbageCollection,
+            OpKind::GcRead | OpKind::GcProgram | OpKind::RetireRead | OpKind::RetireProgram => Cause::GarbageCollection,
             OpKind::MetadataProgram => Cause::Metadata,
             OpKind::Erase => Cause::Erase,
         }
     }
 
     #[inline]
-    fn begin(&mut self, d: usize, op: FlashOp, explain: bool) {
+    fn begin(&mut self, d: usize, op: FlashOp, mode: CellMode, explain: bool) {
         let channel = &mut self.channels[d % self.channel_mask as usize];
         let transfer = |units: u64| (units * self.unit_picos).div_ceil(1000);
         let (array_ended, transfer, end) = match op.kind {
-            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead => {
+            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::RetireRead => {
+                let read_time = self.times.read(mode);
                 let mut array = self.command_time;
                 let mut rows = op.rows;
                 while rows != 0 {
-                    array += self.read_time[op.page as usize + rows.trailing_zeros() as usize];
+                    array += read_time[op.page as usize + rows.trailing_zeros() as usize];
                     rows &= rows - 1;
                 }
                 let ready = self.now + array;
@@ -161,23 +169,23 @@ impl<const CHECK: bool> Schedule<CHECK> {
                 let from = channel.book(self.now, ready, length);
                 (ready, Interval::new(from, from + length), from + length)
             }
-            OpKind::HostProgram | OpKind::GcProgram | OpKind::MetadataProgram => {
+            OpKind::HostProgram | OpKind::GcProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
                 let late = (op.ready.wrapping_sub(self.now as u32) as i32).max(0) as u64;
                 let late = if op.kind == OpKind::HostProgram { late } else { 0 };
                 let earliest = self.now + late + self.command_time;
                 // A program moves its whole row, padding included.
                 let length = transfer(self.row_units);
                 let from = channel.book(self.now, earliest, length);
-                let end = from + length + self.program_time[op.page as usize];
+                let end = from + length + self.times.program(mode)[op.page as usize];
                 (end, Interval::new(from, from + length), end)
             }
             OpKind::Erase => {
-                let end = self.now + self.command_time + self.erase_time;
+                let end = self.now + self.command_time + self.times.erase(mode);
                 (end, Interval::new(self.now, self.now), end)
             }
         };
         if CHECK {
-            self.judge(&op, transfer, end);
+            self.judge(&op, mode, transfer, end);
         }
         let die = &mut self.dies[d];
         die.current = op;
@@ -186,47 +194,47 @@ impl<const CHECK: bool> Schedule<CHECK> {
             let cause = Self::cause(op.kind);
             die.began = self.now;
             die.array_ended = array_ended;
-            die.log[die.logged % LOG] = Ran { cause, from: self.now, to: end };
-            die.logged += 1;
+            let log = &mut self.logs[d];
+            log.ran[log.logged % LOG] = Ran { cause, from: self.now, to: end };
+            log.logged += 1;
             self.spent.add(cause, end - self.now);
         }
         self.events.set(d, end);
     }
 
     /// Runs an operation past the referee.
-    fn judge(&mut self, op: &FlashOp, transfer: Interval, end: Nanos) {
+    fn judge(&mut self, op: &FlashOp, mode: CellMode, transfer: Interval, end: Nanos) {
         let page = u32::from(op.page);
         let (work, data_here) = match op.kind {
-            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead => {
+            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::RetireRead => {
                 (Work::Read { page, rows: op.rows, units: op.units.into() }, self.now)
             }
             OpKind::HostProgram => {
                 let late = op.ready.wrapping_sub(self.now as u32) as i32;
                 (Work::Program { page }, self.now.saturating_add_signed(late.into()))
             }
-            OpKind::GcProgram | OpKind::MetadataProgram => (Work::Program { page }, self.now),
+            OpKind::GcProgram | OpKind::MetadataProgram | OpKind::RetireProgram => (Work::Program { page }, self.now),
             OpKind::Erase => (Work::Erase, self.now),
         };
         // The translation layer works on all planes of a die at once.
         let planes = self.all_planes;
         let begin = self.now;
-        let operation = Operation { die: op.die.into(), planes, work, begin, data_here, transfer, end };
+        let operation = Operation { die: op.die.into(), planes, mode, work, begin, data_here, transfer, end };
         if let Some(Err(violation)) = self.referee.as_mut().map(|r| r.issue(&operation)) {
             panic!("the scheduler broke a rule of the flash: {violation} ({operation:?})");
         }
     }
 
-    /// Ends the operation of a die whose event has come. Its successor is begun by [`Schedule::next`], once the
-    /// consequences of this one are known.
+    /// Ends the operation of a die whose event has come. [`Schedule::next`] must follow before the next event is asked
+    /// for, once the consequences of this one are known: it begins the successor, or takes the event away.
     #[inline]
     pub fn end(&mut self, d: usize) -> Finished {
         let die = &mut self.dies[d];
         die.busy = false;
-        self.events.set(d, NEVER);
         Finished { op: die.current, began: die.began, array_ended: die.array_ended }
     }
 
-    /// Begins the next operation of a die that has none under way.
+    /// Begins the next operation of a die that has none under way; if there is none, the die has no event.
     #[inline]
     pub fn next(&mut self, d: usize, ftl: &Ftl, explain: bool) {
         let die = &mut self.dies[d];
@@ -237,21 +245,23 @@ impl<const CHECK: bool> Schedule<CHECK> {
             Some(op) => op,
             None => match die.others.pop_front() {
                 Some(op) => op,
-                None => return,
+                None => {
+                    self.events.set(d, NEVER);
+                    return;
+                }
             },
         };
-        if op.kind == OpKind::GcRead {
-            ftl.prefetch_read(&op);
-        }
-        self.begin(d, op, explain);
+        // Dies that know one mode only are not asked which: it would cost them a look at the block's state.
+        let mode = if self.times.several_modes() { ftl.medium().mode(op.block) } else { self.times.native() };
+        self.begin(d, op, mode, explain);
     }
 
     /// What ran on a die in a stretch of time, by cause; what is not accounted for goes to `rest`.
     pub fn explain_wait(&self, d: usize, from: Nanos, to: Nanos, rest: Cause, into: &mut Breakdown) {
-        let die = &self.dies[d];
+        let log = &self.logs[d];
         let mut left = to - from;
-        for k in 1..=die.logged.min(LOG) {
-            let ran = &die.log[(die.logged - k) % LOG];
+        for k in 1..=log.logged.min(LOG) {
+            let ran = &log.ran[(log.logged - k) % LOG];
             if ran.to <= from {
                 break;
             }
@@ -291,6 +301,21 @@ impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
         self.dies |= 1 << op.die;
     }
 
+    #[cold]
+    fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
+        let now = self.schedule.now as u32;
+        let waiting = &mut self.schedule.dies[die as usize].others;
+        for op in waiting.iter_mut() {
+            op.retarget(from, to);
+            // It waits longer now than its time code reaches back.
+            if op.kind == OpKind::HostProgram && op.ready.wrapping_sub(now) as i32 <= 0 {
+                op.ready = now;
+            }
+        }
+        first.iter().rev().for_each(|&op| waiting.push_front(op));
+        self.dies |= 1 << die;
+    }
+
     /// The low 32 bits, of now at the earliest: an operation begins within two seconds of being enqueued, so that the
     /// difference to the time then tells how much later the data come, if at all.
     #[inline]
@@ -300,67 +325,5 @@ impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use ssdlab_nand::{Bus, Geometry, PageOrder, Timing, Wear};
-
-    fn schedule() -> Schedule<true> {
-        let die = DieSpec {
-            description: String::new(),
-            geometry: Geometry {
-                planes: 2,
-                blocks_per_plane: 16,
-                pages_per_block: 8,
-                page_bytes: 8192,
-                spare_bytes: 512,
-                bits_per_cell: 1,
-                page_order: PageOrder::Uniform,
-            },
-            timing: Timing { read_us: vec![40.0], program_us: vec![500.0], erase_ms: 3.0 },
-            bus: Bus { mega_transfers_per_s: 400.0, command_us: 2.0 },
-            wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
-        };
-        let drive = toml::from_str(include_str!("../../../../catalog/drives/ideal-32die.toml"));
-        let drive: DriveSpec = drive.expect("a drive of the catalog");
-        Schedule::new(&drive, &die)
-    }
-
-    fn op(kind: OpKind) -> FlashOp {
-        FlashOp { kind, die: 0, rows: 1, units: 4, block: 0, page: 0, tag: 0, ready: 0 }
-    }
-
-    type Fault = fn(&mut Schedule<true>);
-
-    /// The referee stands in the scheduler's way: each fault that would let an operation pass too early is caught.
-    #[test]
-    fn a_scheduler_that_is_a_nanosecond_fast_anywhere_is_stopped() {
-        let faults: [(Fault, OpKind, &str); 6] = [
-            (|s| s.read_time[0] -= 1, OpKind::HostRead, "ReadTime"),
-            (|s| s.command_time -= 1, OpKind::GcProgram, "CommandCycles"),
-            (|s| s.command_time -= 1, OpKind::Erase, "EraseTime"),
-            (|s| s.program_time[0] -= 1, OpKind::HostProgram, "ProgramTime"),
-            (|s| s.erase_time -= 1, OpKind::Erase, "EraseTime"),
-            (|s| s.unit_picos -= 250, OpKind::HostRead, "TransferTime"),
-        ];
-        for (fault, kind, rule) in faults {
-            schedule().begin(0, op(kind), false);
-            let mut s = schedule();
-            fault(&mut s);
-            let stopped = std::panic::catch_unwind(move || s.begin(0, op(kind), false)).expect_err(rule);
-            let said = stopped.downcast_ref::<String>().expect("a message");
-            assert!(said.contains(rule), "{said}");
-        }
-        // Twice on one die, and a channel that forgets what it carries.
-        let mut s = schedule();
-        s.begin(0, op(OpKind::Erase), false);
-        s.now = 3_001_999;
-        let stopped = std::panic::catch_unwind(move || s.begin(0, op(OpKind::Erase), false)).expect_err("a busy die");
-        assert!(stopped.downcast_ref::<String>().expect("a message").contains("PlaneBusy"));
-        let mut s = schedule();
-        s.begin(0, op(OpKind::GcProgram), false);
-        s.channels[0] = Channel::default();
-        let next = FlashOp { die: s.channel_mask as u8, ..op(OpKind::GcProgram) };
-        let stopped = std::panic::catch_unwind(move || s.begin(next.die.into(), next, false)).expect_err("a busy bus");
-        assert!(stopped.downcast_ref::<String>().expect("a message").contains("ChannelBusy"));
-    }
-}
+#[path = "schedule_tests.rs"]
+mod tests;

@@ -1,7 +1,7 @@
 //! Dies and channels.
 
-use ssdlab_core::{Nanos, nanos_from_ms, nanos_from_us};
-use ssdlab_nand::DieSpec;
+use ssdlab_core::{Nanos, nanos_from_us};
+use ssdlab_nand::{CellMode, DieSpec, ModeSpec};
 
 use super::{Interval, Operation, TimingRule, TimingViolation, Work};
 use crate::spec::DriveSpec;
@@ -9,9 +9,11 @@ use crate::spec::DriveSpec;
 /// See the [module's own page](super).
 #[derive(Clone, Debug)]
 pub struct TimingReferee {
-    read_by_page: Vec<Nanos>,
-    program_by_page: Vec<Nanos>,
-    erase: Nanos,
+    /// By cell mode, then page; empty where the die does not offer the mode.
+    read: [Vec<Nanos>; 3],
+    program: [Vec<Nanos>; 3],
+    erase: [Nanos; 3],
+    native: CellMode,
     command: Nanos,
     /// Picoseconds of one 4 KiB unit on the channel, its share of the spare area included.
     unit_picos: u64,
@@ -35,16 +37,19 @@ impl TimingReferee {
     #[must_use]
     pub fn new(drive: &DriveSpec, die: &DieSpec) -> Self {
         let g = &die.geometry;
-        let by_page = |times: &[f64]| -> Vec<Nanos> {
-            let kind = |page| g.page_order.kind_index(page, g.pages_per_block);
-            (0..g.pages_per_block).map(|page| nanos_from_us(times[kind(page)])).collect()
+        let by_page = |time: fn(&ModeSpec, u32) -> Nanos| {
+            CellMode::ALL.map(|mode| match die.mode(mode) {
+                Some(m) => (0..m.pages_per_block).map(|page| time(&m, page)).collect(),
+                None => Vec::new(),
+            })
         };
         let unit_bytes = f64::from(g.page_bytes + g.spare_bytes) / f64::from(die.units_per_page());
         let rate = die.bus.mega_transfers_per_s;
         TimingReferee {
-            read_by_page: by_page(&die.timing.read_us),
-            program_by_page: by_page(&die.timing.program_us),
-            erase: nanos_from_ms(die.timing.erase_ms),
+            read: by_page(ModeSpec::read_time),
+            program: by_page(ModeSpec::program_time),
+            erase: CellMode::ALL.map(|mode| die.mode(mode).map_or(0, |m| m.erase_time())),
+            native: die.native_mode(),
             command: nanos_from_us(die.bus.command_us),
             unit_picos: if rate > 0.0 { (unit_bytes / rate * 1e6).round() as u64 } else { 0 },
             units_per_page: die.units_per_page().into(),
@@ -57,7 +62,7 @@ impl TimingReferee {
 
     /// Read times of their own for every page of a block, see [`crate::SimulatedSsd::set_page_read_times`].
     pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
-        self.read_by_page = by_page.to_vec();
+        self.read[self.native.index()] = by_page.to_vec();
     }
 
     /// Accepts an operation, or says why a die would not have. Operations come in order of their beginning.
@@ -92,7 +97,7 @@ impl TimingReferee {
         let Interval { from, to } = op.transfer;
         match op.work {
             Work::Read { page, rows, .. } => {
-                let sensed = op.begin + self.command + self.sensing(page, rows);
+                let sensed = op.begin + self.command + self.sensing(op.mode, page, rows);
                 require(TimingRule::ReadTime, from, sensed)?;
                 self.check_transfer(op, sensed)?;
                 require(TimingRule::DataOut, op.end, to)
@@ -102,17 +107,20 @@ impl TimingReferee {
                 require(TimingRule::CommandCycles, from, addressed)?;
                 require(TimingRule::DataNotHere, from, op.data_here)?;
                 self.check_transfer(op, addressed.max(op.data_here))?;
-                require(TimingRule::ProgramTime, op.end, to + self.program_by_page[page as usize])
+                require(TimingRule::ProgramTime, op.end, to + self.program[op.mode.index()][page as usize])
             }
-            Work::Erase => require(TimingRule::EraseTime, op.end, op.begin + self.command + self.erase),
+            Work::Erase => {
+                require(TimingRule::EraseTime, op.end, op.begin + self.command + self.erase[op.mode.index()])
+            }
         }
     }
 
-    /// The earliest legal course of some work that is asked for at `asked`: the probe.
+    /// The earliest legal course of some work, in the die's own cell mode, that is asked for at `asked`: the probe.
     #[must_use]
     pub fn earliest(&self, die: u32, planes: u8, work: Work, asked: Nanos, data_here: Nanos) -> Operation {
         let nothing = Interval::new(asked, asked);
-        let mut op = Operation { die, planes, work, begin: asked, data_here, transfer: nothing, end: asked };
+        let mode = self.native;
+        let mut op = Operation { die, planes, mode, work, begin: asked, data_here, transfer: nothing, end: asked };
         op.begin = asked.max(self.dies[die as usize].free_at);
         op.begin = op.begin.max(self.way_free_at(&op));
         let addressed = op.begin + self.command;
@@ -123,16 +131,16 @@ impl TimingReferee {
         };
         match work {
             Work::Read { page, rows, .. } => {
-                op.transfer = course(addressed + self.sensing(page, rows));
+                op.transfer = course(addressed + self.sensing(op.mode, page, rows));
                 op.end = op.transfer.to;
             }
             Work::Program { page } => {
                 op.transfer = course(addressed.max(data_here));
-                op.end = op.transfer.to + self.program_by_page[page as usize];
+                op.end = op.transfer.to + self.program[op.mode.index()][page as usize];
             }
             Work::Erase => {
                 op.transfer = Interval::new(op.begin, op.begin);
-                op.end = addressed + self.erase;
+                op.end = addressed + self.erase[op.mode.index()];
             }
         }
         op
@@ -140,11 +148,12 @@ impl TimingReferee {
 
     /// tR of each row sensed.
     #[inline]
-    fn sensing(&self, page: u32, rows: u8) -> Nanos {
+    fn sensing(&self, mode: CellMode, page: u32, rows: u8) -> Nanos {
+        let by_page = &self.read[mode.index()];
         if rows == 1 {
-            return self.read_by_page[page as usize];
+            return by_page[page as usize];
         }
-        (0..8).filter(|k| rows >> k & 1 != 0).map(|k| self.read_by_page[page as usize + k]).sum()
+        (0..8).filter(|k| rows >> k & 1 != 0).map(|k| by_page[page as usize + k]).sum()
     }
 
     /// What the bytes of an operation take.

@@ -14,6 +14,7 @@ mod flash;
 mod link;
 
 use ssdlab_core::Nanos;
+use ssdlab_nand::CellMode;
 
 pub use flash::TimingReferee;
 pub use link::LinkReferee;
@@ -60,6 +61,8 @@ pub struct Operation {
     pub die: u32,
     /// Planes that work, one bit each.
     pub planes: u8,
+    /// Cell mode of the block.
+    pub mode: CellMode,
     pub work: Work,
     /// First command cycle.
     pub begin: Nanos,

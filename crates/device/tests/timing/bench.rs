@@ -5,7 +5,7 @@ use ssdlab_device::{ControllerSpec, Device, DriveSpec, FlashSpec, LinkGeneration
 use ssdlab_ftl::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
 };
-use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
 
 /// Everything that takes time, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +86,8 @@ pub fn specs(shape: Shape, t: &Times) -> (DriveSpec, DieSpec) {
         },
         bus: Bus { mega_transfers_per_s: 400.0, command_us: us(t.command) },
         wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
+        modes: CellModes::default(),
+        power: None,
     };
     let spec = DriveSpec {
         description: String::new(),

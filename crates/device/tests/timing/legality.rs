@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use ssdlab_core::Nanos;
 use ssdlab_device::LinkGeneration;
 use ssdlab_device::timing::{Interval, LinkReferee, Operation, TimingReferee, TimingRule, Work};
+use ssdlab_nand::CellMode;
 
 use crate::bench::{BASE, ROW_TRANSFER, Shape, TWO_CHANNELS, TWO_DIES, UNIT_TRANSFER, specs};
 
@@ -117,6 +118,7 @@ fn course(task: Task, (die, planes): (u32, u8), begin: Nanos, data_here: Nanos, 
     Operation {
         die,
         planes,
+        mode: CellMode::Mlc,
         work: task.work,
         begin,
         data_here,
@@ -240,6 +242,7 @@ fn a_transfer_fits_between_two_others_to_the_nanosecond() {
         let op = Operation {
             die: 2,
             planes: BOTH,
+            mode: CellMode::Mlc,
             work: program.work,
             begin,
             data_here: begin,

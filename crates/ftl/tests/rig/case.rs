@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use ssdlab_ftl::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
 };
-use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
 
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -37,6 +37,9 @@ pub struct Case {
     pub background_free: u32,
     pub dynamic_wear: bool,
     pub static_spread: Option<u32>,
+    /// Mean distance between failures; 0: none.
+    pub programs_per_failure: u64,
+    pub erases_per_failure: u64,
 }
 
 impl Case {
@@ -55,6 +58,8 @@ impl Case {
             timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
             bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: self.bad },
+            modes: CellModes::default(),
+            power: None,
         }
     }
 
@@ -156,6 +161,8 @@ prop_compose! {
         background_free in 0u32..=6,
         dynamic_wear in any::<bool>(),
         static_spread in prop::option::of(1u32..=8),
+        programs_per_failure in prop::sample::select(vec![0u64, 0, 30, 300, 3000]),
+        erases_per_failure in prop::sample::select(vec![0u64, 0, 5, 50, 500]),
     ) -> Case {
         let (dies, planes, units_per_page, blocks, pages, bad, reserved_per_1000, all_dies, journal,
             checkpoint_interval, buffer_rows) = g;
@@ -165,7 +172,7 @@ prop_compose! {
             policy: p.policy, choices: p.choices, lifo: p.lifo, frontier: p.frontier, start_free: p.start_free,
             victims_per_start: p.victims_per_start, buffer_superpages: p.buffer_superpages, streaming: p.streaming,
             host_share: p.host_share, trickle: p.trickle, rows_per_read: p.rows_per_read,
-            background_free, dynamic_wear, static_spread,
+            background_free, dynamic_wear, static_spread, programs_per_failure, erases_per_failure,
         }
     }
 }
