@@ -16,6 +16,7 @@ mod channel;
 mod command;
 mod events;
 mod link;
+mod look_ahead;
 mod read;
 mod read_ahead;
 mod read_only;
@@ -315,6 +316,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     fn die_event(&mut self, at: Nanos, d: usize) {
         self.schedule.now = at;
         let finished = self.schedule.end(d);
+        self.schedule.look_ahead.step(&self.ftl);
         let op = finished.op;
         let woken = 1 << d;
         match op.kind {
@@ -420,8 +422,13 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let total: u64 = parts.iter().map(|&k| delta(k)).sum();
         let mut left = wait;
         if total > 0 {
+            // Rounded down twice, so that the shares never exceed the whole.
+            let scale = match wait.checked_mul(1 << 32) {
+                Some(scaled) => u128::from(scaled / total),
+                None => (u128::from(wait) << 32) / u128::from(total),
+            };
             for k in parts {
-                let share = (u128::from(wait) * u128::from(delta(k)) / u128::from(total)) as Nanos;
+                let share = (u128::from(delta(k)) * scale >> 32) as Nanos;
                 c.breakdown.add(if k == Cause::Program { rest } else { k }, share);
                 left -= share;
             }
