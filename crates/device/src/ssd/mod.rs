@@ -47,7 +47,8 @@ const READ_AHEAD_TAG: u16 = u16::MAX;
 
 /// See the module's own page. `EXPLAIN`: completions carry their breakdown. `CHECK`: every read is checked against
 /// the host's last write of that unit, by the low bits of a write count kept on both sides (see
-/// [`ssdlab_nand::TagFormat`]; addresses are checked always).
+/// [`ssdlab_nand::TagFormat`]; addresses are checked always); and every flash operation and every transfer on the link
+/// is judged by the referee of time ([`crate::timing`]).
 #[derive(Clone, Debug)]
 pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     info: DeviceInfo,
