@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SSDLAB = target/release/ssdlab
 
-.PHONY: build test check unit claims repeatable theory bench sweep quick clean
+.PHONY: build test check unit claims repeatable theory ecc ecc-tables bench instructions instructions-update valgrind torture fuzz sweep quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -31,15 +31,39 @@ theory:
 	$(CARGO) run --release --locked -p ssdlab-device --example theory > docs/theory.md.new
 	mv docs/theory.md.new docs/theory.md
 
+## Errors and their correction: writes docs/error-correction.md and its figure; seconds.
+ecc:
+	$(CARGO) run --release --locked -p ssdlab-ecc --example ecc_page -- docs
+
+## Decodes the LDPC tables anew (the same counts on any machine); about ten minutes of processor time.
+ecc-tables:
+	$(CARGO) run --release --locked -p ssdlab-ecc --example ldpc_tables > crates/ecc/data/ldpc.csv.new
+	mv crates/ecc/data/ldpc.csv.new crates/ecc/data/ldpc.csv
+
 ## Speed: the share of a bare mapping loop that the full simulation reaches.
 bench:
 	$(CARGO) bench --locked -p ssdlab --bench steady_state
+
+## Instructions of the five hot paths, counted by callgrind, against the counts in the repository.
+instructions: valgrind
+	$(CARGO) bench --locked -p ssdlab --bench instructions
+
+## Writes those counts anew.
+instructions-update: valgrind
+	$(CARGO) bench --locked -p ssdlab --bench instructions -- --update
+
+valgrind:
+	@command -v valgrind >/dev/null || { \
+		sudo=; [ "$$(id -u)" = 0 ] || sudo="sudo -n"; \
+		{ $$sudo apt-get update -q && $$sudo apt-get install -qy --no-install-recommends valgrind; } \
+		|| { echo "valgrind is missing and could not be installed: as root, apt-get install valgrind" >&2; exit 1; }; \
+	}
 
 ## Two hundred drives in their steady state, resumable: over-provisioning x collection policy x block size.
 sweep: build
 	$(SSDLAB) sweep examples/sweeps/over-provisioning.toml --out sweep
 
-test: check unit build repeatable claims
+test: check unit build repeatable torture claims instructions
 
 clean:
 	$(CARGO) clean

@@ -24,7 +24,7 @@ mod told;
 
 pub use diagnostic::{Diagnostic, Place};
 pub use keys::{Origin, SpecRow};
-pub use nearest::nearest;
 pub use load::parse;
+pub use nearest::nearest;
 pub use resolve::{Die, Drive, die, die_names, drive_names, resolve};
 pub use template::{DIE_PREFIX, OVER_PROVISIONING, Refusal, Template};

@@ -79,11 +79,8 @@ impl Template {
         let last = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
         let same_last: Vec<&str> = self.known.iter().map(String::as_str).filter(|k| last(k) == last(key)).collect();
         let close = if same_last.is_empty() { nearest(key, self.known.iter().map(String::as_str)) } else { same_last };
-        let error = if close.is_empty() {
-            error
-        } else {
-            error.help(format!("did you mean `{}`?", close.join("` or `")))
-        };
+        let error =
+            if close.is_empty() { error } else { error.help(format!("did you mean `{}`?", close.join("` or `"))) };
         Err(error.help(format!(
             "keys are those of a drive file, those of its die file with `{DIE_PREFIX}` in front (docs/drive-files.md), and \
              {OVER_PROVISIONING}"
@@ -210,7 +207,8 @@ fn read<T: DeserializeOwned>(table: &Table, prefix: &str) -> Result<T, Refusal> 
 fn known_keys<T: DeserializeOwned>() -> Vec<String> {
     fn below<T: DeserializeOwned>(path: &str, into: &mut Vec<String>) {
         const STRANGER: &str = "no such key";
-        let text = if path.is_empty() { format!("\"{STRANGER}\" = 0") } else { format!("[{path}]\n\"{STRANGER}\" = 0") };
+        let text =
+            if path.is_empty() { format!("\"{STRANGER}\" = 0") } else { format!("[{path}]\n\"{STRANGER}\" = 0") };
         let fields: Vec<String> = match toml::from_str::<T>(&text) {
             Err(e) if e.message().starts_with("unknown field") => {
                 quoted_words(e.message()).into_iter().filter(|w| *w != STRANGER).map(str::to_owned).collect()
@@ -299,6 +297,9 @@ mod tests {
         let both = [change(OVER_PROVISIONING, 7), change("capacity_bytes", 4096)];
         assert!(matches!(template.with(&both), Err(Refusal::Value { .. })));
         let nothing_spare = template.with(&[change(OVER_PROVISIONING, 0)]);
-        assert!(matches!(&nothing_spare, Err(Refusal::Impossible(e)) if e.key == "capacity_bytes"), "{nothing_spare:?}");
+        assert!(
+            matches!(&nothing_spare, Err(Refusal::Impossible(e)) if e.key == "capacity_bytes"),
+            "{nothing_spare:?}"
+        );
     }
 }

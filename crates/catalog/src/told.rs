@@ -42,8 +42,10 @@ impl From<&JobFileError> for Diagnostic {
     fn from(error: &JobFileError) -> Self {
         let at = |what: &str, file: &str, line: usize| Diagnostic::new(what).at_line(file, line as u64);
         match error {
-            JobFileError::Read { file, source } => Diagnostic::new(format!("cannot read the job file {file}: {source}"))
-                .help("give the path of a readable fio job file"),
+            JobFileError::Read { file, source } => {
+                Diagnostic::new(format!("cannot read the job file {file}: {source}"))
+                    .help("give the path of a readable fio job file")
+            }
             JobFileError::Empty { file } => Diagnostic::new(format!("{file} has no job"))
                 .help("a job file needs at least one section such as [job] besides [global]"),
             JobFileError::Syntax { file, line, problem } => at(problem, file, *line),

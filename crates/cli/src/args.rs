@@ -31,6 +31,8 @@ pub enum Command {
     Sweep(SweepArgs),
     /// Lay published figures beside simulated ones
     Claims(ClaimsArgs),
+    /// Torture the simulator: drives, hosts and faults drawn from a seed, against a plain oracle
+    Torture(TortureArgs),
     /// List what there is: devices, tests or die types
     List(ListArgs),
     /// Show every value of a drive or die type, with its source
@@ -213,6 +215,19 @@ pub struct ClaimsArgs {
     /// End with exit code 1 if a published figure is missed
     #[arg(long)]
     pub strict: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct TortureArgs {
+    /// Seed of the campaign; the same seed gives the same bytes. A failure names the seed that repeats it alone
+    #[arg(value_name = "SEED", default_value_t = 1)]
+    pub seed: u64,
+    /// Runs: a small drive, a host and faults each, a few milliseconds long
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    pub runs: u64,
+    /// Runs at the same time; never changes a result [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
 }
 
 #[derive(Debug, clap::Args)]

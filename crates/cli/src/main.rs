@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Claims(args) => commands::claims::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
+        Command::Torture(args) => commands::torture::run(&args),
         Command::List(args) => commands::list::run(&args),
         Command::Show(args) => commands::show::run(&args),
         Command::Completions { shell } => commands::manual::completions(shell),

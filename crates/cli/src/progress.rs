@@ -66,6 +66,12 @@ impl Bar {
         self.set(progress.done);
     }
 
+    /// So many of a number of equal runs are done.
+    pub fn runs(&self, done: u64, of: u64) {
+        self.bar.set_message(format!("{done} of {of} runs"));
+        self.set(done as f64 / of as f64);
+    }
+
     pub fn sweep(&self, progress: ssdlab_sweep::Progress) {
         let stopping = if CANCEL.load(Ordering::Relaxed) { "stopping; " } else { "" };
         self.bar.set_message(format!("{stopping}{} of {} points done", progress.finished, progress.to_run));

@@ -29,6 +29,7 @@ pub struct Counters {
     pub host_trim_bytes: u64,
     /// Flash pages' worth of user units programmed for the host, in bytes (padding included).
     pub flash_host_program_bytes: u64,
+    /// Units moved by garbage collection, and out of blocks that have gone bad.
     pub flash_gc_program_bytes: u64,
     pub flash_fold_program_bytes: u64,
     pub flash_metadata_program_bytes: u64,
@@ -112,6 +113,18 @@ pub trait Device {
     /// If the request is not a whole number of sectors or reaches beyond the capacity: a host driver checks first.
     fn submit(&mut self, now: Nanos, request: Request);
 
+    /// Streams that the host may name with its writes; 1: it does not keep data of different lifetimes apart.
+    fn streams(&self) -> u8 {
+        1
+    }
+
+    /// [`Device::submit`] with a hint (as NVMe and SATA streams have it): data of one stream will be overwritten at
+    /// about the same time, and belong together. Devices of one stream take it for a plain command.
+    fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
+        let _ = stream;
+        self.submit(now, request);
+    }
+
     /// When something will happen by itself (a completion, or work inside); `None` if the device is at rest.
     fn next_event(&self) -> Option<Nanos>;
 
@@ -133,7 +146,7 @@ pub trait Device {
     }
 
     /// ATA SECURITY ERASE UNIT: every block erased, nothing mapped, wear kept. Takes the time it takes; returns
-    /// the time at which the device is ready again. The device must be at rest.
+    /// the time at which the device is ready again. The device must be at rest. A read-only drive stays as it is.
     fn secure_erase(&mut self, now: Nanos) -> Nanos;
 
     fn counters(&self) -> Counters;
@@ -152,6 +165,12 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn submit(&mut self, now: Nanos, request: Request) {
         (**self).submit(now, request);
+    }
+    fn streams(&self) -> u8 {
+        (**self).streams()
+    }
+    fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
+        (**self).submit_to_stream(now, request, stream);
     }
     fn next_event(&self) -> Option<Nanos> {
         (**self).next_event()

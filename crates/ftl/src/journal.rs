@@ -173,6 +173,12 @@ impl Journal {
         }
     }
 
+    /// A block has gone bad: if it belongs to the ring, another takes its place.
+    pub fn replace(&mut self, from: BlockId, to: BlockId) {
+        let blocks = self.ring.iter_mut().flat_map(|place| place.0.iter_mut());
+        blocks.filter(|block| **block == from).for_each(|block| *block = to);
+    }
+
     /// A block of the ring has been erased.
     pub fn erased(&mut self, block: BlockId, medium: &mut Medium, sink: &mut impl OpSink) {
         let place = self.ring.iter_mut().find(|place| place.0.contains(&block));

@@ -15,6 +15,9 @@ pub enum OpKind {
     GcProgram,
     MetadataProgram,
     Erase,
+    /// Reading what a block that has gone bad still holds, and programming it into the block that replaces it.
+    RetireRead,
+    RetireProgram,
 }
 
 /// One operation of one die: two words.
@@ -35,9 +38,23 @@ pub struct FlashOp {
     pub ready: u32,
 }
 
+impl FlashOp {
+    /// Lets a waiting operation of the translation layer's own on block `from` work on block `to`.
+    pub fn retarget(&mut self, from: BlockId, to: BlockId) {
+        let stays = matches!(self.kind, OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead);
+        if self.block == from && !stays {
+            self.block = to;
+        }
+    }
+}
+
 /// Whoever queues operations on dies.
 pub trait OpSink {
     fn enqueue(&mut self, op: FlashOp);
+
+    /// A block has gone bad. `first` goes ahead of everything else that waits for this die; what waits and would
+    /// program, erase or collect block `from` does so with block `to` instead. Reads for the host stay as they are.
+    fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]);
 
     /// Packs a time into an operation that is enqueued now.
     fn ready_code(&self, ready: Nanos) -> u32 {
@@ -48,5 +65,10 @@ pub trait OpSink {
 impl OpSink for Vec<FlashOp> {
     fn enqueue(&mut self, op: FlashOp) {
         self.push(op);
+    }
+
+    fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
+        self.iter_mut().filter(|op| u32::from(op.die) == die).for_each(|op| op.retarget(from, to));
+        self.splice(..0, first.iter().copied());
     }
 }

@@ -36,11 +36,15 @@ pub struct Superblocks {
     pub state: Vec<State>,
     /// Valid units.
     pub valid: Vec<u32>,
+    /// Stream of what an open, closed or collected superblock holds.
+    pub stream: Vec<u8>,
     /// Erases still under way.
     pub erasing: Vec<u8>,
     /// Over all dies: block by die and superblock, and the way back.
     block_of: Vec<BlockId>,
     superblock_of: Vec<SuperblockId>,
+    /// Good, erased blocks of each die that replace those that go bad, the next one last.
+    reserve: Vec<Vec<BlockId>>,
 }
 
 const UNUSED: SuperblockId = SuperblockId::MAX;
@@ -60,9 +64,11 @@ impl Superblocks {
             dies: layout.dies,
             state: vec![State::Free; count as usize],
             valid: vec![0; count as usize],
+            stream: vec![0; count as usize],
             erasing: vec![0; count as usize],
             block_of: Vec::new(),
             superblock_of: Vec::new(),
+            reserve: vec![Vec::new(); layout.dies as usize],
         };
         let first_reserved = layout.blocks.saturating_sub(reserve);
         match span {
@@ -72,7 +78,11 @@ impl Superblocks {
                     if medium.is_bad(sb) || sb % layout.blocks >= first_reserved {
                         s.state[sb as usize] = State::Reserved;
                     }
+                    if !medium.is_bad(sb) && sb % layout.blocks >= first_reserved {
+                        s.reserve[(sb / layout.blocks) as usize].push(sb);
+                    }
                 }
+                s.reserve.iter_mut().for_each(|blocks| blocks.reverse());
             }
         }
         s
@@ -98,8 +108,66 @@ impl Superblocks {
                     None => self.state[sb as usize] = State::Reserved,
                 }
             }
+            self.reserve[die as usize] = reserve.rev().collect();
         }
         self.state[first_reserved as usize..].fill(State::Reserved);
+        for sb in 0..first_reserved {
+            if self.state[sb as usize] == State::Reserved {
+                self.give_up(sb, medium);
+            }
+        }
+    }
+
+    /// Puts a superblock out of use: the good blocks of an erased one replace others from now on.
+    pub fn give_up(&mut self, sb: SuperblockId, medium: &Medium) {
+        self.state[sb as usize] = State::Reserved;
+        for die in 0..self.dies {
+            let block = self.block_on(sb, die);
+            if medium.layout().die_of(block).0 == die && !medium.is_bad(block) {
+                self.reserve[die as usize].insert(0, block);
+            }
+        }
+    }
+
+    /// A good, erased block of this die from the reserve.
+    pub fn take_reserve(&mut self, die: u32) -> Option<BlockId> {
+        self.reserve[die as usize].pop()
+    }
+
+    /// Blocks left in the reserve of the die that has fewest.
+    #[must_use]
+    pub fn reserve_left(&self) -> u32 {
+        self.reserve.iter().map(|blocks| blocks.len() as u32).min().unwrap_or(0)
+    }
+
+    /// Puts block `to` of the reserve in the place of `from`, with all that it holds. Returns the superblocks that
+    /// `from` belonged to and `to` belongs to: with one-die superblocks they differ.
+    pub fn replace(&mut self, from: BlockId, to: BlockId) -> (SuperblockId, SuperblockId) {
+        let old = self.of_block(from) as usize;
+        let new = match self.span {
+            SuperblockSpan::AllDies => {
+                let die = from / self.blocks_per_die;
+                self.block_of[(die * self.blocks_per_die) as usize + old] = to;
+                self.superblock_of[from as usize] = UNUSED;
+                self.superblock_of[to as usize] = old as SuperblockId;
+                old
+            }
+            SuperblockSpan::OneDie => {
+                let new = to as usize;
+                self.state[new] = std::mem::replace(&mut self.state[old], State::Reserved);
+                self.valid[new] = std::mem::take(&mut self.valid[old]);
+                self.erasing[new] = std::mem::take(&mut self.erasing[old]);
+                new
+            }
+        };
+        (old as SuperblockId, new as SuperblockId)
+    }
+
+    /// Whether all blocks of a superblock are good.
+    #[must_use]
+    pub fn is_sound(&self, sb: SuperblockId, set: u32, medium: &Medium) -> bool {
+        let members = self.dies_of_set(set);
+        (0..self.dies).filter(|die| members >> die & 1 != 0).all(|die| !medium.is_bad(self.block_on(sb, die)))
     }
 
     #[must_use]

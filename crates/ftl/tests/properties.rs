@@ -10,7 +10,7 @@ use case::{Case, any_case};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rig::Rig;
-use ssdlab_ftl::{HostShare, VictimPolicy};
+use ssdlab_ftl::{Frontier, HostShare, VictimPolicy};
 
 /// Phases of what the host does, drawn one after another; the books are checked after each.
 fn phase(rig: &mut Rig, writes: u64) {
@@ -119,6 +119,43 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(3), failure_persistence: None,
+        ..ProptestConfig::with_cases(200) })]
+
+    /// A few pages are hammered, so that superblocks are collected while their last programs are still under way; and
+    /// those programs fail, and sometimes their replacements too.
+    #[test]
+    fn blocks_may_fail_while_they_are_collected(case in any_case(), rate in 10u64..60, one_die in any::<bool>()) {
+        let case = Case {
+            reserved_per_1000: 400,
+            programs_per_failure: rate,
+            blocks: 24,
+            pages: 4 + case.pages % 5,
+            all_dies: !one_die,
+            bad: 0,
+            policy: if case.lifo { VictimPolicy::Greedy } else { case.policy },
+            ..case
+        };
+        if let Some(mut rig) = Rig::new(&case) {
+            let (fill, few) = (rig.logical_pages, u64::from(rig.logical_pages.min(2 + case.seed as u32 % 60)));
+            (0..fill).for_each(|lpn| rig.write(lpn));
+            for _ in 0..4 {
+                for k in 0..1000 {
+                    let lpn = rig.rng.below(few) as u32;
+                    rig.write(lpn);
+                    // Write counts are told apart by their last eight bits.
+                    if k % 100 == 99 {
+                        rig.flush();
+                    }
+                }
+                rig.check_oracle();
+            }
+            rig.settle();
+        }
+    }
+}
+
 /// A drive that others are told from: one die, small, nothing special.
 fn plain() -> Case {
     Case {
@@ -138,7 +175,7 @@ fn plain() -> Case {
         policy: VictimPolicy::Greedy,
         choices: 1,
         lifo: false,
-        separate: false,
+        frontier: Frontier::Shared,
         start_free: 1,
         victims_per_start: 0,
         buffer_superpages: 1,
@@ -149,6 +186,8 @@ fn plain() -> Case {
         background_free: 0,
         dynamic_wear: false,
         static_spread: None,
+        programs_per_failure: 0,
+        erases_per_failure: 0,
     }
 }
 
@@ -198,7 +237,7 @@ fn a_victim_is_read_to_its_end_before_the_next_takes_the_room_that_it_needs() {
         all_dies: true,
         buffer_rows: 1,
         policy: VictimPolicy::Fifo,
-        separate: true,
+        frontier: Frontier::Separate,
         victims_per_start: 2,
         buffer_superpages: 6,
         streaming: false,
@@ -240,7 +279,7 @@ fn padding_does_not_eat_up_what_a_collection_gains() {
         buffer_rows: 10,
         extra_spare_percent: 3,
         policy: VictimPolicy::Random,
-        separate: true,
+        frontier: Frontier::Separate,
         start_free: 3,
         victims_per_start: 1,
         streaming: false,

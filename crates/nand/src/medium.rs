@@ -2,9 +2,11 @@
 
 use ssdlab_core::Rng;
 
+use crate::faults::{Faults, GrowingFaults};
 use crate::layout::{BlockId, Layout, UnitAddress};
+use crate::plane_block::{Modes, PlaneBlock};
 use crate::violation::{PairingRule, Violation};
-use crate::{DieSpec, memory};
+use crate::{BlockHistory, CellMode, DieSpec, memory};
 
 /// Logical address in the spare area of a unit that holds no host data (padding, or never programmed).
 pub const NO_LPN: u32 = u32::MAX;
@@ -44,6 +46,13 @@ impl TagFormat {
         if lpn == self.mask { NO_LPN } else { lpn }
     }
 
+    /// The address of a tag that is known to have one.
+    #[inline]
+    #[must_use]
+    pub fn address(self, tag: u32) -> u32 {
+        tag & self.mask
+    }
+
     #[inline]
     #[must_use]
     pub fn generation(self, tag: u32) -> u8 {
@@ -67,16 +76,6 @@ pub struct PageAddress {
     pub page: u32,
 }
 
-/// State of one plane's block.
-#[derive(Clone, Copy, Debug, Default)]
-struct PlaneBlock {
-    /// Pages whose programming has begun.
-    issued: u16,
-    /// Pages whose programming has ended.
-    finished: u16,
-    erases: u32,
-}
-
 /// All dies of a drive: contents of the spare areas, programming state, wear, bad blocks.
 ///
 /// User data itself is not kept: each unit's spare area holds a tag, made of its logical address and the low bits of
@@ -89,9 +88,22 @@ pub struct Medium {
     tags: Vec<u32>,
     sequence: Vec<u32>,
     next_sequence: u32,
+    modes: Modes,
     blocks: Vec<PlaneBlock>,
+    /// By multi-plane block.
+    history: Vec<BlockHistory>,
     /// One flag a multi-plane block: set if any of its planes is bad.
     bad: Vec<bool>,
+    faults: Faults,
+}
+
+/// How a program or an erase that broke no rule ended, as the die's status register tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Outcome {
+    Done,
+    /// The block has gone bad. What was programmed into it before stays readable; it takes no more programs or erases.
+    Failed,
 }
 
 impl Medium {
@@ -105,13 +117,18 @@ impl Medium {
             .map(|b| (0..layout.planes).fold(false, |bad, _| rng.chance(share, 10_000) | bad) && b % layout.blocks != 0)
             .collect();
         let units = layout.units();
+        let modes = Modes::new(die);
         Medium {
             format,
-            tags: memory::filled(units, NO_LPN),
+            // Room behind the last unit, for looking at 64 at a time.
+            tags: memory::filled(units + 64, NO_LPN),
             sequence: memory::filled(units / layout.row_units as usize, 0),
             next_sequence: 0,
-            blocks: vec![PlaneBlock::default(); (layout.block_count() * layout.planes) as usize],
+            blocks: vec![modes.empty_block(modes.native); (layout.block_count() * layout.planes) as usize],
+            history: vec![BlockHistory::default(); layout.block_count() as usize],
+            modes,
             bad,
+            faults: Faults::default(),
             layout,
         }
     }
@@ -132,11 +149,76 @@ impl Medium {
         self.bad[block as usize] = true;
     }
 
+    /// From now on blocks go bad in use, at moments drawn from `rng`.
+    pub fn inject(&mut self, faults: GrowingFaults, rng: &Rng) {
+        self.faults = Faults::new(faults, rng);
+    }
+
+    /// Rows whose programming has begun since the dies were new (modulo 2^32), copies of [`Medium::copy_row`] aside.
+    #[must_use]
+    pub fn rows_begun(&self) -> u32 {
+        self.next_sequence
+    }
+
     /// Erase count of a multi-plane block.
     #[inline]
     #[must_use]
     pub fn erases(&self, block: BlockId) -> u32 {
-        self.blocks[(block * self.layout.planes) as usize].erases
+        self.history[block as usize].erases
+    }
+
+    /// Wear, age and reads of a multi-plane block.
+    #[inline]
+    #[must_use]
+    pub fn history(&self, block: BlockId) -> BlockHistory {
+        self.history[block as usize]
+    }
+
+    /// Reports page reads of a block, by which they disturb each other's cells. Only who models errors needs to.
+    #[inline]
+    pub fn count_reads(&mut self, block: BlockId, reads: u32) {
+        let history = &mut self.history[block as usize];
+        history.reads = history.reads.saturating_add(reads);
+    }
+
+    /// Mode in which a block is programmed, or will be.
+    #[inline]
+    #[must_use]
+    pub fn mode(&self, block: BlockId) -> CellMode {
+        self.blocks[(block * self.layout.planes) as usize].mode
+    }
+
+    /// Pages that a block has in its mode.
+    #[inline]
+    #[must_use]
+    pub fn pages(&self, block: BlockId) -> u32 {
+        self.blocks[(block * self.layout.planes) as usize].pages.into()
+    }
+
+    /// Chooses the cell mode of an erased block for the cycle that begins, and notes the time, in seconds of the
+    /// caller's clock. A block that is programmed without it runs in the die's own mode, at time 0; an erase takes
+    /// every block back to that.
+    ///
+    /// # Errors
+    /// [`Violation::OpenWithoutErase`] if any of its pages has been programmed, [`Violation::NoSuchMode`] or
+    /// [`Violation::BadBlock`], with nothing changed.
+    pub fn open(&mut self, block: BlockId, mode: CellMode, now_s: u32) -> Result<(), Violation> {
+        let (die, index) = self.layout.die_of(block);
+        if self.bad[block as usize] {
+            return Err(Violation::BadBlock { die, block: index });
+        }
+        let opened = self.modes.empty_block(mode);
+        if opened.pages == 0 {
+            return Err(Violation::NoSuchMode { die, block: index, mode });
+        }
+        let first = (block * self.layout.planes) as usize;
+        let planes = &mut self.blocks[first..first + self.layout.planes as usize];
+        if let Some(used) = planes.iter().find(|state| state.issued > 0) {
+            return Err(Violation::OpenWithoutErase { die, block: index, mode: used.mode, wanted: mode });
+        }
+        planes.fill(opened);
+        self.history[block as usize].programmed_at_s = now_s;
+        Ok(())
     }
 
     /// Pages whose programming has ended.
@@ -162,7 +244,7 @@ impl Medium {
         let planes = self.layout.planes;
         let first = (block * planes) as usize;
         for state in &self.blocks[first..first + planes as usize] {
-            if u32::from(state.issued) != page || page >= self.layout.pages || self.bad[block as usize] {
+            if u32::from(state.issued) != page || page >= u32::from(state.pages) || self.bad[block as usize] {
                 return Err(self.explain_program(block, page, state.issued.into()));
             }
         }
@@ -179,7 +261,7 @@ impl Medium {
     #[cold]
     fn explain_program(&self, block: BlockId, page: u32, issued: u32) -> Violation {
         let (die, index) = self.layout.die_of(block);
-        if page >= self.layout.pages {
+        if page >= self.pages(block) {
             Violation::NoSuchPage { die, block: index, page }
         } else if self.bad[block as usize] {
             Violation::BadBlock { die, block: index }
@@ -190,14 +272,33 @@ impl Medium {
         }
     }
 
-    /// Ends the oldest program that [`Medium::begin_program`] began on this block.
+    /// Begins to program a copy of a row of `from` into the same page of `to`, its sequence number included, so that
+    /// a recovery finds nothing newer or older than there was. For what a block that fails leaves behind.
+    ///
+    /// # Errors
+    /// A [`Violation`], with nothing changed.
+    pub fn copy_row(&mut self, from: BlockId, to: BlockId, page: u32) -> Result<(), Violation> {
+        let units = self.layout.row_units;
+        let (source, next) = (self.layout.row_start(from, page), self.next_sequence);
+        let target = self.begin_program(to, page)?.start;
+        self.next_sequence = next;
+        self.sequence[(target / units) as usize] = self.sequence[(source / units) as usize];
+        self.tags.copy_within(source as usize..(source + units) as usize, target as usize);
+        Ok(())
+    }
+
+    /// Ends the oldest program that [`Medium::begin_program`] began on this block. If it fails, neither this row nor
+    /// those begun after it hold what was meant for them.
     ///
     /// # Errors
     /// [`Violation::ProgramOrder`] if `page` is not that one.
     #[inline]
-    pub fn finish_program(&mut self, block: BlockId, page: u32) -> Result<(), Violation> {
+    pub fn finish_program(&mut self, block: BlockId, page: u32) -> Result<Outcome, Violation> {
         let planes = self.layout.planes;
         let first = (block * planes) as usize;
+        if self.faults.program_fails() {
+            return self.fail_program(block, page);
+        }
         for state in &mut self.blocks[first..first + planes as usize] {
             if u32::from(state.finished) != page || state.finished == state.issued {
                 let (die, index) = self.layout.die_of(block);
@@ -206,7 +307,18 @@ impl Medium {
             }
             state.finished += 1;
         }
-        Ok(())
+        Ok(Outcome::Done)
+    }
+
+    #[cold]
+    fn fail_program(&mut self, block: BlockId, page: u32) -> Result<Outcome, Violation> {
+        let expected = self.finished_pages(block);
+        if expected != page || expected == self.issued_pages(block) {
+            let (die, block) = self.layout.die_of(block);
+            return Err(Violation::ProgramOrder { die, block, page, expected });
+        }
+        self.bad[block as usize] = true;
+        Ok(Outcome::Failed)
     }
 
     /// Programs one page each of several planes, as the die's command set has it.
@@ -218,9 +330,9 @@ impl Medium {
         let upp = self.layout.units_per_page as usize;
         for p in pages {
             let block = p.die * self.layout.blocks + p.block;
-            let issued = self.blocks[(block * self.layout.planes + p.plane) as usize].issued;
-            if u32::from(issued) != p.page || p.page >= self.layout.pages || self.bad[block as usize] {
-                return Err(self.explain_program(block, p.page, issued.into()));
+            let state = self.blocks[(block * self.layout.planes + p.plane) as usize];
+            if u32::from(state.issued) != p.page || p.page >= u32::from(state.pages) || self.bad[block as usize] {
+                return Err(self.explain_program(block, p.page, state.issued.into()));
             }
         }
         for (k, p) in pages.iter().enumerate() {
@@ -251,6 +363,8 @@ impl Medium {
                     PairingRule::DifferentPages
                 } else if q.plane == p.plane {
                     PairingRule::SamePlane
+                } else if self.mode(q.die * l.blocks + q.block) != self.mode(p.die * l.blocks + p.block) {
+                    PairingRule::DifferentModes
                 } else {
                     continue;
                 };
@@ -289,6 +403,14 @@ impl Medium {
         self.tags[unit as usize]
     }
 
+    /// The tags of 64 units from one on, whether or not they are programmed.
+    #[inline]
+    #[must_use]
+    pub fn tags_from(&self, unit: UnitAddress) -> &[u32; 64] {
+        let first = unit as usize;
+        (&self.tags[first..first + 64]).try_into().expect("64 of them")
+    }
+
     /// The logical address in a unit's tag, or [`NO_LPN`].
     #[inline]
     #[must_use]
@@ -315,24 +437,31 @@ impl Medium {
         memory::prefetch(&self.tags, unit);
     }
 
-    /// Erases a block of every plane.
+    /// Erases a block of every plane; it returns to the die's own mode. If that fails, nothing can be said of what it
+    /// holds.
     ///
     /// # Errors
     /// [`Violation::BadBlock`], or [`Violation::EraseDuringProgram`].
-    pub fn erase(&mut self, block: BlockId) -> Result<(), Violation> {
+    pub fn erase(&mut self, block: BlockId) -> Result<Outcome, Violation> {
         let (die, index) = self.layout.die_of(block);
         if self.bad[block as usize] {
             return Err(Violation::BadBlock { die, block: index });
         }
         let planes = self.layout.planes;
         let first = (block * planes) as usize;
-        for state in &mut self.blocks[first..first + planes as usize] {
+        for state in &self.blocks[first..first + planes as usize] {
             if state.issued != state.finished {
                 return Err(Violation::EraseDuringProgram { die, block: index, page: state.finished.into() });
             }
-            *state = PlaneBlock { erases: state.erases + 1, ..PlaneBlock::default() };
         }
-        Ok(())
+        if self.faults.erase_fails() {
+            self.bad[block as usize] = true;
+            return Ok(Outcome::Failed);
+        }
+        let ended = self.mode(block);
+        self.blocks[first..first + planes as usize].fill(self.modes.empty_block(self.modes.native));
+        self.history[block as usize].erased(self.modes.rated_cycles(ended));
+        Ok(Outcome::Done)
     }
 
     /// Least and greatest erase count over good blocks.
@@ -353,7 +482,7 @@ pub struct Row<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bus, Geometry, PageOrder, Timing, Wear};
+    use crate::{Bus, CellModes, Geometry, PageOrder, Timing, Wear};
 
     fn die() -> DieSpec {
         DieSpec {
@@ -370,6 +499,8 @@ mod tests {
             timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
             bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
+            modes: CellModes::default(),
+            power: None,
         }
     }
 
@@ -381,7 +512,8 @@ mod tests {
 
     fn program(m: &mut Medium, block: u32, page: u32) -> Result<(), Violation> {
         m.begin_program(block, page)?.tags.fill(7);
-        m.finish_program(block, page)
+        assert_eq!(m.finish_program(block, page)?, Outcome::Done);
+        Ok(())
     }
 
     #[test]
@@ -393,7 +525,7 @@ mod tests {
         }
         assert_eq!(program(&mut m, 9, 2), Err(Violation::ProgramTwice { die: 1, block: 1, page: 2 }));
         assert_eq!(program(&mut m, 9, 4), Err(Violation::NoSuchPage { die: 1, block: 1, page: 4 }));
-        m.erase(9).unwrap();
+        assert_eq!(m.erase(9), Ok(Outcome::Done));
         program(&mut m, 9, 0).unwrap();
         assert_eq!(m.erases(9), 1);
         assert_eq!(m.erases(8), 0);
@@ -408,9 +540,9 @@ mod tests {
         m.begin_program(3, 0).unwrap().tags.copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(m.read(unit), unwritten);
         assert_eq!(m.erase(3), Err(Violation::EraseDuringProgram { die: 0, block: 3, page: 0 }));
-        m.finish_program(3, 0).unwrap();
+        assert_eq!(m.finish_program(3, 0), Ok(Outcome::Done));
         assert_eq!(m.read(unit + 5), Ok(5));
-        m.erase(3).unwrap();
+        assert_eq!(m.erase(3), Ok(Outcome::Done));
         assert_eq!(m.read(unit), unwritten);
     }
 
@@ -420,6 +552,35 @@ mod tests {
         m.mark_bad(2);
         assert_eq!(program(&mut m, 2, 0), Err(Violation::BadBlock { die: 0, block: 2 }));
         assert_eq!(m.erase(2), Err(Violation::BadBlock { die: 0, block: 2 }));
+    }
+
+    #[test]
+    fn a_program_that_fails_ends_the_block_and_leaves_what_was_there() {
+        let mut m = medium();
+        program(&mut m, 9, 0).unwrap();
+        m.inject(GrowingFaults { programs_per_failure: 1, erases_per_failure: 1, in_bursts: false }, &Rng::new(1));
+        m.begin_program(9, 1).unwrap().tags.fill(8);
+        assert_eq!(m.finish_program(9, 0), Err(Violation::ProgramOrder { die: 1, block: 1, page: 0, expected: 1 }));
+        assert_eq!(m.finish_program(9, 1), Ok(Outcome::Failed));
+        let (good, failed) = (m.layout().row_start(9, 0), m.layout().row_start(9, 1));
+        assert_eq!(m.read(good), Ok(7));
+        assert_eq!(m.read(failed), Err(Violation::ReadUnwritten { die: 1, block: 1, page: 1 }));
+        assert_eq!(program(&mut m, 9, 2), Err(Violation::BadBlock { die: 1, block: 1 }));
+        assert_eq!(m.erase(9), Err(Violation::BadBlock { die: 1, block: 1 }));
+        assert_eq!(m.erase(8), Ok(Outcome::Failed));
+        assert_eq!((m.erases(8), m.is_bad(8)), (0, true));
+    }
+
+    #[test]
+    fn a_copied_row_keeps_its_place_in_the_sequence() {
+        let mut m = medium();
+        program(&mut m, 0, 0).unwrap();
+        program(&mut m, 1, 0).unwrap();
+        m.copy_row(0, 2, 0).unwrap();
+        assert_eq!(m.finish_program(2, 0), Ok(Outcome::Done));
+        assert_eq!(m.read(m.layout().row_start(2, 0)), Ok(7));
+        assert_eq!((m.sequence(2, 0), m.rows_begun()), (0, 2));
+        assert_eq!(m.copy_row(0, 2, 0), Err(Violation::ProgramTwice { die: 0, block: 2, page: 0 }));
     }
 
     #[test]

@@ -66,8 +66,8 @@ pub use error::ReportError;
 pub use html::{index_html, sweep_html};
 pub use json::{ResultRow, ResultsDocument, results_json};
 pub use png::PngPainter;
-pub use sweep::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use review::{ClaimRow, ClaimState, DeviceFacts, Review, ReviewedDevice, SpecRow};
+pub use sweep::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use terminal::terminal_summary;
 pub use write::{Written, write_review};
 

@@ -141,12 +141,12 @@ impl Point {
                 .map(|outcome| (outcome.metrics, outcome.notes)),
             Task::Job { file, prefill, .. } => {
                 let options = FioOptions { seed: self.seed, prefill: *prefill };
-                run_file(file, &lab, options, monitor).map(|report| (fio_metrics(&report), Vec::new())).map_err(
-                    |e| match e {
+                run_file(file, &lab, options, monitor).map(|report| (fio_metrics(&report), Vec::new())).map_err(|e| {
+                    match e {
                         FioError::Bench(e) => e,
                         FioError::Job(e) => BenchError::Unsuitable(e.to_string()),
-                    },
-                )
+                    }
+                })
             }
         };
         match guarded(run) {
@@ -155,9 +155,7 @@ impl Point {
                     *lab.facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 Ok(PointResult::Finished { capacity_bytes, spare_percent, metrics, notes })
             }
-            Err(BenchError::Device(reason) | BenchError::Unsuitable(reason)) => {
-                Ok(PointResult::Impossible { reason })
-            }
+            Err(BenchError::Device(reason) | BenchError::Unsuitable(reason)) => Ok(PointResult::Impossible { reason }),
             Err(BenchError::Param(e)) => Ok(PointResult::Impossible { reason: e.to_string() }),
             Err(e) if e.is_cancelled() => Err(PointError::Cancelled),
             Err(e) => Err(PointError::Failed(e.to_string())),

@@ -152,7 +152,9 @@ mod tests {
         let metrics = [0.1 + 0.2, 1.0 / 3.0, 7.596_949_999_999_999e-5, f64::MAX, 5e-324];
         let metrics: BTreeMap<String, Metric> =
             metrics.iter().enumerate().map(|(i, &v)| (format!("m{i}"), Metric::new(v, "us"))).collect();
-        PointResult::Finished { capacity_bytes: 4096, spare_percent: 7.0 / 3.0, metrics, notes: vec!["ä \"b\"".into()] }
+        PointResult::Finished {
+            capacity_bytes: 4096, spare_percent: 7.0 / 3.0, metrics, notes: vec!["ä \"b\"".into()]
+        }
     }
 
     #[test]

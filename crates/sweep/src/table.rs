@@ -50,7 +50,11 @@ impl Table {
             }
             _ => None,
         };
-        put(if plan.axes.iter().any(|a| a.key == "capacity_bytes") { "built_capacity_bytes" } else { "capacity_bytes" }, "B", number(&|i| fact(i).map(|f| f.0)));
+        put(
+            if plan.axes.iter().any(|a| a.key == "capacity_bytes") { "built_capacity_bytes" } else { "capacity_bytes" },
+            "B",
+            number(&|i| fact(i).map(|f| f.0)),
+        );
         put("spare_percent", "%", number(&|i| fact(i).map(|f| f.1)));
         for (key, unit) in metric_keys(states) {
             put(&key, &unit, number(&|i| metric(&states[i], &key)));
@@ -62,9 +66,10 @@ impl Table {
     /// Comma-separated values (RFC 4180, line feeds), units in the header, every figure to its last digit.
     #[must_use]
     pub fn to_csv(&self) -> String {
-        let heads = self.columns.iter().map(|(key, unit, _)| {
-            if unit.is_empty() { field(key) } else { field(&format!("{key} ({unit})")) }
-        });
+        let heads = self
+            .columns
+            .iter()
+            .map(|(key, unit, _)| if unit.is_empty() { field(key) } else { field(&format!("{key} ({unit})")) });
         let mut out = heads.collect::<Vec<_>>().join(",");
         out.push('\n');
         for row in 0..self.rows {

@@ -36,7 +36,8 @@ impl Folder {
     }
 
     fn points(&self) -> Vec<PathBuf> {
-        let mut points: Vec<PathBuf> = fs::read_dir(self.0.join("points")).unwrap().map(|e| e.unwrap().path()).collect();
+        let mut points: Vec<PathBuf> =
+            fs::read_dir(self.0.join("points")).unwrap().map(|e| e.unwrap().path()).collect();
         points.sort();
         points
     }

@@ -73,7 +73,14 @@ pub(super) const DEF: TestDef = TestDef {
              that, blocks of the fill are still being collected, and quiet is no sign of having settled. auto: 2 after a \
              sequential fill, 0.25 after an aged one",
         ),
-        integer("max_rounds", "400", "rounds", 2, 1_000_000, "gives up there; the figures are then those of the last window"),
+        integer(
+            "max_rounds",
+            "400",
+            "rounds",
+            2,
+            1_000_000,
+            "gives up there; the figures are then those of the last window",
+        ),
     ],
     metrics: &[
         metric("steady", "ratio", "1 if the steady state was reached, 0 if not"),
@@ -288,7 +295,12 @@ fn charts(rounds: &[Round], span: u64) -> Vec<Chart> {
     };
     vec![
         draw("iops-by-round", "IOPS on the way to the steady state", Axis::linear("IOPS", "IOPS"), Round::iops),
-        draw("waf-by-round", "Write amplification on the way", Axis::linear("write amplification", "ratio"), Round::waf),
+        draw(
+            "waf-by-round",
+            "Write amplification on the way",
+            Axis::linear("write amplification", "ratio"),
+            Round::waf,
+        ),
     ]
 }
 

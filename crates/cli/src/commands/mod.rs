@@ -9,3 +9,4 @@ pub mod run;
 pub mod show;
 pub mod sweep;
 pub mod test;
+pub mod torture;

@@ -13,7 +13,8 @@ use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let plan = Plan::open(&args.plan)?;
     check_writable(&args.out)?;
-    let refused = |e: ssdlab_sweep::StoreError| Failure::run(e.to_string()).help("choose another folder with --out DIR");
+    let refused =
+        |e: ssdlab_sweep::StoreError| Failure::run(e.to_string()).help("choose another folder with --out DIR");
     let store = Store::open(&args.out).map_err(refused)?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();
@@ -47,13 +48,8 @@ fn summary(plan: &Plan, result: &Sweep) -> String {
     let count = |wanted: fn(&State) -> bool| result.states.iter().filter(|s| wanted(s)).count();
     let impossible = count(|s| matches!(s, State::Done(ssdlab_sweep::PointResult::Impossible { .. })));
     let failed = count(|s| matches!(s, State::Failed(_)));
-    let mut text = format!(
-        "{}: {} points; {} run, {} found finished",
-        plan.title,
-        plan.points.len(),
-        result.run,
-        result.found
-    );
+    let mut text =
+        format!("{}: {} points; {} run, {} found finished", plan.title, plan.points.len(), result.run, result.found);
     if impossible > 0 {
         text.push_str(&format!(", {impossible} impossible"));
     }

@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ssdlab_core::Rng;
-use ssdlab_ftl::{FlashOp, Ftl, FtlConfig, OpKind, TAG_CHECKPOINT, TAG_JOURNAL};
+use ssdlab_ftl::{FlashOp, Ftl, FtlConfig, OpKind, OpSink, TAG_CHECKPOINT, TAG_JOURNAL};
+use ssdlab_nand::{BlockId, GrowingFaults};
 
 use crate::case::Case;
 
@@ -19,6 +20,21 @@ struct Promise {
     trimmed: bool,
 }
 
+/// The operations that wait for each die.
+struct Dies(Vec<VecDeque<FlashOp>>);
+
+impl OpSink for Dies {
+    fn enqueue(&mut self, op: FlashOp) {
+        self.0[op.die as usize].push_back(op);
+    }
+
+    fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
+        let queue = &mut self.0[die as usize];
+        queue.iter_mut().for_each(|op| op.retarget(from, to));
+        first.iter().rev().for_each(|&op| queue.push_front(op));
+    }
+}
+
 pub struct Rig {
     pub ftl: Ftl,
     pub rng: Rng,
@@ -28,7 +44,7 @@ pub struct Rig {
     /// What the host wrote last.
     oracle: BTreeMap<u32, u8>,
     last_generation: Vec<u8>,
-    dies: Vec<VecDeque<FlashOp>>,
+    dies: Dies,
     /// The rig's own referee: pages programmed of every block, as operations end.
     programmed: Vec<u32>,
     promises: VecDeque<Promise>,
@@ -53,7 +69,7 @@ impl Rig {
             blocks: case.blocks,
             withheld_blocks: 0,
             logical_pages,
-            buffer_units: row_units * case.buffer_rows,
+            buffer_units: row_units * case.buffer_rows.max(gc.frontier.streams().into()),
             mapping: &mapping,
             gc: &gc,
             wear_levelling: &wear_levelling,
@@ -62,7 +78,9 @@ impl Rig {
         let width = if case.all_dies { case.dies } else { 1 };
         let sets = case.dies / width;
         let superblock = u64::from(width * row_units * case.pages);
-        let needed = superblock * u64::from((gc.start_free_superblocks + 3) * sets + if case.journal { 2 } else { 0 });
+        let streams = u32::from(gc.frontier.streams());
+        let open = gc.start_free_superblocks + 3 + 2 * (streams - 1);
+        let needed = superblock * u64::from(open * sets + if case.journal { 2 } else { 0 });
         let most = u64::from(case.dies * case.blocks * row_units * case.pages);
         let mut ftl = Ftl::new(&config(most as u32), &rng);
         let mut logical_pages = 0;
@@ -78,13 +96,19 @@ impl Rig {
                 break;
             }
         }
+        let faults = GrowingFaults {
+            programs_per_failure: case.programs_per_failure,
+            erases_per_failure: case.erases_per_failure,
+            in_bursts: case.seed % 2 == 0,
+        };
+        ftl.inject(faults, &rng);
         (ftl.usable_units() >= u64::from(logical_pages) + needed).then(|| Rig {
             rng: rng.stream("host"),
-            buffer_units: row_units * case.buffer_rows,
+            buffer_units: row_units * case.buffer_rows.max(gc.frontier.streams().into()),
             logical_pages,
             oracle: BTreeMap::new(),
             last_generation: vec![0; logical_pages as usize],
-            dies: vec![VecDeque::new(); case.dies as usize],
+            dies: Dies(vec![VecDeque::new(); case.dies as usize]),
             programmed: vec![0; (case.dies * case.blocks) as usize],
             promises: VecDeque::new(),
             promised_from: 0,
@@ -96,26 +120,26 @@ impl Rig {
         })
     }
 
-    fn ask(&mut self, question: impl FnOnce(&mut Ftl, &mut Vec<FlashOp>)) {
-        let mut ops = Vec::new();
-        question(&mut self.ftl, &mut ops);
-        for op in ops {
-            self.dies[op.die as usize].push_back(op);
-        }
+    fn ask(&mut self, question: impl FnOnce(&mut Ftl, &mut Dies)) {
+        question(&mut self.ftl, &mut self.dies);
     }
 
     // ---- the host -----------------------------------------------------------------------------------------------
 
-    /// Writes one page, waiting for the dies while the buffer is full.
+    /// Writes one page, waiting for the dies while the buffer is full. A read-only drive is not written to.
     pub fn write(&mut self, lpn: u32) {
-        while self.ftl.buffered_units() >= self.buffer_units {
+        while self.ftl.buffered_units() >= self.buffer_units && !self.ftl.is_read_only() {
             self.work_or_fail("the buffer is full");
+        }
+        if self.ftl.is_read_only() {
+            return;
         }
         self.progress = self.operations;
         let generation = self.last_generation[lpn as usize].wrapping_add(1);
         self.last_generation[lpn as usize] = generation;
         self.oracle.insert(lpn, generation);
-        if self.ftl.write(lpn, generation, 0) {
+        let stream = self.rng.below(self.ftl.streams().into()) as u8;
+        if self.ftl.write_to_stream(lpn, generation, 0, stream) {
             let index = self.ftl.accepted_units();
             self.promises.push_back(Promise { lpn, generation, index, trimmed: false });
         } else {
@@ -126,18 +150,27 @@ impl Rig {
     }
 
     pub fn trim(&mut self, lpn: u32) {
+        if self.ftl.is_read_only() {
+            return;
+        }
         self.oracle.remove(&lpn);
         self.durable[lpn as usize] = None;
         self.promises.iter_mut().filter(|p| p.lpn == lpn).for_each(|p| p.trimmed = true);
         self.ask(|ftl, ops| ftl.trim(lpn, ops));
     }
 
-    /// FLUSH: everything accepted so far reaches flash.
+    /// FLUSH: everything accepted so far reaches flash; of a read-only drive, what its flash can take.
     pub fn flush(&mut self) {
         let until = self.ftl.accepted_units();
         self.ask(|ftl, ops| ftl.force(ops));
         while self.ftl.durable_units() < until {
-            self.work_or_fail("a flush waits");
+            if self.ftl.is_read_only() {
+                if !self.step() {
+                    break;
+                }
+            } else {
+                self.work_or_fail("a flush waits");
+            }
             self.ask(|ftl, ops| ftl.force(ops));
         }
         self.ftl.unforce();
@@ -157,6 +190,9 @@ impl Rig {
     /// SECURITY ERASE, once the dies are idle.
     pub fn secure_erase(&mut self) {
         self.settle();
+        if self.ftl.is_read_only() {
+            return;
+        }
         self.ftl.secure_erase();
         self.programmed.fill(0);
         self.oracle.clear();
@@ -175,13 +211,13 @@ impl Rig {
 
     /// One die, drawn at random (the last ones more often), ends its oldest operation. Returns whether any had one.
     pub fn step(&mut self) -> bool {
-        let busy: Vec<usize> = (0..self.dies.len()).filter(|&d| !self.dies[d].is_empty()).collect();
+        let busy: Vec<usize> = (0..self.dies.0.len()).filter(|&d| !self.dies.0[d].is_empty()).collect();
         if busy.is_empty() {
             return false;
         }
         // Now and then one die falls far behind the others.
         let pick = if self.rng.chance(1, 2) { busy.len() - 1 } else { self.rng.below(busy.len() as u64) as usize };
-        let op = self.dies[busy[pick]].pop_front().expect("it is busy");
+        let op = self.dies.0[busy[pick]].pop_front().expect("it is busy");
         self.referee(&op);
         self.operations += 1;
         if op.kind == OpKind::Erase {
@@ -203,7 +239,9 @@ impl Rig {
         while self.step() {
             assert!(self.operations < limit, "the firmware works on for ever although the host has asked for nothing");
         }
-        assert_eq!(self.ftl.buffered_units(), 0, "units are left in the buffer after a flush");
+        if !self.ftl.is_read_only() {
+            assert_eq!(self.ftl.buffered_units(), 0, "units are left in the buffer after a flush");
+        }
         self.check_power_cut();
         self.check_oracle();
     }
@@ -212,18 +250,20 @@ impl Rig {
     fn referee(&mut self, op: &FlashOp) {
         let programmed = &mut self.programmed[op.block as usize];
         match op.kind {
-            OpKind::HostProgram | OpKind::GcProgram | OpKind::MetadataProgram => {
+            OpKind::HostProgram | OpKind::GcProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
                 assert_eq!(u32::from(op.page), *programmed, "{op:?} ends out of order");
                 *programmed += 1;
             }
             OpKind::Erase => *programmed = 0,
-            OpKind::GcRead => {
+            OpKind::GcRead | OpKind::RetireRead => {
                 let last = u32::from(op.page) + 7 - op.rows.leading_zeros();
                 assert!(last < *programmed, "{op:?} reads pages that are not there; {programmed} are");
             }
             OpKind::HostRead | OpKind::MergeRead => unreachable!("the translation layer reads nothing for the host"),
         }
-        assert!(!self.ftl.medium().is_bad(op.block), "{op:?} on a bad block");
+        // A bad block may still be read; after the last, what waits for the dies is not done any more.
+        let bad = self.ftl.medium().is_bad(op.block);
+        assert!(!bad || op.kind == OpKind::RetireRead || self.ftl.is_read_only(), "{op:?} on a bad block");
     }
 
     // ---- what must hold -----------------------------------------------------------------------------------------

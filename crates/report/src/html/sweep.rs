@@ -114,7 +114,9 @@ fn write_table(out: &mut String, table: &SweepTable) {
 }
 
 fn footer(out: &mut String, page: &SweepPage) {
-    out.push_str("<footer><p>Every figure on this page was measured on a simulated drive. The same plan and version give ");
+    out.push_str(
+        "<footer><p>Every figure on this page was measured on a simulated drive. The same plan and version give ",
+    );
     out.push_str("the same bytes. Figures: ");
     let links: Vec<String> = page.files.iter().map(|f| format!("<a href=\"{0}\">{0}</a>", escape(f))).collect();
     out.push_str(&format!("{}.</p><p>ssdlab {}</p></footer>\n", links.join(", "), escape(&page.version)));

@@ -174,15 +174,7 @@ fn steps(c: &mut Canvas, series: &Series, colour: usize, x: &Scale, y: &Scale) {
     c.path(&d, &format!("class=\"s{colour}\" stroke-width=\"1.5\" stroke-linejoin=\"round\" stroke-opacity=\".6\""));
 }
 
-fn scatter(
-    c: &mut Canvas,
-    series: &Series,
-    names: &[String],
-    (index, colour): Style,
-    x: &Scale,
-    y: &Scale,
-    size: f64,
-) {
+fn scatter(c: &mut Canvas, series: &Series, names: &[String], (index, colour): Style, x: &Scale, y: &Scale, size: f64) {
     let dot = DOTS[index % DOTS.len()];
     // Tenths, as whole numbers: relative moves must not drift.
     let tenths = |v: f64| libm::round(v * 10.0) as i64;

@@ -10,7 +10,7 @@ use crate::plan::{Axis, Cell, Pareto, Plan, Task, usually_better};
 use crate::point::PointResult;
 use crate::run::State;
 use crate::table::{metric, metric_keys, reason, status};
-use axis::{key_label, key_with_value, spread_evenly_by_ratio, spans_decades};
+use axis::{key_label, key_with_value, spans_decades, spread_evenly_by_ratio};
 
 /// What is drawn if the plan does not say, as far as there is.
 const USUAL_METRICS: [&str; 3] = ["waf", "iops", "latency_p99"];
@@ -106,7 +106,8 @@ fn notes(data: &Data) -> Vec<String> {
 impl Data<'_> {
     /// The points of a task that have a figure.
     fn rows(&self, task: usize) -> impl Iterator<Item = usize> + '_ {
-        (0..self.states.len()).filter(move |&i| self.plan.points[i].task == task && status(&self.states[i]) == "finished")
+        (0..self.states.len())
+            .filter(move |&i| self.plan.points[i].task == task && status(&self.states[i]) == "finished")
     }
 
     pub(crate) fn cell(&self, row: usize, axis: usize) -> &Cell {
@@ -123,7 +124,8 @@ impl Data<'_> {
 
     /// A metric, a fact or a swept number of a row, with its unit.
     pub(crate) fn figure(&self, row: usize, name: &str) -> Option<f64> {
-        let State::Done(PointResult::Finished { capacity_bytes, spare_percent, metrics, .. }) = &self.states[row] else {
+        let State::Done(PointResult::Finished { capacity_bytes, spare_percent, metrics, .. }) = &self.states[row]
+        else {
             return None;
         };
         if let Some(m) = metrics.get(name) {
@@ -279,7 +281,11 @@ fn metric_figure(
         .collect();
     let x_label = key_label(&x_axis.key);
     let unit = axis::key_unit(&x_axis.key);
-    let mut x = if numeric && spread_evenly_by_ratio(x_axis) { ChartAxis::log(&x_label, unit) } else { ChartAxis::linear(&x_label, unit) };
+    let mut x = if numeric && spread_evenly_by_ratio(x_axis) {
+        ChartAxis::log(&x_label, unit)
+    } else {
+        ChartAxis::linear(&x_label, unit)
+    };
     if !numeric {
         x.categories = x_axis.values.iter().map(|v| v.text.clone()).collect();
     }
@@ -319,7 +325,8 @@ fn series_name(data: &Data, roles: &Roles, row: usize) -> String {
 }
 
 fn fronts(data: &Data, task: usize) -> Option<SweepSection> {
-    let pareto = if data.plan.charts.pareto.is_empty() { usual_fronts(data, task) } else { data.plan.charts.pareto.clone() };
+    let pareto =
+        if data.plan.charts.pareto.is_empty() { usual_fronts(data, task) } else { data.plan.charts.pareto.clone() };
     let drawn: Vec<(SweepRow, SweepTable)> = pareto.iter().filter_map(|p| front::draw(data, task, p)).collect();
     if drawn.is_empty() {
         return None;
@@ -329,7 +336,8 @@ fn fronts(data: &Data, task: usize) -> Option<SweepSection> {
     let (rows, tables) = drawn.into_iter().unzip();
     Some(SweepSection {
         title,
-        text: "A point is on the front if no other point is at least as good in both figures and better in one.".to_owned(),
+        text: "A point is on the front if no other point is at least as good in both figures and better in one."
+            .to_owned(),
         rows,
         tables,
     })

@@ -173,7 +173,11 @@ fn key_path(path: &str) -> &str {
 fn check_parameter(text: &PlanText, tasks: &[Task], key: &str, change: &Change) -> Result<(), Diagnostic> {
     for task in tasks {
         let Task::Test { def, settings } = task else {
-            let error = Diagnostic::new(format!("`{}` is swept, but the fio job {} has no parameters", change.key, task.name()));
+            let error = Diagnostic::new(format!(
+                "`{}` is swept, but the fio job {} has no parameters",
+                change.key,
+                task.name()
+            ));
             return Err(text.at_key(error, key_path(&change.path)));
         };
         if settings.iter().any(|(k, _)| k == key) {
@@ -222,9 +226,8 @@ fn points_of(
             return Err(text.at_value(problem, path));
         }
     };
-    let parameters: Vec<(String, String)> = all()
-        .filter_map(|c| Some((c.key.strip_prefix(TEST_PREFIX)?.to_owned(), setting(&c.value))))
-        .collect();
+    let parameters: Vec<(String, String)> =
+        all().filter_map(|c| Some((c.key.strip_prefix(TEST_PREFIX)?.to_owned(), setting(&c.value)))).collect();
     for (index, task) in tasks.iter().enumerate() {
         for &seed in seeds {
             let cells = swept.iter().map(|c| Cell::of(&c.value)).collect();

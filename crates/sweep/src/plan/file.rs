@@ -87,8 +87,7 @@ pub(crate) struct PlanText<'a> {
 impl<'a> PlanText<'a> {
     /// The text must be TOML; of other text nothing is found.
     pub fn new(file: &'a str, text: &'a str) -> Self {
-        let mut plan =
-            PlanText { file, text, keys: BTreeMap::new(), values: BTreeMap::new(), leaves: Vec::new() };
+        let mut plan = PlanText { file, text, keys: BTreeMap::new(), values: BTreeMap::new(), leaves: Vec::new() };
         if let Ok(document) = Document::parse(text) {
             plan.table(document.as_table(), "");
         }
@@ -131,10 +130,7 @@ impl<'a> PlanText<'a> {
 
     /// What stands below `section`, in the order of the file: paths without the section.
     pub fn below(&self, section: &str) -> Vec<(&str, &Value)> {
-        self.leaves
-            .iter()
-            .filter_map(|(path, v)| Some((path.strip_prefix(section)?.strip_prefix('.')?, v)))
-            .collect()
+        self.leaves.iter().filter_map(|(path, v)| Some((path.strip_prefix(section)?.strip_prefix('.')?, v))).collect()
     }
 
     /// Points at the key of this path, or at what is next to it upwards.
@@ -170,8 +166,6 @@ fn plain(value: &toml_edit::Value) -> Value {
         toml_edit::Value::Boolean(v) => Value::Boolean(*v.value()),
         toml_edit::Value::Datetime(v) => Value::String(v.value().to_string()),
         toml_edit::Value::Array(v) => Value::Array(v.iter().map(plain).collect()),
-        toml_edit::Value::InlineTable(v) => {
-            Value::Table(v.iter().map(|(k, v)| (k.to_owned(), plain(v))).collect())
-        }
+        toml_edit::Value::InlineTable(v) => Value::Table(v.iter().map(|(k, v)| (k.to_owned(), plain(v))).collect()),
     }
 }

@@ -138,7 +138,9 @@ impl Plan {
         })?;
         let seeds = read.seeds.unwrap_or_else(|| vec![1]);
         if seeds.is_empty() {
-            return Err(text.at_value(Diagnostic::new("no seed").help("leave `seeds` out for one run with seed 1"), "seeds"));
+            return Err(
+                text.at_value(Diagnostic::new("no seed").help("leave `seeds` out for one run with seed 1"), "seeds")
+            );
         }
         let tasks = tasks(&read.test, &text, folder)?;
         let (axes, points) = expand::expand(&text, &template, &read.drive, &tasks, &seeds)?;
@@ -150,9 +152,8 @@ impl Plan {
 
 fn tasks(entries: &[TestEntry], text: &PlanText, folder: &Path) -> Result<Vec<Task>, Diagnostic> {
     if entries.is_empty() {
-        return Err(Diagnostic::new("the plan has no test").help(
-            "add [[test]] with name = \"steady-state\" (`ssdlab list tests` shows all), or job = \"file.fio\"",
-        ));
+        return Err(Diagnostic::new("the plan has no test")
+            .help("add [[test]] with name = \"steady-state\" (`ssdlab list tests` shows all), or job = \"file.fio\""));
     }
     entries.iter().enumerate().map(|(i, entry)| task(i, entry, text, folder)).collect()
 }
@@ -164,14 +165,16 @@ fn task(i: usize, entry: &TestEntry, text: &PlanText, folder: &Path) -> Result<T
         (Some(name), None) => {
             let def = find_test(name).map_err(|e| text.at_value(e.into(), &path("name")))?;
             if entry.prefill.is_some() {
-                let error = Diagnostic::new("`prefill` is for fio jobs").help("tests have parameters of their own: [test.set]");
+                let error =
+                    Diagnostic::new("`prefill` is for fio jobs").help("tests have parameters of their own: [test.set]");
                 return Err(text.at_key(error, &path("prefill")));
             }
             let settings: Vec<(String, String)> =
                 given.iter().map(|(key, value)| ((*key).to_owned(), setting(value))).collect();
             // One by one, so that the message can point at it.
             for (key, value) in &settings {
-                let job = PlanJob { lab: 0, test: def, variant: String::new(), settings: vec![(key.clone(), value.clone())] };
+                let job =
+                    PlanJob { lab: 0, test: def, variant: String::new(), settings: vec![(key.clone(), value.clone())] };
                 job.check(false).map_err(|e| text.at_value(e.into(), &path(&format!("set.{key}"))))?;
             }
             Ok(Task::Test { def, settings })
@@ -186,8 +189,9 @@ fn task(i: usize, entry: &TestEntry, text: &PlanText, folder: &Path) -> Result<T
                 let error = Diagnostic::from(&e);
                 if error.place.is_some() { error } else { text.at_value(error, &path("job")) }
             })?;
-            let content = fs::read_to_string(&found)
-                .map_err(|e| text.at_value(Diagnostic::new(format!("cannot read {}: {e}", found.display())), &path("job")))?;
+            let content = fs::read_to_string(&found).map_err(|e| {
+                text.at_value(Diagnostic::new(format!("cannot read {}: {e}", found.display())), &path("job"))
+            })?;
             let prefill = match entry.prefill {
                 None | Some(PrefillWord::Read) => Prefill::Read,
                 Some(PrefillWord::Drive) => Prefill::Drive,
@@ -246,12 +250,7 @@ fn charts(read: ChartsFile, text: &PlanText, axes: &[Axis], tasks: &[Task]) -> R
             }
         }
         let better = |given: Option<Better>, name: &str| given.unwrap_or_else(|| usually_better(name));
-        pareto.push(Pareto {
-            x_better: better(p.x_better, &p.x),
-            y_better: better(p.y_better, &p.y),
-            x: p.x,
-            y: p.y,
-        });
+        pareto.push(Pareto { x_better: better(p.x_better, &p.x), y_better: better(p.y_better, &p.y), x: p.x, y: p.y });
     }
     Ok(Charts { metrics: read.metrics.unwrap_or_default(), x: read.x.unwrap_or_default(), pareto })
 }
@@ -269,9 +268,7 @@ fn declared_metrics(tasks: &[Task]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for task in tasks {
         let own: Vec<String> = match task {
-            Task::Test { def, .. } => {
-                STANDARD_METRICS.iter().chain(def.metrics).map(|m| m.key.to_owned()).collect()
-            }
+            Task::Test { def, .. } => STANDARD_METRICS.iter().chain(def.metrics).map(|m| m.key.to_owned()).collect(),
             Task::Job { .. } => FIO_METRICS.iter().map(|m| (*m).to_owned()).collect(),
         };
         for name in own {

@@ -108,7 +108,10 @@ mod tests {
         for (blocks, total) in [(1, 1), (1, 5), (7, 7), (1000, 1070), (1000, 2000), (1000, 10), (4096, 30_000)] {
             let written = copies(blocks, total).len() as u64;
             // It may end early by what rounding leaves at the end.
-            assert!(written <= total.max(blocks) && written + 4 >= total.max(blocks).min(blocks * 3), "{written} {total}");
+            assert!(
+                written <= total.max(blocks) && written + 4 >= total.max(blocks).min(blocks * 3),
+                "{written} {total}"
+            );
         }
     }
 

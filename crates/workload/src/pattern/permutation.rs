@@ -120,8 +120,7 @@ mod tests {
             let mut order = Permutation::new(n, &mut rng);
             let mut to_come: std::collections::BTreeSet<u64> = (0..n).collect();
             loop {
-                let drawn: std::collections::BTreeSet<u64> =
-                    (0..4000).filter_map(|_| order.later(&mut rng)).collect();
+                let drawn: std::collections::BTreeSet<u64> = (0..4000).filter_map(|_| order.later(&mut rng)).collect();
                 assert_eq!(drawn, to_come);
                 let Some(x) = order.next() else { break };
                 assert!(to_come.remove(&x));

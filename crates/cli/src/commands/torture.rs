@@ -1,0 +1,47 @@
+//! `ssdlab torture`: drives, hosts and faults drawn from a seed, and a report of what was wrong.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::Ordering;
+
+use ssdlab_torture::{Campaign, Report, build_ssd, torture};
+
+use crate::args::TortureArgs;
+use crate::failure::Failure;
+use crate::output::print;
+use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
+
+/// Failures told in full; beyond these only their number.
+const SHOWN: usize = 10;
+
+pub fn run(args: &TortureArgs) -> Result<(), Failure> {
+    stop_on_ctrl_c()?;
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let campaign = Campaign { seed: args.seed, runs: args.runs, threads: args.threads.map_or_else(cores, usize::from) };
+    let bar = Bar::new();
+    let report = torture(&campaign, &build_ssd, &|done| {
+        bar.runs(done, args.runs);
+        !CANCEL.load(Ordering::Relaxed)
+    });
+    drop(bar);
+    print(&format!("torture, seed {}\n{}", args.seed, report.tally))?;
+    conclude(args, &report)
+}
+
+fn conclude(args: &TortureArgs, report: &Report) -> Result<(), Failure> {
+    let done = report.tally.runs + report.failures.len() as u64;
+    if !report.failures.is_empty() {
+        for failure in report.failures.iter().take(SHOWN) {
+            eprintln!("run {} failed: {}", failure.run, failure.what);
+            eprintln!("  repeat it with: ssdlab torture {} --runs 1", failure.seed);
+        }
+        let more = report.failures.len().saturating_sub(SHOWN);
+        if more > 0 {
+            eprintln!("and {more} more");
+        }
+        return Err(Failure::run(format!("{} of {done} runs failed", report.failures.len())));
+    }
+    if done < args.runs {
+        return Err(Failure::run(format!("stopped after {done} of {} runs", args.runs)));
+    }
+    Ok(())
+}

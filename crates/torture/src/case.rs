@@ -1,0 +1,185 @@
+//! Drives and faults drawn from a seed.
+
+use ssdlab_core::{Rng, UNIT_BYTES};
+use ssdlab_device::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
+use ssdlab_ftl::{
+    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
+};
+use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, GrowingFaults, PageOrder, Timing, Wear};
+
+/// Mapping units of flash that a drive may have: what a run costs is nearly proportional to it.
+const MOST_UNITS: u32 = 12_000;
+
+/// One drive and what goes wrong in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    pub seed: u64,
+    pub die: DieSpec,
+    pub drive: DriveSpec,
+    pub faults: GrowingFaults,
+}
+
+fn one<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
+    of[rng.below(of.len() as u64) as usize]
+}
+
+fn between(rng: &mut Rng, low: u32, high: u32) -> u32 {
+    low + rng.below(u64::from(high - low + 1)) as u32
+}
+
+impl Case {
+    /// The case of a seed. Drives that their own checks refuse are drawn again.
+    #[must_use]
+    pub fn draw(seed: u64) -> Self {
+        let mut rng = Rng::new(seed).stream("case");
+        loop {
+            let die = draw_die(&mut rng);
+            let drive = draw_drive(&mut rng, &die);
+            let faults = draw_faults(&mut rng);
+            let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]);
+            if let Some(drive) = with_capacity(drive, &die, seed, spare) {
+                return Case { seed, die, drive, faults };
+            }
+        }
+    }
+
+    /// Whether blocks go bad in use.
+    #[must_use]
+    pub fn grows_bad_blocks(&self) -> bool {
+        self.faults.programs_per_failure + self.faults.erases_per_failure > 0
+    }
+}
+
+/// Gives a drive the greatest capacity that its flash allows, less `spare` per cent: garbage collection at the brink.
+fn with_capacity(mut drive: DriveSpec, die: &DieSpec, seed: u64, spare: u64) -> Option<DriveSpec> {
+    let superblock = drive.superblock_bytes(die);
+    let needed = superblock * u64::from(drive.spare_superblocks_needed());
+    let mut room = drive.usable_bytes(die).checked_sub(needed)?;
+    // How much bad blocks and the journal take is known once the drive is built.
+    for _ in 0..8 {
+        drive.capacity_bytes = room / 100 * (100 - spare) / UNIT_BYTES * UNIT_BYTES;
+        if drive.capacity_bytes == 0 || drive.validate(die).is_err() {
+            return None;
+        }
+        if Ssd::new("torture", &drive, die, seed).is_ok() {
+            return Some(drive);
+        }
+        room = room.checked_sub(superblock)?;
+    }
+    None
+}
+
+fn draw_die(rng: &mut Rng) -> DieSpec {
+    let planes = one(rng, &[1u32, 2, 4]);
+    let units = one(rng, &[1u32, 2, 4]);
+    let alternating = rng.chance(1, 2);
+    let mut times = |low: u32, high: u32| {
+        let us = f64::from(between(rng, low, high));
+        if alternating { vec![us, us * 2.5] } else { vec![us] }
+    };
+    let (read_us, program_us) = (times(1, 200), times(100, 3000));
+    DieSpec {
+        description: "drawn".to_owned(),
+        geometry: Geometry {
+            planes,
+            blocks_per_plane: between(rng, 8, 48),
+            // Short blocks often: they are full while their first programs are still under way.
+            pages_per_block: if rng.chance(1, 3) { 4 } else { between(rng, 4, 48) },
+            page_bytes: units * 4096,
+            spare_bytes: 100 * units,
+            bits_per_cell: if alternating { 2 } else { 1 },
+            page_order: if alternating { PageOrder::Alternating } else { PageOrder::Uniform },
+        },
+        timing: Timing { read_us, program_us, erase_ms: one(rng, &[0.1, 3.0, 10.0]) },
+        bus: Bus { mega_transfers_per_s: one(rng, &[0.0, 40.0, 400.0]), command_us: one(rng, &[0.0, 1.5]) },
+        wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: one(rng, &[0, 0, 100, 300]) },
+        modes: CellModes::default(),
+        power: None,
+    }
+}
+
+fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
+    let block_units = die.geometry.planes * die.units_per_page() * die.geometry.pages_per_block;
+    let most_dies = (MOST_UNITS / (block_units * die.geometry.blocks_per_plane)).clamp(1, 12);
+    let dies = between(rng, 1, most_dies);
+    let divisors: Vec<u32> = (1..=dies).filter(|d| dies.is_multiple_of(*d)).collect();
+    let channels = one(rng, &divisors);
+    let row_kib = die.geometry.planes * die.units_per_page() * 4;
+    let command_us = f64::from(between(rng, 0, 20));
+    let unit_us = f64::from(between(rng, 0, 10));
+    DriveSpec {
+        description: "drawn".to_owned(),
+        capacity_bytes: 0,
+        flash: FlashSpec { die: "drawn".to_owned(), dies, exact_spare_per_10000: None },
+        link: LinkSpec {
+            generation: one(rng, &[LinkGeneration::Sata1, LinkGeneration::Sata3, LinkGeneration::Ideal]),
+            host_turnaround_us: f64::from(between(rng, 0, 10)),
+        },
+        controller: ControllerSpec {
+            name: "drawn".to_owned(),
+            channels,
+            ways: dies,
+            queue_depth: one(rng, &[1, 4, 32]),
+            dram_mib: 1,
+            read_command_us: command_us,
+            write_command_us: command_us * 1.5,
+            read_unit_us: unit_us,
+            write_unit_us: unit_us * 0.7,
+            read_ahead_kib: one(rng, &[0, 64, 512]),
+            reads_first: rng.chance(1, 2),
+        },
+        write_buffer: WriteBufferSpec {
+            // The smallest that a drive file may ask for, often.
+            capacity_kib: one(rng, &[64, 64, 100, 256, 2048]).max(row_kib),
+            write_cache: rng.chance(3, 4),
+            flush_after_idle_ms: f64::from(between(rng, 0, 200)),
+        },
+        mapping: MappingSpec {
+            superblock: one(rng, &[SuperblockSpan::AllDies, SuperblockSpan::OneDie]),
+            reserved_blocks_per_1000: one(rng, &[0, 50, 100, 150]),
+            journal: rng.chance(1, 2),
+            journal_rows_per_checkpoint_row: between(rng, 1, 4),
+        },
+        gc: draw_gc(rng, row_kib / 4),
+        wear_levelling: WearLevellingSpec {
+            dynamic: rng.chance(1, 2),
+            static_spread_erases: rng.chance(1, 2).then(|| between(rng, 1, 8)),
+        },
+    }
+}
+
+fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {
+    let host_share = one(rng, &[HostShare::Unlimited, HostShare::Balanced, HostShare::Trickle]);
+    GcSpec {
+        policy: one(
+            rng,
+            &[
+                VictimPolicy::Greedy,
+                VictimPolicy::Fifo,
+                VictimPolicy::DChoices,
+                VictimPolicy::CostBenefit,
+                VictimPolicy::Random,
+            ],
+        ),
+        choices: between(rng, 1, 8),
+        tie_break: one(rng, &[TieBreak::Fifo, TieBreak::Lifo]),
+        frontier: one(rng, &[Frontier::Shared, Frontier::Separate]),
+        start_free_superblocks: one(rng, &[1, 1, 2, 3]),
+        victims_per_start: between(rng, 0, 2),
+        buffer_superpages: one(rng, &[1, 1, 2, 8]),
+        buffering: one(rng, &[Buffering::StopAndWait, Buffering::Streaming]),
+        host_share,
+        trickle_per_1000: if host_share == HostShare::Trickle { one(rng, &[0, 5, 50, 500]) } else { 0 },
+        rows_per_read: between(rng, 1, 8.min(255 / row_units)),
+        background_after_idle_ms: rng.chance(1, 2).then(|| f64::from(between(rng, 1, 2000))),
+        background_free_superblocks: between(rng, 0, 8),
+    }
+}
+
+fn draw_faults(rng: &mut Rng) -> GrowingFaults {
+    GrowingFaults {
+        programs_per_failure: one(rng, &[0, 0, 0, 50, 500, 2000, 8000]),
+        erases_per_failure: one(rng, &[0, 0, 0, 10, 100, 500]),
+        in_bursts: rng.chance(1, 2),
+    }
+}

@@ -1,0 +1,269 @@
+//! A host that keeps track of everything it asks for.
+
+use std::collections::BTreeMap;
+
+use ssdlab_core::{Completion, Nanos, Op, Request, Rng, SECTOR_BYTES, Status, UNIT_BYTES};
+
+use crate::ledger::Ledger;
+use crate::oracle::Oracle;
+use crate::subject::Subject;
+
+/// Events without a completion after which a drive counts as stuck.
+const PATIENCE: u32 = 200_000;
+
+/// See the module's own page.
+pub struct Host<S> {
+    pub drive: S,
+    pub rng: Rng,
+    pub now: Nanos,
+    pub pages: u32,
+    pub capacity_bytes: u64,
+    pub oracle: Oracle,
+    ledger: Ledger,
+    next_tag: u64,
+    in_flight: BTreeMap<u64, Request>,
+    /// Writes and trims in flight, by page.
+    writing: Vec<u16>,
+    trimming: Vec<u16>,
+    done: Vec<Completion>,
+    last_completed: Nanos,
+    /// The drive was read-only when these commands and all later ones were sent.
+    read_only_from: Option<u64>,
+    pub commands: u64,
+    pub refused: u64,
+}
+
+/// Pages that a request touches; those that a trim forgets.
+fn pages_of(r: &Request) -> std::ops::Range<u32> {
+    let end = r.offset_bytes + r.length_bytes;
+    match r.op {
+        Op::Flush => 0..0,
+        Op::Trim => {
+            let (first, last) = (r.offset_bytes.div_ceil(UNIT_BYTES), end / UNIT_BYTES);
+            first as u32..last.max(first) as u32
+        }
+        Op::Read | Op::Write => (r.offset_bytes / UNIT_BYTES) as u32..end.div_ceil(UNIT_BYTES) as u32,
+    }
+}
+
+impl<S: Subject> Host<S> {
+    pub fn new(drive: S, seed: u64) -> Self {
+        let capacity_bytes = drive.info().capacity_bytes;
+        let pages = (capacity_bytes / UNIT_BYTES) as u32;
+        Host {
+            rng: Rng::new(seed).stream("host"),
+            now: 0,
+            pages,
+            capacity_bytes,
+            oracle: Oracle::new(pages, drive.max_write_count()),
+            ledger: Ledger::default(),
+            next_tag: 0,
+            in_flight: BTreeMap::new(),
+            writing: vec![0; pages as usize],
+            trimming: vec![0; pages as usize],
+            done: Vec::new(),
+            last_completed: 0,
+            read_only_from: None,
+            commands: 0,
+            refused: 0,
+            drive,
+        }
+    }
+
+    /// Sends a command as soon as fewer than `depth` are in flight, and none with which it would collide: of a trim
+    /// and a write of one page a host must know which comes first.
+    pub fn send(
+        &mut self,
+        depth: usize,
+        op: Op,
+        offset_bytes: u64,
+        length_bytes: u64,
+        fua: bool,
+    ) -> Result<(), String> {
+        let tag = self.next_tag;
+        let request = Request { tag, op, offset_bytes, length_bytes, fua };
+        let touched = pages_of(&request);
+        while self.in_flight.len() >= depth.max(1) || self.collides(op, touched.clone()) {
+            self.wait()?;
+        }
+        self.next_tag += 1;
+        let marks = match op {
+            Op::Write => Some(&mut self.writing),
+            Op::Trim => Some(&mut self.trimming),
+            Op::Read | Op::Flush => None,
+        };
+        if let Some(marks) = marks {
+            touched.clone().for_each(|page| marks[page as usize] += 1);
+        }
+        if op == Op::Write {
+            touched.for_each(|page| self.oracle.write(page));
+        }
+        if self.drive.is_read_only() {
+            self.read_only_from.get_or_insert(tag);
+        }
+        self.in_flight.insert(tag, request);
+        self.ledger.submitted(self.now);
+        self.drive.submit(self.now, request);
+        self.commands += 1;
+        Ok(())
+    }
+
+    fn collides(&self, op: Op, mut pages: std::ops::Range<u32>) -> bool {
+        match op {
+            Op::Write => pages.any(|page| self.trimming[page as usize] > 0),
+            Op::Trim => pages.any(|page| self.writing[page as usize] > 0),
+            Op::Read | Op::Flush => false,
+        }
+    }
+
+    /// Lets time pass to the next completion.
+    fn wait(&mut self) -> Result<(), String> {
+        for _ in 0..PATIENCE {
+            let Some(at) = self.drive.next_event() else {
+                return Err(format!("deadlock: {} commands in flight, and the drive is at rest", self.in_flight.len()));
+            };
+            if at < self.now {
+                return Err(format!("time runs backwards, from {} to {at} ns", self.now));
+            }
+            self.now = at;
+            self.drive.advance(at, &mut self.done);
+            if !self.done.is_empty() {
+                return self.take_completions();
+            }
+        }
+        Err(format!("livelock: {} commands in flight, {PATIENCE} events completed none", self.in_flight.len()))
+    }
+
+    fn take_completions(&mut self) -> Result<(), String> {
+        for c in std::mem::take(&mut self.done) {
+            self.take(&c)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, c: &Completion) -> Result<(), String> {
+        let request = self.in_flight.remove(&c.tag).ok_or_else(|| format!("no command is in flight for {c:?}"))?;
+        let same = (c.op, c.offset_bytes, c.length_bytes) == (request.op, request.offset_bytes, request.length_bytes);
+        if !same {
+            return Err(format!("{c:?} answers {request:?}"));
+        }
+        if c.completed < c.submitted || c.completed > self.now || c.completed < self.last_completed {
+            return Err(format!("{c:?} comes at {} ns, after one of {} ns", self.now, self.last_completed));
+        }
+        if c.breakdown.sum() != c.latency() {
+            return Err(format!("the parts of {c:?} do not sum to its latency of {} ns", c.latency()));
+        }
+        self.last_completed = c.completed;
+        let pages = pages_of(&request);
+        self.ledger.completed(c, pages.len() as u64);
+        let refused = c.status != Status::Ok;
+        self.refused += u64::from(refused);
+        if refused && (c.status != Status::ReadOnly || c.op == Op::Read || !self.drive.is_read_only()) {
+            return Err(format!("{c:?} from a drive that has no reason to"));
+        }
+        let late = self.read_only_from.is_some_and(|from| c.tag >= from);
+        if !refused && late && matches!(c.op, Op::Write | Op::Trim) {
+            return Err(format!("{c:?} from a drive that was read-only before it was asked"));
+        }
+        for page in pages {
+            match c.op {
+                Op::Write => {
+                    self.writing[page as usize] -= 1;
+                    if refused {
+                        self.oracle.refuse(page);
+                    }
+                }
+                Op::Trim => {
+                    self.trimming[page as usize] -= 1;
+                    if !refused {
+                        self.oracle.trim(page);
+                    }
+                }
+                Op::Read | Op::Flush => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until no command is in flight.
+    pub fn drain(&mut self) -> Result<(), String> {
+        while !self.in_flight.is_empty() {
+            self.wait()?;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass, with or without commands in flight.
+    pub fn pass(&mut self, time: Nanos) -> Result<(), String> {
+        self.now += time;
+        self.drive.advance(self.now, &mut self.done);
+        self.take_completions()
+    }
+
+    /// FLUSH, and that it did what it is for.
+    pub fn flush(&mut self) -> Result<(), String> {
+        self.drain()?;
+        let refused = self.refused;
+        self.send(1, Op::Flush, 0, 0, false)?;
+        self.drain()?;
+        let left = self.drive.facts().buffered_units;
+        if left > 0 && self.refused == refused {
+            return Err(format!("{left} units are left in the buffer after a flush"));
+        }
+        Ok(())
+    }
+
+    /// SECURITY ERASE UNIT. The drive finishes first what it is at: it may run out of good blocks over it.
+    pub fn secure_erase(&mut self) -> Result<(), String> {
+        self.flush()?;
+        for _ in 0..PATIENCE {
+            let Some(at) = self.drive.next_event() else { break };
+            self.now = at;
+            self.drive.advance(at, &mut self.done);
+        }
+        let stays = self.drive.is_read_only();
+        let ready = self.drive.secure_erase(self.now);
+        if ready < self.now {
+            return Err(format!("a SECURITY ERASE begun at {} ns ended at {ready} ns", self.now));
+        }
+        self.now = ready;
+        if !stays {
+            self.oracle.clear();
+        }
+        Ok(())
+    }
+
+    /// Reads everything, in sequence: every tag is checked on the way.
+    pub fn read_all(&mut self, depth: usize, length_bytes: u64) -> Result<(), String> {
+        for offset in (0..self.capacity_bytes).step_by(length_bytes as usize) {
+            self.send(depth, Op::Read, offset, length_bytes.min(self.capacity_bytes - offset), false)?;
+        }
+        self.drain()
+    }
+
+    /// Checks all books, the drive's and the host's. No command may be in flight.
+    pub fn check(&mut self) -> Result<(), String> {
+        self.drive.check_books()?;
+        self.oracle.check(|page| self.drive.write_count(page))?;
+        let facts = self.drive.facts();
+        if let Some(mapped) = self.oracle.mapped().filter(|&mapped| mapped != facts.mapped_units) {
+            return Err(format!("{mapped} pages hold data, the drive says {}", facts.mapped_units));
+        }
+        self.ledger.check(&facts)
+    }
+
+    /// A random offset and length in whole sectors; in whole units if `aligned`.
+    pub fn place(&mut self, from_page: u32, pages: u32, most_sectors: u64, aligned: bool) -> (u64, u64) {
+        let per_unit = UNIT_BYTES / SECTOR_BYTES;
+        let sectors = u64::from(pages) * per_unit;
+        let length = self.rng.below(most_sectors.min(sectors)) + 1;
+        let offset = self.rng.below(sectors - length + 1);
+        let (offset, length) = if aligned {
+            let offset = offset / per_unit * per_unit;
+            (offset, (length.div_ceil(per_unit) * per_unit).min(sectors - offset))
+        } else {
+            (offset, length)
+        };
+        (u64::from(from_page) * UNIT_BYTES + offset * SECTOR_BYTES, length * SECTOR_BYTES)
+    }
+}

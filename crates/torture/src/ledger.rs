@@ -1,0 +1,137 @@
+//! The host's own books: commands, bytes and times as it saw them, balanced against what the drive says of itself.
+
+use ssdlab_core::{Completion, Nanos, Op, Status};
+use ssdlab_device::Counters;
+
+use crate::subject::Facts;
+
+/// See the module's own page.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    reads: u64,
+    writes: u64,
+    read_bytes: u64,
+    write_bytes: u64,
+    trim_bytes: u64,
+    /// Mapping units touched by the writes that were done.
+    units: u64,
+    refused_writes: u64,
+    in_flight: u64,
+    in_flight_since: Nanos,
+    in_flight_time: u128,
+    latencies: u128,
+    bad_blocks_at_first: Option<u64>,
+    last: Facts,
+}
+
+macro_rules! balance {
+    ($left:expr, $right:expr, $($what:tt)+) => {
+        if $left != $right {
+            return Err(format!("{}: {} against {}", format_args!($($what)+), $left, $right));
+        }
+    };
+}
+
+impl Ledger {
+    pub fn submitted(&mut self, now: Nanos) {
+        self.advance(now);
+        self.in_flight += 1;
+    }
+
+    /// A command has come back; `units` are the mapping units that it touched.
+    pub fn completed(&mut self, c: &Completion, units: u64) {
+        self.advance(c.completed);
+        self.in_flight -= 1;
+        self.latencies += u128::from(c.completed - c.submitted);
+        match (c.op, c.status) {
+            (Op::Write, Status::Ok) => {
+                self.writes += 1;
+                self.write_bytes += c.length_bytes;
+                self.units += units;
+            }
+            (Op::Write, _) => self.refused_writes += 1,
+            (Op::Read, Status::Ok) => {
+                self.reads += 1;
+                self.read_bytes += c.length_bytes;
+            }
+            (Op::Trim, Status::Ok) => self.trim_bytes += c.length_bytes,
+            _ => {}
+        }
+    }
+
+    fn advance(&mut self, now: Nanos) {
+        self.in_flight_time += u128::from(now - self.in_flight_since) * u128::from(self.in_flight);
+        self.in_flight_since = now;
+    }
+
+    /// Balances the books with no command in flight.
+    ///
+    /// # Errors
+    /// The first entry that does not balance.
+    pub fn check(&mut self, facts: &Facts) -> Result<(), String> {
+        balance!(self.in_flight_time, self.latencies, "Little's law, ns in flight against latencies");
+        let c = &facts.counters;
+        balance!(c.host_reads, self.reads, "reads counted");
+        balance!(c.host_writes, self.writes, "writes counted");
+        balance!(c.host_read_bytes, self.read_bytes, "bytes read");
+        balance!(c.host_write_bytes, self.write_bytes, "bytes written");
+        balance!(c.host_trim_bytes, self.trim_bytes, "bytes trimmed");
+        self.check_conservation(facts)?;
+        self.check_wear(facts)?;
+        self.check_monotone(c)?;
+        self.last = *facts;
+        Ok(())
+    }
+
+    /// What the host wrote is what entered the buffer; what left it is what was programmed; rows are made of units
+    /// and padding.
+    fn check_conservation(&self, facts: &Facts) -> Result<(), String> {
+        let (f, c) = (&facts.ftl, &facts.counters);
+        if self.refused_writes == 0 {
+            balance!(facts.accepted_units + f.overwrites_in_buffer, self.units, "units accepted or overwritten");
+        }
+        balance!(f.host_units + facts.waiting_units, facts.accepted_units, "units programmed or waiting");
+        let rows = f.host_rows + f.gc_rows;
+        balance!(f.host_units + f.gc_units + f.padding_units, rows * facts.row_units, "units and padding in rows");
+        balance!(facts.rows_begun, (rows + f.metadata_rows) as u32, "rows that the medium saw begun");
+        let row_bytes = facts.row_units * ssdlab_core::UNIT_BYTES;
+        let all_rows = rows + f.metadata_rows + f.retire_rows;
+        balance!(c.flash_program_bytes(), all_rows * row_bytes, "bytes programmed");
+        if f.gc_units > f.gc_read_units {
+            return Err(format!("{} units were moved, but only {} read to be moved", f.gc_units, f.gc_read_units));
+        }
+        Ok(())
+    }
+
+    fn check_wear(&mut self, facts: &Facts) -> Result<(), String> {
+        balance!(facts.erases, facts.counters.block_erases, "erases that the blocks have seen");
+        let failures = facts.ftl.program_failures + facts.ftl.erase_failures;
+        let at_first = *self.bad_blocks_at_first.get_or_insert(facts.bad_blocks - failures);
+        balance!(facts.bad_blocks - at_first, failures, "blocks that went bad");
+        Ok(())
+    }
+
+    fn check_monotone(&self, now: &Counters) -> Result<(), String> {
+        let before = &self.last.counters;
+        let pairs = [
+            ("flash_host_program_bytes", before.flash_host_program_bytes, now.flash_host_program_bytes),
+            ("flash_gc_program_bytes", before.flash_gc_program_bytes, now.flash_gc_program_bytes),
+            ("flash_metadata_program_bytes", before.flash_metadata_program_bytes, now.flash_metadata_program_bytes),
+            ("flash_host_read_bytes", before.flash_host_read_bytes, now.flash_host_read_bytes),
+            ("flash_gc_read_bytes", before.flash_gc_read_bytes, now.flash_gc_read_bytes),
+            ("flash_rmw_read_bytes", before.flash_rmw_read_bytes, now.flash_rmw_read_bytes),
+            ("block_erases", before.block_erases, now.block_erases),
+            ("buffer_overwrites", before.buffer_overwrites, now.buffer_overwrites),
+        ];
+        match pairs.iter().find(|(_, before, now)| now < before) {
+            Some((name, before, now)) => Err(format!("{name} went down, from {before} to {now}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Commands that came back.
+    #[must_use]
+    pub fn commands(&self) -> u64 {
+        self.reads + self.writes
+    }
+}

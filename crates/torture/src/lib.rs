@@ -1,0 +1,39 @@
+//! Torture: drives, hosts and faults drawn from a seed, run against a plain oracle of what the host wrote.
+//!
+//! One *run* is one small drive (geometry, policies, controller: [`Case`]), a host that goes through a few phases
+//! (random, sequential, hot and cold, trims, flushes, unaligned writes, idling, SECURITY ERASE …), and faults (bad
+//! blocks from the factory, blocks that go bad in use, spare areas and buffers as small as a drive file may make
+//! them). After every phase the books are checked: the drive's own (map against spare areas, valid counts, Little's
+//! law), and those that the host keeps beside it, which share no code with the drive ([`Oracle`], [`Ledger`]).
+//!
+//! A *campaign* is many runs on all cores. The same seed gives the same report at any number of threads; a run that
+//! fails, by an error or a panic, is reported with the seed that repeats it alone.
+//!
+//! ```
+//! use ssdlab_torture::{Campaign, build_ssd, torture};
+//! let report = torture(&Campaign { seed: 1, runs: 3, threads: 1 }, &build_ssd, &|_| true);
+//! assert!(report.failures.is_empty());
+//! assert_eq!(report.tally.runs, 3);
+//! ```
+//!
+//! Limits: drives of a few thousand mapping units, so that a run takes milliseconds; power cuts at every instant are
+//! the business of the translation layer's own property tests.
+
+mod campaign;
+mod case;
+mod host;
+mod ledger;
+mod oracle;
+mod phase;
+mod run;
+mod subject;
+mod tally;
+
+pub use campaign::{Campaign, Failure, Report, run_seed, torture};
+pub use case::Case;
+pub use ledger::Ledger;
+pub use oracle::Oracle;
+pub use phase::Phase;
+pub use run::run;
+pub use subject::{Facts, Subject, build_ssd};
+pub use tally::Tally;

@@ -1,0 +1,50 @@
+//! One run: a case, a host, phases, and the books after each.
+
+use ssdlab_core::Rng;
+use ssdlab_nand::SpecError;
+
+use crate::case::Case;
+use crate::host::Host;
+use crate::phase::Phase;
+use crate::subject::Subject;
+use crate::tally::Tally;
+
+/// Runs the case of `seed` on the drive that `build` makes of it.
+///
+/// # Errors
+/// The first thing that is wrong, with the phase in which it was found.
+///
+/// # Panics
+/// If the drive does: its own assertions are part of what is tortured.
+pub fn run<S: Subject>(seed: u64, build: &impl Fn(&Case) -> Result<S, SpecError>) -> Result<Tally, String> {
+    let case = Case::draw(seed);
+    let drive = build(&case).map_err(|e| format!("a drive that passed its own check cannot be built: {e}"))?;
+    let mut tally = Tally::default();
+    tally.case(&case);
+    let mut host = Host::new(drive, seed);
+    let phases = Phase::draw(&mut Rng::new(seed).stream("phases"));
+    for (k, phase) in phases.iter().enumerate() {
+        let read_only = host.drive.is_read_only();
+        let at = |e: String| format!("phase {} ({}): {e}", k + 1, phase.name());
+        phase.run(&mut host).map_err(at)?;
+        // Sometimes what is buffered stays where it is.
+        if host.rng.chance(1, 2) { host.flush() } else { host.drain() }.map_err(at)?;
+        host.check().map_err(at)?;
+        if host.drive.is_read_only() && !case.grows_bad_blocks() {
+            return Err(at("a drive without failing blocks has become read-only".to_owned()));
+        }
+        tally.phase(*phase);
+        // One phase shows that it refuses and loses nothing; more show no more.
+        if read_only {
+            break;
+        }
+    }
+    let length = [1, 4, 32][host.rng.below(3) as usize] * ssdlab_core::UNIT_BYTES;
+    let last = |e: String| format!("reading all at the end: {e}");
+    host.read_all(8, length).map_err(last)?;
+    host.check().map_err(last)?;
+    tally.host_commands = host.commands;
+    tally.refused_commands = host.refused;
+    tally.drive(&host.drive.facts());
+    Ok(tally)
+}

@@ -1,0 +1,87 @@
+//! What is tortured: a drive that lets the ledger look inside.
+
+use ssdlab_core::Rng;
+use ssdlab_device::{Counters, Device, Ssd};
+use ssdlab_ftl::FtlCounters;
+use ssdlab_nand::SpecError;
+
+use crate::case::Case;
+
+/// A drive under torture. Tests put a broken one in the real one's place, to see that torture finds out.
+pub trait Subject: Device {
+    /// The write count in the tag of a logical page as the drive would return it; `None` if it holds nothing.
+    fn write_count(&self, page: u32) -> Option<u8>;
+
+    /// The greatest write count; after it comes 1.
+    fn max_write_count(&self) -> u8;
+
+    /// Whether the drive has run out of good blocks.
+    fn is_read_only(&self) -> bool;
+
+    fn facts(&self) -> Facts;
+}
+
+/// What the ledger balances against what the host knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    pub counters: Counters,
+    pub ftl: FtlCounters,
+    pub row_units: u64,
+    pub planes: u64,
+    /// Rows whose programming has begun, as the medium counts them (modulo 2^32).
+    pub rows_begun: u32,
+    /// Sum of the erase counts of all blocks, plane by plane.
+    pub erases: u64,
+    pub bad_blocks: u64,
+    pub mapped_units: u64,
+    pub accepted_units: u64,
+    pub waiting_units: u64,
+    pub buffered_units: u64,
+    pub read_only: bool,
+    pub frozen: bool,
+}
+
+/// Builds the drive of a case.
+///
+/// # Errors
+/// If it cannot be built.
+pub fn build_ssd(case: &Case) -> Result<Ssd, SpecError> {
+    let mut drive = Ssd::new("torture", &case.drive, &case.die, case.seed)?;
+    drive.inject(case.faults, Rng::new(case.seed).stream("faults").next_u64());
+    Ok(drive)
+}
+
+impl Subject for Ssd {
+    fn write_count(&self, page: u32) -> Option<u8> {
+        self.ftl().generation(page)
+    }
+
+    fn max_write_count(&self) -> u8 {
+        self.ftl().medium().format().max_generation()
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.ftl().is_read_only()
+    }
+
+    fn facts(&self) -> Facts {
+        let (ftl, medium) = (self.ftl(), self.ftl().medium());
+        let layout = medium.layout();
+        let blocks = 0..layout.block_count();
+        Facts {
+            counters: self.counters(),
+            ftl: ftl.counters(),
+            row_units: layout.row_units.into(),
+            planes: layout.planes.into(),
+            rows_begun: medium.rows_begun(),
+            erases: blocks.clone().map(|b| u64::from(medium.erases(b) * layout.planes)).sum(),
+            bad_blocks: blocks.filter(|&b| medium.is_bad(b)).count() as u64,
+            mapped_units: ftl.mapped_units(),
+            accepted_units: ftl.accepted_units(),
+            waiting_units: ftl.waiting_units().into(),
+            buffered_units: ftl.buffered_units().into(),
+            read_only: ftl.is_read_only(),
+            frozen: ftl.is_frozen(),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What a campaign has done, and which parts of the drive it has reached.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use ssdlab_ftl::{Buffering, Frontier, HostShare, SuperblockSpan, TieBreak, VictimPolicy};
+use ssdlab_nand::PageOrder;
+
+use crate::case::Case;
+use crate::phase::Phase;
+use crate::subject::Facts;
+
+/// Sums over runs; the order in which runs are added does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub runs: u64,
+    pub host_commands: u64,
+    pub refused_commands: u64,
+    pub rows_programmed: u64,
+    pub units_moved: u64,
+    pub block_erases: u64,
+    pub program_failures: u64,
+    pub erase_failures: u64,
+    /// Runs that ended with a read-only drive.
+    pub read_only: u64,
+    /// Of these, runs in which not even the last data could be written.
+    pub frozen: u64,
+    pub phases: u64,
+    /// By subject and choice: in how many runs (of phases: how often) it was taken.
+    pub coverage: BTreeMap<(u8, &'static str), BTreeMap<&'static str, u64>>,
+}
+
+impl Tally {
+    pub fn case(&mut self, case: &Case) {
+        self.runs += 1;
+        let (gc, mapping, wear) = (&case.drive.gc, &case.drive.mapping, &case.drive.wear_levelling);
+        let on = |on: bool| if on { "on" } else { "off" };
+        let choices = [
+            (
+                "gc policy",
+                match gc.policy {
+                    VictimPolicy::Greedy => "greedy",
+                    VictimPolicy::Fifo => "fifo",
+                    VictimPolicy::DChoices => "d-choices",
+                    VictimPolicy::CostBenefit => "cost-benefit",
+                    VictimPolicy::Random => "random",
+                },
+            ),
+            ("tie break", if gc.tie_break == TieBreak::Fifo { "fifo" } else { "lifo" }),
+            ("frontier", if gc.frontier == Frontier::Shared { "shared" } else { "separate" }),
+            ("buffering", if gc.buffering == Buffering::Streaming { "streaming" } else { "stop-and-wait" }),
+            (
+                "host share",
+                match gc.host_share {
+                    HostShare::Unlimited => "unlimited",
+                    HostShare::Balanced => "balanced",
+                    HostShare::Trickle => "trickle",
+                },
+            ),
+            ("background gc", on(gc.background_after_idle_ms.is_some())),
+            ("superblock", if mapping.superblock == SuperblockSpan::AllDies { "all-dies" } else { "one-die" }),
+            ("journal", on(mapping.journal)),
+            (
+                "wear levelling",
+                match (wear.dynamic, wear.static_spread_erases.is_some()) {
+                    (false, false) => "off",
+                    (true, false) => "dynamic",
+                    (false, true) => "static",
+                    (true, true) => "both",
+                },
+            ),
+            ("page order", if case.die.geometry.page_order == PageOrder::Uniform { "uniform" } else { "alternating" }),
+            ("planes", ["", "1", "2", "", "4"][case.die.geometry.planes as usize]),
+            (
+                "dies",
+                match case.drive.flash.dies {
+                    1 => "1",
+                    2..=4 => "2-4",
+                    _ => "5-12",
+                },
+            ),
+            ("write cache", on(case.drive.write_buffer.write_cache)),
+            ("read ahead", on(case.drive.controller.read_ahead_kib > 0)),
+            ("reads first", on(case.drive.controller.reads_first)),
+            ("reserve", on(mapping.reserved_blocks_per_1000 > 0)),
+            ("factory bad blocks", on(case.die.wear.factory_bad_blocks_per_10000 > 0)),
+            ("failing programs", on(case.faults.programs_per_failure > 0)),
+            ("failing erases", on(case.faults.erases_per_failure > 0)),
+        ];
+        for (k, (subject, choice)) in choices.into_iter().enumerate() {
+            *self.coverage.entry((k as u8, subject)).or_default().entry(choice).or_default() += 1;
+        }
+    }
+
+    pub fn phase(&mut self, phase: Phase) {
+        self.phases += 1;
+        *self.coverage.entry((u8::MAX, "phase")).or_default().entry(phase.name()).or_default() += 1;
+    }
+
+    pub fn drive(&mut self, facts: &Facts) {
+        let f = &facts.ftl;
+        self.rows_programmed += f.host_rows + f.gc_rows + f.metadata_rows + f.retire_rows;
+        self.units_moved += f.gc_units;
+        self.block_erases += facts.counters.block_erases;
+        self.program_failures += f.program_failures;
+        self.erase_failures += f.erase_failures;
+        self.read_only += u64::from(facts.read_only);
+        self.frozen += u64::from(facts.frozen);
+    }
+
+    /// Adds the runs of another.
+    pub fn add(&mut self, other: &Tally) {
+        self.runs += other.runs;
+        self.host_commands += other.host_commands;
+        self.refused_commands += other.refused_commands;
+        self.rows_programmed += other.rows_programmed;
+        self.units_moved += other.units_moved;
+        self.block_erases += other.block_erases;
+        self.program_failures += other.program_failures;
+        self.erase_failures += other.erase_failures;
+        self.read_only += other.read_only;
+        self.frozen += other.frozen;
+        self.phases += other.phases;
+        for (subject, choices) in &other.coverage {
+            let mine = self.coverage.entry(*subject).or_default();
+            for (choice, times) in choices {
+                *mine.entry(choice).or_default() += times;
+            }
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = [
+            ("runs", self.runs),
+            ("phases checked", self.phases),
+            ("host commands", self.host_commands),
+            ("  refused, read-only", self.refused_commands),
+            ("rows programmed", self.rows_programmed),
+            ("units moved", self.units_moved),
+            ("plane-block erases", self.block_erases),
+            ("grown bad blocks", self.program_failures + self.erase_failures),
+            ("  programs failed", self.program_failures),
+            ("  erases failed", self.erase_failures),
+            ("drives gone read-only", self.read_only),
+            ("  without a good block", self.frozen),
+        ];
+        for (what, count) in lines {
+            writeln!(f, "{what:<24}{count:>12}")?;
+        }
+        writeln!(f, "coverage")?;
+        for ((_, subject), choices) in &self.coverage {
+            let choices: Vec<String> = choices.iter().map(|(choice, times)| format!("{choice} {times}")).collect();
+            writeln!(f, "  {subject:<22}{}", choices.join(", "))?;
+        }
+        Ok(())
+    }
+}
