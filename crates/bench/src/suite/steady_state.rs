@@ -71,7 +71,7 @@ pub(super) const DEF: TestDef = TestDef {
             1000.0,
             "the window begins no sooner than when random writes have made the drive program this much of its flash: before \
              that, blocks of the fill are still being collected, and quiet is no sign of having settled. auto: 2 after a \
-             sequential fill, 0.25 after an aged one",
+             sequential fill, 1 after an aged one",
         ),
         integer(
             "max_rounds",
@@ -154,7 +154,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let asked = ctx.params.integer("span_bytes");
     let fill = ctx.params.choice("fill").to_owned();
-    let settle = ctx.params.decide_number("settle_turnovers", if fill == "aged" { 0.25 } else { 2.0 });
+    let settle = ctx.params.decide_number("settle_turnovers", if fill == "aged" { 1.0 } else { 2.0 });
     let criterion = Criterion {
         window: ctx.params.integer("window_rounds") as usize,
         tolerance: ctx.params.number("tolerance_percent") / 100.0,
