@@ -1,7 +1,7 @@
 //! A drive as a file in `catalog/drives`.
 
 use serde::{Deserialize, Serialize};
-use ssdlab_ftl::{GcSpec, MappingSpec, SuperblockSpan, WearLevellingSpec};
+use ssdlab_ftl::{GcSpec, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec};
 use ssdlab_nand::{DieSpec, SpecError};
 
 /// Everything that makes one drive differ from another.
@@ -20,6 +20,8 @@ pub struct DriveSpec {
     pub gc: GcSpec,
     #[serde(default)]
     pub wear_levelling: WearLevellingSpec,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc_cache: Option<SlcCacheSpec>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,6 +97,9 @@ impl DriveSpec {
     pub fn validate(&self, die: &DieSpec) -> Result<(), SpecError> {
         die.validate()?;
         self.gc.validate()?;
+        if let Some(cache) = &self.slc_cache {
+            cache.validate(die, &self.gc, &self.mapping)?;
+        }
         let range = |key: &str, v: u64, lo: u64, hi: u64, unit: &str| {
             if (lo..=hi).contains(&v) {
                 Ok(())
@@ -233,7 +238,9 @@ impl DriveSpec {
         let sets = if self.mapping.superblock == SuperblockSpan::AllDies { 1 } else { self.flash.dies };
         // Each further stream may have an open superblock of the host's and one of the collector's.
         let streams = 2 * (u32::from(self.gc.frontier.streams()) - 1);
-        (self.gc.start_free_superblocks + 3 + streams) * sets + if self.mapping.journal { 2 } else { 0 }
+        // The cache's open superblock.
+        let cache = u32::from(self.slc_cache.is_some());
+        (self.gc.start_free_superblocks + 3 + streams + cache) * sets + if self.mapping.journal { 2 } else { 0 }
     }
 
     /// Multi-plane blocks of one die: as the die has them, or as many as give the exact spare asked for (some dies then
@@ -283,7 +290,15 @@ impl DriveSpec {
         u64::from(width) * u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes)
     }
 
-    /// Bytes that hold data, once bad and reserved blocks are set aside (expected value; the exact number is
+    /// Blocks of one die that are set aside for an SLC cache.
+    fn pool_blocks_per_die(&self, die: &DieSpec) -> u32 {
+        let blocks = self.blocks_per_die(die);
+        let unreserved = blocks - blocks * self.mapping.reserved_blocks_per_1000 / 1000;
+        let span = self.mapping.superblock;
+        self.slc_cache.as_ref().map_or(0, |cache| cache.pool_per_set(die, span, self.flash.dies, unreserved))
+    }
+
+    /// Bytes that hold data, once bad and reserved blocks and those of an SLC cache are set aside (expected value; the exact number is
     /// drawn when the drive is built).
     #[must_use]
     pub fn usable_bytes(&self, die: &DieSpec) -> u64 {
@@ -296,7 +311,10 @@ impl DriveSpec {
             SuperblockSpan::AllDies => reserved.max(bad),
             SuperblockSpan::OneDie => reserved + bad,
         };
-        raw / 10_000 * 10_000u64.saturating_sub(lost)
+        let g = &die.geometry;
+        let block_bytes = u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes);
+        let pool = u64::from(self.pool_blocks_per_die(die)) * u64::from(self.flash.dies) * block_bytes;
+        (raw / 10_000 * 10_000u64.saturating_sub(lost)).saturating_sub(pool)
     }
 }
 

@@ -65,7 +65,7 @@ impl Ftl {
             for page in 0..layout.pages {
                 let valid = self.validity.row(layout.row_start(block, page)).count_ones();
                 counted[sb] += valid;
-                if valid > 0 && page >= self.medium.issued_pages(block) {
+                if valid > 0 && (page >= self.medium.issued_pages(block) || page >= self.medium.pages(block)) {
                     return Err(format!("block {block} page {page} holds valid units but was not programmed"));
                 }
             }
@@ -84,7 +84,7 @@ impl Ftl {
 
     fn check_lists(&self) -> Result<(), String> {
         for (s, set) in self.sets.iter().enumerate() {
-            for &sb in &set.free {
+            for &sb in set.free.iter().chain(&set.pool_free) {
                 if self.blocks.state[sb as usize] != State::Free || self.blocks.valid[sb as usize] != 0 {
                     return Err(format!("set {s}: superblock {sb} is on the free list but is not free and empty"));
                 }
@@ -94,12 +94,15 @@ impl Ftl {
                     .filter(|&l| self.blocks.state[self.blocks.global(l, s as u32) as usize] == state)
                     .count()
             };
-            if of_set(State::Free) != set.free.len() {
-                return Err(format!("set {s}: {} free superblocks, {} listed", of_set(State::Free), set.free.len()));
+            let listed = set.free.len() + set.pool_free.len();
+            if of_set(State::Free) != listed {
+                return Err(format!("set {s}: {} free superblocks, {listed} listed", of_set(State::Free)));
             }
-            if of_set(State::Victim) != set.coming as usize {
-                return Err(format!("set {s}: {} victims, {} counted", of_set(State::Victim), set.coming));
+            let coming = set.coming + set.pool_coming;
+            if of_set(State::Victim) != coming as usize {
+                return Err(format!("set {s}: {} victims, {coming} counted", of_set(State::Victim)));
             }
+            self.check_cache(s, of_set(State::Cached))?;
             let capacity = self.blocks.capacity(self.medium.layout());
             let closed = (0..self.blocks.per_set()).map(|l| self.blocks.global(l, s as u32) as usize);
             let closed = closed.filter(|&sb| self.blocks.state[sb] == State::Closed);
@@ -107,11 +110,38 @@ impl Ftl {
             if dead != set.dead {
                 return Err(format!("set {s}: {dead} units are dead in closed superblocks, {} were counted", set.dead));
             }
-            let open = set.host.iter().chain(&set.gc).flatten().count();
+            let open = set.open().count();
             if of_set(State::Open) != open {
                 return Err(format!("set {s}: {} open superblocks, {open} frontiers", of_set(State::Open)));
             }
         }
         Ok(())
+    }
+    /// The SLC cache's own lists against the states and cell modes of their superblocks.
+    fn check_cache(&self, s: usize, waiting: usize) -> Result<(), String> {
+        let set = &self.sets[s];
+        let native = |sb: u32| self.medium.pages(self.blocks.any_block(sb)) == self.medium.layout().pages;
+        let mut pooled = 0;
+        for (i, &sb) in set.cached.iter().enumerate() {
+            let pool = self.blocks.in_pool(sb);
+            let expected = if pool { State::Cached } else { State::Closed };
+            if self.blocks.state[sb as usize] != expected || native(sb) || set.cached.iter().take(i).any(|&o| o == sb) {
+                return Err(format!("set {s}: superblock {sb} is listed as cached but is not, or twice"));
+            }
+            pooled += usize::from(pool);
+        }
+        if pooled != waiting {
+            return Err(format!("set {s}: {waiting} superblocks wait to be folded, {pooled} are listed"));
+        }
+        if let Some(&sb) = set.free.iter().find(|&&sb| self.blocks.in_pool(sb)) {
+            return Err(format!("set {s}: superblock {sb} is set aside for the cache, but is free for all"));
+        }
+        match set
+            .open()
+            .find(|open| native(open.superblock) == set.slc.is_some_and(|f| f.superblock == open.superblock))
+        {
+            Some(open) => Err(format!("set {s}: open superblock {} is in the wrong cell mode", open.superblock)),
+            None => Ok(()),
+        }
     }
 }

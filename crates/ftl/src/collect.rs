@@ -29,7 +29,9 @@ impl Ftl {
         if !set.active && due && self.stalled >> s & 1 == 0 {
             self.start(s, false);
             self.collector_step(s, sink);
-        } else if !set.moving.is_empty() {
+        } else if self.slc_cache.is_some() && self.fold_if_due(s, sink) {
+            // The cache needs room, and folding has begun.
+        } else if !self.sets[s].moving.is_empty() {
             self.release_last_units(s, sink);
         }
     }
@@ -63,10 +65,11 @@ impl Ftl {
         let rests = set.reading.is_none() && set.units_reading == 0 && set.units_writing == 0;
         let few = set.staged.len() < self.row_units && set.gained < self.row_units;
         let stuck = !set.moving.is_empty() && rests && few && !self.host_has_room_everywhere(s);
-        set.free.len() as u32 + set.coming - if stuck { set.moving.len() as u32 } else { 0 }
+        let waiting = || set.moving.iter().filter(|&&sb| !self.blocks.in_pool(sb)).count() as u32;
+        set.free.len() as u32 + set.coming - if stuck { waiting() } else { 0 }
     }
 
-    fn start(&mut self, s: usize, background: bool) {
+    pub(crate) fn start(&mut self, s: usize, background: bool) {
         let set = &mut self.sets[s];
         set.active = true;
         set.background = background;
@@ -126,6 +129,9 @@ impl Ftl {
         if set.victims_left == 0 || set.units_reading > 0 {
             return false;
         }
+        if set.fold {
+            return self.next_fold_victim(s);
+        }
         if !self.can_gain(s) {
             self.stalled |= 1 << s;
             self.sets[s].victims_left = 0;
@@ -142,11 +148,20 @@ impl Ftl {
         }
         let Some(local) = self.cold_victim(s).or_else(|| self.pick(s)) else { return false };
         let sb = self.blocks.global(local, s as u32);
+        self.take_victim(s, sb);
+        true
+    }
+
+    /// Makes a closed superblock, which the policy no longer lists, the one that is read.
+    pub(crate) fn take_victim(&mut self, s: usize, sb: SuperblockId) {
         debug_assert_eq!(self.blocks.state[sb as usize], State::Closed);
         self.blocks.state[sb as usize] = State::Victim;
         let valid = self.blocks.valid[sb as usize];
         let dead = self.blocks.capacity(self.medium.layout()) - valid;
         let set = &mut self.sets[s];
+        if !set.cached.is_empty() {
+            set.cached.retain(|&cached| cached != sb);
+        }
         set.coming += 1;
         set.gained += dead;
         set.dead -= u64::from(dead);
@@ -159,7 +174,6 @@ impl Ftl {
             HostShare::Balanced => i64::from(dead) * 1_000_000 / i64::from(valid.max(1)),
         };
         set.reading = Some(Reading { superblock: sb, page: 0, left: self.blocks.dies_of_set(s as u32) });
-        true
     }
 
     /// Whether collecting can free a superblock at all: not where a set has come to hold so much that what is dead in
@@ -170,7 +184,7 @@ impl Ftl {
         let layout = self.medium.layout();
         let open = if self.shared_frontier { &set.host } else { &set.gc };
         // What is left in another stream's superblock is of no use to a victim.
-        let rows = open.iter().flatten().map(|open| open.rows_left(self.blocks.width(), layout.pages));
+        let rows = open.iter().flatten().map(|open| open.rows_left(self.blocks.width()));
         let rows = rows.max().unwrap_or(0);
         let room = (rows * self.row_units).saturating_sub(set.staged.len() + set.units_reading);
         set.dead + u64::from(room) >= u64::from(self.blocks.capacity(layout))
@@ -219,7 +233,7 @@ impl Ftl {
         let mut most = 0;
         for local in 0..self.blocks.per_set() {
             let sb = self.blocks.global(local, s as u32);
-            if self.blocks.state[sb as usize] == State::Reserved {
+            if self.blocks.state[sb as usize] == State::Reserved || self.blocks.in_pool(sb) {
                 continue;
             }
             let erases = self.medium.erases(self.blocks.any_block(sb));
@@ -246,7 +260,7 @@ impl Ftl {
                 }
                 // A collection that ends for good does not sit on the last few units, if it has gained a row.
                 let set = &self.sets[s];
-                if stop_and_wait && !set.staged.is_empty() && self.pads_at_end(s) {
+                if (stop_and_wait || set.fold) && !set.staged.is_empty() && self.pads_at_end(s) {
                     moved |= self.write_row(s, true, sink);
                 }
             }
@@ -301,7 +315,9 @@ impl Ftl {
         let ahead = self.ahead(s);
         set.active
             && set.victims_left > 0
-            && if set.background {
+            && if set.fold {
+                self.fold_candidate(s).is_some()
+            } else if set.background {
                 ahead < self.gc.background_free_superblocks
             } else {
                 self.gc.victims_per_start != 0 || ahead <= self.gc.start_free_superblocks
@@ -316,11 +332,13 @@ impl Ftl {
         // Streaming collectors may keep a few units until the next collection; others only if all that they have
         // gained is less than a row.
         let holding = set.units_reading + set.units_writing;
-        let may_keep = self.gc.buffering == Buffering::Streaming || set.gained < self.row_units;
+        let streaming = self.gc.buffering == Buffering::Streaming && !set.fold;
+        let may_keep = streaming || set.gained < self.row_units;
         if holding == 0 && (set.staged.is_empty() || may_keep && set.staged.len() < self.row_units) {
             let set = &mut self.sets[s];
             set.active = false;
             set.background = false;
+            set.fold = false;
         }
     }
 
@@ -333,7 +351,7 @@ impl Ftl {
         {
             self.start(s, false);
             self.collector_step(s, sink);
-        } else {
+        } else if self.slc_cache.is_none() || !self.fold_if_due(s, sink) {
             self.release_last_units(s, sink);
         }
     }
@@ -367,8 +385,9 @@ impl Ftl {
                 self.counters.gc_read_units += u64::from(units);
                 let rows = self.valid_rows_from(first, count);
                 self.medium.prefetch_tags(first, count * self.row_units);
+                let kind = if self.slc_cache.is_some() { self.read_kind(block) } else { OpKind::GcRead };
                 sink.enqueue(FlashOp {
-                    kind: OpKind::GcRead,
+                    kind,
                     die: die as u8,
                     rows,
                     units: units as u8,
@@ -453,6 +472,7 @@ impl Ftl {
         if open[stream as usize].is_none() && self.sets[s].free.is_empty() {
             return false;
         }
+        let kind = if self.slc_cache.is_some() { self.write_kind(s) } else { OpKind::GcProgram };
         let n = self.sets[s].staged.take(self.row_units, pad, &self.validity);
         if n == 0 {
             return false;
@@ -474,8 +494,7 @@ impl Ftl {
         self.medium.prefetch_tags(start + 16, 1);
         self.validity.set_row(start, u64::MAX >> (64 - n));
         self.add_valid(superblock, n);
-        self.counters.gc_units += u64::from(n);
-        self.counters.gc_rows += 1;
+        self.count_moved(kind, n);
         self.counters.padding_units += u64::from(self.row_units - n);
         let set = &mut self.sets[s];
         set.units_writing += n;
@@ -485,7 +504,7 @@ impl Ftl {
         }
         let tag = set.programs.issue(0);
         sink.enqueue(FlashOp {
-            kind: OpKind::GcProgram,
+            kind,
             die: die as u8,
             rows: 1,
             units: n as u8,

@@ -31,20 +31,31 @@ pub struct Reading {
 /// A set of superblocks with their free list, open superblocks and collector.
 #[derive(Clone, Debug)]
 pub struct Set {
-    /// Erased superblocks, the one freed first in front.
+    /// Erased superblocks, the one freed first in front; those set aside for one bit per cell have their own list.
     pub free: VecDeque<SuperblockId>,
+    pub pool_free: VecDeque<SuperblockId>,
     /// Victims chosen that are not free yet.
     pub coming: u32,
+    pub pool_coming: u32,
     /// Open superblocks by stream.
     pub host: [Option<Frontier>; STREAMS as usize],
     /// Used only where host and collector write apart.
     pub gc: [Option<Frontier>; STREAMS as usize],
+    /// The host's open superblock of one bit per cell, and whether its next rows go there.
+    pub slc: Option<Frontier>,
+    pub to_slc: bool,
+    /// Free superblocks have run out while there was something to fold, and are not plenty again yet.
+    pub pressed: bool,
+    /// Superblocks written to their end with one bit per cell, the oldest in front.
+    pub cached: VecDeque<SuperblockId>,
     pub selector: Selector,
 
     /// A collection runs.
     pub active: bool,
     /// It runs because the drive is idle.
     pub background: bool,
+    /// Its victims come from the SLC cache, whatever the policy would pick.
+    pub fold: bool,
     pub victims_left: u32,
     pub reading: Option<Reading>,
     /// Victims that are read to their end but hold units that are not yet written elsewhere.
@@ -76,12 +87,19 @@ impl Set {
     pub fn new(selector: Selector) -> Self {
         Set {
             free: VecDeque::new(),
+            pool_free: VecDeque::new(),
             coming: 0,
+            pool_coming: 0,
             host: [None; STREAMS as usize],
             gc: [None; STREAMS as usize],
+            slc: None,
+            to_slc: false,
+            pressed: false,
+            cached: VecDeque::new(),
             selector,
             active: false,
             background: false,
+            fold: false,
             victims_left: 0,
             reading: None,
             moving: VecDeque::new(),
@@ -97,6 +115,11 @@ impl Set {
             credit_rate_micro: 0,
             collections: 0,
         }
+    }
+
+    /// Every open superblock, whoever writes it.
+    pub fn open(&self) -> impl Iterator<Item = &Frontier> {
+        self.host.iter().chain(&self.gc).chain([&self.slc]).flatten()
     }
 
     /// Units that occupy the collector's buffer.

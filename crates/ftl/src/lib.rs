@@ -24,7 +24,7 @@
 //! #     background_after_idle_ms: None, background_free_superblocks: 0 };
 //! # let wear_levelling = WearLevellingSpec::default();
 //! let config = FtlConfig { die: &die, dies: 1, blocks: 16, withheld_blocks: 0, logical_pages: 80, buffer_units: 8, mapping: &mapping,
-//!     gc: &gc, wear_levelling: &wear_levelling };
+//!     gc: &gc, wear_levelling: &wear_levelling, slc_cache: None };
 //! let mut ftl = Ftl::new(&config, &Rng::new(1));
 //! let mut ops: Vec<FlashOp> = Vec::new();
 //! ftl.write(7, 1, 0);
@@ -41,6 +41,7 @@ mod journal;
 mod map;
 mod op;
 mod retire;
+pub mod slc_cache;
 mod spec;
 mod staging;
 mod superblock;
@@ -50,6 +51,7 @@ mod window;
 pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use map::Place;
 pub use op::{FlashOp, OpKind, OpSink};
+pub use slc_cache::{HostTarget, SlcCachePolicy, SlcCacheSpec, WhenFull};
 pub use spec::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, TieBreak, VictimPolicy,
     WearLevellingSpec,

@@ -13,6 +13,11 @@ pub enum OpKind {
     HostProgram,
     GcRead,
     GcProgram,
+    /// The same for a victim of the SLC cache.
+    FoldRead,
+    FoldProgram,
+    /// A fold within the die, which gets its data from the die itself.
+    FoldCopy,
     MetadataProgram,
     Erase,
     /// Reading what a block that has gone bad still holds, and programming it into the block that replaces it.

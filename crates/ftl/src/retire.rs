@@ -113,7 +113,8 @@ impl Ftl {
     /// Units below which a drive cannot go on writing: its logical pages, and in every set of superblocks the open
     /// ones, those that make collection start, and one to collect into.
     fn least_units(&self) -> u64 {
-        let spare = u64::from(self.gc.start_free_superblocks + 3) * self.sets.len() as u64;
+        let open = 3 + u32::from(self.slc_cache.is_some());
+        let spare = u64::from(self.gc.start_free_superblocks + open) * self.sets.len() as u64;
         u64::from(self.map.len()) + spare * u64::from(self.blocks.capacity(self.medium.layout()))
     }
 
@@ -153,8 +154,8 @@ impl Ftl {
             set.selector.remove(old_local);
             set.selector.close(new_local, valid, clock);
         }
-        let open = set.host.iter_mut().chain(&mut set.gc).flatten();
-        let parts = open.map(|open| &mut open.superblock);
+        let open = set.host.iter_mut().chain(&mut set.gc).chain([&mut set.slc]).flatten();
+        let parts = open.map(|open| &mut open.superblock).chain(set.cached.iter_mut());
         let parts = parts.chain(set.reading.iter_mut().map(|reading| &mut reading.superblock));
         let parts = parts.chain(set.moving.iter_mut());
         let parts = parts.chain(set.finishing.iter_mut().map(|finishing| &mut finishing.superblock));

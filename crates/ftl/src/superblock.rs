@@ -15,6 +15,8 @@ pub enum State {
     Open,
     /// Written to its end; a candidate for collection.
     Closed,
+    /// Written to its end with one bit per cell, of those set aside for that: waits to be folded.
+    Cached,
     /// Being collected, or waiting to be erased.
     Victim,
     /// Kept for the journal and checkpoints.
@@ -40,6 +42,8 @@ pub struct Superblocks {
     pub stream: Vec<u8>,
     /// Erases still under way.
     pub erasing: Vec<u8>,
+    /// Which ones are set aside for one bit per cell; empty where none are.
+    pub pool: Vec<bool>,
     /// Over all dies: block by die and superblock, and the way back.
     block_of: Vec<BlockId>,
     superblock_of: Vec<SuperblockId>,
@@ -66,6 +70,7 @@ impl Superblocks {
             valid: vec![0; count as usize],
             stream: vec![0; count as usize],
             erasing: vec![0; count as usize],
+            pool: Vec::new(),
             block_of: Vec::new(),
             superblock_of: Vec::new(),
             reserve: vec![Vec::new(); layout.dies as usize],
@@ -121,6 +126,9 @@ impl Superblocks {
     /// Puts a superblock out of use: the good blocks of an erased one replace others from now on.
     pub fn give_up(&mut self, sb: SuperblockId, medium: &Medium) {
         self.state[sb as usize] = State::Reserved;
+        if !self.pool.is_empty() {
+            self.pool[sb as usize] = false;
+        }
         for die in 0..self.dies {
             let block = self.block_on(sb, die);
             if medium.layout().die_of(block).0 == die && !medium.is_bad(block) {
@@ -157,6 +165,9 @@ impl Superblocks {
                 self.state[new] = std::mem::replace(&mut self.state[old], State::Reserved);
                 self.valid[new] = std::mem::take(&mut self.valid[old]);
                 self.erasing[new] = std::mem::take(&mut self.erasing[old]);
+                if !self.pool.is_empty() {
+                    self.pool[new] = std::mem::take(&mut self.pool[old]);
+                }
                 new
             }
         };
@@ -168,6 +179,23 @@ impl Superblocks {
     pub fn is_sound(&self, sb: SuperblockId, set: u32, medium: &Medium) -> bool {
         let members = self.dies_of_set(set);
         (0..self.dies).filter(|die| members >> die & 1 != 0).all(|die| !medium.is_bad(self.block_on(sb, die)))
+    }
+
+    #[must_use]
+    pub fn span(&self) -> SuperblockSpan {
+        self.span
+    }
+
+    #[must_use]
+    pub fn dies(&self) -> u32 {
+        self.dies
+    }
+
+    /// Whether a superblock is set aside for one bit per cell.
+    #[inline]
+    #[must_use]
+    pub fn in_pool(&self, sb: SuperblockId) -> bool {
+        !self.pool.is_empty() && self.pool[sb as usize]
     }
 
     #[must_use]
@@ -273,25 +301,27 @@ impl Superblocks {
 pub struct Frontier {
     pub superblock: SuperblockId,
     page: u32,
+    /// Pages of its blocks, in the cell mode in which it was opened.
+    pages: u32,
     /// Dies still to be written at this page.
     left: u64,
 }
 
 impl Frontier {
     #[must_use]
-    pub fn new(superblock: SuperblockId, members: u64) -> Self {
-        Frontier { superblock, page: 0, left: members }
+    pub fn new(superblock: SuperblockId, members: u64, pages: u32) -> Self {
+        Frontier { superblock, page: 0, pages, left: members }
     }
 
     /// Rows still to be taken.
     #[must_use]
-    pub fn rows_left(&self, width: u32, pages: u32) -> u32 {
-        (pages - self.page - 1) * width + self.left.count_ones()
+    pub fn rows_left(&self, width: u32) -> u32 {
+        (self.pages - self.page - 1) * width + self.left.count_ones()
     }
 
     /// Takes the next row: die and page; and whether it was the last of the superblock.
     #[inline]
-    pub fn take(&mut self, members: u64, pages: u32) -> (u32, u32, bool) {
+    pub fn take(&mut self, members: u64) -> (u32, u32, bool) {
         let die = self.left.trailing_zeros();
         let page = self.page;
         self.left &= self.left - 1;
@@ -299,6 +329,6 @@ impl Frontier {
             self.left = members;
             self.page += 1;
         }
-        (die, page, self.page == pages)
+        (die, page, self.page == self.pages)
     }
 }

@@ -1,5 +1,7 @@
 //! The translation layer as the drive sees it: units come in, operations go out, operations end.
 
+use std::collections::VecDeque;
+
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, Layout, Medium, NO_LPN, Outcome, TagFormat, UnitAddress};
 
@@ -10,6 +12,7 @@ use crate::journal::Journal;
 use crate::map::{Map, Place, UNMAPPED, Validity};
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::retire::Retirement;
+use crate::slc_cache::{SlcCache, SlcCacheSpec};
 use crate::spec::{
     Frontier as FrontierPolicy, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, WearLevellingSpec,
 };
@@ -33,6 +36,7 @@ pub struct FtlConfig<'a> {
     pub mapping: &'a MappingSpec,
     pub gc: &'a GcSpec,
     pub wear_levelling: &'a WearLevellingSpec,
+    pub slc_cache: Option<&'a SlcCacheSpec>,
 }
 
 /// Units programmed and moved, operations asked for.
@@ -42,6 +46,9 @@ pub struct FtlCounters {
     pub host_rows: u64,
     pub gc_units: u64,
     pub gc_rows: u64,
+    /// Moved out of the SLC cache; not among the `gc` figures, except for what was read.
+    pub fold_units: u64,
+    pub fold_rows: u64,
     pub gc_read_units: u64,
     pub metadata_rows: u64,
     pub block_erases: u64,
@@ -68,6 +75,7 @@ pub struct Ftl {
     pub(crate) buffer: WriteBuffer,
     pub(crate) journal: Option<Journal>,
     pub(crate) gc: GcSpec,
+    pub(crate) slc_cache: Option<SlcCache>,
     wear_levelling: WearLevellingSpec,
     mapping: MappingSpec,
     pub(crate) rng: Rng,
@@ -119,6 +127,9 @@ impl Ftl {
             buffer: WriteBuffer::new(config.buffer_units, config.gc.frontier.streams()),
             journal: None,
             gc: config.gc.clone(),
+            slc_cache: config
+                .slc_cache
+                .map(|spec| SlcCache::new(spec, config.die, &blocks, config.blocks - reserve, config.gc)),
             wear_levelling: config.wear_levelling.clone(),
             mapping: config.mapping.clone(),
             rng: rng.stream("garbage collection"),
@@ -184,8 +195,9 @@ impl Ftl {
     fn fill_free_lists(&mut self) {
         let (count, capacity) = (self.blocks.per_set(), self.blocks.capacity(self.medium.layout()));
         self.sets = (0..self.blocks.sets()).map(|_| Set::new(Selector::new(&self.gc, count, capacity))).collect();
+        self.set_pool_aside();
         for sb in 0..self.blocks.count() {
-            if self.blocks.state[sb as usize] == State::Free {
+            if self.blocks.state[sb as usize] == State::Free && !self.blocks.in_pool(sb) {
                 let (_, set) = self.blocks.local(sb, self.medium.layout());
                 self.sets[set as usize].free.push_back(sb);
             }
@@ -218,12 +230,14 @@ impl Ftl {
         }
     }
 
-    /// Units of flash that can hold host data: everything but bad, reserved and system blocks.
+    /// Units of flash that can hold host data: everything but bad, reserved and system blocks, and
+    /// those set aside for an SLC cache.
     #[must_use]
     pub fn usable_units(&self) -> u64 {
         let kept = |s: &State| !matches!(s, State::System | State::Reserved);
         let each = u64::from(self.blocks.capacity(self.medium.layout()));
-        self.blocks.state.iter().filter(|s| kept(s)).count() as u64 * each
+        let pool = self.blocks.pool.iter().filter(|&&p| p).count() as u64;
+        (self.blocks.state.iter().filter(|s| kept(s)).count() as u64 - pool) * each
     }
 
     /// Logical pages that hold data.
@@ -447,6 +461,7 @@ impl Ftl {
         let set = &self.sets[s];
         let credit = !set.active
             || set.background
+            || set.fold
             || self.gc.host_share == HostShare::Unlimited
             || set.credit_micro >= i64::from(self.row_units) * 1_000_000;
         credit && self.host_has_room(s, stream)
@@ -469,9 +484,10 @@ impl Ftl {
     #[inline]
     pub(crate) fn host_has_room(&self, s: usize, stream: u8) -> bool {
         let set = &self.sets[s];
-        match &set.host[stream as usize] {
+        match if set.to_slc { &set.slc } else { &set.host[stream as usize] } {
             Some(open) => !self.shared_frontier || !set.free.is_empty() || self.collector_fits_beside_host(s, open),
-            None => set.free.len() >= 2,
+            None if set.to_slc && self.has_pool() => !set.pool_free.is_empty(),
+            None => set.free.len() as u32 >= 2 + set.pool_coming,
         }
     }
 
@@ -482,7 +498,7 @@ impl Ftl {
         let set = &self.sets[s];
         let in_progress = set.moving.iter().copied().chain(set.reading.map(|r| r.superblock));
         let (count, units) = in_progress.fold((0, 0), |(n, units), sb| (n + 1, units + self.blocks.valid[sb as usize]));
-        let rows = open.rows_left(self.blocks.width(), self.medium.layout().pages);
+        let rows = open.rows_left(self.blocks.width());
         // A row for the host, and one that the collector may not fill.
         set.coming > count || rows >= units.div_ceil(self.row_units) + 2
     }
@@ -527,6 +543,9 @@ impl Ftl {
     /// Something has changed that decides whether the host may write in this set.
     #[inline]
     pub(crate) fn note_writable(&mut self, s: usize) {
+        if self.slc_cache.is_some() {
+            self.aim(s);
+        }
         for stream in 0..self.streams {
             let may = u64::from(self.host_may_write(s, stream));
             let writable = &mut self.writable[stream as usize];
@@ -557,6 +576,7 @@ impl Ftl {
     fn dispatch_row(&mut self, s: usize, stream: u8, sink: &mut impl OpSink) {
         self.next_set = if s + 1 == self.sets.len() { 0 } else { s as u32 + 1 };
         let n = self.buffer.waiting_of(stream).min(self.row_units);
+        let cost_micro = self.host_cost_micro(s);
         let (superblock, die, block, page) = self.take_row(s, false, stream).expect("the set was checked for room");
         let format = self.medium.format();
         let row = self.medium.begin_program(block, page).expect("rows are taken in order");
@@ -586,7 +606,7 @@ impl Ftl {
         self.counters.padding_units += u64::from(self.row_units - n);
         let set = &mut self.sets[s];
         if set.active && !set.background && self.gc.host_share != HostShare::Unlimited {
-            set.credit_micro -= i64::from(self.row_units) * 1_000_000;
+            set.credit_micro -= i64::from(self.row_units) * cost_micro;
         }
         self.units_writing += n;
         self.note_outstanding(die, 1);
@@ -628,13 +648,22 @@ impl Ftl {
     pub(crate) fn take_row(&mut self, s: usize, for_gc: bool, stream: u8) -> Option<(SuperblockId, u32, BlockId, u32)> {
         let apart = for_gc && !self.shared_frontier;
         let k = stream as usize;
-        let open = if apart { self.sets[s].gc[k] } else { self.sets[s].host[k] };
+        let slc = self.sets[s].to_slc && !for_gc;
+        let set = &self.sets[s];
+        let open = if apart {
+            set.gc[k]
+        } else if slc {
+            set.slc
+        } else {
+            set.host[k]
+        };
         let mut frontier = match open {
             Some(f) => f,
+            None if slc => self.open_slc_superblock(s)?,
             None => self.open_superblock(s, stream)?,
         };
         let members = self.blocks.dies_of_set(s as u32);
-        let (die, page, last) = frontier.take(members, self.medium.layout().pages);
+        let (die, page, last) = frontier.take(members);
         let kept = if last {
             self.blocks.state[frontier.superblock as usize] = State::Closed;
             None
@@ -643,6 +672,11 @@ impl Ftl {
         };
         if apart {
             self.sets[s].gc[k] = kept;
+        } else if slc {
+            self.sets[s].slc = kept;
+            if last {
+                self.slc_closed(s, frontier.superblock);
+            }
         } else {
             self.sets[s].host[k] = kept;
         }
@@ -652,19 +686,18 @@ impl Ftl {
 
     #[cold]
     fn open_superblock(&mut self, s: usize, stream: u8) -> Option<Frontier> {
-        let set = &mut self.sets[s];
-        let at = if self.wear_levelling.dynamic {
-            let (medium, blocks) = (&self.medium, &self.blocks);
-            let wear = |sb: u32| medium.erases(blocks.any_block(sb));
-            (0..set.free.len()).min_by_key(|&k| wear(set.free[k]))?
-        } else {
-            0
-        };
-        let sb = set.free.remove(at)?;
+        let at = self.next_free(&self.sets[s].free)?;
+        let sb = self.sets[s].free.remove(at)?;
         debug_assert_eq!(self.blocks.state[sb as usize], State::Free);
         self.blocks.state[sb as usize] = State::Open;
         self.blocks.stream[sb as usize] = stream;
-        Some(Frontier::new(sb, self.blocks.dies_of_set(s as u32)))
+        Some(Frontier::new(sb, self.blocks.dies_of_set(s as u32), self.medium.layout().pages))
+    }
+
+    /// Which of a list of free superblocks is opened next.
+    pub(crate) fn next_free(&self, free: &VecDeque<SuperblockId>) -> Option<usize> {
+        let wear = |sb: u32| self.medium.erases(self.blocks.any_block(sb));
+        if self.wear_levelling.dynamic { (0..free.len()).min_by_key(|&k| wear(free[k])) } else { Some(0) }
     }
 
     // ---- operations end -----------------------------------------------------------------------------------------
@@ -686,8 +719,8 @@ impl Ftl {
                 self.host_programs.end(op.tag);
                 self.erase_finished(sink);
             }
-            OpKind::GcRead => self.collector_read(&op, sink),
-            OpKind::GcProgram => {
+            OpKind::GcRead | OpKind::FoldRead => self.collector_read(&op, sink),
+            OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy => {
                 if !self.finish_program(&op, sink) {
                     return;
                 }
@@ -744,10 +777,12 @@ impl Ftl {
         if self.blocks.erasing[sb as usize] == 0 {
             let (_, set) = self.blocks.local(sb, self.medium.layout());
             let set = set as usize;
-            self.sets[set].coming -= 1;
+            let pool = self.blocks.in_pool(sb);
+            *(if pool { &mut self.sets[set].pool_coming } else { &mut self.sets[set].coming }) -= 1;
             if self.keep_erased(sb, set) {
                 self.blocks.state[sb as usize] = State::Free;
-                self.sets[set].free.push_back(sb);
+                let set = &mut self.sets[set];
+                if pool { &mut set.pool_free } else { &mut set.free }.push_back(sb);
             }
             self.collector_step(set, sink);
         }

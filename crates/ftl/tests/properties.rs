@@ -71,9 +71,17 @@ fn phase(rig: &mut Rig, writes: u64) {
         rig.step();
     }
     if rig.rng.chance(1, 3) {
-        rig.collect_in_background();
-        for _ in 0..rig.rng.below(2000) {
+        let folds = rig.rng.chance(1, 2);
+        if folds {
+            rig.fold_in_background();
+        } else {
+            rig.collect_in_background();
+        }
+        for k in 0..rig.rng.below(2000) {
             rig.step();
+            if folds && k % 100 == 99 {
+                rig.fold_in_background();
+            }
         }
         rig.stop_background();
     }
@@ -188,6 +196,7 @@ fn plain() -> Case {
         static_spread: None,
         programs_per_failure: 0,
         erases_per_failure: 0,
+        cache: None,
     }
 }
 

@@ -3,9 +3,10 @@
 use ssdlab_core::{Rng, UNIT_BYTES};
 use ssdlab_device::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
 use ssdlab_ftl::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
+    Buffering, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, SlcCachePolicy, SlcCacheSpec, SuperblockSpan,
+    TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
-use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, GrowingFaults, PageOrder, Timing, Wear};
+use ssdlab_nand::{Bus, CellMode, CellModes, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Timing, Wear};
 
 /// Mapping units of flash that a drive may have: what a run costs is nearly proportional to it.
 const MOST_UNITS: u32 = 12_000;
@@ -34,8 +35,9 @@ impl Case {
         let mut rng = Rng::new(seed).stream("case");
         loop {
             let die = draw_die(&mut rng);
-            let drive = draw_drive(&mut rng, &die);
+            let mut drive = draw_drive(&mut rng, &die);
             let faults = draw_faults(&mut rng);
+            let die = add_slc_cache(die, &mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]);
             if let Some(drive) = with_capacity(drive, &die, seed, spare) {
                 return Case { seed, die, drive, faults };
@@ -145,6 +147,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
             dynamic: rng.chance(1, 2),
             static_spread_erases: rng.chance(1, 2).then(|| between(rng, 1, 8)),
         },
+        slc_cache: None,
     }
 }
 
@@ -174,6 +177,48 @@ fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {
         background_after_idle_ms: rng.chance(1, 2).then(|| f64::from(between(rng, 1, 2000))),
         background_free_superblocks: between(rng, 0, 8),
     }
+}
+
+/// Every other die of several bits per cell also runs at one, and most of these have a cache. Drawn from a stream of
+/// its own: a seed's drive is otherwise as it would be without.
+fn add_slc_cache(mut die: DieSpec, drive: &mut DriveSpec, seed: u64) -> DieSpec {
+    let mut rng = Rng::new(seed).stream("slc cache");
+    if die.geometry.bits_per_cell == 1 || rng.chance(1, 2) {
+        return die;
+    }
+    die.modes.slc = Some(ReducedMode {
+        read_us: vec![f64::from(between(&mut rng, 1, 100))],
+        program_us: vec![f64::from(between(&mut rng, 50, 1000))],
+        erase_ms: one(&mut rng, &[0.1, 3.0]),
+        rated_program_erase_cycles: 10_000,
+    });
+    if rng.chance(1, 8) {
+        return die;
+    }
+    let policy = one(&mut rng, &[SlcCachePolicy::Dynamic, SlcCachePolicy::Fixed, SlcCachePolicy::OnDie]);
+    let dynamic = policy == SlcCachePolicy::Dynamic;
+    let g = &die.geometry;
+    let slc_pages = die.mode(CellMode::Slc).map_or(0, |mode| mode.pages_per_block);
+    let superblock = f64::from(g.planes * g.page_bytes * slc_pages * drive.flash.dies);
+    let pool = f64::from(between(&mut rng, 1, 4));
+    drive.slc_cache = Some(SlcCacheSpec {
+        policy,
+        keep_free_per_1000: dynamic.then(|| between(&mut rng, 0, 400)),
+        host_while_folding: dynamic.then(|| one(&mut rng, &[HostTarget::Slc, HostTarget::Native])),
+        capacity_gb: (policy == SlcCachePolicy::Fixed).then_some(superblock * pool / 1e9),
+        blocks_per_1000: (policy == SlcCachePolicy::OnDie).then(|| between(&mut rng, 1, 200)),
+        when_full: (!dynamic).then(|| one(&mut rng, &[WhenFull::Direct, WhenFull::Fold])),
+        fold_after_idle_ms: rng.chance(3, 4).then(|| f64::from(between(&mut rng, 1, 500))),
+        fold_pause_ms: one(&mut rng, &[0.1, 1.0, 100.0]),
+    });
+    drive.gc.frontier = Frontier::Separate;
+    if !dynamic {
+        drive.gc.start_free_superblocks = drive.gc.start_free_superblocks.max(3);
+    }
+    if policy == SlcCachePolicy::OnDie {
+        drive.mapping.superblock = SuperblockSpan::OneDie;
+    }
+    die
 }
 
 fn draw_faults(rng: &mut Rng) -> GrowingFaults {

@@ -91,14 +91,16 @@ impl Ledger {
             balance!(facts.accepted_units + f.overwrites_in_buffer, self.units, "units accepted or overwritten");
         }
         balance!(f.host_units + facts.waiting_units, facts.accepted_units, "units programmed or waiting");
-        let rows = f.host_rows + f.gc_rows;
-        balance!(f.host_units + f.gc_units + f.padding_units, rows * facts.row_units, "units and padding in rows");
+        let rows = f.host_rows + f.gc_rows + f.fold_rows;
+        let units = f.host_units + f.gc_units + f.fold_units + f.padding_units;
+        balance!(units, rows * facts.row_units, "units and padding in rows");
         balance!(facts.rows_begun, (rows + f.metadata_rows) as u32, "rows that the medium saw begun");
         let row_bytes = facts.row_units * ssdlab_core::UNIT_BYTES;
         let all_rows = rows + f.metadata_rows + f.retire_rows;
         balance!(c.flash_program_bytes(), all_rows * row_bytes, "bytes programmed");
-        if f.gc_units > f.gc_read_units {
-            return Err(format!("{} units were moved, but only {} read to be moved", f.gc_units, f.gc_read_units));
+        let moved = f.gc_units + f.fold_units;
+        if moved > f.gc_read_units {
+            return Err(format!("{moved} units were moved, but only {} read to be moved", f.gc_read_units));
         }
         Ok(())
     }
@@ -116,6 +118,7 @@ impl Ledger {
         let pairs = [
             ("flash_host_program_bytes", before.flash_host_program_bytes, now.flash_host_program_bytes),
             ("flash_gc_program_bytes", before.flash_gc_program_bytes, now.flash_gc_program_bytes),
+            ("flash_fold_program_bytes", before.flash_fold_program_bytes, now.flash_fold_program_bytes),
             ("flash_metadata_program_bytes", before.flash_metadata_program_bytes, now.flash_metadata_program_bytes),
             ("flash_host_read_bytes", before.flash_host_read_bytes, now.flash_host_read_bytes),
             ("flash_gc_read_bytes", before.flash_gc_read_bytes, now.flash_gc_read_bytes),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ssdlab_ftl::{Buffering, Frontier, HostShare, SuperblockSpan, TieBreak, VictimPolicy};
+use ssdlab_ftl::{Buffering, Frontier, HostShare, SlcCachePolicy, SuperblockSpan, TieBreak, VictimPolicy};
 use ssdlab_nand::PageOrder;
 
 use crate::case::Case;
@@ -60,6 +60,15 @@ impl Tally {
             ("background gc", on(gc.background_after_idle_ms.is_some())),
             ("superblock", if mapping.superblock == SuperblockSpan::AllDies { "all-dies" } else { "one-die" }),
             ("journal", on(mapping.journal)),
+            (
+                "slc cache",
+                match case.drive.slc_cache.as_ref().map(|cache| cache.policy) {
+                    None => "none",
+                    Some(SlcCachePolicy::Dynamic) => "dynamic",
+                    Some(SlcCachePolicy::Fixed) => "fixed",
+                    Some(SlcCachePolicy::OnDie) => "on-die",
+                },
+            ),
             (
                 "wear levelling",
                 match (wear.dynamic, wear.static_spread_erases.is_some()) {

@@ -133,6 +133,7 @@ pub fn spec(build: &Build) -> DriveSpec {
             background_free_superblocks: 0,
         },
         wear_levelling: WearLevellingSpec::default(),
+        slc_cache: None,
     }
 }
 

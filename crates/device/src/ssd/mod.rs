@@ -15,6 +15,7 @@ mod books;
 mod channel;
 mod command;
 mod events;
+mod idle_folding;
 mod link;
 mod look_ahead;
 mod read;
@@ -33,6 +34,7 @@ use crate::spec::DriveSpec;
 use crate::timing::{Interval, LinkReferee};
 use command::{Command, Commands};
 use events::NEVER;
+use idle_folding::IdleFolding;
 use link::Link;
 use read_ahead::ReadAhead;
 use schedule::{Schedule, Wake};
@@ -67,6 +69,7 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     buffer_units: u32,
     flush_after_idle: Nanos,
     background_after_idle: Option<Nanos>,
+    folding: IdleFolding,
     /// When the host's last command ended, and what idle work has been started since.
     idle_since: Nanos,
     idle_step: IdleStep,
@@ -118,6 +121,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             mapping: &drive.mapping,
             gc: &drive.gc,
             wear_levelling: &drive.wear_levelling,
+            slc_cache: drive.slc_cache.as_ref(),
         };
         let ftl = Ftl::new(&config, &rng);
         let usable = ftl.usable_units() * UNIT_BYTES;
@@ -163,6 +167,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             buffer_units,
             flush_after_idle: nanos_from_ms(drive.write_buffer.flush_after_idle_ms),
             background_after_idle: drive.gc.background_after_idle_ms.map(nanos_from_ms),
+            folding: IdleFolding::new(drive.slc_cache.as_ref()),
             idle_since: 0,
             idle_step: IdleStep::Collecting,
             written: if CHECK { ssdlab_nand::memory::filled(logical_pages as usize, 0) } else { Vec::new() },
@@ -335,6 +340,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             }
             OpKind::GcRead
             | OpKind::GcProgram
+            | OpKind::FoldRead
+            | OpKind::FoldProgram
+            | OpKind::FoldCopy
             | OpKind::Erase
             | OpKind::MetadataProgram
             | OpKind::RetireRead
@@ -418,7 +426,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             return;
         }
         let delta = |k: Cause| spent.get(k) - c.spent.get(k);
-        let parts = [Cause::Program, Cause::GarbageCollection, Cause::Erase, Cause::Metadata, Cause::Read];
+        let parts = [Cause::Program, Cause::GarbageCollection, Cause::Fold, Cause::Erase, Cause::Metadata, Cause::Read];
         let total: u64 = parts.iter().map(|&k| delta(k)).sum();
         let mut left = wait;
         if total > 0 {
@@ -476,19 +484,24 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         if self.in_flight > 0 {
             return NEVER;
         }
-        match self.idle_step {
+        let step = match self.idle_step {
             IdleStep::Busy => self.idle_since + self.flush_after_idle,
             IdleStep::Flushed => match self.background_after_idle {
                 Some(after) => self.idle_since + after.max(self.flush_after_idle),
                 None => NEVER,
             },
             IdleStep::Collecting => NEVER,
-        }
+        };
+        step.min(self.folding.next)
     }
 
     fn idle_work(&mut self, at: Nanos) {
         self.schedule.now = at;
-        if self.idle_step == IdleStep::Busy {
+        if at == self.folding.next {
+            let mut more = false;
+            self.ask(0, |ftl, wake| more = ftl.fold_in_background(wake));
+            self.folding.stepped(at, more);
+        } else if self.idle_step == IdleStep::Busy {
             self.idle_step = IdleStep::Flushed;
             self.flush_rows();
         } else {
@@ -507,11 +520,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     #[cold]
     fn wake_from_idle(&mut self, now: Nanos) {
-        if self.idle_step == IdleStep::Collecting {
+        if self.idle_step == IdleStep::Collecting || self.folding.started {
             self.schedule.now = now;
             self.ask(0, |ftl, wake| ftl.stop_background(wake));
         }
         self.idle_step = IdleStep::Busy;
+        self.folding.stop();
     }
 
     // ---- time ---------------------------------------------------------------------------------------------------
@@ -560,6 +574,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         if self.in_flight == 0 {
             self.idle_since = at;
             self.idle_step = IdleStep::Busy;
+            self.folding.rest(at);
         }
     }
 
@@ -602,7 +617,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
     fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
         self.check_request(&request);
         assert!(stream < self.ftl.streams(), "stream {stream} of a drive of {}", self.ftl.streams());
-        if self.in_flight == 0 && self.idle_step != IdleStep::Busy {
+        if self.in_flight == 0 && (self.idle_step != IdleStep::Busy || self.folding.started) {
             self.wake_from_idle(now);
         }
         self.note_in_flight(now, 1);
@@ -666,6 +681,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         let row_bytes = u64::from(self.ftl.medium().layout().row_units) * UNIT_BYTES;
         Counters {
             flash_host_program_bytes: f.host_rows * row_bytes,
+            flash_fold_program_bytes: f.fold_rows * row_bytes,
             flash_gc_program_bytes: (f.gc_rows + f.retire_rows) * row_bytes,
             flash_metadata_program_bytes: f.metadata_rows * row_bytes,
             flash_gc_read_bytes: f.gc_read_units * UNIT_BYTES,

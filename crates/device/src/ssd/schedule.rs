@@ -149,6 +149,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
             OpKind::HostRead | OpKind::MergeRead => Cause::Read,
             OpKind::HostProgram => Cause::Program,
             OpKind::GcRead | OpKind::GcProgram | OpKind::RetireRead | OpKind::RetireProgram => Cause::GarbageCollection,
+            OpKind::FoldRead | OpKind::FoldProgram | OpKind::FoldCopy => Cause::Fold,
             OpKind::MetadataProgram => Cause::Metadata,
             OpKind::Erase => Cause::Erase,
         }
@@ -159,7 +160,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let channel = &mut self.channels[d % self.channel_mask as usize];
         let transfer = |units: u64| (units * self.unit_picos).div_ceil(1000);
         let (array_ended, transfer, end) = match op.kind {
-            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::RetireRead => {
+            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::FoldRead | OpKind::RetireRead => {
                 let read_time = self.times.read(mode);
                 let mut array = self.command_time;
                 let mut rows = op.rows;
@@ -172,7 +173,11 @@ impl<const CHECK: bool> Schedule<CHECK> {
                 let from = channel.book(self.now, ready, length);
                 (ready, Interval::new(from, from + length), from + length)
             }
-            OpKind::HostProgram | OpKind::GcProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
+            OpKind::HostProgram
+            | OpKind::GcProgram
+            | OpKind::FoldProgram
+            | OpKind::MetadataProgram
+            | OpKind::RetireProgram => {
                 let late = (op.ready.wrapping_sub(self.now as u32) as i32).max(0) as u64;
                 let late = if op.kind == OpKind::HostProgram { late } else { 0 };
                 let earliest = self.now + late + self.command_time;
@@ -181,6 +186,10 @@ impl<const CHECK: bool> Schedule<CHECK> {
                 let from = channel.book(self.now, earliest, length);
                 let end = from + length + self.times.program(mode)[op.page as usize];
                 (end, Interval::new(from, from + length), end)
+            }
+            OpKind::FoldCopy => {
+                let end = self.now + self.command_time + self.times.program(mode)[op.page as usize];
+                (end, Interval::new(self.now, self.now), end)
             }
             OpKind::Erase => {
                 let end = self.now + self.command_time + self.times.erase(mode);
@@ -209,14 +218,17 @@ impl<const CHECK: bool> Schedule<CHECK> {
     fn judge(&mut self, op: &FlashOp, mode: CellMode, transfer: Interval, end: Nanos) {
         let page = u32::from(op.page);
         let (work, data_here) = match op.kind {
-            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::RetireRead => {
+            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::FoldRead | OpKind::RetireRead => {
                 (Work::Read { page, rows: op.rows, units: op.units.into() }, self.now)
             }
             OpKind::HostProgram => {
                 let late = op.ready.wrapping_sub(self.now as u32) as i32;
                 (Work::Program { page }, self.now.saturating_add_signed(late.into()))
             }
-            OpKind::GcProgram | OpKind::MetadataProgram | OpKind::RetireProgram => (Work::Program { page }, self.now),
+            OpKind::GcProgram | OpKind::FoldProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
+                (Work::Program { page }, self.now)
+            }
+            OpKind::FoldCopy => (Work::Copy { page }, self.now),
             OpKind::Erase => (Work::Erase, self.now),
         };
         // The translation layer works on all planes of a die at once.
@@ -254,7 +266,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
                 }
             },
         };
-        if op.kind == OpKind::GcRead {
+        if matches!(op.kind, OpKind::GcRead | OpKind::FoldRead) {
             self.look_ahead.follow(op);
         }
         // Dies that know one mode only are not asked which: it would cost them a look at the block's state.

@@ -109,6 +109,10 @@ impl TimingReferee {
                 self.check_transfer(op, addressed.max(op.data_here))?;
                 require(TimingRule::ProgramTime, op.end, to + self.program[op.mode.index()][page as usize])
             }
+            Work::Copy { page } => {
+                let programmed = self.program[op.mode.index()][page as usize];
+                require(TimingRule::ProgramTime, op.end, op.begin + self.command + programmed)
+            }
             Work::Erase => {
                 require(TimingRule::EraseTime, op.end, op.begin + self.command + self.erase[op.mode.index()])
             }
@@ -138,6 +142,10 @@ impl TimingReferee {
                 op.transfer = course(addressed.max(data_here));
                 op.end = op.transfer.to + self.program[op.mode.index()][page as usize];
             }
+            Work::Copy { page } => {
+                op.transfer = Interval::new(op.begin, op.begin);
+                op.end = addressed + self.program[op.mode.index()][page as usize];
+            }
             Work::Erase => {
                 op.transfer = Interval::new(op.begin, op.begin);
                 op.end = addressed + self.erase[op.mode.index()];
@@ -162,7 +170,7 @@ impl TimingReferee {
         let units = match op.work {
             Work::Read { units, .. } => units.into(),
             Work::Program { .. } => u64::from(op.planes.count_ones()) * self.units_per_page,
-            Work::Erase => 0,
+            Work::Copy { .. } | Work::Erase => 0,
         };
         (units * self.unit_picos).div_ceil(1000)
     }

@@ -52,6 +52,10 @@ pub enum Work {
     Program {
         page: u32,
     },
+    /// Programs what the die holds already; nothing crosses the channel.
+    Copy {
+        page: u32,
+    },
     Erase,
 }
 

@@ -130,6 +130,7 @@ pub fn specs(shape: Shape, t: &Times) -> (DriveSpec, DieSpec) {
             background_free_superblocks: 14,
         },
         wear_levelling: WearLevellingSpec::default(),
+        slc_cache: None,
     };
     (spec, die)
 }

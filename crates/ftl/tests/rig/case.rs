@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use ssdlab_ftl::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
+    Buffering, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, SlcCachePolicy, SlcCacheSpec, SuperblockSpan,
+    TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
-use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Timing, Wear};
 
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -40,6 +41,18 @@ pub struct Case {
     /// Mean distance between failures; 0: none.
     pub programs_per_failure: u64,
     pub erases_per_failure: u64,
+    pub cache: Option<Cache>,
+}
+
+/// An SLC cache.
+#[derive(Clone, Copy, Debug)]
+pub struct Cache {
+    pub policy: SlcCachePolicy,
+    pub keep_free_per_1000: u32,
+    /// Superblocks set aside.
+    pub pool: u32,
+    pub slc_while_folding: bool,
+    pub waits: bool,
 }
 
 impl Case {
@@ -52,20 +65,28 @@ impl Case {
                 pages_per_block: self.pages,
                 page_bytes: 4096 * self.units_per_page,
                 spare_bytes: 0,
-                bits_per_cell: 1,
-                page_order: PageOrder::Uniform,
+                bits_per_cell: 1 + u32::from(self.cache.is_some()),
+                page_order: if self.cache.is_some() { PageOrder::Alternating } else { PageOrder::Uniform },
             },
             timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
             bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: self.bad },
-            modes: CellModes::default(),
+            modes: CellModes {
+                slc: self.cache.map(|_| ReducedMode {
+                    read_us: vec![25.0],
+                    program_us: vec![300.0],
+                    erase_ms: 1.0,
+                    rated_program_erase_cycles: 10_000,
+                }),
+                mlc: None,
+            },
             power: None,
         }
     }
 
     pub fn mapping(&self) -> MappingSpec {
         MappingSpec {
-            superblock: if self.all_dies { SuperblockSpan::AllDies } else { SuperblockSpan::OneDie },
+            superblock: if self.spans_all_dies() { SuperblockSpan::AllDies } else { SuperblockSpan::OneDie },
             reserved_blocks_per_1000: self.reserved_per_1000,
             journal: self.journal,
             journal_rows_per_checkpoint_row: self.checkpoint_interval,
@@ -77,8 +98,8 @@ impl Case {
             policy: self.policy,
             choices: self.choices,
             tie_break: if self.lifo { TieBreak::Lifo } else { TieBreak::Fifo },
-            frontier: self.frontier,
-            start_free_superblocks: self.start_free,
+            frontier: if self.cache.is_some() { Frontier::Separate } else { self.frontier },
+            start_free_superblocks: if self.has_pool() { self.start_free.max(3) } else { self.start_free },
             victims_per_start: self.victims_per_start,
             buffer_superpages: self.buffer_superpages,
             buffering: if self.streaming { Buffering::Streaming } else { Buffering::StopAndWait },
@@ -90,6 +111,36 @@ impl Case {
         };
         gc.validate().expect("every case is a valid policy");
         gc
+    }
+
+    fn has_pool(&self) -> bool {
+        self.cache.is_some_and(|cache| cache.policy != SlcCachePolicy::Dynamic)
+    }
+
+    pub fn spans_all_dies(&self) -> bool {
+        self.all_dies && self.cache.is_none_or(|cache| cache.policy != SlcCachePolicy::OnDie)
+    }
+
+    pub fn slc_cache(&self) -> Option<SlcCacheSpec> {
+        let cache = self.cache?;
+        let dynamic = cache.policy == SlcCachePolicy::Dynamic;
+        let superblock = f64::from(self.planes * 4096 * self.units_per_page * (self.pages / 2) * self.dies);
+        let spec = SlcCacheSpec {
+            policy: cache.policy,
+            keep_free_per_1000: dynamic.then_some(cache.keep_free_per_1000),
+            host_while_folding: dynamic.then_some(if cache.slc_while_folding {
+                HostTarget::Slc
+            } else {
+                HostTarget::Native
+            }),
+            capacity_gb: (cache.policy == SlcCachePolicy::Fixed).then_some(superblock * f64::from(cache.pool) / 1e9),
+            blocks_per_1000: (cache.policy == SlcCachePolicy::OnDie).then_some(cache.pool * 50),
+            when_full: (!dynamic).then_some(if cache.waits { WhenFull::Fold } else { WhenFull::Direct }),
+            fold_after_idle_ms: Some(1.0),
+            fold_pause_ms: 1.0,
+        };
+        spec.validate(&self.die(), &self.gc(), &self.mapping()).expect("every case is a valid cache");
+        Some(spec)
     }
 
     pub fn wear_levelling(&self) -> WearLevellingSpec {
@@ -113,6 +164,18 @@ prop_compose! {
     ) -> (u32, u32, u32, u32, u32, u32, u32, bool, bool, u32, u32) {
         (dies, planes, units_per_page, blocks, pages, bad, reserved_per_1000, all_dies, journal, checkpoint_interval,
             buffer_rows)
+    }
+}
+
+prop_compose! {
+    fn any_cache()(
+        policy in prop::sample::select(vec![SlcCachePolicy::Dynamic, SlcCachePolicy::Fixed, SlcCachePolicy::OnDie]),
+        keep_free_per_1000 in 0u32..=400,
+        pool in 1u32..=3,
+        slc_while_folding in any::<bool>(),
+        waits in any::<bool>(),
+    ) -> Cache {
+        Cache { policy, keep_free_per_1000, pool, slc_while_folding, waits }
     }
 }
 
@@ -163,6 +226,7 @@ prop_compose! {
         static_spread in prop::option::of(1u32..=8),
         programs_per_failure in prop::sample::select(vec![0u64, 0, 30, 300, 3000]),
         erases_per_failure in prop::sample::select(vec![0u64, 0, 5, 50, 500]),
+        cache in prop::option::of(any_cache()),
     ) -> Case {
         let (dies, planes, units_per_page, blocks, pages, bad, reserved_per_1000, all_dies, journal,
             checkpoint_interval, buffer_rows) = g;
@@ -172,7 +236,7 @@ prop_compose! {
             policy: p.policy, choices: p.choices, lifo: p.lifo, frontier: p.frontier, start_free: p.start_free,
             victims_per_start: p.victims_per_start, buffer_superpages: p.buffer_superpages, streaming: p.streaming,
             host_share: p.host_share, trickle: p.trickle, rows_per_read: p.rows_per_read,
-            background_free, dynamic_wear, static_spread, programs_per_failure, erases_per_failure,
+            background_free, dynamic_wear, static_spread, programs_per_failure, erases_per_failure, cache,
         }
     }
 }

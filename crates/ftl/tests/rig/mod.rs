@@ -61,6 +61,7 @@ impl Rig {
     pub fn new(case: &Case) -> Option<Rig> {
         let die = case.die();
         let (mapping, gc, wear_levelling) = (case.mapping(), case.gc(), case.wear_levelling());
+        let slc_cache = case.slc_cache();
         let rng = Rng::new(case.seed);
         let row_units = case.planes * case.units_per_page;
         let config = |logical_pages| FtlConfig {
@@ -73,13 +74,14 @@ impl Rig {
             mapping: &mapping,
             gc: &gc,
             wear_levelling: &wear_levelling,
+            slc_cache: slc_cache.as_ref(),
         };
         // The journal's ring depends on the logical pages, and these on what it leaves: try downwards.
-        let width = if case.all_dies { case.dies } else { 1 };
+        let width = if case.spans_all_dies() { case.dies } else { 1 };
         let sets = case.dies / width;
         let superblock = u64::from(width * row_units * case.pages);
         let streams = u32::from(gc.frontier.streams());
-        let open = gc.start_free_superblocks + 3 + 2 * (streams - 1);
+        let open = gc.start_free_superblocks + 3 + 2 * (streams - 1) + u32::from(slc_cache.is_some());
         let needed = superblock * u64::from(open * sets + if case.journal { 2 } else { 0 });
         let most = u64::from(case.dies * case.blocks * row_units * case.pages);
         let mut ftl = Ftl::new(&config(most as u32), &rng);
@@ -183,6 +185,12 @@ impl Rig {
         });
     }
 
+    pub fn fold_in_background(&mut self) {
+        self.ask(|ftl, ops| {
+            ftl.fold_in_background(ops);
+        });
+    }
+
     pub fn stop_background(&mut self) {
         self.ask(|ftl, ops| ftl.stop_background(ops));
     }
@@ -250,12 +258,17 @@ impl Rig {
     fn referee(&mut self, op: &FlashOp) {
         let programmed = &mut self.programmed[op.block as usize];
         match op.kind {
-            OpKind::HostProgram | OpKind::GcProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
+            OpKind::HostProgram
+            | OpKind::GcProgram
+            | OpKind::FoldProgram
+            | OpKind::FoldCopy
+            | OpKind::MetadataProgram
+            | OpKind::RetireProgram => {
                 assert_eq!(u32::from(op.page), *programmed, "{op:?} ends out of order");
                 *programmed += 1;
             }
             OpKind::Erase => *programmed = 0,
-            OpKind::GcRead | OpKind::RetireRead => {
+            OpKind::GcRead | OpKind::FoldRead | OpKind::RetireRead => {
                 let last = u32::from(op.page) + 7 - op.rows.leading_zeros();
                 assert!(last < *programmed, "{op:?} reads pages that are not there; {programmed} are");
             }

@@ -1,0 +1,173 @@
+//! The `[slc_cache]` table of a drive file.
+
+use serde::{Deserialize, Serialize};
+use ssdlab_nand::{CellMode, DieSpec, SpecError};
+
+use crate::spec::{Frontier, GcSpec, MappingSpec, SuperblockSpan};
+
+/// How a drive uses blocks at one bit per cell (pseudo-SLC) to take in what the host writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlcCacheSpec {
+    pub policy: SlcCachePolicy,
+    /// `dynamic`: superblocks, in a thousand of those that can hold data, that must be free for one to be opened at one
+    /// bit per cell; with fewer the host's data go into the die's own mode at once.
+    #[serde(default)]
+    pub keep_free_per_1000: Option<u32>,
+    /// `dynamic`: where the host's data go while cached ones are folded for want of free blocks.
+    #[serde(default)]
+    pub host_while_folding: Option<HostTarget>,
+    /// `fixed`: what the cache holds, in decimal gigabytes of host data.
+    #[serde(default)]
+    pub capacity_gb: Option<f64>,
+    /// `on-die`: of each die's blocks that can hold data, the share set aside for the cache.
+    #[serde(default)]
+    pub blocks_per_1000: Option<u32>,
+    /// `fixed`, `on-die`: what happens to writes when the cache is full.
+    #[serde(default)]
+    pub when_full: Option<WhenFull>,
+    /// Idle time after which the drive begins to fold, milliseconds; absent: it does not by itself.
+    #[serde(default)]
+    pub fold_after_idle_ms: Option<f64>,
+    /// Time from one superblock folded in idle time to the next, milliseconds.
+    #[serde(default = "default_pause")]
+    pub fold_pause_ms: f64,
+}
+
+fn default_pause() -> f64 {
+    1.0
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SlcCachePolicy {
+    /// Some superblocks are set aside for good.
+    Fixed,
+    /// Any free superblock, as long as enough are free.
+    Dynamic,
+    /// Some blocks of every die are set aside, and folded within their die.
+    OnDie,
+}
+
+/// Where the host's data go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostTarget {
+    /// Into blocks of one bit per cell.
+    Slc,
+    /// Into blocks of the die's own mode.
+    Native,
+}
+
+/// What happens to writes when the cache is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenFull {
+    /// They go past it, into blocks of the die's own mode.
+    Direct,
+    /// They wait until a part of it has been folded.
+    Fold,
+}
+
+impl SlcCacheSpec {
+    /// Superblocks set aside for the cache in each set of superblocks. `blocks` are those of one die that are not
+    /// reserved.
+    #[must_use]
+    pub fn pool_per_set(&self, die: &DieSpec, span: SuperblockSpan, dies: u32, blocks: u32) -> u32 {
+        let Some(slc) = die.mode(CellMode::Slc) else { return 0 };
+        let g = &die.geometry;
+        let block_bytes = u64::from(g.planes) * u64::from(g.page_bytes) * u64::from(slc.pages_per_block);
+        let per_row_of_blocks = block_bytes * u64::from(dies);
+        match self.policy {
+            SlcCachePolicy::Dynamic => 0,
+            // A superblock over all dies, or one of each die: the same number of bytes.
+            SlcCachePolicy::Fixed => {
+                let bytes = (self.capacity_gb.unwrap_or(0.0) * 1e9) as u64;
+                u32::try_from(bytes.div_ceil(per_row_of_blocks)).unwrap_or(u32::MAX).max(1)
+            }
+            SlcCachePolicy::OnDie => {
+                debug_assert_eq!(span, SuperblockSpan::OneDie);
+                (u64::from(blocks) * u64::from(self.blocks_per_1000.unwrap_or(0))).div_ceil(1000) as u32
+            }
+        }
+    }
+
+    /// Checks what no single field can.
+    ///
+    /// # Errors
+    /// The first value that cannot be built.
+    pub fn validate(&self, die: &DieSpec, gc: &GcSpec, mapping: &MappingSpec) -> Result<(), SpecError> {
+        if die.native_mode() == CellMode::Slc || die.mode(CellMode::Slc).is_none() {
+            return Err(SpecError::new(
+                "slc_cache.policy",
+                "the die cannot be written at one bit per cell besides its own mode",
+                "use a die with a [modes.slc] section, or remove [slc_cache]",
+            ));
+        }
+        if gc.frontier != Frontier::Separate {
+            return Err(SpecError::new(
+                "gc.frontier",
+                "does not go with an SLC cache: what is folded needs an open superblock of its own",
+                "use \"separate\"",
+            ));
+        }
+        let dynamic = self.policy == SlcCachePolicy::Dynamic;
+        let name = match self.policy {
+            SlcCachePolicy::Fixed => "fixed",
+            SlcCachePolicy::Dynamic => "dynamic",
+            SlcCachePolicy::OnDie => "on-die",
+        };
+        let fields = [
+            ("slc_cache.keep_free_per_1000", self.keep_free_per_1000.is_some(), dynamic),
+            ("slc_cache.host_while_folding", self.host_while_folding.is_some(), dynamic),
+            ("slc_cache.capacity_gb", self.capacity_gb.is_some(), self.policy == SlcCachePolicy::Fixed),
+            ("slc_cache.blocks_per_1000", self.blocks_per_1000.is_some(), self.policy == SlcCachePolicy::OnDie),
+            ("slc_cache.when_full", self.when_full.is_some(), !dynamic),
+        ];
+        for (key, there, wanted) in fields {
+            if there && !wanted {
+                let problem = format!("has no effect with policy = \"{name}\"");
+                return Err(SpecError::new(key, problem, "remove it, or set another policy"));
+            }
+            if wanted && !there {
+                return Err(SpecError::new(key, "is missing", format!("policy = \"{name}\" needs it")));
+            }
+        }
+        if self.policy == SlcCachePolicy::OnDie && mapping.superblock != SuperblockSpan::OneDie {
+            return Err(SpecError::new(
+                "mapping.superblock",
+                "data cannot be folded within their die if a superblock spans all dies",
+                "use \"one-die\", or slc_cache.policy = \"fixed\"",
+            ));
+        }
+        if !dynamic && gc.start_free_superblocks < 3 {
+            return Err(SpecError::new(
+                "gc.start_free_superblocks",
+                format!("{} leave no room to fold a cache that is set aside", gc.start_free_superblocks),
+                "use 3 or more",
+            ));
+        }
+        self.validate_numbers()
+    }
+
+    fn validate_numbers(&self) -> Result<(), SpecError> {
+        let share = |key: &str, v: Option<u32>, least: u32| match v {
+            Some(v) if !(least..=900).contains(&v) => {
+                Err(SpecError::new(key, format!("{v} is impossible"), format!("use {least} to 900")))
+            }
+            _ => Ok(()),
+        };
+        share("slc_cache.keep_free_per_1000", self.keep_free_per_1000, 0)?;
+        share("slc_cache.blocks_per_1000", self.blocks_per_1000, 1)?;
+        if self.capacity_gb.is_some_and(|gb| !(gb > 0.0 && gb <= 8000.0)) {
+            return Err(SpecError::new("slc_cache.capacity_gb", "not a capacity", "use more than 0, 8000 at most"));
+        }
+        if self.fold_after_idle_ms.is_some_and(|t| !(0.0..=1e9).contains(&t)) {
+            return Err(SpecError::new("slc_cache.fold_after_idle_ms", "not a time", "use 0 to 1e9 milliseconds"));
+        }
+        if !(0.01..=1e6).contains(&self.fold_pause_ms) {
+            return Err(SpecError::new("slc_cache.fold_pause_ms", "not a pause", "use 0.01 to 1e6 milliseconds"));
+        }
+        Ok(())
+    }
+}
