@@ -260,7 +260,6 @@ impl Ftl {
             self.sets[s].victims_left = 0;
             return false;
         };
-        self.sets[s].victims_left -= 1;
         if self.blocks.state[sb as usize] == State::Closed {
             let (local, _) = self.blocks.local(sb, self.medium.layout());
             self.sets[s].selector.remove(local);
@@ -270,6 +269,7 @@ impl Ftl {
         self.blocks.state[sb as usize] = State::Victim;
         let left = self.blocks.dies_of_set(s as u32);
         let set = &mut self.sets[s];
+        set.victims_left -= 1;
         set.cached.retain(|&cached| cached != sb);
         set.pool_coming += 1;
         // What it gives back is a superblock of the cache: worth a row of padding, so that it need not wait.
