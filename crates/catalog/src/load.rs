@@ -44,9 +44,9 @@ pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> 
         return Ok(Loaded { spec, rows: rows_of(text), base: None, source });
     };
     let base = source.find_base(base, kind)?;
-    let merged = with_base(base, own)?.to_string();
+    let merged = with_base(base, own, kind)?.to_string();
     let spec = toml::from_str(&merged).map_err(|e| source.problem(&e, kind, &merged))?;
-    let rows = overlay(rows_of(base.text), rows_of(text));
+    let rows = overlay(rows_with_bases(base, kind)?, rows_of(text));
     Ok(Loaded { spec, rows, base: Some(base.name.to_owned()), source })
 }
 
@@ -55,16 +55,35 @@ pub(crate) fn merged(kind: &Kind, file: &str, text: &str) -> Result<Table, Diagn
     let source = SourceText { file: file.to_owned(), text: text.to_owned(), keys: keys_of(text) };
     let own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
     match own.get(BASE) {
-        Some(base) => with_base(source.find_base(base, kind)?, own),
+        Some(base) => with_base(source.find_base(base, kind)?, own, kind),
         None => Ok(own),
     }
 }
 
-fn with_base(base: &EmbeddedFile, mut changes: Table) -> Result<Table, Diagnostic> {
-    let mut merged: Table = toml::from_str(base.text).map_err(|e| Diagnostic::new(format!("{}: {e}", base.path)))?;
+fn with_base(base: &EmbeddedFile, mut changes: Table, kind: &Kind) -> Result<Table, Diagnostic> {
+    let own: Table = toml::from_str(base.text).map_err(|e| Diagnostic::new(format!("{}: {e}", base.path)))?;
+    let mut merged = match base_of(base, kind)? {
+        Some(deeper) => with_base(deeper, own, kind)?,
+        None => own,
+    };
     changes.remove(BASE);
     merge(&mut merged, changes);
     Ok(merged)
+}
+
+/// The file of the catalog on which one of the catalog builds.
+fn base_of(file: &EmbeddedFile, kind: &Kind) -> Result<Option<&'static EmbeddedFile>, Diagnostic> {
+    let own: Table = toml::from_str(file.text).map_err(|e| Diagnostic::new(format!("{}: {e}", file.path)))?;
+    let Some(name) = own.get(BASE) else { return Ok(None) };
+    let found = name.as_str().and_then(|name| find(kind.catalog, name));
+    found.map(Some).ok_or_else(|| Diagnostic::new(format!("{}: there is no {} {name}", file.path, kind.word)))
+}
+
+fn rows_with_bases(file: &EmbeddedFile, kind: &Kind) -> Result<Vec<SpecRow>, Diagnostic> {
+    Ok(match base_of(file, kind)? {
+        Some(base) => overlay(rows_with_bases(base, kind)?, rows_of(file.text)),
+        None => rows_of(file.text),
+    })
 }
 
 /// Reads a TOML file of any kind, with every error at its line.
