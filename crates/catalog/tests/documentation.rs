@@ -33,6 +33,11 @@ fn every_key_of_a_drive_file_is_documented_and_no_other() {
     spec.flash.exact_spare_per_10000 = Some(1);
     spec.gc.background_after_idle_ms = Some(1.0);
     spec.wear_levelling.static_spread_erases = Some(1);
+    let mut cache = resolve("m600-128gb").unwrap().spec.slc_cache.unwrap();
+    cache.capacity_gb = Some(1.0);
+    cache.blocks_per_1000 = Some(1);
+    cache.when_full = Some(ssdlab_ftl::WhenFull::Direct);
+    spec.slc_cache = Some(cache);
     let mut real = BTreeSet::from(["base".to_owned()]);
     keys(&toml::Value::try_from(&spec).unwrap(), "", &mut real);
     assert_eq!(documented("Keys of a drive file"), real);

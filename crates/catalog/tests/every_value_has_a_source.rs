@@ -53,7 +53,8 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "mapping.journal_rows_per_checkpoint_row",
         "wear_levelling.static_spread_erases",
     ];
-    const UNITS: &[&str] = &["_us", "_ms", "_bytes", "_kib", "_mib", "_per_s", "_per_1000", "_per_10000", "_v", "_ma"];
+    const UNITS: &[&str] =
+        &["_us", "_ms", "_bytes", "_kib", "_mib", "_per_s", "_per_1000", "_per_10000", "_v", "_ma", "_gb"];
     for (file, row) in rows_of_everything() {
         let is_number = row.value.starts_with(|c: char| c.is_ascii_digit() || c == '[');
         let named = UNITS.iter().any(|unit| row.key.ends_with(unit)) || PLAIN.contains(&row.key.as_str());
@@ -73,12 +74,24 @@ fn values_that_matter(drive: &Drive) -> BTreeMap<String, String> {
 
 #[test]
 fn drives_of_one_die_type_differ_only_in_dies_capacity_and_dram() {
-    for die in ["toshiba", "imft"] {
-        let small = resolve(&format!("jmf667h-{die}-128gb")).unwrap();
-        let large = resolve(&format!("jmf667h-{die}-256gb")).unwrap();
+    for (small, large) in [
+        ("jmf667h-toshiba-128gb", "jmf667h-toshiba-256gb"),
+        ("jmf667h-imft-128gb", "jmf667h-imft-256gb"),
+        ("m600-128gb", "m600-256gb"),
+        ("m600-512gb", "m600-1tb"),
+        ("840-evo-120gb", "840-evo-250gb"),
+    ] {
+        let (small, large) = (resolve(small).unwrap(), resolve(large).unwrap());
         assert_eq!(values_that_matter(&small), values_that_matter(&large));
         assert_eq!(large.spec.flash.dies, 2 * small.spec.flash.dies);
     }
+}
+
+#[test]
+fn the_m600_with_acceleration_is_the_one_without_and_its_cache() {
+    let mut small = values_that_matter(&resolve("m600-128gb").unwrap());
+    small.retain(|key, _| !key.starts_with("slc_cache."));
+    assert_eq!(small, values_that_matter(&resolve("m600-512gb").unwrap()));
 }
 
 #[test]
@@ -107,6 +120,14 @@ fn capacities_are_those_of_the_industry_s_formula() {
         ("jmf667h-imft-128gb", 128),
         ("jmf667h-imft-256gb", 256),
         ("wd-black2-120gb", 120),
+        ("m600-128gb", 128),
+        ("m600-256gb", 256),
+        ("m600-512gb", 512),
+        ("m600-1tb", 1024),
+        ("840-evo-120gb", 120),
+        ("840-evo-250gb", 250),
+        ("840-evo-500gb", 500),
+        ("sm2256-500gb", 500),
     ] {
         // IDEMA LBA1-03.
         let sectors = 97_696_368 + 1_953_504 * (gigabytes - 50);
