@@ -23,4 +23,4 @@ mod resolve;
 pub use diagnostic::{Diagnostic, Place};
 pub use keys::{Origin, SpecRow};
 pub use nearest::nearest;
-pub use resolve::{Die, Drive, die, die_names, drive_names, resolve};
+pub use resolve::{Die, Drive, die, die_names, drive_names, parse_die, parse_drive, resolve};
