@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SSDLAB = target/release/ssdlab
 
-.PHONY: build test check unit claims repeatable theory bench quick clean
+.PHONY: build test check unit claims repeatable theory bench instructions instructions-update valgrind quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -35,7 +35,22 @@ theory:
 bench:
 	$(CARGO) bench --locked -p ssdlab --bench steady_state
 
-test: check unit build repeatable claims
+## Instructions of the five hot paths, counted by callgrind, against the counts in the repository.
+instructions: valgrind
+	$(CARGO) bench --locked -p ssdlab --bench instructions
+
+## Writes those counts anew.
+instructions-update: valgrind
+	$(CARGO) bench --locked -p ssdlab --bench instructions -- --update
+
+valgrind:
+	@command -v valgrind >/dev/null || { \
+		sudo=; [ "$$(id -u)" = 0 ] || sudo="sudo -n"; \
+		{ $$sudo apt-get update -q && $$sudo apt-get install -qy --no-install-recommends valgrind; } \
+		|| { echo "valgrind is missing and could not be installed: as root, apt-get install valgrind" >&2; exit 1; }; \
+	}
+
+test: check unit build repeatable claims instructions
 
 clean:
 	$(CARGO) clean

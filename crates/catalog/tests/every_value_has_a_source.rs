@@ -48,10 +48,12 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "gc.background_free_superblocks",
         "gc.choices",
         "wear.rated_program_erase_cycles",
+        "modes.slc.rated_program_erase_cycles",
+        "modes.mlc.rated_program_erase_cycles",
         "mapping.journal_rows_per_checkpoint_row",
         "wear_levelling.static_spread_erases",
     ];
-    const UNITS: &[&str] = &["_us", "_ms", "_bytes", "_kib", "_mib", "_per_s", "_per_1000", "_per_10000"];
+    const UNITS: &[&str] = &["_us", "_ms", "_bytes", "_kib", "_mib", "_per_s", "_per_1000", "_per_10000", "_v", "_ma"];
     for (file, row) in rows_of_everything() {
         let is_number = row.value.starts_with(|c: char| c.is_ascii_digit() || c == '[');
         let named = UNITS.iter().any(|unit| row.key.ends_with(unit)) || PLAIN.contains(&row.key.as_str());

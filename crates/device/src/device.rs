@@ -103,6 +103,18 @@ pub trait Device {
     /// If the request is not a whole number of sectors or reaches beyond the capacity: a host driver checks first.
     fn submit(&mut self, now: Nanos, request: Request);
 
+    /// Streams that the host may name with its writes; 1: it does not keep data of different lifetimes apart.
+    fn streams(&self) -> u8 {
+        1
+    }
+
+    /// [`Device::submit`] with a hint (as NVMe and SATA streams have it): data of one stream will be overwritten at
+    /// about the same time, and belong together. Devices of one stream take it for a plain command.
+    fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
+        let _ = stream;
+        self.submit(now, request);
+    }
+
     /// When something will happen by itself (a completion, or work inside); `None` if the device is at rest.
     fn next_event(&self) -> Option<Nanos>;
 
@@ -143,6 +155,12 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn submit(&mut self, now: Nanos, request: Request) {
         (**self).submit(now, request);
+    }
+    fn streams(&self) -> u8 {
+        (**self).streams()
+    }
+    fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
+        (**self).submit_to_stream(now, request, stream);
     }
     fn next_event(&self) -> Option<Nanos> {
         (**self).next_event()

@@ -6,6 +6,7 @@
 mod device;
 mod spec;
 mod ssd;
+pub mod timing;
 
 pub use device::{Counters, Device, DeviceInfo};
 pub use spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec};

@@ -169,11 +169,12 @@ impl DriveSpec {
                 format!("use at most {}", 255 / row_units),
             ));
         }
-        if self.write_buffer.capacity_kib / 4 < row_units {
+        let rows = row_units * u32::from(self.gc.frontier.streams());
+        if self.write_buffer.capacity_kib / 4 < rows {
             return Err(SpecError::new(
                 "write_buffer.capacity_kib",
-                format!("{} KiB do not hold one row of this die", self.write_buffer.capacity_kib),
-                format!("use at least {} KiB", row_units * 4),
+                format!("{} KiB do not hold one row of this die for each stream", self.write_buffer.capacity_kib),
+                format!("use at least {} KiB", rows * 4),
             ));
         }
         Ok(())
@@ -231,7 +232,9 @@ impl DriveSpec {
     #[must_use]
     pub fn spare_superblocks_needed(&self) -> u32 {
         let sets = if self.mapping.superblock == SuperblockSpan::AllDies { 1 } else { self.flash.dies };
-        (self.gc.start_free_superblocks + 3) * sets + if self.mapping.journal { 2 } else { 0 }
+        // Each further stream may have an open superblock of the host's and one of the collector's.
+        let streams = 2 * (u32::from(self.gc.frontier.streams()) - 1);
+        (self.gc.start_free_superblocks + 3 + streams) * sets + if self.mapping.journal { 2 } else { 0 }
     }
 
     /// Multi-plane blocks of one die: as the die has them, or as many as give the exact spare asked for (some dies then

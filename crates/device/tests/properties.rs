@@ -45,7 +45,8 @@ impl Host {
         let request = Request { tag: self.next_tag, op, offset_bytes, length_bytes, fua };
         self.next_tag += 1;
         self.in_flight.insert(request.tag, (request, self.now));
-        self.drive.submit(self.now, request);
+        let stream = self.rng.below(self.drive.streams().into()) as u8;
+        self.drive.submit_to_stream(self.now, request, stream);
     }
 
     /// A command as a host that is up to no good sends them.

@@ -107,7 +107,7 @@ impl Ftl {
             if dead != set.dead {
                 return Err(format!("set {s}: {dead} units are dead in closed superblocks, {} were counted", set.dead));
             }
-            let open = usize::from(set.host.is_some()) + usize::from(set.gc.is_some());
+            let open = set.host.iter().chain(&set.gc).flatten().count();
             if of_set(State::Open) != open {
                 return Err(format!("set {s}: {} open superblocks, {open} frontiers", of_set(State::Open)));
             }

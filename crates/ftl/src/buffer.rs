@@ -1,6 +1,6 @@
 //! The write buffer: host units that have been accepted and wait for a row to be written to.
 //!
-//! A ring in order of arrival. While a unit waits, the map points at its slot, and the slot remembers where the
+//! A ring in order of arrival for each stream that the host may name. While a unit waits, the map points at its slot, and the slot remembers where the
 //! previous copy lives: that copy stays valid, and is moved by garbage collection like any other, until the new one
 //! is on its way to flash. So a power cut loses at most what was never promised.
 
@@ -17,32 +17,51 @@ pub struct Slot {
     pub old: u32,
     /// Time from which the data are here.
     pub ready: Nanos,
+    /// Low bits of the number of units accepted before it. Set by [`WriteBuffer::push`].
+    pub order: u32,
     pub generation: u8,
 }
 
-/// See the module's own page. `tail - head` units wait.
-#[derive(Clone, Debug)]
-pub struct WriteBuffer {
-    slots: Vec<Slot>,
-    mask: u32,
+/// Of the units of one stream, `tail - head` wait.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ring {
     head: u32,
     tail: u32,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct WriteBuffer {
+    /// One stretch for each stream, of a power of two.
+    slots: Vec<Slot>,
+    mask: u32,
+    rings: Vec<Ring>,
+    waiting: u32,
     /// Units accepted since power on; with `waiting` it tells which units are still to be dispatched.
     accepted: u64,
 }
 
 impl WriteBuffer {
+    /// Room for `units` of each of `streams`; the device sees to it that no more wait in all.
     #[must_use]
-    pub fn new(units: u32) -> Self {
+    pub fn new(units: u32, streams: u8) -> Self {
         let len = units.next_power_of_two();
-        let empty = Slot { lpn: 0, old: UNMAPPED, ready: 0, generation: 0 };
-        WriteBuffer { slots: vec![empty; len as usize], mask: len - 1, head: 0, tail: 0, accepted: 0 }
+        let empty = Slot { lpn: 0, old: UNMAPPED, ready: 0, order: 0, generation: 0 };
+        let rings = vec![Ring::default(); streams.into()];
+        WriteBuffer { slots: vec![empty; len as usize * rings.len()], mask: len - 1, rings, waiting: 0, accepted: 0 }
     }
 
     #[inline]
     #[must_use]
     pub fn waiting(&self) -> u32 {
-        self.tail.wrapping_sub(self.head)
+        self.waiting
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn waiting_of(&self, stream: u8) -> u32 {
+        let ring = self.rings[stream as usize];
+        ring.tail.wrapping_sub(ring.head)
     }
 
     #[inline]
@@ -51,22 +70,37 @@ impl WriteBuffer {
         self.accepted
     }
 
+    /// Units, in order of acceptance, up to which none waits.
     #[inline]
     #[must_use]
     pub fn dispatched(&self) -> u64 {
-        self.accepted - u64::from(self.waiting())
+        if self.rings.len() == 1 { self.accepted - u64::from(self.waiting) } else { self.dispatched_by_streams() }
     }
 
-    /// Appends a unit and returns its slot number.
+    #[cold]
+    fn dispatched_by_streams(&self) -> u64 {
+        let behind = |stream: u8| (self.accepted as u32).wrapping_sub(self.front(stream, 0).order);
+        let streams = (0..self.rings.len() as u8).filter(|&stream| self.waiting_of(stream) > 0);
+        self.accepted - u64::from(streams.map(behind).max().unwrap_or(0))
+    }
+
+    #[inline]
+    fn at(&self, stream: u8, number: u32) -> u32 {
+        u32::from(stream) * (self.mask + 1) + (number & self.mask)
+    }
+
+    /// Appends a unit to a stream and returns its slot number.
     ///
     /// # Panics
     /// If the ring is full: the device admits no more than fits.
     #[inline]
-    pub fn push(&mut self, slot: Slot) -> u32 {
-        assert!(self.waiting() <= self.mask, "more units admitted than the write buffer holds");
-        let at = self.tail & self.mask;
-        self.slots[at as usize] = slot;
-        self.tail = self.tail.wrapping_add(1);
+    pub fn push(&mut self, stream: u8, slot: Slot) -> u32 {
+        assert!(self.waiting <= self.mask, "more units admitted than the write buffer holds");
+        let at = self.at(stream, self.rings[stream as usize].tail);
+        self.slots[at as usize] = Slot { order: self.accepted as u32, ..slot };
+        let ring = &mut self.rings[stream as usize];
+        ring.tail = ring.tail.wrapping_add(1);
+        self.waiting += 1;
         self.accepted += 1;
         at
     }
@@ -82,15 +116,36 @@ impl WriteBuffer {
         &self.slots[at as usize]
     }
 
-    /// The `k`-th unit from the front.
+    /// The `k`-th unit from the front of a stream.
     #[inline]
     #[must_use]
-    pub fn front(&self, k: u32) -> Slot {
-        self.slots[(self.head.wrapping_add(k) & self.mask) as usize]
+    pub fn front(&self, stream: u8, k: u32) -> Slot {
+        self.slots[self.at(stream, self.rings[stream as usize].head.wrapping_add(k)) as usize]
     }
 
     #[inline]
-    pub fn drop_front(&mut self, n: u32) {
-        self.head = self.head.wrapping_add(n);
+    pub fn drop_front(&mut self, stream: u8, n: u32) {
+        let ring = &mut self.rings[stream as usize];
+        ring.head = ring.head.wrapping_add(n);
+        self.waiting -= n;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dispatched_in_order_ends_at_the_oldest_unit_of_any_stream_that_waits() {
+        let mut b = WriteBuffer::new(8, 4);
+        let unit = |lpn| Slot { lpn, old: UNMAPPED, ready: 0, order: 0, generation: 0 };
+        let at: Vec<u32> = [0, 3, 0, 3].iter().zip(0..).map(|(&stream, lpn)| b.push(stream, unit(lpn))).collect();
+        assert_eq!(at.iter().map(|&at| b.slot(at).lpn).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        b.drop_front(0, 2);
+        assert_eq!((b.waiting(), b.waiting_of(3), b.dispatched()), (2, 2, 1));
+        b.drop_front(3, 1);
+        assert_eq!(b.dispatched(), 3);
+        b.drop_front(3, 1);
+        assert_eq!((b.waiting(), b.dispatched()), (0, 4));
     }
 }

@@ -5,13 +5,15 @@
 //! elsewhere, until those programs (and the host programs that replaced the rest) have ended, so that a power cut at
 //! any instant finds every promised unit on flash; erased; free.
 
-use ssdlab_nand::NO_LPN;
+use ssdlab_nand::{NO_LPN, UnitAddress};
 
+use crate::buffer::WriteBuffer;
 use crate::collector::{Finishing, Reading};
 use crate::gc::{Candidates, VictimSelector};
-use crate::map::Place;
+use crate::map::{Map, Place};
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::spec::{Buffering, HostShare};
+use crate::staging::Run;
 use crate::superblock::{State, SuperblockId};
 use crate::translation::Ftl;
 
@@ -37,7 +39,7 @@ impl Ftl {
     /// much as the victim gains, another victim's units join them, if there is one worth collecting.
     fn release_last_units(&mut self, s: usize, sink: &mut impl OpSink) {
         let set = &self.sets[s];
-        if set.active || set.moving.is_empty() || self.host_has_room(s) {
+        if set.active || set.moving.is_empty() || self.host_has_room_everywhere(s) {
             return;
         }
         if !self.host_waits() {
@@ -59,8 +61,8 @@ impl Ftl {
     fn ahead(&self, s: usize) -> u32 {
         let set = &self.sets[s];
         let rests = set.reading.is_none() && set.units_reading == 0 && set.units_writing == 0;
-        let few = set.staged.len() < self.row_units as usize && set.gained < self.row_units;
-        let stuck = !set.moving.is_empty() && rests && few && !self.host_has_room(s);
+        let few = set.staged.len() < self.row_units && set.gained < self.row_units;
+        let stuck = !set.moving.is_empty() && rests && few && !self.host_has_room_everywhere(s);
         set.free.len() as u32 + set.coming - if stuck { set.moving.len() as u32 } else { 0 }
     }
 
@@ -167,8 +169,10 @@ impl Ftl {
         let set = &self.sets[s];
         let layout = self.medium.layout();
         let open = if self.shared_frontier { &set.host } else { &set.gc };
-        let rows = open.as_ref().map_or(0, |open| open.rows_left(self.blocks.width(), layout.pages));
-        let room = (rows * self.row_units).saturating_sub(set.staged.len() as u32 + set.units_reading);
+        // What is left in another stream's superblock is of no use to a victim.
+        let rows = open.iter().flatten().map(|open| open.rows_left(self.blocks.width(), layout.pages));
+        let rows = rows.max().unwrap_or(0);
+        let room = (rows * self.row_units).saturating_sub(set.staged.len() + set.units_reading);
         set.dead + u64::from(room) >= u64::from(self.blocks.capacity(layout))
     }
 
@@ -237,7 +241,7 @@ impl Ftl {
         loop {
             let mut moved = false;
             if !stop_and_wait || self.sets[s].draining {
-                while self.sets[s].staged.len() >= self.row_units as usize && self.write_row(s, false, sink) {
+                while self.sets[s].staged.len() >= self.row_units && self.write_row(s, false, sink) {
                     moved = true;
                 }
                 // A collection that ends for good does not sit on the last few units, if it has gained a row.
@@ -250,7 +254,7 @@ impl Ftl {
                 // At the end nothing stays behind, even if the rest has to wait for a free superblock.
                 let rest_waits = !self.sets[s].staged.is_empty() && self.pads_at_end(s);
                 let set = &mut self.sets[s];
-                let short = set.staged.len() < self.row_units as usize;
+                let short = set.staged.len() < self.row_units;
                 if set.draining && set.units_writing == 0 && short && !rest_waits {
                     set.draining = false;
                     moved = true;
@@ -263,7 +267,7 @@ impl Ftl {
             if stop_and_wait {
                 let most = self.gc.rows_per_read * self.row_units;
                 let full = self.sets[s].units_held() + most > self.gc_buffer_units;
-                let rows_staged = self.sets[s].staged.len() >= self.row_units as usize;
+                let rows_staged = self.sets[s].staged.len() >= self.row_units;
                 let end = self.nothing_left_to_read(s) && (rows_staged || self.pads_at_end(s));
                 let set = &mut self.sets[s];
                 if !set.draining && set.units_reading == 0 && !set.staged.is_empty() && (full || end) {
@@ -271,7 +275,8 @@ impl Ftl {
                     moved = true;
                 }
             }
-            if !moved {
+            // A streaming collector is through: what it holds changes only when an operation ends.
+            if !moved || !stop_and_wait {
                 break;
             }
         }
@@ -312,7 +317,7 @@ impl Ftl {
         // gained is less than a row.
         let holding = set.units_reading + set.units_writing;
         let may_keep = self.gc.buffering == Buffering::Streaming || set.gained < self.row_units;
-        if holding == 0 && (set.staged.is_empty() || may_keep && set.staged.len() < self.row_units as usize) {
+        if holding == 0 && (set.staged.is_empty() || may_keep && set.staged.len() < self.row_units) {
             let set = &mut self.sets[s];
             set.active = false;
             set.background = false;
@@ -342,32 +347,26 @@ impl Ftl {
     fn read_on(&mut self, s: usize, sink: &mut impl OpSink) -> bool {
         let mut any = false;
         loop {
+            if self.sets[s].units_held() >= self.gc_buffer_units {
+                return any;
+            }
             if self.sets[s].reading.is_none() && !(self.sets[s].active && self.next_victim(s)) {
                 return any;
             }
             let Some(reading) = self.sets[s].reading else { return any };
-            let stretch = self.gc.rows_per_read;
             let die = reading.left.trailing_zeros();
             let block = self.blocks.block_on(reading.superblock, die);
-            let layout = self.medium.layout();
-            let pages = layout.pages;
-            let mut rows = 0u8;
-            let mut units = 0;
-            for k in 0..stretch.min(pages - reading.page) {
-                let n = self.validity.row(layout.row_start(block, reading.page + k)).count_ones();
-                rows |= u8::from(n > 0) << k;
-                units += n;
-            }
+            let (pages, first) = (self.medium.layout().pages, self.medium.layout().row_start(block, reading.page));
+            let count = self.gc.rows_per_read.min(pages - reading.page);
+            let units = self.valid_units_from(first, count);
             if units > 0 {
                 if self.sets[s].units_held() + units > self.gc_buffer_units {
                     return any;
                 }
                 self.sets[s].units_reading += units;
                 self.counters.gc_read_units += u64::from(units);
-                let first = layout.row_start(block, reading.page) as usize;
-                for line in (0..(stretch * self.row_units) as usize).step_by(16) {
-                    self.medium.prefetch_tag(first + line);
-                }
+                let rows = self.valid_rows_from(first, count);
+                self.look_ahead(first, count);
                 sink.enqueue(FlashOp {
                     kind: OpKind::GcRead,
                     die: die as u8,
@@ -380,8 +379,28 @@ impl Ftl {
                 });
                 any = true;
             }
-            self.advance_reading(s, reading, stretch, pages);
+            self.advance_reading(s, reading, self.gc.rows_per_read, pages);
         }
+    }
+
+    /// Valid units of `count` rows from a unit on.
+    #[inline]
+    fn valid_units_from(&self, first: UnitAddress, count: u32) -> u32 {
+        let mut units = 0;
+        let (mut at, mut left) = (first, count * self.row_units);
+        while left > 0 {
+            let width = left.min(64);
+            units += (self.validity.span(at) & (u64::MAX >> (64 - width))).count_ones();
+            at += width;
+            left -= width;
+        }
+        units
+    }
+
+    /// Which of `count` rows from a unit on hold anything valid, one bit each.
+    #[inline]
+    fn valid_rows_from(&self, first: UnitAddress, count: u32) -> u8 {
+        (0..count).fold(0, |rows, k| rows | u8::from(self.validity.row(first + k * self.row_units) != 0) << k)
     }
 
     fn advance_reading(&mut self, s: usize, mut reading: Reading, stretch: u32, pages: u32) {
@@ -399,23 +418,6 @@ impl Ftl {
         }
     }
 
-    /// Asks the processor for the map entries of what a read will bring: called when the die begins it.
-    #[inline]
-    pub fn prefetch_read(&self, op: &FlashOp) {
-        let layout = self.medium.layout();
-        let mut rows = op.rows;
-        while rows != 0 {
-            let start = layout.row_start(op.block, u32::from(op.page) + rows.trailing_zeros());
-            rows &= rows - 1;
-            for k in 0..self.row_units {
-                let lpn = self.medium.lpn(start + k);
-                if lpn != NO_LPN {
-                    self.map.prefetch(lpn);
-                }
-            }
-        }
-    }
-
     /// A read has brought its units: those that are still valid are staged.
     #[inline]
     pub(crate) fn collector_read(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
@@ -423,84 +425,58 @@ impl Ftl {
         let sb = self.blocks.of_block(op.block);
         let (_, s) = self.blocks.local(sb, layout);
         let s = s as usize;
+        let page = u32::from(op.page);
+        let last = page + op.rows.ilog2();
+        if last >= self.medium.finished_pages(op.block) {
+            panic!("firmware collected die {} page {last} before its program ended", op.die);
+        }
         let set = &mut self.sets[s];
         set.units_reading -= u32::from(op.units);
-        let mut rows = op.rows;
-        while rows != 0 {
-            let page = u32::from(op.page) + rows.trailing_zeros();
-            rows &= rows - 1;
-            if page >= self.medium.finished_pages(op.block) {
-                panic!("firmware collected die {} page {page} before its program ended", op.die);
-            }
-            let start = layout.row_start(op.block, page);
-            let mut valid = self.validity.row(start);
-            while valid != 0 {
-                set.staged.push_back(start + valid.trailing_zeros());
-                valid &= valid - 1;
-            }
+        // Rows that were left out had nothing valid, and nothing comes to life in a victim.
+        let mut start = layout.row_start(op.block, page);
+        let end = layout.row_start(op.block, last) + self.row_units;
+        while start < end {
+            let width = (self.rows_per_span * self.row_units).min(end - start);
+            let units = self.validity.span(start) & (u64::MAX >> (64 - width));
+            set.staged.push(Run { start, units });
+            start += width;
         }
         self.collector_step(s, sink);
     }
 
     /// Writes one row of staged units; with `pad`, even if they do not fill it. Returns whether it did.
     fn write_row(&mut self, s: usize, pad: bool, sink: &mut impl OpSink) -> bool {
+        let stream = self.stream_of_staged(s);
         let open = if self.shared_frontier { &self.sets[s].host } else { &self.sets[s].gc };
-        if open.is_none() && self.sets[s].free.is_empty() {
+        if open[stream as usize].is_none() && self.sets[s].free.is_empty() {
             return false;
         }
-        let mut units = [0u32; 64];
-        let mut n = 0;
-        while n < self.row_units as usize {
-            let Some(unit) = self.sets[s].staged.pop_front() else { break };
-            // Overwritten or trimmed since it was read.
-            if self.validity.get(unit) {
-                units[n] = unit;
-                n += 1;
-            }
-        }
-        if n == 0 || (n < self.row_units as usize && !pad) {
-            for &unit in units[..n].iter().rev() {
-                self.sets[s].staged.push_front(unit);
-            }
+        let n = self.sets[s].staged.take(self.row_units, pad, &self.validity);
+        if n == 0 {
             return false;
         }
-        let (superblock, die, block, page) = self.take_row(s, true).expect("checked for room above");
+        let (superblock, die, block, page) = self.take_row(s, true, stream).expect("checked for room above");
         let start = self.medium.layout().row_start(block, page);
         let mut tags = [NO_LPN; 64];
-        let format = self.medium.format();
-        // Units of one victim lie together: valid bits and counts are settled block by block and word by word.
-        let (mut from, mut begin, mut end, mut count) = (0, 0, 0, 0);
-        let (mut word, mut bits) = (0, 0u64);
-        for (k, &unit) in units[..n].iter().enumerate() {
-            let tag = self.medium.tag(unit);
-            tags[k] = tag;
-            self.redirect(format.lpn(tag), unit, start + k as u32);
-            if unit / 64 != word {
-                self.validity.clear_bits(word, bits);
-                (word, bits) = (unit / 64, 0);
-            }
-            bits |= 1 << (unit % 64);
-            if !(begin..end).contains(&unit) {
-                self.blocks.valid[from as usize] -= count;
-                let layout = self.medium.layout();
-                let block = layout.block_of(unit);
-                (begin, end) = (block * layout.block_units, (block + 1) * layout.block_units);
-                (from, count) = (self.blocks.of_block(block), 0);
-            }
-            count += 1;
+        let mut k = 0;
+        for at in 0..self.sets[s].staged.taken().len() {
+            let run = self.sets[s].staged.taken()[at];
+            let first = k;
+            k = self.redirect(run, start, k, &mut tags);
+            self.validity.clear_span(run.start, run.units);
+            let from = self.blocks.of_block(self.medium.layout().block_of(run.start));
+            self.blocks.valid[from as usize] -= k - first;
         }
-        self.validity.clear_bits(word, bits);
-        self.blocks.valid[from as usize] -= count;
         let row = self.medium.begin_program(block, page).expect("rows are taken in order");
         row.tags.copy_from_slice(&tags[..row.tags.len()]);
-        self.validity.set_row(start, if n == 64 { u64::MAX } else { (1 << n) - 1 });
-        self.add_valid(superblock, n as u32);
-        self.counters.gc_units += n as u64;
+        self.validity.set_row(start, u64::MAX >> (64 - n));
+        self.add_valid(superblock, n);
+        self.counters.gc_units += u64::from(n);
         self.counters.gc_rows += 1;
-        self.counters.padding_units += u64::from(self.row_units) - n as u64;
+        self.counters.padding_units += u64::from(self.row_units - n);
         let set = &mut self.sets[s];
-        set.units_writing += n as u32;
-        if n < self.row_units as usize {
+        set.units_writing += n;
+        if n < self.row_units {
             // Padding may cost less than what has been gained since the last, never as much.
             set.gained = 0;
         }
@@ -516,19 +492,48 @@ impl Ftl {
             ready: 0,
         });
         if let Some(journal) = &mut self.journal {
-            journal.note(n as u32, &mut self.medium, sink);
+            journal.note(n, &mut self.medium, sink);
         }
         true
     }
 
-    /// Points a logical page at its copy. The spare area and the map must agree about it: this is the check that
-    /// every moved unit passes.
+    /// Stream of the row that the collector writes next: that of the unit which has waited longest. The few units of a
+    /// victim that do not fill a row go out with the next one's, whatever its stream.
     #[inline]
-    pub(crate) fn redirect(&mut self, lpn: u32, from: u32, to: u32) {
-        match self.map.get(lpn) {
-            Place::Flash(unit) if unit == from => self.map.set_flash(lpn, to),
-            Place::Buffer(at) if self.buffer.slot(at).old == from => self.buffer.slot_mut(at).old = to,
-            place => panic!("books: unit {from} says it holds page {lpn}, but the map says {place:?}"),
+    fn stream_of_staged(&self, s: usize) -> u8 {
+        match self.sets[s].staged.front() {
+            Some(unit) if self.streams > 1 => {
+                self.blocks.stream[self.blocks.of_block(self.medium.layout().block_of(unit)) as usize]
+            }
+            _ => 0,
+        }
+    }
+
+    /// Points the logical pages of a run's units at their copies, which are units `k` and on from `to`, and gathers
+    /// their tags. The spare area and the map must agree about each: this is the check that every moved unit passes.
+    #[inline]
+    fn redirect(&mut self, run: Run, to: UnitAddress, mut k: u32, tags: &mut [u32; 64]) -> u32 {
+        let format = self.medium.format();
+        let old = self.medium.tags_from(run.start);
+        let mut left = run.units;
+        while left != 0 {
+            let at = left.trailing_zeros() & 63;
+            left &= left - 1;
+            let tag = old[at as usize];
+            tags[k as usize & 63] = tag;
+            let (lpn, from) = (format.address(tag), run.start + at);
+            if !self.map.move_flash(lpn, from, to + k) {
+                redirect_replaced(&self.map, &mut self.buffer, lpn, from, to + k);
+            }
+            k += 1;
+        }
+        k
+    }
+
+    /// The same for one unit.
+    pub(crate) fn redirect_unit(&mut self, lpn: u32, from: UnitAddress, to: UnitAddress) {
+        if !self.map.move_flash(lpn, from, to) {
+            redirect_replaced(&self.map, &mut self.buffer, lpn, from, to);
         }
     }
 
@@ -563,10 +568,11 @@ impl Ftl {
             set.moving.remove(k);
             // What is staged of it has died since; it must not be taken for what will be written there next.
             let (blocks, layout) = (&self.blocks, self.medium.layout());
-            set.staged.retain(|&unit| blocks.of_block(layout.block_of(unit)) != sb);
-            let fence =
-                Finishing { superblock: sb, programs: set.programs.issued(), host_units: self.buffer.dispatched() };
+            set.staged.retain(|unit| blocks.of_block(layout.block_of(unit)) != sb);
+            let (programs, host_programs) = (set.programs.issued(), self.host_programs.issued());
+            let fence = Finishing { superblock: sb, programs, host_programs };
             set.finishing.push_back(fence);
+            self.finishing |= 1 << s;
         }
         self.erase_where_finished(s, sink);
     }
@@ -574,22 +580,22 @@ impl Ftl {
     /// After a host program has ended: victims that waited for it.
     #[inline]
     pub(crate) fn erase_finished(&mut self, sink: &mut impl OpSink) {
-        for s in 0..self.sets.len() {
-            if !self.sets[s].finishing.is_empty() {
-                self.erase_where_finished(s, sink);
-            }
+        let mut waiting = self.finishing;
+        while waiting != 0 {
+            self.erase_where_finished(waiting.trailing_zeros() as usize, sink);
+            waiting &= waiting - 1;
         }
     }
 
     fn erase_where_finished(&mut self, s: usize, sink: &mut impl OpSink) {
-        while let Some(&Finishing { superblock, programs, host_units }) = self.sets[s].finishing.front() {
-            let host_done = self.units_dispatched_and_ended() >= host_units;
-            if self.sets[s].programs.head() < programs || !host_done {
+        while let Some(&Finishing { superblock, programs, host_programs }) = self.sets[s].finishing.front() {
+            if self.sets[s].programs.head() < programs || self.host_programs.head() < host_programs {
                 return;
             }
             self.sets[s].finishing.pop_front();
             self.erase(s, superblock, sink);
         }
+        self.finishing &= !(1 << s);
     }
 
     fn erase(&mut self, s: usize, superblock: SuperblockId, sink: &mut impl OpSink) {
@@ -607,5 +613,14 @@ impl Ftl {
                 ready: 0,
             });
         }
+    }
+}
+
+/// Where the host has written a page again, and the new data still wait in the buffer, the slot remembers the copy.
+#[cold]
+fn redirect_replaced(map: &Map, buffer: &mut WriteBuffer, lpn: u32, from: UnitAddress, to: UnitAddress) {
+    match map.get_checked(lpn) {
+        Some(Place::Buffer(at)) if buffer.slot(at).old == from => buffer.slot_mut(at).old = to,
+        place => panic!("books: unit {from} says it holds page {lpn}, but the map says {place:?}"),
     }
 }

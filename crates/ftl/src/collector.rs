@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::gc::Selector;
+use crate::spec::STREAMS;
+use crate::staging::Staging;
 use crate::superblock::{Frontier, SuperblockId};
 use crate::window::Window;
 
@@ -12,8 +14,8 @@ pub struct Finishing {
     pub superblock: SuperblockId,
     /// Collector programs that must have ended: they hold the copies.
     pub programs: u64,
-    /// Host units that must be on flash: they replaced what the victim held.
-    pub host_units: u64,
+    /// Host programs that must have ended: they replaced what the victim held.
+    pub host_programs: u64,
 }
 
 /// Where the collector reads.
@@ -33,9 +35,10 @@ pub struct Set {
     pub free: VecDeque<SuperblockId>,
     /// Victims chosen that are not free yet.
     pub coming: u32,
-    pub host: Option<Frontier>,
+    /// Open superblocks by stream.
+    pub host: [Option<Frontier>; STREAMS as usize],
     /// Used only where host and collector write apart.
-    pub gc: Option<Frontier>,
+    pub gc: [Option<Frontier>; STREAMS as usize],
     pub selector: Selector,
 
     /// A collection runs.
@@ -49,8 +52,8 @@ pub struct Set {
     pub finishing: VecDeque<Finishing>,
     /// Units that reads under way will bring.
     pub units_reading: u32,
-    /// Units read, not yet given to a program: their old addresses.
-    pub staged: VecDeque<u32>,
+    /// Units read, not yet given to a program.
+    pub staged: Staging,
     /// Units in programs under way.
     pub units_writing: u32,
     /// Dead units of the closed superblocks.
@@ -74,8 +77,8 @@ impl Set {
         Set {
             free: VecDeque::new(),
             coming: 0,
-            host: None,
-            gc: None,
+            host: [None; STREAMS as usize],
+            gc: [None; STREAMS as usize],
             selector,
             active: false,
             background: false,
@@ -84,7 +87,7 @@ impl Set {
             moving: VecDeque::new(),
             finishing: VecDeque::new(),
             units_reading: 0,
-            staged: VecDeque::new(),
+            staged: Staging::default(),
             units_writing: 0,
             dead: 0,
             gained: 0,
@@ -100,6 +103,6 @@ impl Set {
     #[inline]
     #[must_use]
     pub fn units_held(&self) -> u32 {
-        self.units_reading + self.staged.len() as u32 + self.units_writing
+        self.units_reading + self.staged.len() + self.units_writing
     }
 }

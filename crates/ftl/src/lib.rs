@@ -14,7 +14,8 @@
 //! #         bits_per_cell: 1, page_order: PageOrder::Uniform },
 //! #     timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
 //! #     bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
-//! #     wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 } };
+//! #     wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
+//! #     modes: CellModes::default(), power: None };
 //! # let mapping = MappingSpec { superblock: SuperblockSpan::OneDie, reserved_blocks_per_1000: 0, journal: false,
 //! #     journal_rows_per_checkpoint_row: 1 };
 //! # let gc = GcSpec { policy: VictimPolicy::Greedy, choices: 2, tie_break: TieBreak::Fifo,
@@ -37,10 +38,12 @@ mod collect;
 mod collector;
 pub mod gc;
 mod journal;
+mod look_ahead;
 mod map;
 mod op;
 mod retire;
 mod spec;
+mod staging;
 mod superblock;
 mod translation;
 mod window;
@@ -49,7 +52,8 @@ pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use map::Place;
 pub use op::{FlashOp, OpKind, OpSink};
 pub use spec::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
+    Buffering, Frontier, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, TieBreak, VictimPolicy,
+    WearLevellingSpec,
 };
 pub use superblock::{State as SuperblockState, SuperblockId};
 pub use translation::{Ftl, FtlConfig, FtlCounters};

@@ -46,6 +46,12 @@ impl Map {
         }
     }
 
+    /// The same for a number that may be no page at all.
+    #[must_use]
+    pub fn get_checked(&self, lpn: u32) -> Option<Place> {
+        (lpn < self.len()).then(|| self.get(lpn))
+    }
+
     #[inline]
     pub fn set_flash(&mut self, lpn: u32, unit: UnitAddress) {
         self.entries[lpn as usize] = unit;
@@ -54,6 +60,18 @@ impl Map {
     #[inline]
     pub fn set_buffer(&mut self, lpn: u32, slot: u32) {
         self.entries[lpn as usize] = BUFFERED | slot;
+    }
+
+    /// Points a page that lives at `from` at its copy; returns whether it did live there.
+    #[inline]
+    pub fn move_flash(&mut self, lpn: u32, from: UnitAddress, to: UnitAddress) -> bool {
+        match self.entries.get_mut(lpn as usize) {
+            Some(entry) if *entry == from => {
+                *entry = to;
+                true
+            }
+            _ => false,
+        }
     }
 
     #[inline]
@@ -82,7 +100,7 @@ impl Validity {
     #[must_use]
     pub fn new(units: usize, row_units: u32) -> Self {
         let row_mask = if row_units == 64 { u64::MAX } else { (1 << row_units) - 1 };
-        Validity { words: memory::filled(units.div_ceil(64), 0), row_mask }
+        Validity { words: memory::filled(units.div_ceil(64) + 1, 0), row_mask }
     }
 
     #[inline]
@@ -99,12 +117,24 @@ impl Validity {
         *word &= !bit;
     }
 
-    /// Clears several bits of one word of 64 units.
+    /// Valid bits of the 64 units from `start` on.
     #[inline]
-    pub fn clear_bits(&mut self, word: u32, bits: u64) {
-        let word = &mut self.words[word as usize];
-        assert!(*word & bits == bits, "a unit died twice");
-        *word &= !bits;
+    #[must_use]
+    pub fn span(&self, start: UnitAddress) -> u64 {
+        let (word, shift) = (start as usize / 64, start % 64);
+        // A shift by 64 in two steps where nothing comes from the next word.
+        self.words[word] >> shift | self.words[word + 1] << 1 << (63 - shift)
+    }
+
+    /// Clears several bits of the 64 units from `start` on.
+    #[inline]
+    pub fn clear_span(&mut self, start: UnitAddress, bits: u64) {
+        let (word, shift) = (start as usize / 64, start % 64);
+        let (low, high) = (bits << shift, bits >> 1 >> (63 - shift));
+        let words = &mut self.words[word..word + 2];
+        assert!(words[0] & low == low && words[1] & high == high, "a unit died twice");
+        words[0] &= !low;
+        words[1] &= !high;
     }
 
     /// Valid units of the row that starts at `start`, one bit each.

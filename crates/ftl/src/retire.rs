@@ -120,12 +120,17 @@ impl Ftl {
     /// Begins all rows of a block again in another, and points the map there.
     fn move_block(&mut self, from: BlockId, to: BlockId) {
         let layout = self.medium.layout().clone();
+        let mode = self.medium.mode(from);
+        if self.medium.mode(to) != mode {
+            let now_s = self.medium.history(from).programmed_at_s;
+            self.medium.open(to, mode, now_s).expect("a block of the reserve is erased");
+        }
         for page in 0..self.medium.issued_pages(from) {
             self.medium.copy_row(from, to, page).expect("a block of the reserve is erased");
             let (source, target) = (layout.row_start(from, page), layout.row_start(to, page));
             let valid = self.validity.row(source);
             for k in (0..self.row_units).filter(|k| valid >> k & 1 != 0) {
-                self.redirect(self.medium.lpn(source + k), source + k, target + k);
+                self.redirect_unit(self.medium.lpn(source + k), source + k, target + k);
                 self.validity.clear(source + k);
             }
             self.validity.set_row(target, valid);
@@ -148,7 +153,8 @@ impl Ftl {
             set.selector.remove(old_local);
             set.selector.close(new_local, valid, clock);
         }
-        let parts = [&mut set.host, &mut set.gc].into_iter().flatten().map(|open| &mut open.superblock);
+        let open = set.host.iter_mut().chain(&mut set.gc).flatten();
+        let parts = open.map(|open| &mut open.superblock);
         let parts = parts.chain(set.reading.iter_mut().map(|reading| &mut reading.superblock));
         let parts = parts.chain(set.moving.iter_mut());
         let parts = parts.chain(set.finishing.iter_mut().map(|finishing| &mut finishing.superblock));
@@ -159,11 +165,7 @@ impl Ftl {
     fn translate_staged(&mut self, set: usize, from: BlockId, to: BlockId) {
         let layout = self.medium.layout();
         let (source, target) = (layout.row_start(from, 0), layout.row_start(to, 0));
-        for unit in &mut self.sets[set].staged {
-            if (source..source + layout.block_units).contains(unit) {
-                *unit = target + (*unit - source);
-            }
-        }
+        self.sets[set].staged.translate(source..source + layout.block_units, target);
     }
 
     /// The erase of a block has failed; the medium has marked it as bad. Returns what takes its place and counts as

@@ -125,6 +125,20 @@ pub enum TieBreak {
 pub enum Frontier {
     Shared,
     Separate,
+    /// Separate ones for each stream that the host may name with its writes ([`STREAMS`]); moved data stay in their
+    /// stream.
+    ByStream,
+}
+
+/// Streams of a drive with `frontier = "by-stream"`.
+pub const STREAMS: u8 = 4;
+
+impl Frontier {
+    /// Streams that the host may name.
+    #[must_use]
+    pub fn streams(self) -> u8 {
+        if self == Frontier::ByStream { STREAMS } else { 1 }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

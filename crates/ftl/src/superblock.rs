@@ -36,6 +36,8 @@ pub struct Superblocks {
     pub state: Vec<State>,
     /// Valid units.
     pub valid: Vec<u32>,
+    /// Stream of what an open, closed or collected superblock holds.
+    pub stream: Vec<u8>,
     /// Erases still under way.
     pub erasing: Vec<u8>,
     /// Over all dies: block by die and superblock, and the way back.
@@ -62,6 +64,7 @@ impl Superblocks {
             dies: layout.dies,
             state: vec![State::Free; count as usize],
             valid: vec![0; count as usize],
+            stream: vec![0; count as usize],
             erasing: vec![0; count as usize],
             block_of: Vec::new(),
             superblock_of: Vec::new(),

@@ -7,10 +7,13 @@ use crate::buffer::{Slot, WriteBuffer};
 use crate::collector::Set;
 use crate::gc::{Selector, VictimSelector};
 use crate::journal::Journal;
+use crate::look_ahead::LookAhead;
 use crate::map::{Map, Place, UNMAPPED, Validity};
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::retire::Retirement;
-use crate::spec::{Frontier as FrontierPolicy, GcSpec, HostShare, MappingSpec, SuperblockSpan, WearLevellingSpec};
+use crate::spec::{
+    Frontier as FrontierPolicy, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, WearLevellingSpec,
+};
 use crate::superblock::{Frontier, State, SuperblockId, Superblocks};
 use crate::window::Window;
 
@@ -76,20 +79,28 @@ pub struct Ftl {
     /// Units in host programs under way.
     units_writing: u32,
     next_set: u32,
-    /// Sets in which the host may write now, and sets whose die can take another host program: one bit each.
-    writable: u64,
+    /// By stream: sets in which the host may write now; and sets whose die can take another host program: one bit each.
+    writable: [u64; STREAMS as usize],
     unfilled: u64,
     /// Sets in which collecting cannot free a superblock, and those of them in which a unit has died since.
     pub(crate) stalled: u64,
     pub(crate) revived: u64,
+    /// Sets with victims that wait for programs to end.
+    pub(crate) finishing: u64,
     /// Sets with victims that wait for a few last units, while the host waits for nothing.
     pub(crate) held: u64,
     /// A flush waits: partly filled rows are written too.
     pub(crate) forced: bool,
     pub(crate) valid_units: u64,
     pub(crate) row_units: u32,
+    /// How many rows' valid bits one word can hold.
+    pub(crate) rows_per_span: u32,
+    pub(crate) look_ahead: LookAhead,
     pub(crate) gc_buffer_units: u32,
     pub(crate) shared_frontier: bool,
+    pub(crate) streams: u8,
+    /// Streams that have been written, one bit each.
+    streams_used: u8,
     pub(crate) retirement: Retirement,
 }
 
@@ -107,7 +118,7 @@ impl Ftl {
             map: Map::new(config.logical_pages),
             validity: Validity::new(medium.layout().units(), row_units),
             sets: Vec::new(),
-            buffer: WriteBuffer::new(config.buffer_units),
+            buffer: WriteBuffer::new(config.buffer_units, config.gc.frontier.streams()),
             journal: None,
             gc: config.gc.clone(),
             wear_levelling: config.wear_levelling.clone(),
@@ -118,18 +129,23 @@ impl Ftl {
             host_outstanding: [0; 64],
             units_writing: 0,
             next_set: 0,
-            writable: 0,
+            writable: [0; STREAMS as usize],
             unfilled: u64::MAX,
             stalled: 0,
             revived: 0,
+            finishing: 0,
             held: 0,
             forced: false,
             valid_units: 0,
             row_units,
+            rows_per_span: 64 / row_units,
+            look_ahead: LookAhead::default(),
             // At least one read, and beside it the units of earlier ones that do not fill a row.
             gc_buffer_units: (config.gc.buffer_superpages * blocks.width() * row_units)
                 .max((config.gc.rows_per_read + 1) * row_units - 1),
             shared_frontier: config.gc.frontier == FrontierPolicy::Shared,
+            streams: config.gc.frontier.streams(),
+            streams_used: 1,
             retirement: Retirement::default(),
             blocks,
             medium,
@@ -178,7 +194,7 @@ impl Ftl {
             }
         }
         self.unfilled = u64::MAX;
-        (self.stalled, self.revived, self.held) = (0, 0, 0);
+        (self.stalled, self.revived, self.held, self.finishing) = (0, 0, 0, 0);
         (0..self.sets.len()).for_each(|s| self.note_writable(s));
     }
 
@@ -222,6 +238,13 @@ impl Ftl {
     #[must_use]
     pub fn logical_pages(&self) -> u32 {
         self.map.len()
+    }
+
+    /// Streams that the host may name.
+    #[inline]
+    #[must_use]
+    pub fn streams(&self) -> u8 {
+        self.streams
     }
 
     /// Units that the write buffer holds: waiting, or in programs that have not ended.
@@ -283,16 +306,11 @@ impl Ftl {
         if self.buffered_units() == 0 { self.buffer.accepted() } else { self.host_programs.reached() }
     }
 
-    /// Host units given to programs, in order, up to which all programs have ended.
-    #[inline]
-    pub(crate) fn units_dispatched_and_ended(&self) -> u64 {
-        if self.units_writing == 0 { self.buffer.dispatched() } else { self.host_programs.reached() }
-    }
-
     /// Whether units wait in the buffer because the firmware holds the host back for a collection.
     #[must_use]
     pub fn host_is_held(&self) -> bool {
-        self.buffer.waiting() >= self.row_units && self.writable == 0
+        let held = |stream: u8| self.buffer.waiting_of(stream) >= self.row_units && self.writable[stream as usize] == 0;
+        (0..self.streams).any(held)
     }
 
     /// Whether any collection runs.
@@ -307,6 +325,17 @@ impl Ftl {
     /// The data are there at `ready`.
     #[inline]
     pub fn write(&mut self, lpn: u32, generation: u8, ready: Nanos) -> bool {
+        self.write_to_stream(lpn, generation, ready, 0)
+    }
+
+    /// [`Ftl::write`] to one of the drive's streams. A unit that replaces one which waits goes with that one's.
+    ///
+    /// # Panics
+    /// If there is no such stream.
+    #[inline]
+    pub fn write_to_stream(&mut self, lpn: u32, generation: u8, ready: Nanos, stream: u8) -> bool {
+        self.look_ahead_step(6);
+        self.streams_used |= 1 << stream;
         let old = match self.map.get(lpn) {
             Place::Buffer(at) => {
                 let slot = self.buffer.slot_mut(at);
@@ -324,7 +353,7 @@ impl Ftl {
                 UNMAPPED
             }
         };
-        let at = self.buffer.push(Slot { lpn, old, ready, generation });
+        let at = self.buffer.push(stream, Slot { lpn, old, ready, order: 0, generation });
         self.map.set_buffer(lpn, at);
         true
     }
@@ -372,26 +401,33 @@ impl Ftl {
 
     /// Whether the host may write a row in this set now.
     #[inline]
-    pub(crate) fn host_may_write(&self, s: usize) -> bool {
+    pub(crate) fn host_may_write(&self, s: usize, stream: u8) -> bool {
         let set = &self.sets[s];
         let credit = !set.active
             || set.background
             || self.gc.host_share == HostShare::Unlimited
             || set.credit_micro >= i64::from(self.row_units) * 1_000_000;
-        credit && self.host_has_room(s)
+        credit && self.host_has_room(s, stream)
     }
 
     /// Whether the host has units that could go out now.
     #[inline]
     pub(crate) fn host_waits(&self) -> bool {
-        self.buffer.waiting() >= if self.forced { 1 } else { self.row_units }
+        let least = if self.forced { 1 } else { self.row_units };
+        (0..self.streams).any(|stream| self.buffer.waiting_of(stream) >= least)
+    }
+
+    /// Whether there is room in this set for every stream that the host has used.
+    #[inline]
+    pub(crate) fn host_has_room_everywhere(&self, s: usize) -> bool {
+        (0..self.streams).all(|stream| self.streams_used >> stream & 1 == 0 || self.host_has_room(s, stream))
     }
 
     /// Whether there is a place for a row of the host in this set that the collector does not need.
     #[inline]
-    pub(crate) fn host_has_room(&self, s: usize) -> bool {
+    pub(crate) fn host_has_room(&self, s: usize, stream: u8) -> bool {
         let set = &self.sets[s];
-        match &set.host {
+        match &set.host[stream as usize] {
             Some(open) => !self.shared_frontier || !set.free.is_empty() || self.collector_fits_beside_host(s, open),
             None => set.free.len() >= 2,
         }
@@ -418,13 +454,17 @@ impl Ftl {
         if self.held != 0 && self.host_waits() {
             self.release_held(sink);
         }
-        while self.buffer.waiting() >= self.row_units {
-            if !self.dispatch_row(sink) {
-                return;
+        for stream in 0..self.streams {
+            while self.buffer.waiting_of(stream) >= self.row_units {
+                let Some(s) = self.choose_set(stream) else { break };
+                self.dispatch_row(s, stream, sink);
             }
-        }
-        if self.forced && self.buffer.waiting() > 0 {
-            self.dispatch_row(sink);
+            if self.forced
+                && (1..self.row_units).contains(&self.buffer.waiting_of(stream))
+                && let Some(s) = self.choose_set(stream)
+            {
+                self.dispatch_row(s, stream, sink);
+            }
         }
     }
 
@@ -445,13 +485,17 @@ impl Ftl {
     /// Something has changed that decides whether the host may write in this set.
     #[inline]
     pub(crate) fn note_writable(&mut self, s: usize) {
-        self.writable = self.writable & !(1 << s) | u64::from(self.host_may_write(s)) << s;
+        for stream in 0..self.streams {
+            let may = u64::from(self.host_may_write(s, stream));
+            let writable = &mut self.writable[stream as usize];
+            *writable = *writable & !(1 << s) | may << s;
+        }
     }
 
     /// The next set in turn that the host may write in and whose die is not full.
     #[inline]
-    fn choose_set(&self) -> Option<usize> {
-        let open = self.writable & self.unfilled;
+    fn choose_set(&self, stream: u8) -> Option<usize> {
+        let open = self.writable[stream as usize] & self.unfilled;
         let later = open & (u64::MAX << self.next_set);
         let choice = if later != 0 { later } else { open };
         (choice != 0).then(|| choice.trailing_zeros() as usize)
@@ -468,18 +512,17 @@ impl Ftl {
         }
     }
 
-    fn dispatch_row(&mut self, sink: &mut impl OpSink) -> bool {
-        let Some(s) = self.choose_set() else { return false };
+    fn dispatch_row(&mut self, s: usize, stream: u8, sink: &mut impl OpSink) {
         self.next_set = if s + 1 == self.sets.len() { 0 } else { s as u32 + 1 };
-        let n = self.buffer.waiting().min(self.row_units);
-        let (superblock, die, block, page) = self.take_row(s, false).expect("the set was checked for room");
+        let n = self.buffer.waiting_of(stream).min(self.row_units);
+        let (superblock, die, block, page) = self.take_row(s, false, stream).expect("the set was checked for room");
         let format = self.medium.format();
         let row = self.medium.begin_program(block, page).expect("rows are taken in order");
         let mut valid = 0u64;
         let mut ready: Nanos = 0;
         let mut old = [UNMAPPED; 64];
         for k in 0..n {
-            let slot = self.buffer.front(k);
+            let slot = self.buffer.front(stream, k);
             let i = k as usize;
             row.tags[i] = format.pack(slot.lpn, slot.generation);
             if slot.lpn != NO_LPN {
@@ -491,7 +534,7 @@ impl Ftl {
         }
         row.tags[n as usize..].fill(NO_LPN);
         let start = row.start;
-        self.buffer.drop_front(n);
+        self.buffer.drop_front(stream, n);
         self.validity.set_row(start, valid);
         self.add_valid(superblock, valid.count_ones());
         for &unit in &old[..n as usize] {
@@ -524,7 +567,6 @@ impl Ftl {
             journal.note(n, &mut self.medium, sink);
         }
         self.start_if_due(s, sink);
-        true
     }
 
     /// Units became valid in an open superblock, or in one that its last row has just closed.
@@ -544,12 +586,13 @@ impl Ftl {
     /// Takes the next row of a set's open superblock, opening one if need be. If it is the superblock's last, its
     /// state turns to closed, and [`Ftl::add_valid`] for that row hands it to the policy.
     #[inline]
-    pub(crate) fn take_row(&mut self, s: usize, for_gc: bool) -> Option<(SuperblockId, u32, BlockId, u32)> {
+    pub(crate) fn take_row(&mut self, s: usize, for_gc: bool, stream: u8) -> Option<(SuperblockId, u32, BlockId, u32)> {
         let apart = for_gc && !self.shared_frontier;
-        let open = if apart { self.sets[s].gc } else { self.sets[s].host };
+        let k = stream as usize;
+        let open = if apart { self.sets[s].gc[k] } else { self.sets[s].host[k] };
         let mut frontier = match open {
             Some(f) => f,
-            None => self.open_superblock(s)?,
+            None => self.open_superblock(s, stream)?,
         };
         let members = self.blocks.dies_of_set(s as u32);
         let (die, page, last) = frontier.take(members, self.medium.layout().pages);
@@ -560,16 +603,16 @@ impl Ftl {
             Some(frontier)
         };
         if apart {
-            self.sets[s].gc = kept;
+            self.sets[s].gc[k] = kept;
         } else {
-            self.sets[s].host = kept;
+            self.sets[s].host[k] = kept;
         }
         let block = self.blocks.block_on(frontier.superblock, die);
         Some((frontier.superblock, die, block, page))
     }
 
     #[cold]
-    fn open_superblock(&mut self, s: usize) -> Option<Frontier> {
+    fn open_superblock(&mut self, s: usize, stream: u8) -> Option<Frontier> {
         let set = &mut self.sets[s];
         let at = if self.wear_levelling.dynamic {
             let (medium, blocks) = (&self.medium, &self.blocks);
@@ -581,6 +624,7 @@ impl Ftl {
         let sb = set.free.remove(at)?;
         debug_assert_eq!(self.blocks.state[sb as usize], State::Free);
         self.blocks.state[sb as usize] = State::Open;
+        self.blocks.stream[sb as usize] = stream;
         Some(Frontier::new(sb, self.blocks.dies_of_set(s as u32)))
     }
 
@@ -589,6 +633,7 @@ impl Ftl {
     /// A die has done what it was asked. Follow-up work goes to `sink`.
     #[inline]
     pub fn done(&mut self, op: FlashOp, sink: &mut impl OpSink) {
+        self.look_ahead_step(6);
         if self.retirement.frozen {
             return;
         }
@@ -676,7 +721,7 @@ impl Ftl {
     /// # Panics
     /// If operations are under way, or if the drive is read-only.
     pub fn secure_erase(&mut self) -> u32 {
-        assert!(self.buffered_units() == 0 && self.sets.iter().all(|s| s.units_held() - s.staged.len() as u32 == 0));
+        assert!(self.buffered_units() == 0 && self.sets.iter().all(|s| s.units_held() - s.staged.len() == 0));
         assert!(!self.is_read_only(), "a read-only drive is not erased");
         let layout = self.medium.layout().clone();
         let mut per_die = vec![0; layout.dies as usize];

@@ -10,7 +10,7 @@ use case::{Case, any_case};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rig::Rig;
-use ssdlab_ftl::{HostShare, VictimPolicy};
+use ssdlab_ftl::{Frontier, HostShare, VictimPolicy};
 
 /// Phases of what the host does, drawn one after another; the books are checked after each.
 fn phase(rig: &mut Rig, writes: u64) {
@@ -175,7 +175,7 @@ fn plain() -> Case {
         policy: VictimPolicy::Greedy,
         choices: 1,
         lifo: false,
-        separate: false,
+        frontier: Frontier::Shared,
         start_free: 1,
         victims_per_start: 0,
         buffer_superpages: 1,
@@ -237,7 +237,7 @@ fn a_victim_is_read_to_its_end_before_the_next_takes_the_room_that_it_needs() {
         all_dies: true,
         buffer_rows: 1,
         policy: VictimPolicy::Fifo,
-        separate: true,
+        frontier: Frontier::Separate,
         victims_per_start: 2,
         buffer_superpages: 6,
         streaming: false,
@@ -279,7 +279,7 @@ fn padding_does_not_eat_up_what_a_collection_gains() {
         buffer_rows: 10,
         extra_spare_percent: 3,
         policy: VictimPolicy::Random,
-        separate: true,
+        frontier: Frontier::Separate,
         start_free: 3,
         victims_per_start: 1,
         streaming: false,

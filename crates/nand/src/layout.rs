@@ -7,6 +7,9 @@
 //! ```text
 //! unit address = ((die x blocks + block) x pages + page) x row_units + plane x units_per_page + unit
 //! ```
+//!
+//! Addresses are those of the die's own cell mode. A block that runs with fewer bits per cell has fewer pages, and uses
+//! the first of these rows only.
 
 use ssdlab_core::FastDiv;
 
@@ -24,6 +27,7 @@ pub struct Layout {
     pub planes: u32,
     /// Multi-plane blocks of one die.
     pub blocks: u32,
+    /// Pages of a block in the die's own cell mode, which is the most that it can have.
     pub pages: u32,
     pub units_per_page: u32,
     /// Units of a row: planes x units_per_page.

@@ -3,17 +3,27 @@
 //! It is the referee: an operation that a die's rules forbid is a typed [`Violation`], never silently done. It knows
 //! no logical map and no clock; addresses in spare areas are numbers that it keeps and gives back.
 //!
-//! Limits: 31-bit unit addresses (8 TiB of flash), rows of at most 64 units of 4 KiB, one and two bits per cell.
+//! Any block can run at fewer bits per cell than its die's own, where the die offers it ([`CellMode`]); each block
+//! keeps its [`BlockHistory`], from which errors can be told.
+//!
+//! Limits: 31-bit unit addresses (8 TiB of flash), rows of at most 64 units of 4 KiB, one to three bits per cell.
 
+mod cell_mode;
 mod faults;
+mod history;
 mod layout;
 mod medium;
 pub mod memory;
+mod page_order;
+mod plane_block;
 mod spec;
 mod violation;
 
+pub use cell_mode::{CellMode, CellModes, ModeSpec, Power, ReducedMode};
 pub use faults::GrowingFaults;
+pub use history::BlockHistory;
 pub use layout::{BlockId, Layout, UnitAddress};
 pub use medium::{Medium, NO_LPN, Outcome, PageAddress, Row, TagFormat};
-pub use spec::{Bus, DieSpec, Geometry, PageOrder, SpecError, Timing, Wear};
+pub use page_order::PageOrder;
+pub use spec::{Bus, DieSpec, Geometry, SpecError, Timing, Wear};
 pub use violation::{PairingRule, Violation};

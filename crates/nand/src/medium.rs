@@ -4,8 +4,9 @@ use ssdlab_core::Rng;
 
 use crate::faults::{Faults, GrowingFaults};
 use crate::layout::{BlockId, Layout, UnitAddress};
+use crate::plane_block::{Modes, PlaneBlock};
 use crate::violation::{PairingRule, Violation};
-use crate::{DieSpec, memory};
+use crate::{BlockHistory, CellMode, DieSpec, memory};
 
 /// Logical address in the spare area of a unit that holds no host data (padding, or never programmed).
 pub const NO_LPN: u32 = u32::MAX;
@@ -45,6 +46,13 @@ impl TagFormat {
         if lpn == self.mask { NO_LPN } else { lpn }
     }
 
+    /// The address of a tag that is known to have one.
+    #[inline]
+    #[must_use]
+    pub fn address(self, tag: u32) -> u32 {
+        tag & self.mask
+    }
+
     #[inline]
     #[must_use]
     pub fn generation(self, tag: u32) -> u8 {
@@ -68,16 +76,6 @@ pub struct PageAddress {
     pub page: u32,
 }
 
-/// State of one plane's block.
-#[derive(Clone, Copy, Debug, Default)]
-struct PlaneBlock {
-    /// Pages whose programming has begun.
-    issued: u16,
-    /// Pages whose programming has ended.
-    finished: u16,
-    erases: u32,
-}
-
 /// All dies of a drive: contents of the spare areas, programming state, wear, bad blocks.
 ///
 /// User data itself is not kept: each unit's spare area holds a tag, made of its logical address and the low bits of
@@ -90,7 +88,10 @@ pub struct Medium {
     tags: Vec<u32>,
     sequence: Vec<u32>,
     next_sequence: u32,
+    modes: Modes,
     blocks: Vec<PlaneBlock>,
+    /// By multi-plane block.
+    history: Vec<BlockHistory>,
     /// One flag a multi-plane block: set if any of its planes is bad.
     bad: Vec<bool>,
     faults: Faults,
@@ -116,12 +117,16 @@ impl Medium {
             .map(|b| (0..layout.planes).fold(false, |bad, _| rng.chance(share, 10_000) | bad) && b % layout.blocks != 0)
             .collect();
         let units = layout.units();
+        let modes = Modes::new(die);
         Medium {
             format,
-            tags: memory::filled(units, NO_LPN),
+            // Room behind the last unit, for looking at 64 at a time.
+            tags: memory::filled(units + 64, NO_LPN),
             sequence: memory::filled(units / layout.row_units as usize, 0),
             next_sequence: 0,
-            blocks: vec![PlaneBlock::default(); (layout.block_count() * layout.planes) as usize],
+            blocks: vec![modes.empty_block(modes.native); (layout.block_count() * layout.planes) as usize],
+            history: vec![BlockHistory::default(); layout.block_count() as usize],
+            modes,
             bad,
             faults: Faults::default(),
             layout,
@@ -159,7 +164,61 @@ impl Medium {
     #[inline]
     #[must_use]
     pub fn erases(&self, block: BlockId) -> u32 {
-        self.blocks[(block * self.layout.planes) as usize].erases
+        self.history[block as usize].erases
+    }
+
+    /// Wear, age and reads of a multi-plane block.
+    #[inline]
+    #[must_use]
+    pub fn history(&self, block: BlockId) -> BlockHistory {
+        self.history[block as usize]
+    }
+
+    /// Reports page reads of a block, by which they disturb each other's cells. Only who models errors needs to.
+    #[inline]
+    pub fn count_reads(&mut self, block: BlockId, reads: u32) {
+        let history = &mut self.history[block as usize];
+        history.reads = history.reads.saturating_add(reads);
+    }
+
+    /// Mode in which a block is programmed, or will be.
+    #[inline]
+    #[must_use]
+    pub fn mode(&self, block: BlockId) -> CellMode {
+        self.blocks[(block * self.layout.planes) as usize].mode
+    }
+
+    /// Pages that a block has in its mode.
+    #[inline]
+    #[must_use]
+    pub fn pages(&self, block: BlockId) -> u32 {
+        self.blocks[(block * self.layout.planes) as usize].pages.into()
+    }
+
+    /// Chooses the cell mode of an erased block for the cycle that begins, and notes the time, in seconds of the
+    /// caller's clock. A block that is programmed without it runs in the die's own mode, at time 0; an erase takes
+    /// every block back to that.
+    ///
+    /// # Errors
+    /// [`Violation::OpenWithoutErase`] if any of its pages has been programmed, [`Violation::NoSuchMode`] or
+    /// [`Violation::BadBlock`], with nothing changed.
+    pub fn open(&mut self, block: BlockId, mode: CellMode, now_s: u32) -> Result<(), Violation> {
+        let (die, index) = self.layout.die_of(block);
+        if self.bad[block as usize] {
+            return Err(Violation::BadBlock { die, block: index });
+        }
+        let opened = self.modes.empty_block(mode);
+        if opened.pages == 0 {
+            return Err(Violation::NoSuchMode { die, block: index, mode });
+        }
+        let first = (block * self.layout.planes) as usize;
+        let planes = &mut self.blocks[first..first + self.layout.planes as usize];
+        if let Some(used) = planes.iter().find(|state| state.issued > 0) {
+            return Err(Violation::OpenWithoutErase { die, block: index, mode: used.mode, wanted: mode });
+        }
+        planes.fill(opened);
+        self.history[block as usize].programmed_at_s = now_s;
+        Ok(())
     }
 
     /// Pages whose programming has ended.
@@ -185,7 +244,7 @@ impl Medium {
         let planes = self.layout.planes;
         let first = (block * planes) as usize;
         for state in &self.blocks[first..first + planes as usize] {
-            if u32::from(state.issued) != page || page >= self.layout.pages || self.bad[block as usize] {
+            if u32::from(state.issued) != page || page >= u32::from(state.pages) || self.bad[block as usize] {
                 return Err(self.explain_program(block, page, state.issued.into()));
             }
         }
@@ -202,7 +261,7 @@ impl Medium {
     #[cold]
     fn explain_program(&self, block: BlockId, page: u32, issued: u32) -> Violation {
         let (die, index) = self.layout.die_of(block);
-        if page >= self.layout.pages {
+        if page >= self.pages(block) {
             Violation::NoSuchPage { die, block: index, page }
         } else if self.bad[block as usize] {
             Violation::BadBlock { die, block: index }
@@ -271,9 +330,9 @@ impl Medium {
         let upp = self.layout.units_per_page as usize;
         for p in pages {
             let block = p.die * self.layout.blocks + p.block;
-            let issued = self.blocks[(block * self.layout.planes + p.plane) as usize].issued;
-            if u32::from(issued) != p.page || p.page >= self.layout.pages || self.bad[block as usize] {
-                return Err(self.explain_program(block, p.page, issued.into()));
+            let state = self.blocks[(block * self.layout.planes + p.plane) as usize];
+            if u32::from(state.issued) != p.page || p.page >= u32::from(state.pages) || self.bad[block as usize] {
+                return Err(self.explain_program(block, p.page, state.issued.into()));
             }
         }
         for (k, p) in pages.iter().enumerate() {
@@ -304,6 +363,8 @@ impl Medium {
                     PairingRule::DifferentPages
                 } else if q.plane == p.plane {
                     PairingRule::SamePlane
+                } else if self.mode(q.die * l.blocks + q.block) != self.mode(p.die * l.blocks + p.block) {
+                    PairingRule::DifferentModes
                 } else {
                     continue;
                 };
@@ -342,6 +403,14 @@ impl Medium {
         self.tags[unit as usize]
     }
 
+    /// The tags of 64 units from one on, whether or not they are programmed.
+    #[inline]
+    #[must_use]
+    pub fn tags_from(&self, unit: UnitAddress) -> &[u32; 64] {
+        let first = unit as usize;
+        (&self.tags[first..first + 64]).try_into().expect("64 of them")
+    }
+
     /// The logical address in a unit's tag, or [`NO_LPN`].
     #[inline]
     #[must_use]
@@ -368,7 +437,8 @@ impl Medium {
         memory::prefetch(&self.tags, unit);
     }
 
-    /// Erases a block of every plane. If that fails, nothing can be said of what it holds.
+    /// Erases a block of every plane; it returns to the die's own mode. If that fails, nothing can be said of what it
+    /// holds.
     ///
     /// # Errors
     /// [`Violation::BadBlock`], or [`Violation::EraseDuringProgram`].
@@ -388,9 +458,9 @@ impl Medium {
             self.bad[block as usize] = true;
             return Ok(Outcome::Failed);
         }
-        for state in &mut self.blocks[first..first + planes as usize] {
-            *state = PlaneBlock { erases: state.erases + 1, ..PlaneBlock::default() };
-        }
+        let ended = self.mode(block);
+        self.blocks[first..first + planes as usize].fill(self.modes.empty_block(self.modes.native));
+        self.history[block as usize].erased(self.modes.rated_cycles(ended));
         Ok(Outcome::Done)
     }
 
@@ -412,7 +482,7 @@ pub struct Row<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bus, Geometry, PageOrder, Timing, Wear};
+    use crate::{Bus, CellModes, Geometry, PageOrder, Timing, Wear};
 
     fn die() -> DieSpec {
         DieSpec {
@@ -429,6 +499,8 @@ mod tests {
             timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
             bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
+            modes: CellModes::default(),
+            power: None,
         }
     }
 

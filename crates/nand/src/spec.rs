@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{CellModes, PageOrder, Power, ReducedMode};
+
 /// A value in a drive or die file that cannot be built, named by its key so that the loader can point at the line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {problem}; {expected}")]
@@ -20,7 +22,7 @@ impl SpecError {
     }
 }
 
-/// A die type: geometry, timing, bus, wear.
+/// A die type: geometry, timing, bus, wear, cell modes, power.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DieSpec {
@@ -30,6 +32,12 @@ pub struct DieSpec {
     pub timing: Timing,
     pub bus: Bus,
     pub wear: Wear,
+    /// Modes with fewer bits per cell in which its blocks can run.
+    #[serde(default, skip_serializing_if = "CellModes::is_empty")]
+    pub modes: CellModes,
+    /// Without it, operations are taken to need no energy (ideal dies).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<Power>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,24 +51,14 @@ pub struct Geometry {
     pub page_bytes: u32,
     /// Spare bytes of a page (ECC, logical address, sequence). They are transferred with the data.
     pub spare_bytes: u32,
+    /// The most bits that a cell holds, 1 to 3: the die's own mode, to which `timing` and `wear` belong.
     pub bits_per_cell: u32,
-    /// Which pages of a block are lower and which upper.
+    /// Which pages of a block are which bit of their cells.
     pub page_order: PageOrder,
 }
 
-/// Order in which the pages of a word line are programmed, as page numbers see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PageOrder {
-    /// All pages alike: one bit per cell, or an ideal die.
-    Uniform,
-    /// Lower pages run one word line ahead: L L U L U … L U U.
-    Alternating,
-    /// Micron L95B: 0–5, 7, 8 lower, pairs alternating from page 10, eight edge pages without an upper partner.
-    PairsL95b,
-}
-
-/// Array times. Lists go from the fastest page kind to the slowest: lower, upper (MLC); one entry for `uniform`.
+/// Array times of the die's own mode. Lists go from the first bit of a cell to the last: lower, upper (MLC), or LSB,
+/// CSB, MSB (TLC); one entry for `uniform`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
@@ -87,33 +85,6 @@ pub struct Wear {
     pub rated_program_erase_cycles: u32,
     /// Blocks in ten thousand that are marked bad at the factory.
     pub factory_bad_blocks_per_10000: u32,
-}
-
-impl PageOrder {
-    /// Index into the timing lists for page `page` of a block of `pages`.
-    #[must_use]
-    pub fn kind_index(self, page: u32, pages: u32) -> usize {
-        match self {
-            PageOrder::Uniform => 0,
-            PageOrder::Alternating => {
-                // 0, 1, 3, 5 … are lower; 2, 4, 6 … and the last are upper.
-                usize::from(page + 1 == pages || (page != 0 && page.is_multiple_of(2)))
-            }
-            PageOrder::PairsL95b => {
-                // FEMU's profile of an L95B: edges listed one by one, the middle in pairs L L U U from page 10.
-                let tail = pages - 10;
-                let upper = if page < 10 {
-                    matches!(page, 6 | 9)
-                } else if page < tail {
-                    (page - 10) / 2 % 2 == 1
-                } else {
-                    // Pages 502..511 of 512: lower 502, 503, 506, 507, 509, 510.
-                    matches!(page - tail, 2 | 3 | 6 | 9)
-                };
-                usize::from(upper)
-            }
-        }
-    }
 }
 
 impl DieSpec {
@@ -148,7 +119,7 @@ impl DieSpec {
         range("geometry.pages_per_block", g.pages_per_block, 4, 4096)?;
         range("geometry.page_bytes", g.page_bytes, 4096, 65_536)?;
         range("geometry.spare_bytes", g.spare_bytes, 0, g.page_bytes)?;
-        range("geometry.bits_per_cell", g.bits_per_cell, 1, 2)?;
+        range("geometry.bits_per_cell", g.bits_per_cell, 1, 3)?;
         if !g.page_bytes.is_multiple_of(4096) {
             return Err(SpecError::new(
                 "geometry.page_bytes",
@@ -164,28 +135,10 @@ impl DieSpec {
                 "planes x page_bytes must be 1, 2, 4, 8, 16, 32 or 64 units",
             ));
         }
-        if g.page_order == PageOrder::PairsL95b && g.pages_per_block < 32 {
-            return Err(SpecError::new(
-                "geometry.page_order",
-                "this order needs its 20 edge pages",
-                "use at least 32 pages_per_block, or `alternating`",
-            ));
-        }
-        let kinds = if g.page_order == PageOrder::Uniform { 1 } else { 2 };
-        for (key, list) in [("timing.read_us", &self.timing.read_us), ("timing.program_us", &self.timing.program_us)] {
-            if list.len() != kinds {
-                return Err(SpecError::new(
-                    key,
-                    format!("{} value(s) for {kinds} page kind(s)", list.len()),
-                    if kinds == 1 { "give one value" } else { "give lower and upper, as in [850, 2300]" },
-                ));
-            }
-            if let Some(v) = list.iter().find(|v| !(0.0..=1e6).contains(*v)) {
-                return Err(SpecError::new(key, format!("{v} us is impossible"), "use 0 to 1,000,000 microseconds"));
-            }
-        }
+        self.validate_page_order()?;
+        let t = &self.timing;
+        validate_times("timing", &t.read_us, &t.program_us, t.erase_ms, g.page_order.kinds())?;
         for (key, v, hi, unit) in [
-            ("timing.erase_ms", self.timing.erase_ms, 1e4, "milliseconds"),
             ("bus.mega_transfers_per_s", self.bus.mega_transfers_per_s, 1e5, "million transfers a second (0: no time)"),
             ("bus.command_us", self.bus.command_us, 1e4, "microseconds"),
         ] {
@@ -202,35 +155,114 @@ impl DieSpec {
             ));
         }
         range("wear.factory_bad_blocks_per_10000", self.wear.factory_bad_blocks_per_10000, 0, 1000)?;
-        range("wear.rated_program_erase_cycles", self.wear.rated_program_erase_cycles, 1, 10_000_000)
+        range("wear.rated_program_erase_cycles", self.wear.rated_program_erase_cycles, 1, 10_000_000)?;
+        self.validate_modes()?;
+        self.validate_power()
+    }
+
+    fn validate_page_order(&self) -> Result<(), SpecError> {
+        let g = &self.geometry;
+        let kinds = g.page_order.kinds() as u32;
+        if kinds > 1 && kinds != g.bits_per_cell {
+            let fitting = match g.bits_per_cell {
+                1 => "`uniform`",
+                2 => "`alternating`, `pairs-l95b` or `uniform`",
+                _ => "`triplets`, `word-lines` or `uniform`",
+            };
+            return Err(SpecError::new(
+                "geometry.page_order",
+                format!("an order of {kinds} bits per cell on a die of {}", g.bits_per_cell),
+                format!("use {fitting}, or set bits_per_cell to {kinds}"),
+            ));
+        }
+        if g.page_order == PageOrder::PairsL95b && g.pages_per_block < 32 {
+            return Err(SpecError::new(
+                "geometry.page_order",
+                "this order needs its 20 edge pages",
+                "use at least 32 pages_per_block, or `alternating`",
+            ));
+        }
+        if kinds == 3 && (!g.pages_per_block.is_multiple_of(3) || g.pages_per_block < 6) {
+            return Err(SpecError::new(
+                "geometry.pages_per_block",
+                format!("{} pages are not whole word lines of three", g.pages_per_block),
+                "use a multiple of 3, 6 or more",
+            ));
+        }
+        Ok(())
+    }
+
+    fn validate_modes(&self) -> Result<(), SpecError> {
+        for (key, bits, mode) in [("modes.slc", 1, &self.modes.slc), ("modes.mlc", 2, &self.modes.mlc)] {
+            let Some(ReducedMode { read_us, program_us, erase_ms, rated_program_erase_cycles: cycles }) = mode else {
+                continue;
+            };
+            if bits >= self.geometry.bits_per_cell {
+                return Err(SpecError::new(
+                    key,
+                    format!("a die of {} bit(s) per cell has no such reduced mode", self.geometry.bits_per_cell),
+                    "describe the die's own mode in [timing] and [wear], and only modes of fewer bits here",
+                ));
+            }
+            validate_times(key, read_us, program_us, *erase_ms, bits as usize)?;
+            if !(1..=10_000_000).contains(cycles) {
+                return Err(SpecError::new(
+                    &format!("{key}.rated_program_erase_cycles"),
+                    format!("{cycles} is impossible"),
+                    "use 1 to 10000000",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_power(&self) -> Result<(), SpecError> {
+        let Some(p) = &self.power else { return Ok(()) };
+        for (key, v, hi, unit) in [
+            ("power.supply_v", p.supply_v, 20.0, "volts"),
+            ("power.read_current_ma", p.read_current_ma, 1e4, "milliamperes"),
+            ("power.program_current_ma", p.program_current_ma, 1e4, "milliamperes"),
+            ("power.erase_current_ma", p.erase_current_ma, 1e4, "milliamperes"),
+        ] {
+            if !(0.0..=hi).contains(&v) {
+                return Err(SpecError::new(key, format!("{v} is impossible"), format!("use 0 to {hi} {unit}")));
+            }
+        }
+        Ok(())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn l95b_has_260_lower_and_252_upper_pages_and_starts_and_ends_as_profiled() {
-        let kinds: Vec<usize> = (0..512).map(|p| PageOrder::PairsL95b.kind_index(p, 512)).collect();
-        assert_eq!(kinds.iter().filter(|&&k| k == 0).count(), 260);
-        let upper: Vec<usize> = (0..512).filter(|&p| kinds[p] == 1).collect();
-        assert_eq!(&upper[..4], &[6, 9, 12, 13]);
-        assert_eq!(&upper[upper.len() - 4..], &[504, 505, 508, 511]);
-    }
-
-    #[test]
-    fn alternating_pages_are_half_lower_and_every_upper_follows_its_lower() {
-        let kinds: Vec<usize> = (0..256).map(|p| PageOrder::Alternating.kind_index(p, 256)).collect();
-        assert_eq!(kinds.iter().sum::<usize>(), 128);
-        let (mut lower, mut upper) = (0, 0);
-        for k in kinds {
-            if k == 0 {
-                lower += 1
-            } else {
-                upper += 1
-            }
-            assert!(upper <= lower);
+/// Checks the times of one cell mode.
+fn validate_times(
+    section: &str,
+    read_us: &[f64],
+    program_us: &[f64],
+    erase_ms: f64,
+    kinds: usize,
+) -> Result<(), SpecError> {
+    for (name, list) in [("read_us", read_us), ("program_us", program_us)] {
+        let key = format!("{section}.{name}");
+        if list.len() != kinds {
+            return Err(SpecError::new(
+                &key,
+                format!("{} value(s) for {kinds} page kind(s)", list.len()),
+                match kinds {
+                    1 => "give one value",
+                    2 => "give lower and upper, as in [850, 2300]",
+                    _ => "give LSB, CSB and MSB, as in [500, 1400, 3600]",
+                },
+            ));
+        }
+        if let Some(v) = list.iter().find(|v| !(0.0..=1e6).contains(*v)) {
+            return Err(SpecError::new(&key, format!("{v} us is impossible"), "use 0 to 1,000,000 microseconds"));
         }
     }
+    if !(0.0..=1e4).contains(&erase_ms) {
+        return Err(SpecError::new(
+            &format!("{section}.erase_ms"),
+            format!("{erase_ms} is impossible"),
+            "use 0 to 10000 milliseconds",
+        ));
+    }
+    Ok(())
 }

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::CellMode;
+
 /// An operation that the die's rules forbid. Firmware that causes one is wrong; the medium never does it silently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Violation {
@@ -19,6 +21,10 @@ pub enum Violation {
     PlanePairing { first: u32, second: u32, why: PairingRule },
     #[error("die {die} block {block} page {page} does not exist")]
     NoSuchPage { die: u32, block: u32, page: u32 },
+    #[error("die {die} block {block}: these dies do not run blocks in {mode} mode")]
+    NoSuchMode { die: u32, block: u32, mode: CellMode },
+    #[error("die {die} block {block}: opened in {wanted} mode while it holds pages in {mode} mode; erase it first")]
+    OpenWithoutErase { die: u32, block: u32, mode: CellMode, wanted: CellMode },
 }
 
 /// The rules of multi-plane operations.
@@ -26,6 +32,7 @@ pub enum Violation {
 pub enum PairingRule {
     DifferentDies,
     DifferentPages,
+    DifferentModes,
     SamePlane,
 }
 
@@ -34,6 +41,7 @@ impl std::fmt::Display for PairingRule {
         f.write_str(match self {
             PairingRule::DifferentDies => "they must belong to one die",
             PairingRule::DifferentPages => "their page numbers must be equal",
+            PairingRule::DifferentModes => "their blocks must run at the same number of bits per cell",
             PairingRule::SamePlane => "each plane can take part once",
         })
     }

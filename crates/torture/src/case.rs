@@ -5,7 +5,7 @@ use ssdlab_device::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSp
 use ssdlab_ftl::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
 };
-use ssdlab_nand::{Bus, DieSpec, Geometry, GrowingFaults, PageOrder, Timing, Wear};
+use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, GrowingFaults, PageOrder, Timing, Wear};
 
 /// Mapping units of flash that a drive may have: what a run costs is nearly proportional to it.
 const MOST_UNITS: u32 = 12_000;
@@ -93,6 +93,8 @@ fn draw_die(rng: &mut Rng) -> DieSpec {
         timing: Timing { read_us, program_us, erase_ms: one(rng, &[0.1, 3.0, 10.0]) },
         bus: Bus { mega_transfers_per_s: one(rng, &[0.0, 40.0, 400.0]), command_us: one(rng, &[0.0, 1.5]) },
         wear: Wear {
+            modes: CellModes::default(),
+            power: None,
             rated_program_erase_cycles: 1000,
             factory_bad_blocks_per_10000: one(rng, &[0, 0, 100, 300]),
         },

@@ -72,7 +72,14 @@ impl<S: Subject> Host<S> {
 
     /// Sends a command as soon as fewer than `depth` are in flight, and none with which it would collide: of a trim
     /// and a write of one page a host must know which comes first.
-    pub fn send(&mut self, depth: usize, op: Op, offset_bytes: u64, length_bytes: u64, fua: bool) -> Result<(), String> {
+    pub fn send(
+        &mut self,
+        depth: usize,
+        op: Op,
+        offset_bytes: u64,
+        length_bytes: u64,
+        fua: bool,
+    ) -> Result<(), String> {
         let tag = self.next_tag;
         let request = Request { tag, op, offset_bytes, length_bytes, fua };
         let touched = pages_of(&request);

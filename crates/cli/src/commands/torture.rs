@@ -16,8 +16,7 @@ const SHOWN: usize = 10;
 pub fn run(args: &TortureArgs) -> Result<(), Failure> {
     stop_on_ctrl_c()?;
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let campaign =
-        Campaign { seed: args.seed, runs: args.runs, threads: args.threads.map_or_else(cores, usize::from) };
+    let campaign = Campaign { seed: args.seed, runs: args.runs, threads: args.threads.map_or_else(cores, usize::from) };
     let bar = Bar::new();
     let report = torture(&campaign, &build_ssd, &|done| {
         bar.runs(done, args.runs);

@@ -1,132 +1,241 @@
 //! The experiments: each puts a drive into the state that a formula speaks of, and measures.
 
-use ssdlab_core::{Nanos, Op, Request, Rng, SECOND, UNIT_BYTES};
+use std::collections::VecDeque;
+
+use ssdlab_core::{Completion, Nanos, Op, SECOND};
 use ssdlab_device::Device;
-use ssdlab_ftl::VictimPolicy;
+use ssdlab_ftl::{Place, VictimPolicy};
 
-use super::rig::{Build, Lab, READ_NANOS};
+use super::point::Measured;
+use super::rig::{Ask, Build, Lab, READ_NANOS};
 
-/// Drive writes before measuring, and measured.
+/// How much is simulated.
 #[derive(Clone, Copy, Debug)]
-pub struct Length {
+pub struct Effort {
+    /// Blocks of each of two dies that hold data.
+    pub blocks: u32,
+    /// Drive writes before measuring, and units written while measuring (three drive writes at the least).
     pub warm_up: f64,
-    pub measured: f64,
+    pub measured_units: f64,
+    /// The same for hot and cold data: cold pages are rewritten once in many drive writes.
+    pub warm_up_mixed: f64,
+    pub measured_mixed: f64,
+    /// Reads at each queue depth.
+    pub reads: u64,
+    /// Open arrivals: how many times the `(1 - rho)^-2` services that a queue takes to forget.
+    pub memories: f64,
 }
 
-/// A drive of two dies. `blocks` of each hold data.
-pub fn build(policy: VictimPolicy, op: f64, pages: u32, blocks: u32) -> Build {
-    let spare_per_10000 = (op * 1e4 + 0.5) as u32;
-    Build { dies: 2, data_blocks: blocks, pages, spare_per_10000, policy, choices: 2, seed: 1 }
+impl Effort {
+    /// The tables of the documentation.
+    pub const FULL: Effort = Effort {
+        blocks: 2048,
+        warm_up: 4.0,
+        measured_units: 2_500_000.0,
+        warm_up_mixed: 40.0,
+        measured_mixed: 12.0,
+        reads: 8_000_000,
+        memories: 500_000.0,
+    };
 }
 
-pub fn uniform(build: &Build, length: Length) -> f64 {
-    Lab::new(build).steady_waf(length, |rng, units| (Op::Write, rng.below(units)))
+impl Effort {
+    /// Drive writes of `span` units before measuring, and measured.
+    fn length(&self, span: u64) -> (f64, f64) {
+        (self.warm_up, (self.measured_units / span as f64).max(3.0))
+    }
 }
 
-/// A share `r` of the writes to a share `f` of the pages.
-pub fn hot_cold(build: &Build, r: f64, f: f64, length: Length) -> f64 {
-    let (writes, pages) = ((r * 1000.0) as u64, f);
-    Lab::new(build).steady_waf(length, |rng, units| {
-        let hot = (units as f64 * pages) as u64;
-        let unit = if rng.chance(writes, 1000) { rng.below(hot) } else { hot + rng.below(units - hot) };
-        (Op::Write, unit)
+pub fn uniform(build: &Build, effort: Effort) -> Measured {
+    let mut lab = Lab::new(build);
+    lab.fill();
+    let units = lab.units;
+    lab.waf_of(effort.length(units), units, |rng| Ask::write(rng.below(units)))
+}
+
+/// A share of the writes, in thousandths, to a share `f` of the pages. On a drive of two streams, hot data on one and
+/// cold on the other.
+pub fn hot_cold(build: &Build, hot_writes: u64, f: f64, effort: Effort) -> Measured {
+    let mut lab = Lab::new(build);
+    let units = lab.units;
+    let hot = (units as f64 * f) as u64;
+    let stream = |unit: u64| u8::from(build.streams > 1 && unit >= hot);
+    // In no order, so that hot and cold pages lie together from the beginning where there is one stream.
+    lab.fill_in_no_order(stream);
+    lab.waf_of((effort.warm_up_mixed, effort.measured_mixed), units, |rng| {
+        let unit = if rng.chance(hot_writes, 1000) { rng.below(hot) } else { hot + rng.below(units - hot) };
+        Ask { stream: stream(unit), ..Ask::write(unit) }
     })
 }
 
 /// A share `t` of the drive is trimmed and never written again.
-pub fn static_trim(build: &Build, t: f64, length: Length) -> f64 {
+pub fn static_trim(build: &Build, t: f64, effort: Effort) -> Measured {
     let mut lab = Lab::new(build);
     lab.fill();
     let used = (lab.units as f64 * (1.0 - t)) as u64;
     let mut at = used;
     lab.closed_loop(lab.units - used, 32, |_| {
         at += 1;
-        (Op::Trim, at - 1)
+        Ask { op: Op::Trim, unit: at - 1, stream: 0 }
     });
-    lab.waf_of(length, used, |rng, used| (Op::Write, rng.below(used)))
+    lab.waf_of(effort.length(used), used, |rng| Ask::write(rng.below(used)))
 }
 
-/// A share `q` of the requests trims a random page in use. Returns write amplification and the share in use.
-pub fn trim_under_load(build: &Build, q: f64, length: Length) -> (f64, f64) {
+/// A share of the requests, in thousandths, trims a random page in use.
+pub fn trim_under_load(build: &Build, share: u64, effort: Effort) -> Measured {
     let mut lab = Lab::new(build);
     lab.fill();
+    // One by one: a drive need not keep the order of a write and a trim of the same page that are under way together.
+    lab.depth = 1;
     let units = lab.units as u32;
     let mut used: Vec<u32> = (0..units).collect();
     let mut place: Vec<u32> = (0..units).collect();
     const UNUSED: u32 = u32::MAX;
-    let permille = (q * 1000.0 + 0.5) as u64;
-    let mut next = move |rng: &mut Rng, all: u64| {
-        if rng.chance(permille, 1000) && !used.is_empty() {
+    // Sum over all requests of how many pages are in use.
+    let (mut sum, mut count) = (0u64, 0u64);
+    let warm_up = (f64::from(units) * effort.warm_up) as u64;
+    let measured = lab.waf_of(effort.length(units.into()), units.into(), |rng| {
+        count += 1;
+        sum += if count > warm_up { used.len() as u64 } else { 0 };
+        if rng.chance(share, 1000) && !used.is_empty() {
             let at = rng.below(used.len() as u64) as usize;
             let unit = used.swap_remove(at);
             place[unit as usize] = UNUSED;
             if let Some(&moved) = used.get(at) {
                 place[moved as usize] = at as u32;
             }
-            (Op::Trim, u64::from(unit))
+            Ask { op: Op::Trim, unit: unit.into(), stream: 0 }
         } else {
-            let unit = rng.below(all) as u32;
+            let unit = rng.below(units.into()) as u32;
             if place[unit as usize] == UNUSED {
                 place[unit as usize] = used.len() as u32;
                 used.push(unit);
             }
-            (Op::Write, u64::from(unit))
+            Ask::write(unit.into())
         }
-    };
-    let waf = lab.waf_of(length, lab.units, &mut next);
-    let in_use = lab.drive.ftl().mapped_units() as f64 / lab.units as f64;
-    (waf, in_use)
+    });
+    assert_eq!(lab.drive.ftl().mapped_units(), used.len() as u64, "the drive and the host count the pages in use");
+    let in_use = sum as f64 / (count - warm_up) as f64 / f64::from(units);
+    Measured { in_use: Some(in_use), ..measured }
 }
 
-/// A full drive of 32 dies.
-pub fn drive_for_reads(dies: u32) -> Lab {
+/// Blocks of each die that are full of data to be read.
+const READ_BLOCKS: u32 = 2;
+
+/// A drive whose dies are full of data. With `exponential`, reads take an exponentially distributed time: each page
+/// of a block has a read time of its own, the quantiles of that distribution.
+pub fn drive_for_reads(dies: u32, exponential: bool) -> Lab {
+    let pages = if exponential { 4096 } else { 64 };
     let build = Build {
         dies,
-        data_blocks: 64,
-        pages: 64,
+        data_blocks: READ_BLOCKS + 2,
+        pages,
         spare_per_10000: 2500,
         policy: VictimPolicy::Greedy,
         choices: 2,
+        tie_break: ssdlab_ftl::TieBreak::Fifo,
+        streams: 1,
         seed: 1,
     };
     let mut lab = Lab::new(&build);
-    // Whole rounds over the dies, so that a page drawn at random lies on every die with the same chance.
-    lab.units -= lab.units % u64::from(dies);
+    if exponential {
+        lab.drive.set_page_read_times(&exponential_quantiles(pages));
+    }
+    lab.units = u64::from(dies * pages * READ_BLOCKS);
     lab.fill();
     lab.now += SECOND;
     lab.drive.advance(lab.now, &mut Vec::new());
+    // A page drawn at random must lie on every die, and on every page of a block, with the same chance.
+    let layout = lab.drive.ftl().medium().layout();
+    let mut rows = vec![0u32; (dies * pages) as usize];
+    for lpn in 0..lab.units as u32 {
+        let Place::Flash(unit) = lab.drive.ftl().place(lpn) else { panic!("page {lpn} is not on flash") };
+        let (block, page) = layout.row_of(unit);
+        rows[(layout.die_of(block).0 * pages + page) as usize] += 1;
+    }
+    assert!(rows.iter().all(|&n| n == READ_BLOCKS), "data are not spread evenly");
     lab
 }
 
-/// Random reads at a queue depth: reads a second, and the mean latency in nanoseconds.
-pub fn random_reads(lab: &mut Lab, depth: u64, count: u64) -> (f64, f64) {
-    let units = lab.units;
-    lab.closed_loop(20_000, depth, |rng| (Op::Read, rng.below(units)));
-    let began = lab.now;
-    let latency = lab.latency_sum;
-    lab.closed_loop(count, depth, |rng| (Op::Read, rng.below(units)));
-    let rate = count as f64 / ((lab.now - began) as f64 / 1e9);
-    (rate, (lab.latency_sum - latency) as f64 / count as f64)
+/// `n` values of equal chance whose mean is [`READ_NANOS`] and whose distribution is exponential as nearly as `n`
+/// values can be.
+fn exponential_quantiles(n: u32) -> Vec<Nanos> {
+    let share = |k: u32| (f64::from(k) + 0.5) / f64::from(n);
+    let raw: Vec<f64> = (0..n).map(|k| -libm::log(1.0 - share(k))).collect();
+    let scale = READ_NANOS as f64 * f64::from(n) / raw.iter().sum::<f64>();
+    raw.iter().map(|t| (t * scale + 0.5) as Nanos).collect()
 }
 
-/// Reads of one die that arrive at random times at a utilisation `rho`: mean response in nanoseconds.
-pub fn open_arrivals(rho: f64, count: u64) -> f64 {
-    let mut lab = drive_for_reads(1);
-    let mean = (READ_NANOS as f64 / rho) as Nanos;
-    let (mut done, mut sum, mut completed) = (Vec::new(), 0u128, 0u64);
-    let mut at = lab.now;
-    for tag in 0..count {
-        at += lab.rng.exponential(mean);
-        lab.drive.advance(at, &mut done);
-        let offset_bytes = lab.rng.below(lab.units) * UNIT_BYTES;
-        lab.drive.submit(at, Request { tag, op: Op::Read, offset_bytes, length_bytes: UNIT_BYTES, fua: false });
-        completed += done.len() as u64;
-        sum += done.drain(..).map(|c| u128::from(c.latency())).sum::<u128>();
+/// Random reads with so many commands under way: thousands a second.
+pub fn random_reads(dies: u32, depth: u32, exponential: bool, effort: Effort) -> Measured {
+    let mut lab = drive_for_reads(dies, exponential);
+    let units = lab.units;
+    let depth = u64::from(depth);
+    lab.closed_loop(20_000, depth, |rng| Ask::read(rng.below(units)));
+    let began = lab.now;
+    let latency = lab.latency_sum;
+    lab.closed_loop(effort.reads, depth, |rng| Ask::read(rng.below(units)));
+    let rate = effort.reads as f64 / (lab.now - began) as f64;
+    let mean_latency = (lab.latency_sum - latency) as f64 / effort.reads as f64;
+    Measured { value: rate * 1e6, little: rate * mean_latency, ..lab.settle() }
+}
+
+/// Batches of which an error bar is made.
+const BATCHES: u64 = 40;
+/// 97.5 % quantile of Student's distribution with 39 degrees of freedom.
+const STUDENT: f64 = 2.023;
+
+/// Reads of one die that arrive at random times at a utilisation `rho`: mean response in microseconds.
+///
+/// Arrival times are rounded to the nanosecond one by one, not their distances, so that the rate is exact. Every
+/// response is checked against Lindley's recursion for the same arrivals: it is the wait behind those who came before,
+/// and the read, to the nanosecond. So what is left between theory and the mean is the sample's; its error bar is made
+/// of the means of batches much longer than the queue's memory.
+pub fn open_arrivals(rho: f64, effort: Effort) -> Measured {
+    let mut lab = drive_for_reads(1, false);
+    let per_batch = (effort.memories / ((1.0 - rho) * (1.0 - rho))) as u64 / BATCHES + 1;
+    let mean = READ_NANOS as f64 / rho;
+    let mut queue = Expected { ends: VecDeque::new(), free_at: lab.now };
+    let mut sums = Vec::new();
+    let mut clock = lab.now as f64;
+    for batch in 0..BATCHES {
+        let before = lab.latency_sum;
+        for k in 0..per_batch {
+            clock -= libm::log(1.0 - lab.rng.unit()) * mean;
+            let at = (clock + 0.5) as Nanos;
+            lab.advance(at, |c| queue.check(c));
+            queue.arrive(at, batch * per_batch + k);
+            let unit = lab.rng.below(lab.units);
+            lab.submit(at, batch * per_batch + k, Ask::read(unit));
+        }
+        // Those still waiting count in the next batch; the last batch waits for them.
+        if batch + 1 == BATCHES {
+            lab.advance(lab.now + SECOND, |c| queue.check(c));
+        }
+        sums.push((lab.latency_sum - before) as f64 / per_batch as f64 / 1e3);
     }
-    lab.drive.advance(at + 10 * SECOND, &mut done);
-    completed += done.len() as u64;
-    sum += done.iter().map(|c| u128::from(c.latency())).sum::<u128>();
-    assert_eq!(completed, count);
-    lab.drive.check_books().expect("the books balance");
-    sum as f64 / count as f64
+    assert!(queue.ends.is_empty(), "reads have been lost");
+    let batches = BATCHES as f64;
+    let value = sums.iter().sum::<f64>() / batches;
+    let variance = sums.iter().map(|s| (s - value) * (s - value)).sum::<f64>() / (batches - 1.0);
+    Measured { value, half_width: Some(STUDENT * (variance / batches).sqrt()), ..lab.settle() }
+}
+
+/// What a queue of one server must do with the reads that have come.
+struct Expected {
+    /// Number of each read that has not ended, and when it must end.
+    ends: VecDeque<(u64, Nanos)>,
+    free_at: Nanos,
+}
+
+impl Expected {
+    fn arrive(&mut self, at: Nanos, number: u64) {
+        self.free_at = self.free_at.max(at) + READ_NANOS;
+        self.ends.push_back((number, self.free_at));
+    }
+
+    fn check(&mut self, c: &Completion) {
+        let expected = self.ends.pop_front().expect("a read that has been sent");
+        assert_eq!((c.tag, c.completed), expected, "a read was not served at once, or not in its turn");
+    }
 }

@@ -7,9 +7,9 @@ use ssdlab_device::{
 use ssdlab_ftl::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
 };
-use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
 
-use super::measure::Length;
+use super::point::Measured;
 
 /// The whole path of a drive as reviews use it; only the breakdown is off.
 pub type Drive = SimulatedSsd<false, true>;
@@ -21,9 +21,36 @@ pub struct Lab {
     pub units: u64,
     pub now: Nanos,
     pub rng: Rng,
+    /// Commands that [`Lab::waf_of`] keeps under way.
+    pub depth: u64,
     /// Sum of the latencies of all commands, nanoseconds.
     pub latency_sum: u128,
+    /// Commands sent and not ended, their number integrated over time, and since when.
+    under_way: u64,
+    under_way_time: u128,
+    under_way_since: Nanos,
+    commands: u64,
+    /// Bytes of ended commands: reads, writes, trims.
+    bytes: [u64; 3],
     done: Vec<Completion>,
+}
+
+/// What a host asks for: one unit.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask {
+    pub op: Op,
+    pub unit: u64,
+    pub stream: u8,
+}
+
+impl Ask {
+    pub fn write(unit: u64) -> Ask {
+        Ask { op: Op::Write, unit, stream: 0 }
+    }
+
+    pub fn read(unit: u64) -> Ask {
+        Ask { op: Op::Read, unit, stream: 0 }
+    }
 }
 
 /// What a drive of the theory is made of.
@@ -37,6 +64,9 @@ pub struct Build {
     pub spare_per_10000: u32,
     pub policy: VictimPolicy,
     pub choices: u32,
+    pub tie_break: TieBreak,
+    /// 2: hot and cold data each have open blocks of their own.
+    pub streams: u8,
     pub seed: u64,
 }
 
@@ -55,6 +85,8 @@ pub fn die(pages: u32) -> DieSpec {
         timing: Timing { read_us: vec![READ_NANOS as f64 / 1e3], program_us: vec![500.0], erase_ms: 1.0 },
         bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
         wear: Wear { rated_program_erase_cycles: 10_000, factory_bad_blocks_per_10000: 0 },
+        modes: CellModes::default(),
+        power: None,
     }
 }
 
@@ -88,8 +120,8 @@ pub fn spec(build: &Build) -> DriveSpec {
         gc: GcSpec {
             policy: build.policy,
             choices: build.choices,
-            tie_break: TieBreak::Fifo,
-            frontier: Frontier::Shared,
+            tie_break: build.tie_break,
+            frontier: if build.streams > 1 { Frontier::ByStream } else { Frontier::Shared },
             start_free_superblocks: 1,
             victims_per_start: 1,
             buffer_superpages: 8,
@@ -106,35 +138,78 @@ pub fn spec(build: &Build) -> DriveSpec {
 
 impl Lab {
     pub fn new(build: &Build) -> Lab {
-        Lab::of(&spec(build), build.pages, build.seed)
-    }
-
-    pub fn of(spec: &DriveSpec, pages: u32, seed: u64) -> Lab {
-        let drive = Drive::new("theory", spec, &die(pages), seed).expect("a valid drive");
+        let spec = spec(build);
+        let drive = Drive::new("theory", &spec, &die(build.pages), build.seed).expect("a valid drive");
         Lab {
             units: spec.capacity_bytes / UNIT_BYTES,
             drive,
             now: 0,
-            rng: Rng::new(seed),
+            rng: Rng::new(build.seed),
+            depth: 32,
             latency_sum: 0,
+            under_way: 0,
+            under_way_time: 0,
+            under_way_since: 0,
+            commands: 0,
+            bytes: [0; 3],
             done: Vec::new(),
         }
     }
 
+    fn count(&mut self, change: i64) {
+        self.under_way_time += u128::from(self.now - self.under_way_since) * u128::from(self.under_way);
+        self.under_way_since = self.now;
+        self.under_way = self.under_way.wrapping_add_signed(change);
+    }
+
+    pub fn submit(&mut self, at: Nanos, tag: u64, ask: Ask) {
+        self.now = at;
+        self.count(1);
+        let Ask { op, unit, stream } = ask;
+        let request = Request { tag, op, offset_bytes: unit * UNIT_BYTES, length_bytes: UNIT_BYTES, fua: false };
+        self.drive.submit_to_stream(at, request, stream);
+    }
+
+    /// Takes the completions that have come by now.
+    fn take(&mut self, mut see: impl FnMut(&Completion)) -> u64 {
+        let done = std::mem::take(&mut self.done);
+        for c in &done {
+            self.now = c.completed;
+            self.count(-1);
+            self.latency_sum += u128::from(c.latency());
+            let kind = match c.op {
+                Op::Read => 0,
+                Op::Write => 1,
+                Op::Trim | Op::Flush => 2,
+            };
+            self.bytes[kind] += c.length_bytes;
+            see(c);
+        }
+        let n = done.len() as u64;
+        self.commands += n;
+        self.done = done;
+        self.done.clear();
+        n
+    }
+
+    /// Lets time pass to `at`.
+    pub fn advance(&mut self, at: Nanos, see: impl FnMut(&Completion)) {
+        self.drive.advance(at, &mut self.done);
+        self.take(see);
+        self.now = at;
+    }
+
     /// Keeps `depth` commands under way until `count` have completed, and waits for the rest.
-    pub fn closed_loop(&mut self, count: u64, depth: u64, mut next: impl FnMut(&mut Rng) -> (Op, u64)) {
+    pub fn closed_loop(&mut self, count: u64, depth: u64, mut next: impl FnMut(&mut Rng) -> Ask) {
         let (mut sent, mut completed) = (0, 0);
         while completed < count {
             while sent < count && sent - completed < depth {
-                let (op, unit) = next(&mut self.rng);
-                let request =
-                    Request { tag: sent, op, offset_bytes: unit * UNIT_BYTES, length_bytes: UNIT_BYTES, fua: false };
-                self.drive.submit(self.now, request);
+                let ask = next(&mut self.rng);
+                self.submit(self.now, sent, ask);
                 sent += 1;
             }
-            self.now = self.drive.advance_to_completion(Nanos::MAX - 1, &mut self.done);
-            completed += self.done.len() as u64;
-            self.latency_sum += self.done.drain(..).map(|c| u128::from(c.latency())).sum::<u128>();
+            self.drive.advance_to_completion(Nanos::MAX - 1, &mut self.done);
+            completed += self.take(|_| ());
         }
     }
 
@@ -143,25 +218,71 @@ impl Lab {
         let mut at = 0;
         self.closed_loop(self.units, 32, |_| {
             at += 1;
-            (Op::Write, at - 1)
+            Ask::write(at - 1)
         });
     }
 
-    /// Fills the drive, and measures write amplification in the steady state of what `next` draws from all units.
-    pub fn steady_waf(&mut self, length: Length, next: impl FnMut(&mut Rng, u64) -> (Op, u64)) -> f64 {
-        self.fill();
-        self.waf_of(length, self.units, next)
+    /// Writes every unit once, in an order drawn at random.
+    pub fn fill_in_no_order(&mut self, stream: impl Fn(u64) -> u8) {
+        let mut order: Vec<u32> = (0..self.units as u32).collect();
+        for k in (1..order.len()).rev() {
+            order.swap(k, self.rng.below(k as u64 + 1) as usize);
+        }
+        let mut order = order.into_iter().map(u64::from);
+        self.closed_loop(self.units, 32, |_| {
+            let unit = order.next().expect("one for each command");
+            Ask { stream: stream(unit), ..Ask::write(unit) }
+        });
     }
 
-    /// Write amplification of what `next` draws from the first `span` units, which also is the length of a drive
-    /// write.
-    pub fn waf_of(&mut self, length: Length, span: u64, mut next: impl FnMut(&mut Rng, u64) -> (Op, u64)) -> f64 {
+    /// Write amplification of what `next` draws, after so many drive writes of `span` units and over so many.
+    pub fn waf_of(
+        &mut self,
+        (warm_up, measured): (f64, f64),
+        span: u64,
+        mut next: impl FnMut(&mut Rng) -> Ask,
+    ) -> Measured {
         let commands = |drive_writes: f64| (span as f64 * drive_writes) as u64;
-        self.closed_loop(commands(length.warm_up), 32, |rng| next(rng, span));
+        self.closed_loop(commands(warm_up), self.depth, &mut next);
         let before = self.drive.counters();
-        self.closed_loop(commands(length.measured), 32, |rng| next(rng, span));
+        self.closed_loop(commands(measured), self.depth, &mut next);
         let counters = self.drive.counters().since(&before);
+        Measured { value: counters.waf().expect("something was written"), ..self.settle() }
+    }
+
+    /// At the end of every run: the drive's own books, Little's law as the host has seen it, and every byte from the
+    /// host to the flash.
+    ///
+    /// # Panics
+    /// If anything does not agree to the last byte and nanosecond.
+    pub fn settle(&mut self) -> Measured {
         self.drive.check_books().expect("the books balance");
-        counters.waf().expect("something was written")
+        assert_eq!(self.under_way, 0);
+        assert_eq!(self.under_way_time, self.latency_sum, "Little's law, nanosecond by nanosecond");
+        let counters = self.drive.counters();
+        let host = [counters.host_read_bytes, counters.host_write_bytes, counters.host_trim_bytes];
+        assert_eq!(host, self.bytes, "bytes that the host has seen, and that the drive has counted");
+        let ftl = self.drive.ftl();
+        let inside = ftl.counters();
+        assert_eq!(
+            counters.host_write_bytes,
+            (ftl.accepted_units() + inside.overwrites_in_buffer) * UNIT_BYTES,
+            "written units were accepted, or replaced one that waited"
+        );
+        assert_eq!(
+            counters.flash_host_program_bytes + counters.flash_gc_program_bytes,
+            (inside.host_units + inside.gc_units + inside.padding_units) * UNIT_BYTES,
+            "bytes programmed hold units of the host, of the collector, or padding"
+        );
+        let medium = ftl.medium();
+        let layout = medium.layout();
+        let on_flash: u64 = (0..layout.block_count()).map(|b| u64::from(medium.issued_pages(b))).sum();
+        let erased = inside.block_erases / u64::from(layout.planes) * u64::from(layout.pages);
+        assert_eq!(
+            inside.host_rows + inside.gc_rows + inside.metadata_rows,
+            on_flash + erased,
+            "rows programmed are on flash, or were erased with their block"
+        );
+        Measured { commands: self.commands, bytes: self.bytes.iter().sum(), ..Measured::default() }
     }
 }

@@ -8,6 +8,8 @@ use ssdlab_core::{Breakdown, Completion, Nanos, Request, Status};
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
     pub request: Request,
+    /// Writes: the stream that the host has named.
+    pub stream: u8,
     pub submitted: Nanos,
     /// When the firmware had decoded it.
     pub decoded: Nanos,
@@ -21,6 +23,12 @@ pub struct Command {
     pub bytes_left: u64,
     /// End of its last data on the link so far.
     pub link_end: Nanos,
+    pub status: Status,
+}
+
+/// Where a command's time has gone so far. Kept apart: drives that do not explain never touch it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Account {
     /// What the dies had done when it was decoded.
     pub spent: Breakdown,
     pub breakdown: Breakdown,
@@ -30,10 +38,11 @@ pub struct Command {
 #[derive(Clone, Debug)]
 pub struct Commands {
     slots: Vec<Command>,
+    accounts: Vec<Account>,
     free: Vec<u32>,
     pub active: u32,
     /// Beyond the queue depth: the host holds them.
-    pub outside: VecDeque<(Nanos, Request)>,
+    pub outside: VecDeque<(Nanos, Request, u8)>,
     /// Decoding ends at this time.
     pub decoding: VecDeque<(Nanos, u32)>,
     /// Writes that wait for room in the buffer, in order.
@@ -41,7 +50,7 @@ pub struct Commands {
     /// Writes (FUA, no write cache) and flushes that wait until so many units are on flash.
     pub durable: VecDeque<(u64, u32)>,
     /// Finished, in order of the time at which the host sees it.
-    pub finished: VecDeque<Completion>,
+    pub finished: VecDeque<(Nanos, u32)>,
 }
 
 impl Commands {
@@ -50,6 +59,7 @@ impl Commands {
         let request = Request { tag: 0, op: ssdlab_core::Op::Flush, offset_bytes: 0, length_bytes: 0, fua: false };
         let empty = Command {
             request,
+            stream: 0,
             submitted: 0,
             decoded: 0,
             processed: 0,
@@ -57,11 +67,11 @@ impl Commands {
             next_unit: 0,
             bytes_left: 0,
             link_end: 0,
-            spent: Breakdown::default(),
-            breakdown: Breakdown::default(),
+            status: Status::Ok,
         };
         Commands {
             slots: vec![empty; depth as usize],
+            accounts: vec![Account::default(); depth as usize],
             free: (0..depth).rev().collect(),
             active: 0,
             outside: VecDeque::new(),
@@ -84,28 +94,41 @@ impl Commands {
         &mut self.slots[at as usize]
     }
 
-    /// Queues the completion of a command for the time at which the host sees it, and frees nothing yet: the slot is
-    /// the host's until then.
+    #[inline]
+    pub fn account(&mut self, at: u32) -> &mut Account {
+        &mut self.accounts[at as usize]
+    }
+
+    /// Queues the completion of a command for the time at which the host sees it. The slot is the host's until then.
     #[inline]
     pub fn finish(&mut self, at: u32, completed: Nanos, status: Status) {
-        let c = &self.slots[at as usize];
-        debug_assert!(c.breakdown.sum() == 0 || c.breakdown.sum() == completed - c.submitted, "{c:?} at {completed}");
-        let completion = Completion {
+        self.slots[at as usize].status = status;
+        if self.finished.back().is_none_or(|f| f.0 <= completed) {
+            self.finished.push_back((completed, at));
+        } else {
+            let behind = self.finished.iter().rev().take_while(|f| f.0 > completed).count();
+            self.finished.insert(self.finished.len() - behind, (completed, at));
+        }
+    }
+
+    /// Ends the command that the host sees next, if it does so at this time, and frees its slot.
+    #[inline]
+    pub fn deliver(&mut self, at: Nanos, explain: bool) -> Option<Completion> {
+        let (_, slot) = self.finished.pop_front_if(|f| f.0 == at)?;
+        let c = &self.slots[slot as usize];
+        let breakdown = if explain { self.accounts[slot as usize].breakdown } else { Breakdown::default() };
+        debug_assert!(!explain || breakdown.sum() == at - c.submitted, "{c:?} {breakdown:?} at {at}");
+        self.free.push(slot);
+        self.active -= 1;
+        Some(Completion {
             tag: c.request.tag,
             op: c.request.op,
-            status,
+            status: c.status,
             offset_bytes: c.request.offset_bytes,
             length_bytes: c.request.length_bytes,
             submitted: c.submitted,
-            completed,
-            breakdown: c.breakdown,
-        };
-        let behind = self.finished.iter().rev().take_while(|f| f.completed > completed).count();
-        if behind == 0 {
-            self.finished.push_back(completion);
-        } else {
-            self.finished.insert(self.finished.len() - behind, completion);
-        }
-        self.free.push(at);
+            completed: at,
+            breakdown,
+        })
     }
 }

@@ -6,38 +6,28 @@ use ssdlab_core::Nanos;
 /// with the lowest number goes first.
 #[derive(Clone, Debug)]
 pub struct Tournament {
-    times: [Nanos; 64],
-    /// Winner of the subtree below each inner node; leaves follow from `leaves` on.
-    winner: [u8; 128],
+    /// Time and resource in one word; the leaves, from `leaves` on, and above each pair of nodes the lesser one.
+    keys: [u64; 128],
     leaves: usize,
 }
 
-/// The time of a resource that has no event.
+/// The time of a resource that has no event. Others must be below [`NEVER`] / 64: nine years.
 pub const NEVER: Nanos = Nanos::MAX;
 
 impl Tournament {
     #[must_use]
     pub fn new(resources: usize) -> Self {
-        let leaves = resources.next_power_of_two().max(2);
-        let mut t = Tournament { times: [NEVER; 64], winner: [0; 128], leaves };
-        for k in 0..leaves {
-            t.winner[leaves + k] = k as u8;
-        }
-        for node in (1..leaves).rev() {
-            t.winner[node] = t.winner[2 * node];
-        }
-        t
+        Tournament { keys: [NEVER; 128], leaves: resources.next_power_of_two().max(2) }
     }
 
     #[inline]
     pub fn set(&mut self, resource: usize, at: Nanos) {
-        self.times[resource & 63] = at;
-        let mut node = (self.leaves + resource) / 2;
-        while node >= 1 {
-            let (l, r) = (self.winner[(2 * node) & 127], self.winner[(2 * node + 1) & 127]);
-            let right = self.times[(r & 63) as usize] < self.times[(l & 63) as usize];
-            self.winner[node & 127] = if right { r } else { l };
+        let mut node = (self.leaves + resource) & 127;
+        self.keys[node] = if at == NEVER { NEVER } else { at << 6 | resource as u64 };
+        while node > 1 {
+            let least = self.keys[node].min(self.keys[node ^ 1]);
             node /= 2;
+            self.keys[node] = least;
         }
     }
 
@@ -45,8 +35,8 @@ impl Tournament {
     #[inline]
     #[must_use]
     pub fn first(&self) -> (Nanos, usize) {
-        let w = (self.winner[1] & 63) as usize;
-        (self.times[w], w)
+        let key = self.keys[1];
+        if key == NEVER { (NEVER, 0) } else { (key >> 6, key as usize & 63) }
     }
 }
 

@@ -24,10 +24,10 @@ pub struct Link {
 impl Link {
     #[must_use]
     pub fn new(spec: &LinkSpec) -> Self {
-        // 1.5 Gb/s carries 150 MB/s of 8b/10b-coded bytes.
+        // 1.5 Gb/s carries 150 MB/s of 8b/10b-coded bytes. Rounded up: never faster than the wire.
         let picos_per_byte = match spec.generation {
             LinkGeneration::Sata1 => 6667,
-            LinkGeneration::Sata2 => 3333,
+            LinkGeneration::Sata2 => 3334,
             LinkGeneration::Sata3 => 1667,
             LinkGeneration::Ideal => 0,
         };

@@ -10,6 +10,7 @@
 //! interrupted (no suspend); the sub-microsecond control frames add to a command's latency and to the link time of
 //! its data, but do not queue.
 
+mod array_times;
 mod books;
 mod channel;
 mod command;
@@ -28,6 +29,7 @@ use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
 
 use crate::device::{Counters, Device, DeviceInfo};
 use crate::spec::DriveSpec;
+use crate::timing::{Interval, LinkReferee};
 use command::{Command, Commands};
 use events::NEVER;
 use link::Link;
@@ -49,8 +51,9 @@ const READ_AHEAD_TAG: u16 = u16::MAX;
 pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     info: DeviceInfo,
     ftl: Ftl,
-    schedule: Schedule,
+    schedule: Schedule<CHECK>,
     link: Link,
+    link_referee: LinkReferee,
     commands: Commands,
     read_ahead: ReadAhead,
     /// Units on their way from flash because they are written in part, and the commands that wait for them.
@@ -141,8 +144,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         Ok(SimulatedSsd {
             info,
             ftl,
-            schedule: Schedule::new(die, drive.flash.dies, c.channels, c.reads_first),
+            schedule: Schedule::new(drive, die),
             link: Link::new(&drive.link),
+            link_referee: LinkReferee::new(drive.link.generation),
             commands: Commands::new(c.queue_depth),
             read_ahead: ReadAhead::new(c.read_ahead_kib / 4),
             merges: Vec::new(),
@@ -180,14 +184,33 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         &self.ftl
     }
 
+    /// For experiments: gives every page of a block a read time (tR) of its own, as the layers of a stack or the
+    /// quantiles of a distribution have it, instead of the die file's one time for each kind of page.
+    ///
+    /// # Panics
+    /// If there is not one time for each page of a block.
+    pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
+        self.schedule.set_page_read_times(by_page);
+    }
+
     /// Lets the translation layer decide something, and begins what it asked of idle dies. `woken` are dies that have
     /// become idle themselves.
     #[inline]
-    fn ask(&mut self, woken: u64, question: impl FnOnce(&mut Ftl, &mut Wake)) {
+    fn ask(&mut self, woken: u64, question: impl FnOnce(&mut Ftl, &mut Wake<CHECK>)) {
         let mut wake = Wake { schedule: &mut self.schedule, dies: woken };
         question(&mut self.ftl, &mut wake);
         let dies = wake.dies;
         self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
+    }
+
+    /// Puts `bytes` on the link, from now on at the earliest; returns when they begin and end.
+    #[inline]
+    fn transfer_on_link(&mut self, bytes: u64) -> (Nanos, Nanos) {
+        let (from, to) = self.link.transfer(self.schedule.now, bytes);
+        if CHECK && let Err(violation) = self.link_referee.issue(Interval::new(from, to), bytes) {
+            panic!("the drive broke a rule of the link: {violation}");
+        }
+        (from, to)
     }
 
     // ---- from the host to the processor -------------------------------------------------------------------------
@@ -211,7 +234,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Puts a command into a slot and into the processor's queue. `now` is when the drive may see it, `submitted`
     /// when the host let go of it.
     #[inline]
-    fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) {
+    fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request, stream: u8) {
         let slot = self.commands.take_slot().expect("the caller checked for a slot");
         let arrived = now + self.link.command_time();
         let (first, last) = unit_range(&request);
@@ -227,14 +250,16 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let decoded = start + decode;
         let processed = decoded + rest;
         self.processor_free = processed;
-        let mut breakdown = Breakdown::default();
         if EXPLAIN {
+            let breakdown = &mut self.commands.account(slot).breakdown;
+            *breakdown = Breakdown::default();
             breakdown.add(Cause::Queue, now - submitted);
             breakdown.add(Cause::Link, arrived - now);
             breakdown.add(Cause::Controller, decoded - arrived);
         }
         *self.commands.slot(slot) = Command {
             request,
+            stream,
             submitted,
             decoded,
             processed,
@@ -242,8 +267,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             next_unit: first,
             bytes_left: request.length_bytes,
             link_end: 0,
-            spent: Breakdown::default(),
-            breakdown,
+            status: Status::Ok,
         };
         self.ftl.prefetch(first.min(self.ftl.logical_pages() - 1));
         if CHECK {
@@ -252,16 +276,34 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         self.commands.decoding.push_back((decoded, slot));
     }
 
-    /// The processor has decoded the oldest command.
+    /// The processor has decoded the oldest command, and perhaps others at the same instant.
     #[inline]
     fn decoded(&mut self) {
-        let (at, slot) = self.commands.decoding.pop_front().expect("the event says so");
+        let (at, mut slot) = self.commands.decoding.pop_front().expect("the event says so");
         self.schedule.now = at;
-        match self.commands.slot(slot).request.op {
-            Op::Read => self.begin_read(slot),
-            Op::Write => self.begin_write(slot),
-            Op::Trim => self.trim(slot),
-            Op::Flush => self.flush(slot),
+        let mut writes = false;
+        loop {
+            let op = self.commands.slot(slot).request.op;
+            if op == Op::Write {
+                writes = true;
+                self.begin_write(slot);
+            } else {
+                if std::mem::take(&mut writes) {
+                    self.admit();
+                }
+                match op {
+                    Op::Read => self.begin_read(slot),
+                    Op::Trim => self.trim(slot),
+                    Op::Flush | Op::Write => self.flush(slot),
+                }
+            }
+            match self.commands.decoding.pop_front_if(|next| next.0 == at) {
+                Some(next) => slot = next.1,
+                None => break,
+            }
+        }
+        if writes {
+            self.admit();
         }
     }
 
@@ -331,10 +373,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     /// A command waits until everything accepted so far is on flash; its own data are in the drive at `from`.
     fn wait_until_durable(&mut self, slot: u32, from: Nanos) {
-        let spent = self.schedule.spent;
-        let c = self.commands.slot(slot);
-        c.spent = spent;
-        c.link_end = from;
+        if EXPLAIN {
+            self.commands.account(slot).spent = self.schedule.spent;
+        }
+        self.commands.slot(slot).link_end = from;
         self.commands.durable.push_back((self.ftl.accepted_units(), slot));
         self.settle_durable();
     }
@@ -367,7 +409,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// goes to `rest`.
     fn explain_drive_wait(&mut self, slot: u32, from: Nanos, to: Nanos, rest: Cause) {
         let spent = self.schedule.spent;
-        let c = self.commands.slot(slot);
+        let c = self.commands.account(slot);
         let wait = to - from;
         if wait == 0 {
             return;
@@ -397,12 +439,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let completed = done + self.link.status_time();
         if EXPLAIN {
             let status = self.link.status_time();
-            let c = self.commands.slot(slot);
-            c.breakdown.add(Cause::Link, status);
+            let latency = completed - self.commands.slot(slot).submitted;
+            let breakdown = &mut self.commands.account(slot).breakdown;
+            breakdown.add(Cause::Link, status);
             // Whatever no stage has claimed was the processor's work beside the transfers.
-            let claimed = c.breakdown.sum();
-            let latency = completed - c.submitted;
-            c.breakdown.add(Cause::Controller, latency - claimed);
+            let claimed = breakdown.sum();
+            breakdown.add(Cause::Controller, latency - claimed);
         }
         let c = self.commands.slot(slot).request;
         match c.op {
@@ -472,7 +514,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         loop {
             let (die_at, d) = self.schedule.first();
             let decoded_at = self.commands.decoding.front().map_or(NEVER, |&(at, _)| at);
-            let finished_at = self.commands.finished.front().map_or(NEVER, |c| c.completed);
+            let finished_at = self.commands.finished.front().map_or(NEVER, |f| f.0);
             let idle_at = self.idle_work_at();
             let next = die_at.min(decoded_at).min(finished_at).min(idle_at);
             if next > limit || next == NEVER {
@@ -499,13 +541,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Hands over everything that the host sees at this instant.
     #[inline]
     fn deliver(&mut self, at: Nanos, done: &mut Vec<Completion>) {
-        while let Some(c) = self.commands.finished.pop_front_if(|c| c.completed == at) {
+        while let Some(c) = self.commands.deliver(at, EXPLAIN) {
             self.note_in_flight(at, -1);
             self.latency_sum += u128::from(at - c.submitted);
             done.push(c);
-            self.commands.active -= 1;
-            if let Some((submitted, request)) = self.commands.outside.pop_front() {
-                self.accept(at, submitted, request);
+            if let Some((submitted, request, stream)) = self.commands.outside.pop_front() {
+                self.accept(at, submitted, request, stream);
             }
         }
         if self.in_flight == 0 {
@@ -516,8 +557,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     #[inline]
     fn note_in_flight(&mut self, at: Nanos, change: i64) {
-        self.in_flight_time += u128::from(at - self.in_flight_changed) * u128::from(self.in_flight);
-        self.in_flight_changed = at;
+        if at != self.in_flight_changed {
+            self.in_flight_time += u128::from(at - self.in_flight_changed) * u128::from(self.in_flight);
+            self.in_flight_changed = at;
+        }
         self.in_flight = self.in_flight.wrapping_add_signed(change);
     }
 }
@@ -540,22 +583,32 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
 
     #[inline]
     fn submit(&mut self, now: Nanos, request: Request) {
+        self.submit_to_stream(now, request, 0);
+    }
+
+    fn streams(&self) -> u8 {
+        self.ftl.streams()
+    }
+
+    #[inline]
+    fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
         self.check_request(&request);
+        assert!(stream < self.ftl.streams(), "stream {stream} of a drive of {}", self.ftl.streams());
         if self.in_flight == 0 && self.idle_step != IdleStep::Busy {
             self.wake_from_idle(now);
         }
         self.note_in_flight(now, 1);
         if self.commands.active < self.info.queue_depth && self.commands.outside.is_empty() {
-            self.accept(now, now, request);
+            self.accept(now, now, request, stream);
         } else {
-            self.commands.outside.push_back((now, request));
+            self.commands.outside.push_back((now, request, stream));
         }
     }
 
     #[inline]
     fn next_event(&self) -> Option<Nanos> {
         let decoded_at = self.commands.decoding.front().map_or(NEVER, |&(at, _)| at);
-        let finished_at = self.commands.finished.front().map_or(NEVER, |c| c.completed);
+        let finished_at = self.commands.finished.front().map_or(NEVER, |f| f.0);
         let at = self.schedule.first().0.min(decoded_at).min(finished_at).min(self.idle_work_at());
         (at != NEVER).then_some(at)
     }

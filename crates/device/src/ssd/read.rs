@@ -136,11 +136,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Sends units of a read over the link, from now on.
     #[inline]
     fn send(&mut self, slot: u32, units: u64) {
-        let now = self.schedule.now;
         let c = self.commands.slot(slot);
         let bytes = c.bytes_left.min(units * UNIT_BYTES);
         c.bytes_left -= bytes;
-        let (_, end) = self.link.transfer(now, bytes);
+        let (_, end) = self.transfer_on_link(bytes);
         self.commands.slot(slot).link_end = end;
     }
 
@@ -174,15 +173,13 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             // The last part to come decides how long the command took.
             let now = self.schedule.now;
             let d = finished.op.die as usize;
-            let c = self.commands.slot(slot);
-            let decoded = c.decoded;
-            let mut breakdown = c.breakdown;
+            let decoded = self.commands.slot(slot).decoded;
+            let breakdown = &mut self.commands.account(slot).breakdown;
             let began = finished.began.max(decoded);
-            self.schedule.explain_wait(d, decoded, began, Cause::Queue, &mut breakdown);
+            self.schedule.explain_wait(d, decoded, began, Cause::Queue, breakdown);
             let array = finished.array_ended.max(began);
             breakdown.add(Cause::Read, array - began);
             breakdown.add(Cause::Bus, now - array);
-            self.commands.slot(slot).breakdown = breakdown;
         }
         self.finish_read(slot);
     }
@@ -195,7 +192,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let done = c.link_end.max(c.processed);
         if EXPLAIN {
             let link = c.link_end - now;
-            c.breakdown.add(Cause::Link, link);
+            self.commands.account(slot).breakdown.add(Cause::Link, link);
         }
         self.respond(slot, done);
     }

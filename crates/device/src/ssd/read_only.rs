@@ -51,10 +51,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let now = self.schedule.now;
         let c = self.commands.slot(slot);
         let done = now.max(c.link_end).max(c.processed);
-        let claimed = c.breakdown.sum();
-        let waited = (done - c.submitted).saturating_sub(claimed);
+        let latency = done - c.submitted;
         if EXPLAIN {
-            c.breakdown.add(Cause::Buffer, waited);
+            let breakdown = &mut self.commands.account(slot).breakdown;
+            let waited = latency.saturating_sub(breakdown.sum());
+            breakdown.add(Cause::Buffer, waited);
         }
         self.respond_with(slot, done, Status::ReadOnly);
     }

@@ -7,12 +7,15 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_ms, nanos_from_us};
+use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_us};
 use ssdlab_ftl::{FlashOp, Ftl, OpKind, OpSink};
-use ssdlab_nand::{BlockId, DieSpec};
+use ssdlab_nand::{BlockId, CellMode, DieSpec};
 
+use super::array_times::ArrayTimes;
 use super::channel::Channel;
 use super::events::{NEVER, Tournament};
+use crate::spec::DriveSpec;
+use crate::timing::{Interval, Operation, TimingReferee, Work};
 
 /// Operations remembered of each die, to tell a waiting command what it waited for.
 const LOG: usize = 16;
@@ -33,28 +36,35 @@ struct Die {
     array_ended: Nanos,
     reads: VecDeque<FlashOp>,
     others: VecDeque<FlashOp>,
-    log: [Ran; LOG],
+}
+
+/// The last operations of a die.
+#[derive(Clone, Debug)]
+struct Log {
+    ran: [Ran; LOG],
     logged: usize,
 }
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub struct Schedule<const CHECK: bool> {
     pub now: Nanos,
     dies: Vec<Die>,
+    logs: Vec<Log>,
     channels: Vec<Channel>,
     channel_mask: u32,
     events: Tournament,
-    read_time: Vec<Nanos>,
-    program_time: Vec<Nanos>,
-    erase_time: Nanos,
+    times: ArrayTimes,
     command_time: Nanos,
     /// Picoseconds to move one 4 KiB unit with its share of the spare area.
     unit_picos: u64,
     row_units: u64,
+    all_planes: u8,
     reads_first: bool,
     /// Die time by cause so far: what the drive as a whole was doing.
     pub spent: Breakdown,
+    /// Judges every operation; only where the drive checks.
+    referee: Option<Box<TimingReferee>>,
 }
 
 /// What a finished operation's time consisted of.
@@ -65,12 +75,11 @@ pub struct Finished {
     pub array_ended: Nanos,
 }
 
-impl Schedule {
+impl<const CHECK: bool> Schedule<CHECK> {
     #[must_use]
-    pub fn new(die: &DieSpec, dies: u32, channels: u32, reads_first: bool) -> Self {
+    pub fn new(drive: &DriveSpec, die: &DieSpec) -> Self {
+        let (dies, channels) = (drive.flash.dies, drive.controller.channels);
         let g = &die.geometry;
-        let kind = |p: u32| g.page_order.kind_index(p, g.pages_per_block);
-        let times = |list: &[f64]| (0..g.pages_per_block).map(|p| nanos_from_us(list[kind(p)])).collect::<Vec<_>>();
         let page_bytes = f64::from(g.page_bytes + g.spare_bytes);
         let unit_bytes = page_bytes / f64::from(die.units_per_page());
         let rate = die.bus.mega_transfers_per_s;
@@ -83,23 +92,31 @@ impl Schedule {
             array_ended: 0,
             reads: VecDeque::with_capacity(64),
             others: VecDeque::with_capacity(64),
-            log: [Ran { cause: Cause::Queue, from: 0, to: 0 }; LOG],
-            logged: 0,
         };
+        let log = Log { ran: [Ran { cause: Cause::Queue, from: 0, to: 0 }; LOG], logged: 0 };
         Schedule {
             now: 0,
             dies: vec![idle; dies as usize],
+            logs: vec![log; dies as usize],
             channels: vec![Channel::default(); channels as usize],
             channel_mask: channels,
             events: Tournament::new(dies as usize),
-            read_time: times(&die.timing.read_us),
-            program_time: times(&die.timing.program_us),
-            erase_time: nanos_from_ms(die.timing.erase_ms),
+            times: ArrayTimes::new(die),
             command_time: nanos_from_us(die.bus.command_us),
             unit_picos,
             row_units: u64::from(g.planes * die.units_per_page()),
-            reads_first,
+            all_planes: ((1u32 << g.planes) - 1) as u8,
+            reads_first: drive.controller.reads_first,
             spent: Breakdown::default(),
+            referee: CHECK.then(|| Box::new(TimingReferee::new(drive, die))),
+        }
+    }
+
+    /// See [`super::SimulatedSsd::set_page_read_times`].
+    pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
+        self.times.set_native_reads(by_page);
+        if let Some(referee) = &mut self.referee {
+            referee.set_page_read_times(by_page);
         }
     }
 
@@ -116,9 +133,10 @@ impl Schedule {
         self.first().0 == NEVER
     }
 
+    /// tBERS of a block in the die's own cell mode.
     #[must_use]
     pub fn erase_time(&self) -> Nanos {
-        self.erase_time
+        self.times.erase(self.times.native())
     }
 
     /// Whose time an operation is, seen by somebody who waits for the die.
@@ -134,20 +152,22 @@ impl Schedule {
     }
 
     #[inline]
-    fn begin(&mut self, d: usize, op: FlashOp, explain: bool) {
+    fn begin(&mut self, d: usize, op: FlashOp, mode: CellMode, explain: bool) {
         let channel = &mut self.channels[d % self.channel_mask as usize];
         let transfer = |units: u64| (units * self.unit_picos).div_ceil(1000);
-        let (array_ended, end) = match op.kind {
+        let (array_ended, transfer, end) = match op.kind {
             OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::RetireRead => {
+                let read_time = self.times.read(mode);
                 let mut array = self.command_time;
                 let mut rows = op.rows;
                 while rows != 0 {
-                    array += self.read_time[op.page as usize + rows.trailing_zeros() as usize];
+                    array += read_time[op.page as usize + rows.trailing_zeros() as usize];
                     rows &= rows - 1;
                 }
                 let ready = self.now + array;
                 let length = transfer(op.units.into());
-                (ready, channel.book(self.now, ready, length) + length)
+                let from = channel.book(self.now, ready, length);
+                (ready, Interval::new(from, from + length), from + length)
             }
             OpKind::HostProgram | OpKind::GcProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
                 let late = (op.ready.wrapping_sub(self.now as u32) as i32).max(0) as u64;
@@ -155,15 +175,18 @@ impl Schedule {
                 let earliest = self.now + late + self.command_time;
                 // A program moves its whole row, padding included.
                 let length = transfer(self.row_units);
-                let loaded = channel.book(self.now, earliest, length) + length;
-                let end = loaded + self.program_time[op.page as usize];
-                (end, end)
+                let from = channel.book(self.now, earliest, length);
+                let end = from + length + self.times.program(mode)[op.page as usize];
+                (end, Interval::new(from, from + length), end)
             }
             OpKind::Erase => {
-                let end = self.now + self.command_time + self.erase_time;
-                (end, end)
+                let end = self.now + self.command_time + self.times.erase(mode);
+                (end, Interval::new(self.now, self.now), end)
             }
         };
+        if CHECK {
+            self.judge(&op, mode, transfer, end);
+        }
         let die = &mut self.dies[d];
         die.current = op;
         die.busy = true;
@@ -171,24 +194,47 @@ impl Schedule {
             let cause = Self::cause(op.kind);
             die.began = self.now;
             die.array_ended = array_ended;
-            die.log[die.logged % LOG] = Ran { cause, from: self.now, to: end };
-            die.logged += 1;
+            let log = &mut self.logs[d];
+            log.ran[log.logged % LOG] = Ran { cause, from: self.now, to: end };
+            log.logged += 1;
             self.spent.add(cause, end - self.now);
         }
         self.events.set(d, end);
     }
 
-    /// Ends the operation of a die whose event has come. Its successor is begun by [`Schedule::next`], once the
-    /// consequences of this one are known.
+    /// Runs an operation past the referee.
+    fn judge(&mut self, op: &FlashOp, mode: CellMode, transfer: Interval, end: Nanos) {
+        let page = u32::from(op.page);
+        let (work, data_here) = match op.kind {
+            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::RetireRead => {
+                (Work::Read { page, rows: op.rows, units: op.units.into() }, self.now)
+            }
+            OpKind::HostProgram => {
+                let late = op.ready.wrapping_sub(self.now as u32) as i32;
+                (Work::Program { page }, self.now.saturating_add_signed(late.into()))
+            }
+            OpKind::GcProgram | OpKind::MetadataProgram | OpKind::RetireProgram => (Work::Program { page }, self.now),
+            OpKind::Erase => (Work::Erase, self.now),
+        };
+        // The translation layer works on all planes of a die at once.
+        let planes = self.all_planes;
+        let begin = self.now;
+        let operation = Operation { die: op.die.into(), planes, mode, work, begin, data_here, transfer, end };
+        if let Some(Err(violation)) = self.referee.as_mut().map(|r| r.issue(&operation)) {
+            panic!("the scheduler broke a rule of the flash: {violation} ({operation:?})");
+        }
+    }
+
+    /// Ends the operation of a die whose event has come. [`Schedule::next`] must follow before the next event is asked
+    /// for, once the consequences of this one are known: it begins the successor, or takes the event away.
     #[inline]
     pub fn end(&mut self, d: usize) -> Finished {
         let die = &mut self.dies[d];
         die.busy = false;
-        self.events.set(d, NEVER);
         Finished { op: die.current, began: die.began, array_ended: die.array_ended }
     }
 
-    /// Begins the next operation of a die that has none under way.
+    /// Begins the next operation of a die that has none under way; if there is none, the die has no event.
     #[inline]
     pub fn next(&mut self, d: usize, ftl: &Ftl, explain: bool) {
         let die = &mut self.dies[d];
@@ -199,21 +245,23 @@ impl Schedule {
             Some(op) => op,
             None => match die.others.pop_front() {
                 Some(op) => op,
-                None => return,
+                None => {
+                    self.events.set(d, NEVER);
+                    return;
+                }
             },
         };
-        if op.kind == OpKind::GcRead {
-            ftl.prefetch_read(&op);
-        }
-        self.begin(d, op, explain);
+        // Dies that know one mode only are not asked which: it would cost them a look at the block's state.
+        let mode = if self.times.several_modes() { ftl.medium().mode(op.block) } else { self.times.native() };
+        self.begin(d, op, mode, explain);
     }
 
     /// What ran on a die in a stretch of time, by cause; what is not accounted for goes to `rest`.
     pub fn explain_wait(&self, d: usize, from: Nanos, to: Nanos, rest: Cause, into: &mut Breakdown) {
-        let die = &self.dies[d];
+        let log = &self.logs[d];
         let mut left = to - from;
-        for k in 1..=die.logged.min(LOG) {
-            let ran = &die.log[(die.logged - k) % LOG];
+        for k in 1..=log.logged.min(LOG) {
+            let ran = &log.ran[(log.logged - k) % LOG];
             if ran.to <= from {
                 break;
             }
@@ -235,12 +283,12 @@ impl Schedule {
 }
 
 /// Collects the operations of one step and remembers which dies they woke.
-pub struct Wake<'a> {
-    pub schedule: &'a mut Schedule,
+pub struct Wake<'a, const CHECK: bool> {
+    pub schedule: &'a mut Schedule<CHECK>,
     pub dies: u64,
 }
 
-impl OpSink for Wake<'_> {
+impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
     #[inline]
     fn enqueue(&mut self, op: FlashOp) {
         let die = &mut self.schedule.dies[op.die as usize];
@@ -275,3 +323,7 @@ impl OpSink for Wake<'_> {
         ready.max(self.schedule.now) as u32
     }
 }
+
+#[cfg(test)]
+#[path = "schedule_tests.rs"]
+mod tests;

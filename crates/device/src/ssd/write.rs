@@ -7,11 +7,12 @@ use super::schedule::{Finished, Wake};
 use super::{SimulatedSsd, unit_range};
 
 impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
+    /// Puts a decoded write in line for the buffer; [`SimulatedSsd::admit`] must follow.
+    #[inline]
     pub(super) fn begin_write(&mut self, slot: u32) {
         let request = self.commands.slot(slot).request;
         if EXPLAIN {
-            let spent = self.schedule.spent;
-            self.commands.slot(slot).spent = spent;
+            self.commands.account(slot).spent = self.schedule.spent;
         }
         let aligned =
             request.offset_bytes.is_multiple_of(UNIT_BYTES) && request.length_bytes.is_multiple_of(UNIT_BYTES);
@@ -19,7 +20,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             return;
         }
         self.commands.writes.push_back(slot);
-        self.admit();
     }
 
     /// A unit that is written in part keeps the rest: it must be read first. Returns whether any has to be.
@@ -94,16 +94,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         }
         if EXPLAIN {
             let decoded = c.decoded;
-            let mut breakdown = c.breakdown;
+            let account = self.commands.account(slot);
+            let breakdown = &mut account.breakdown;
             let began = finished.began.max(decoded);
-            self.schedule.explain_wait(finished.op.die.into(), decoded, began, Cause::Queue, &mut breakdown);
+            self.schedule.explain_wait(finished.op.die.into(), decoded, began, Cause::Queue, breakdown);
             let array = finished.array_ended.max(began);
             breakdown.add(Cause::Read, array - began);
             breakdown.add(Cause::Bus, now - array);
-            let spent = self.schedule.spent;
-            let c = self.commands.slot(slot);
-            c.breakdown = breakdown;
-            c.spent = spent;
+            account.spent = self.schedule.spent;
         }
         // From here on it waits for the buffer.
         self.commands.slot(slot).decoded = now;
@@ -122,17 +120,16 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             if room == 0 {
                 break;
             }
-            let now = self.schedule.now;
             let c = self.commands.slot(slot);
-            let (request, next) = (c.request, c.next_unit);
+            let (request, next, stream) = (c.request, c.next_unit, c.stream);
             let (_, last) = unit_range(&request);
             let units = room.min(last - next);
             let bytes =
                 if next + units == last { c.bytes_left } else { c.bytes_left.min(u64::from(units) * UNIT_BYTES) };
             c.bytes_left -= bytes;
             c.next_unit += units;
-            let (start, end) = self.link.transfer(now, bytes);
-            let each = (end - start) / u64::from(units);
+            let (start, end) = self.transfer_on_link(bytes);
+            let each = if units == 1 { end - start } else { (end - start) / u64::from(units) };
             for k in 0..units {
                 let lpn = next + k;
                 let generation = if CHECK {
@@ -142,7 +139,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 } else {
                     0
                 };
-                self.ftl.write(lpn, generation, start + each * u64::from(k + 1));
+                self.ftl.write_to_stream(lpn, generation, start + each * u64::from(k + 1), stream);
                 if self.read_ahead.is_following() {
                     self.read_ahead.forget(lpn);
                 }
@@ -174,7 +171,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let (decoded, processed, fua) = (c.decoded, c.processed, c.request.fua);
         if EXPLAIN {
             self.explain_drive_wait(slot, decoded, now, Cause::Buffer);
-            self.commands.slot(slot).breakdown.add(Cause::Link, link_end - now);
+            self.commands.account(slot).breakdown.add(Cause::Link, link_end - now);
         }
         if fua || !self.write_cache {
             // The data are still on the link; the wait for flash begins where they have arrived.

@@ -6,7 +6,7 @@ use ssdlab_device::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSp
 use ssdlab_ftl::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
 };
-use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
 
 #[derive(Clone, Debug)]
 pub struct Choice {
@@ -59,6 +59,8 @@ prop_compose! {
             timing: Timing { read_us: times(read_us), program_us: times(program_us), erase_ms: 3.0 },
             bus: Bus { mega_transfers_per_s: bus, command_us: 1.5 },
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: bad },
+            modes: CellModes::default(),
+            power: None,
         }
     }
 }
@@ -68,7 +70,7 @@ prop_compose! {
         policy in prop::sample::select(vec![VictimPolicy::Greedy, VictimPolicy::Fifo, VictimPolicy::DChoices,
             VictimPolicy::CostBenefit, VictimPolicy::Random]),
         lifo in any::<bool>(),
-        shared in any::<bool>(),
+        frontier in prop::sample::select(vec![Frontier::Shared, Frontier::Separate, Frontier::ByStream]),
         start_free_superblocks in 1u32..=3,
         victims_per_start in 0u32..=2,
         buffer_superpages in 1u32..=8,
@@ -82,7 +84,7 @@ prop_compose! {
             policy,
             choices: 3,
             tie_break: if lifo { TieBreak::Lifo } else { TieBreak::Fifo },
-            frontier: if shared { Frontier::Shared } else { Frontier::Separate },
+            frontier,
             start_free_superblocks,
             victims_per_start,
             buffer_superpages,

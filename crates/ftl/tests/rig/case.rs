@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use ssdlab_ftl::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
 };
-use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
 
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -26,7 +26,7 @@ pub struct Case {
     pub policy: VictimPolicy,
     pub choices: u32,
     pub lifo: bool,
-    pub separate: bool,
+    pub frontier: Frontier,
     pub start_free: u32,
     pub victims_per_start: u32,
     pub buffer_superpages: u32,
@@ -58,6 +58,8 @@ impl Case {
             timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
             bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: self.bad },
+            modes: CellModes::default(),
+            power: None,
         }
     }
 
@@ -75,7 +77,7 @@ impl Case {
             policy: self.policy,
             choices: self.choices,
             tie_break: if self.lifo { TieBreak::Lifo } else { TieBreak::Fifo },
-            frontier: if self.separate { Frontier::Separate } else { Frontier::Shared },
+            frontier: self.frontier,
             start_free_superblocks: self.start_free,
             victims_per_start: self.victims_per_start,
             buffer_superpages: self.buffer_superpages,
@@ -120,7 +122,7 @@ prop_compose! {
             VictimPolicy::CostBenefit, VictimPolicy::Random]),
         choices in 1u32..=8,
         lifo in any::<bool>(),
-        separate in any::<bool>(),
+        frontier in prop::sample::select(vec![Frontier::Shared, Frontier::Separate, Frontier::ByStream]),
         start_free in 1u32..=3,
         victims_per_start in 0u32..=2,
         buffer_superpages in 1u32..=8,
@@ -129,7 +131,7 @@ prop_compose! {
         trickle in prop::sample::select(vec![0u32, 5, 50, 500]),
         rows_per_read in 1u32..=8,
     ) -> GcChoice {
-        GcChoice { policy, choices, lifo, separate, start_free, victims_per_start, buffer_superpages, streaming,
+        GcChoice { policy, choices, lifo, frontier, start_free, victims_per_start, buffer_superpages, streaming,
             host_share, trickle, rows_per_read }
     }
 }
@@ -139,7 +141,7 @@ struct GcChoice {
     policy: VictimPolicy,
     choices: u32,
     lifo: bool,
-    separate: bool,
+    frontier: Frontier,
     start_free: u32,
     victims_per_start: u32,
     buffer_superpages: u32,
@@ -167,7 +169,7 @@ prop_compose! {
         Case {
             seed, dies, planes, units_per_page, blocks, pages, bad, reserved_per_1000, all_dies, journal,
             checkpoint_interval, buffer_rows, extra_spare_percent,
-            policy: p.policy, choices: p.choices, lifo: p.lifo, separate: p.separate, start_free: p.start_free,
+            policy: p.policy, choices: p.choices, lifo: p.lifo, frontier: p.frontier, start_free: p.start_free,
             victims_per_start: p.victims_per_start, buffer_superpages: p.buffer_superpages, streaming: p.streaming,
             host_share: p.host_share, trickle: p.trickle, rows_per_read: p.rows_per_read,
             background_free, dynamic_wear, static_spread, programs_per_failure, erases_per_failure,

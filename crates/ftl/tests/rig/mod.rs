@@ -69,7 +69,7 @@ impl Rig {
             blocks: case.blocks,
             withheld_blocks: 0,
             logical_pages,
-            buffer_units: row_units * case.buffer_rows,
+            buffer_units: row_units * case.buffer_rows.max(gc.frontier.streams().into()),
             mapping: &mapping,
             gc: &gc,
             wear_levelling: &wear_levelling,
@@ -78,7 +78,9 @@ impl Rig {
         let width = if case.all_dies { case.dies } else { 1 };
         let sets = case.dies / width;
         let superblock = u64::from(width * row_units * case.pages);
-        let needed = superblock * u64::from((gc.start_free_superblocks + 3) * sets + if case.journal { 2 } else { 0 });
+        let streams = u32::from(gc.frontier.streams());
+        let open = gc.start_free_superblocks + 3 + 2 * (streams - 1);
+        let needed = superblock * u64::from(open * sets + if case.journal { 2 } else { 0 });
         let most = u64::from(case.dies * case.blocks * row_units * case.pages);
         let mut ftl = Ftl::new(&config(most as u32), &rng);
         let mut logical_pages = 0;
@@ -102,7 +104,7 @@ impl Rig {
         ftl.inject(faults, &rng);
         (ftl.usable_units() >= u64::from(logical_pages) + needed).then(|| Rig {
             rng: rng.stream("host"),
-            buffer_units: row_units * case.buffer_rows,
+            buffer_units: row_units * case.buffer_rows.max(gc.frontier.streams().into()),
             logical_pages,
             oracle: BTreeMap::new(),
             last_generation: vec![0; logical_pages as usize],
@@ -136,7 +138,8 @@ impl Rig {
         let generation = self.last_generation[lpn as usize].wrapping_add(1);
         self.last_generation[lpn as usize] = generation;
         self.oracle.insert(lpn, generation);
-        if self.ftl.write(lpn, generation, 0) {
+        let stream = self.rng.below(self.ftl.streams().into()) as u8;
+        if self.ftl.write_to_stream(lpn, generation, 0, stream) {
             let index = self.ftl.accepted_units();
             self.promises.push_back(Promise { lpn, generation, index, trimmed: false });
         } else {

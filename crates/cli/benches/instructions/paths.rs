@@ -1,0 +1,114 @@
+//! The five hot paths, on drives small enough for valgrind: 384 MiB of the catalog's ideal drives.
+
+use std::hint::black_box;
+
+use ssdlab_core::{Completion, Nanos, Op, Request, Rng};
+use ssdlab_device::{Device, SimulatedSsd};
+
+const UNIT_BYTES: u64 = 4096;
+const SEQUENTIAL_BYTES: u64 = 128 << 10;
+const CAPACITY_BYTES: u64 = 384 << 20;
+const QUEUE_DEPTH: u64 = 32;
+const WRITES: u64 = 60_000;
+const READS: u64 = 200_000;
+
+/// Names of the paths, and the host commands that each counts.
+pub const PATHS: [(&str, u64); 5] = [
+    ("random-writes", WRITES),
+    ("random-writes-explained", WRITES),
+    ("random-writes-checked", WRITES),
+    ("random-reads-qd32", READS),
+    ("sequential-fill", CAPACITY_BYTES / SEQUENTIAL_BYTES),
+];
+
+/// Runs one path; what [`measured_part`] does is what counts.
+pub fn run(name: &str) -> Result<(), String> {
+    match name {
+        "random-writes" => steady_writes::<false, false>(),
+        "random-writes-explained" => steady_writes::<true, false>(),
+        "random-writes-checked" => steady_writes::<true, true>(),
+        "random-reads-qd32" => random_reads(),
+        "sequential-fill" => sequential_fill(),
+        _ => return Err(format!("no such path: {name}")),
+    }
+    Ok(())
+}
+
+/// Callgrind counts from here to its return.
+#[inline(never)]
+fn measured_part(work: &mut dyn FnMut()) {
+    work();
+    black_box(());
+}
+
+struct Host<D> {
+    drive: D,
+    rng: Rng,
+    now: Nanos,
+    next_offset: u64,
+    done: Vec<Completion>,
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool> Host<SimulatedSsd<EXPLAIN, CHECK>> {
+    /// A drive of the catalog with eight dies and smaller blocks, so that there are enough of them.
+    fn new(name: &str) -> Self {
+        let mut found = ssdlab_catalog::resolve(name).expect("a drive of the catalog");
+        found.spec.capacity_bytes = CAPACITY_BYTES;
+        found.spec.flash.dies = 8;
+        found.die.spec.geometry.pages_per_block = 32;
+        let drive = SimulatedSsd::new(name, &found.spec, &found.die.spec, 1).expect("it is valid");
+        Host { drive, rng: Rng::new(5), now: 0, next_offset: 0, done: Vec::new() }
+    }
+}
+
+impl<D: Device> Host<D> {
+    /// Keeps a queue full until `count` commands have ended; then waits for the rest.
+    #[inline(always)]
+    fn closed_loop(&mut self, count: u64, mut next: impl FnMut(&mut Rng, &mut u64) -> Request) {
+        let (mut sent, mut ended) = (0, 0);
+        while ended < count {
+            while sent < count && sent - ended < QUEUE_DEPTH {
+                let request = next(&mut self.rng, &mut self.next_offset);
+                self.drive.submit(self.now, request);
+                sent += 1;
+            }
+            self.now = self.drive.advance_to_completion(Nanos::MAX - 1, &mut self.done);
+            ended += self.done.len() as u64;
+            black_box(&self.done);
+            self.done.clear();
+        }
+    }
+
+    fn fill(&mut self) {
+        self.closed_loop(CAPACITY_BYTES / SEQUENTIAL_BYTES, |_, next_offset| {
+            let offset_bytes = *next_offset;
+            *next_offset += SEQUENTIAL_BYTES;
+            Request { tag: 0, op: Op::Write, offset_bytes, length_bytes: SEQUENTIAL_BYTES, fua: false }
+        });
+    }
+
+    fn random(&mut self, op: Op, count: u64) {
+        self.closed_loop(count, |rng, _| {
+            let offset_bytes = rng.below(CAPACITY_BYTES / UNIT_BYTES) * UNIT_BYTES;
+            Request { tag: 0, op, offset_bytes, length_bytes: UNIT_BYTES, fua: false }
+        });
+    }
+}
+
+fn steady_writes<const EXPLAIN: bool, const CHECK: bool>() {
+    let mut host = Host::<SimulatedSsd<EXPLAIN, CHECK>>::new("ideal-16k-32die");
+    host.fill();
+    host.random(Op::Write, CAPACITY_BYTES / UNIT_BYTES);
+    measured_part(&mut || host.random(Op::Write, WRITES));
+}
+
+fn random_reads() {
+    let mut host = Host::<SimulatedSsd<false, false>>::new("ideal-32die");
+    host.fill();
+    measured_part(&mut || host.random(Op::Read, READS));
+}
+
+fn sequential_fill() {
+    let mut host = Host::<SimulatedSsd<false, false>>::new("ideal-16k-32die");
+    measured_part(&mut || host.fill());
+}

@@ -1,0 +1,260 @@
+//! One point of theory: what is built, what theory says of it, what is measured.
+//!
+//! As text: `KIND:KEY=VALUE,…`, for instance `greedy:op=15,b=1024`. Shares are in per cent.
+
+use super::formulas;
+use super::measure::{self, Effort};
+use super::queueing;
+use super::rig::{Build, READ_NANOS};
+use super::temperature::{self, Ties};
+use ssdlab_ftl::{TieBreak, VictimPolicy};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Greedy,
+    Fifo,
+    DChoices,
+    Random,
+    HotColdFifo,
+    HotColdGreedy,
+    TwoStreams,
+    Trim,
+    StaticTrim,
+    Reads,
+    ReadsExponential,
+    OpenArrivals,
+}
+
+/// Kinds with their names on the command line and the keys that each understands.
+pub const KINDS: [(Kind, &str, &str); 12] = [
+    (Kind::Greedy, "greedy", "op b"),
+    (Kind::Fifo, "fifo", "op b"),
+    (Kind::DChoices, "d-choices", "op b d"),
+    (Kind::Random, "random", "op b"),
+    (Kind::HotColdFifo, "hot-cold-fifo", "op b r f"),
+    (Kind::HotColdGreedy, "hot-cold", "op b r f ties"),
+    (Kind::TwoStreams, "two-streams", "op b r f ties"),
+    (Kind::Trim, "trim", "op b q"),
+    (Kind::StaticTrim, "static-trim", "op b share"),
+    (Kind::Reads, "reads", "dies depth"),
+    (Kind::ReadsExponential, "reads-exponential", "dies depth"),
+    (Kind::OpenArrivals, "open", "rho"),
+];
+
+/// Everything that a point may be made of; which of it counts depends on the kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    pub kind: Kind,
+    /// Over-provisioning, hundredths of a per cent.
+    pub op_per_10000: u32,
+    /// Pages of a block.
+    pub pages: u32,
+    pub choices: u32,
+    /// Share of the writes that is hot, and share of the pages, per mille.
+    pub hot_writes: u32,
+    pub hot_pages: u32,
+    pub ties: Ties,
+    /// Share of requests that trim, or of the drive that is trimmed, per mille.
+    pub trimmed: u32,
+    pub dies: u32,
+    pub depth: u32,
+    /// Utilisation, per mille.
+    pub load: u32,
+}
+
+impl Point {
+    pub const fn new(kind: Kind) -> Point {
+        Point {
+            kind,
+            op_per_10000: 700,
+            pages: 64,
+            choices: 2,
+            hot_writes: 800,
+            hot_pages: 200,
+            ties: Ties::LastCome,
+            trimmed: 100,
+            dies: 32,
+            depth: 32,
+            load: 500,
+        }
+    }
+}
+
+/// What theory says of a point.
+#[derive(Clone, Copy, Debug)]
+pub enum Expectation {
+    Value(f64),
+    /// From the lower to the greater.
+    Between(f64, f64),
+}
+
+/// What was measured; with the 95 % confidence interval's half-width where it is a mean of a correlated series.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Measured {
+    pub value: f64,
+    pub half_width: Option<f64>,
+    /// Beside the main figure: for TRIM, the mean share of pages in use.
+    pub in_use: Option<f64>,
+    /// Commands under way: rate times mean latency, as the host has seen them.
+    pub little: f64,
+    pub commands: u64,
+    pub bytes: u64,
+}
+
+impl Point {
+    fn op(&self) -> f64 {
+        f64::from(self.op_per_10000) / 1e4
+    }
+
+    fn shares(&self) -> (f64, f64) {
+        (f64::from(self.hot_writes) / 1e3, f64::from(self.hot_pages) / 1e3)
+    }
+
+    pub fn in_use(&self) -> f64 {
+        formulas::in_use_under_trim(f64::from(self.trimmed) / 1e3)
+    }
+
+    /// What theory says. Write amplification, thousand reads a second, or microseconds.
+    pub fn theory(&self) -> Expectation {
+        let (op, b, (r, f)) = (self.op(), self.pages, self.shares());
+        let per_millisecond = 1e6 / READ_NANOS as f64;
+        Expectation::Value(match self.kind {
+            Kind::Greedy => formulas::greedy(op, b),
+            Kind::Fifo => formulas::fifo(op),
+            Kind::DChoices => formulas::d_choices(op, b, self.choices),
+            Kind::Random => formulas::random(op),
+            Kind::HotColdFifo => temperature::fifo_hot_cold(op, r, f),
+            Kind::HotColdGreedy => temperature::greedy_hot_cold(op, b, r, f, self.ties),
+            Kind::TwoStreams => {
+                return Expectation::Between(temperature::two_streams_first_come(op, b, r, f), formulas::greedy(op, b));
+            }
+            Kind::Trim => formulas::greedy(formulas::effective_op(op, self.in_use()), b),
+            Kind::StaticTrim => formulas::greedy(formulas::effective_op(op, 1.0 - f64::from(self.trimmed) / 1e3), b),
+            Kind::Reads => queueing::busy_dies_deterministic(self.dies, self.depth) * per_millisecond,
+            Kind::ReadsExponential => queueing::busy_dies_exponential(self.dies, self.depth) * per_millisecond,
+            Kind::OpenArrivals => READ_NANOS as f64 / 1e3 * queueing::m_d_1(f64::from(self.load) / 1e3),
+        })
+    }
+
+    /// Greatest error allowed, per cent. For two streams: how far below the bracket a finite drive may lie.
+    pub fn tolerance_percent(&self) -> f64 {
+        match self.kind {
+            Kind::Greedy | Kind::ReadsExponential => 0.3,
+            Kind::Fifo => 0.2,
+            Kind::TwoStreams => 1.5,
+            Kind::Reads => 0.1,
+            Kind::DChoices
+            | Kind::Random
+            | Kind::HotColdFifo
+            | Kind::HotColdGreedy
+            | Kind::Trim
+            | Kind::StaticTrim
+            | Kind::OpenArrivals => 0.5,
+        }
+    }
+
+    /// The point in words, as the first column of a table.
+    pub fn label(&self) -> String {
+        let op = format!("{} %", f64::from(self.op_per_10000) / 100.0);
+        let ties = if self.ties == Ties::FirstCome { "first" } else { "last" };
+        let hot = format!("{}/{}", f64::from(self.hot_writes) / 10.0, f64::from(self.hot_pages) / 10.0);
+        match self.kind {
+            Kind::Greedy | Kind::Fifo | Kind::Random => format!("{op}, {}", self.pages),
+            Kind::DChoices => format!("{op}, {}, {}", self.pages, self.choices),
+            Kind::HotColdFifo => format!("{op}, {}, {hot}", self.pages),
+            Kind::HotColdGreedy | Kind::TwoStreams => format!("{op}, {}, {hot}, {ties}", self.pages),
+            Kind::Trim | Kind::StaticTrim => format!("{op}, {}, {}", self.pages, f64::from(self.trimmed) / 1e3),
+            Kind::Reads | Kind::ReadsExponential => format!("{}, {}", self.dies, self.depth),
+            Kind::OpenArrivals => format!("{}", f64::from(self.load) / 1e3),
+        }
+    }
+
+    fn build(&self, effort: Effort) -> Build {
+        let policy = match self.kind {
+            Kind::Fifo | Kind::HotColdFifo => VictimPolicy::Fifo,
+            Kind::DChoices => VictimPolicy::DChoices,
+            Kind::Random => VictimPolicy::Random,
+            _ => VictimPolicy::Greedy,
+        };
+        Build {
+            dies: 2,
+            data_blocks: effort.blocks,
+            pages: self.pages,
+            spare_per_10000: self.op_per_10000,
+            policy,
+            choices: self.choices,
+            tie_break: if self.ties == Ties::FirstCome { TieBreak::Fifo } else { TieBreak::Lifo },
+            streams: if self.kind == Kind::TwoStreams { 2 } else { 1 },
+            seed: 1,
+        }
+    }
+
+    /// Puts a drive into the state that theory speaks of, and measures.
+    pub fn measure(&self, effort: Effort) -> Measured {
+        let build = self.build(effort);
+        let (r, f) = (u64::from(self.hot_writes), self.shares().1);
+        match self.kind {
+            Kind::Greedy | Kind::Fifo | Kind::DChoices | Kind::Random => measure::uniform(&build, effort),
+            Kind::HotColdFifo | Kind::HotColdGreedy | Kind::TwoStreams => measure::hot_cold(&build, r, f, effort),
+            Kind::Trim => measure::trim_under_load(&build, self.trimmed.into(), effort),
+            Kind::StaticTrim => measure::static_trim(&build, f64::from(self.trimmed) / 1e3, effort),
+            Kind::Reads => measure::random_reads(self.dies, self.depth, false, effort),
+            Kind::ReadsExponential => measure::random_reads(self.dies, self.depth, true, effort),
+            Kind::OpenArrivals => measure::open_arrivals(f64::from(self.load) / 1e3, effort),
+        }
+    }
+
+    /// Reads a point as the command line has it.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what would be right.
+    pub fn parse(text: &str) -> Result<Point, String> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let Some(&(kind, _, keys)) = KINDS.iter().find(|k| k.1 == name) else {
+            let names: Vec<&str> = KINDS.iter().map(|k| k.1).collect();
+            return Err(format!("{text}: no such kind of point: {name}; use one of {}", names.join(", ")));
+        };
+        let mut point = Point::new(kind);
+        for pair in rest.split(',').filter(|p| !p.is_empty()) {
+            let (key, value) = pair.split_once('=').ok_or_else(|| format!("{text}: {pair} is not KEY=VALUE"))?;
+            if !keys.split(' ').any(|k| k == key) {
+                return Err(format!("{text}: {name} has no {key}; its keys are {keys}"));
+            }
+            point.set(key, value).map_err(|what| format!("{text}: {key}: {what}"))?;
+        }
+        Ok(point)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        if key == "ties" {
+            self.ties = match value {
+                "first" => Ties::FirstCome,
+                "last" => Ties::LastCome,
+                _ => return Err(format!("{value} is not an order of ties; use first or last")),
+            };
+            return Ok(());
+        }
+        let number: f64 = value.parse().map_err(|_| format!("{value} is not a number"))?;
+        let scaled = |scale: f64, lo: f64, hi: f64| {
+            if (lo..=hi).contains(&number) {
+                Ok((number * scale + 0.5) as u32)
+            } else {
+                Err(format!("{value} is out of range; use {lo} to {hi}"))
+            }
+        };
+        match key {
+            "op" => self.op_per_10000 = scaled(100.0, 1.0, 400.0)?,
+            "b" => self.pages = scaled(1.0, 4.0, 4096.0)?,
+            "d" => self.choices = scaled(1.0, 1.0, 1000.0)?,
+            "r" => self.hot_writes = scaled(10.0, 1.0, 99.9)?,
+            "f" => self.hot_pages = scaled(10.0, 0.1, 99.0)?,
+            "q" => self.trimmed = scaled(1000.0, 0.0, 0.45)?,
+            "share" => self.trimmed = scaled(1000.0, 0.0, 0.9)?,
+            "dies" => self.dies = scaled(1.0, 1.0, 32.0)?,
+            "depth" => self.depth = scaled(1.0, 1.0, 32.0)?,
+            "rho" => self.load = scaled(1000.0, 0.01, 0.99)?,
+            _ => unreachable!("keys are checked against the kind's own"),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,45 @@
+//! The state of one plane's block that every operation on it looks at.
+
+use crate::{CellMode, DieSpec};
+
+/// State of one plane's block since its last erase: eight bytes, as every program and read looks at it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlaneBlock {
+    /// Pages whose programming has begun.
+    pub issued: u16,
+    /// Pages whose programming has ended.
+    pub finished: u16,
+    /// Pages that it has in its mode.
+    pub pages: u16,
+    pub mode: CellMode,
+}
+
+/// What the cell modes of a die come to for its blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Modes {
+    pub native: CellMode,
+    /// Pages of a block by mode; 0: not offered.
+    pages: [u16; 3],
+    rated_cycles: [u32; 3],
+}
+
+impl Modes {
+    pub fn new(die: &DieSpec) -> Self {
+        let specs = CellMode::ALL.map(|mode| die.mode(mode));
+        Modes {
+            native: die.native_mode(),
+            pages: specs.each_ref().map(|m| m.as_ref().map_or(0, |m| m.pages_per_block as u16)),
+            rated_cycles: specs.each_ref().map(|m| m.as_ref().map_or(1, |m| m.rated_program_erase_cycles)),
+        }
+    }
+
+    /// A block without contents, in `mode`.
+    pub fn empty_block(&self, mode: CellMode) -> PlaneBlock {
+        PlaneBlock { issued: 0, finished: 0, pages: self.pages[mode.index()], mode }
+    }
+
+    /// Program/erase cycles for which a block in `mode` is rated.
+    pub fn rated_cycles(&self, mode: CellMode) -> u32 {
+        self.rated_cycles[mode.index()]
+    }
+}
