@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SSDLAB = target/release/ssdlab
 
-.PHONY: build test check unit claims repeatable theory bench instructions instructions-update valgrind quick clean
+.PHONY: build test check unit claims repeatable theory bench instructions instructions-update valgrind torture fuzz sweep quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -50,7 +50,11 @@ valgrind:
 		|| { echo "valgrind is missing and could not be installed: as root, apt-get install valgrind" >&2; exit 1; }; \
 	}
 
-test: check unit build repeatable claims instructions
+## Two hundred drives in their steady state, resumable: over-provisioning x collection policy x block size.
+sweep: build
+	$(SSDLAB) sweep examples/sweeps/over-provisioning.toml --out sweep
+
+test: check unit build repeatable torture claims instructions
 
 clean:
 	$(CARGO) clean

@@ -262,6 +262,15 @@ impl Params {
         self.integer(key)
     }
 
+    /// As [`Params::decide`], for a number that is no length.
+    pub fn decide_number(&mut self, key: &'static str, published: f64) -> f64 {
+        let def = self.def(key);
+        if *self.value(key) == Value::Auto {
+            self.values.insert(def.key, Value::Number(published));
+        }
+        self.number(key)
+    }
+
     /// # Panics
     /// If the test did not declare `key` as an integer or bytes, or left it to be decided: a bug in the test.
     #[must_use]

@@ -38,6 +38,16 @@ impl PlanJob {
             .collect()
     }
 
+    /// As [`PlanJob::review`]; a test of which nothing belongs into a review runs as its first variant says.
+    #[must_use]
+    pub fn asked(lab: usize, test: &'static TestDef) -> Vec<PlanJob> {
+        let mut jobs = Self::review(lab, test);
+        if let (true, Some(v)) = (jobs.is_empty(), test.variants.first()) {
+            jobs.push(PlanJob { lab, test, variant: v.name.to_owned(), settings: v.settings() });
+        }
+        jobs
+    }
+
     /// Checks the settings, so that a plan fails before it starts and not after an hour.
     ///
     /// # Errors
@@ -176,19 +186,26 @@ fn run_job<L: Lab>(
         let monitor = Monitor::new(report, cancel);
         run_test(job.test, &labs[job.lab], &job.settings, options.seed, options.quick, &monitor)
     };
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(outcome)) => JobResult::Finished(Box::new(outcome)),
-        Ok(Err(e)) if e.is_cancelled() => JobResult::Cancelled,
-        Ok(Err(e)) => JobResult::Failed(e),
-        Err(payload) => {
-            let text = payload
-                .downcast_ref::<&str>()
-                .map(|s| (*s).to_owned())
-                .or_else(|| payload.downcast_ref::<String>().cloned())
-                .unwrap_or_else(|| "without a message".to_owned());
-            JobResult::Failed(BenchError::Panicked(text))
-        }
+    match guarded(run) {
+        Ok(outcome) => JobResult::Finished(Box::new(outcome)),
+        Err(e) if e.is_cancelled() => JobResult::Cancelled,
+        Err(e) => JobResult::Failed(e),
     }
+}
+
+/// Runs a test so that a panic in it is an error of it, and disturbs no other.
+///
+/// # Errors
+/// Those of `run`, and [`BenchError::Panicked`].
+pub fn guarded<T>(run: impl FnOnce() -> Result<T, BenchError>) -> Result<T, BenchError> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+        let text = payload
+            .downcast_ref::<&str>()
+            .map(|s| (*s).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "without a message".to_owned());
+        Err(BenchError::Panicked(text))
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The one form of every message about bad input: what, where, what would be right.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::ops::Range;
 
 /// A piece of a text file that a message points at.
@@ -33,6 +35,20 @@ impl Place {
             text: text[line_start..line_end].trim_end().to_owned(),
             width: text[start..end].trim_end().chars().count().max(1),
         }
+    }
+
+    /// A whole line (from 1) of a file, which is read for it; empty if that fails.
+    #[must_use]
+    pub fn of_line(file: &str, line: u64) -> Self {
+        let text = File::open(file).ok().and_then(|f| {
+            let index = usize::try_from(line.checked_sub(1)?).ok()?;
+            let bytes = BufReader::new(f).split(b'\n').nth(index)?.ok()?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        });
+        let text = text.unwrap_or_default();
+        let start = text.len() - text.trim_start().len();
+        let place = Place::new(file, &text, start..text.trim_end().len().max(start));
+        Place { line: usize::try_from(line).unwrap_or(usize::MAX), ..place }
     }
 }
 

@@ -97,7 +97,7 @@ fn same_quantity<'a>(key: &str, known: &[&'a str]) -> Option<(&'a str, &'static 
 }
 
 /// Words between backticks.
-fn quoted_words(message: &str) -> Vec<&str> {
+pub(crate) fn quoted_words(message: &str) -> Vec<&str> {
     message.split('`').skip(1).step_by(2).collect()
 }
 

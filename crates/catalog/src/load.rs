@@ -44,14 +44,40 @@ pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> 
         return Ok(Loaded { spec, rows: rows_of(text), base: None, source });
     };
     let base = source.find_base(base, kind)?;
-    let mut merged: Table = toml::from_str(base.text).map_err(|e| Diagnostic::new(format!("{}: {e}", base.path)))?;
-    let mut changes = own;
-    changes.remove(BASE);
-    merge(&mut merged, changes);
-    let merged = merged.to_string();
+    let merged = with_base(base, own)?.to_string();
     let spec = toml::from_str(&merged).map_err(|e| source.problem(&e, kind, &merged))?;
     let rows = overlay(rows_of(base.text), rows_of(text));
     Ok(Loaded { spec, rows, base: Some(base.name.to_owned()), source })
+}
+
+/// The values of a file and of the one that it builds on, as one table.
+pub(crate) fn merged(kind: &Kind, file: &str, text: &str) -> Result<Table, Diagnostic> {
+    let source = SourceText { file: file.to_owned(), text: text.to_owned(), keys: keys_of(text) };
+    let own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
+    match own.get(BASE) {
+        Some(base) => with_base(source.find_base(base, kind)?, own),
+        None => Ok(own),
+    }
+}
+
+fn with_base(base: &EmbeddedFile, mut changes: Table) -> Result<Table, Diagnostic> {
+    let mut merged: Table = toml::from_str(base.text).map_err(|e| Diagnostic::new(format!("{}: {e}", base.path)))?;
+    changes.remove(BASE);
+    merge(&mut merged, changes);
+    Ok(merged)
+}
+
+/// Reads a TOML file of any kind, with every error at its line.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Diagnostic> {
+    toml::from_str(text).map_err(|e| {
+        let problem = explain(&e, &[]);
+        let mut diagnostic = Diagnostic::new(problem.what).at(Place::new(file, text, problem.span.unwrap_or(0..0)));
+        diagnostic.help = problem.help;
+        diagnostic
+    })
 }
 
 /// Tables are merged key by key; anything else is replaced.

@@ -1,7 +1,7 @@
 //! From the DEVICE of the command line to a drive that can be built.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ssdlab_device::DriveSpec;
 use ssdlab_nand::{DieSpec, SpecError};
@@ -12,8 +12,8 @@ use crate::keys::SpecRow;
 use crate::load::{Kind, Loaded, SourceText, load};
 use crate::nearest::nearest;
 
-const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES };
-const DIE: Kind = Kind { word: "die type", catalog: DIES };
+pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES };
+pub(crate) const DIE: Kind = Kind { word: "die type", catalog: DIES };
 
 /// A drive that was found, read and checked.
 #[derive(Clone, Debug)]
@@ -61,12 +61,18 @@ pub fn die_names() -> impl Iterator<Item = &'static str> + Clone {
 /// If there is no such drive (with the nearest names), if the name is that of a real device or of a file that is
 /// not a drive file, or if the drive file or its die file cannot be read or built. Real devices are not opened.
 pub fn resolve(device: &str) -> Result<Drive, Diagnostic> {
+    let (file, text, folder) = locate(device)?;
+    read_drive(device, &file, &text, folder.as_deref())
+}
+
+/// Finds a drive: its file as messages name it, the file's text, and the folder of the files that it names.
+pub(crate) fn locate(device: &str) -> Result<(String, String, Option<PathBuf>), Diagnostic> {
     if let Some(file) = find(DRIVES, device) {
-        return read_drive(device, file.path, file.text, None);
+        return Ok((file.path.to_owned(), file.text.to_owned(), None));
     }
     if device.ends_with(".toml") {
         let text = read_file(device, "drive")?;
-        return read_drive(device, device, &text, Path::new(device).parent());
+        return Ok((device.to_owned(), text, Path::new(device).parent().map(Path::to_owned)));
     }
     if Path::new(device).exists() {
         return Err(refuse_real_device(device));
@@ -121,7 +127,7 @@ fn refuse_real_device(device: &str) -> Diagnostic {
     .help("give a drive of the catalog (`ssdlab list devices`), or a drive file that ends in .toml")
 }
 
-fn read_file(path: &str, word: &str) -> Result<String, Diagnostic> {
+pub(crate) fn read_file(path: &str, word: &str) -> Result<String, Diagnostic> {
     let bytes = fs::read(path).map_err(|e| {
         Diagnostic::new(format!("cannot read the {word} file {path}: {e}"))
             .help("give the path of a readable .toml file")
@@ -163,15 +169,19 @@ fn find_die(drive: &Loaded<DriveSpec>, folder: Option<&Path>) -> Result<Die, Dia
         let text = read_file(&path, "die")?;
         return read_die(&path, &path, &text);
     }
-    let mut error = missing(format!("flash.die: there is no die type `{name}`"));
+    Err(missing_die(missing(format!("flash.die: there is no die type `{name}`")), name))
+}
+
+/// Adds what there is to an error about a die type that there is not.
+pub(crate) fn missing_die(mut error: Diagnostic, name: &str) -> Diagnostic {
     let close = nearest(name, die_names());
     if !close.is_empty() {
         error = error.help(format!("did you mean {}?", close.join(" or ")));
     }
-    Err(error.help(format!(
+    error.help(format!(
         "the catalog has {}; a die file of your own must end in .toml",
         die_names().collect::<Vec<_>>().join(", ")
-    )))
+    ))
 }
 
 /// Reads a die type of the catalog.

@@ -27,6 +27,8 @@ pub enum Command {
     Run(RunArgs),
     /// Replay a block trace on a drive
     Replay(ReplayArgs),
+    /// Put many variants of a drive through tests, and draw what a change does
+    Sweep(SweepArgs),
     /// Lay published figures beside simulated ones
     Claims(ClaimsArgs),
     /// Torture the simulator: drives, hosts and faults drawn from a seed, against a plain oracle
@@ -182,6 +184,19 @@ pub enum PrefillArg {
     Drive,
     /// Nothing: a fresh drive answers reads of empty addresses without flash
     None,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct SweepArgs {
+    /// What to vary, and what to run: a TOML file (see docs/sweeps.md)
+    #[arg(value_name = "PLAN.toml")]
+    pub plan: String,
+    /// Folder for index.html, results.csv and the finished points; what is finished there is not run again
+    #[arg(long, value_name = "DIR", default_value = "sweep")]
+    pub out: PathBuf,
+    /// Points that run at the same time; never changes a result [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -6,10 +6,8 @@
 mod args;
 mod commands;
 mod failure;
-mod job_file_error;
 mod lab;
 mod output;
-mod place;
 mod plan;
 mod progress;
 mod review_of;
@@ -28,6 +26,7 @@ fn main() -> ExitCode {
     let result = match args.command {
         Command::Review(args) => commands::review::run(&args),
         Command::Test(args) => commands::test::run(&args),
+        Command::Sweep(args) => commands::sweep::run(&args),
         Command::Claims(args) => commands::claims::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Replay(args) => commands::replay::run(&args),

@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 
 use ssdlab_bench::plan::{JobResult, PlanJob, PlanOptions, run_plan};
 use ssdlab_bench::{BenchError, Outcome, ParamError};
-use ssdlab_catalog::Diagnostic;
 
 use crate::failure::Failure;
 use crate::lab::SimulatedDrive;
@@ -71,26 +70,7 @@ impl Results {
 
 /// A name or value that a test does not take.
 pub fn param_failure(error: ParamError) -> Failure {
-    let diagnostic = match error {
-        ParamError::Unknown { test, key, nearest, known } => {
-            did_you_mean(Diagnostic::new(format!("test {test} has no parameter `{key}`")), &nearest)
-                .help(format!("its parameters are {}", known.join(", ")))
-        }
-        ParamError::UnknownTest { name, nearest, known } => {
-            did_you_mean(Diagnostic::new(format!("there is no test `{name}`")), &nearest)
-                .help(format!("the tests are {}", known.join(", ")))
-        }
-        ParamError::Value { test, key, value, expected } => {
-            Diagnostic::new(format!("test {test}: {key}={value} does not fit")).help(expected)
-        }
-        ParamError::Form(text) => Diagnostic::new(format!("`{text}` is not a setting"))
-            .help("settings have the form KEY=VALUE, as in --set queue_depth=32"),
-    };
-    Failure::BadInput(diagnostic)
-}
-
-fn did_you_mean(diagnostic: Diagnostic, nearest: &[String]) -> Diagnostic {
-    if nearest.is_empty() { diagnostic } else { diagnostic.help(format!("did you mean {}?", nearest.join(" or "))) }
+    Failure::BadInput(error.into())
 }
 
 fn bench_failure(test: &str, device: &str, error: BenchError) -> Failure {

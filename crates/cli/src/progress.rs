@@ -72,6 +72,12 @@ impl Bar {
         self.set(done as f64 / of as f64);
     }
 
+    pub fn sweep(&self, progress: ssdlab_sweep::Progress) {
+        let stopping = if CANCEL.load(Ordering::Relaxed) { "stopping; " } else { "" };
+        self.bar.set_message(format!("{stopping}{} of {} points done", progress.finished, progress.to_run));
+        self.set(progress.done);
+    }
+
     /// Share of the whole that is done, 0 to 1.
     pub fn set(&self, done: f64) {
         self.bar.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);

@@ -4,7 +4,6 @@ use ssdlab_catalog::Diagnostic;
 use ssdlab_workload::trace::{FORMATS, TraceError};
 
 use crate::failure::Failure;
-use crate::place::at_line;
 
 pub fn trace_failure(error: &TraceError) -> Failure {
     let formats = || format!("the formats are {}", FORMATS.map(|f| f.1).join(", "));
@@ -26,7 +25,7 @@ pub fn trace_failure(error: &TraceError) -> Failure {
             }
             .help(formats())
         }
-        TraceError::Line { file, line, problem } => at_line(Diagnostic::new(problem.clone()), file, *line),
+        TraceError::Line { file, line, problem } => Diagnostic::new(problem.clone()).at_line(file, *line),
         TraceError::Record { file, byte, problem } => {
             Diagnostic::new(format!("{file}: record at byte {byte}: {problem}"))
         }

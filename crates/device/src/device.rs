@@ -66,8 +66,18 @@ impl Counters {
     /// What happened after `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Counters) -> Counters {
-        macro_rules! diff { ($($f:ident),* $(,)?) => { Counters { $($f: self.$f - earlier.$f),* } } }
-        diff!(
+        self.combined(earlier, |a, b| a - b)
+    }
+
+    /// This window and another one together.
+    #[must_use]
+    pub fn plus(&self, other: &Counters) -> Counters {
+        self.combined(other, |a, b| a + b)
+    }
+
+    fn combined(&self, other: &Counters, f: impl Fn(u64, u64) -> u64) -> Counters {
+        macro_rules! each { ($($field:ident),* $(,)?) => { Counters { $($field: f(self.$field, other.$field)),* } } }
+        each!(
             host_reads,
             host_writes,
             host_read_bytes,

@@ -145,7 +145,7 @@ fn panels(outcomes: &[&Outcome], stem: &str, folders: &BTreeMap<String, String>,
 }
 
 /// Gives figures that stand beside each other the same axes.
-fn same_scale(figures: &mut [Figure]) {
+pub(crate) fn same_scale(figures: &mut [Figure]) {
     if figures.len() < 2 {
         return;
     }
@@ -273,6 +273,8 @@ fn time_figure(
         colours: Vec::new(),
         zero_strip: false,
         bar_ends,
+        point_names: Vec::new(),
+        stepped: Vec::new(),
     })
 }
 

@@ -7,6 +7,7 @@
 //! * [`write_review`] fills a folder: `index.html`, `results.json`, `series/*.csv`, `charts/*.svg` and `*.png`;
 //! * [`terminal_summary`] prints the key figures;
 //! * [`results_json`] and [`ResultsDocument`] write and read the figures alone;
+//! * [`sweep_html`] makes the page of a sweep, out of a [`SweepPage`];
 //! * [`index_html`], [`chart_svg`] and [`PngPainter`] make single pieces.
 //!
 //! Its limits: charts are those of [`ssdlab_bench::Mark`], not a plotting library; the page shows series of up to a
@@ -55,21 +56,35 @@ mod number;
 mod png;
 mod review;
 mod svg;
+mod sweep;
 mod terminal;
 mod text;
 mod write;
 
 pub use csv::{chart_csv, time_csv};
 pub use error::ReportError;
-pub use html::index_html;
+pub use html::{index_html, sweep_html};
 pub use json::{ResultRow, ResultsDocument, results_json};
 pub use png::PngPainter;
 pub use review::{ClaimRow, ClaimState, DeviceFacts, Review, ReviewedDevice, SpecRow};
+pub use sweep::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use terminal::terminal_summary;
 pub use write::{Written, write_review};
 
 /// Name and version of the shape of `results.json`.
 pub const SCHEMA: &str = "ssdlab.results/1";
+
+/// A measured figure with its unit, as pages print it: `75,900 IOPS`, `421 µs`.
+#[must_use]
+pub fn figure_text(value: f64, unit: &str) -> String {
+    number::value(value, unit)
+}
+
+/// A metric's key as people say it: `latency_p99_9` is `Latency, 99.9th percentile`.
+#[must_use]
+pub fn metric_label(key: &str) -> String {
+    number::metric_label(key)
+}
 
 /// A chart of one drive as a standalone SVG file with light colours. `subject` names the drive; `shortened` is the
 /// sentence of an outcome that was cut short.

@@ -92,12 +92,9 @@ fn draw_die(rng: &mut Rng) -> DieSpec {
         },
         timing: Timing { read_us, program_us, erase_ms: one(rng, &[0.1, 3.0, 10.0]) },
         bus: Bus { mega_transfers_per_s: one(rng, &[0.0, 40.0, 400.0]), command_us: one(rng, &[0.0, 1.5]) },
-        wear: Wear {
-            modes: CellModes::default(),
-            power: None,
-            rated_program_erase_cycles: 1000,
-            factory_bad_blocks_per_10000: one(rng, &[0, 0, 100, 300]),
-        },
+        wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: one(rng, &[0, 0, 100, 300]) },
+        modes: CellModes::default(),
+        power: None,
     }
 }
 
@@ -166,7 +163,7 @@ fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {
         ),
         choices: between(rng, 1, 8),
         tie_break: one(rng, &[TieBreak::Fifo, TieBreak::Lifo]),
-        frontier: one(rng, &[Frontier::Shared, Frontier::Separate]),
+        frontier: one(rng, &[Frontier::Shared, Frontier::Separate, Frontier::ByStream]),
         start_free_superblocks: one(rng, &[1, 1, 2, 3]),
         victims_per_start: between(rng, 0, 2),
         buffer_superpages: one(rng, &[1, 1, 2, 8]),

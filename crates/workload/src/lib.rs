@@ -33,5 +33,5 @@ pub mod pattern;
 pub mod trace;
 
 pub use pattern::{
-    AccessPattern, BlockSizes, Command, Distribution, Extent, Mix, Order, Pattern, PatternError, Source,
+    AccessPattern, AgedFill, BlockSizes, Command, Distribution, Extent, Mix, Order, Pattern, PatternError, Source,
 };

@@ -20,6 +20,7 @@ mod random_write;
 mod rate;
 mod sequential_read;
 mod sequential_write;
+mod steady_state;
 mod sweep;
 mod trim;
 
@@ -49,6 +50,7 @@ macro_rules! suite {
 
 suite! {
     consistency,
+    steady_state,
     random_read,
     random_write,
     sequential_read,

@@ -48,6 +48,7 @@ fn small(test: &str) -> &'static [(&'static str, &'static str)] {
         "atto" => &[("length_bytes", "4MiB"), ("size_max_bytes", "4MiB"), ("file_offset_bytes", "1MiB")],
         "trim" => &[("torture_seconds", "5")],
         "analyzedisk" => &[("requests", "500")],
+        "steady-state" => &[("round_share", "1"), ("settle_turnovers", "5")],
         _ => &[],
     }
 }

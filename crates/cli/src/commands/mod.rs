@@ -7,5 +7,6 @@ pub mod replay;
 pub mod review;
 pub mod run;
 pub mod show;
+pub mod sweep;
 pub mod test;
 pub mod torture;

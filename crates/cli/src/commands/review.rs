@@ -21,9 +21,11 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let tests = chosen_tests(&only)?;
     let drives = drives(&devices, seed)?;
     check_writable(&args.out)?;
+    // What was asked for by name runs even if it is no part of a review.
+    let jobs_of = if only.is_empty() { PlanJob::review } else { PlanJob::asked };
     // All drives of a test one after the other: that is how the report is read.
     let jobs: Vec<PlanJob> =
-        tests.iter().flat_map(|&test| (0..drives.len()).flat_map(move |lab| PlanJob::review(lab, test))).collect();
+        tests.iter().flat_map(|&test| (0..drives.len()).flat_map(move |lab| jobs_of(lab, test))).collect();
     let mut results = plan::run(&drives, &jobs, args.threads, seed, quick)?;
     let outcomes = std::mem::take(&mut results.outcomes);
     if !outcomes.is_empty() {
@@ -55,7 +57,7 @@ fn chosen_tests(only: &[String]) -> Result<Vec<&'static TestDef>, Failure> {
 }
 
 /// Finds out before the work, not after it, whether the folder can be written.
-fn check_writable(out: &Path) -> Result<(), Failure> {
+pub fn check_writable(out: &Path) -> Result<(), Failure> {
     let refused = |path: &Path, e: &io::Error| {
         Failure::bad_input(format!("cannot write to the output folder {}: {}: {e}", out.display(), path.display()))
             .help("choose another folder with --out DIR")

@@ -6,13 +6,12 @@ use ssdlab_workload::fio::JobFile;
 
 use crate::args::{OutputFormat, RunArgs, RunPrefillArg};
 use crate::failure::Failure;
-use crate::job_file_error::job_file_failure;
 use crate::lab::SimulatedDrive;
 use crate::output::print;
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let file = JobFile::open(&args.job).map_err(|e| job_file_failure(&e))?;
+    let file = JobFile::open(&args.job).map_err(|e| Failure::BadInput((&e).into()))?;
     let drive = SimulatedDrive::new(&args.device, args.seed)?;
     for notice in file.notices() {
         eprintln!("notice: {notice}");
@@ -37,7 +36,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 
 fn failure(error: FioError) -> Failure {
     match error {
-        FioError::Job(e) => job_file_failure(&e),
+        FioError::Job(e) => Failure::BadInput((&e).into()),
         FioError::Bench(e) if e.is_cancelled() => Failure::run("stopped before the jobs had ended"),
         FioError::Bench(BenchError::Unsuitable(what)) => Failure::bad_input(what).help("choose another drive"),
         FioError::Bench(e) => Failure::run(format!("the jobs failed: {e}")),

@@ -3,6 +3,7 @@
 mod claims;
 mod specification;
 mod summary;
+mod sweep;
 mod tables;
 mod test;
 
@@ -13,6 +14,7 @@ use crate::text::escape;
 use crate::{ReportError, number};
 
 pub(crate) use summary::key_metrics;
+pub use sweep::sweep_html;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -37,15 +39,33 @@ pub(crate) fn drives(review: &Review) -> String {
 }
 
 pub(crate) fn page(review: &Review, groups: &[TestGroup]) -> String {
-    let title = drives(review);
+    let title = format!("{}: SSD review by ssdlab", drives(review));
+    document(&title, &review.version, "Skip to the review", |out| {
+        masthead(out, review);
+        out.push_str("<div class=\"columns\">\n");
+        contents(out, review, groups);
+        out.push_str("<main id=\"main\">\n");
+        summary::write(out, review, groups);
+        for group in groups {
+            test::write(out, review, group);
+        }
+        claims::write(out, review);
+        specification::write(out, review);
+        out.push_str("</main>\n</div>\n");
+        footer(out, review);
+    })
+}
+
+/// A page of the house: one file with its styles and its script; `body` writes what is between.
+fn document(title: &str, version: &str, skip: &str, body: impl FnOnce(&mut String)) -> String {
     let mut out = String::with_capacity(1 << 20);
     out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     out.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    out.push_str(&format!("<meta name=\"generator\" content=\"ssdlab {}\">\n", escape(&review.version)));
+    out.push_str(&format!("<meta name=\"generator\" content=\"ssdlab {}\">\n", escape(version)));
     // An empty icon of its own: the browser asks nobody for one.
     out.push_str("<link rel=\"icon\" href=\"data:,\">\n");
-    out.push_str(&format!("<title>{}: SSD review by ssdlab</title>\n<style>\n", escape(&title)));
+    out.push_str(&format!("<title>{}</title>\n<style>\n", escape(title)));
     let (light, dark) = (svg::properties(false), svg::properties(true));
     out.push_str(&format!(":root{{{light}}}\n:root[data-theme=dark]{{{dark}}}\n"));
     out.push_str(&format!("@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n"));
@@ -53,30 +73,24 @@ pub(crate) fn page(review: &Review, groups: &[TestGroup]) -> String {
     out.push_str(&format!("@media print{{:root,:root[data-theme]{{{light}}}}}\n"));
     out.push_str(&svg::rules(Skin::Page));
     out.push_str(STYLE);
-    out.push_str("</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the review</a>\n");
+    out.push_str(&format!("</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">{}</a>\n", escape(skip)));
     out.push_str(&format!(
         "<svg class=\"chart defs\" width=\"0\" height=\"0\" aria-hidden=\"true\" focusable=\"false\">{}</svg>\n",
         svg::hatch_definitions()
     ));
-    masthead(&mut out, review);
-    out.push_str("<div class=\"columns\">\n");
-    contents(&mut out, review, groups);
-    out.push_str("<main id=\"main\">\n");
-    summary::write(&mut out, review, groups);
-    for group in groups {
-        test::write(&mut out, review, group);
-    }
-    claims::write(&mut out, review);
-    specification::write(&mut out, review);
-    out.push_str("</main>\n</div>\n");
-    footer(&mut out, review);
+    body(&mut out);
     out.push_str(&format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n"));
     out
 }
 
-fn masthead(out: &mut String, review: &Review) {
-    out.push_str("<header class=\"masthead\">\n<div class=\"brand\"><span>ssdlab review</span>");
+/// The line at the top, with the switch of light and dark; opens the masthead.
+fn brand(out: &mut String, name: &str) {
+    out.push_str(&format!("<header class=\"masthead\">\n<div class=\"brand\"><span>{name}</span>"));
     out.push_str("<button type=\"button\" id=\"theme\" hidden>Dark</button></div>\n");
+}
+
+fn masthead(out: &mut String, review: &Review) {
+    brand(out, "ssdlab review");
     match review.devices.as_slice() {
         [one] => {
             out.push_str(&format!("<h1>{}</h1>\n", escape(&one.facts.name)));

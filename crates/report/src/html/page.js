@@ -62,8 +62,10 @@
     const load = () => {
       if (all) return;
       all = [];
-      for (const path of svg.querySelectorAll("path[data-name]"))
-        for (const p of points(path, svg.dataset.kind)) all.push({ x: p[0], y: p[1], name: path.dataset.name });
+      for (const path of svg.querySelectorAll("path[data-name]")) {
+        const own = path.dataset.points ? path.dataset.points.split("|") : [];
+        points(path, svg.dataset.kind).forEach((p, i) => all.push({ x: p[0], y: p[1], name: own[i] || path.dataset.name }));
+      }
       all.sort((p, q) => p.x - q.x);
     };
     const show = (i) => {

@@ -32,6 +32,20 @@ fn close(out: &mut String) {
     out.push_str("</tbody></table></div>\n");
 }
 
+/// A table as it is: columns with whether they hold numbers, rows of text.
+pub(crate) fn plain(out: &mut String, label: &str, columns: &[(String, bool)], rows: &[Vec<String>]) {
+    open(out, label, "metrics");
+    head(out, &columns.iter().map(|(name, numeric)| (name.as_str(), *numeric)).collect::<Vec<_>>());
+    for row in rows {
+        out.push_str("<tr>");
+        for (cell, (_, numeric)) in row.iter().zip(columns) {
+            out.push_str(&format!("<td{}>{}</td>", if *numeric { " class=\"n\"" } else { "" }, escape(cell)));
+        }
+        out.push_str("</tr>\n");
+    }
+    close(out);
+}
+
 /// A row of every metric, a column of every drive.
 pub(crate) fn metrics(out: &mut String, review: &Review, group: &TestGroup) {
     let keys = super::key_metrics(&group.outcomes, usize::MAX);
@@ -157,7 +171,7 @@ pub(crate) fn parameters(out: &mut String, group: &TestGroup) {
 }
 
 /// The data of a chart, for those who cannot or would rather not see it, and the files behind it.
-pub(crate) fn data(out: &mut String, figure: &Figure, csv: &[String]) {
+pub(crate) fn data(out: &mut String, figure: &Figure, files: &[String]) {
     let points: usize = figure.series.iter().map(|s| s.points.len()).sum();
     if points == 0 {
         return;
@@ -170,13 +184,11 @@ pub(crate) fn data(out: &mut String, figure: &Figure, csv: &[String]) {
         by_series(out, figure);
     }
     close(out);
-    let links: Vec<String> = csv
-        .iter()
-        .map(|path| path.as_str())
-        .chain([format!("charts/{}.svg", figure.stem).as_str(), format!("charts/{}.png", figure.stem).as_str()])
-        .map(|path| format!("<a href=\"{0}\">{0}</a>", escape(path)))
-        .collect();
-    out.push_str(&format!("<p class=\"files\">{}</p>\n</details>\n", links.join(" · ")));
+    let links: Vec<String> = files.iter().map(|path| format!("<a href=\"{0}\">{0}</a>", escape(path))).collect();
+    if !links.is_empty() {
+        out.push_str(&format!("<p class=\"files\">{}</p>\n", links.join(" · ")));
+    }
+    out.push_str("</details>\n");
 }
 
 fn by_position(out: &mut String, figure: &Figure) {

@@ -81,6 +81,16 @@ fn write_panel(out: &mut String, panel: &Panel) {
 
 /// `title` may be empty where a heading has said it.
 fn write_figure(out: &mut String, figure: &Figure, layout: Layout, csv: Option<&[String]>, title: &str) {
+    open_figure(out, figure, layout, title);
+    if csv.is_some() || figure.mark != Mark::StackedBars {
+        let pictures = ["svg", "png"].map(|ending| format!("charts/{}.{ending}", figure.stem));
+        tables::data(out, figure, &[csv.unwrap_or_default(), &pictures].concat());
+    }
+    out.push_str("</figure>\n");
+}
+
+/// Caption and picture; what follows within the `<figure>` and its end are the caller's.
+pub(super) fn open_figure(out: &mut String, figure: &Figure, layout: Layout, title: &str) {
     let id = slug(&figure.stem);
     out.push_str(&format!("<figure id=\"fig-{id}\">\n<figcaption><b>{}</b>", escape(title)));
     out.push_str(&format!(" <span class=\"subject\">{}</span>", escape(&figure.subject)));
@@ -94,8 +104,4 @@ fn write_figure(out: &mut String, figure: &Figure, layout: Layout, csv: Option<&
     out.push_str(&svg::draw(figure, layout, Skin::Page));
     out.push_str(&svg::draw(figure, Layout::Phone, Skin::Page));
     out.push_str("</div>\n");
-    if csv.is_some() || figure.mark != Mark::StackedBars {
-        tables::data(out, figure, csv.unwrap_or_default());
-    }
-    out.push_str("</figure>\n");
 }

@@ -26,6 +26,10 @@ pub(crate) struct Figure {
     pub zero_strip: bool,
     /// Printed at the end of each stacked bar instead of its sum.
     pub bar_ends: Vec<String>,
+    /// Of a scatter: what each point of each series is, for the read-out; by series, empty if nothing is known.
+    pub point_names: Vec<Vec<String>>,
+    /// Of a scatter: series whose points are joined by steps, from left to right.
+    pub stepped: Vec<usize>,
 }
 
 impl Figure {
@@ -43,6 +47,8 @@ impl Figure {
             colours: Vec::new(),
             zero_strip: false,
             bar_ends: Vec::new(),
+            point_names: Vec::new(),
+            stepped: Vec::new(),
         }
     }
 

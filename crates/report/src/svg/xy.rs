@@ -53,7 +53,13 @@ pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout,
     let mut ends = Vec::new();
     for (i, series) in figure.series.iter().enumerate() {
         match figure.mark {
-            Mark::Scatter => scatter(c, series, (i, figure.colour(i)), &x_scale, &y_scale, dot_size(m, figure)),
+            Mark::Scatter => {
+                if figure.stepped.contains(&i) {
+                    steps(c, series, figure.colour(i), &x_scale, &y_scale);
+                }
+                let names = figure.point_names.get(i).map_or(&[][..], Vec::as_slice);
+                scatter(c, series, names, (i, figure.colour(i)), &x_scale, &y_scale, dot_size(m, figure));
+            }
             _ => line(c, series, (i, figure.colour(i)), &x_scale, &y_scale),
         }
         if let Some(p) = series.points.last() {
@@ -158,7 +164,17 @@ fn x_axis(
     y + m.font * 0.4
 }
 
-fn scatter(c: &mut Canvas, series: &Series, (index, colour): Style, x: &Scale, y: &Scale, size: f64) {
+/// A line that holds each value until the next position.
+fn steps(c: &mut Canvas, series: &Series, colour: usize, x: &Scale, y: &Scale) {
+    let mut d = String::new();
+    for p in &series.points {
+        let (px, py) = (coord(x.at(p[0])), coord(y.at(p[1])));
+        let _ = if d.is_empty() { write!(d, "M{px} {py}") } else { write!(d, "H{px}V{py}") };
+    }
+    c.path(&d, &format!("class=\"s{colour}\" stroke-width=\"1.5\" stroke-linejoin=\"round\" stroke-opacity=\".6\""));
+}
+
+fn scatter(c: &mut Canvas, series: &Series, names: &[String], (index, colour): Style, x: &Scale, y: &Scale, size: f64) {
     let dot = DOTS[index % DOTS.len()];
     // Tenths, as whole numbers: relative moves must not drift.
     let tenths = |v: f64| libm::round(v * 10.0) as i64;
@@ -171,7 +187,12 @@ fn scatter(c: &mut Canvas, series: &Series, (index, colour): Style, x: &Scale, y
             append_dot(&mut d, dot, &mut pen, at, size);
         }
         if !d.is_empty() {
-            c.path(&d, &dot_attributes(dot, colour, size, if layers > 1 { 0.5 } else { 0.85 }, &series.name));
+            let mut attributes = dot_attributes(dot, colour, size, if layers > 1 { 0.5 } else { 0.85 }, &series.name);
+            if !names.is_empty() {
+                let names: Vec<&str> = names.iter().skip(layer).step_by(layers).map(String::as_str).collect();
+                let _ = write!(attributes, " data-points=\"{}\"", text::escape(&names.join("|")));
+            }
+            c.path(&d, &attributes);
         }
     }
 }

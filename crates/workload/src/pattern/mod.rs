@@ -5,6 +5,7 @@
 //! after building.
 
 mod access;
+mod aged;
 mod describe;
 mod error;
 pub mod named;
@@ -14,6 +15,7 @@ mod skew;
 mod zones;
 
 pub use access::AccessPattern;
+pub use aged::AgedFill;
 pub use describe::{Distribution, Extent, Mix, Order, Pattern};
 pub use error::PatternError;
 pub use permutation::Permutation;
@@ -42,6 +44,13 @@ impl Command {
 pub trait Source {
     /// The next command, or `None` when the workload is complete (and from then on).
     fn next(&mut self) -> Option<Command>;
+}
+
+impl<S: Source + ?Sized> Source for &mut S {
+    #[inline]
+    fn next(&mut self) -> Option<Command> {
+        (**self).next()
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {

@@ -48,6 +48,29 @@ impl Permutation {
         self.left == 0
     }
 
+    /// How many numbers are still to come.
+    #[inline]
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// One of the numbers that are still to come, each with the same chance; it still comes in its turn.
+    #[inline]
+    pub fn later(&self, rng: &mut Rng) -> Option<u64> {
+        if self.left == 0 {
+            return None;
+        }
+        // Numbers to come are scattered by counters to come; at least half of all counters give a number.
+        let counters = (self.mask - self.counter).saturating_add(1);
+        loop {
+            let x = self.mix(self.counter.wrapping_add(rng.below(counters)));
+            if x < self.n {
+                return Some(x);
+            }
+        }
+    }
+
     #[inline]
     fn mix(&self, mut x: u64) -> u64 {
         for (xor, odd) in self.keys {
@@ -87,6 +110,21 @@ mod tests {
                 assert!(!std::mem::replace(&mut seen[x as usize], true), "{x} of {n} came twice");
             }
             assert!(seen.iter().all(|&s| s), "{n}");
+        }
+    }
+
+    #[test]
+    fn a_later_number_is_one_that_has_not_come_and_all_of_those_are_drawn() {
+        for n in [1, 2, 5, 64, 100] {
+            let mut rng = Rng::new(n);
+            let mut order = Permutation::new(n, &mut rng);
+            let mut to_come: std::collections::BTreeSet<u64> = (0..n).collect();
+            loop {
+                let drawn: std::collections::BTreeSet<u64> = (0..4000).filter_map(|_| order.later(&mut rng)).collect();
+                assert_eq!(drawn, to_come);
+                let Some(x) = order.next() else { break };
+                assert!(to_come.remove(&x));
+            }
         }
     }
 

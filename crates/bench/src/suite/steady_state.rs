@@ -1,0 +1,316 @@
+//! `steady-state`: random writes until the drive has settled, and the figures of the settled drive.
+//!
+//! In the manner of SNIA's Solid State Storage Performance Test Specification: the drive is filled, then written at
+//! random round by round, until over a window of rounds nothing moves any more; the window is the measurement. Rounds
+//! are shares of the flash rather than minutes, so that a fast drive is not judged before it has settled nor a slow
+//! one kept waiting.
+
+use ssdlab_core::Rng;
+use ssdlab_device::{Counters, Device, DeviceInfo};
+use ssdlab_workload::{AgedFill, Pattern};
+
+use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, size, timed};
+use super::definition::{TestDef, Variant, WHOLE_SPAN, block, choice, depth, integer, metric, number};
+use super::figures::{chart, mean, percentile_chart, put, put_causes, put_counters, put_latencies, series};
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::host::Host;
+use crate::lab::Lab;
+use crate::measure::Measurement;
+use crate::outcome::{Axis, Chart, Mark, Outcome};
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "steady-state",
+    title: "Steady state of random writes",
+    summary: "The drive is filled, then written at random, 4 KiB at QD32, in rounds, until IOPS and write amplification \
+              stay within a tolerance over a window of rounds; the figures are those of the window. After SNIA's PTS, \
+              which prescribes five rounds and 10 %.",
+    params: &[
+        block("block_size", "4096", "size of the random writes"),
+        depth("queue_depth", "32", "requests in flight"),
+        WHOLE_SPAN,
+        choice(
+            "fill",
+            "sequential",
+            &["sequential", "aged"],
+            "how the drive is filled. sequential: once, 128 KiB writes, as PTS does. aged: every block once in random \
+             order, and between them copies that are stale by the end, as many in all as the drive has flash: it then \
+             looks as after long random writing and settles at once. The figures agree, see docs/sweeps.md; aged is \
+             three to five times as fast to simulate",
+        ),
+        number(
+            "round_share",
+            "0.125",
+            "of the flash",
+            0.001,
+            10.0,
+            "length of a round: it ends when the drive has programmed this share of its flash, by the write amplification \
+             of the round before. PTS: a minute",
+        ),
+        integer("window_rounds", "5", "rounds", 2, 100, "rounds of the window that must be steady. As in PTS"),
+        number(
+            "tolerance_percent",
+            "3",
+            "%",
+            0.01,
+            100.0,
+            "steady is: in each round of the window IOPS and write amplification are within this of the window's mean, and \
+             the line fitted through them changes by no more than this from end to end. PTS: 10 %",
+        ),
+        number(
+            "settle_turnovers",
+            "auto",
+            "of the flash",
+            0.0,
+            1000.0,
+            "the window begins no sooner than when random writes have made the drive program this much of its flash: before \
+             that, blocks of the fill are still being collected, and quiet is no sign of having settled. auto: 2 after a \
+             sequential fill, 0.25 after an aged one",
+        ),
+        integer(
+            "max_rounds",
+            "400",
+            "rounds",
+            2,
+            1_000_000,
+            "gives up there; the figures are then those of the last window",
+        ),
+    ],
+    metrics: &[
+        metric("steady", "ratio", "1 if the steady state was reached, 0 if not"),
+        metric("rounds", "count", "rounds written, the window included"),
+        metric("drive_writes", "ratio", "bytes written at random over the span, the window included"),
+        metric("iops_change", "%", "change of IOPS over the window, of the line fitted through its rounds"),
+        metric("waf_change", "%", "change of write amplification over the window, likewise"),
+    ],
+    variants: &[
+        Variant { name: "", settings: &[], in_review: false },
+        Variant { name: "aged fill", settings: &[("fill", "aged")], in_review: false },
+    ],
+    weight: 20.0,
+};
+
+/// Blocks of the aged fill, if requests are no larger: a few mapping units at once are cheaper to write one after the
+/// other, and small beside what a drive collects.
+const AGED_BLOCK_BYTES: u64 = 32 << 10;
+
+/// One round of random writes.
+struct Round {
+    measurement: Measurement,
+    counters: Counters,
+}
+
+impl Round {
+    fn iops(&self) -> f64 {
+        self.measurement.iops()
+    }
+
+    /// 1 for a device that does not count what it programs.
+    fn waf(&self) -> f64 {
+        self.counters.waf().filter(|w| *w > 0.0).unwrap_or(1.0)
+    }
+
+    fn host_bytes(&self) -> u64 {
+        self.measurement.bytes()
+    }
+}
+
+/// When a window of rounds counts as steady.
+#[derive(Clone, Copy, Debug)]
+struct Criterion {
+    window: usize,
+    tolerance: f64,
+}
+
+impl Criterion {
+    fn is_met(&self, values: &[f64]) -> bool {
+        let m = mean(values);
+        values.iter().all(|v| (v - m).abs() <= self.tolerance * m) && change(values).abs() <= self.tolerance
+    }
+}
+
+/// Change of the least-squares line through evenly spaced values from the first to the last, as a share of their mean.
+fn change(values: &[f64]) -> f64 {
+    let (n, m) = (values.len() as f64, mean(values));
+    let middle = (n - 1.0) / 2.0;
+    let covariance: f64 = values.iter().enumerate().map(|(i, v)| (i as f64 - middle) * (v - m)).sum();
+    let variance: f64 = (0..values.len()).map(|i| (i as f64 - middle) * (i as f64 - middle)).sum();
+    if m == 0.0 { 0.0 } else { covariance / variance * (n - 1.0) / m }
+}
+
+/// Flash that can hold data, as far as the device says.
+fn flash_bytes(info: &DeviceInfo) -> f64 {
+    info.capacity_bytes as f64 * (1.0 + info.over_provisioning_percent.max(0.0) / 100.0)
+}
+
+pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+    let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
+    let asked = ctx.params.integer("span_bytes");
+    let fill = ctx.params.choice("fill").to_owned();
+    let settle = ctx.params.decide_number("settle_turnovers", if fill == "aged" { 0.25 } else { 2.0 });
+    let criterion = Criterion {
+        window: ctx.params.integer("window_rounds") as usize,
+        tolerance: ctx.params.number("tolerance_percent") / 100.0,
+    };
+    let max_rounds = ctx.params.integer("max_rounds") as usize;
+    if max_rounds < criterion.window {
+        let limit = format!("the window alone has {} rounds", criterion.window);
+        return Err(ctx.params.value_error("max_rounds", &max_rounds.to_string(), &limit).into());
+    }
+    let mut notes = Vec::new();
+    let (rounds, steady, span) = ctx.on_fresh_drive(|host| {
+        let capacity = host.info().capacity_bytes;
+        let span = fit_span(if asked == 0 { capacity } else { asked }, capacity, block, &mut notes)?;
+        ctx.monitor().step(0.0, progress_at(0));
+        prepare(host, &fill, span, block, &ctx.rng("fill"))?;
+        ctx.settle(host)?;
+        let mut source = build(ctx, &Pattern::random_write(span, block), "writes")?;
+        let flash = flash_bytes(host.info());
+        let round_bytes = flash * ctx.params.number("round_share");
+        let mut rounds: Vec<Round> = Vec::new();
+        let mut before_window = 0.0;
+        let steady = loop {
+            ctx.monitor().step(progress_at(rounds.len()), progress_at(rounds.len() + 1));
+            let waf = rounds.last().map_or(1.0, Round::waf);
+            let requests = ((round_bytes / waf) as u64 / block).max(1);
+            let mut job = ctx.job(&mut source, depth).for_requests(requests);
+            let done = timed(host, &mut job)?;
+            rounds.push(Round { measurement: done.measurement, counters: done.counters });
+            if let Some(left) = rounds.len().checked_sub(criterion.window) {
+                if left > 0 {
+                    before_window += rounds[left - 1].waf() * rounds[left - 1].host_bytes() as f64;
+                }
+                let of = |f: fn(&Round) -> f64| rounds[left..].iter().map(f).collect::<Vec<f64>>();
+                if before_window >= settle * flash
+                    && criterion.is_met(&of(Round::iops))
+                    && criterion.is_met(&of(Round::waf))
+                {
+                    break true;
+                }
+            }
+            if rounds.len() == max_rounds {
+                break false;
+            }
+        };
+        Ok((rounds, steady, span))
+    })?;
+    ctx.monitor().step(1.0, 1.0);
+    if !ctx.monitor().go_on(1.0) {
+        return Err(crate::error::HostError::Cancelled.into());
+    }
+
+    let first = rounds.len() - criterion.window;
+    let mut measurement = Measurement::default();
+    let mut counters = Counters::default();
+    for round in &rounds[first..] {
+        measurement.merge(&round.measurement);
+        counters = counters.plus(&round.counters);
+    }
+    let written: u64 = rounds.iter().map(Round::host_bytes).sum();
+    let drive_writes = written as f64 / span as f64;
+    let label = format!("{} random write, QD{depth}", size(block));
+    let how = if fill == "aged" {
+        "filled in random order with stale copies between, as many bytes as it has flash"
+    } else {
+        "filled in sequence with 128 KiB writes"
+    };
+    let tolerance = ctx.params.number("tolerance_percent");
+    let method = format!(
+        "{} GB of the drive were {how}, then written at random, {} at QD{depth}, in rounds of {} of the flash, until IOPS \
+         and write amplification of {} rounds lay within {tolerance} % of their mean without a trend of more than \
+         {tolerance} %. The figures are those of these rounds.",
+        gigabytes(span),
+        size(block),
+        ctx.params.number("round_share"),
+        criterion.window,
+    );
+    let mut out = ctx.outcome(if fill == "aged" { "aged fill" } else { "" }, method);
+    out.notes = notes;
+    if !steady {
+        out.notes.push(format!(
+            "No steady state within {max_rounds} rounds ({drive_writes:.2} drive writes): the figures are those of the last \
+             {} rounds.",
+            criterion.window
+        ));
+    }
+    let of = |f: fn(&Round) -> f64| rounds[first..].iter().map(f).collect::<Vec<f64>>();
+    put(&mut out, "iops", measurement.iops(), "IOPS");
+    put(&mut out, "bandwidth", measurement.mb_per_s(), "MB/s");
+    put_latencies(&mut out, &measurement.latency(), "");
+    put_counters(&mut out, &counters, measurement.elapsed() as f64 / 1e9);
+    put(&mut out, "steady", if steady { 1.0 } else { 0.0 }, "ratio");
+    put(&mut out, "rounds", rounds.len() as f64, "count");
+    put(&mut out, "drive_writes", drive_writes, "ratio");
+    put(&mut out, "iops_change", change(&of(Round::iops)) * 100.0, "%");
+    put(&mut out, "waf_change", change(&of(Round::waf)) * 100.0, "%");
+    put_causes(&mut out, &label, &measurement);
+    out.charts = charts(&rounds, span);
+    out.charts.push(percentile_chart(&[(&label, &measurement.latency())]));
+    Ok(out)
+}
+
+/// Nobody knows how many rounds it takes: each takes a part of what is left of the bar.
+fn progress_at(round: usize) -> f64 {
+    1.0 - 0.75 * libm::pow(0.93, round as f64)
+}
+
+fn prepare<D: Device>(
+    host: &mut Host<'_, D>,
+    fill: &str,
+    span_bytes: u64,
+    block_bytes: u64,
+    rng: &Rng,
+) -> Result<(), BenchError> {
+    if fill == "aged" {
+        let flash = flash_bytes(host.info()) as u64;
+        let source = AgedFill::new(span_bytes, block_bytes.max(AGED_BLOCK_BYTES), flash, rng);
+        let mut job = [crate::host::Job::new(source, FILL_QUEUE_DEPTH).for_bytes(flash)];
+        host.run(&mut job, &mut ())?;
+    } else {
+        host.fill(0, span_bytes, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
+    }
+    Ok(())
+}
+
+/// IOPS and write amplification of every round, over what had been written by its end.
+fn charts(rounds: &[Round], span: u64) -> Vec<Chart> {
+    let draw = |id: &str, title: &str, y: Axis, f: fn(&Round) -> f64| {
+        let mut written = 0;
+        let points = rounds.iter().map(|r| {
+            written += r.host_bytes();
+            [written as f64 / span as f64, f(r)]
+        });
+        let points = points.collect();
+        let x = Axis { min: Some(0.0), ..Axis::linear("drive writes", "") };
+        chart(id, title, "One point a round.", Mark::Line, x, y, vec![series("", points)])
+    };
+    vec![
+        draw("iops-by-round", "IOPS on the way to the steady state", Axis::linear("IOPS", "IOPS"), Round::iops),
+        draw(
+            "waf-by-round",
+            "Write amplification on the way",
+            Axis::linear("write amplification", "ratio"),
+            Round::waf,
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trend_and_an_outlier_are_both_unsteady() {
+        let criterion = Criterion { window: 5, tolerance: 0.03 };
+        assert!(criterion.is_met(&[100.0, 101.0, 99.0, 100.5, 99.5]));
+        assert!(!criterion.is_met(&[100.0, 100.0, 104.0, 100.0, 100.0]), "an outlier");
+        assert!(!criterion.is_met(&[98.0, 99.0, 100.0, 101.0, 102.0]), "a trend within the band");
+        assert!(criterion.is_met(&[0.0; 5]), "a dead drive does not move");
+    }
+
+    #[test]
+    fn the_change_of_a_straight_line_is_its_rise_over_its_mean() {
+        assert!((change(&[90.0, 100.0, 110.0]) - 0.2).abs() < 1e-12);
+        assert!((change(&[8.0, 6.0, 4.0, 2.0]) + 1.2).abs() < 1e-12);
+    }
+}

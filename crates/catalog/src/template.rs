@@ -1,0 +1,305 @@
+//! A drive with places for changes: what a sweep makes its drives of.
+//!
+//! A change names a key as the drive file does (`gc.policy`), a key of its die file with [`DIE_PREFIX`] in front
+//! (`die.geometry.pages_per_block`), or [`OVER_PROVISIONING`].
+
+use std::path::PathBuf;
+
+use serde::de::DeserializeOwned;
+use ssdlab_device::DriveSpec;
+use ssdlab_nand::{DieSpec, SpecError};
+use toml::{Table, Value};
+
+use crate::diagnostic::Diagnostic;
+use crate::embedded::find;
+use crate::explain::{explain, quoted_words};
+use crate::keys::keys_of;
+use crate::load::merged;
+use crate::nearest::nearest;
+use crate::resolve::{DIE, DRIVE, Drive, locate, missing_die, read_file, resolve};
+
+/// What stands before the keys of a die file.
+pub const DIE_PREFIX: &str = "die.";
+
+/// Spare area in per cent of the capacity sold. A drive that builds its flash to an exact spare
+/// (`flash.exact_spare_per_10000`) keeps its capacity and gets more or less flash; any other keeps its flash and is
+/// sold as more or less capacity.
+pub const OVER_PROVISIONING: &str = "over_provisioning_percent";
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Template {
+    /// As [`Drive::name`].
+    pub name: String,
+    /// The drive without any change.
+    pub drive: Drive,
+    table: Table,
+    /// Where files that the drive names lie.
+    folder: Option<PathBuf>,
+    known: Vec<String>,
+}
+
+/// Why a changed drive cannot be had.
+#[derive(Clone, Debug)]
+pub enum Refusal {
+    /// The value given for `key` is none of that key's values: a slip of whoever wrote it.
+    Value { key: String, problem: Diagnostic },
+    /// Every value can be read, but there can be no such drive.
+    Impossible(SpecError),
+}
+
+impl Template {
+    /// Finds and reads a drive as [`resolve`] does.
+    ///
+    /// # Errors
+    /// As [`resolve`].
+    pub fn open(device: &str) -> Result<Template, Diagnostic> {
+        let drive = resolve(device)?;
+        let (file, text, folder) = locate(device)?;
+        let table = merged(&DRIVE, &file, &text)?;
+        let mut known = known_keys::<DriveSpec>();
+        known.extend(known_keys::<DieSpec>().into_iter().map(|key| format!("{DIE_PREFIX}{key}")));
+        known.push(OVER_PROVISIONING.to_owned());
+        Ok(Template { name: drive.name.clone(), drive, table, folder, known })
+    }
+
+    /// Every key that can be changed, in the order of the files.
+    #[must_use]
+    pub fn keys(&self) -> &[String] {
+        &self.known
+    }
+
+    /// # Errors
+    /// If there is no such key, with the nearest; without a place.
+    pub fn check_key(&self, key: &str) -> Result<(), Diagnostic> {
+        if self.known.iter().any(|k| k == key) {
+            return Ok(());
+        }
+        let error = Diagnostic::new(format!("a drive has no key `{key}`"));
+        let last = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
+        let same_last: Vec<&str> = self.known.iter().map(String::as_str).filter(|k| last(k) == last(key)).collect();
+        let close = if same_last.is_empty() { nearest(key, self.known.iter().map(String::as_str)) } else { same_last };
+        let error =
+            if close.is_empty() { error } else { error.help(format!("did you mean `{}`?", close.join("` or `"))) };
+        Err(error.help(format!(
+            "keys are those of a drive file, those of its die file with `{DIE_PREFIX}` in front (docs/drive-files.md), and \
+             {OVER_PROVISIONING}"
+        )))
+    }
+
+    /// The drive with these changes, checked as a drive file is.
+    ///
+    /// # Errors
+    /// See [`Refusal`].
+    ///
+    /// # Panics
+    /// If a key does not pass [`Template::check_key`].
+    pub fn with(&self, changes: &[(String, Value)]) -> Result<(DriveSpec, DieSpec), Refusal> {
+        let mut drive_table = self.table.clone();
+        for (key, value) in changes.iter().filter(|(key, _)| !key.starts_with(DIE_PREFIX) && key != OVER_PROVISIONING) {
+            set(&mut drive_table, key, value.clone());
+        }
+        let mut drive: DriveSpec = read(&drive_table, "")?;
+        let mut die_table = self.die_table(&drive.flash.die)?;
+        for (key, value) in changes {
+            if let Some(key) = key.strip_prefix(DIE_PREFIX) {
+                set(&mut die_table, key, value.clone());
+            }
+        }
+        let die: DieSpec = read(&die_table, DIE_PREFIX)?;
+        if let Some((_, value)) = changes.iter().find(|(key, _)| key == OVER_PROVISIONING) {
+            let capacity_changed = changes.iter().any(|(key, _)| key == "capacity_bytes");
+            provision(&mut drive, &die, value, capacity_changed)?;
+        }
+        drive.validate(&die).map_err(Refusal::Impossible)?;
+        Ok((drive, die))
+    }
+
+    fn die_table(&self, name: &str) -> Result<Table, Refusal> {
+        let refuse = |problem: Diagnostic| Refusal::Value { key: "flash.die".to_owned(), problem };
+        if let Some(file) = find(DIE.catalog, name) {
+            return merged(&DIE, file.path, file.text).map_err(refuse);
+        }
+        if !name.ends_with(".toml") {
+            return Err(refuse(missing_die(Diagnostic::new(format!("there is no die type `{name}`")), name)));
+        }
+        let path = self.folder.clone().unwrap_or_default().join(name).display().to_string();
+        let text = read_file(&path, "die").map_err(refuse)?;
+        merged(&DIE, &path, &text).map_err(refuse)
+    }
+}
+
+/// Applies [`OVER_PROVISIONING`].
+fn provision(drive: &mut DriveSpec, die: &DieSpec, value: &Value, capacity_changed: bool) -> Result<(), Refusal> {
+    let refuse = |what: String, help: &str| {
+        let problem = Diagnostic::new(what).help(help);
+        Err(Refusal::Value { key: OVER_PROVISIONING.to_owned(), problem })
+    };
+    let percent = match value {
+        Value::Integer(v) => *v as f64,
+        Value::Float(v) => *v,
+        other => {
+            return refuse(format!("{other} does not fit here"), "give a number: per cent of the capacity sold");
+        }
+    };
+    if !(0.0..=10_000.0).contains(&percent) {
+        return refuse(format!("{percent} % is no spare area"), "give 0 to 10,000 per cent of the capacity sold");
+    }
+    if drive.flash.exact_spare_per_10000.is_some() {
+        let steps = libm::round(percent * 100.0);
+        if (percent * 100.0 - steps).abs() > 1e-6 {
+            return refuse(
+                format!("{percent} % cannot be built exactly"),
+                "this drive's flash is built to an exact spare, in steps of 0.01 %",
+            );
+        }
+        drive.flash.exact_spare_per_10000 = Some(steps as u32);
+    } else if capacity_changed {
+        return refuse(
+            "over-provisioning and capacity_bytes cannot both be chosen".to_owned(),
+            "this drive's flash is given, so its spare area decides on its capacity: leave one of the two out",
+        );
+    } else {
+        let sold = drive.usable_bytes(die) as f64 / (1.0 + percent / 100.0);
+        drive.capacity_bytes = sold as u64 / 4096 * 4096;
+    }
+    Ok(())
+}
+
+/// Sets the value of a dotted path.
+fn set(table: &mut Table, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => {
+            table.insert(path.to_owned(), value);
+        }
+        Some((section, rest)) => {
+            let inner = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+            match inner {
+                Value::Table(inner) => set(inner, rest, value),
+                other => panic!("{section} is {other}, not a section: `{path}` was not checked"),
+            }
+        }
+    }
+}
+
+/// Reads a file that has been put together; a problem is that of the key it is about.
+fn read<T: DeserializeOwned>(table: &Table, prefix: &str) -> Result<T, Refusal> {
+    Value::Table(table.clone()).try_into().or_else(|_| {
+        // Once more from text: only there does an error have a place, and so a key.
+        let text = table.to_string();
+        toml::from_str(&text).map_err(|error| {
+            let problem = explain(&error, &[]);
+            let at = problem.span.map_or(0, |span| span.start);
+            let key = keys_of(&text)
+                .into_iter()
+                .filter(|k| k.key.contains(&at) || k.value.contains(&at))
+                .max_by_key(|k| k.path.len())
+                .map_or(String::new(), |k| k.path);
+            let mut diagnostic = Diagnostic::new(problem.what);
+            diagnostic.help = problem.help;
+            Refusal::Value { key: format!("{prefix}{key}"), problem: diagnostic }
+        })
+    })
+}
+
+/// Every dotted path that a file of this kind may have, as its reader itself says when it meets a key that it does
+/// not know.
+fn known_keys<T: DeserializeOwned>() -> Vec<String> {
+    fn below<T: DeserializeOwned>(path: &str, into: &mut Vec<String>) {
+        const STRANGER: &str = "no such key";
+        let text =
+            if path.is_empty() { format!("\"{STRANGER}\" = 0") } else { format!("[{path}]\n\"{STRANGER}\" = 0") };
+        let fields: Vec<String> = match toml::from_str::<T>(&text) {
+            Err(e) if e.message().starts_with("unknown field") => {
+                quoted_words(e.message()).into_iter().filter(|w| *w != STRANGER).map(str::to_owned).collect()
+            }
+            _ => {
+                into.push(path.to_owned());
+                return;
+            }
+        };
+        for field in fields {
+            below::<T>(&if path.is_empty() { field } else { format!("{path}.{field}") }, into);
+        }
+    }
+    let mut keys = Vec::new();
+    below::<T>("", &mut keys);
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(key: &str, value: impl Into<Value>) -> (String, Value) {
+        (key.to_owned(), value.into())
+    }
+
+    #[test]
+    fn every_value_of_the_catalog_has_a_key_that_can_be_changed() {
+        let template = Template::open("jmf667h-toshiba-128gb").unwrap();
+        for row in &template.drive.rows {
+            template.check_key(&row.key).unwrap_or_else(|e| panic!("{e}"));
+        }
+        for row in &template.drive.die.rows {
+            template.check_key(&format!("die.{}", row.key)).unwrap_or_else(|e| panic!("{e}"));
+        }
+        // And those that files may leave out.
+        for key in ["flash.exact_spare_per_10000", "gc.choices", "wear_levelling.static_spread_erases"] {
+            template.check_key(key).unwrap_or_else(|e| panic!("{e}"));
+        }
+        assert_eq!(template.keys().iter().filter(|k| *k == "gc.policy").count(), 1);
+    }
+
+    #[test]
+    fn an_unknown_key_is_led_to_the_right_one() {
+        let template = Template::open("ideal-32die").unwrap();
+        let help = |key: &str| template.check_key(key).unwrap_err().help[0].clone();
+        assert_eq!(help("gc.polcy"), "did you mean `gc.policy`?");
+        assert_eq!(help("nand.pages_per_block"), "did you mean `die.geometry.pages_per_block`?");
+        assert!(help("over_provisioning").contains("`over_provisioning_percent`"));
+    }
+
+    #[test]
+    fn changes_reach_drive_and_die_and_nothing_else() {
+        let template = Template::open("ideal-16k-32die").unwrap();
+        assert_eq!(template.with(&[]).unwrap(), (template.drive.spec.clone(), template.drive.die.spec.clone()));
+        let changes = [change("gc.policy", "fifo"), change("die.geometry.pages_per_block", 64)];
+        let (drive, die) = template.with(&changes).unwrap();
+        assert_eq!((drive.gc.policy, die.geometry.pages_per_block), (ssdlab_ftl::VictimPolicy::Fifo, 64));
+        assert_eq!(drive.flash, template.drive.spec.flash);
+    }
+
+    #[test]
+    fn over_provisioning_moves_the_flash_of_an_exact_drive_and_the_capacity_of_any_other() {
+        let exact = Template::open("ideal-16k-32die").unwrap();
+        let (drive, _) = exact.with(&[change(OVER_PROVISIONING, 12.5)]).unwrap();
+        assert_eq!(drive.flash.exact_spare_per_10000, Some(1250));
+        assert_eq!(drive.capacity_bytes, exact.drive.spec.capacity_bytes);
+        let real = Template::open("jmf667h-toshiba-128gb").unwrap();
+        let (drive, die) = real.with(&[change(OVER_PROVISIONING, 28)]).unwrap();
+        let spare = drive.usable_bytes(&die) as f64 / drive.capacity_bytes as f64 - 1.0;
+        assert!((spare - 0.28).abs() < 1e-6 && drive.flash == real.drive.spec.flash, "{spare}");
+    }
+
+    #[test]
+    fn a_slip_and_an_impossible_drive_are_told_apart() {
+        let template = Template::open("jmf667h-toshiba-128gb").unwrap();
+        let slip = |key: &str, value: Value| match template.with(&[(key.to_owned(), value)]) {
+            Err(Refusal::Value { key, problem }) => (key, problem.what),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(slip("gc.policy", "gready".into()), ("gc.policy".into(), "unknown value \"gready\"".into()));
+        assert_eq!(slip("flash.dies", (-1).into()).0, "flash.dies");
+        assert_eq!(slip("die.timing.erase_ms", "slow".into()).0, "die.timing.erase_ms");
+        assert_eq!(slip("flash.die", "no-such".into()).0, "flash.die");
+        assert_eq!(slip(OVER_PROVISIONING, "much".into()).0, OVER_PROVISIONING);
+        let both = [change(OVER_PROVISIONING, 7), change("capacity_bytes", 4096)];
+        assert!(matches!(template.with(&both), Err(Refusal::Value { .. })));
+        let nothing_spare = template.with(&[change(OVER_PROVISIONING, 0)]);
+        assert!(
+            matches!(&nothing_spare, Err(Refusal::Impossible(e)) if e.key == "capacity_bytes"),
+            "{nothing_spare:?}"
+        );
+    }
+}

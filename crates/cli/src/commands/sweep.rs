@@ -1,0 +1,81 @@
+//! `ssdlab sweep`: many drives through tests, resumable, and one table of the results.
+
+use std::num::NonZeroUsize;
+
+use ssdlab_sweep::{Plan, State, Store, Sweep, sweep, write_results};
+
+use crate::args::SweepArgs;
+use crate::commands::review::check_writable;
+use crate::failure::Failure;
+use crate::output::print;
+use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
+
+pub fn run(args: &SweepArgs) -> Result<(), Failure> {
+    let plan = Plan::open(&args.plan)?;
+    check_writable(&args.out)?;
+    let refused =
+        |e: ssdlab_sweep::StoreError| Failure::run(e.to_string()).help("choose another folder with --out DIR");
+    let store = Store::open(&args.out).map_err(refused)?;
+    stop_on_ctrl_c()?;
+    let bar = Bar::new();
+    let threads = args.threads.and_then(|n| NonZeroUsize::new(n.into()));
+    let result = sweep(&plan, &store, threads, &|p| bar.sweep(p), &CANCEL);
+    drop(bar);
+    let result = result.map_err(refused)?;
+    for (key, why) in &result.spoilt {
+        eprintln!("notice: points/{key}.json could not be used ({why}); the point was run again");
+    }
+    let missing = result.states.iter().filter(|s| **s == State::NotRun).count();
+    if missing > 0 {
+        return Err(Failure::run(format!(
+            "stopped: {} of {} points are finished and kept in {}",
+            result.states.len() - missing,
+            result.states.len(),
+            args.out.display()
+        ))
+        .help("the same command goes on from there"));
+    }
+    let files = write_results(&args.out, &plan, &result.states, env!("CARGO_PKG_VERSION")).map_err(refused)?;
+    let mut text = summary(&plan, &result);
+    for file in files {
+        text.push_str(&format!("  {}\n", file.display()));
+    }
+    print(&text)?;
+    conclude(&plan, &result)
+}
+
+fn summary(plan: &Plan, result: &Sweep) -> String {
+    let count = |wanted: fn(&State) -> bool| result.states.iter().filter(|s| wanted(s)).count();
+    let impossible = count(|s| matches!(s, State::Done(ssdlab_sweep::PointResult::Impossible { .. })));
+    let failed = count(|s| matches!(s, State::Failed(_)));
+    let mut text =
+        format!("{}: {} points; {} run, {} found finished", plan.title, plan.points.len(), result.run, result.found);
+    if impossible > 0 {
+        text.push_str(&format!(", {impossible} impossible"));
+    }
+    if failed > 0 {
+        text.push_str(&format!(", {failed} failed"));
+    }
+    text.push('\n');
+    text
+}
+
+/// A point that failed is a bug, and a sweep without any figure is no success.
+fn conclude(plan: &Plan, result: &Sweep) -> Result<(), Failure> {
+    let failed = result.states.iter().enumerate().find_map(|(i, s)| match s {
+        State::Failed(why) => Some((i, why)),
+        _ => None,
+    });
+    if let Some((i, why)) = failed {
+        return Err(Failure::run(format!("point {} ({}) failed: {why}", plan.points[i].number, plan.describe(i))));
+    }
+    let reason = result.states.iter().find_map(|s| match s {
+        State::Done(ssdlab_sweep::PointResult::Impossible { reason }) => Some(reason),
+        _ => None,
+    });
+    let any = result.states.iter().any(|s| matches!(s, State::Done(ssdlab_sweep::PointResult::Finished { .. })));
+    match reason {
+        Some(reason) if !any => Err(Failure::run(format!("no point of the plan is possible; of the first: {reason}"))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,66 @@
+//! A sweep that is killed, and goes on.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const PLAN: &str = r#"
+drive = "ideal-16k-32die"
+seeds = [1, 2, 3, 4, 5, 6, 7, 8]
+[set]
+capacity_bytes = 134217728
+flash.dies = 4
+die.geometry.pages_per_block = 32
+[grid]
+over_provisioning_percent = [10, 30]
+[[test]]
+name = "steady-state"
+"#;
+
+fn sweep(folder: &Path, threads: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ssdlab"));
+    command.args(["sweep", "plan.toml", "--out", "out", "--threads", threads]).current_dir(folder);
+    command
+}
+
+fn folder(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("ssdlab-cli-sweep-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("plan.toml"), PLAN).unwrap();
+    folder
+}
+
+fn finished(folder: &Path) -> usize {
+    let files = fs::read_dir(folder.join("out/points")).into_iter().flatten().flatten();
+    files.filter(|f| f.file_name().to_string_lossy().ends_with(".json")).count()
+}
+
+#[test]
+fn a_killed_sweep_goes_on_and_ends_in_the_same_bytes() {
+    let (whole, killed) = (folder("whole"), folder("killed"));
+    assert!(sweep(&whole, "2").output().unwrap().status.success());
+    let mut child = sweep(&killed, "1").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while finished(&killed) == 0 {
+        assert!(child.try_wait().unwrap().is_none(), "the sweep ended before a point was finished");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    // SIGKILL: nothing in the program can tidy up.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let found = finished(&killed);
+    assert!(found < 16, "killed too late to show anything: {found}");
+    assert!(!killed.join("out/results.csv").exists());
+    let output = sweep(&killed, "2").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains(&format!("16 points; {} run, {found} found finished", 16 - found)), "{said}");
+    for file in ["results.csv", "index.html"] {
+        let read = |folder: &Path| fs::read(folder.join("out").join(file)).unwrap();
+        assert!(read(&whole) == read(&killed), "{file} differs");
+    }
+    fs::remove_dir_all(whole).unwrap();
+    fs::remove_dir_all(killed).unwrap();
+}

@@ -1,0 +1,397 @@
+//! The page of a sweep: each metric against each key, Pareto fronts, and what did not work out.
+
+mod axis;
+mod front;
+
+use ssdlab_bench::{Axis as ChartAxis, Chart, Mark, Series};
+use ssdlab_report::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable, figure_text, metric_label};
+
+use crate::plan::{Axis, Cell, Pareto, Plan, Task, usually_better};
+use crate::point::PointResult;
+use crate::run::State;
+use crate::table::{metric, metric_keys, reason, status};
+use axis::{key_label, key_with_value, spans_decades, spread_evenly_by_ratio};
+
+/// What is drawn if the plan does not say, as far as there is.
+const USUAL_METRICS: [&str; 3] = ["waf", "iops", "latency_p99"];
+/// More panels than this are too many to compare; some are left out, evenly.
+const MOST_PANELS: usize = 6;
+/// More lines than this in one picture cannot be told apart.
+const MOST_SERIES: usize = 8;
+const MOST_REASONS: usize = 40;
+
+/// What the charts know of a plan and its results.
+pub(crate) struct Data<'a> {
+    pub plan: &'a Plan,
+    pub states: &'a [State],
+    /// Keys that take more than one value.
+    pub varied: Vec<usize>,
+    /// Metrics with their units.
+    pub metrics: Vec<(String, String)>,
+}
+
+/// The page; `files` are those that lie beside it.
+#[must_use]
+pub fn page(plan: &Plan, states: &[State], version: &str, files: Vec<String>) -> SweepPage {
+    let varied = (0..plan.axes.len()).filter(|&a| plan.axes[a].values.len() > 1).collect();
+    let data = Data { plan, states, varied, metrics: metric_keys(states) };
+    let mut sections = Vec::new();
+    for task in 0..plan.tasks.len() {
+        sections.extend(fronts(&data, task));
+        sections.extend(metric_sections(&data, task));
+    }
+    sections.extend(without_result(&data));
+    let finished = states.iter().filter(|s| status(s) == "finished").count();
+    SweepPage {
+        title: plan.title.clone(),
+        deck: format!("{finished} of {} points of one base drive, {}", states.len(), plan.drive),
+        version: version.to_owned(),
+        facts: facts(&data),
+        notes: notes(&data),
+        sections,
+        files,
+    }
+}
+
+fn facts(data: &Data) -> Vec<(String, String)> {
+    let mut facts: Vec<(String, String)> = data
+        .plan
+        .axes
+        .iter()
+        .map(|axis| {
+            let values: Vec<&str> = axis.values.iter().map(|v| v.text.as_str()).collect();
+            (axis.key.clone(), values.join(", "))
+        })
+        .collect();
+    for task in &data.plan.tasks {
+        let text = match task {
+            Task::Test { def, settings } => {
+                let settings: Vec<String> = settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
+                format!("{}{}{}", def.title, if settings.is_empty() { "" } else { ": " }, settings.join(", "))
+            }
+            Task::Job { .. } => "a fio job file".to_owned(),
+        };
+        facts.push((task.name().to_owned(), text));
+    }
+    let seeds: Vec<String> = data.plan.seeds.iter().map(u64::to_string).collect();
+    facts.push(("seeds".to_owned(), seeds.join(", ")));
+    facts
+}
+
+fn notes(data: &Data) -> Vec<String> {
+    let count = |of: &str| data.states.iter().filter(|s| status(s) == of).count();
+    let mut notes = Vec::new();
+    for (what, text) in [
+        ("impossible", "cannot be built or tested; they are missing from the charts, and their reasons are below"),
+        ("failed", "failed, which is a bug; they are missing from the charts"),
+        ("not run", "have not been run; they are missing from the charts"),
+    ] {
+        if count(what) > 0 {
+            notes.push(format!("{} of {} points {text}.", count(what), data.states.len()));
+        }
+    }
+    let unsteady = data.states.iter().filter(|s| metric(s, "steady") == Some(0.0)).count();
+    if unsteady > 0 {
+        notes.push(format!(
+            "{unsteady} points did not reach a steady state within the rounds they were given; their figures are those of \
+             the last rounds."
+        ));
+    }
+    if data.plan.seeds.len() > 1 {
+        notes.push(format!("Charts show means of {} seeds; the table has every run.", data.plan.seeds.len()));
+    }
+    notes
+}
+
+impl Data<'_> {
+    /// The points of a task that have a figure.
+    fn rows(&self, task: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.states.len())
+            .filter(move |&i| self.plan.points[i].task == task && status(&self.states[i]) == "finished")
+    }
+
+    pub(crate) fn cell(&self, row: usize, axis: usize) -> &Cell {
+        &self.plan.points[row].cells[axis]
+    }
+
+    fn axis(&self, axis: usize) -> &Axis {
+        &self.plan.axes[axis]
+    }
+
+    fn is_numeric(&self, axis: usize) -> bool {
+        self.axis(axis).values.iter().all(|v| v.number.is_some())
+    }
+
+    /// A metric, a fact or a swept number of a row, with its unit.
+    pub(crate) fn figure(&self, row: usize, name: &str) -> Option<f64> {
+        let State::Done(PointResult::Finished { capacity_bytes, spare_percent, metrics, .. }) = &self.states[row]
+        else {
+            return None;
+        };
+        if let Some(m) = metrics.get(name) {
+            return Some(m.value);
+        }
+        match name {
+            "spare_percent" => Some(*spare_percent),
+            "capacity_bytes" => Some(*capacity_bytes as f64),
+            _ => {
+                let axis = self.plan.axes.iter().position(|a| a.key == name)?;
+                self.cell(row, axis).number
+            }
+        }
+    }
+
+    pub(crate) fn unit(&self, name: &str) -> String {
+        match self.metrics.iter().find(|m| m.0 == name) {
+            Some(m) => m.1.clone(),
+            None => axis::key_unit(name).to_owned(),
+        }
+    }
+
+    /// What tells a row from its neighbours.
+    pub(crate) fn name_of(&self, row: usize) -> String {
+        let words: Vec<String> =
+            self.varied.iter().map(|&a| key_with_value(&self.axis(a).key, &self.cell(row, a).text)).collect();
+        words.join(", ")
+    }
+
+    fn label(&self, name: &str) -> String {
+        if self.metrics.iter().any(|m| m.0 == name) { metric_label(name) } else { key_label(name) }
+    }
+}
+
+/// Which key is laid along the axis, which makes lines, which makes panels; the rest join the lines' names.
+struct Roles {
+    x: usize,
+    series: Vec<usize>,
+    panel: Option<usize>,
+}
+
+fn roles(data: &Data, x: usize) -> Roles {
+    let mut rest: Vec<usize> = data.varied.iter().copied().filter(|&a| a != x).collect();
+    // Words make better lines than numbers do, and panels may be either.
+    rest.sort_by_key(|&a| data.is_numeric(a));
+    let panel = if rest.len() > 1 { Some(rest.remove(1)) } else { None };
+    Roles { x, series: rest, panel }
+}
+
+fn metric_sections(data: &Data, task: usize) -> Vec<SweepSection> {
+    let there = |key: &str| data.rows(task).any(|i| metric(&data.states[i], key).is_some());
+    let asked = &data.plan.charts.metrics;
+    let usual = || {
+        let usual: Vec<String> = USUAL_METRICS.iter().map(|m| (*m).to_owned()).collect();
+        if usual.iter().any(|m| there(m)) { usual } else { data.metrics.iter().map(|m| m.0.clone()).collect() }
+    };
+    let metrics: Vec<String> = if asked.is_empty() { usual() } else { asked.clone() };
+    let xs = positions(data);
+    let several = data.plan.tasks.len() > 1;
+    metrics
+        .into_iter()
+        .filter(|key| there(key))
+        .map(|key| {
+            let label = metric_label(&key);
+            let rows = xs.iter().map(|&x| metric_row(data, task, &key, &roles(data, x))).collect();
+            let title = if several { format!("{label}: {}", data.plan.tasks[task].name()) } else { label };
+            SweepSection { title, text: String::new(), rows, tables: Vec::new() }
+        })
+        .collect()
+}
+
+/// The keys that metrics are drawn against: those asked for, else every number, else the first.
+fn positions(data: &Data) -> Vec<usize> {
+    let asked: Vec<usize> =
+        data.plan.charts.x.iter().filter_map(|key| data.plan.axes.iter().position(|a| a.key == *key)).collect();
+    if !asked.is_empty() {
+        return asked;
+    }
+    let numeric: Vec<usize> = data.varied.iter().copied().filter(|&a| data.is_numeric(a)).collect();
+    if numeric.is_empty() { data.varied.iter().copied().take(1).collect() } else { numeric }
+}
+
+/// At most so many of `n`, evenly, with the first and the last.
+fn some_of(n: usize, most: usize) -> Vec<usize> {
+    if n <= most { (0..n).collect() } else { (0..most).map(|i| i * (n - 1) / (most - 1)).collect() }
+}
+
+fn metric_row(data: &Data, task: usize, key: &str, roles: &Roles) -> SweepRow {
+    let panels: Vec<Option<&Cell>> = match roles.panel {
+        Some(axis) => {
+            let values = &data.axis(axis).values;
+            some_of(values.len(), MOST_PANELS).into_iter().map(|i| Some(&values[i])).collect()
+        }
+        None => vec![None],
+    };
+    let all: Vec<f64> = data.rows(task).filter_map(|i| metric(&data.states[i], key)).collect();
+    let y_label = metric_label(key);
+    let mut y = if spans_decades(&all) { ChartAxis::log(&y_label, "") } else { ChartAxis::linear(&y_label, "") };
+    y.unit = data.unit(key);
+    let left_out = roles.panel.map_or(0, |axis| data.axis(axis).values.len() - panels.len());
+    let figures = panels.iter().map(|panel| metric_figure(data, task, key, roles, *panel, &y)).collect();
+    let mut heading = format!("Against {}", key_label(&data.axis(roles.x).key).to_lowercase());
+    if left_out > 0 {
+        heading.push_str(&format!(" ({left_out} of the {} panels are left out)", left_out + panels.len()));
+    }
+    SweepRow { heading, figures }
+}
+
+fn metric_figure(
+    data: &Data,
+    task: usize,
+    key: &str,
+    roles: &Roles,
+    panel: Option<&Cell>,
+    y: &ChartAxis,
+) -> SweepFigure {
+    let x_axis = data.axis(roles.x);
+    let numeric = data.is_numeric(roles.x);
+    let mut names: Vec<String> = Vec::new();
+    // By name and place: sum and count, over seeds.
+    let mut sums: Vec<Vec<(f64, f64, u32)>> = Vec::new();
+    let rows = data.rows(task).filter(|&i| match (roles.panel, panel) {
+        (Some(axis), Some(value)) => data.cell(i, axis) == value,
+        _ => true,
+    });
+    for row in rows {
+        let Some(value) = metric(&data.states[row], key) else { continue };
+        let name = series_name(data, roles, row);
+        let series = names.iter().position(|n| *n == name).unwrap_or_else(|| {
+            names.push(name);
+            sums.push(Vec::new());
+            names.len() - 1
+        });
+        let cell = data.cell(row, roles.x);
+        let at = match cell.number {
+            Some(v) if numeric => v,
+            _ => x_axis.values.iter().position(|v| v == cell).unwrap_or(0) as f64,
+        };
+        match sums[series].iter_mut().find(|p| p.0.total_cmp(&at).is_eq()) {
+            Some(p) => (p.1, p.2) = (p.1 + value, p.2 + 1),
+            None => sums[series].push((at, value, 1)),
+        }
+    }
+    let left_out = names.len().saturating_sub(MOST_SERIES);
+    let series = names
+        .into_iter()
+        .zip(sums)
+        .take(MOST_SERIES)
+        .map(|(name, mut sums)| {
+            sums.sort_by(|a, b| a.0.total_cmp(&b.0));
+            Series { name, points: sums.into_iter().map(|(x, sum, n)| [x, sum / f64::from(n)]).collect() }
+        })
+        .collect();
+    let x_label = key_label(&x_axis.key);
+    let unit = axis::key_unit(&x_axis.key);
+    let mut x = if numeric && spread_evenly_by_ratio(x_axis) {
+        ChartAxis::log(&x_label, unit)
+    } else {
+        ChartAxis::linear(&x_label, unit)
+    };
+    if !numeric {
+        x.categories = x_axis.values.iter().map(|v| v.text.clone()).collect();
+    }
+    let subject = match (roles.panel, panel) {
+        (Some(axis), Some(value)) => key_with_value(&data.axis(axis).key, &value.text),
+        _ => String::new(),
+    };
+    let id = format!("{}-{key}-by-{}-{subject}", data.plan.tasks[task].name(), x_axis.key);
+    SweepFigure {
+        chart: Chart {
+            id,
+            title: if subject.is_empty() { metric_label(key) } else { subject.clone() },
+            caption: if left_out > 0 { format!("{left_out} more lines are in the table.") } else { String::new() },
+            mark: if numeric { Mark::Line } else { Mark::Bars },
+            x,
+            y: y.clone(),
+            series,
+            overlay_drives: false,
+        },
+        subject: String::new(),
+        point_names: Vec::new(),
+        stepped: Vec::new(),
+    }
+}
+
+fn series_name(data: &Data, roles: &Roles, row: usize) -> String {
+    let words: Vec<String> = roles
+        .series
+        .iter()
+        .map(|&a| {
+            let text = &data.cell(row, a).text;
+            // A word speaks for itself; a number does not.
+            if data.is_numeric(a) { key_with_value(&data.axis(a).key, text) } else { text.clone() }
+        })
+        .collect();
+    words.join(", ")
+}
+
+fn fronts(data: &Data, task: usize) -> Option<SweepSection> {
+    let pareto =
+        if data.plan.charts.pareto.is_empty() { usual_fronts(data, task) } else { data.plan.charts.pareto.clone() };
+    let drawn: Vec<(SweepRow, SweepTable)> = pareto.iter().filter_map(|p| front::draw(data, task, p)).collect();
+    if drawn.is_empty() {
+        return None;
+    }
+    let several = data.plan.tasks.len() > 1;
+    let title = if several { format!("Trade-offs: {}", data.plan.tasks[task].name()) } else { "Trade-offs".to_owned() };
+    let (rows, tables) = drawn.into_iter().unzip();
+    Some(SweepSection {
+        title,
+        text: "A point is on the front if no other point is at least as good in both figures and better in one."
+            .to_owned(),
+        rows,
+        tables,
+    })
+}
+
+/// Spare area costs flash; and fast drives may stutter.
+fn usual_fronts(data: &Data, task: usize) -> Vec<Pareto> {
+    let varies = |name: &str| {
+        let mut values = data.rows(task).filter_map(|i| data.figure(i, name));
+        values.next().is_some_and(|first| values.any(|v| (v - first).abs() > 0.01 * first.abs()))
+    };
+    [("spare_percent", "waf"), ("iops", "latency_p99")]
+        .into_iter()
+        .filter(|(x, y)| varies(x) && varies(y))
+        .map(|(x, y)| Pareto {
+            x: x.to_owned(),
+            y: y.to_owned(),
+            x_better: usually_better(x),
+            y_better: usually_better(y),
+        })
+        .collect()
+}
+
+fn without_result(data: &Data) -> Option<SweepSection> {
+    let missing: Vec<usize> = (0..data.states.len()).filter(|&i| status(&data.states[i]) != "finished").collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let rows = missing.iter().take(MOST_REASONS).map(|&i| {
+        vec![
+            data.plan.points[i].number.to_string(),
+            data.plan.describe(i),
+            status(&data.states[i]).to_owned(),
+            reason(&data.states[i]).to_owned(),
+        ]
+    });
+    let columns = [("Point", true), ("What", false), ("Status", false), ("Why", false)];
+    let text = match missing.len().checked_sub(MOST_REASONS) {
+        Some(more) if more > 0 => format!("The first {MOST_REASONS}; the table has {more} more."),
+        _ => String::new(),
+    };
+    Some(SweepSection {
+        title: "Points without a result".to_owned(),
+        text,
+        rows: Vec::new(),
+        tables: vec![SweepTable {
+            caption: "Reasons".to_owned(),
+            columns: columns.map(|(name, numeric)| (name.to_owned(), numeric)).to_vec(),
+            rows: rows.collect(),
+        }],
+    })
+}
+
+/// A figure of a row with its unit, as the page prints it.
+pub(crate) fn shown(data: &Data, row: usize, name: &str) -> String {
+    data.figure(row, name).map_or_else(String::new, |v| figure_text(v, &data.unit(name)))
+}

@@ -1,0 +1,62 @@
+//! A fio report as metrics.
+
+use std::collections::BTreeMap;
+
+use ssdlab_bench::Metric;
+use ssdlab_bench::fio_run::{Direction, FioReport};
+
+/// What a fio job gives: the entries of the report together, by direction. Latencies are those of the slowest entry,
+/// percentiles as well: those of several entries cannot be put together.
+pub(crate) const FIO_METRICS: &[&str] = &[
+    "read_iops",
+    "read_bandwidth",
+    "read_latency_mean",
+    "read_latency_p50",
+    "read_latency_p99",
+    "read_latency_p99_9",
+    "read_latency_max",
+    "write_iops",
+    "write_bandwidth",
+    "write_latency_mean",
+    "write_latency_p50",
+    "write_latency_p99",
+    "write_latency_p99_9",
+    "write_latency_max",
+    "waf",
+];
+
+pub(crate) fn fio_metrics(report: &FioReport) -> BTreeMap<String, Metric> {
+    let mut metrics = BTreeMap::new();
+    let mut put = |key: String, value: f64, unit: &str| {
+        metrics.insert(key, Metric::new(value, unit));
+    };
+    for (name, direction) in [("read", 0), ("write", 1)] {
+        let entries: Vec<&Direction> = report
+            .jobs
+            .iter()
+            .map(|job| if direction == 0 { &job.read } else { &job.write })
+            .filter(|d| d.total_ios > 0)
+            .collect();
+        if entries.is_empty() {
+            continue;
+        }
+        let slowest = |of: &dyn Fn(&Direction) -> f64| entries.iter().map(|d| of(d)).fold(0.0, f64::max) / 1e3;
+        put(format!("{name}_iops"), entries.iter().map(|d| d.iops).sum(), "IOPS");
+        put(format!("{name}_bandwidth"), entries.iter().map(|d| d.bw_bytes as f64).sum::<f64>() / 1e6, "MB/s");
+        put(format!("{name}_latency_mean"), slowest(&|d| d.clat_ns.mean), "us");
+        put(format!("{name}_latency_max"), slowest(&|d| d.clat_ns.max as f64), "us");
+        for (percent, key) in [(50.0, "p50"), (99.0, "p99"), (99.9, "p99_9")] {
+            let of = |d: &Direction| {
+                let list = d.clat_ns.percentile.iter().flatten();
+                list.filter(|(p, _)| *p == percent).map(|(_, ns)| *ns as f64).fold(0.0, f64::max)
+            };
+            if entries.iter().any(|d| d.clat_ns.percentile.is_some()) {
+                put(format!("{name}_latency_{key}"), slowest(&of), "us");
+            }
+        }
+    }
+    if let Some(waf) = report.ssdlab.waf {
+        put("waf".to_owned(), waf, "ratio");
+    }
+    metrics
+}

@@ -1,0 +1,291 @@
+//! A plan: the drives to build, the tests to put them through, and what to draw. `docs/sweeps.md` has the format.
+
+mod expand;
+mod file;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use ssdlab_bench::fio_run::Prefill;
+use ssdlab_bench::plan::PlanJob;
+use ssdlab_bench::suite::{STANDARD_METRICS, TestDef, find_test};
+use ssdlab_catalog::{Diagnostic, Template, nearest, parse};
+use ssdlab_workload::fio::JobFile;
+use toml::Value;
+
+use crate::fio::FIO_METRICS;
+use crate::point::Point;
+pub use file::Better;
+use file::{ChartsFile, PlanFile, PlanText, PrefillWord, TestEntry};
+
+/// What stands before a test's parameter among the swept keys.
+pub const TEST_PREFIX: &str = "test.";
+
+/// A swept key with its values, each once, in the order of the plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    pub key: String,
+    pub values: Vec<Cell>,
+}
+
+/// A value of a swept key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// As it stands in the table.
+    pub text: String,
+    /// Its number, if it is one.
+    pub number: Option<f64>,
+}
+
+impl Cell {
+    pub(crate) fn of(value: &Value) -> Self {
+        let number = match value {
+            Value::Integer(v) => Some(*v as f64),
+            Value::Float(v) => Some(*v),
+            _ => None,
+        };
+        let text = match value {
+            Value::String(v) => v.clone(),
+            Value::Float(v) => v.to_string(),
+            other => other.to_string(),
+        };
+        Cell { text, number }
+    }
+}
+
+/// What a point is put through.
+#[derive(Clone, Debug)]
+pub enum Task {
+    Test { def: &'static TestDef, settings: Vec<(String, String)> },
+    Job { name: String, text: String, file: Arc<JobFile>, prefill: Prefill },
+}
+
+impl Task {
+    /// As in the table.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Task::Test { def, .. } => def.name,
+            Task::Job { name, .. } => name,
+        }
+    }
+}
+
+/// Two metrics or keys that cannot both be had.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pareto {
+    pub x: String,
+    pub y: String,
+    pub x_better: Better,
+    pub y_better: Better,
+}
+
+/// What to draw. Empty: what is usual.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Charts {
+    pub metrics: Vec<String>,
+    pub x: Vec<String>,
+    pub pareto: Vec<Pareto>,
+}
+
+/// A plan, read and checked: nothing of it can fail any more but a point by itself.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub title: String,
+    /// As the plan names it; random numbers depend on it as they do in a test of that drive.
+    pub drive: String,
+    pub axes: Vec<Axis>,
+    pub tasks: Vec<Task>,
+    pub seeds: Vec<u64>,
+    pub charts: Charts,
+    /// In the order of the table: rows of the list, then the grid with its last key fastest, then tests, then seeds.
+    pub points: Vec<Point>,
+}
+
+impl Plan {
+    /// Reads a plan and everything that it names.
+    ///
+    /// # Errors
+    /// What is wrong with it, and at which line.
+    pub fn open(path: &str) -> Result<Plan, Diagnostic> {
+        let bytes = fs::read(path).map_err(|e| {
+            Diagnostic::new(format!("cannot read the plan {path}: {e}")).help("give the path of a readable .toml file")
+        })?;
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let at = e.utf8_error().valid_up_to();
+            Diagnostic::new(format!("the plan {path} is not text: byte {at} is not UTF-8"))
+        })?;
+        Plan::parse(path, &text)
+    }
+
+    /// As [`Plan::open`], of a text; `file` is its path, beside which other files are looked for.
+    ///
+    /// # Errors
+    /// As [`Plan::open`].
+    pub fn parse(file: &str, text: &str) -> Result<Plan, Diagnostic> {
+        let read: PlanFile = parse(file, text)?;
+        let text = PlanText::new(file, text);
+        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        let device = if read.drive.ends_with(".toml") {
+            folder.join(&read.drive).display().to_string()
+        } else {
+            read.drive.clone()
+        };
+        let template = Template::open(&device).map_err(|e| {
+            // A drive file points at its own line.
+            if e.place.is_some() { e } else { text.at_value(e, "drive") }
+        })?;
+        let seeds = read.seeds.unwrap_or_else(|| vec![1]);
+        if seeds.is_empty() {
+            return Err(
+                text.at_value(Diagnostic::new("no seed").help("leave `seeds` out for one run with seed 1"), "seeds")
+            );
+        }
+        let tasks = tasks(&read.test, &text, folder)?;
+        let (axes, points) = expand::expand(&text, &template, &read.drive, &tasks, &seeds)?;
+        let charts = charts(read.charts, &text, &axes, &tasks)?;
+        let stem = Path::new(file).file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Plan { title: read.title.unwrap_or(stem), drive: read.drive, axes, tasks, seeds, charts, points })
+    }
+}
+
+fn tasks(entries: &[TestEntry], text: &PlanText, folder: &Path) -> Result<Vec<Task>, Diagnostic> {
+    if entries.is_empty() {
+        return Err(Diagnostic::new("the plan has no test")
+            .help("add [[test]] with name = \"steady-state\" (`ssdlab list tests` shows all), or job = \"file.fio\""));
+    }
+    entries.iter().enumerate().map(|(i, entry)| task(i, entry, text, folder)).collect()
+}
+
+fn task(i: usize, entry: &TestEntry, text: &PlanText, folder: &Path) -> Result<Task, Diagnostic> {
+    let path = |key: &str| format!("test[{i}].{key}");
+    let given = text.below(&path("set"));
+    match (&entry.name, &entry.job) {
+        (Some(name), None) => {
+            let def = find_test(name).map_err(|e| text.at_value(e.into(), &path("name")))?;
+            if entry.prefill.is_some() {
+                let error =
+                    Diagnostic::new("`prefill` is for fio jobs").help("tests have parameters of their own: [test.set]");
+                return Err(text.at_key(error, &path("prefill")));
+            }
+            let settings: Vec<(String, String)> =
+                given.iter().map(|(key, value)| ((*key).to_owned(), setting(value))).collect();
+            // One by one, so that the message can point at it.
+            for (key, value) in &settings {
+                let job =
+                    PlanJob { lab: 0, test: def, variant: String::new(), settings: vec![(key.clone(), value.clone())] };
+                job.check(false).map_err(|e| text.at_value(e.into(), &path(&format!("set.{key}"))))?;
+            }
+            Ok(Task::Test { def, settings })
+        }
+        (None, Some(job)) => {
+            if let Some((key, _)) = given.first() {
+                let error = Diagnostic::new("a fio job has no parameters but those of its file");
+                return Err(text.at_key(error, &path(&format!("set.{key}"))));
+            }
+            let found = folder.join(job);
+            let file = JobFile::open(&found).map_err(|e| {
+                let error = Diagnostic::from(&e);
+                if error.place.is_some() { error } else { text.at_value(error, &path("job")) }
+            })?;
+            let content = fs::read_to_string(&found).map_err(|e| {
+                text.at_value(Diagnostic::new(format!("cannot read {}: {e}", found.display())), &path("job"))
+            })?;
+            let prefill = match entry.prefill {
+                None | Some(PrefillWord::Read) => Prefill::Read,
+                Some(PrefillWord::Drive) => Prefill::Drive,
+                Some(PrefillWord::None) => Prefill::Nothing,
+            };
+            Ok(Task::Job { name: job.clone(), text: content, file: Arc::new(file), prefill })
+        }
+        _ => {
+            let error = Diagnostic::new("a test has either a `name` or a `job`")
+                .help("name = \"steady-state\" for a test of the bench, job = \"file.fio\" for a fio job file");
+            Err(text.at_value(error, &format!("test[{i}]")))
+        }
+    }
+}
+
+/// A parameter as one would write it after `--set key=`.
+pub(crate) fn setting(value: &Value) -> String {
+    match value {
+        Value::Array(items) => items.iter().map(setting).collect::<Vec<_>>().join(","),
+        other => Cell::of(other).text,
+    }
+}
+
+fn charts(read: ChartsFile, text: &PlanText, axes: &[Axis], tasks: &[Task]) -> Result<Charts, Diagnostic> {
+    let unknown = |what: &str, name: &str, known: &[String], path: &str| {
+        let mut error = Diagnostic::new(format!("{what} `{name}`"));
+        let close = nearest(name, known.iter().map(String::as_str));
+        if !close.is_empty() {
+            error = error.help(format!("did you mean {}?", close.join(" or ")));
+        }
+        text.at_value(error.help(format!("there are {}", known.join(", "))), path)
+    };
+    let keys: Vec<String> = axes.iter().map(|a| a.key.clone()).collect();
+    let metrics = declared_metrics(tasks);
+    let is_metric = |name: &str| metrics.iter().any(|m| matches_pattern(m, name));
+    for (i, name) in read.metrics.iter().flatten().enumerate() {
+        if !is_metric(name) {
+            return Err(unknown("no test of the plan has a metric", name, &metrics, &format!("charts.metrics[{i}]")));
+        }
+    }
+    for (i, key) in read.x.iter().flatten().enumerate() {
+        if !keys.contains(key) {
+            return Err(unknown("the plan does not sweep", key, &keys, &format!("charts.x[{i}]")));
+        }
+    }
+    let mut pareto = Vec::new();
+    for (i, p) in read.pareto.into_iter().enumerate() {
+        for (key, name) in [("x", &p.x), ("y", &p.y)] {
+            let numeric = |a: &Axis| a.values.iter().all(|v| v.number.is_some());
+            let is_key = axes.iter().any(|a| a.key == *name && numeric(a));
+            if !is_key && !is_metric(name) && !FACTS.contains(&name.as_str()) {
+                let mut known = metrics.clone();
+                known.extend(FACTS.map(str::to_owned));
+                known.extend(axes.iter().filter(|a| numeric(a)).map(|a| a.key.clone()));
+                return Err(unknown("there is no figure", name, &known, &format!("charts.pareto[{i}].{key}")));
+            }
+        }
+        let better = |given: Option<Better>, name: &str| given.unwrap_or_else(|| usually_better(name));
+        pareto.push(Pareto { x_better: better(p.x_better, &p.x), y_better: better(p.y_better, &p.y), x: p.x, y: p.y });
+    }
+    Ok(Charts { metrics: read.metrics.unwrap_or_default(), x: read.x.unwrap_or_default(), pareto })
+}
+
+/// What is known of a drive as it was built.
+pub(crate) const FACTS: [&str; 2] = ["capacity_bytes", "spare_percent"];
+
+/// More of it is worse for most things that are counted; rates and what is sold are the exceptions.
+pub(crate) fn usually_better(name: &str) -> Better {
+    let higher = ["iops", "bandwidth", "capacity_bytes", "steady", "score"];
+    if higher.iter().any(|h| name.contains(h)) && !name.contains("stddev") { Better::Higher } else { Better::Lower }
+}
+
+fn declared_metrics(tasks: &[Task]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for task in tasks {
+        let own: Vec<String> = match task {
+            Task::Test { def, .. } => STANDARD_METRICS.iter().chain(def.metrics).map(|m| m.key.to_owned()).collect(),
+            Task::Job { .. } => FIO_METRICS.iter().map(|m| (*m).to_owned()).collect(),
+        };
+        for name in own {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// `iops_qd{depth}` stands for `iops_qd32`.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
+    match (pattern.split_once('{'), pattern.rsplit_once('}')) {
+        (Some((before, _)), Some((_, after))) => {
+            name.len() > before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
+        }
+        _ => pattern == name,
+    }
+}

@@ -1,0 +1,169 @@
+//! One drive in one test with one seed, and what came of it.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use ssdlab_bench::fio_run::{FioError, FioOptions, run_file};
+use ssdlab_bench::plan::guarded;
+use ssdlab_bench::suite::{COMMON_PARAMS, run_test};
+use ssdlab_bench::{BenchError, Lab, Metric, Monitor, Params};
+use ssdlab_device::{Device, DriveSpec, SimulatedSsd};
+use ssdlab_nand::DieSpec;
+
+use crate::fio::fio_metrics;
+use crate::plan::{Cell, Task};
+use crate::{FINGERPRINT, SCHEMA};
+
+/// The whole path of a drive as reviews use it, with every read checked; only the breakdown, which a table has no
+/// place for, is off.
+type Drive = SimulatedSsd<false, true>;
+
+/// A point of a sweep.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Row of the table, from 1.
+    pub number: usize,
+    /// A value for each swept key, in the order of the plan's axes.
+    pub cells: Vec<Cell>,
+    /// Which of the plan's tasks.
+    pub task: usize,
+    pub seed: u64,
+    /// What the point is, in 32 hexadecimal digits: the same drive, test, parameters, seed and program give the same
+    /// key, anything else another.
+    pub key: String,
+    /// Settings of the test, those of the task and the swept ones.
+    pub settings: Vec<(String, String)>,
+    drive: String,
+    /// The drive to build, or why there can be none.
+    built: Result<(DriveSpec, DieSpec), String>,
+}
+
+/// What a point gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PointResult {
+    Finished {
+        capacity_bytes: u64,
+        /// Spare area of the drive as built, in per cent of its capacity.
+        spare_percent: f64,
+        metrics: BTreeMap<String, Metric>,
+        /// What the test has to say about its own figures.
+        notes: Vec<String>,
+    },
+    /// There can be no such drive, or the test makes no sense on it, and why. As final as a figure.
+    Impossible { reason: String },
+}
+
+/// Why a point has no result.
+#[derive(Debug)]
+pub enum PointError {
+    Cancelled,
+    /// The simulator or the test failed: a bug, told in full.
+    Failed(String),
+}
+
+struct PointLab<'a> {
+    name: &'a str,
+    drive: &'a DriveSpec,
+    die: &'a DieSpec,
+    /// What the drive said of itself when it was last built.
+    facts: Mutex<(u64, f64)>,
+}
+
+impl Lab for PointLab<'_> {
+    type Device = Drive;
+
+    fn fresh(&self, seed: u64) -> Result<Drive, String> {
+        let drive = Drive::new(self.name, self.drive, self.die, seed).map_err(|e| e.to_string())?;
+        let info = drive.info();
+        *self.facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
+            (info.capacity_bytes, info.over_provisioning_percent);
+        Ok(drive)
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+}
+
+impl Point {
+    pub(crate) fn new(
+        drive: &str,
+        cells: Vec<Cell>,
+        index: usize,
+        task: &Task,
+        parameters: &[(String, String)],
+        seed: u64,
+        built: Result<(DriveSpec, DieSpec), String>,
+    ) -> Self {
+        let (what, settings) = match task {
+            Task::Test { def, settings } => {
+                let settings = [settings.as_slice(), parameters].concat();
+                let resolved = Params::resolve(def.name, &[def.params, COMMON_PARAMS], &settings, false);
+                (json!({ "test": def.name, "params": resolved.map(|p| p.to_json()).unwrap_or_default() }), settings)
+            }
+            Task::Job { name, text, prefill, .. } => {
+                (json!({ "job": name, "text": text, "prefill": format!("{prefill:?}") }), Vec::new())
+            }
+        };
+        let built_json = match &built {
+            Ok((drive, die)) => json!({ "drive": drive, "die": die }),
+            Err(reason) => json!({ "impossible": reason }),
+        };
+        let identity = json!({
+            "schema": SCHEMA, "program": FINGERPRINT, "name": drive, "built": built_json, "task": what, "seed": seed,
+        });
+        let key = hex(&identity.to_string());
+        Point { number: 0, cells, task: index, seed, key, settings, drive: drive.to_owned(), built }
+    }
+
+    /// The result, where it is known without running anything.
+    #[must_use]
+    pub fn known(&self) -> Option<PointResult> {
+        self.built.as_ref().err().map(|reason| PointResult::Impossible { reason: reason.clone() })
+    }
+
+    /// Builds the drive and runs the test.
+    ///
+    /// # Errors
+    /// See [`PointError`]; neither is a property of the point.
+    pub fn run(&self, task: &Task, monitor: &Monitor<'_>) -> Result<PointResult, PointError> {
+        let (drive, die) = match &self.built {
+            Ok(specs) => specs,
+            Err(reason) => return Ok(PointResult::Impossible { reason: reason.clone() }),
+        };
+        let lab = PointLab { name: &self.drive, drive, die, facts: Mutex::new((0, 0.0)) };
+        let run = || match task {
+            Task::Test { def, .. } => run_test(def, &lab, &self.settings, self.seed, false, monitor)
+                .map(|outcome| (outcome.metrics, outcome.notes)),
+            Task::Job { file, prefill, .. } => {
+                let options = FioOptions { seed: self.seed, prefill: *prefill };
+                run_file(file, &lab, options, monitor).map(|report| (fio_metrics(&report), Vec::new())).map_err(|e| {
+                    match e {
+                        FioError::Bench(e) => e,
+                        FioError::Job(e) => BenchError::Unsuitable(e.to_string()),
+                    }
+                })
+            }
+        };
+        match guarded(run) {
+            Ok((metrics, notes)) => {
+                let (capacity_bytes, spare_percent) =
+                    *lab.facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                Ok(PointResult::Finished { capacity_bytes, spare_percent, metrics, notes })
+            }
+            Err(BenchError::Device(reason) | BenchError::Unsuitable(reason)) => Ok(PointResult::Impossible { reason }),
+            Err(BenchError::Param(e)) => Ok(PointResult::Impossible { reason: e.to_string() }),
+            Err(e) if e.is_cancelled() => Err(PointError::Cancelled),
+            Err(e) => Err(PointError::Failed(e.to_string())),
+        }
+    }
+}
+
+/// The first 128 bits of a SHA-256 in hexadecimal.
+pub(crate) fn hex(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(16).map(|b| format!("{b:02x}")).collect()
+}

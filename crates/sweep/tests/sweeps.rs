@@ -1,0 +1,233 @@
+//! Sweeps of small drives from beginning to end.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use ssdlab_sweep::{Plan, PointResult, Progress, State, Store, Sweep, Table, sweep, write_results};
+
+/// Four drives of 32 MiB that settle in a moment, and one that cannot be.
+const PLAN: &str = r#"
+title = "Small drives"
+drive = "ideal-16k-32die"
+[set]
+capacity_bytes = 33554432
+flash.dies = 4
+die.geometry.pages_per_block = 8
+die.geometry.page_bytes = 4096
+[grid]
+flash.exact_spare_per_10000 = [0, 2000, 5000]
+gc.policy = ["greedy", "random"]
+[[test]]
+name = "steady-state"
+set.fill = "aged"
+set.settle_seconds = 0
+"#;
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("ssdlab-sweeps-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn points(&self) -> Vec<PathBuf> {
+        let mut points: Vec<PathBuf> =
+            fs::read_dir(self.0.join("points")).unwrap().map(|e| e.unwrap().path()).collect();
+        points.sort();
+        points
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn plan() -> Plan {
+    Plan::parse("small.toml", PLAN).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn run(plan: &Plan, folder: &Folder, threads: usize) -> Sweep {
+    let store = Store::open(&folder.0).unwrap();
+    sweep(plan, &store, NonZeroUsize::new(threads), &|_| {}, &AtomicBool::new(false)).unwrap()
+}
+
+fn csv(plan: &Plan, result: &Sweep) -> String {
+    Table::new(plan, &result.states).to_csv()
+}
+
+#[test]
+fn the_same_bytes_at_any_number_of_threads_and_nothing_is_run_twice() {
+    let plan = plan();
+    let (one, three) = (Folder::new("one"), Folder::new("three"));
+    let first = run(&plan, &one, 1);
+    assert_eq!((first.run, first.found), (4, 0), "two of six are known to be impossible");
+    let expected = csv(&plan, &first);
+    assert_eq!(csv(&plan, &run(&plan, &three, 3)), expected);
+    let again = run(&plan, &one, 2);
+    assert_eq!((again.run, again.found, csv(&plan, &again)), (0, 4, expected));
+    // The page, too.
+    write_results(&one.0, &plan, &first.states, "0").unwrap();
+    write_results(&three.0, &plan, &again.states, "0").unwrap();
+    for file in ["index.html", "results.csv"] {
+        assert_eq!(fs::read(one.0.join(file)).unwrap(), fs::read(three.0.join(file)).unwrap(), "{file}");
+    }
+}
+
+#[test]
+fn a_sweep_that_was_stopped_goes_on_where_it_was() {
+    let plan = plan();
+    let whole = csv(&plan, &run(&plan, &Folder::new("whole"), 2));
+    let folder = Folder::new("stopped");
+    let store = Store::open(&folder.0).unwrap();
+    let cancel = AtomicBool::new(false);
+    let seen = AtomicUsize::new(0);
+    let progress = |p: Progress| {
+        assert!((0.0..=1.0).contains(&p.done) && p.to_run == 4, "{p:?}");
+        seen.fetch_max(p.finished, Ordering::Relaxed);
+        if p.finished >= 2 {
+            cancel.store(true, Ordering::Relaxed);
+        }
+    };
+    let stopped = sweep(&plan, &store, NonZeroUsize::new(1), &progress, &cancel).unwrap();
+    assert_eq!((seen.load(Ordering::Relaxed), stopped.run), (2, 2));
+    assert_eq!(stopped.states.iter().filter(|s| **s == State::NotRun).count(), 2);
+    let resumed = run(&plan, &folder, 2);
+    assert_eq!((resumed.run, resumed.found), (2, 2));
+    assert_eq!(csv(&plan, &resumed), whole);
+}
+
+#[test]
+fn spoilt_points_are_noticed_and_run_again() {
+    let plan = plan();
+    let folder = Folder::new("spoilt");
+    let whole = csv(&plan, &run(&plan, &folder, 2));
+    let points = folder.points();
+    let text = fs::read_to_string(&points[0]).unwrap();
+    fs::write(&points[0], &text[..text.len() / 2]).unwrap();
+    fs::copy(&points[2], &points[1]).unwrap();
+    let again = run(&plan, &folder, 2);
+    assert_eq!((again.run, again.found, again.spoilt.len()), (2, 2, 2));
+    assert_eq!(csv(&plan, &again), whole);
+    assert_eq!(fs::read_to_string(&points[0]).unwrap(), text);
+}
+
+#[test]
+fn a_plan_that_grows_keeps_what_it_has() {
+    let folder = Folder::new("grown");
+    run(&plan(), &folder, 2);
+    let grown = PLAN.replace("[\"greedy\", \"random\"]", "[\"fifo\", \"random\", \"greedy\"]");
+    let grown = Plan::parse("other-name.toml", &grown).unwrap();
+    let result = run(&grown, &folder, 2);
+    assert_eq!((result.run, result.found), (2, 4));
+    // Another parameter is another point.
+    let other = PLAN.replace("set.settle_seconds = 0", "set.settle_seconds = 1");
+    assert_eq!(run(&Plan::parse("small.toml", &other).unwrap(), &folder, 2).found, 0);
+}
+
+#[test]
+fn an_impossible_drive_is_a_row_with_its_reason() {
+    let plan = plan();
+    let result = run(&plan, &Folder::new("impossible"), 2);
+    let State::Done(PointResult::Impossible { reason }) = &result.states[0] else { panic!("{:?}", result.states[0]) };
+    assert!(reason.contains("flash.exact_spare_per_10000"), "{reason}");
+    let csv = csv(&plan, &result);
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows.len(), 7);
+    assert!(rows[0].starts_with("point,test,seed,flash.exact_spare_per_10000,gc.policy,status,capacity_bytes (B),spare_percent (%),iops (IOPS)"), "{}", rows[0]);
+    assert!(rows[1].starts_with("1,steady-state,1,0,greedy,impossible,,,"), "{}", rows[1]);
+    assert!(rows[3].starts_with("3,steady-state,1,2000,greedy,finished,33554432,20,"), "{}", rows[3]);
+}
+
+#[test]
+fn figures_are_those_of_the_test_by_itself() {
+    // A sweep leaves the breakdown out; that must not move a figure.
+    use ssdlab_bench::{Lab, Monitor, suite};
+    use ssdlab_device::{DriveSpec, Ssd};
+    use ssdlab_nand::DieSpec;
+    struct Explained(DriveSpec, DieSpec);
+    impl Lab for Explained {
+        type Device = Ssd;
+        fn fresh(&self, seed: u64) -> Result<Ssd, String> {
+            Ssd::new(self.name(), &self.0, &self.1, seed).map_err(|e| e.to_string())
+        }
+        fn name(&self) -> &str {
+            "ideal-16k-32die"
+        }
+    }
+    let template = ssdlab_catalog::Template::open("ideal-16k-32die").unwrap();
+    let changes = [("capacity_bytes", 33_554_432), ("flash.dies", 4), ("die.geometry.pages_per_block", 8)]
+        .into_iter()
+        .chain([("die.geometry.page_bytes", 4096), ("flash.exact_spare_per_10000", 2000)]);
+    let changes: Vec<_> = changes.map(|(k, v)| (k.to_owned(), toml::Value::Integer(v))).collect();
+    let (drive, die) = template.with(&changes).unwrap();
+    let settings = [("fill", "aged"), ("settle_seconds", "0")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let test = suite::find_test("steady-state").unwrap();
+    let outcome = suite::run_test(test, &Explained(drive, die), &settings, 1, false, &Monitor::silent()).unwrap();
+    let result = run(&plan(), &Folder::new("same"), 2);
+    let State::Done(PointResult::Finished { metrics, .. }) = &result.states[2] else { panic!("{:?}", result.states) };
+    assert_eq!(*metrics, outcome.metrics);
+}
+
+#[test]
+fn parameters_of_a_test_lists_and_seeds_make_points() {
+    let text = r#"
+drive = "ideal-16k-32die"
+seeds = [1, 2]
+[[list]]
+flash.dies = 4
+controller.channels = 2
+[[list]]
+controller.channels = 4
+flash.dies = 8
+[grid]
+test.queue_depth = [1, 32]
+[[test]]
+name = "random-read"
+[[test]]
+name = "random-write"
+"#;
+    let plan = Plan::parse("p.toml", text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(plan.points.len(), 16);
+    let keys: Vec<&str> = plan.axes.iter().map(|a| a.key.as_str()).collect();
+    assert_eq!(keys, ["flash.dies", "controller.channels", "test.queue_depth"]);
+    let cells = |i: usize| plan.points[i].cells.iter().map(|c| c.text.as_str()).collect::<Vec<_>>();
+    assert_eq!((cells(0), cells(15)), (vec!["4", "2", "1"], vec!["8", "4", "32"]));
+    assert_eq!(plan.points[15].settings, [("queue_depth".to_owned(), "32".to_owned())]);
+    let mut keys: Vec<&str> = plan.points.iter().map(|p| p.key.as_str()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), 16, "every point is its own");
+}
+
+#[test]
+fn slips_are_pointed_at() {
+    let shown = |from: &str, to: &str| {
+        assert!(PLAN.contains(from), "{from}");
+        Plan::parse("p.toml", &PLAN.replace(from, to)).map(|p| p.points.len()).unwrap_err().to_string()
+    };
+    for (from, to, what, mark) in [
+        ("gc.policy", "gc.polcy", "did you mean `gc.policy`?", "10 | gc.polcy"),
+        ("\"random\"", "\"randon\"", "did you mean \"random\"?", "                       ^^^^^^^^"),
+        ("[0, 2000, 5000]", "2000", "is no list of values", "^^^^"),
+        ("[0, 2000, 5000]", "[0, 0]", "stands twice", "^"),
+        ("[0, 2000, 5000]", "[]", "has no values", "^^"),
+        ("[grid]", "[gird]", "did you mean `grid`?", "^^^^"),
+        ("ideal-16k-32die", "ideal-16k-32dei", "did you mean ideal-16k-32die", "^^^^^^^^^^^^^^^^^"),
+        ("steady-state", "steady-sate", "did you mean steady-state?", "^^^^^^^^^^^^^"),
+        ("set.fill = \"aged\"", "set.fill = \"old\"", "expected one of sequential, aged", "^^^^^"),
+        ("set.fill", "set.filling", "did you mean fill", "^^^^^^"),
+        ("flash.dies = 4", "gc.policy = \"fifo\"", "stands in", "^"),
+        ("name = \"steady-state\"", "", "either a `name` or a `job`", "^"),
+        ("[[test]]", "[test]", "a list", "^"),
+    ] {
+        let text = shown(from, to);
+        assert!(text.contains(what) && text.contains(mark) && text.contains("p.toml:"), "{from} -> {to}:\n{text}");
+    }
+}
