@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SSDLAB = target/release/ssdlab
 
-.PHONY: build test check unit claims repeatable theory bench instructions instructions-update valgrind torture fuzz sweep quick clean
+.PHONY: build test check unit claims repeatable theory ecc ecc-tables bench instructions instructions-update valgrind torture fuzz sweep quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -30,6 +30,15 @@ repeatable: build
 theory:
 	$(CARGO) run --release --locked -p ssdlab-device --example theory > docs/theory.md.new
 	mv docs/theory.md.new docs/theory.md
+
+## Errors and their correction: writes docs/error-correction.md and its figure; seconds.
+ecc:
+	$(CARGO) run --release --locked -p ssdlab-ecc --example ecc_page -- docs
+
+## Decodes the LDPC tables anew (the same counts on any machine); about ten minutes of processor time.
+ecc-tables:
+	$(CARGO) run --release --locked -p ssdlab-ecc --example ldpc_tables > crates/ecc/data/ldpc.csv.new
+	mv crates/ecc/data/ldpc.csv.new crates/ecc/data/ldpc.csv
 
 ## Speed: the share of a bare mapping loop that the full simulation reaches.
 bench:

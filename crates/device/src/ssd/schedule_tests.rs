@@ -86,7 +86,8 @@ fn a_scheduler_that_is_a_nanosecond_fast_anywhere_is_stopped() {
         (|s| s.command_time -= 1, OpKind::Erase, "EraseTime"),
         (|s| s.times.program[2][0] -= 1, OpKind::HostProgram, "ProgramTime"),
         (|s| s.times.erase[2] -= 1, OpKind::Erase, "EraseTime"),
-        (|s| s.unit_picos -= 250, OpKind::HostRead, "TransferTime"),
+        // Half a nanosecond a unit: one for the two units of the row.
+        (|s| s.unit_picos -= 500, OpKind::HostRead, "TransferTime"),
     ];
     for (fault, kind, rule) in faults {
         schedule().begin(0, op(kind), CellMode::Tlc, false);

@@ -1,0 +1,197 @@
+//! What errors do to a drive: raw error rates, reads of old data, endurance.
+
+use std::fmt::Write;
+
+use ssdlab_ecc::endurance::{self, Target};
+use ssdlab_ecc::ladder::{Ladder, Level};
+use ssdlab_ecc::ldpc::code::LdpcCode;
+use ssdlab_ecc::rber::{CellMode, ErrorSpec, ModeErrors, Stress, YEAR_HOURS};
+use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
+
+pub fn text() -> String {
+    let mut page = String::from(RAW);
+    raw(&mut page);
+    page.push_str(LADDER);
+    old_data(&mut page);
+    page.push_str(LIFE);
+    life(&mut page, &ErrorSpec::planar_estimate());
+    page.push_str(SENSITIVITY);
+    sensitivity(&mut page);
+    page.push_str(USE);
+    page
+}
+
+fn bch(t: u32) -> EccSpec {
+    EccSpec {
+        codeword_bytes: 1024,
+        bch: Some(BchSpec { correctable_bits: t, decode_us: 4.0 }),
+        ldpc: None,
+        retry: RetrySpec::default(),
+        parity_stripe: None,
+    }
+}
+
+fn ldpc(soft_reads: u32, parity_stripe: Option<u32>) -> EccSpec {
+    let ldpc = LdpcSpec { code: LdpcCode::Qc2k, soft_reads, iteration_us: 0.5, setup_us: 1.0, progressive: true };
+    EccSpec { codeword_bytes: 2048, bch: None, ldpc: Some(ldpc), retry: RetrySpec::default(), parity_stripe }
+}
+
+fn retried(spec: EccSpec) -> EccSpec {
+    EccSpec { retry: RetrySpec { max_retries: 6, recovered_per_retry_percent: 50.0 }, ..spec }
+}
+
+fn ladder(spec: &EccSpec) -> Ladder {
+    Ladder::new(spec, 16_384).expect("a scheme of the page")
+}
+
+fn mode(spec: &ErrorSpec, mode: CellMode) -> &ModeErrors {
+    spec.mode(mode).expect("the estimate has every mode")
+}
+
+const MONTH_HOURS: f64 = YEAR_HOURS / 12.0;
+
+fn raw(page: &mut String) {
+    let spec = ErrorSpec::planar_estimate();
+    for m in CellMode::ALL {
+        let errors = mode(&spec, m);
+        for share in [0.0, 0.5, 1.0, 2.0] {
+            let cycles = share * errors.reference_cycles;
+            let _ = write!(page, "| {} | {cycles} |", format!("{m:?}").to_uppercase());
+            for (retention_hours, block_reads) in [(0.0, 0.0), (MONTH_HOURS, 0.0), (YEAR_HOURS, 0.0), (0.0, 1e6)] {
+                let rber = errors.rber(&Stress { cycles, retention_hours, block_reads });
+                let _ = write!(page, " {:.2e} |", rber.total());
+            }
+            page.push('\n');
+        }
+    }
+}
+
+/// Mean sensings of a page read, and the share of reads that end beyond the retries.
+fn old_data(page: &mut String) {
+    let spec = ErrorSpec::planar_estimate();
+    let tlc = mode(&spec, CellMode::Tlc);
+    for (name, scheme) in [("BCH, 40 bits/KiB", retried(bch(40))), ("LDPC, then soft decisions", ldpc(7, Some(127)))] {
+        let ladder = ladder(&scheme);
+        for cycles in [1000.0, 1500.0, 2000.0, 3000.0] {
+            let _ = write!(page, "| {name} | {cycles} |");
+            for retention_hours in [0.0, MONTH_HOURS, 3.0 * MONTH_HOURS, YEAR_HOURS] {
+                let rber = tlc.rber(&Stress { cycles, retention_hours, block_reads: 0.0 });
+                let mut senses = 0.0;
+                let mut lost = 0.0;
+                for factor in tlc.page_factors() {
+                    let odds = ladder.odds(rber.times(factor));
+                    for (i, level) in ladder.levels().iter().enumerate() {
+                        senses += odds.ends_on(i) * f64::from(1 + ladder.cost(i).extra_senses) / 3.0;
+                        if *level == Level::Uncorrectable {
+                            lost += odds.ends_on(i) / 3.0;
+                        }
+                    }
+                }
+                let lost = if lost > 1e-9 { format!(", {lost:.1e} lost") } else { String::new() };
+                let _ = write!(page, " {senses:.2}{lost} |");
+            }
+            page.push('\n');
+        }
+    }
+}
+
+fn schemes() -> [(&'static str, EccSpec); 7] {
+    [
+        ("BCH 40 bits/KiB", bch(40)),
+        ("BCH 60 bits/KiB", bch(60)),
+        ("BCH 72 bits/KiB", bch(72)),
+        ("LDPC hard", ldpc(0, None)),
+        ("LDPC hard, 3 reads", ldpc(3, None)),
+        ("LDPC hard, 3 and 7 reads", ldpc(7, None)),
+        ("LDPC hard, 3 and 7 reads, parity 127+1", ldpc(7, Some(127))),
+    ]
+}
+
+fn life(page: &mut String, spec: &ErrorSpec) {
+    let base = CellMode::ALL.map(|m| endurance::cycles(mode(spec, m), &ladder(&bch(60)), &Target::client()));
+    for (name, scheme) in schemes() {
+        for (suffix, scheme) in [("", scheme.clone()), (", after 6 retries", retried(scheme))] {
+            let ladder = ladder(&scheme);
+            let _ = write!(page, "| {name}{suffix} |");
+            for (m, base) in CellMode::ALL.into_iter().zip(base) {
+                let cycles = endurance::cycles(mode(spec, m), &ladder, &Target::client());
+                let _ = write!(page, " {cycles:.0} ({:.2}) |", cycles / base);
+            }
+            page.push('\n');
+        }
+    }
+}
+
+fn sensitivity(page: &mut String) {
+    for exponent in [0.5, 1.0, 1.4, 2.0] {
+        let mut spec = ErrorSpec::planar_estimate();
+        let tlc = spec.tlc.as_mut().expect("the estimate has every mode");
+        tlc.retention_cycle_exponent = exponent;
+        let cycles = |scheme: &EccSpec| endurance::cycles(tlc, &ladder(scheme), &Target::client());
+        let base = cycles(&bch(60));
+        let _ = writeln!(
+            page,
+            "| {exponent} | {base:.0} | {:.2} | {:.2} | {:.2} |",
+            cycles(&ldpc(0, None)) / base,
+            cycles(&ldpc(7, None)) / base,
+            cycles(&ldpc(7, Some(127))) / base
+        );
+    }
+}
+
+const RAW: &str = "
+## Raw bit errors
+
+`RBER = fresh + wear c^k + retention c^m y^n + disturb c^p r^q`, with c in rated cycles, y in years at 30 °C, r in
+million reads of the block: the power-law form of MQSim-JW, each coefficient stated as the error rate at a reference.
+Other temperatures go in as equivalent hours (Arrhenius, 1.1 eV). Kinds of pages share the errors by the references that
+their reads need (MLC 1 : 2, TLC 1 : 2 : 4), blocks differ by a log-normal factor cut at three deviations.
+`ErrorSpec::planar_estimate`, of which these are the means over the pages, is an estimate throughout; its comments say
+what anchors each value.
+
+| mode | cycles | just written | a month | a year | a million reads |
+|---|---:|---:|---:|---:|---:|
+";
+
+const LADDER: &str = "
+## The read ladder
+
+A plain read; then retries at shifted references (one sensing and one transfer each; a retry makes up for half of what
+is left of the shift, an estimate; 70 % of retention and disturb errors are taken to be shift, an estimate); then, with
+LDPC, three and seven sensings (two and three transfers in all, since what was sensed before is kept); then the rest of
+the stripe. With tR 50 µs, 25 µs of transfer and 5 µs of decoding the three decisions take 80, 210 and 440 µs.
+
+Mean sensings of a TLC page read, and the share of pages lost, by wear and age of the data (BCH with six retries; LDPC `qc-2k` without):
+
+| correction | cycles | just written | a month | 3 months | a year |
+|---|---:|---:|---:|---:|---:|
+";
+
+const LIFE: &str = "
+## Endurance
+
+Program/erase cycles until the UBER, averaged over the kinds of pages, exceeds 1e-15 after a year without power (JESD218,
+client), on a typical block; in brackets relative to BCH with 60 bits/KiB. The maker of a controller with the three LDPC
+levels claims that they extend a TLC drive's life by up to three times.
+
+| correction | SLC | MLC | TLC |
+|---|---:|---:|---:|
+";
+
+const SENSITIVITY: &str = "
+The factor depends on how fast errors grow with wear. With other powers of the cycles in TLC's retention term (1.4 is the
+estimate):
+
+| power | cycles, BCH 60 | LDPC hard | LDPC soft | LDPC soft and parity |
+|---:|---:|---:|---:|---:|
+";
+
+const USE: &str = "
+## In a drive
+
+A drive keeps one `Ladder`, and for each block two words of its `Odds` at its present error rate: `escape` and
+`first_decode_ns`. A read draws 32 bits; at or above `escape` (nearly always) it took one sensing, one transfer and
+`first_decode_ns`. Below, `Odds::climb` settles the rung and `Ladder::cost` says what it took. Chances below 2^-32 are
+kept: `escape` is rounded up and the second draw is conditional on the first. The odds are computed anew when a block
+has been erased, or its data have aged or been read by some per cent more: one binomial tail or table look-up a rung.
+";

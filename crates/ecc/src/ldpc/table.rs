@@ -1,0 +1,175 @@
+//! Failure rates and iterations as counted, and what is read from between and below the counts.
+//!
+//! **Between** two points with at least [`ENOUGH_ERRORS`] errors, log10 of the failure rate is linear in log10 of the
+//! raw bit error rate. **Below** the last such point the waterfall goes on with the slope of the last decade that was
+//! counted. **At 1e-12** (an estimate: no count
+//! reaches it) an error floor is assumed to begin, where the failure rate falls only with the fifth power of the raw
+//! bit error rate, as it does if some pattern of five wrong bits defeats the decoder. Above the first point the
+//! failure rate is taken as one.
+
+use std::sync::OnceLock;
+
+use super::code::LdpcCode;
+use super::frames::{Counts, MAX_ITERATIONS, Point};
+use crate::channel::Sensing;
+
+/// Counted errors that make a point good enough to read a failure rate from.
+pub const ENOUGH_ERRORS: u64 = 10;
+/// log10 of the failure rate at which the error floor is assumed to begin (estimate).
+pub const FLOOR_LOG10: f64 = -12.0;
+/// Power of the raw bit error rate with which failures fall in the error floor (estimate).
+pub const FLOOR_EXPONENT: f64 = 5.0;
+
+/// One line of the table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    pub point: Point,
+    pub counts: Counts,
+    mean_iterations: f64,
+}
+
+/// Failure rate and iterations of one code at one sensing, by raw bit error rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// log10 of raw bit error rate and of failure rate, rising.
+    waterfall: Vec<(f64, f64)>,
+    /// log10 of failure rate per log10 of raw bit error rate, below the counts.
+    slope: f64,
+    /// log10 of the raw bit error rate where the floor begins.
+    floor_begins: f64,
+    /// Raw bit error rate and mean iterations, rising.
+    iterations: Vec<(f64, f64)>,
+}
+
+/// The first lines of a table.
+#[must_use]
+pub fn header(errors: u64, frames: u64) -> String {
+    format!(
+        "# Frames of LDPC codes, decoded by `ssdlab-ecc`'s decoder on its Gaussian-threshold channel.\n\
+         # cargo run --release -p ssdlab-ecc --example ldpc_tables -- --errors {errors} --frames {frames}\n\
+         # Layered normalised min-sum (3/4) in 16-bit integers, LLRs in eighths of a nat, at most {MAX_ITERATIONS}\n\
+         # iterations; all-zero codewords. failure_low and failure_high: 95 % confidence (Wilson).\n\
+         code,reads,rber,frames,errors,undetected,failure,failure_low,failure_high,mean_iterations\n"
+    )
+}
+
+/// A point as a line of the table, without the line's end.
+#[must_use]
+pub fn line(point: &Point, counts: &Counts) -> String {
+    let (low, high) = counts.interval();
+    format!(
+        "{},{},{:.6},{},{},{},{:.3e},{low:.3e},{high:.3e},{:.3}",
+        point.code.name(),
+        point.sensing.reads(),
+        point.rber,
+        counts.frames,
+        counts.errors,
+        counts.undetected,
+        counts.failure(),
+        counts.mean_iterations()
+    )
+}
+
+/// Every counted point, as stored in `data/ldpc.csv`.
+///
+/// # Panics
+/// If the file inside this crate is damaged (tested).
+#[must_use]
+pub fn rows() -> &'static [Row] {
+    static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
+    ROWS.get_or_init(|| {
+        let lines = include_str!("../../data/ldpc.csv").lines().enumerate();
+        let data = lines.filter(|(_, l)| !l.starts_with('#') && !l.starts_with("code,"));
+        data.map(|(i, l)| parse(l).unwrap_or_else(|what| panic!("ldpc.csv line {}: {what}: {l}", i + 1))).collect()
+    })
+}
+
+fn parse(line: &str) -> Result<Row, String> {
+    let fields: Vec<&str> = line.split(',').collect();
+    let field = |i: usize| fields.get(i).copied().ok_or_else(|| format!("column {} is missing", i + 1));
+    let number = |i: usize| field(i)?.parse::<f64>().map_err(|e| format!("column {}: {e}", i + 1));
+    let whole = |i: usize| field(i)?.parse::<u64>().map_err(|e| format!("column {}: {e}", i + 1));
+    let code = LdpcCode::ALL.into_iter().find(|c| Ok(c.name()) == field(0)).ok_or("unknown code")?;
+    let reads = whole(1)?;
+    let sensing = Sensing::ALL.into_iter().find(|s| u64::from(s.reads()) == reads).ok_or("reads are 1, 3 or 7")?;
+    let counts = Counts { frames: whole(3)?, errors: whole(4)?, undetected: whole(5)?, iterations: 0 };
+    let mean_iterations = number(9)?;
+    let iterations = libm::round(mean_iterations * counts.frames as f64) as u64;
+    let counts = Counts { iterations, ..counts };
+    Ok(Row { point: Point { code, sensing, rber: number(2)? }, counts, mean_iterations })
+}
+
+/// The curve of a code at a sensing.
+#[must_use]
+pub fn curve(code: LdpcCode, sensing: Sensing) -> &'static Curve {
+    static CURVES: OnceLock<Vec<Curve>> = OnceLock::new();
+    let all = CURVES.get_or_init(|| {
+        let pairs = LdpcCode::ALL.into_iter().flat_map(|c| Sensing::ALL.map(|s| (c, s)));
+        pairs
+            .map(|(c, s)| Curve::from_rows(rows().iter().filter(|r| r.point.code == c && r.point.sensing == s)))
+            .collect()
+    });
+    &all[code as usize * Sensing::ALL.len() + sensing as usize]
+}
+
+impl Curve {
+    fn from_rows<'a>(rows: impl Iterator<Item = &'a Row>) -> Self {
+        let mut rows: Vec<&Row> = rows.collect();
+        rows.sort_by(|a, b| a.point.rber.total_cmp(&b.point.rber));
+        let counted = rows.iter().filter(|r| r.counts.errors >= ENOUGH_ERRORS);
+        let waterfall: Vec<(f64, f64)> =
+            counted.map(|r| (libm::log10(r.point.rber), libm::log10(r.counts.failure()))).collect();
+        // The slope over the last decade of failure rates, or the nearest to it.
+        let (x0, y0) = waterfall[0];
+        let (x1, y1) = *waterfall[1..].iter().find(|(_, y)| *y >= y0 + 1.0).unwrap_or(&waterfall[1]);
+        let slope = (y1 - y0) / (x1 - x0);
+        Curve {
+            slope,
+            floor_begins: x0 + (FLOOR_LOG10 - y0) / slope,
+            waterfall,
+            iterations: rows.iter().map(|r| (r.point.rber, r.mean_iterations)).collect(),
+        }
+    }
+
+    /// log10 of the share of codewords that fail at raw bit error rate `rber`.
+    #[must_use]
+    pub fn log10_failure(&self, rber: f64) -> f64 {
+        if rber <= 0.0 {
+            return f64::NEG_INFINITY;
+        }
+        let x = libm::log10(rber);
+        let (x0, y0) = self.waterfall[0];
+        if x < self.floor_begins {
+            return FLOOR_LOG10 + FLOOR_EXPONENT * (x - self.floor_begins);
+        }
+        if x < x0 {
+            return y0 + self.slope * (x - x0);
+        }
+        let above = self.waterfall.partition_point(|&(at, _)| at <= x);
+        match self.waterfall.get(above) {
+            None => 0.0,
+            Some(&next) => between(self.waterfall[above - 1], next, x),
+        }
+    }
+
+    /// The lowest raw bit error rate whose failure rate was counted; everything below is extrapolated.
+    #[must_use]
+    pub fn counted_down_to(&self) -> f64 {
+        libm::pow(10.0, self.waterfall[0].0)
+    }
+
+    /// Mean iterations of the decoder, frames that fail included; from a clean frame's 0 to [`MAX_ITERATIONS`].
+    #[must_use]
+    pub fn mean_iterations(&self, rber: f64) -> f64 {
+        let above = self.iterations.partition_point(|&(at, _)| at <= rber);
+        match (above.checked_sub(1).map(|i| self.iterations[i]), self.iterations.get(above)) {
+            (Some(last), None) => between(last, (0.5, f64::from(MAX_ITERATIONS)), rber.min(0.5)),
+            (before, Some(&next)) => between(before.unwrap_or((0.0, 0.0)), next, rber.max(0.0)),
+            (None, None) => 0.0,
+        }
+    }
+}
+
+fn between(a: (f64, f64), b: (f64, f64), x: f64) -> f64 {
+    a.1 + (b.1 - a.1) * (x - a.0) / (b.0 - a.0)
+}
