@@ -50,10 +50,7 @@ struct ClaimFile {
 /// If an embedded file is malformed; a test reads them all.
 #[must_use]
 pub fn all() -> Vec<Claim> {
-    CLAIMS
-        .iter()
-        .flat_map(|file| parse(file.path, file.text).unwrap_or_else(|e| panic!("{e}")))
-        .collect()
+    CLAIMS.iter().flat_map(|file| parse(file.path, file.text).unwrap_or_else(|e| panic!("{e}"))).collect()
 }
 
 /// Reads published figures from the text of a claims file; `file` is its name in messages.
