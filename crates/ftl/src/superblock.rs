@@ -157,6 +157,7 @@ impl Superblocks {
                 self.state[new] = std::mem::replace(&mut self.state[old], State::Reserved);
                 self.valid[new] = std::mem::take(&mut self.valid[old]);
                 self.erasing[new] = std::mem::take(&mut self.erasing[old]);
+                self.stream[new] = self.stream[old];
                 new
             }
         };

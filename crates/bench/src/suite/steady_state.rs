@@ -246,7 +246,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     put(&mut out, "iops", measurement.iops(), "IOPS");
     put(&mut out, "bandwidth", measurement.mb_per_s(), "MB/s");
     put_latencies(&mut out, &measurement.latency(), "");
-    put_counters(&mut out, &counters, measurement.elapsed() as f64 / 1e9);
+    put_counters(&mut out, &counters, measurement.elapsed());
     put(&mut out, "steady", if steady { 1.0 } else { 0.0 }, "ratio");
     put(&mut out, "rounds", rounds.len() as f64, "count");
     put(&mut out, "drive_writes", drive_writes, "ratio");
