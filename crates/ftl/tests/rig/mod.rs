@@ -99,7 +99,7 @@ impl Rig {
         let faults = GrowingFaults {
             programs_per_failure: case.programs_per_failure,
             erases_per_failure: case.erases_per_failure,
-            in_bursts: case.seed % 2 == 0,
+            in_bursts: case.seed.is_multiple_of(2),
         };
         ftl.inject(faults, &rng);
         (ftl.usable_units() >= u64::from(logical_pages) + needed).then(|| Rig {
