@@ -94,6 +94,7 @@ impl<'a, L: Lab> Context<'a, L> {
             params: self.params.to_json(),
             metrics: Default::default(),
             charts: Vec::new(),
+            tables: Vec::new(),
             time_shares: Vec::new(),
             slowest: Vec::new(),
             verdict: None,

@@ -52,6 +52,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod change_points;
 mod context;
 mod error;
 pub mod explain;
@@ -73,5 +74,7 @@ pub use error::{BenchError, HostError};
 pub use lab::Lab;
 pub use monitor::Monitor;
 pub use nearest::nearest;
-pub use outcome::{Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, TimeShare, Verdict, cause_labels, op_name};
+pub use outcome::{
+    Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, Table, TimeShare, Verdict, cause_labels, op_name,
+};
 pub use params::{Kind, ParamDef, ParamError, Params, Value, parse_setting};

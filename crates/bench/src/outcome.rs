@@ -86,6 +86,18 @@ pub struct SlowIo {
     pub sentence: String,
 }
 
+/// A small table that a reader expects beside the charts. Cells are words; figures in them carry their unit or the
+/// column's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    pub title: String,
+    /// What to know when reading it, or empty.
+    pub caption: String,
+    pub columns: Vec<String>,
+    /// As many cells a row as there are columns; the first names the row.
+    pub rows: Vec<Vec<String>>,
+}
+
 /// A yes or no that a test was made for (TRIM works; the drive recovers).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -107,6 +119,8 @@ pub struct Outcome {
     pub params: BTreeMap<String, serde_json::Value>,
     pub metrics: BTreeMap<String, Metric>,
     pub charts: Vec<Chart>,
+    #[serde(default)]
+    pub tables: Vec<Table>,
     pub time_shares: Vec<TimeShare>,
     pub slowest: Vec<SlowIo>,
     pub verdict: Option<Verdict>,

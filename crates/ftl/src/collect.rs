@@ -366,7 +366,7 @@ impl Ftl {
                 self.sets[s].units_reading += units;
                 self.counters.gc_read_units += u64::from(units);
                 let rows = self.valid_rows_from(first, count);
-                self.look_ahead(first, count);
+                self.medium.prefetch_tags(first, count * self.row_units);
                 sink.enqueue(FlashOp {
                     kind: OpKind::GcRead,
                     die: die as u8,
@@ -415,6 +415,8 @@ impl Ftl {
             set.reading = None;
         } else {
             set.reading = Some(reading);
+            let block = self.blocks.block_on(reading.superblock, reading.left.trailing_zeros());
+            self.validity.prefetch(self.medium.layout().row_start(block, reading.page));
         }
     }
 
@@ -469,6 +471,7 @@ impl Ftl {
         }
         let row = self.medium.begin_program(block, page).expect("rows are taken in order");
         row.tags.copy_from_slice(&tags[..row.tags.len()]);
+        self.medium.prefetch_tags(start + 16, 1);
         self.validity.set_row(start, u64::MAX >> (64 - n));
         self.add_valid(superblock, n);
         self.counters.gc_units += u64::from(n);

@@ -38,7 +38,6 @@ mod collect;
 mod collector;
 pub mod gc;
 mod journal;
-mod look_ahead;
 mod map;
 mod op;
 mod retire;

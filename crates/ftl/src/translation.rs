@@ -7,7 +7,6 @@ use crate::buffer::{Slot, WriteBuffer};
 use crate::collector::Set;
 use crate::gc::{Selector, VictimSelector};
 use crate::journal::Journal;
-use crate::look_ahead::LookAhead;
 use crate::map::{Map, Place, UNMAPPED, Validity};
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::retire::Retirement;
@@ -95,7 +94,6 @@ pub struct Ftl {
     pub(crate) row_units: u32,
     /// How many rows' valid bits one word can hold.
     pub(crate) rows_per_span: u32,
-    pub(crate) look_ahead: LookAhead,
     pub(crate) gc_buffer_units: u32,
     pub(crate) shared_frontier: bool,
     pub(crate) streams: u8,
@@ -139,7 +137,6 @@ impl Ftl {
             valid_units: 0,
             row_units,
             rows_per_span: 64 / row_units,
-            look_ahead: LookAhead::default(),
             // At least one read, and beside it the units of earlier ones that do not fill a row.
             gc_buffer_units: (config.gc.buffer_superpages * blocks.width() * row_units)
                 .max((config.gc.rows_per_read + 1) * row_units - 1),
@@ -285,6 +282,30 @@ impl Ftl {
         self.map.prefetch(lpn);
     }
 
+    /// Which of the 64 units of flash from one on hold valid data.
+    #[inline]
+    #[must_use]
+    pub fn valid_units(&self, from: UnitAddress) -> u64 {
+        self.validity.span(from)
+    }
+
+    /// Asks the processor to fetch the map entries of what some of the 64 units from one on hold, `most` at most;
+    /// returns which are left.
+    #[inline]
+    #[must_use]
+    pub fn prefetch_moved(&self, from: UnitAddress, mut units: u64, most: u32) -> u64 {
+        let format = self.medium.format();
+        let tags = self.medium.tags_from(from);
+        for _ in 0..most {
+            if units == 0 {
+                break;
+            }
+            self.map.prefetch(format.address(tags[(units.trailing_zeros() & 63) as usize]));
+            units &= units - 1;
+        }
+        units
+    }
+
     /// Units that wait in the buffer and are not yet given to a program.
     #[inline]
     #[must_use]
@@ -334,7 +355,6 @@ impl Ftl {
     /// If there is no such stream.
     #[inline]
     pub fn write_to_stream(&mut self, lpn: u32, generation: u8, ready: Nanos, stream: u8) -> bool {
-        self.look_ahead_step(6);
         self.streams_used |= 1 << stream;
         let old = match self.map.get(lpn) {
             Place::Buffer(at) => {
@@ -380,12 +400,34 @@ impl Ftl {
         }
     }
 
+    /// Units that a row of the host replaces. Their valid bits lie far apart: looked at one after the other, before
+    /// anything that depends on them.
+    #[inline]
+    fn invalidate_row(&mut self, old: &[UnitAddress]) {
+        let mut superblocks = [0; 64];
+        let mut n = 0;
+        for &unit in old {
+            if unit != UNMAPPED {
+                self.validity.clear(unit);
+                superblocks[n & 63] = self.blocks.of_block(self.medium.layout().block_of(unit));
+                n += 1;
+            }
+        }
+        for &sb in &superblocks[..n] {
+            self.lose_unit(sb);
+        }
+    }
+
     /// A unit of flash no longer holds what the host wants.
     #[inline]
     pub(crate) fn invalidate(&mut self, unit: UnitAddress) {
         self.validity.clear(unit);
+        self.lose_unit(self.blocks.of_block(self.medium.layout().block_of(unit)));
+    }
+
+    #[inline]
+    fn lose_unit(&mut self, sb: SuperblockId) {
         let layout = self.medium.layout();
-        let sb = self.blocks.of_block(layout.block_of(unit));
         self.blocks.valid[sb as usize] -= 1;
         if self.blocks.state[sb as usize] == State::Closed {
             let (local, set) = self.blocks.local(sb, layout);
@@ -537,11 +579,8 @@ impl Ftl {
         self.buffer.drop_front(stream, n);
         self.validity.set_row(start, valid);
         self.add_valid(superblock, valid.count_ones());
-        for &unit in &old[..n as usize] {
-            if unit != UNMAPPED {
-                self.invalidate(unit);
-            }
-        }
+        self.medium.prefetch_tags(start + 16, 1);
+        self.invalidate_row(&old[..n as usize]);
         self.counters.host_units += u64::from(n);
         self.counters.host_rows += 1;
         self.counters.padding_units += u64::from(self.row_units - n);
@@ -633,7 +672,6 @@ impl Ftl {
     /// A die has done what it was asked. Follow-up work goes to `sink`.
     #[inline]
     pub fn done(&mut self, op: FlashOp, sink: &mut impl OpSink) {
-        self.look_ahead_step(6);
         if self.retirement.frozen {
             return;
         }

@@ -431,10 +431,15 @@ impl Medium {
         self.sequence[(self.layout.row_start(block, page) / self.layout.row_units) as usize]
     }
 
-    /// Asks the processor to fetch the spare areas of the units around `unit`.
+    /// Asks the processor to fetch the spare areas of some units from one on.
     #[inline]
-    pub fn prefetch_tag(&self, unit: usize) {
-        memory::prefetch(&self.tags, unit);
+    pub fn prefetch_tags(&self, unit: UnitAddress, count: u32) {
+        const UNITS_OF_A_LINE: u32 = 16;
+        let mut at = 0;
+        while at < count {
+            memory::prefetch(&self.tags, (unit + at) as usize);
+            at += UNITS_OF_A_LINE;
+        }
     }
 
     /// Erases a block of every plane; it returns to the die's own mode. If that fails, nothing can be said of what it

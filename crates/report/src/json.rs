@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use ssdlab_bench::{Metric, Outcome, SlowIo, TimeShare, Verdict};
+use ssdlab_bench::{Metric, Outcome, SlowIo, Table, TimeShare, Verdict};
 
 use crate::review::{ClaimRow, DeviceFacts, Review};
 use crate::{ReportError, SCHEMA};
@@ -42,6 +42,8 @@ pub struct ResultRow {
     pub variant: String,
     pub params: BTreeMap<String, Value>,
     pub metrics: BTreeMap<String, Metric>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<Table>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub time_shares: Vec<TimeShare>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -120,6 +122,7 @@ impl ResultRow {
             variant: outcome.variant.clone(),
             params: outcome.params.clone(),
             metrics: outcome.metrics.clone(),
+            tables: outcome.tables.clone(),
             time_shares: outcome.time_shares.clone(),
             slowest: outcome.slowest.clone(),
             verdict: outcome.verdict.clone(),

@@ -38,7 +38,7 @@
 //!         title: "Queue depth".into(), method: "Random reads at rising queue depth.".into(),
 //!         params: BTreeMap::new(),
 //!         metrics: BTreeMap::from([("iops".to_owned(), Metric::new(81_000.0, "IOPS"))]),
-//!         charts: vec![curve], time_shares: vec![], slowest: vec![], verdict: None, notes: vec![], shortened: None,
+//!         charts: vec![curve], tables: vec![], time_shares: vec![], slowest: vec![], verdict: None, notes: vec![], shortened: None,
 //!     }],
 //!     claims: vec![],
 //! };

@@ -129,6 +129,9 @@ pub(crate) fn transfer(bytes: u64) -> String {
 
 /// A metric's key as people say it: `latency_p99_9` is `Latency, 99.9th percentile`.
 pub(crate) fn metric_label(key: &str) -> String {
+    if let Some(of_empty) = key.strip_suffix("_full") {
+        return format!("{}, full drive", metric_label(of_empty));
+    }
     if let Some(p) = key.strip_suffix("_us").unwrap_or(key).strip_prefix("latency_") {
         return match p {
             "mean" => "Latency, mean".to_owned(),

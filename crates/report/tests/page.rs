@@ -3,7 +3,7 @@
 mod common;
 
 use common::{FIRST, SECOND, one_drive, two_drives};
-use ssdlab_bench::{Axis, Chart, Mark, Series};
+use ssdlab_bench::{Axis, Chart, Mark, Series, Table};
 use ssdlab_report::{PngPainter, chart_svg, index_html, terminal_summary};
 
 /// The `<svg>` elements of a page.
@@ -45,6 +45,29 @@ fn every_picture_is_well_formed_and_has_words() {
             }
         }
     }
+}
+
+#[test]
+fn a_tests_own_tables_stand_once_where_all_drives_have_the_same() {
+    let mut review = two_drives();
+    let table = |title: &str, cell: &str| Table {
+        title: title.into(),
+        caption: "read <this>".into(),
+        columns: vec![String::new(), "published".into()],
+        rows: vec![vec!["reads".into(), cell.into()]],
+    };
+    let test = review.outcomes[0].test.clone();
+    for (i, outcome) in review.outcomes.iter_mut().filter(|o| o.test == test).enumerate() {
+        outcome.tables = vec![table("Of all", "7 & 8"), table("Of each", &format!("{i} apiece"))];
+    }
+    let page = index_html(&review).unwrap();
+    assert_eq!(page.matches("<h3>Of all</h3>").count(), 1);
+    assert!(page.contains("<td class=\"n\">7 &amp; 8</td>") && page.contains("read &lt;this&gt;"));
+    for drive in [FIRST, SECOND] {
+        assert_eq!(page.matches(&format!("<h3>Of each, {drive}</h3>")).count(), 1);
+    }
+    let json = ssdlab_report::results_json(&review).unwrap();
+    assert!(json.contains("\"1 apiece\""));
 }
 
 #[test]

@@ -1,10 +1,11 @@
-//! What a host sends to a drive: access patterns, fio job files and block traces.
+//! What a host sends to a drive: access patterns, fio job files, block traces and storage benches.
 //!
 //! | to describe a load by | begin at |
 //! |---|---|
 //! | block size, order, mix of reads and writes | [`Pattern`] |
 //! | a known name, such as Iometer's file server | [`pattern::named`] |
 //! | a fio job file | [`fio::JobFile`] |
+//! | a stand-in for a Storage Bench trace | [`storage_bench::Plan`] |
 //! | a recording of a real host | [`trace::open`], [`trace::Placement`] |
 //!
 //! **What it is not.** This crate produces commands and sends none: queue depth, think time, rates, replay speed and
@@ -30,6 +31,7 @@
 
 pub mod fio;
 pub mod pattern;
+pub mod storage_bench;
 pub mod trace;
 
 pub use pattern::{

@@ -2,6 +2,7 @@
 //!
 //! - [`Host::run`] is the closed loop: jobs that keep a number of commands in flight;
 //! - [`Host::replay`] is the open loop: commands that arrive at given times;
+//! - [`Host::play`] plays back requests at the queue depths they were recorded with;
 //! - [`Host::fill`], [`Host::idle`], [`Host::trim`] and [`Host::secure_erase`] prepare a device.
 //!
 //! Everything here is generic over the device and the workload, so that a command costs the host a few nanoseconds:
@@ -11,12 +12,14 @@ mod balance;
 mod closed;
 mod job;
 mod open;
+mod play;
 pub(crate) mod port;
 mod prepare;
 
 pub use closed::Run;
 pub use job::{Job, Limits};
 pub use open::{Arrival, Replay};
+pub use play::Playback;
 pub use prepare::TRIM_COMMAND_BYTES;
 
 use ssdlab_core::Nanos;

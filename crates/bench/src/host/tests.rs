@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ssdlab_core::{Cause, Completion, MICROSECOND, MILLISECOND, Op, Rng, SECOND, Status};
 use ssdlab_device::{Counters, Device};
+use ssdlab_workload::storage_bench::Step;
 use ssdlab_workload::{Command, Pattern, Source};
 
 use super::*;
@@ -307,4 +308,45 @@ fn a_device_behind_a_pointer_works_as_well() {
     Host::new(&mut *device, &monitor).run(&mut [Job::new(reads(), 1).for_nanos(SECOND)], &mut m).unwrap();
     assert_eq!(m.requests(), 10_000);
     assert_eq!(Counters::default().waf(), None);
+}
+
+/// Reads of 4 KiB, each with a depth and a pause.
+fn steps(of: &[(u32, u64)]) -> Vec<Step> {
+    let command = |i: usize| Command { op: Op::Read, offset_bytes: i as u64 * 4096, length_bytes: 4096, fua: false };
+    of.iter().enumerate().map(|(i, &(depth, pause))| Step { command: command(i), depth, pause }).collect()
+}
+
+#[test]
+fn playback_waits_for_the_depth_and_rests_in_pauses() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let mut log = Log::default();
+    // Three at once; a fourth when they have ended (100 us); after a pause of 2 s a fifth, and one beside it.
+    let played = steps(&[(1, 0), (2, 0), (3, 0), (1, 0), (1, 2 * SECOND), (2, 0)]);
+    let p = host(&mut device, &monitor).play(played, 6, &mut log).unwrap();
+    let submitted: Vec<u64> = log.0.iter().map(|(_, c)| c.submitted).collect();
+    let resumed = 200 * MICROSECOND + 2 * SECOND;
+    assert_eq!(submitted, [0, 0, 0, 100 * MICROSECOND, resumed, resumed]);
+    assert_eq!((p.idle, p.busy), (2 * SECOND, 300 * MICROSECOND));
+    assert_eq!((p.run.requests, p.run.bytes, p.depth_sum), (6, 6 * 4096, 1 + 2 + 3 + 1 + 1 + 2));
+    assert_eq!(p.depths[..3], [3, 2, 1]);
+}
+
+#[test]
+fn playback_is_not_capped_at_the_drives_own_queue() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let deep: Vec<(u32, u64)> = (1..=100).map(|d| (d, 0)).collect();
+    let mut m = Measurement::default();
+    let p = host(&mut device, &monitor).play(steps(&deep), 100, &mut m).unwrap();
+    assert_eq!(p.depths[7], 68);
+    // 100 reads on 8 ways of 100 us: the last four end in the 13th round.
+    assert_eq!(m.latency().max(), 1300 * MICROSECOND);
+}
+
+#[test]
+fn playback_refuses_a_pause_in_company_and_a_depth_of_nothing() {
+    for bad in [(0, 0), (2, 5)] {
+        let (mut device, monitor) = (readers(), Monitor::silent());
+        let e = host(&mut device, &monitor).play(steps(&[(1, 0), bad]), 2, &mut ()).unwrap_err();
+        assert!(matches!(e, HostError::BadJob { .. }), "{e}");
+    }
 }

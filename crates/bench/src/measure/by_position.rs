@@ -39,6 +39,11 @@ impl ByPosition {
         self.zones.iter().enumerate().filter(|(_, z)| z.bytes > 0).map(|(i, z)| [middle(i), z.mb_per_s()]).collect()
     }
 
+    /// Bytes of each zone and the time that passed while they were transferred, in the order of their addresses.
+    pub fn zones(&self) -> impl Iterator<Item = (u64, Nanos)> + '_ {
+        self.zones.iter().map(|z| (z.bytes, z.elapsed))
+    }
+
     /// The rate over the whole pass, in decimal MB/s.
     #[must_use]
     pub fn mean_mb_per_s(&self) -> f64 {

@@ -5,17 +5,23 @@
 //! - [`PerSecond`]: requests, bytes and the highest latency of each second;
 //! - [`Split`]: a measurement before and one after a point in time, such as the tail of a long run;
 //! - [`ByPosition`]: the rate over the address range;
-//! - [`ServiceTimes`]: every single latency.
+//! - [`ServiceTimes`]: every single latency;
+//! - [`Over`]: how many requests took longer than a limit;
+//! - [`Energy`] and [`PowerPerSecond`]: joules and watts, where the device meters them.
 
 mod by_position;
+mod energy;
 mod measurement;
+mod over;
 mod per_second;
 mod service_times;
 mod slowest;
 mod split;
 
 pub use by_position::ByPosition;
+pub use energy::{Energy, PowerPerSecond};
 pub use measurement::{Measurement, OpStats};
+pub use over::Over;
 pub use per_second::{PerSecond, Second};
 pub use service_times::ServiceTimes;
 pub use slowest::Slowest;

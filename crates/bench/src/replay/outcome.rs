@@ -20,6 +20,7 @@ pub(super) fn outcome(r: &Replayed) -> Outcome {
         method: method(r),
         params: params(r),
         metrics: BTreeMap::new(),
+        tables: Vec::new(),
         charts: Vec::new(),
         time_shares: explain::time_shares("replay", &r.measurement),
         slowest: explain::slowest(&r.measurement),
@@ -36,7 +37,7 @@ pub(super) fn outcome(r: &Replayed) -> Outcome {
     for (op, stats) in m.ops() {
         put_latencies(&mut out, &stats.latency, &format!("_{}", op_name(op)));
     }
-    put_counters(&mut out, &r.counters, m.elapsed() as f64 / 1e9);
+    put_counters(&mut out, &r.counters, m.elapsed());
     if let Some(lag) = &r.lag {
         let h = &lag.distribution;
         put(&mut out, "delayed", lag.delayed as f64, "count");

@@ -64,16 +64,16 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     let bin = ctx.params.integer("bin_us") * MICROSECOND;
     let mut lines = Vec::new();
     let mut histograms = Vec::new();
-    let mut elapsed_s = 0.0;
+    let mut elapsed = 0;
     for (op, (times, m)) in &runs {
         let name = crate::outcome::op_name(*op);
         put_latencies(&mut out, &m.latency(), &format!("_{name}"));
         put_causes(&mut out, &format!("single-sector {name}"), m);
         lines.push(series(name, times.density(bin, DRAWN_PERCENT)));
         histograms.push((name, m.latency()));
-        elapsed_s += m.elapsed() as f64 / 1e9;
+        elapsed += m.elapsed();
     }
-    put_counters(&mut out, &counters, elapsed_s);
+    put_counters(&mut out, &counters, elapsed);
     out.charts.push(chart(
         "service-time-density",
         "Distribution of service times",

@@ -132,10 +132,10 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         },
     );
     let mut out = ctx.outcome("", method);
-    let mut elapsed_s = 0.0;
+    let mut elapsed = 0;
     for (key, op, run) in &runs {
         let name = crate::outcome::op_name(*op);
-        elapsed_s += run.measurement.elapsed() as f64 / 1e9;
+        elapsed += run.measurement.elapsed();
         let (value, unit) = if *key == "access_time" {
             (run.measurement.latency().mean() / 1e3, "us")
         } else {
@@ -158,7 +158,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     put(&mut out, "score_read", score_read, "points");
     put(&mut out, "score_write", score_write, "points");
     put(&mut out, "score", total, "points");
-    put_counters(&mut out, &counters, elapsed_s);
+    put_counters(&mut out, &counters, elapsed);
     let bars = |r: &Rates| by_category(&[r.sequential, r.random, r.threads]);
     out.charts.push(chart(
         "rates",

@@ -90,20 +90,20 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     );
     let mut out = ctx.outcome("", method);
     let mut lines = Vec::new();
-    let mut elapsed_s = 0.0;
+    let mut elapsed = 0;
     for (column, name) in ["write", "read"].into_iter().enumerate() {
         let mut rates = Vec::new();
         for (pair, &block) in runs.iter().zip(&sizes) {
             let m = &pair[column].measurement;
             rates.push(m.mb_per_s());
-            elapsed_s += m.elapsed() as f64 / 1e9;
+            elapsed += m.elapsed();
             put(&mut out, &format!("{name}_{}", key(block)), m.mb_per_s(), "MB/s");
             put_causes(&mut out, &format!("{} {name}", size(block)), m);
         }
         put(&mut out, &format!("{name}_peak"), max(&rates), "MB/s");
         lines.push(series(name, by_category(&rates)));
     }
-    put_counters(&mut out, &counters, elapsed_s);
+    put_counters(&mut out, &counters, elapsed);
     out.charts.push(chart(
         "rate-by-size",
         "Rate by request size",

@@ -169,7 +169,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     put(&mut out, "zero_iops_seconds", iops.iter().filter(|&&v| v == 0.0).count() as f64, "s");
     put_latencies(&mut out, &whole.latency(), "");
     put_latencies(&mut out, &tail.latency(), "_tail");
-    put_counters(&mut out, &at_end.since(&at_start), whole.elapsed() as f64 / 1e9);
+    put_counters(&mut out, &at_end.since(&at_start), whole.elapsed());
     // With the whole run as its tail there is no boundary inside the run to read the counters at.
     let boundary = split.counters_at_boundary().unwrap_or(&at_start);
     if let Some(waf) = at_end.since(boundary).waf() {

@@ -1,11 +1,11 @@
 //! Metrics and charts that several tests share.
 
-use ssdlab_core::{Histogram, to_us};
+use ssdlab_core::{Histogram, Nanos, to_us};
 use ssdlab_device::Counters;
 
 use super::common::Timed;
 use crate::explain;
-use crate::measure::{Measurement, PerSecond};
+use crate::measure::{Energy, Measurement, PerSecond};
 use crate::outcome::{Axis, Chart, Mark, Metric, Outcome, Series};
 
 const SLOWEST_SHOWN: usize = 10;
@@ -33,14 +33,18 @@ pub(crate) fn put_latencies(out: &mut Outcome, h: &Histogram, suffix: &str) {
 }
 
 /// What the device counted: write amplification and energy, where there is any.
-pub(crate) fn put_counters(out: &mut Outcome, counters: &Counters, elapsed_s: f64) {
+pub(crate) fn put_counters(out: &mut Outcome, counters: &Counters, elapsed: Nanos) {
+    put_counters_as(out, counters, elapsed, "");
+}
+
+/// The same, each figure's name with `suffix`.
+pub(crate) fn put_counters_as(out: &mut Outcome, counters: &Counters, elapsed: Nanos, suffix: &str) {
     if let Some(waf) = counters.waf() {
-        put(out, "waf", waf, "ratio");
+        put(out, &format!("waf{suffix}"), waf, "ratio");
     }
-    if counters.energy_nanojoules > 0 && elapsed_s > 0.0 {
-        let joules = counters.energy_nanojoules as f64 / 1e9;
-        put(out, "energy", joules, "J");
-        put(out, "power_mean", joules / elapsed_s, "W");
+    if let Some(energy) = Energy::of(counters, elapsed) {
+        put(out, &format!("energy{suffix}"), energy.joules, "J");
+        put(out, &format!("power_mean{suffix}"), energy.watts(), "W");
     }
 }
 
@@ -50,7 +54,7 @@ pub(super) fn put_timed(out: &mut Outcome, label: &str, timed: &Timed) {
     put(out, "iops", m.iops(), "IOPS");
     put(out, "bandwidth", m.mb_per_s(), "MB/s");
     put_latencies(out, &m.latency(), "");
-    put_counters(out, &timed.counters, m.elapsed() as f64 / 1e9);
+    put_counters(out, &timed.counters, m.elapsed());
     let iops = timed.per_second.iops();
     if !iops.is_empty() {
         put(out, "iops_min", min(&iops), "IOPS");

@@ -73,7 +73,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
             put(&mut out, "iops", m.iops(), "IOPS");
             put(&mut out, "bandwidth", m.mb_per_s(), "MB/s");
             put_latencies(&mut out, &m.latency(), "");
-            put_counters(&mut out, &run.counters, m.elapsed() as f64 / 1e9);
+            put_counters(&mut out, &run.counters, m.elapsed());
         }
     }
     let names: Vec<String> = queue_depths.iter().map(u64::to_string).collect();

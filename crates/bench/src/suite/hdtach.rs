@@ -53,7 +53,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         put_causes(&mut out, &format!("sequential {name}"), &sweep.measurement);
         lines.push(series(name, sweep.points()));
     }
-    put_counters(&mut out, &counters, write.measurement.elapsed() as f64 / 1e9);
+    put_counters(&mut out, &counters, write.measurement.elapsed());
     let (x, y) = axes();
     out.charts.push(chart("rate-by-position", "Rate by position", "", Mark::Line, x, y, lines));
     Ok(out)

@@ -57,15 +57,15 @@ pub(super) fn run_mixed<L: Lab>(ctx: &mut Context<L>, random: bool) -> Result<Ou
     put(&mut out, "bandwidth", mean(&rates), "MB/s");
     put(&mut out, "iops", mean(&iops), "IOPS");
     let mut all = Measurement::default();
-    let mut elapsed_s = 0.0;
+    let mut elapsed = 0;
     for ((run, rate), percent) in runs.iter().zip(&rates).zip(READ_PERCENTS) {
         put(&mut out, &format!("bandwidth_read{percent}"), *rate, "MB/s");
         put_causes(&mut out, &format!("{percent} % reads"), &run.measurement);
         all.merge(&run.measurement);
-        elapsed_s += run.measurement.elapsed() as f64 / 1e9;
+        elapsed += run.measurement.elapsed();
     }
     put_latencies(&mut out, &all.latency(), "");
-    put_counters(&mut out, &counters, elapsed_s);
+    put_counters(&mut out, &counters, elapsed);
     let names = READ_PERCENTS.iter().map(|p| format!("{p}/{}", 100 - p)).collect();
     out.charts.push(chart(
         "bandwidth-by-mix",

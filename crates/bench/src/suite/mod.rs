@@ -8,9 +8,12 @@ mod atto;
 mod common;
 mod consistency;
 mod definition;
+mod destroyer;
 pub(crate) mod figures;
 mod fileserver;
 mod hdtach;
+mod heavy;
+mod light;
 mod mixed;
 mod mixed_random;
 mod mixed_sequential;
@@ -20,7 +23,11 @@ mod random_write;
 mod rate;
 mod sequential_read;
 mod sequential_write;
+mod slc_cache;
+mod slc_recovery;
 mod steady_state;
+mod storage_bench;
+mod storage_bench_statistics;
 mod sweep;
 mod trim;
 
@@ -62,6 +69,10 @@ suite! {
     atto,
     hdtach,
     trim,
+    slc_cache,
+    destroyer,
+    heavy,
+    light,
     fileserver,
     analyzedisk,
 }

@@ -2,12 +2,13 @@
 
 use ssdlab_workload::Pattern;
 
-use super::common::{Timed, build, fill_drive, fit_span, gigabytes, timed};
+use super::common::{Timed, build, fill_drive, fit_span, gigabytes, size, timed};
 use super::definition::{AS_IT_IS, TestDef, block, choice, depths, metric, seconds, span};
 use super::figures::{by_category, categories, chart, put, put_causes, series};
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::lab::Lab;
+use crate::measure::Energy;
 use crate::outcome::{Axis, Mark, Outcome, Series};
 
 /// The figure in the bar charts is the mean over these depths.
@@ -43,6 +44,11 @@ pub(super) const DEF: TestDef = TestDef {
             "random_read_bar",
             "MB/s",
             "mean of QD 1, 2 and 4, where all three were run; likewise for the other three",
+        ),
+        metric(
+            "random_read_power_qd{depth}",
+            "W",
+            "mean power of the run, where the device meters energy; likewise for the other three",
         ),
     ],
     variants: AS_IT_IS,
@@ -113,21 +119,32 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         gigabytes(ctx.params.integer("write_span_bytes")),
     );
     let mut out = ctx.outcome(if wanted == "all" { "" } else { &wanted }, method);
-    let (mut random, mut sequential): (Vec<Series>, Vec<Series>) = (Vec::new(), Vec::new());
+    let (mut random, mut sequential, mut power): (Vec<Series>, Vec<Series>, Vec<Series>) = Default::default();
     let mut notes = Vec::new();
     for (i, part) in parts.iter().enumerate() {
         let progress = (i as f64 / parts.len() as f64, (i + 1) as f64 / parts.len() as f64);
         let runs = run_part(ctx, part, progress, &mut notes)?;
         let rates: Vec<f64> = runs.iter().map(|r| r.measurement.mb_per_s()).collect();
-        let lines = if part.random { &mut random } else { &mut sequential };
-        lines.push(series(&part.name.replace('-', " "), by_category(&rates)));
+        let iops: Vec<f64> = runs.iter().map(|r| r.measurement.iops()).collect();
+        let name = part.name.replace('-', " ");
+        if part.random {
+            random.push(series(&name, by_category(&iops)));
+        } else {
+            sequential.push(series(&name, by_category(&rates)));
+        }
+        let watts = |r: &Timed| Energy::of(&r.counters, r.measurement.elapsed()).map(|e| e.watts());
+        if let Some(watts) = runs.iter().map(watts).collect::<Option<Vec<f64>>>() {
+            for (depth, watts) in queue_depths.iter().zip(&watts) {
+                put(&mut out, &format!("{}_power_qd{depth}", part.key), *watts, "W");
+            }
+            power.push(series(&name, by_category(&watts)));
+        }
         for (run, depth) in runs.iter().zip(&queue_depths) {
             if part.random {
                 put(&mut out, &format!("{}_iops_qd{depth}", part.key), run.measurement.iops(), "IOPS");
             }
             put(&mut out, &format!("{}_qd{depth}", part.key), run.measurement.mb_per_s(), "MB/s");
-            let label = format!("{} QD{depth}", part.name.replace('-', " "));
-            put_causes(&mut out, &label, &run.measurement);
+            put_causes(&mut out, &format!("{name} QD{depth}"), &run.measurement);
         }
         let at = |d: &u64| queue_depths.iter().position(|q| q == d).map(|i| rates[i]);
         let bar: Option<Vec<f64>> = BAR_DEPTHS.iter().map(at).collect();
@@ -137,14 +154,22 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     }
     out.notes = notes;
     let names: Vec<String> = queue_depths.iter().map(u64::to_string).collect();
-    for (id, title, lines) in [
-        ("random", "4 KiB random: bandwidth by queue depth", random),
-        ("sequential", "128 KiB sequential: bandwidth by queue depth", sequential),
+    let (random_size, sequential_size) =
+        (size(ctx.params.integer("random_block_size")), size(ctx.params.integer("sequential_block_size")));
+    for (id, title, y, lines) in [
+        ("random", format!("{random_size} random: IOPS by queue depth"), Axis::linear("rate", "IOPS"), random),
+        (
+            "sequential",
+            format!("{sequential_size} sequential: bandwidth by queue depth"),
+            Axis::linear("bandwidth", "MB/s"),
+            sequential,
+        ),
+        ("power", "Power by queue depth".to_owned(), Axis::linear("power", "W"), power),
     ] {
         if !lines.is_empty() {
             let x = categories("queue depth", "", names.clone());
-            let y = Axis { min: Some(0.0), ..Axis::linear("bandwidth", "MB/s") };
-            out.charts.push(chart(id, title, "", Mark::Line, x, y, lines));
+            let y = Axis { min: Some(0.0), ..y };
+            out.charts.push(chart(id, &title, "", Mark::Line, x, y, lines));
         }
     }
     Ok(out)

@@ -47,6 +47,8 @@ fn small(test: &str) -> &'static [(&'static str, &'static str)] {
         }
         "atto" => &[("length_bytes", "4MiB"), ("size_max_bytes", "4MiB"), ("file_offset_bytes", "1MiB")],
         "trim" => &[("torture_seconds", "5")],
+        "slc-cache" => &[("zones", "100"), ("idle_seconds", "0,1")],
+        "destroyer" | "heavy" | "light" => &[("requests", "2000")],
         "analyzedisk" => &[("requests", "500")],
         "steady-state" => &[("round_share", "1"), ("settle_turnovers", "5")],
         _ => &[],
@@ -257,6 +259,97 @@ fn hdtach_draws_a_flat_curve_of_a_flat_device() {
     assert!(value(&out, "read_bandwidth_min") <= value(&out, "read_bandwidth"));
     assert_eq!(out.charts[0].series[0].points.len(), 16);
     assert!(out.charts[0].series[0].points.windows(2).all(|w| w[0][0] < w[1][0]));
+}
+
+/// The model with a cache of 16 MB in front of a medium of 25 MB/s: 128 KiB go into the cache in 200 us.
+fn cached() -> ModelSpec {
+    ModelSpec {
+        write: 200 * MICROSECOND,
+        cache_bytes: 16_000_000,
+        drain_bytes_per_second: 25_000_000,
+        scattered_factor: 1,
+        ..ModelSpec::default()
+    }
+}
+
+#[test]
+fn slc_cache_finds_the_stages_and_what_comes_back_after_idle_time() {
+    let out = run(&cached(), "slc-cache", &[("zones", "100"), ("idle_seconds", "0,1,10")]);
+    assert_eq!(value(&out, "stages"), 2.0);
+    let fast = 131_072.0 / 200e-6 / 1e6;
+    // The zone across the drop belongs to one of the stages and takes a little of its rate.
+    close(value(&out, "stage1_bandwidth"), fast, 0.03);
+    close(value(&out, "stage2_bandwidth"), 25.0, 0.02);
+    // While the cache fills at 655 MB/s it drains at 25.
+    let amount = 16.0 / (1.0 - 25.0 / fast);
+    close(value(&out, "stage1_amount"), amount / 1e3, 0.03);
+    close(value(&out, "stage1_end"), 100.0 * amount / 64.0, 0.03);
+    for after in ["overwrite", "trim"] {
+        assert_eq!(value(&out, &format!("recovered_{after}_0s")), 0.0, "{after}");
+        close(value(&out, &format!("recovered_{after}_1s")), amount / 1e3, 0.15);
+        close(value(&out, &format!("recovered_{after}_10s")), amount / 1e3, 0.15);
+    }
+    assert_eq!(out.tables.len(), 2);
+    assert!(out.tables[0].rows[0][0].contains("cache") && out.tables[0].rows.len() == 2);
+    assert_eq!(out.tables[1].rows.len(), 3);
+    assert_eq!(out.charts[0].series[1].points.len(), 4);
+}
+
+#[test]
+fn slc_cache_of_a_drive_without_one_is_one_stage_and_has_no_recovery() {
+    let out = run(&plain(), "slc-cache", &[("zones", "100")]);
+    assert_eq!(value(&out, "stages"), 1.0);
+    assert!(!out.metrics.keys().any(|k| k.starts_with("recovered")));
+    assert!(out.notes[0].contains("no cache"), "{:?}", out.notes);
+}
+
+#[test]
+fn a_storage_bench_reports_rate_service_time_and_slow_shares_of_a_known_device() {
+    let out = run(&plain(), "light", &[("requests", "20000"), ("state", "empty")]);
+    assert_eq!(out.variant, "2015, empty drive");
+    let (reads, writes) = (value(&out, "trace_reads"), value(&out, "trace_writes"));
+    assert_eq!(reads + writes, 20_000.0);
+    // Eight ways: up to a depth of 8 nothing waits, and deeper requests are few.
+    let at_least = (reads * 100.0 + writes * 20.0) / 20_000.0;
+    assert!((at_least..at_least * 1.2).contains(&value(&out, "latency_mean")), "{}", value(&out, "latency_mean"));
+    let gb = value(&out, "trace_read_gb") + value(&out, "trace_written_gb");
+    close(value(&out, "bandwidth"), gb * 1e3 / value(&out, "busy_seconds"), 1e-9);
+    close(value(&out, "iops"), 20_000.0 / value(&out, "busy_seconds"), 1e-9);
+    assert_eq!((value(&out, "share_over_10ms"), value(&out, "share_over_100ms")), (0.0, 0.0));
+    // Requests that end at the same instant leave the next one a queue shorter than it should be.
+    close(value(&out, "depth_mean"), value(&out, "trace_depth_mean"), 0.1);
+    assert!(out.notes[0].contains("stand-in") && out.title.contains("stand-in") && out.method.contains("stand-in"));
+    let table = &out.tables[0];
+    let row = table.rows.iter().find(|r| r[0] == "size: 128 KiB").unwrap();
+    assert_eq!(row[1..3], ["26.4 %", "26.4 %"]);
+}
+
+#[test]
+fn slow_requests_are_counted_exactly() {
+    let slow = ModelSpec { read: 10_000 * MICROSECOND, write: 100_001 * MICROSECOND, ways: 1024, ..plain() };
+    let out = run(&slow, "light", &[("requests", "2000"), ("state", "empty")]);
+    // Reads of exactly 10 ms are not over 10 ms; every write is over both limits.
+    let writes = 100.0 * value(&out, "trace_writes") / 2000.0;
+    assert_eq!((value(&out, "share_over_10ms"), value(&out, "share_over_100ms")), (writes, writes));
+}
+
+#[test]
+fn each_era_runs_on_its_own_drives_and_draws_its_own_charts() {
+    let with = |test: &str, form: &str| {
+        let out = run(&plain(), test, &[("requests", "2000"), ("form", form)]);
+        let ids: Vec<String> = out.charts.iter().map(|c| c.id.clone()).collect();
+        (out.metrics.contains_key("bandwidth_full"), ids)
+    };
+    let (full, ids) = with("heavy", "2011");
+    assert!(!full && ids[0] == "data-rate" && !ids.contains(&"service-time".to_owned()));
+    let (full, ids) = with("destroyer", "2013");
+    assert!(!full && ids[1] == "service-time" && !ids.contains(&"slow-requests".to_owned()));
+    let (full, ids) = with("light", "2015");
+    assert!(full && ids.contains(&"slow-requests".to_owned()));
+    let e = run_with(&plain(), "destroyer", &[("form", "2011")]).unwrap_err();
+    assert!(e.to_string().contains("expected one of 2013, 2015"), "{e}");
+    let e = run_with(&plain(), "light", &[("footprint_bytes", "1GB")]).unwrap_err();
+    assert_eq!(e.to_string(), "a trace over 1 GB does not fit a drive of 0.064 GB");
 }
 
 #[test]

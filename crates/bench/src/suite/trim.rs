@@ -105,7 +105,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         .iter()
         .map(|m| m.elapsed())
         .sum::<u64>();
-    put_counters(&mut out, &counters, elapsed as f64 / 1e9);
+    put_counters(&mut out, &counters, elapsed);
     let (dirty_percent, trimmed_percent) = (100.0 * dirty.shortfall(&clean), 100.0 * trimmed.shortfall(&clean));
     put(&mut out, "dirty_shortfall", dirty_percent, "%");
     put(&mut out, "trimmed_shortfall", trimmed_percent, "%");

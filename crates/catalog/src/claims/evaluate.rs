@@ -58,22 +58,39 @@ pub struct ClaimRow {
     pub headline: bool,
 }
 
-/// Judges every claim about `devices` by the outcomes at hand: a row for each claim and drive, in catalog order.
+/// Judges every claim about `devices` by the outcomes at hand: a row for each claim and drive, in catalog order. A
+/// check on a drive that the catalog does not have, and that no outcome is there for, is [`ClaimState::NotSimulated`].
 #[must_use]
 pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec<ClaimRow> {
     let mut rows = Vec::new();
     for claim in claims {
         if let Check::Order(order) = &claim.check {
             if claim.drives().iter().any(|d| devices.contains(d)) {
-                rows.push(judge_order(claim, order, outcomes));
+                let mut judged = judge_order(claim, order, outcomes);
+                without_missing(&mut judged, &[&order.higher.device, &order.lower.device], outcomes);
+                rows.push(judged);
             }
             continue;
         }
         for device in claim.devices.iter().filter(|d| devices.contains(&d.as_str())) {
-            rows.push(judge_on(claim, device, outcomes));
+            let mut judged = judge_on(claim, device, outcomes);
+            without_missing(&mut judged, &[device], outcomes);
+            rows.push(judged);
         }
     }
     rows
+}
+
+/// A check that nothing was run for because the catalog does not have a drive is not one that somebody forgot to run.
+fn without_missing(row: &mut ClaimRow, drives: &[&str], outcomes: &[Outcome]) {
+    if row.state != ClaimState::NotRun {
+        return;
+    }
+    let is_missing = |drive: &&&str| !super::is_known(drive) && outcomes.iter().all(|o| o.device != **drive);
+    if let Some(missing) = drives.iter().find(is_missing) {
+        row.state = ClaimState::NotSimulated;
+        row.reason = format!("{missing} is not in the catalog");
+    }
 }
 
 fn row(claim: &Claim, device: &str) -> ClaimRow {

@@ -15,7 +15,7 @@ pub use check::{Band, Check, Figure, Order};
 pub use evaluate::{ClaimRow, ClaimState, evaluate};
 
 use crate::diagnostic::{Diagnostic, Place};
-use crate::embedded::CLAIMS;
+use crate::embedded::{CLAIMS, DRIVES, find};
 use crate::explain::explain;
 
 /// A published figure, order or behaviour, as a file of `catalog/claims` has it.
@@ -121,8 +121,20 @@ impl Claim {
 fn setting(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
+        toml::Value::Array(list) => list.iter().map(setting).collect::<Vec<_>>().join(","),
         other => other.to_string(),
     }
+}
+
+/// Drives that something was published about but that the catalog does not have, in alphabetical order.
+#[must_use]
+pub fn missing_drives(claims: &[Claim]) -> Vec<&str> {
+    let missing: BTreeSet<&str> = claims.iter().flat_map(Claim::drives).filter(|d| !is_known(d)).collect();
+    missing.into_iter().collect()
+}
+
+fn is_known(drive: &str) -> bool {
+    find(DRIVES, drive).is_some()
 }
 
 /// The tests that `claims` need on `devices`, each once. Claims that also need other drives are left out.

@@ -46,6 +46,7 @@ fn measure_all() -> Result<Vec<Measured>, String> {
 }
 
 fn measure(name: &'static str, commands: u64) -> Result<Measured, String> {
+    eprintln!("counting {name} …");
     let program = std::env::current_exe().map_err(|e| format!("this program does not know where it is: {e}"))?;
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--toggle-collect=*measured_part*", "--callgrind-out-file=/dev/null"])

@@ -32,8 +32,8 @@ impl Effort {
         blocks: 2048,
         warm_up: 4.0,
         measured_units: 2_500_000.0,
-        warm_up_mixed: 40.0,
-        measured_mixed: 12.0,
+        warm_up_mixed: 30.0,
+        measured_mixed: 10.0,
         reads: 8_000_000,
         memories: 500_000.0,
     };

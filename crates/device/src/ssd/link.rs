@@ -17,7 +17,8 @@ const CONTROL_FRAME_BYTES: u64 = 140;
 pub struct Link {
     /// Picoseconds for one byte of payload (8b/10b coded); 0 for an ideal link.
     picos_per_byte: u64,
-    turnaround: Nanos,
+    command_time: Nanos,
+    status_time: Nanos,
     free_at: Nanos,
 }
 
@@ -31,26 +32,23 @@ impl Link {
             LinkGeneration::Sata3 => 1667,
             LinkGeneration::Ideal => 0,
         };
-        Link { picos_per_byte, turnaround: nanos_from_us(spec.host_turnaround_us), free_at: 0 }
-    }
-
-    #[inline]
-    fn nanos(&self, bytes: u64) -> Nanos {
-        (bytes * self.picos_per_byte).div_ceil(1000)
+        let control = nanos(picos_per_byte, CONTROL_FRAME_BYTES);
+        let command_time = nanos_from_us(spec.host_turnaround_us) + control;
+        Link { picos_per_byte, command_time, status_time: control, free_at: 0 }
     }
 
     /// From the host's decision to send a command until the drive has it.
     #[inline]
     #[must_use]
     pub fn command_time(&self) -> Nanos {
-        self.turnaround + self.nanos(CONTROL_FRAME_BYTES)
+        self.command_time
     }
 
     /// Sends the frame that ends a command; it is small enough to slip in between data frames.
     #[inline]
     #[must_use]
     pub fn status_time(&self) -> Nanos {
-        self.nanos(CONTROL_FRAME_BYTES)
+        self.status_time
     }
 
     /// Time that `bytes` of data take on the wire, with the frame that announces them.
@@ -61,7 +59,7 @@ impl Link {
             return 0;
         }
         let frames = bytes.div_ceil(DATA_FRAME_BYTES);
-        self.nanos(bytes + frames * DATA_FRAME_OVERHEAD_BYTES + CONTROL_FRAME_BYTES)
+        nanos(self.picos_per_byte, bytes + frames * DATA_FRAME_OVERHEAD_BYTES + CONTROL_FRAME_BYTES)
     }
 
     /// Reserves the wire for `bytes` from `from` on at the earliest; returns when they begin and end.
@@ -72,4 +70,9 @@ impl Link {
         self.free_at = end;
         (start, end)
     }
+}
+
+#[inline]
+fn nanos(picos_per_byte: u64, bytes: u64) -> Nanos {
+    (bytes * picos_per_byte).div_ceil(1000)
 }

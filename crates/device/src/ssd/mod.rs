@@ -16,6 +16,7 @@ mod channel;
 mod command;
 mod events;
 mod link;
+mod look_ahead;
 mod read;
 mod read_ahead;
 mod read_only;
@@ -46,7 +47,8 @@ const READ_AHEAD_TAG: u16 = u16::MAX;
 
 /// See the module's own page. `EXPLAIN`: completions carry their breakdown. `CHECK`: every read is checked against
 /// the host's last write of that unit, by the low bits of a write count kept on both sides (see
-/// [`ssdlab_nand::TagFormat`]; addresses are checked always).
+/// [`ssdlab_nand::TagFormat`]; addresses are checked always); and every flash operation and every transfer on the link
+/// is judged by the referee of time ([`crate::timing`]).
 #[derive(Clone, Debug)]
 pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     info: DeviceInfo,
@@ -314,6 +316,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     fn die_event(&mut self, at: Nanos, d: usize) {
         self.schedule.now = at;
         let finished = self.schedule.end(d);
+        self.schedule.look_ahead.step(&self.ftl);
         let op = finished.op;
         let woken = 1 << d;
         match op.kind {
@@ -419,8 +422,13 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let total: u64 = parts.iter().map(|&k| delta(k)).sum();
         let mut left = wait;
         if total > 0 {
+            // Rounded down twice, so that the shares never exceed the whole.
+            let scale = match wait.checked_mul(1 << 32) {
+                Some(scaled) => u128::from(scaled / total),
+                None => (u128::from(wait) << 32) / u128::from(total),
+            };
             for k in parts {
-                let share = (u128::from(wait) * u128::from(delta(k)) / u128::from(total)) as Nanos;
+                let share = (u128::from(delta(k)) * scale >> 32) as Nanos;
                 c.breakdown.add(if k == Cause::Program { rest } else { k }, share);
                 left -= share;
             }

@@ -14,6 +14,7 @@ use ssdlab_nand::{BlockId, CellMode, DieSpec};
 use super::array_times::ArrayTimes;
 use super::channel::Channel;
 use super::events::{NEVER, Tournament};
+use super::look_ahead::LookAhead;
 use crate::spec::DriveSpec;
 use crate::timing::{Interval, Operation, TimingReferee, Work};
 
@@ -54,6 +55,7 @@ pub struct Schedule<const CHECK: bool> {
     channels: Vec<Channel>,
     channel_mask: u32,
     events: Tournament,
+    pub look_ahead: LookAhead,
     times: ArrayTimes,
     command_time: Nanos,
     /// Picoseconds to move one 4 KiB unit with its share of the spare area.
@@ -101,6 +103,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
             channels: vec![Channel::default(); channels as usize],
             channel_mask: channels,
             events: Tournament::new(dies as usize),
+            look_ahead: LookAhead::default(),
             times: ArrayTimes::new(die),
             command_time: nanos_from_us(die.bus.command_us),
             unit_picos,
@@ -251,6 +254,9 @@ impl<const CHECK: bool> Schedule<CHECK> {
                 }
             },
         };
+        if op.kind == OpKind::GcRead {
+            self.look_ahead.follow(op);
+        }
         // Dies that know one mode only are not asked which: it would cost them a look at the block's state.
         let mode = if self.times.several_modes() { ftl.medium().mode(op.block) } else { self.times.native() };
         self.begin(d, op, mode, explain);

@@ -9,6 +9,7 @@ mod cost_benefit;
 mod d_choices;
 mod fifo;
 mod greedy;
+mod greedy_scan;
 mod random;
 
 use ssdlab_core::Rng;
@@ -19,6 +20,7 @@ pub use cost_benefit::CostBenefit;
 pub use d_choices::DChoices;
 pub use fifo::Fifo;
 pub use greedy::Greedy;
+pub use greedy_scan::GreedyScan;
 pub use random::Random;
 
 /// What a policy may look at when it picks.
@@ -50,6 +52,7 @@ pub trait VictimSelector {
 #[derive(Clone, Debug)]
 pub enum Selector {
     Greedy(Greedy),
+    GreedyScan(GreedyScan),
     Fifo(Fifo),
     DChoices(DChoices),
     CostBenefit(CostBenefit),
@@ -61,6 +64,9 @@ impl Selector {
     #[must_use]
     pub fn new(spec: &GcSpec, blocks: u32, capacity: u32) -> Self {
         match spec.policy {
+            VictimPolicy::Greedy if GreedyScan::suits(blocks, capacity) => {
+                Selector::GreedyScan(GreedyScan::new(blocks, spec.tie_break))
+            }
             VictimPolicy::Greedy => Selector::Greedy(Greedy::new(blocks, capacity, spec.tie_break)),
             VictimPolicy::Fifo => Selector::Fifo(Fifo::default()),
             VictimPolicy::DChoices => Selector::DChoices(DChoices::new(blocks, spec.choices)),
@@ -74,6 +80,7 @@ macro_rules! delegate {
     ($self:ident, $p:ident => $call:expr) => {
         match $self {
             Selector::Greedy($p) => $call,
+            Selector::GreedyScan($p) => $call,
             Selector::Fifo($p) => $call,
             Selector::DChoices($p) => $call,
             Selector::CostBenefit($p) => $call,

@@ -28,16 +28,24 @@ const KEYS: [&str; 16] = [
     "power_mean",
 ];
 
+/// What tells most about tests whose figure the list above would not put first.
+const HEADS: [(&str, &[&str]); 5] = [
+    ("sequential", &["bandwidth"]),
+    ("destroyer", &["bandwidth", "latency_mean", "share_over_10ms"]),
+    ("heavy", &["bandwidth", "latency_mean", "share_over_10ms"]),
+    ("light", &["bandwidth", "latency_mean", "share_over_10ms"]),
+    ("slc-cache", &["stage1_bandwidth", "stage1_amount", "recovered_trim_600s"]),
+];
+
 /// The `n` metrics of a test that matter most: well-known ones first, then in alphabetical order.
 pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str> {
     let has = |key: &str| outcomes.iter().any(|o| o.metrics.contains_key(key));
-    let mut keys: Vec<&str> = KEYS.into_iter().filter(|k| has(k)).collect();
-    // Sequential tests are told by their rate.
-    if outcomes.iter().any(|o| o.test.contains("sequential"))
-        && let Some(at) = keys.iter().position(|&k| k == "bandwidth")
-    {
-        let bandwidth = keys.remove(at);
-        keys.insert(0, bandwidth);
+    let first = HEADS.iter().filter(|(test, _)| outcomes.iter().any(|o| o.test.contains(test))).flat_map(|h| h.1);
+    let mut keys: Vec<&str> = Vec::new();
+    for key in first.copied().chain(KEYS).filter(|k| has(k)) {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
     }
     for key in outcomes.iter().flat_map(|o| o.metrics.keys()) {
         if !keys.contains(&key.as_str()) {

@@ -46,6 +46,39 @@ pub(crate) fn plain(out: &mut String, label: &str, columns: &[(String, bool)], r
     close(out);
 }
 
+/// The tables that the test itself gives: each drive's, but once where all drives have the same.
+pub(crate) fn own(out: &mut String, group: &TestGroup) {
+    for (i, outcome) in group.outcomes.iter().enumerate() {
+        for table in &outcome.tables {
+            let shared = group.outcomes.iter().all(|o| o.tables.contains(table));
+            if shared && i > 0 {
+                continue;
+            }
+            let whose =
+                if group.outcomes.len() > 1 && !shared { format!(", {}", outcome.device) } else { String::new() };
+            let title = format!("{}{whose}", table.title);
+            out.push_str(&format!("<h3>{}</h3>\n", escape(&title)));
+            open(out, &title, "own");
+            head(out, &table.columns.iter().enumerate().map(|(i, c)| (c.as_str(), i > 0)).collect::<Vec<_>>());
+            for row in &table.rows {
+                for (i, cell) in row.iter().enumerate() {
+                    let cell = escape(cell);
+                    out.push_str(&if i == 0 {
+                        format!("<tr><th scope=\"row\">{cell}</th>")
+                    } else {
+                        format!("<td class=\"n\">{cell}</td>")
+                    });
+                }
+                out.push_str("</tr>\n");
+            }
+            close(out);
+            if !table.caption.is_empty() {
+                out.push_str(&format!("<p class=\"under\">{}</p>\n", escape(&table.caption)));
+            }
+        }
+    }
+}
+
 /// A row of every metric, a column of every drive.
 pub(crate) fn metrics(out: &mut String, review: &Review, group: &TestGroup) {
     let keys = super::key_metrics(&group.outcomes, usize::MAX);

@@ -36,6 +36,7 @@ pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup) {
     for panel in &group.panels {
         write_panel(out, panel);
     }
+    tables::own(out, group);
     tables::metrics(out, review, group);
     if let Some(figure) = &group.time {
         out.push_str("<h3>Where the time went</h3>\n");

@@ -35,6 +35,7 @@ fn outcome(test: &str, device: &str, title: &str, method: &str) -> Outcome {
         params: BTreeMap::new(),
         metrics: BTreeMap::new(),
         charts: vec![],
+        tables: vec![],
         time_shares: vec![],
         slowest: vec![],
         verdict: None,

@@ -4,7 +4,7 @@ use crate::plan::Axis;
 
 /// A key as a label: `die.geometry.pages_per_block` is `Pages per block`.
 pub(crate) fn key_label(key: &str) -> String {
-    let label = match key {
+    match key {
         "over_provisioning_percent" | "spare_percent" => "Over-provisioning".to_owned(),
         "flash.exact_spare_per_10000" => "Exact spare".to_owned(),
         "capacity_bytes" => "Capacity".to_owned(),
@@ -17,8 +17,7 @@ pub(crate) fn key_label(key: &str) -> String {
             }
             words
         }
-    };
-    label
+    }
 }
 
 /// The unit that a key ends in, as axes print it.

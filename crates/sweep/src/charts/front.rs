@@ -71,7 +71,7 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
         mark: Mark::Scatter,
         x: axis(&pareto.x, &|v| v.0),
         y: axis(&pareto.y, &|v| v.1),
-        series: vec![series("on the front", &from_left), series("beaten by another point", &beaten)],
+        series: vec![series("beaten by another point", &beaten), series("on the front", &from_left)],
         overlay_drives: false,
     };
     let mut columns = vec![("Point".to_owned(), true), ("What".to_owned(), false)];
@@ -95,8 +95,9 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
     let figure = SweepFigure {
         chart,
         subject: String::new(),
-        point_names: vec![names(&from_left), names(&beaten)],
-        stepped: vec![0],
+        // The front is drawn last, on top.
+        point_names: vec![names(&beaten), names(&from_left)],
+        stepped: vec![1],
     };
     Some((SweepRow { heading: String::new(), figures: vec![figure] }, table))
 }

@@ -151,7 +151,7 @@ fn check_keys<'a>(
         if let Some((_, other)) = seen.iter().find(|(key, other)| *key == change.key && *other != home) {
             let error = Diagnostic::new(format!("`{}` stands in [{other}] and in [{home}]", change.key))
                 .help("a key has one place");
-            return Err(text.at_key(error, change.path.trim_end_matches(|c| c != '[').trim_end_matches('[')));
+            return Err(text.at_key(error, key_path(&change.path)));
         }
         seen.push((&change.key, home));
         match change.key.strip_prefix(TEST_PREFIX) {

@@ -23,6 +23,7 @@ fn outcome(device: &str, params: &[(&str, i64)], metrics: &[(&str, f64, &str)]) 
         params: params.iter().map(|&(k, v)| (k.to_owned(), v.into())).collect(),
         metrics: metrics.iter().map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u))).collect(),
         charts: Vec::new(),
+        tables: Vec::new(),
         time_shares: Vec::new(),
         slowest: Vec::new(),
         verdict: None,
@@ -56,7 +57,9 @@ fn another_drive_depth_metric_or_unit_does_not_count() {
     ] {
         let outcomes = [outcome(device, &[("queue_depth", depth)], &[(metric, 100.0, unit)])];
         let rows = evaluate(&claim(VALUE), &["d"], &outcomes);
-        assert_eq!(rows[0].state, ClaimState::NotRun, "{device} {depth} {metric} {unit}");
+        // Nothing has run on `d`, and the catalog does not know it.
+        let want = if device == "e" { ClaimState::NotSimulated } else { ClaimState::NotRun };
+        assert_eq!(rows[0].state, want, "{device} {depth} {metric} {unit}");
         assert!(!rows[0].reason.is_empty());
     }
     assert!(evaluate(&claim(VALUE), &["e"], &[]).is_empty(), "no row for drives that it does not speak of");
@@ -85,7 +88,7 @@ fn an_order_needs_both_drives_and_more_than_the_ratio() {
     assert_eq!(with(2.0, 1.0), ClaimState::Missed);
     assert_eq!(with(0.0, 0.0), ClaimState::Missed);
     let alone = evaluate(&claims, &["a"], &[outcome("a", &[], &[("m", 1.0, "x")])]);
-    assert_eq!(alone[0].state, ClaimState::NotRun);
+    assert_eq!((alone[0].state, alone[0].reason.as_str()), (ClaimState::NotSimulated, "b is not in the catalog"));
     assert!(super::super::needed(&claims, &["a"]).is_empty());
     assert_eq!(super::super::needed(&claims, &["a", "b"]).len(), 2);
 }
@@ -154,6 +157,20 @@ fn a_method_is_judged_by_the_parameters_of_the_run() {
     let rows = evaluate(&claims, &["d"], &run(18));
     assert_eq!(rows[0].state, ClaimState::Missed);
     assert_eq!(rows[0].reason, "seconds should be 180");
+}
+
+#[test]
+fn a_list_of_values_selects_a_run_as_the_command_line_would() {
+    let claims = claim(
+        "devices = [\"d\"]\ncheck.range = { test = \"t\", params = { idle = [0, 60] }, metric = \"m\", unit = \"x\", at_least = 1.0 }",
+    );
+    let needed = super::super::needed(&claims, &["d"]);
+    assert_eq!(needed[0].settings["idle"], "0,60");
+    let mut o = outcome("d", &[], &[("m", 1.0, "x")]);
+    o.params.insert("idle".into(), vec![0, 60].into());
+    assert_eq!(evaluate(&claims, &["d"], std::slice::from_ref(&o))[0].state, ClaimState::Met);
+    o.params.insert("idle".into(), vec![0].into());
+    assert_eq!(evaluate(&claims, &["d"], &[o])[0].state, ClaimState::NotRun);
 }
 
 #[test]

@@ -1,0 +1,89 @@
+//! Energy and power of a measured interval: the one place where the bench reads joules from a device's counters.
+
+use ssdlab_core::{Nanos, SECOND};
+use ssdlab_device::Counters;
+
+use super::Meter;
+
+/// Energy drawn over an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Energy {
+    pub joules: f64,
+    pub seconds: f64,
+}
+
+impl Energy {
+    /// What `counters` (the difference of an interval's two ends) say of `elapsed`; `None` where the device does not
+    /// meter energy, and for an interval without length.
+    #[must_use]
+    pub fn of(counters: &Counters, elapsed: Nanos) -> Option<Energy> {
+        let seconds = elapsed as f64 / SECOND as f64;
+        (counters.energy_nanojoules > 0 && elapsed > 0)
+            .then(|| Energy { joules: counters.energy_nanojoules as f64 / 1e9, seconds })
+    }
+
+    /// Mean power in watts.
+    #[must_use]
+    pub fn watts(&self) -> f64 {
+        self.joules / self.seconds
+    }
+}
+
+/// Mean power of each second, as a data-logging multimeter gives it. Empty where the device does not meter energy.
+#[derive(Clone, Debug, Default)]
+pub struct PowerPerSecond {
+    last: Option<u64>,
+    watts: Vec<f64>,
+}
+
+impl PowerPerSecond {
+    /// The first reading; a run itself has none at its start.
+    #[must_use]
+    pub fn from(counters: &Counters) -> Self {
+        PowerPerSecond { last: Some(counters.energy_nanojoules), watts: Vec::new() }
+    }
+
+    /// Watts of each whole second.
+    #[must_use]
+    pub fn watts(&self) -> &[f64] {
+        if self.watts.iter().all(|&w| w == 0.0) { &[] } else { &self.watts }
+    }
+}
+
+impl Meter for PowerPerSecond {
+    fn record(&mut self, _job: usize, _io: &ssdlab_core::Completion) {}
+
+    fn tick(&mut self, _at: Nanos, counters: &dyn Fn() -> Counters) {
+        let reading = counters().energy_nanojoules;
+        if let Some(last) = self.last.replace(reading) {
+            self.watts.push((reading - last) as f64 / 1e9);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(energy_nanojoules: u64) -> Counters {
+        Counters { energy_nanojoules, ..Counters::default() }
+    }
+
+    #[test]
+    fn no_meter_means_no_power_and_not_zero_watts() {
+        assert_eq!(Energy::of(&counters(0), SECOND), None);
+        let energy = Energy::of(&counters(6_000_000_000), 2 * SECOND).unwrap();
+        assert_eq!((energy.joules, energy.watts()), (6.0, 3.0));
+        let mut none = PowerPerSecond::from(&counters(0));
+        none.tick(SECOND, &|| counters(0));
+        assert!(none.watts().is_empty());
+    }
+
+    #[test]
+    fn each_second_has_its_own_power() {
+        let mut power = PowerPerSecond::from(&counters(5));
+        power.tick(SECOND, &|| counters(1_500_000_005));
+        power.tick(2 * SECOND, &|| counters(1_500_000_005));
+        assert_eq!(power.watts(), [1.5, 0.0]);
+    }
+}

@@ -1,0 +1,32 @@
+//! `destroyer`: a stand-in for the trace of Storage Bench 2013.
+
+use ssdlab_workload::storage_bench::Trace;
+
+use super::definition::{AS_IT_IS, TestDef, choice};
+use super::storage_bench::{FOOTPRINT, IDLE_CAP, METRICS, STATE, requests, run_storage_bench};
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::lab::Lab;
+use crate::outcome::Outcome;
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "destroyer",
+    title: "Storage Bench 2013: The Destroyer (stand-in)",
+    summary: "49.8 million requests, 1583 GB read and 876 GB written, at the published queue depths and sizes as far as \
+              they are known: a stand-in for a trace that was never published. Data rate and service time (2013); \
+              slow requests and power as well (2015).",
+    params: &[
+        choice("form", "2015", &["2013", "2015"], "whose figures and charts: the trace is the same"),
+        requests("49810000"),
+        STATE,
+        FOOTPRINT,
+        IDLE_CAP,
+    ],
+    metrics: METRICS,
+    variants: AS_IT_IS,
+    weight: 120.0,
+};
+
+pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+    run_storage_bench(ctx, Trace::Destroyer, false)
+}

@@ -1,0 +1,288 @@
+//! `slc-cache`: sequential writes over an erased drive; at which positions the rate drops, and how much of the first,
+//! fast stage comes back after idle time.
+
+use ssdlab_core::{Completion, Nanos, SECOND};
+use ssdlab_device::Counters;
+
+use super::common::{gigabytes, size};
+use super::definition::{AS_IT_IS, TestDef, block, choice, depth, depths, integer, metric, seconds};
+use super::figures::{by_category, categories, chart, put, put_causes, put_counters, series};
+use super::slc_recovery::{Recovered, Target, recover};
+use super::sweep::{Sweep, axes};
+use crate::change_points::stretches;
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::lab::Lab;
+use crate::measure::{ByPosition, Measurement, Meter};
+use crate::outcome::{Axis, Mark, Outcome, Table};
+use crate::params::{Kind, ParamDef};
+
+/// A stage shorter than this many zones is not one.
+const SHORTEST_ZONES: usize = 4;
+const MOST_STAGES: usize = 6;
+/// A stage in which this share of the host's bytes or more is folded works off its cache meanwhile.
+const FOLDING_SHARE: f64 = 0.05;
+
+/// Idle times, in whole seconds; 0 among them.
+const IDLE: ParamDef = ParamDef {
+    kind: Kind::List { min: 0, max: 1_000_000 },
+    ..depths("idle_seconds", "0,1,10,60,600", "idle times after which the recovery is measured, one after the other")
+};
+const TORTURE: ParamDef = ParamDef {
+    kind: Kind::Integer { min: 0, max: 1_000_000 },
+    quick_divisor: 1,
+    ..seconds(
+        "torture_seconds",
+        "0",
+        "4 KiB random writes at QD32 over the full drive for so long before TRIM, as the TRIM test does; 0: none",
+    )
+};
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "slc-cache",
+    title: "SLC cache",
+    summary: "An erased drive is written in sequence from the first to the last address. Where the rate changes is found by \
+              a change-point method: stages with rate, amount and the place of the drop. Then: how much can be written at \
+              the first stage's rate again after idle times of 0 to 600 s, overwriting, and after TRIM of everything.",
+    params: &[
+        block("block_size", "131072", "size of the requests"),
+        depth("queue_depth", "1", "requests in flight. 1, as HD Tach, whose curves show the stages in the reviews"),
+        integer("zones", "2000", "", 8, 20_000, "points of the curve: equal zones of the address range. Not published"),
+        IDLE,
+        choice(
+            "recovery",
+            "both",
+            &["both", "overwrite", "trim", "none"],
+            "whether the drive is just written again, or the full drive trimmed before it rests. Not published as a test of \
+             its own",
+        ),
+        TORTURE,
+    ],
+    metrics: &[
+        metric("stages", "count", "stages of the curve; 1: no cache shows"),
+        metric("stage{n}_bandwidth", "MB/s", "rate of the n-th stage, from 1: its bytes over its time"),
+        metric("stage{n}_amount", "GB", "how much was written in it"),
+        metric("stage{n}_end", "%", "where it ends, in per cent of the addresses"),
+        metric("stage{n}_folded", "ratio", "bytes folded into denser cells meanwhile, over bytes written by the host"),
+        metric("recovered_overwrite_{seconds}s", "GB", "written at the first stage's rate after so much idle time"),
+        metric("recovered_trim_{seconds}s", "GB", "the same after TRIM of the full drive"),
+    ],
+    variants: AS_IT_IS,
+    weight: 60.0,
+};
+
+/// Fold traffic by the amount written: read once a second.
+#[derive(Default)]
+struct Folding {
+    written: u64,
+    /// (bytes written by the host, bytes folded), both since power on and rising.
+    readings: Vec<(u64, u64)>,
+}
+
+impl Meter for Folding {
+    #[inline]
+    fn record(&mut self, _job: usize, io: &Completion) {
+        self.written += io.length_bytes;
+    }
+
+    fn tick(&mut self, _at: Nanos, counters: &dyn Fn() -> Counters) {
+        self.readings.push((self.written, counters().flash_fold_program_bytes));
+    }
+}
+
+impl Folding {
+    /// Folded over written bytes while the host wrote the bytes `from..to`; to a second.
+    fn ratio(&self, from: u64, to: u64) -> f64 {
+        let at = |bytes: u64| {
+            let i = self.readings.partition_point(|r| r.0 < bytes);
+            self.readings.get(i).or(self.readings.last()).copied().unwrap_or_default()
+        };
+        let (a, b) = (if from == 0 { (0, 0) } else { at(from) }, at(to));
+        if b.0 > a.0 { (b.1 - a.1) as f64 / (b.0 - a.0) as f64 } else { 0.0 }
+    }
+}
+
+/// A stretch of the drive written at one rate.
+pub(super) struct Stage {
+    pub(super) from_bytes: u64,
+    pub(super) to_bytes: u64,
+    pub(super) mb_per_s: f64,
+    folded: f64,
+}
+
+impl Stage {
+    pub(super) fn amount_bytes(&self) -> u64 {
+        self.to_bytes - self.from_bytes
+    }
+
+    fn name(&self, index: usize, stages: &[Stage]) -> &'static str {
+        let slower_follows = stages[index + 1..].iter().any(|s| s.mb_per_s < self.mb_per_s);
+        if stages.len() == 1 {
+            "one rate throughout"
+        } else if self.folded >= FOLDING_SHARE {
+            "folding while the host writes"
+        } else if index == 0 && slower_follows {
+            "cache"
+        } else {
+            "past the cache"
+        }
+    }
+}
+
+fn find_stages(position: &ByPosition, folding: &Folding) -> Vec<Stage> {
+    let zones: Vec<(u64, Nanos)> = position.zones().filter(|z| z.0 > 0 && z.1 > 0).collect();
+    let rates: Vec<f64> = zones.iter().map(|&(bytes, elapsed)| bytes as f64 / elapsed as f64).collect();
+    if rates.is_empty() {
+        return Vec::new();
+    }
+    let mut stages: Vec<Stage> = Vec::new();
+    let mut from = 0;
+    for to in stretches(&rates, SHORTEST_ZONES.min(rates.len()), MOST_STAGES) {
+        let (bytes, elapsed) = zones[from..to].iter().fold((0, 0), |sum, z| (sum.0 + z.0, sum.1 + z.1));
+        let from_bytes = stages.last().map_or(0, |s| s.to_bytes);
+        let to_bytes = from_bytes + bytes;
+        let mb_per_s = bytes as f64 / 1e6 / (elapsed as f64 / SECOND as f64);
+        stages.push(Stage { from_bytes, to_bytes, mb_per_s, folded: folding.ratio(from_bytes, to_bytes) });
+        from = to;
+    }
+    stages
+}
+
+pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+    let targets: &[Target] = match ctx.params.choice("recovery") {
+        "overwrite" => &[Target::Overwrite],
+        "trim" => &[Target::Trim],
+        "none" => &[],
+        _ => &[Target::Overwrite, Target::Trim],
+    };
+    let idle_seconds = ctx.params.list("idle_seconds").to_vec();
+    let (sweep, stages, counters, recovered, capacity) = ctx.on_fresh_drive(|host| {
+        let capacity = host.info().capacity_bytes;
+        host.secure_erase()?;
+        // The sweep, then one more for each recovery after TRIM.
+        let sweeps = 1 + targets.iter().map(|t| t.sweeps(idle_seconds.len())).sum::<usize>();
+        ctx.monitor().step_of(0, sweeps);
+        let before = host.counters();
+        let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
+        let mut meters = (
+            (ByPosition::new(capacity, ctx.params.integer("zones")), Measurement::default()),
+            Folding { written: 0, readings: Vec::new() },
+        );
+        host.fill(0, capacity, block, depth, &mut meters)?;
+        let counters = host.counters().since(&before);
+        let ((position, measurement), mut folding) = meters;
+        measurement.check_causes().map_err(BenchError::Books)?;
+        for reading in &mut folding.readings {
+            reading.1 -= before.flash_fold_program_bytes;
+        }
+        folding.readings.push((capacity, counters.flash_fold_program_bytes));
+        let stages = find_stages(&position, &folding);
+        let mut recovered = Vec::new();
+        let mut step = 1;
+        for &target in targets.iter().filter(|_| stages.len() > 1) {
+            recovered.push((target, recover(ctx, host, target, &stages, (&mut step, sweeps))?));
+        }
+        Ok((Sweep { position, measurement }, stages, counters, recovered, capacity))
+    })?;
+    let method = format!(
+        "After a secure erase, all {} GB were written in sequence with {} requests at QD{}. Stages were cut where the rate \
+         changes (optimal partitioning of the logarithm of the rate).",
+        gigabytes(capacity),
+        size(ctx.params.integer("block_size")),
+        ctx.params.depth("queue_depth"),
+    );
+    let mut out = ctx.outcome("", method);
+    put(&mut out, "bandwidth", sweep.mean(), "MB/s");
+    put_causes(&mut out, "sequential write", &sweep.measurement);
+    put_counters(&mut out, &counters, sweep.measurement.elapsed());
+    put_stages(&mut out, &sweep, &stages, capacity);
+    if stages.len() > 1 {
+        put_recovery(&mut out, &idle_seconds, &recovered);
+    } else {
+        out.notes
+            .push("The rate is the same everywhere: there is no cache whose recovery could be measured.".to_owned());
+    }
+    if ctx.params.integer("torture_seconds") > 0 {
+        let s = ctx.params.integer("torture_seconds");
+        out.notes.push(format!("Before each TRIM, the full drive was written at random, 4 KiB at QD32, for {s} s."));
+    }
+    Ok(out)
+}
+
+fn put_stages(out: &mut Outcome, sweep: &Sweep, stages: &[Stage], capacity: u64) {
+    let percent = |bytes: u64| 100.0 * bytes as f64 / capacity as f64;
+    put(out, "stages", stages.len() as f64, "count");
+    let (mut rows, mut steps) = (Vec::new(), Vec::new());
+    for (i, stage) in stages.iter().enumerate() {
+        let n = i + 1;
+        put(out, &format!("stage{n}_bandwidth"), stage.mb_per_s, "MB/s");
+        put(out, &format!("stage{n}_amount"), stage.amount_bytes() as f64 / 1e9, "GB");
+        put(out, &format!("stage{n}_end"), percent(stage.to_bytes), "%");
+        put(out, &format!("stage{n}_folded"), stage.folded, "ratio");
+        steps.push([stage.from_bytes as f64 / 1e9, stage.mb_per_s]);
+        steps.push([stage.to_bytes as f64 / 1e9, stage.mb_per_s]);
+        rows.push(vec![
+            format!("{n}: {}", stage.name(i, stages)),
+            format!("{:.1} MB/s", stage.mb_per_s),
+            format!("{:.2} GB", stage.amount_bytes() as f64 / 1e9),
+            format!("{:.2} GB", stage.from_bytes as f64 / 1e9),
+            format!("{:.2} GB ({:.1} %)", stage.to_bytes as f64 / 1e9, percent(stage.to_bytes)),
+            format!("{:.2}", stage.folded),
+        ]);
+    }
+    let (x, y) = axes();
+    out.charts.push(chart(
+        "rate-by-position",
+        "Write rate by position, and its stages",
+        "Sequential writes from the first to the last address of an erased drive.",
+        Mark::Line,
+        x,
+        y,
+        vec![series("zones", sweep.points()), series("stages", steps)],
+    ));
+    let zone = capacity as f64 / 1e9 / out.params["zones"].as_f64().unwrap_or(1.0);
+    out.tables.push(Table {
+        title: "Stages".to_owned(),
+        caption: format!(
+            "“Folded” is how many bytes moved into denser cells for each byte that the host wrote. The places of the drops \
+             are known to about {zone:.2} GB, a zone of the curve."
+        ),
+        columns: ["stage", "rate", "amount", "from", "to", "folded"].map(str::to_owned).to_vec(),
+        rows,
+    });
+}
+
+fn put_recovery(out: &mut Outcome, idle_seconds: &[u64], recovered: &[(Target, Vec<Recovered>)]) {
+    if recovered.is_empty() {
+        return;
+    }
+    let mut rows: Vec<Vec<String>> = idle_seconds.iter().map(|s| vec![format!("{s} s")]).collect();
+    let mut bars = Vec::new();
+    for (target, results) in recovered {
+        for ((r, s), row) in results.iter().zip(idle_seconds).zip(&mut rows) {
+            put(out, &format!("recovered_{}_{s}s", target.key()), r.gb(), "GB");
+            row.push(format!("{}{:.2} GB", if r.at_least { "at least " } else { "" }, r.gb()));
+        }
+        bars.push(series(target.name(), by_category(&results.iter().map(Recovered::gb).collect::<Vec<_>>())));
+    }
+    out.charts.push(chart(
+        "recovery",
+        "How much is fast again after idle time",
+        "Written at the first stage's rate before it dropped again.",
+        Mark::Bars,
+        categories("idle time", "", idle_seconds.iter().map(|s| format!("{s} s")).collect()),
+        Axis { min: Some(0.0), ..Axis::linear("fast again", "GB") },
+        bars,
+    ));
+    let mut columns = vec!["idle time".to_owned()];
+    columns.extend(recovered.iter().map(|(t, _)| t.name().to_owned()));
+    out.tables.push(Table {
+        title: "Recovery after idle time".to_owned(),
+        caption:
+            "How much could be written at the first stage's rate. The limit between fast and slow is the geometric \
+                  mean of the first stage's rate and the next slower one's."
+                .to_owned(),
+        columns,
+        rows,
+    });
+}

@@ -1,0 +1,381 @@
+//! The three Storage Bench tests share this: a stand-in of the trace is played on an empty drive, a full one, or both.
+
+use ssdlab_core::{Completion, MILLISECOND, Nanos, nanos_from_ms, to_us};
+use ssdlab_device::Counters;
+use ssdlab_workload::storage_bench::{Plan, Statistics, Trace};
+
+use super::common::{fill_drive, gigabytes};
+use super::definition::{MetricDef, bytes, choice, metric, number};
+use super::figures::series;
+use super::figures::{
+    by_category, categories, chart, percentile_chart, put, put_causes, put_counters_as, put_latencies,
+};
+use super::storage_bench_statistics::{put_statistics, statistics_table};
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::host::Playback;
+use crate::lab::Lab;
+use crate::measure::{Measurement, Meter, Over};
+use crate::outcome::{Axis, Chart, Mark, Outcome, op_name};
+use crate::params::{Kind, ParamDef};
+
+/// The limits of the publication of 2015.
+const SLOW: [Nanos; 2] = [10 * MILLISECOND, 100 * MILLISECOND];
+/// Points of the curve of service times.
+const SLICES: u64 = 100;
+/// What a trace may use of a drive that is smaller than the recording's.
+const USABLE_PERCENT: u64 = 90;
+/// Share of the progress bar that filling the drive gets.
+const FILL_SHARE: f64 = 0.1;
+
+pub(super) const METRICS: &[MetricDef] = &[
+    metric(
+        "bandwidth",
+        "MB/s",
+        "average data rate: bytes moved over the time in which something was in flight; here as below, `_full` added to \
+         the name is the full drive's where both were run",
+    ),
+    metric("iops", "IOPS", "requests over the time in which something was in flight"),
+    metric("latency_mean", "us", "average service time, from sending to completion, waiting in the queue included"),
+    metric("latency_mean_{op}", "us", "the same for reads and for writes; likewise latency_p99_{op}"),
+    metric("share_over_10ms", "%", "requests that took longer than 10 ms, of all requests"),
+    metric("share_over_100ms", "%", "requests that took longer than 100 ms, of all requests"),
+    metric("busy_seconds", "s", "time in which something was in flight"),
+    metric("idle_seconds", "s", "pauses of the trace"),
+    metric("depth_mean", "count", "mean depth of the queue that requests met in playback, themselves included"),
+    metric(
+        "unmapped_read_share",
+        "%",
+        "bytes read from addresses that nothing had been written to; answered without flash",
+    ),
+    metric("footprint", "GB", "addresses that the trace was played over"),
+    metric("trace_reads", "count", "read requests of the stand-in as it was played; likewise trace_writes"),
+    metric("trace_read_gb", "GB", "decimal gigabytes read; likewise trace_written_gb"),
+    metric("trace_sequential", "%", "requests that begin where the last one of the same operation ended"),
+    metric("trace_depth_mean", "count", "mean depth that the stand-in asks for"),
+];
+
+/// The length of the trace: `published` requests, or fewer in the same proportions.
+pub(super) const fn requests(published: &'static str) -> ParamDef {
+    ParamDef {
+        key: "requests",
+        default: published,
+        unit: "",
+        doc: "length of the trace. The default is the published number; a shorter trace keeps the proportions, and its \
+              addresses shrink with it",
+        kind: Kind::Integer { min: 1_000, max: 1_000_000_000 },
+        quick_divisor: 100,
+    }
+}
+
+pub(super) const STATE: ParamDef = choice(
+    "state",
+    "by-form",
+    &["by-form", "empty", "full", "both"],
+    "the drive before the trace: secure erased (empty), or filled in sequence after that (full). By form: as that era did",
+);
+
+pub(super) const IDLE_CAP: ParamDef = number(
+    "idle_cap_ms",
+    "25",
+    "ms",
+    0.0,
+    1e6,
+    "longer pauses of the trace are cut to this. 25 ms is stated for the suite from 2017 on; nothing states it for the \
+     years before",
+);
+
+pub(super) const FOOTPRINT: ParamDef = bytes(
+    "footprint_bytes",
+    "0",
+    0,
+    1 << 60,
+    "the trace stays within the first so many bytes of the drive. 0: the trace's own range, but nine tenths of the \
+     drive at most. Not published: how the original treated drives smaller than its recording",
+);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Empty,
+    Full,
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        if self == State::Empty { "empty drive" } else { "full drive" }
+    }
+}
+
+/// A playback on one drive.
+struct Played {
+    state: State,
+    playback: Playback,
+    measurement: Measurement,
+    slow: [f64; 2],
+    curve: Vec<[f64; 2]>,
+    counters: Counters,
+    statistics: Statistics,
+    footprint_bytes: u64,
+}
+
+/// Mean service time of equal slices of the trace, in the order of completion.
+struct Slices {
+    slice: u64,
+    requests: u64,
+    latency: u128,
+    means_us: Vec<f64>,
+}
+
+impl Meter for Slices {
+    #[inline]
+    fn record(&mut self, _job: usize, io: &Completion) {
+        self.requests += 1;
+        self.latency += u128::from(io.latency());
+        if self.requests == self.slice {
+            self.means_us.push(self.latency as f64 / 1e3 / self.slice as f64);
+            (self.requests, self.latency) = (0, 0);
+        }
+    }
+}
+
+/// Reads `form`, `state`, `requests`, `footprint_bytes` and `idle_cap_ms` from the parameters. `both_in_2015`: the form
+/// of 2015 ran on an empty and on a full drive.
+pub(super) fn run_storage_bench<L: Lab>(
+    ctx: &mut Context<L>,
+    trace: Trace,
+    both_in_2015: bool,
+) -> Result<Outcome, BenchError> {
+    let form = ctx.params.choice("form").to_owned();
+    let states: &[State] = match ctx.params.choice("state") {
+        "empty" => &[State::Empty],
+        "full" => &[State::Full],
+        "both" => &[State::Empty, State::Full],
+        _ if both_in_2015 && form == "2015" => &[State::Empty, State::Full],
+        _ => &[State::Empty],
+    };
+    let mut runs = Vec::new();
+    for (i, &state) in states.iter().enumerate() {
+        let part = |share: f64| (i as f64 + share) / states.len() as f64;
+        runs.push(play(ctx, trace, state, part)?);
+    }
+    let which = if states.len() == 1 { states[0].name() } else { "" };
+    let mut out = ctx.outcome(&variant(&form, which), method(ctx, trace, &runs));
+    let first = &runs[0];
+    let state = if runs.len() > 1 { "both" } else { first.state.name().trim_end_matches(" drive") };
+    out.params.insert("state".to_owned(), state.into());
+    for run in &runs {
+        put_run(&mut out, run, if runs.len() > 1 && run.state == State::Full { "_full" } else { "" });
+    }
+    put(&mut out, "footprint", first.footprint_bytes as f64 / 1e9, "GB");
+    put_statistics(&mut out, &first.statistics);
+    put_charts(&mut out, trace, &form, &runs);
+    out.tables.push(statistics_table(trace, &first.statistics, &first.playback));
+    out.notes = notes(trace, &runs);
+    Ok(out)
+}
+
+fn variant(form: &str, state: &str) -> String {
+    if state.is_empty() { form.to_owned() } else { format!("{form}, {state}") }
+}
+
+/// One drive, prepared and played on.
+fn play<L: Lab>(ctx: &Context<L>, trace: Trace, state: State, part: impl Fn(f64) -> f64) -> Result<Played, BenchError> {
+    let requests = ctx.params.integer("requests");
+    let idle_cap = nanos_from_ms(ctx.params.number("idle_cap_ms"));
+    ctx.on_fresh_drive(|host| {
+        let monitor = ctx.monitor();
+        let footprint_bytes =
+            footprint(trace, requests, ctx.params.integer("footprint_bytes"), host.info().capacity_bytes)?;
+        let plan = Plan::new(trace, requests, footprint_bytes).map_err(|e| BenchError::Unsuitable(e.to_string()))?;
+        host.secure_erase()?;
+        if state == State::Full {
+            monitor.step(part(0.0), part(FILL_SHARE));
+            fill_drive(host)?;
+            ctx.settle(host)?;
+            monitor.step(part(FILL_SHARE), part(1.0));
+        } else {
+            monitor.step(part(0.0), part(1.0));
+        }
+        let before = host.counters();
+        let slice = (requests / SLICES).max(1);
+        let slices = Slices { slice, requests: 0, latency: 0, means_us: Vec::new() };
+        let mut meters = ((Measurement::default(), Over::new(SLOW)), slices);
+        let mut statistics = Statistics::default();
+        let stream = plan.stream(idle_cap, &ctx.rng("trace")).inspect(|step| statistics.record(step));
+        let playback = host.play(stream, requests, &mut meters)?;
+        let counters = host.counters().since(&before);
+        let ((measurement, over), slices) = meters;
+        measurement.check_causes().map_err(BenchError::Books)?;
+        let at = |i: usize| (i as f64 + 0.5) * 100.0 * slice as f64 / requests as f64;
+        let curve = slices.means_us.iter().enumerate().map(|(i, &us)| [at(i), us]).collect();
+        let slow = over.percent();
+        let footprint_bytes = plan.footprint_bytes();
+        Ok(Played { state, playback, measurement, slow, curve, counters, statistics, footprint_bytes })
+    })
+}
+
+/// The addresses to play over.
+fn footprint(trace: Trace, requests: u64, asked_bytes: u64, capacity_bytes: u64) -> Result<u64, BenchError> {
+    if asked_bytes > capacity_bytes {
+        return Err(BenchError::Unsuitable(format!(
+            "a trace over {} GB does not fit a drive of {} GB",
+            gigabytes(asked_bytes),
+            gigabytes(capacity_bytes)
+        )));
+    }
+    if asked_bytes > 0 {
+        return Ok(asked_bytes);
+    }
+    let whole = u128::from(trace.estimate().footprint_bytes) * u128::from(requests);
+    let own = whole / u128::from(trace.published().requests());
+    let usable = capacity_bytes / 100 * USABLE_PERCENT;
+    Ok(u64::try_from(own).unwrap_or(u64::MAX).max(64 << 20).min(usable))
+}
+
+fn put_run(out: &mut Outcome, run: &Played, suffix: &str) {
+    let (m, p) = (&run.measurement, &run.playback);
+    let busy_s = p.busy as f64 / 1e9;
+    let mut figure = |key: &str, value: f64, unit: &str| put(out, &format!("{key}{suffix}"), value, unit);
+    let over_time = |amount: f64| if busy_s > 0.0 { amount / busy_s } else { 0.0 };
+    figure("bandwidth", over_time(m.bytes() as f64 / 1e6), "MB/s");
+    figure("iops", over_time(m.requests() as f64), "IOPS");
+    figure("share_over_10ms", run.slow[0], "%");
+    figure("share_over_100ms", run.slow[1], "%");
+    figure("busy_seconds", busy_s, "s");
+    figure("idle_seconds", p.idle as f64 / 1e9, "s");
+    figure("depth_mean", p.depth_sum as f64 / p.run.requests.max(1) as f64, "count");
+    figure("unmapped_read_share", unmapped_percent(&run.counters), "%");
+    put_latencies(out, &m.latency(), suffix);
+    for (op, stats) in m.ops() {
+        let of_op = format!("_{}{suffix}", op_name(op));
+        put(out, &format!("latency_mean{of_op}"), stats.latency.mean() / 1e3, "us");
+        put(out, &format!("latency_p99{of_op}"), to_us(stats.latency.percentile(99.0)), "us");
+    }
+    put_counters_as(out, &run.counters, m.elapsed(), suffix);
+    put_causes(out, run.state.name(), m);
+}
+
+fn unmapped_percent(counters: &Counters) -> f64 {
+    let units = counters.host_read_bytes as f64 / ssdlab_core::UNIT_BYTES as f64;
+    if units > 0.0 { 100.0 * counters.unmapped_read_units as f64 / units } else { 0.0 }
+}
+
+/// What the reviews of that year printed.
+fn put_charts(out: &mut Outcome, trace: Trace, form: &str, runs: &[Played]) {
+    let states = || runs.iter().map(|r| r.state.name().to_owned()).collect::<Vec<_>>();
+    let metric_of = |key: &str, run: &Played, metrics: &Outcome| {
+        let suffix = if runs.len() > 1 && run.state == State::Full { "_full" } else { "" };
+        metrics.metrics.get(&format!("{key}{suffix}")).map(|m| m.value)
+    };
+    let bars = |id: &str, title: &str, caption: &str, key: &str, axis: Axis, out: &Outcome| -> Option<Chart> {
+        let values: Option<Vec<f64>> = runs.iter().map(|r| metric_of(key, r, out)).collect();
+        let axis = Axis { min: Some(0.0), ..axis };
+        let x = categories("", "", states());
+        values.map(|v| chart(id, title, caption, Mark::Bars, x, axis, vec![series("", by_category(&v))]))
+    };
+    let mut charts = Vec::new();
+    let title = out.title.clone();
+    charts.extend(bars(
+        "data-rate",
+        &format!("{title}: average data rate"),
+        "Bytes moved over the time in which something was in flight. Higher is better.",
+        "bandwidth",
+        Axis::linear("data rate", "MB/s"),
+        out,
+    ));
+    if form == "2015" || trace == Trace::Destroyer {
+        charts.extend(bars(
+            "service-time",
+            &format!("{title}: average service time"),
+            "From sending to completion, waiting in the queue included. Lower is better.",
+            "latency_mean",
+            Axis::linear("service time", "us"),
+            out,
+        ));
+    }
+    if form == "2015" {
+        let limits = vec!["over 10 ms".to_owned(), "over 100 ms".to_owned()];
+        charts.push(chart(
+            "slow-requests",
+            &format!("{title}: slow requests"),
+            "Share of all requests that took longer. Lower is better.",
+            Mark::Bars,
+            categories("", "", limits),
+            Axis { min: Some(0.0), ..Axis::linear("share of requests", "%") },
+            runs.iter().map(|r| series(r.state.name(), by_category(&r.slow))).collect(),
+        ));
+        charts.extend(bars(
+            "power",
+            &format!("{title}: average power"),
+            "Energy over the whole playback, pauses included. Lower is better.",
+            "power_mean",
+            Axis::linear("power", "W"),
+            out,
+        ));
+    }
+    charts.push(chart(
+        "service-time-through-trace",
+        &format!("{title}: service time from beginning to end"),
+        "Mean of each hundredth of the trace. A rise shows where the drive runs out of clean flash or cache.",
+        Mark::Line,
+        Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("requests played", "%") },
+        Axis::log("mean service time", "us"),
+        runs.iter().map(|r| series(r.state.name(), r.curve.clone())).collect(),
+    ));
+    let latencies: Vec<_> = runs.iter().map(|r| (r.state.name(), r.measurement.latency())).collect();
+    charts.push(percentile_chart(&latencies.iter().map(|(name, h)| (*name, h)).collect::<Vec<_>>()));
+    out.charts.extend(charts);
+}
+
+fn method<L: Lab>(ctx: &Context<L>, trace: Trace, runs: &[Played]) -> String {
+    let p = trace.published();
+    let first = &runs[0];
+    let state = match runs {
+        [one] if one.state == State::Empty => "a secure-erased, empty drive",
+        [_] => "a drive that had been filled in sequence",
+        _ => "a secure-erased, empty drive, and again on a new one that had been filled in sequence",
+    };
+    format!(
+        "A stand-in for the {} trace ({}), which was never published: {} requests, made up so that every published \
+         figure is met, were played on {state}, over {} GB. Each request was sent once the queue was as short as the \
+         trace has it; pauses were cut to {} ms. The data rate counts the time in which something was in flight.",
+        p.name,
+        p.source,
+        first.statistics.requests(),
+        gigabytes(first.footprint_bytes),
+        ctx.params.number("idle_cap_ms"),
+    )
+}
+
+fn notes(trace: Trace, runs: &[Played]) -> Vec<String> {
+    let p = trace.published();
+    let mut notes = vec![
+        format!(
+            "This is a stand-in: the requests of {} are not public. It has the published numbers of operations, bytes, \
+             sizes, sequential requests and queue depths; which request goes where and when is an estimate. Rates are \
+             comparable between drives here, and with published ones only with care.",
+            p.name
+        ),
+        p.remark.to_owned(),
+    ];
+    let own = trace.estimate().footprint_bytes;
+    if let Some(run) = runs.iter().find(|r| r.statistics.requests() == p.requests() && r.footprint_bytes < own) {
+        notes.push(format!(
+            "The trace's own {} GB of addresses were scaled to {} GB to fit the drive: the same requests overwrite fewer \
+             addresses more often.",
+            gigabytes(own),
+            gigabytes(run.footprint_bytes)
+        ));
+    }
+    for run in runs {
+        let percent = unmapped_percent(&run.counters);
+        if percent >= 1.0 {
+            notes.push(format!(
+                "On the {}, {percent:.1} % of the bytes read came from addresses that nothing had been written to. A drive \
+                 answers these without its flash.",
+                run.state.name()
+            ));
+        }
+    }
+    notes
+}
