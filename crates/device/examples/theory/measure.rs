@@ -130,9 +130,9 @@ pub fn drive_for_reads(dies: u32, exponential: bool) -> Lab {
     let pages = if exponential { 4096 } else { 64 };
     let build = Build {
         dies,
-        data_blocks: READ_BLOCKS + 2,
+        data_blocks: READ_BLOCKS + 4,
         pages,
-        spare_per_10000: 2500,
+        spare_per_10000: 10_000,
         policy: VictimPolicy::Greedy,
         choices: 2,
         tie_break: ssdlab_ftl::TieBreak::Fifo,
