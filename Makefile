@@ -59,6 +59,15 @@ valgrind:
 		|| { echo "valgrind is missing and could not be installed: as root, apt-get install valgrind" >&2; exit 1; }; \
 	}
 
+## Drives, hosts and faults drawn from a seed, against a plain oracle: a few hundred runs. Ten thousand: RUNS=10000.
+RUNS ?= 500
+torture: build
+	$(SSDLAB) torture --runs $(RUNS)
+
+## Millions of spoiled files for every parser, and hundreds of thousands of absurd drives. Ten minutes.
+fuzz:
+	$(CARGO) test --locked -p ssdlab-fuzz -- --ignored
+
 ## Two hundred drives in their steady state, resumable: over-provisioning x collection policy x block size.
 sweep: build
 	$(SSDLAB) sweep examples/sweeps/over-provisioning.toml --out sweep

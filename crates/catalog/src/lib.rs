@@ -26,5 +26,5 @@ pub use diagnostic::{Diagnostic, Place};
 pub use keys::{Origin, SpecRow};
 pub use load::parse;
 pub use nearest::nearest;
-pub use resolve::{Die, Drive, die, die_names, drive_names, resolve};
+pub use resolve::{Die, Drive, die, die_names, drive_names, parse_die, parse_drive, resolve};
 pub use template::{DIE_PREFIX, OVER_PROVISIONING, Refusal, Template};

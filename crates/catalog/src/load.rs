@@ -86,15 +86,19 @@ fn rows_with_bases(file: &EmbeddedFile, kind: &Kind) -> Result<Vec<SpecRow>, Dia
     })
 }
 
-/// Reads a TOML file of any kind, with every error at its line.
+/// Reads a TOML file of another kind, with every error at its line. `manual` names the document that explains it.
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Diagnostic> {
+pub fn parse<T: DeserializeOwned>(file: &str, text: &str, manual: &str) -> Result<T, Diagnostic> {
     toml::from_str(text).map_err(|e| {
         let problem = explain(&e, &[]);
+        let missing = problem.what.starts_with("missing key");
         let mut diagnostic = Diagnostic::new(problem.what).at(Place::new(file, text, problem.span.unwrap_or(0..0)));
-        diagnostic.help = problem.help;
+        if missing {
+            return diagnostic.help(format!("add it; {manual} shows what these files look like"));
+        }
+        diagnostic.help = problem.help.into_iter().map(|help| help.replace("docs/drive-files.md", manual)).collect();
         diagnostic
     })
 }

@@ -96,6 +96,22 @@ pub(crate) fn locate(device: &str) -> Result<(String, String, Option<PathBuf>), 
     Err(error)
 }
 
+/// Reads a drive from the text of a drive file; `file` is its name in messages.
+///
+/// # Errors
+/// As [`resolve`]. A die file that it names is looked for beside `file`.
+pub fn parse_drive(file: &str, text: &str) -> Result<Drive, Diagnostic> {
+    read_drive(file, file, text, Path::new(file).parent())
+}
+
+/// Reads a die type from the text of a die file; `file` is its name in messages.
+///
+/// # Errors
+/// If it cannot be read or built.
+pub fn parse_die(file: &str, text: &str) -> Result<Die, Diagnostic> {
+    read_die(file, file, text)
+}
+
 fn refuse_real_device(device: &str) -> Diagnostic {
     let what = fs::metadata(device).map(|m| m.file_type());
     let kind = match what {

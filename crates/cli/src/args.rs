@@ -31,7 +31,7 @@ pub enum Command {
     Sweep(SweepArgs),
     /// Lay published figures beside simulated ones
     Claims(ClaimsArgs),
-    /// Torture the simulator: drives, hosts and faults drawn from a seed, against a plain oracle
+    /// Torture the simulator: drives, hosts and faults drawn from a seed
     Torture(TortureArgs),
     /// List what there is: devices, tests or die types
     List(ListArgs),
@@ -223,7 +223,7 @@ pub struct TortureArgs {
     #[arg(value_name = "SEED", default_value_t = 1)]
     pub seed: u64,
     /// Runs: a small drive, a host and faults each, a few milliseconds long
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub runs: u64,
     /// Runs at the same time; never changes a result [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

@@ -100,6 +100,7 @@ impl DriveSpec {
         if let Some(cache) = &self.slc_cache {
             cache.validate(die, &self.gc, &self.mapping)?;
         }
+        self.mapping.validate()?;
         let range = |key: &str, v: u64, lo: u64, hi: u64, unit: &str| {
             if (lo..=hi).contains(&v) {
                 Ok(())
@@ -186,11 +187,11 @@ impl DriveSpec {
 
     fn validate_spare(&self, die: &DieSpec) -> Result<(), SpecError> {
         range_reserved(self.mapping.reserved_blocks_per_1000)?;
-        if self.capacity_bytes >= MAX_FLASH_BYTES {
+        if self.capacity_bytes >= MAX_CAPACITY_BYTES {
             return Err(SpecError::new(
                 "capacity_bytes",
                 format!("{} bytes are more than can be simulated", self.capacity_bytes),
-                format!("use less than {MAX_FLASH_BYTES} bytes (8 TiB)"),
+                format!("use less than {MAX_CAPACITY_BYTES} bytes (4 TiB)"),
             ));
         }
         let blocks = u128::from(self.blocks_per_die(die)) * u128::from(self.flash.dies);
@@ -278,7 +279,7 @@ impl DriveSpec {
         let (sets, width) = if self.mapping.superblock == SuperblockSpan::AllDies { (1, dies) } else { (dies, 1) };
         // To the nearest superblock.
         let superblock = u128::from(block_bytes * width) * 10_000;
-        let data = (u128::from(self.capacity_bytes) * u128::from(10_000 + spare) + superblock / 2) / superblock;
+        let data = (u128::from(self.capacity_bytes) * (10_000 + u128::from(spare)) + superblock / 2) / superblock;
         Some((data as u64 + u64::from(self.gc.start_free_superblocks + 1) * sets) * width)
     }
 
@@ -318,6 +319,8 @@ impl DriveSpec {
     }
 }
 
+/// Logical addresses have at most 30 bits in a tag, so that two are left for a write count.
+const MAX_CAPACITY_BYTES: u64 = 4096 << 30;
 /// Unit addresses have 31 bits.
 const MAX_FLASH_BYTES: u64 = 4096 << 31;
 

@@ -42,3 +42,60 @@ fn the_write_buffer_holds_a_row() {
     });
     assert_eq!((error.key.as_str(), error.expected.as_str()), ("write_buffer.capacity_kib", "use at least 256 KiB"));
 }
+
+// Found by fuzzing: each of these was accepted, and then panicked, overflowed or got stuck.
+
+#[test]
+fn a_capacity_leaves_room_for_a_write_count_in_every_tag() {
+    let error = refused(|drive, _| {
+        drive.capacity_bytes = 4096 << 30;
+        drive.flash.exact_spare_per_10000 = Some(700);
+    });
+    assert_eq!(error.key, "capacity_bytes");
+}
+
+#[test]
+fn an_exact_spare_beyond_all_bounds_is_refused() {
+    let error = refused(|drive, _| drive.flash.exact_spare_per_10000 = Some(u32::MAX));
+    assert_eq!(error.key, "flash.dies");
+    let error = refused(|drive, _| drive.flash.exact_spare_per_10000 = Some(1_000_001));
+    assert_eq!(error.key, "flash.exact_spare_per_10000");
+}
+
+#[test]
+fn an_exact_spare_that_the_reserve_or_the_journal_eats_up_is_refused() {
+    let error = refused(|drive, _| {
+        drive.capacity_bytes = 1 << 30;
+        drive.mapping.reserved_blocks_per_1000 = 200;
+    });
+    assert_eq!(error.key, "capacity_bytes");
+    assert!(error.problem.starts_with("bad, reserved and system blocks leave"), "{error}");
+}
+
+#[test]
+fn a_journal_writes_its_checkpoints_within_reason() {
+    for interval in [0, u32::MAX] {
+        let error = refused(|drive, _| {
+            drive.mapping.journal = true;
+            drive.mapping.journal_rows_per_checkpoint_row = interval;
+        });
+        assert_eq!(error.key, "mapping.journal_rows_per_checkpoint_row");
+    }
+}
+
+#[test]
+fn a_trickle_is_no_flood_and_a_choice_is_not_among_all() {
+    let error = refused(|drive, _| {
+        drive.gc.host_share = ssdlab_ftl::HostShare::Trickle;
+        drive.gc.trickle_per_1000 = u32::MAX;
+    });
+    assert_eq!(error.key, "gc.trickle_per_1000");
+    assert_eq!(refused(|drive, _| drive.gc.choices = 1_000_000).key, "gc.choices");
+}
+
+#[test]
+fn a_bus_moves_a_page_in_a_time_that_can_be_counted() {
+    for rate in [1e-300, 1e-9, -1.0, f64::NAN] {
+        assert_eq!(refused(|_, die| die.bus.mega_transfers_per_s = rate).key, "bus.mega_transfers_per_s");
+    }
+}

@@ -191,3 +191,67 @@ impl Journal {
         self.write_owed(medium, sink);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+    use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, TagFormat, Timing, Wear};
+
+    use super::*;
+
+    /// Notes rows of entries until `rows` have been programmed, erasing what the journal wants erased.
+    fn write(journal: &mut Journal, medium: &mut Medium, rows: u64) -> Vec<FlashOp> {
+        let mut ops: Vec<FlashOp> = Vec::new();
+        let mut all = Vec::new();
+        while journal.rows_written() < rows {
+            journal.note(journal.entries_per_row, medium, &mut ops);
+            while !ops.is_empty() {
+                let op = ops.remove(0);
+                all.push(op);
+                if op.kind == OpKind::Erase {
+                    assert_eq!(medium.erase(op.block), Ok(ssdlab_nand::Outcome::Done));
+                    journal.erased(op.block, medium, &mut ops);
+                } else {
+                    let done = medium.finish_program(op.block, op.page.into());
+                    assert_eq!(done, Ok(ssdlab_nand::Outcome::Done));
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn a_block_that_has_been_replaced_is_never_touched_again() {
+        let die = DieSpec {
+            description: String::new(),
+            geometry: Geometry {
+                planes: 1,
+                blocks_per_plane: 8,
+                pages_per_block: 4,
+                page_bytes: 4096,
+                spare_bytes: 0,
+                bits_per_cell: 1,
+                page_order: PageOrder::Uniform,
+            },
+            timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
+            bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
+            wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
+            modes: CellModes::default(),
+            power: None,
+        };
+        let layout = Layout::new(&die, 2, 8);
+        let mut medium = Medium::new(&die, layout.clone(), TagFormat::new(100), &Rng::new(1));
+        let mut journal = Journal::new(vec![vec![0, 8], vec![1, 9], vec![2, 10]], 100, &layout, 1);
+        write(&mut journal, &mut medium, 11);
+        // Block 9 is half written when it goes bad; block 15 takes its place and what it holds.
+        medium.mark_bad(9);
+        for page in 0..medium.issued_pages(9) {
+            medium.copy_row(9, 15, page).expect("it is fresh");
+            assert_eq!(medium.finish_program(15, page), Ok(ssdlab_nand::Outcome::Done));
+        }
+        journal.replace(9, 15);
+        let ops = write(&mut journal, &mut medium, 60);
+        assert!(ops.iter().all(|op| op.block != 9));
+        assert!(ops.iter().any(|op| op.block == 15 && op.kind == OpKind::Erase));
+    }
+}

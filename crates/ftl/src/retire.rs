@@ -113,7 +113,7 @@ impl Ftl {
     /// Units below which a drive cannot go on writing: its logical pages, and in every set of superblocks the open
     /// ones, those that make collection start, and one to collect into.
     fn least_units(&self) -> u64 {
-        let open = 3 + u32::from(self.slc_cache.is_some());
+        let open = 3 + 2 * (u32::from(self.streams) - 1) + u32::from(self.slc_cache.is_some());
         let spare = u64::from(self.gc.start_free_superblocks + open) * self.sets.len() as u64;
         u64::from(self.map.len()) + spare * u64::from(self.blocks.capacity(self.medium.layout()))
     }

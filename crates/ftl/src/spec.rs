@@ -23,6 +23,24 @@ fn default_checkpoint_interval() -> u32 {
     1
 }
 
+impl MappingSpec {
+    /// Checks what no single field can.
+    ///
+    /// # Errors
+    /// The first value that cannot be built.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        let interval = self.journal_rows_per_checkpoint_row;
+        if (1..=10_000).contains(&interval) {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            "mapping.journal_rows_per_checkpoint_row",
+            format!("{interval} journal rows for a row of checkpoint"),
+            "use 1 to 10,000",
+        ))
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SuperblockSpan {
@@ -171,6 +189,16 @@ impl GcSpec {
         at_least_one("gc.buffer_superpages", self.buffer_superpages)?;
         at_least_one("gc.rows_per_read", self.rows_per_read)?;
         at_least_one("gc.choices", self.choices)?;
+        if self.choices > 1000 {
+            return Err(SpecError::new("gc.choices", format!("{} candidates", self.choices), "use 1 to 1000"));
+        }
+        if self.trickle_per_1000 > 1_000_000 {
+            return Err(SpecError::new(
+                "gc.trickle_per_1000",
+                format!("{} host units per thousand moved are no trickle", self.trickle_per_1000),
+                "use 0 to 1,000,000",
+            ));
+        }
         if self.rows_per_read > 8 {
             return Err(SpecError::new("gc.rows_per_read", "more than 8 rows in one operation", "use 1 to 8"));
         }

@@ -168,6 +168,7 @@ impl Superblocks {
                 if !self.pool.is_empty() {
                     self.pool[new] = std::mem::take(&mut self.pool[old]);
                 }
+                self.stream[new] = self.stream[old];
                 new
             }
         };

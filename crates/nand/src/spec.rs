@@ -146,6 +146,14 @@ impl DieSpec {
                 return Err(SpecError::new(key, format!("{v} is impossible"), format!("use 0 to {hi} {unit}")));
             }
         }
+        let rate = self.bus.mega_transfers_per_s;
+        if rate != 0.0 && rate < 0.01 {
+            return Err(SpecError::new(
+                "bus.mega_transfers_per_s",
+                format!("{rate} million transfers a second would take minutes for a page"),
+                "use at least 0.01, or 0 for a bus that takes no time",
+            ));
+        }
         range("wear.factory_bad_blocks_per_10000", self.wear.factory_bad_blocks_per_10000, 0, 1000)?;
         range("wear.rated_program_erase_cycles", self.wear.rated_program_erase_cycles, 1, 10_000_000)?;
         self.validate_modes()?;

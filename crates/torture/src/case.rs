@@ -166,7 +166,7 @@ fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {
         ),
         choices: between(rng, 1, 8),
         tie_break: one(rng, &[TieBreak::Fifo, TieBreak::Lifo]),
-        frontier: one(rng, &[Frontier::Shared, Frontier::Separate]),
+        frontier: one(rng, &[Frontier::Shared, Frontier::Separate, Frontier::ByStream]),
         start_free_superblocks: one(rng, &[1, 1, 2, 3]),
         victims_per_start: between(rng, 0, 2),
         buffer_superpages: one(rng, &[1, 1, 2, 8]),

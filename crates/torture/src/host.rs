@@ -103,7 +103,12 @@ impl<S: Subject> Host<S> {
         }
         self.in_flight.insert(tag, request);
         self.ledger.submitted(self.now);
-        self.drive.submit(self.now, request);
+        if op == Op::Write {
+            let stream = self.rng.below(self.drive.streams().into()) as u8;
+            self.drive.submit_to_stream(self.now, request, stream);
+        } else {
+            self.drive.submit(self.now, request);
+        }
         self.commands += 1;
         Ok(())
     }

@@ -47,7 +47,14 @@ impl Tally {
                 },
             ),
             ("tie break", if gc.tie_break == TieBreak::Fifo { "fifo" } else { "lifo" }),
-            ("frontier", if gc.frontier == Frontier::Shared { "shared" } else { "separate" }),
+            (
+                "frontier",
+                match gc.frontier {
+                    Frontier::Shared => "shared",
+                    Frontier::Separate => "separate",
+                    Frontier::ByStream => "by-stream",
+                },
+            ),
             ("buffering", if gc.buffering == Buffering::Streaming { "streaming" } else { "stop-and-wait" }),
             (
                 "host share",

@@ -14,7 +14,9 @@ use serde::Deserialize;
 pub use check::{Band, Check, Figure, Order};
 pub use evaluate::{ClaimRow, ClaimState, evaluate};
 
+use crate::diagnostic::{Diagnostic, Place};
 use crate::embedded::{CLAIMS, DRIVES, find};
+use crate::explain::explain;
 
 /// A published figure, order or behaviour, as a file of `catalog/claims` has it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -48,10 +50,20 @@ struct ClaimFile {
 /// If an embedded file is malformed; a test reads them all.
 #[must_use]
 pub fn all() -> Vec<Claim> {
-    CLAIMS
-        .iter()
-        .flat_map(|file| toml::from_str::<ClaimFile>(file.text).unwrap_or_else(|e| panic!("{}: {e}", file.path)).claim)
-        .collect()
+    CLAIMS.iter().flat_map(|file| parse(file.path, file.text).unwrap_or_else(|e| panic!("{e}"))).collect()
+}
+
+/// Reads published figures from the text of a claims file; `file` is its name in messages.
+///
+/// # Errors
+/// If it is no TOML, or holds anything but claims.
+pub fn parse(file: &str, text: &str) -> Result<Vec<Claim>, Diagnostic> {
+    let problem = |e: toml::de::Error| {
+        let problem = explain(&e, &[]);
+        let place = Place::new(file, text, problem.span.unwrap_or(0..0));
+        problem.help.into_iter().fold(Diagnostic::new(problem.what).at(place), Diagnostic::help)
+    };
+    toml::from_str::<ClaimFile>(text).map(|f| f.claim).map_err(problem)
 }
 
 /// A test to run so that claims can be judged.

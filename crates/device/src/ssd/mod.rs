@@ -126,7 +126,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let ftl = Ftl::new(&config, &rng);
         let usable = ftl.usable_units() * UNIT_BYTES;
         let needed = drive.capacity_bytes + drive.superblock_bytes(die) * u64::from(drive.spare_superblocks_needed());
-        if usable < needed && drive.flash.exact_spare_per_10000.is_none() {
+        if usable < needed {
             return Err(SpecError::new(
                 "capacity_bytes",
                 format!("bad, reserved and system blocks leave {usable} bytes, and {needed} are needed"),
@@ -429,14 +429,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let parts = [Cause::Program, Cause::GarbageCollection, Cause::Fold, Cause::Erase, Cause::Metadata, Cause::Read];
         let total: u64 = parts.iter().map(|&k| delta(k)).sum();
         let mut left = wait;
-        if total > 0 {
-            // Rounded down twice, so that the shares never exceed the whole.
-            let scale = match wait.checked_mul(1 << 32) {
-                Some(scaled) => u128::from(scaled / total),
-                None => (u128::from(wait) << 32) / u128::from(total),
-            };
+        // The wait as so many parts in 2^32 of a nanosecond for each nanosecond of a die: rounded down twice, so that the
+        // shares never exceed the whole.
+        let scaled = wait.checked_mul(1 << 32).and_then(|wait| wait.checked_div(total)).map(u128::from);
+        if let Some(scale) = scaled.or_else(|| (u128::from(wait) << 32).checked_div(total.into())) {
             for k in parts {
-                let share = (u128::from(delta(k)) * scale >> 32) as Nanos;
+                let share = ((u128::from(delta(k)) * scale) >> 32) as Nanos;
                 c.breakdown.add(if k == Cause::Program { rest } else { k }, share);
                 left -= share;
             }

@@ -63,6 +63,10 @@ fn facts(data: &Data) -> Vec<(String, String)> {
             (axis.key.clone(), values.join(", "))
         })
         .collect();
+    if !data.plan.fixed.is_empty() {
+        let fixed: Vec<String> = data.plan.fixed.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        facts.push(("the same for all".to_owned(), fixed.join(", ")));
+    }
     for task in &data.plan.tasks {
         let text = match task {
             Task::Test { def, settings } => {

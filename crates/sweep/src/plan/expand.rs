@@ -163,7 +163,7 @@ fn check_keys<'a>(
 }
 
 /// The path of a grid key without the number of its value.
-fn key_path(path: &str) -> &str {
+pub(super) fn key_path(path: &str) -> &str {
     match path.rfind('[') {
         Some(at) if path.ends_with(']') => &path[..at],
         _ => path,
@@ -186,7 +186,7 @@ fn check_parameter(text: &PlanText, tasks: &[Task], key: &str, change: &Change) 
         }
         let settings = vec![(key.to_owned(), setting(&change.value))];
         let job = PlanJob { lab: 0, test: def, variant: String::new(), settings };
-        job.check(false).map_err(|e| text.at_value(e.into(), &change.path))?;
+        job.check(false).map_err(|e| text.at_parameter(e, &change.path))?;
     }
     Ok(())
 }

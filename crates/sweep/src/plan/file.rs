@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::Deserialize;
+use ssdlab_bench::ParamError;
 use ssdlab_catalog::{Diagnostic, Place};
 use toml::{Table, Value};
 use toml_edit::{Document, Item, TableLike};
+
+use super::expand::key_path;
 
 /// The plan as a file has it. Swept keys are read from the document instead, where their order and places are.
 #[derive(Debug, Deserialize)]
@@ -76,7 +79,7 @@ pub enum Better {
 
 /// Keys and values of a TOML text by path: `grid.gc.policy`, `grid.gc.policy[2]`, `test[0].set.queue_depth`.
 pub(crate) struct PlanText<'a> {
-    file: &'a str,
+    pub file: &'a str,
     text: &'a str,
     keys: BTreeMap<String, Range<usize>>,
     values: BTreeMap<String, Range<usize>>,
@@ -141,6 +144,15 @@ impl<'a> PlanText<'a> {
     /// Points at the value of this path, or at what is next to it upwards.
     pub fn at_value(&self, error: Diagnostic, path: &str) -> Diagnostic {
         self.at(error, &self.values, path)
+    }
+
+    /// An error about a test's parameter: a name is wrong at the key, anything else at the value.
+    pub fn at_parameter(&self, error: ParamError, path: &str) -> Diagnostic {
+        if matches!(error, ParamError::Unknown { .. }) {
+            self.at_key(error.into(), key_path(path))
+        } else {
+            self.at_value(error.into(), path)
+        }
     }
 
     fn at(&self, error: Diagnostic, spans: &BTreeMap<String, Range<usize>>, path: &str) -> Diagnostic {

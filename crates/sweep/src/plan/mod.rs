@@ -95,6 +95,8 @@ pub struct Plan {
     pub title: String,
     /// As the plan names it; random numbers depend on it as they do in a test of that drive.
     pub drive: String,
+    /// What `[set]` changes for every point: keys and values.
+    pub fixed: Vec<(String, String)>,
     pub axes: Vec<Axis>,
     pub tasks: Vec<Task>,
     pub seeds: Vec<u64>,
@@ -124,7 +126,7 @@ impl Plan {
     /// # Errors
     /// As [`Plan::open`].
     pub fn parse(file: &str, text: &str) -> Result<Plan, Diagnostic> {
-        let read: PlanFile = parse(file, text)?;
+        let read: PlanFile = parse(file, text, "docs/sweeps.md")?;
         let text = PlanText::new(file, text);
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
         let device = if read.drive.ends_with(".toml") {
@@ -146,13 +148,14 @@ impl Plan {
         let (axes, points) = expand::expand(&text, &template, &read.drive, &tasks, &seeds)?;
         let charts = charts(read.charts, &text, &axes, &tasks)?;
         let stem = Path::new(file).file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Plan { title: read.title.unwrap_or(stem), drive: read.drive, axes, tasks, seeds, charts, points })
+        let fixed = text.below("set").into_iter().map(|(key, value)| (key.to_owned(), Cell::of(value).text)).collect();
+        Ok(Plan { title: read.title.unwrap_or(stem), drive: read.drive, fixed, axes, tasks, seeds, charts, points })
     }
 }
 
 fn tasks(entries: &[TestEntry], text: &PlanText, folder: &Path) -> Result<Vec<Task>, Diagnostic> {
     if entries.is_empty() {
-        return Err(Diagnostic::new("the plan has no test")
+        return Err(Diagnostic::new(format!("{} has no test", text.file))
             .help("add [[test]] with name = \"steady-state\" (`ssdlab list tests` shows all), or job = \"file.fio\""));
     }
     entries.iter().enumerate().map(|(i, entry)| task(i, entry, text, folder)).collect()
@@ -175,7 +178,7 @@ fn task(i: usize, entry: &TestEntry, text: &PlanText, folder: &Path) -> Result<T
             for (key, value) in &settings {
                 let job =
                     PlanJob { lab: 0, test: def, variant: String::new(), settings: vec![(key.clone(), value.clone())] };
-                job.check(false).map_err(|e| text.at_value(e.into(), &path(&format!("set.{key}"))))?;
+                job.check(false).map_err(|e| text.at_parameter(e, &path(&format!("set.{key}"))))?;
             }
             Ok(Task::Test { def, settings })
         }
