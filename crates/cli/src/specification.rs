@@ -16,6 +16,9 @@ const SECTIONS: &[(&str, &str)] = &[
     ("timing", "Die timing"),
     ("bus", "Flash bus"),
     ("wear", "Die wear"),
+    ("modes.slc", "Die as pseudo-SLC"),
+    ("modes.mlc", "Die at two bits a cell"),
+    ("power", "Die power"),
 ];
 
 /// Endings of keys that are units, with the unit as printed.
@@ -25,6 +28,8 @@ const UNITS: &[(&str, &str)] = &[
     ("_mib", "MiB"),
     ("_us", "µs"),
     ("_ms", "ms"),
+    ("_ma", "mA"),
+    ("_v", "V"),
     ("_per_1000", "‰"),
     ("_per_10000", "per 10,000"),
     ("mega_transfers_per_s", "MT/s"),

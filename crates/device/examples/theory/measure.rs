@@ -91,10 +91,12 @@ pub fn trim_under_load(build: &Build, share: u64, effort: Effort) -> Measured {
     let mut used: Vec<u32> = (0..units).collect();
     let mut place: Vec<u32> = (0..units).collect();
     const UNUSED: u32 = u32::MAX;
+    // The number of pages in use forgets where it began at the rate of the writes, which are not all of the requests.
+    let length = (3.0 * effort.warm_up / (1.0 - share as f64 / 1e3), effort.length(units.into()).1);
+    let warm_up = (f64::from(units) * length.0) as u64;
     // Sum over all requests of how many pages are in use.
     let (mut sum, mut count) = (0u64, 0u64);
-    let warm_up = (f64::from(units) * effort.warm_up) as u64;
-    let measured = lab.waf_of(effort.length(units.into()), units.into(), |rng| {
+    let measured = lab.waf_of(length, units.into(), |rng| {
         count += 1;
         sum += if count > warm_up { used.len() as u64 } else { 0 };
         if rng.chance(share, 1000) && !used.is_empty() {
@@ -128,9 +130,9 @@ pub fn drive_for_reads(dies: u32, exponential: bool) -> Lab {
     let pages = if exponential { 4096 } else { 64 };
     let build = Build {
         dies,
-        data_blocks: READ_BLOCKS + 2,
+        data_blocks: READ_BLOCKS + 4,
         pages,
-        spare_per_10000: 2500,
+        spare_per_10000: 10_000,
         policy: VictimPolicy::Greedy,
         choices: 2,
         tie_break: ssdlab_ftl::TieBreak::Fifo,

@@ -20,9 +20,9 @@ const INTRODUCTION: &str = "\
 
 What a drive must do can be computed for some drives and workloads. This page lays the theory beside what the
 simulated drive does: the same code as in every review (command queue, buffer, translation layer, scheduler, dies),
-on dies with 4 KiB pages, a bus and a link that take no time, and one superblock a die and block; two dies for write
-amplification. Every figure of theory is computed from its definition (`crates/device/examples/theory`, which names
-the sources); none is stored.
+on dies with 4 KiB pages, a bus and a link that take no time, and one superblock a die and block; for write
+amplification two dies of 2,048 blocks, for two streams one of 8,192. Every figure of theory is computed from its
+definition (`crates/device/examples/theory`, which names the sources); none is stored.
 
 This page is written by `make theory`, which fails if a point is out of tolerance. Points of one's own:
 
