@@ -261,6 +261,14 @@ impl DriveSpec {
         self.exact_blocks(die).map_or(0, |blocks| built.saturating_sub(blocks) as u32)
     }
 
+    /// Bytes of all blocks that are used, before bad, reserved and system blocks are set aside.
+    #[must_use]
+    pub fn built_bytes(&self, die: &DieSpec) -> u64 {
+        let blocks = u64::from(self.blocks_per_die(die)) * u64::from(self.flash.dies);
+        let block_bytes = die.raw_bytes() / u64::from(die.geometry.blocks_per_plane);
+        (blocks - u64::from(self.withheld_blocks(die))) * block_bytes
+    }
+
     /// Multi-plane blocks of all dies for an exact spare: those that hold data in theory's sense, and those that in
     /// the steady state hold none.
     ///

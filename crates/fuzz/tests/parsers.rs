@@ -161,7 +161,7 @@ fn mutants_of_traces() {
 #[test]
 #[ignore = "minutes"]
 fn many_mutants_of_drive_files() {
-    drive_files(400_000);
+    drive_files(150_000);
 }
 
 #[test]

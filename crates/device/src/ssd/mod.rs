@@ -126,7 +126,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let ftl = Ftl::new(&config, &rng);
         let usable = ftl.usable_units() * UNIT_BYTES;
         let needed = drive.capacity_bytes + drive.superblock_bytes(die) * u64::from(drive.spare_superblocks_needed());
-        if usable < needed {
+        // An exact spare is as small as it was asked for, but nothing may eat into it.
+        let whole = drive.flash.exact_spare_per_10000.is_some() && usable == drive.built_bytes(die);
+        if usable < needed && !whole {
             return Err(SpecError::new(
                 "capacity_bytes",
                 format!("bad, reserved and system blocks leave {usable} bytes, and {needed} are needed"),
