@@ -105,6 +105,13 @@ impl WriteBuffer {
         at
     }
 
+    /// Accepts units that go to a die at once, while none waits.
+    #[inline]
+    pub fn pass(&mut self, units: u32) {
+        debug_assert!(self.waiting == 0);
+        self.accepted += u64::from(units);
+    }
+
     #[inline]
     pub fn slot_mut(&mut self, at: u32) -> &mut Slot {
         &mut self.slots[at as usize]

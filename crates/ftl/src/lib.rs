@@ -38,6 +38,7 @@ mod collect;
 mod collector;
 pub mod gc;
 mod journal;
+mod long_write;
 mod map;
 mod op;
 mod retire;
@@ -49,6 +50,7 @@ mod translation;
 mod window;
 
 pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
+pub use long_write::Stretch;
 pub use map::Place;
 pub use op::{FlashOp, OpKind, OpSink};
 pub use slc_cache::{HostTarget, SlcCachePolicy, SlcCacheSpec, WhenFull};

@@ -57,6 +57,20 @@ impl Map {
         self.entries[lpn as usize] = unit;
     }
 
+    /// Points `old.len()` pages from `lpn` on, none of which is in the write buffer, at as many units from `unit` on.
+    /// Tells where they were; returns how many were nowhere.
+    #[inline]
+    pub fn replace_run(&mut self, lpn: u32, unit: UnitAddress, old: &mut [u32]) -> u32 {
+        let entries = &mut self.entries[lpn as usize..lpn as usize + old.len()];
+        let mut new = 0;
+        for ((entry, old), unit) in entries.iter_mut().zip(old).zip(unit..) {
+            debug_assert!(*entry == UNMAPPED || *entry & BUFFERED == 0);
+            new += u32::from(*entry == UNMAPPED);
+            *old = std::mem::replace(entry, unit);
+        }
+        new
+    }
+
     #[inline]
     pub fn set_buffer(&mut self, lpn: u32, slot: u32) {
         self.entries[lpn as usize] = BUFFERED | slot;

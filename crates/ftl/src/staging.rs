@@ -3,8 +3,6 @@
 //! Kept as runs of neighbouring units, a bit each, in the order in which they came: what a read brings lies together,
 //! so that its valid bits, its tags and its superblock are looked up once and not for every unit.
 
-use std::collections::VecDeque;
-
 use ssdlab_nand::UnitAddress;
 
 use crate::map::Validity;
@@ -19,7 +17,9 @@ pub struct Run {
 /// See the module's own page.
 #[derive(Clone, Debug, Default)]
 pub struct Staging {
-    runs: VecDeque<Run>,
+    /// From `head` on; those before it are gone, and make room when there are many of them.
+    runs: Vec<Run>,
+    head: usize,
     /// Units in all runs, those included that have died since they were read.
     len: u32,
     /// What [`Staging::take`] took.
@@ -43,14 +43,17 @@ impl Staging {
     #[inline]
     #[must_use]
     pub fn front(&self) -> Option<UnitAddress> {
-        self.runs.front().map(|run| run.start + run.units.trailing_zeros())
+        self.runs.get(self.head).map(|run| run.start + run.units.trailing_zeros())
     }
 
     #[inline]
     pub fn push(&mut self, run: Run) {
         if run.units != 0 {
             self.len += run.units.count_ones();
-            self.runs.push_back(run);
+            if self.head > 64 {
+                self.close_up();
+            }
+            self.runs.push(run);
         }
     }
 
@@ -60,8 +63,7 @@ impl Staging {
     pub fn take(&mut self, wanted: u32, all: bool, validity: &Validity) -> u32 {
         self.taken.clear();
         let mut units = 0;
-        for at in 0..self.runs.len() {
-            let run = self.runs[at];
+        for (at, &run) in self.runs.iter().enumerate().skip(self.head) {
             let valid = run.units & validity.span(run.start);
             let here = valid.count_ones();
             if units + here < wanted {
@@ -84,7 +86,7 @@ impl Staging {
         }
         if all {
             self.runs.clear();
-            self.len = 0;
+            (self.head, self.len) = (0, 0);
             return units;
         }
         self.keep_valid(validity);
@@ -101,20 +103,20 @@ impl Staging {
     /// Forgets the runs before `at`, and what of that one is not in `rest`.
     #[inline]
     fn drop_front(&mut self, at: usize, rest: u64) {
-        for _ in 0..at {
-            let gone = self.runs.pop_front().expect("it was just looked at");
-            self.len -= gone.units.count_ones();
-        }
-        let front = &mut self.runs[0];
-        self.len -= (front.units ^ rest).count_ones();
-        front.units = rest;
-        if rest == 0 {
-            self.runs.pop_front();
-        }
+        let gone: u32 = self.runs[self.head..=at].iter().map(|run| run.units.count_ones()).sum();
+        self.len = self.len - gone + rest.count_ones();
+        self.runs[at].units = rest;
+        self.head = at + usize::from(rest == 0);
+    }
+
+    fn close_up(&mut self) {
+        self.runs.drain(..self.head);
+        self.head = 0;
     }
 
     #[cold]
     fn keep_valid(&mut self, validity: &Validity) {
+        self.close_up();
         for run in &mut self.runs {
             run.units &= validity.span(run.start);
         }
@@ -123,13 +125,14 @@ impl Staging {
 
     /// Forgets the runs that `keep` does not want.
     pub fn retain(&mut self, mut keep: impl FnMut(UnitAddress) -> bool) {
+        self.close_up();
         self.runs.retain(|run| keep(run.start));
         self.settle();
     }
 
     /// Units of one block have moved to the same places in another, which begins at `target`.
     pub fn translate(&mut self, block: std::ops::Range<UnitAddress>, target: UnitAddress) {
-        for run in self.runs.iter_mut().filter(|run| block.contains(&run.start)) {
+        for run in self.runs[self.head..].iter_mut().filter(|run| block.contains(&run.start)) {
             run.start = target + (run.start - block.start);
         }
     }

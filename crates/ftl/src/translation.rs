@@ -63,6 +63,18 @@ pub struct FtlCounters {
     pub erase_failures: u64,
 }
 
+/// A row that the host is about to write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostRow {
+    set: usize,
+    pub superblock: SuperblockId,
+    die: u32,
+    pub block: BlockId,
+    pub page: u32,
+    /// What a unit of it costs of the host's share, in millionths.
+    cost_micro: i64,
+}
+
 /// Page-mapped translation. Decides, never waits: it hears of units and of ended operations, and answers with
 /// operations.
 #[derive(Clone, Debug)]
@@ -106,7 +118,7 @@ pub struct Ftl {
     pub(crate) shared_frontier: bool,
     pub(crate) streams: u8,
     /// Streams that have been written, one bit each.
-    streams_used: u8,
+    pub(crate) streams_used: u8,
     pub(crate) retirement: Retirement,
 }
 
@@ -277,6 +289,14 @@ impl Ftl {
     pub fn in_ram(&self, unit: UnitAddress) -> bool {
         let (block, page) = self.medium.layout().row_of(unit);
         page >= self.medium.finished_pages(block)
+    }
+
+    /// Block and page of a unit that must be read from its die; `None` if its program has not ended.
+    #[inline]
+    #[must_use]
+    pub fn row_on_flash(&self, unit: UnitAddress) -> Option<(BlockId, u32)> {
+        let (block, page) = self.medium.layout().row_of(unit);
+        (page < self.medium.finished_pages(block)).then_some((block, page))
     }
 
     /// Write generation of a logical page as the drive would return it; `None` if unmapped.
@@ -555,7 +575,7 @@ impl Ftl {
 
     /// The next set in turn that the host may write in and whose die is not full.
     #[inline]
-    fn choose_set(&self, stream: u8) -> Option<usize> {
+    pub(crate) fn choose_set(&self, stream: u8) -> Option<usize> {
         let open = self.writable[stream as usize] & self.unfilled;
         let later = open & (u64::MAX << self.next_set);
         let choice = if later != 0 { later } else { open };
@@ -574,12 +594,10 @@ impl Ftl {
     }
 
     fn dispatch_row(&mut self, s: usize, stream: u8, sink: &mut impl OpSink) {
-        self.next_set = if s + 1 == self.sets.len() { 0 } else { s as u32 + 1 };
         let n = self.buffer.waiting_of(stream).min(self.row_units);
-        let cost_micro = self.host_cost_micro(s);
-        let (superblock, die, block, page) = self.take_row(s, false, stream).expect("the set was checked for room");
+        let taken = self.take_host_row(s, stream);
         let format = self.medium.format();
-        let row = self.medium.begin_program(block, page).expect("rows are taken in order");
+        let row = self.medium.begin_program(taken.block, taken.page).expect("rows are taken in order");
         let mut valid = 0u64;
         let mut ready: Nanos = 0;
         let mut old = [UNMAPPED; 64];
@@ -598,27 +616,44 @@ impl Ftl {
         let start = row.start;
         self.buffer.drop_front(stream, n);
         self.validity.set_row(start, valid);
-        self.add_valid(superblock, valid.count_ones());
-        self.medium.prefetch_tags(start + 16, 1);
-        self.invalidate_row(&old[..n as usize]);
+        self.add_valid(taken.superblock, valid.count_ones());
+        self.host_row_filled(taken, &old[..n as usize], ready, sink);
+    }
+
+    /// Takes the next row for the host in a set that was checked for room.
+    #[inline]
+    pub(crate) fn take_host_row(&mut self, s: usize, stream: u8) -> HostRow {
+        self.next_set = if s + 1 == self.sets.len() { 0 } else { s as u32 + 1 };
+        let cost_micro = self.host_cost_micro(s);
+        let (superblock, die, block, page) = self.take_row(s, false, stream).expect("the set was checked for room");
+        HostRow { set: s, superblock, die, block, page, cost_micro }
+    }
+
+    /// Gives a row of the host, whose tags and map entries are in place, to its die. `old`: what each of its units
+    /// replaces.
+    #[inline]
+    pub(crate) fn host_row_filled(&mut self, row: HostRow, old: &[u32], ready: Nanos, sink: &mut impl OpSink) {
+        let (n, s) = (old.len() as u32, row.set);
+        self.medium.prefetch_tags(self.medium.layout().row_start(row.block, row.page) + 16, 1);
+        self.invalidate_row(old);
         self.counters.host_units += u64::from(n);
         self.counters.host_rows += 1;
         self.counters.padding_units += u64::from(self.row_units - n);
         let set = &mut self.sets[s];
         if set.active && !set.background && self.gc.host_share != HostShare::Unlimited {
-            set.credit_micro -= i64::from(self.row_units) * cost_micro;
+            set.credit_micro -= i64::from(self.row_units) * row.cost_micro;
         }
         self.units_writing += n;
-        self.note_outstanding(die, 1);
+        self.note_outstanding(row.die, 1);
         self.note_writable(s);
         let tag = self.host_programs.issue(self.buffer.dispatched());
         sink.enqueue(FlashOp {
             kind: OpKind::HostProgram,
-            die: die as u8,
+            die: row.die as u8,
             rows: 1,
             units: n as u8,
-            block,
-            page: page as u16,
+            block: row.block,
+            page: row.page as u16,
             tag,
             ready: sink.ready_code(ready),
         });

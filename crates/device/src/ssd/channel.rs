@@ -6,17 +6,32 @@ use ssdlab_core::Nanos;
 /// later (the data of a read that is still in the array) does not block one that fits before it.
 #[derive(Clone, Debug, Default)]
 pub struct Channel {
-    /// Booked stretches in time order, none touching the past.
+    /// Booked stretches in time order.
     booked: Vec<(Nanos, Nanos)>,
 }
 
+/// So many stretches are remembered before those that have passed are forgotten.
+const REMEMBERED: usize = 16;
+
 impl Channel {
-    /// Books `length` at or after `earliest`; stretches that ended by `now` are forgotten. Returns the start.
+    /// Books `length` at or after `earliest`, which is not before `now`. Returns the start.
     #[inline]
     pub fn book(&mut self, now: Nanos, earliest: Nanos, length: Nanos) -> Nanos {
         if length == 0 {
             return earliest;
         }
+        if self.booked.last().is_none_or(|last| last.1 <= earliest) {
+            // Behind all others, which is the usual case.
+            if self.booked.len() >= REMEMBERED {
+                self.booked.retain(|b| b.1 > now);
+            }
+            self.booked.push((earliest, earliest + length));
+            return earliest;
+        }
+        self.book_between(now, earliest, length)
+    }
+
+    fn book_between(&mut self, now: Nanos, earliest: Nanos, length: Nanos) -> Nanos {
         let past = self.booked.iter().take_while(|b| b.1 <= now).count();
         if past > 0 {
             self.booked.drain(..past);

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::read::Promise;
 use ssdlab_core::{Breakdown, Completion, Nanos, Request, Status};
 
 /// One command that holds a slot of the command queue.
@@ -24,6 +25,8 @@ pub struct Command {
     /// End of its last data on the link so far.
     pub link_end: Nanos,
     pub status: Status,
+    /// Reads of one unit: what the die must deliver.
+    pub promised: Option<Promise>,
 }
 
 /// Where a command's time has gone so far. Kept apart: drives that do not explain never touch it.
@@ -68,6 +71,7 @@ impl Commands {
             bytes_left: 0,
             link_end: 0,
             status: Status::Ok,
+            promised: None,
         };
         Commands {
             slots: vec![empty; depth as usize],

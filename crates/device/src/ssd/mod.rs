@@ -277,6 +277,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             bytes_left: request.length_bytes,
             link_end: 0,
             status: Status::Ok,
+            promised: None,
         };
         self.ftl.prefetch(first.min(self.ftl.logical_pages() - 1));
         if CHECK {

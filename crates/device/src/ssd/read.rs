@@ -1,7 +1,8 @@
 //! Reads: from the buffer, from what was read ahead, or from flash.
 
 use ssdlab_core::{Cause, UNIT_BYTES};
-use ssdlab_ftl::{FlashOp, OpKind, OpSink, Place};
+use ssdlab_ftl::{FlashOp, Ftl, OpKind, OpSink, Place};
+use ssdlab_nand::UnitAddress;
 
 use super::read_ahead::Lookup;
 use super::schedule::{Finished, Wake};
@@ -35,19 +36,48 @@ impl RowReads {
     }
 }
 
+/// A unit of flash, and what it must hold: what the host had written when it asked for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise {
+    unit: UnitAddress,
+    lpn: u32,
+    /// Write count, where it is checked.
+    generation: Option<u8>,
+}
+
+impl Promise {
+    #[inline]
+    fn check(self, ftl: &Ftl) {
+        let (lpn, medium) = (self.lpn, ftl.medium());
+        let tag = medium.tag(self.unit);
+        let found = medium.format().lpn(tag);
+        assert!(found == lpn, "read of page {lpn} would return page {found}");
+        if let Some(expected) = self.generation {
+            let found = medium.format().generation(tag);
+            assert!(found == expected, "read of page {lpn} would return write {found}, the last was {expected}");
+        }
+    }
+}
+
 impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Checks what a read of this unit would return against what the host wrote.
     #[inline]
     fn check_unit(&self, lpn: u32, place: Place) {
-        if let Place::Flash(unit) = place {
-            let found = self.ftl.medium().lpn(unit);
-            assert!(found == lpn, "read of page {lpn} would return page {found}");
+        match place {
+            Place::Flash(unit) => self.promise(lpn, unit).check(&self.ftl),
+            Place::Buffer(_) | Place::Unmapped if CHECK => {
+                let found = self.ftl.generation(lpn).unwrap_or(0);
+                let expected = self.written[lpn as usize];
+                assert!(found == expected, "read of page {lpn} would return write {found}, the last was {expected}");
+            }
+            Place::Buffer(_) | Place::Unmapped => {}
         }
-        if CHECK {
-            let found = self.ftl.generation(lpn).unwrap_or(0);
-            let expected = self.written[lpn as usize];
-            assert!(found == expected, "read of page {lpn} would return write {found}, the last was {expected}");
-        }
+    }
+
+    /// What flash owes a command that reads this unit now.
+    #[inline]
+    fn promise(&self, lpn: u32, unit: UnitAddress) -> Promise {
+        Promise { unit, lpn, generation: CHECK.then(|| self.written[lpn as usize]) }
     }
 
     pub(super) fn begin_read(&mut self, slot: u32) {
@@ -57,6 +87,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let mut from_ram = 0u64;
         let mut reads = RowReads { pending: None, count: 0 };
         let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
+        let mut alone = None;
         for lpn in first..last {
             match self.read_ahead.lookup(lpn, slot) {
                 Lookup::Here => {
@@ -70,36 +101,46 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 }
                 Lookup::Absent => {}
             }
-            match self.ftl.place(lpn) {
-                Place::Unmapped => {
-                    self.counters.unmapped_read_units += 1;
-                    from_ram += 1;
-                }
-                Place::Flash(unit) if !self.ftl.in_ram(unit) => {
-                    let layout = self.ftl.medium().layout();
-                    let (block, page) = layout.row_of(unit);
-                    reads.add(OpKind::HostRead, layout.die_of(block).0, block, page, slot as u16, &mut wake);
-                    self.counters.flash_host_read_bytes += UNIT_BYTES;
-                }
-                Place::Flash(_) | Place::Buffer(_) => {
-                    self.counters.buffer_read_units += 1;
-                    from_ram += 1;
+            let place = self.ftl.place(lpn);
+            if let Place::Flash(unit) = place
+                && let Some((block, page)) = self.ftl.row_on_flash(unit)
+            {
+                let die = self.ftl.medium().layout().die_of(block).0;
+                reads.add(OpKind::HostRead, die, block, page, slot as u16, &mut wake);
+                self.counters.flash_host_read_bytes += UNIT_BYTES;
+                alone = Some(unit);
+            } else {
+                from_ram += 1;
+                match place {
+                    Place::Unmapped => self.counters.unmapped_read_units += 1,
+                    Place::Flash(_) | Place::Buffer(_) => self.counters.buffer_read_units += 1,
                 }
             }
         }
         reads.flush(&mut wake);
         parts += reads.count;
         let mut dies = wake.dies;
-        for lpn in first..last {
-            self.check_unit(lpn, self.ftl.place(lpn));
-        }
+        // A unit by itself is checked when the die has delivered it: to wait for its tag now would be a large part of
+        // all that a random read costs.
+        let promised = match alone {
+            Some(unit) if last - first == 1 => {
+                self.ftl.medium().prefetch_tags(unit, 1);
+                Some(self.promise(first, unit))
+            }
+            _ => {
+                (first..last).for_each(|lpn| self.check_unit(lpn, self.ftl.place(lpn)));
+                None
+            }
+        };
         let whole_drive = self.ftl.logical_pages();
         let ahead = self.read_ahead.observe(first, last, whole_drive);
         if !ahead.is_empty() {
             dies |= self.fetch_ahead(ahead);
         }
         self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
-        self.commands.slot(slot).parts = parts;
+        let c = self.commands.slot(slot);
+        c.parts = parts;
+        c.promised = promised;
         if from_ram > 0 {
             self.send(slot, from_ram);
         }
@@ -190,6 +231,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let now = self.schedule.now;
         let c = self.commands.slot(slot);
         let done = c.link_end.max(c.processed);
+        if let Some(promised) = c.promised {
+            promised.check(&self.ftl);
+        }
+        let c = self.commands.slot(slot);
         if EXPLAIN {
             let link = c.link_end - now;
             self.commands.account(slot).breakdown.add(Cause::Link, link);

@@ -1,7 +1,7 @@
 //! Writes: into the buffer, and what happens when it is full.
 
 use ssdlab_core::{Cause, UNIT_BYTES};
-use ssdlab_ftl::{FlashOp, OpKind, OpSink, Place};
+use ssdlab_ftl::{FlashOp, OpKind, OpSink, Place, Stretch};
 
 use super::schedule::{Finished, Wake};
 use super::{SimulatedSsd, unit_range};
@@ -114,7 +114,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         if self.ftl.is_read_only() {
             self.refuse_writes();
         }
-        let mut any = false;
+        let (mut any, mut woken) = (false, 0);
         while let Some(&slot) = self.commands.writes.front() {
             let room = self.buffer_units.saturating_sub(self.ftl.buffered_units());
             if room == 0 {
@@ -130,24 +130,30 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             c.next_unit += units;
             let (start, end) = self.transfer_on_link(bytes);
             let each = if units == 1 { end - start } else { (end - start) / u64::from(units) };
-            for k in 0..units {
+            let alone = next + units < last || self.commands.writes.len() == 1;
+            let direct = if alone && units > 1 {
+                self.write_rows(&Stretch { first: next, units, stream, from: start, each }, &mut woken)
+            } else {
+                None
+            };
+            for k in direct.unwrap_or(0)..units {
                 let lpn = next + k;
-                let generation = if CHECK {
-                    let w = &mut self.written[lpn as usize];
-                    *w = if *w == self.max_generation { 1 } else { *w + 1 };
-                    *w
-                } else {
-                    0
-                };
+                let max = self.max_generation;
+                let generation = if CHECK { count_write(&mut self.written[lpn as usize], max) } else { 0 };
                 self.ftl.write_to_stream(lpn, generation, start + each * u64::from(k + 1), stream);
                 if self.read_ahead.is_following() {
                     self.read_ahead.forget(lpn);
                 }
             }
-            any = true;
-            if next + units == last {
+            let whole = next + units == last;
+            if whole {
                 self.commands.writes.pop_front();
                 self.admitted(slot, end);
+            }
+            if direct.is_some() {
+                self.schedule.begin_idle(std::mem::take(&mut woken), &self.ftl, EXPLAIN);
+            } else if whole {
+                any = true;
             } else {
                 // The rest comes when the dies have made room; give them what is here.
                 self.dispatch();
@@ -156,6 +162,20 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         if any {
             self.dispatch();
         }
+    }
+
+    /// Gives what it can of a long write to dies at once, which are noted in `woken`. See [`ssdlab_ftl::Ftl::write_rows`].
+    #[inline]
+    fn write_rows(&mut self, stretch: &Stretch, woken: &mut u64) -> Option<u32> {
+        let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
+        let (written, max) = (&mut self.written, self.max_generation);
+        let count = |lpn: u32| if CHECK { count_write(&mut written[lpn as usize], max) } else { 0 };
+        let gone = self.ftl.write_rows(stretch, count, &mut wake)?;
+        *woken |= wake.dies;
+        if self.read_ahead.is_following() {
+            (stretch.first..stretch.first + gone).for_each(|lpn| self.read_ahead.forget(lpn));
+        }
+        Some(gone)
     }
 
     #[inline]
@@ -180,4 +200,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             self.respond(slot, link_end.max(processed));
         }
     }
+}
+
+/// One more write of a unit; returns its number, from 1 to `max` over and over.
+#[inline]
+fn count_write(written: &mut u8, max: u8) -> u8 {
+    *written = if *written == max { 1 } else { *written + 1 };
+    *written
 }

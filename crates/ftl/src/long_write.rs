@@ -1,0 +1,70 @@
+//! The way of long writes: whole rows go to a die at once while nothing waits, without a stay in the write buffer.
+//!
+//! A short cut of the simulator, not of the drive: times, places and counts are those that the units would have had if
+//! each had entered the buffer and all had been dispatched then. So it is taken only where nothing could tell the
+//! difference.
+
+use ssdlab_core::Nanos;
+
+use crate::map::UNMAPPED;
+use crate::op::OpSink;
+use crate::translation::Ftl;
+
+/// Neighbouring units of one command, on their way over the link one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    pub first: u32,
+    pub units: u32,
+    pub stream: u8,
+    /// When the first begins to come, and the time that each takes.
+    pub from: Nanos,
+    pub each: Nanos,
+}
+
+impl Ftl {
+    /// Instead of writing a stretch to the buffer and calling [`Ftl::dispatch`]: dispatches its first units, as many
+    /// whole rows as the dies take now, and returns how many units. The rest is to be written to the buffer, and is
+    /// not to be dispatched now. `None` if that would not be the same.
+    #[inline]
+    pub fn write_rows(
+        &mut self,
+        stretch: &Stretch,
+        generation: impl FnMut(u32) -> u8,
+        sink: &mut impl OpSink,
+    ) -> Option<u32> {
+        let first = self.buffer.waiting() == 0 && self.revived == 0 && self.held == 0 && !self.forced;
+        (first && stretch.units >= self.row_units).then(|| self.write_whole_rows(stretch, generation, sink))
+    }
+
+    fn write_whole_rows(
+        &mut self,
+        stretch: &Stretch,
+        mut generation: impl FnMut(u32) -> u8,
+        sink: &mut impl OpSink,
+    ) -> u32 {
+        let n = self.row_units;
+        self.streams_used |= 1 << stretch.stream;
+        let mut gone = 0;
+        while stretch.units - gone >= n
+            && let Some(s) = self.choose_set(stretch.stream)
+        {
+            let taken = self.take_host_row(s, stretch.stream);
+            let lpn = stretch.first + gone;
+            let format = self.medium.format();
+            let row = self.medium.begin_program(taken.block, taken.page).expect("rows are taken in order");
+            for (tag, lpn) in row.tags.iter_mut().zip(lpn..) {
+                *tag = format.pack(lpn, generation(lpn));
+            }
+            let mut old = [UNMAPPED; 64];
+            let old = &mut old[..n as usize];
+            self.valid_units += u64::from(self.map.replace_run(lpn, row.start, old));
+            self.validity.set_row(row.start, u64::MAX >> (64 - n));
+            gone += n;
+            self.buffer.pass(n);
+            self.add_valid(taken.superblock, n);
+            let ready = stretch.from + stretch.each * u64::from(gone);
+            self.host_row_filled(taken, old, ready, sink);
+        }
+        gone
+    }
+}
