@@ -336,7 +336,7 @@ impl Params {
     /// What is shorter than published, in a sentence; `None` for a full-length run.
     #[must_use]
     pub fn shortened(&self) -> Option<String> {
-        (!self.shortened.is_empty()).then(|| format!("Shortened: {}.", self.shortened.join(", ")))
+        (!self.shortened.is_empty()).then(|| format!("{}.", self.shortened.join(", ")))
     }
 }
 
@@ -390,10 +390,7 @@ mod tests {
         assert_eq!(p.integer("seconds"), 18);
         assert_eq!(p.integer("span_bytes"), 8_000_000_000);
         assert_eq!(p.decide("length", 2000), 200);
-        assert_eq!(
-            p.shortened().unwrap(),
-            "Shortened: seconds is 18 s instead of 180 s, length is 200 s instead of 2000 s."
-        );
+        assert_eq!(p.shortened().unwrap(), "seconds is 18 s instead of 180 s, length is 200 s instead of 2000 s.");
         let p = resolve(&[("seconds", "200"), ("length", "7")], true).unwrap();
         assert_eq!(p.integer("seconds"), 200);
         assert_eq!(p.shortened(), None);

@@ -106,7 +106,7 @@ fn quick_shortens_and_says_so() {
     let def = find_test("random-write").unwrap();
     let out = run_test(def, &ModelSpec::default(), &[], 1, true, &Monitor::silent()).unwrap();
     assert_eq!(out.params["seconds"], 18);
-    assert_eq!(out.shortened.unwrap(), "Shortened: seconds is 18 s instead of 180 s.");
+    assert_eq!(out.shortened.unwrap(), "seconds is 18 s instead of 180 s.");
     assert_eq!(run(&plain(), "hdtach", &[]).shortened, None);
 }
 

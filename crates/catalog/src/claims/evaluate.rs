@@ -308,6 +308,13 @@ fn judge_order(claim: &Claim, order: &Order, outcomes: &[Outcome]) -> ClaimRow {
         verdict(row, higher > lower * order.ratio_above, || {
             if lower > 0.0 { format!("the ratio is {:.2}", higher / lower) } else { "both are zero".to_owned() }
         });
+        for side in [&order.higher, &order.lower] {
+            let outcome = find(outcomes, &side.device, &side.test, &side.params)?;
+            if outcome.shortened.is_some() {
+                note_shortened(row, outcome);
+                break;
+            }
+        }
         Ok(())
     });
     row
@@ -337,14 +344,15 @@ fn share_within(outcome: &Outcome, band: &Band) -> Result<f64, String> {
     Ok(within as f64 * 100.0 / total as f64)
 }
 
-/// A shortened run is laid beside the published figure all the same, but the reader is told.
+/// A shortened run is laid beside the published figure, and the reader is told. It can meet the figure; that it does not
+/// says nothing about the run that was published.
 fn note_shortened(row: &mut ClaimRow, outcome: &Outcome) {
-    if let Some(how) = &outcome.shortened {
-        if !row.reason.is_empty() {
-            row.reason.push_str("; ");
-        }
-        row.reason.push_str(how);
+    let Some(how) = &outcome.shortened else { return };
+    if row.state == ClaimState::Missed {
+        row.state = ClaimState::NotRun;
     }
+    let note = format!("shortened run: {how}");
+    row.reason = if row.reason.is_empty() { note } else { format!("{}; {note}", row.reason) };
 }
 
 /// Four significant digits, at most two decimals.

@@ -55,7 +55,8 @@ pub fn text(outcome: &Outcome) -> String {
     if let Some(verdict) = &outcome.verdict {
         text.push_str(&format!("\n{}: {}\n", if verdict.pass { "pass" } else { "FAIL" }, verdict.sentence));
     }
-    for note in outcome.notes.iter().chain(&outcome.shortened) {
+    let shortened = outcome.shortened.as_ref().map(|how| format!("Shortened run: {how}"));
+    for note in outcome.notes.iter().chain(&shortened) {
         text.push_str(&format!("\n{note}\n"));
     }
     text

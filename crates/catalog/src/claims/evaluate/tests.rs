@@ -174,9 +174,15 @@ fn a_list_of_values_selects_a_run_as_the_command_line_would() {
 }
 
 #[test]
-fn a_shortened_run_says_so() {
-    let mut o = outcome("d", &[("queue_depth", 32)], &[("iops", 100.0, "IOPS")]);
-    o.shortened = Some("Shortened: 18 s.".into());
-    let rows = evaluate(&claim(VALUE), &["d"], &[o]);
-    assert_eq!((rows[0].state, rows[0].reason.as_str()), (ClaimState::Met, "Shortened: 18 s."));
+fn a_shortened_run_says_so_and_can_only_meet() {
+    let judged = |iops| {
+        let mut o = outcome("d", &[("queue_depth", 32)], &[("iops", iops, "IOPS")]);
+        o.shortened = Some("18 s.".into());
+        let row = evaluate(&claim(VALUE), &["d"], &[o]).remove(0);
+        (row.state, row.ours, row.reason)
+    };
+    assert_eq!(judged(100.0), (ClaimState::Met, Some(100.0), "shortened run: 18 s.".into()));
+    let (state, ours, reason) = judged(10.0);
+    assert_eq!((state, ours), (ClaimState::NotRun, Some(10.0)));
+    assert!(reason.ends_with("; shortened run: 18 s."), "{reason}");
 }
