@@ -51,6 +51,7 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "modes.slc.rated_program_erase_cycles",
         "modes.mlc.rated_program_erase_cycles",
         "mapping.journal_rows_per_checkpoint_row",
+        "mapping.map_cache_kib",
         "wear_levelling.static_spread_erases",
     ];
     const UNITS: &[&str] =

@@ -83,6 +83,7 @@ fn drive(slc_cache: Option<SlcCacheSpec>, sold: u64) -> DriveSpec {
             reserved_blocks_per_1000: 0,
             journal: false,
             journal_rows_per_checkpoint_row: 1,
+            map_cache_kib: None,
         },
         gc: GcSpec {
             policy: VictimPolicy::Greedy,

@@ -50,6 +50,9 @@ impl Ftl {
             return Err(format!("{mapped} pages are mapped, {} were counted", self.valid_units));
         }
         self.check_counts(on_flash)?;
+        if let Some(demand) = &self.demand_map {
+            demand.check(&self.medium)?;
+        }
         self.check_lists()
     }
 

@@ -513,6 +513,10 @@ impl Ftl {
             tag,
             ready: 0,
         });
+        if let Some(demand) = &mut self.demand_map {
+            let format = self.medium.format();
+            tags[..n as usize].iter().for_each(|&tag| demand.moved(format.address(tag), &mut self.medium, sink));
+        }
         if let Some(journal) = &mut self.journal {
             journal.note(n, &mut self.medium, sink);
         }

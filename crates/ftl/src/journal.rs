@@ -14,31 +14,23 @@
 use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN};
 
 use crate::op::{FlashOp, OpKind, OpSink};
+use crate::system_ring::{RingRow, SystemRing};
 
 /// First spare entry of a journal row.
 pub const TAG_JOURNAL: u32 = 0xFFFF_FFF0;
 /// First spare entry of a checkpoint row.
 pub const TAG_CHECKPOINT: u32 = 0xFFFF_FFF1;
+/// Interval of a journal without checkpoints.
+pub const NO_CHECKPOINTS: u32 = u32::MAX;
 /// Bytes of one journal entry: logical page and unit address.
 const ENTRY_BYTES: u32 = 8;
 /// Bytes of one map entry in a checkpoint.
 const MAP_ENTRY_BYTES: u32 = 4;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RingBlock {
-    Erased,
-    Written,
-    Erasing(u32),
-}
-
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Journal {
-    /// For each place of the ring its block on every die.
-    ring: Vec<(Vec<BlockId>, RingBlock)>,
-    current: usize,
-    page: u32,
-    die: u32,
+    ring: SystemRing,
     entries: u32,
     entries_per_row: u32,
     checkpoint_rows: u32,
@@ -54,7 +46,8 @@ impl Journal {
     /// Ring blocks that a drive needs: two turns of the checkpoint, their journal, and one being erased.
     #[must_use]
     pub fn ring_blocks(logical_pages: u32, layout: &Layout, interval: u32) -> u32 {
-        let turn = Self::checkpoint_rows(logical_pages, layout) * (1 + interval);
+        let journal_rows = if interval == NO_CHECKPOINTS { 1 } else { interval };
+        let turn = Self::checkpoint_rows(logical_pages, layout) * (1 + journal_rows);
         (2 * turn).div_ceil(layout.pages * layout.dies) + 2
     }
 
@@ -66,10 +59,7 @@ impl Journal {
     #[must_use]
     pub fn new(ring: Vec<Vec<BlockId>>, logical_pages: u32, layout: &Layout, interval: u32) -> Self {
         Journal {
-            ring: ring.into_iter().map(|blocks| (blocks, RingBlock::Erased)).collect(),
-            current: 0,
-            page: 0,
-            die: 0,
+            ring: SystemRing::new(ring),
             entries: 0,
             entries_per_row: layout.row_units * 4096 / ENTRY_BYTES,
             checkpoint_rows: Self::checkpoint_rows(logical_pages, layout),
@@ -109,13 +99,10 @@ impl Journal {
 
     fn write_owed(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
         while self.owed != [0; 2] {
-            if self.at_start() && self.ring[self.current].1 != RingBlock::Erased {
-                return; // still being erased
-            }
-            let block = self.ring[self.current].0[self.die as usize];
+            let Some(RingRow { die, block, page, .. }) = self.ring.next() else { return };
             let kind = usize::from(self.owed[0] == 0);
             self.owed[kind] -= 1;
-            let row = medium.begin_program(block, self.page).expect("the system ring is written in order");
+            let row = medium.begin_program(block, page).expect("the system ring is written in order");
             row.tags.fill(NO_LPN);
             row.tags[0] = [TAG_JOURNAL, TAG_CHECKPOINT][kind];
             if kind == 1 {
@@ -126,69 +113,35 @@ impl Journal {
             }
             sink.enqueue(FlashOp {
                 kind: OpKind::MetadataProgram,
-                die: self.die as u8,
+                die: die as u8,
                 rows: 1,
                 units: medium.layout().row_units as u8,
                 block,
-                page: self.page as u16,
+                page: page as u16,
                 tag: 0,
                 ready: 0,
             });
             self.rows_written += 1;
-            if self.at_start() {
-                self.erase_next(sink);
+            // The next place is erased as soon as this one is begun, so that it is ready in time.
+            if self.ring.at_start() {
+                self.ring.erase_next(sink);
             }
-            self.step(medium.layout());
-        }
-    }
-
-    fn step(&mut self, layout: &Layout) {
-        self.die += 1;
-        if self.die == layout.dies {
-            self.die = 0;
-            self.page += 1;
-        }
-        if self.page == layout.pages {
-            self.page = 0;
-            self.ring[self.current].1 = RingBlock::Written;
-            self.current = (self.current + 1) % self.ring.len();
-        }
-    }
-
-    fn at_start(&self) -> bool {
-        self.page == 0 && self.die == 0
-    }
-
-    /// Erases the ring's next place as soon as the current one is begun, so that it is ready in time.
-    fn erase_next(&mut self, sink: &mut impl OpSink) {
-        let next = (self.current + 1) % self.ring.len();
-        let (blocks, state) = &mut self.ring[next];
-        if *state != RingBlock::Written {
-            return;
-        }
-        *state = RingBlock::Erasing(blocks.len() as u32);
-        for (die, &block) in blocks.iter().enumerate() {
-            let kind = OpKind::Erase;
-            sink.enqueue(FlashOp { kind, die: die as u8, rows: 1, units: 0, block, page: 0, tag: 0, ready: 0 });
+            self.ring.step(medium.layout());
         }
     }
 
     /// A block has gone bad: if it belongs to the ring, another takes its place.
     pub fn replace(&mut self, from: BlockId, to: BlockId) {
-        let blocks = self.ring.iter_mut().flat_map(|place| place.0.iter_mut());
-        blocks.filter(|block| **block == from).for_each(|block| *block = to);
+        self.ring.replace(from, to);
     }
 
-    /// A block of the ring has been erased.
-    pub fn erased(&mut self, block: BlockId, medium: &mut Medium, sink: &mut impl OpSink) {
-        let place = self.ring.iter_mut().find(|place| place.0.contains(&block));
-        let state = &mut place.expect("only blocks of the ring are erased for the journal").1;
-        *state = match *state {
-            RingBlock::Erasing(1) => RingBlock::Erased,
-            RingBlock::Erasing(n) => RingBlock::Erasing(n - 1),
-            other => unreachable!("block {block} of the ring was erased while {other:?}"),
-        };
-        self.write_owed(medium, sink);
+    /// A block has been erased; returns whether it was one of the ring.
+    pub fn erased(&mut self, block: BlockId, medium: &mut Medium, sink: &mut impl OpSink) -> bool {
+        let ours = self.ring.erased(block);
+        if ours {
+            self.write_owed(medium, sink);
+        }
+        ours
     }
 }
 

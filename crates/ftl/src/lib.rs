@@ -17,7 +17,7 @@
 //! #     wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
 //! #     modes: CellModes::default(), power: None };
 //! # let mapping = MappingSpec { superblock: SuperblockSpan::OneDie, reserved_blocks_per_1000: 0, journal: false,
-//! #     journal_rows_per_checkpoint_row: 1 };
+//! #     journal_rows_per_checkpoint_row: 1, map_cache_kib: None };
 //! # let gc = GcSpec { policy: VictimPolicy::Greedy, choices: 2, tie_break: TieBreak::Fifo,
 //! #     frontier: Frontier::Separate, start_free_superblocks: 2, victims_per_start: 0, buffer_superpages: 8,
 //! #     buffering: Buffering::Streaming, host_share: HostShare::Unlimited, trickle_per_1000: 0, rows_per_read: 1,
@@ -36,6 +36,7 @@ mod books;
 mod buffer;
 mod collect;
 mod collector;
+mod demand_map;
 pub mod gc;
 mod journal;
 mod long_write;
@@ -46,9 +47,11 @@ pub mod slc_cache;
 mod spec;
 mod staging;
 mod superblock;
+mod system_ring;
 mod translation;
 mod window;
 
+pub use demand_map::{DemandMap, DemandMapCounters, NOBODY, TAG_MAP};
 pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use long_write::Stretch;
 pub use map::Place;

@@ -18,6 +18,8 @@ pub enum OpKind {
     FoldProgram,
     /// A fold within the die, which gets its data from the die itself.
     FoldCopy,
+    /// Reading a piece of a map that DRAM does not hold as a whole.
+    MapRead,
     MetadataProgram,
     Erase,
     /// Reading what a block that has gone bad still holds, and programming it into the block that replaces it.
@@ -46,7 +48,7 @@ pub struct FlashOp {
 impl FlashOp {
     /// Lets a waiting operation of the translation layer's own on block `from` work on block `to`.
     pub fn retarget(&mut self, from: BlockId, to: BlockId) {
-        let stays = matches!(self.kind, OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead);
+        let stays = matches!(self.kind, OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead | OpKind::MapRead);
         if self.block == from && !stays {
             self.block = to;
         }

@@ -73,9 +73,8 @@ impl Ftl {
         let (die, set) = (u32::from(op.die), self.blocks.local(new, self.medium.layout()).1 as usize);
         self.substitute(set, old, new);
         self.translate_staged(set, from, to);
-        if let Some(journal) = &mut self.journal {
-            journal.replace(from, to);
-        }
+        self.replace_in_rings(from, to);
+        self.note_copied(to, sink);
         let mut first = Vec::with_capacity(2 * held as usize + 1);
         for page in 0..held {
             let row = FlashOp { page: page as u16, rows: 1, tag: 0, units: self.row_units as u8, ready: 0, ..*op };
@@ -183,10 +182,31 @@ impl Ftl {
             return failed;
         };
         self.blocks.replace(failed, to);
-        if let Some(journal) = &mut self.journal {
-            journal.replace(failed, to);
-        }
+        self.replace_in_rings(failed, to);
         to
+    }
+
+    fn replace_in_rings(&mut self, from: BlockId, to: BlockId) {
+        if let Some(journal) = &mut self.journal {
+            journal.replace(from, to);
+        }
+        if let Some(demand) = &mut self.demand_map {
+            demand.replace(from, to, self.medium.layout());
+        }
+    }
+
+    /// What has been copied into a block has new entries in the map.
+    fn note_copied(&mut self, block: BlockId, sink: &mut impl OpSink) {
+        for page in 0..self.medium.issued_pages(block) {
+            let start = self.medium.layout().row_start(block, page);
+            let valid = self.validity.row(start);
+            for k in (0..self.row_units).filter(|k| valid >> k & 1 != 0) {
+                let lpn = self.medium.lpn(start + k);
+                if let Some(demand) = &mut self.demand_map {
+                    demand.moved(lpn, &mut self.medium, sink);
+                }
+            }
+        }
     }
 
     /// All blocks of a superblock have been erased, or have failed to be. Returns whether it can be used.

@@ -17,6 +17,10 @@ pub struct MappingSpec {
     /// Journal rows between two pieces of checkpoint (each one row of map).
     #[serde(default = "default_checkpoint_interval")]
     pub journal_rows_per_checkpoint_row: u32,
+    /// DRAM for map entries, eight bytes each, if it does not hold the whole map: the rest lives on flash only and is
+    /// loaded on demand. Absent: all of the map is in DRAM.
+    #[serde(default)]
+    pub map_cache_kib: Option<u32>,
 }
 
 fn default_checkpoint_interval() -> u32 {
@@ -29,6 +33,10 @@ impl MappingSpec {
     /// # Errors
     /// The first value that cannot be built.
     pub fn validate(&self) -> Result<(), SpecError> {
+        if self.map_cache_kib == Some(0) {
+            let expected = "use at least 1, or leave it out for a map that is in DRAM as a whole";
+            return Err(SpecError::new("mapping.map_cache_kib", "0 KiB hold no entry of the map", expected));
+        }
         let interval = self.journal_rows_per_checkpoint_row;
         if (1..=10_000).contains(&interval) {
             return Ok(());

@@ -8,7 +8,8 @@ use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, Layout, Medium, NO_LPN, Outco
 use crate::buffer::{Slot, WriteBuffer};
 use crate::collector::Set;
 use crate::gc::{Selector, VictimSelector};
-use crate::journal::Journal;
+use crate::demand_map::{DemandMap, DemandMapCounters};
+use crate::journal::{Journal, NO_CHECKPOINTS};
 use crate::map::{Map, Place, UNMAPPED, Validity};
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::retire::Retirement;
@@ -86,6 +87,7 @@ pub struct Ftl {
     pub(crate) sets: Vec<Set>,
     pub(crate) buffer: WriteBuffer,
     pub(crate) journal: Option<Journal>,
+    pub(crate) demand_map: Option<DemandMap>,
     pub(crate) gc: GcSpec,
     pub(crate) slc_cache: Option<SlcCache>,
     wear_levelling: WearLevellingSpec,
@@ -138,6 +140,7 @@ impl Ftl {
             sets: Vec::new(),
             buffer: WriteBuffer::new(config.buffer_units, config.gc.frontier.streams()),
             journal: None,
+            demand_map: None,
             gc: config.gc.clone(),
             slc_cache: config
                 .slc_cache
@@ -175,17 +178,33 @@ impl Ftl {
         ftl
     }
 
-    /// Sets the system area aside: the highest-numbered superblocks that are not reserve, over all dies.
+    /// Sets the system area aside: the rings of the journal and of a map that is loaded on demand.
     fn set_aside(&mut self) {
-        if !self.mapping.journal {
-            return;
+        let (layout, pages) = (self.medium.layout().clone(), self.map.len());
+        self.journal = None;
+        self.demand_map = None;
+        if self.mapping.journal {
+            // A map that is on flash anyway needs no checkpoints.
+            let on_flash = self.mapping.map_cache_kib.is_some();
+            let interval = if on_flash { NO_CHECKPOINTS } else { self.mapping.journal_rows_per_checkpoint_row };
+            let ring = self.take_ring(Journal::ring_blocks(pages, &layout, interval));
+            self.journal = Some(Journal::new(ring, pages, &layout, interval));
         }
-        let layout = self.medium.layout().clone();
-        let interval = self.mapping.journal_rows_per_checkpoint_row;
-        let wanted = Journal::ring_blocks(self.map.len(), &layout, interval) as usize;
+        if let Some(kib) = self.mapping.map_cache_kib {
+            let wanted = DemandMap::places(pages, &layout);
+            let ring = self.take_ring(wanted);
+            // Too short a ring makes the drive read-only, and its map need not change.
+            self.demand_map =
+                (ring.len() == wanted as usize).then(|| DemandMap::new(kib, ring, pages, &layout));
+        }
+    }
+
+    /// Takes blocks for a ring: the highest-numbered superblocks that are not reserve, over all dies.
+    fn take_ring(&mut self, wanted: u32) -> Vec<Vec<BlockId>> {
+        let layout = self.medium.layout();
         let mut ring: Vec<Vec<BlockId>> = Vec::new();
         for index in (0..layout.blocks).rev() {
-            if ring.len() == wanted {
+            if ring.len() == wanted as usize {
                 break;
             }
             let row: Vec<SuperblockId> = match self.mapping.superblock {
@@ -198,10 +217,10 @@ impl Ftl {
             row.iter().for_each(|&sb| self.blocks.state[sb as usize] = State::System);
             ring.push((0..layout.dies).map(|d| self.blocks.block_on(row[d as usize % row.len()], d)).collect());
         }
-        if ring.len() < wanted {
+        if ring.len() < wanted as usize {
             self.retirement.read_only |= self.retirement.any_failure();
         }
-        self.journal = Some(Journal::new(ring, self.map.len(), &layout, interval));
+        ring
     }
 
     fn fill_free_lists(&mut self) {
@@ -234,7 +253,9 @@ impl Ftl {
     #[must_use]
     pub fn counters(&self) -> FtlCounters {
         FtlCounters {
-            metadata_rows: self.counters.metadata_rows + self.journal.as_ref().map_or(0, Journal::rows_written),
+            metadata_rows: self.counters.metadata_rows
+                + self.journal.as_ref().map_or(0, Journal::rows_written)
+                + self.demand_map.as_ref().map_or(0, DemandMap::rows_written),
             retire_rows: self.retirement.rows,
             program_failures: self.retirement.program_failures,
             erase_failures: self.retirement.erase_failures,
@@ -428,6 +449,9 @@ impl Ftl {
         self.counters.trimmed_units += 1;
         if old != UNMAPPED {
             self.invalidate(old);
+        }
+        if let Some(demand) = &mut self.demand_map {
+            demand.change(lpn, &mut self.medium, sink);
         }
         if let Some(journal) = &mut self.journal {
             journal.note(1, &mut self.medium, sink);
@@ -657,10 +681,45 @@ impl Ftl {
             tag,
             ready: sink.ready_code(ready),
         });
+        if self.demand_map.is_some() {
+            self.note_changed(self.medium.layout().row_start(row.block, row.page), n, sink);
+        }
         if let Some(journal) = &mut self.journal {
             journal.note(n, &mut self.medium, sink);
         }
         self.start_if_due(s, sink);
+    }
+
+    /// The host's units in a row have new entries in the map.
+    fn note_changed(&mut self, start: UnitAddress, units: u32, sink: &mut impl OpSink) {
+        for unit in start..start + units {
+            let lpn = self.medium.lpn(unit);
+            if lpn != NO_LPN
+                && let Some(demand) = &mut self.demand_map
+            {
+                demand.change(lpn, &mut self.medium, sink);
+            }
+        }
+    }
+
+    /// Looks up the entries that a read of the host needs. Returns how many pieces of the map must be read for it first,
+    /// with `tag` in their operations.
+    pub fn look_up(&mut self, pages: std::ops::Range<u32>, tag: u16, sink: &mut impl OpSink) -> u32 {
+        let Some(demand) = &mut self.demand_map else { return 0 };
+        pages.map(|lpn| u32::from(demand.look_up(lpn, tag, &mut self.medium, sink))).sum()
+    }
+
+    /// Whether DRAM holds a part of the map only.
+    #[inline]
+    #[must_use]
+    pub fn loads_on_demand(&self) -> bool {
+        self.demand_map.is_some()
+    }
+
+    /// What a map that is loaded on demand has cost.
+    #[must_use]
+    pub fn demand_map_counters(&self) -> DemandMapCounters {
+        self.demand_map.as_ref().map_or_else(DemandMapCounters::default, DemandMap::counters)
     }
 
     /// Units became valid in an open superblock, or in one that its last row has just closed.
@@ -744,7 +803,7 @@ impl Ftl {
             return;
         }
         match op.kind {
-            OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead => return,
+            OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead | OpKind::MapRead => return,
             OpKind::HostProgram => {
                 if !self.finish_program(&op, sink) {
                     return;
@@ -803,8 +862,9 @@ impl Ftl {
         }
         let sb = self.blocks.of_block(block);
         if self.blocks.state[sb as usize] == State::System {
-            if let Some(journal) = &mut self.journal {
-                journal.erased(block, &mut self.medium, sink);
+            let journal = self.journal.as_mut().is_some_and(|j| j.erased(block, &mut self.medium, sink));
+            if !journal && let Some(demand) = &mut self.demand_map {
+                demand.erased(block, &mut self.medium, sink);
             }
             return;
         }

@@ -197,6 +197,7 @@ fn plain() -> Case {
         programs_per_failure: 0,
         erases_per_failure: 0,
         cache: None,
+        map_cache_kib: None,
     }
 }
 

@@ -38,6 +38,7 @@ impl Case {
             let mut drive = draw_drive(&mut rng, &die);
             let faults = draw_faults(&mut rng);
             let die = add_slc_cache(die, &mut drive, seed);
+            add_demand_map(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]);
             if let Some(drive) = with_capacity(drive, &die, seed, spare) {
                 return Case { seed, die, drive, faults };
@@ -141,6 +142,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
             reserved_blocks_per_1000: one(rng, &[0, 50, 100, 150]),
             journal: rng.chance(1, 2),
             journal_rows_per_checkpoint_row: between(rng, 1, 4),
+            map_cache_kib: None,
         },
         gc: draw_gc(rng, row_kib / 4),
         wear_levelling: WearLevellingSpec {
@@ -219,6 +221,12 @@ fn add_slc_cache(mut die: DieSpec, drive: &mut DriveSpec, seed: u64) -> DieSpec 
         drive.mapping.superblock = SuperblockSpan::OneDie;
     }
     die
+}
+
+/// One drive in four loads its map on demand. From a stream of its own, too.
+fn add_demand_map(drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("demand map");
+    drive.mapping.map_cache_kib = rng.chance(1, 4).then(|| between(&mut rng, 1, 32));
 }
 
 fn draw_faults(rng: &mut Rng) -> GrowingFaults {

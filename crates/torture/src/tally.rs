@@ -67,6 +67,7 @@ impl Tally {
             ("background gc", on(gc.background_after_idle_ms.is_some())),
             ("superblock", if mapping.superblock == SuperblockSpan::AllDies { "all-dies" } else { "one-die" }),
             ("journal", on(mapping.journal)),
+            ("map", if mapping.map_cache_kib.is_some() { "on demand" } else { "in dram" }),
             (
                 "slc cache",
                 match case.drive.slc_cache.as_ref().map(|cache| cache.policy) {

@@ -116,6 +116,7 @@ pub fn spec(build: &Build) -> DriveSpec {
             reserved_blocks_per_1000: 0,
             journal: false,
             journal_rows_per_checkpoint_row: 1,
+            map_cache_kib: None,
         },
         gc: GcSpec {
             policy: build.policy,

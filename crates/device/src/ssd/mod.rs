@@ -18,6 +18,7 @@ mod events;
 mod idle_folding;
 mod link;
 mod look_ahead;
+mod map_read;
 mod read;
 mod read_ahead;
 mod read_only;
@@ -302,6 +303,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     self.admit();
                 }
                 match op {
+                    Op::Read if self.waits_for_map(slot) => {}
                     Op::Read => self.begin_read(slot),
                     Op::Trim => self.trim(slot),
                     Op::Flush | Op::Write => self.flush(slot),
@@ -334,6 +336,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             }
             OpKind::MergeRead => {
                 self.merge_read_done(&finished);
+                self.schedule.begin_idle(woken, &self.ftl, EXPLAIN);
+            }
+            OpKind::MapRead => {
+                self.map_read_done(&finished);
                 self.schedule.begin_idle(woken, &self.ftl, EXPLAIN);
             }
             OpKind::HostProgram => {

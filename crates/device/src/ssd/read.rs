@@ -1,7 +1,7 @@
 //! Reads: from the buffer, from what was read ahead, or from flash.
 
 use ssdlab_core::{Cause, UNIT_BYTES};
-use ssdlab_ftl::{FlashOp, Ftl, OpKind, OpSink, Place};
+use ssdlab_ftl::{FlashOp, Ftl, NOBODY, OpKind, OpSink, Place};
 use ssdlab_nand::UnitAddress;
 
 use super::read_ahead::Lookup;
@@ -153,6 +153,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     fn fetch_ahead(&mut self, range: std::ops::Range<u32>) -> u64 {
         let mut reads = RowReads { pending: None, count: 0 };
         let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
+        if self.ftl.loads_on_demand() {
+            self.ftl.look_up(range.clone(), NOBODY, &mut wake);
+        }
         for lpn in range {
             if !self.read_ahead.may_replace(lpn) {
                 continue;

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_us};
-use ssdlab_ftl::{FlashOp, Ftl, OpKind, OpSink};
+use ssdlab_ftl::{FlashOp, Ftl, NOBODY, OpKind, OpSink};
 use ssdlab_nand::{BlockId, CellMode, DieSpec};
 
 use super::array_times::ArrayTimes;
@@ -150,7 +150,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
             OpKind::HostProgram => Cause::Program,
             OpKind::GcRead | OpKind::GcProgram | OpKind::RetireRead | OpKind::RetireProgram => Cause::GarbageCollection,
             OpKind::FoldRead | OpKind::FoldProgram | OpKind::FoldCopy => Cause::Fold,
-            OpKind::MetadataProgram => Cause::Metadata,
+            OpKind::MapRead | OpKind::MetadataProgram => Cause::Metadata,
             OpKind::Erase => Cause::Erase,
         }
     }
@@ -160,7 +160,12 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let channel = &mut self.channels[d % self.channel_mask as usize];
         let transfer = |units: u64| (units * self.unit_picos).div_ceil(1000);
         let (array_ended, transfer, end) = match op.kind {
-            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::FoldRead | OpKind::RetireRead => {
+            OpKind::HostRead
+            | OpKind::MergeRead
+            | OpKind::GcRead
+            | OpKind::FoldRead
+            | OpKind::MapRead
+            | OpKind::RetireRead => {
                 let read_time = self.times.read(mode);
                 let mut array = self.command_time;
                 let mut rows = op.rows;
@@ -218,7 +223,12 @@ impl<const CHECK: bool> Schedule<CHECK> {
     fn judge(&mut self, op: &FlashOp, mode: CellMode, transfer: Interval, end: Nanos) {
         let page = u32::from(op.page);
         let (work, data_here) = match op.kind {
-            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::FoldRead | OpKind::RetireRead => {
+            OpKind::HostRead
+            | OpKind::MergeRead
+            | OpKind::GcRead
+            | OpKind::FoldRead
+            | OpKind::MapRead
+            | OpKind::RetireRead => {
                 (Work::Read { page, rows: op.rows, units: op.units.into() }, self.now)
             }
             OpKind::HostProgram => {
@@ -310,7 +320,8 @@ impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
     #[inline]
     fn enqueue(&mut self, op: FlashOp) {
         let die = &mut self.schedule.dies[op.die as usize];
-        let host_read = matches!(op.kind, OpKind::HostRead | OpKind::MergeRead);
+        let for_map = op.kind == OpKind::MapRead && op.tag != NOBODY;
+        let host_read = matches!(op.kind, OpKind::HostRead | OpKind::MergeRead) || for_map;
         if host_read && self.schedule.reads_first {
             die.reads.push_back(op);
         } else {

@@ -160,6 +160,7 @@ prop_compose! {
                 reserved_blocks_per_1000: reserved,
                 journal,
                 journal_rows_per_checkpoint_row: interval,
+                map_cache_kib: None,
             },
             gc,
             wear_levelling: WearLevellingSpec { dynamic, static_spread_erases: spread },

@@ -113,6 +113,7 @@ pub fn specs(shape: Shape, t: &Times) -> (DriveSpec, DieSpec) {
             reserved_blocks_per_1000: 0,
             journal: false,
             journal_rows_per_checkpoint_row: 1,
+            map_cache_kib: None,
         },
         gc: GcSpec {
             policy: VictimPolicy::Greedy,

@@ -21,6 +21,7 @@ pub struct Case {
     pub all_dies: bool,
     pub journal: bool,
     pub checkpoint_interval: u32,
+    pub map_cache_kib: Option<u32>,
     pub buffer_rows: u32,
     /// Spare in addition to the least that a drive may have, per cent.
     pub extra_spare_percent: u32,
@@ -90,6 +91,7 @@ impl Case {
             reserved_blocks_per_1000: self.reserved_per_1000,
             journal: self.journal,
             journal_rows_per_checkpoint_row: self.checkpoint_interval,
+            map_cache_kib: self.map_cache_kib,
         }
     }
 
@@ -227,6 +229,7 @@ prop_compose! {
         programs_per_failure in prop::sample::select(vec![0u64, 0, 30, 300, 3000]),
         erases_per_failure in prop::sample::select(vec![0u64, 0, 5, 50, 500]),
         cache in prop::option::of(any_cache()),
+        map_cache_kib in prop::option::of(1u32..=4),
     ) -> Case {
         let (dies, planes, units_per_page, blocks, pages, bad, reserved_per_1000, all_dies, journal,
             checkpoint_interval, buffer_rows) = g;
@@ -237,6 +240,7 @@ prop_compose! {
             victims_per_start: p.victims_per_start, buffer_superpages: p.buffer_superpages, streaming: p.streaming,
             host_share: p.host_share, trickle: p.trickle, rows_per_read: p.rows_per_read,
             background_free, dynamic_wear, static_spread, programs_per_failure, erases_per_failure, cache,
+            map_cache_kib,
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ssdlab_core::Rng;
-use ssdlab_ftl::{FlashOp, Ftl, FtlConfig, OpKind, OpSink, TAG_CHECKPOINT, TAG_JOURNAL};
+use ssdlab_ftl::{FlashOp, Ftl, FtlConfig, OpKind, OpSink, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP};
 use ssdlab_nand::{BlockId, GrowingFaults};
 
 use crate::case::Case;
@@ -268,7 +268,7 @@ impl Rig {
                 *programmed += 1;
             }
             OpKind::Erase => *programmed = 0,
-            OpKind::GcRead | OpKind::FoldRead | OpKind::RetireRead => {
+            OpKind::GcRead | OpKind::FoldRead | OpKind::MapRead | OpKind::RetireRead => {
                 let last = u32::from(op.page) + 7 - op.rows.leading_zeros();
                 assert!(last < *programmed, "{op:?} reads pages that are not there; {programmed} are");
             }
@@ -276,7 +276,8 @@ impl Rig {
         }
         // A bad block may still be read; after the last, what waits for the dies is not done any more.
         let bad = self.ftl.medium().is_bad(op.block);
-        assert!(!bad || op.kind == OpKind::RetireRead || self.ftl.is_read_only(), "{op:?} on a bad block");
+        let reads = matches!(op.kind, OpKind::MapRead | OpKind::RetireRead);
+        assert!(!bad || reads || self.ftl.is_read_only(), "{op:?} on a bad block");
     }
 
     // ---- what must hold -----------------------------------------------------------------------------------------
@@ -312,7 +313,7 @@ impl Rig {
         for block in 0..layout.block_count() {
             for page in 0..medium.finished_pages(block) {
                 let (sequence, start) = (medium.sequence(block, page), layout.row_start(block, page));
-                if matches!(medium.read(start).expect("finished"), TAG_JOURNAL | TAG_CHECKPOINT) {
+                if matches!(medium.read(start).expect("finished"), TAG_JOURNAL | TAG_CHECKPOINT | TAG_MAP) {
                     continue;
                 }
                 for unit in start..start + layout.row_units {
