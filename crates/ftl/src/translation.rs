@@ -7,8 +7,8 @@ use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, Layout, Medium, NO_LPN, Outco
 
 use crate::buffer::{Slot, WriteBuffer};
 use crate::collector::Set;
-use crate::gc::{Selector, VictimSelector};
 use crate::demand_map::{DemandMap, DemandMapCounters};
+use crate::gc::{Selector, VictimSelector};
 use crate::journal::{Journal, NO_CHECKPOINTS};
 use crate::map::{Map, Place, UNMAPPED, Validity};
 use crate::op::{FlashOp, OpKind, OpSink};
@@ -194,8 +194,7 @@ impl Ftl {
             let wanted = DemandMap::places(pages, &layout);
             let ring = self.take_ring(wanted);
             // Too short a ring makes the drive read-only, and its map need not change.
-            self.demand_map =
-                (ring.len() == wanted as usize).then(|| DemandMap::new(kib, ring, pages, &layout));
+            self.demand_map = (ring.len() == wanted as usize).then(|| DemandMap::new(kib, ring, pages, &layout));
         }
     }
 

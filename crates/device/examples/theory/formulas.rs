@@ -47,6 +47,19 @@ pub fn random(op: f64) -> f64 {
     (1.0 + op) / op
 }
 
+/// DFTL, uniform random writes: map pages of [`ENTRIES_PER_MAP_PAGE`] entries written for each page of the host, with
+/// `cached` entries of a map of `pages` in DRAM. A miss (share `1 - h`, `h` the cached share) puts out one entry; the map
+/// page of an entry is clean again after all its changed entries have gone with one. A renewal argument: in the life of
+/// a map page as a changed one come the misses that fill its share of the cache, and then those that reach the first of
+/// its entries: `(1 - h) / (1 + m e / L)`.
+pub fn map_pages_per_write(cached: u32, pages: u32) -> f64 {
+    let (m, pages) = (f64::from(cached), f64::from(pages));
+    (1.0 - m / pages) / (1.0 + m * f64::from(ENTRIES_PER_MAP_PAGE) / pages)
+}
+
+/// Four bytes each in a row of 4 KiB.
+pub const ENTRIES_PER_MAP_PAGE: u32 = 1024;
+
 /// d-choices: mean field of Van Houdt 2013. With `S_i` the share of blocks with `i` valid pages or more,
 /// `S_i - S_(i+1) = (A / ((1 + OP) i)) (1 - S_i^d)` and the `S_i` sum to `b / (1 + OP)`.
 pub fn d_choices(op: f64, b: u32, d: u32) -> f64 {

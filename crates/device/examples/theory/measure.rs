@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use ssdlab_core::{Completion, Nanos, Op, SECOND};
 use ssdlab_device::Device;
-use ssdlab_ftl::{Place, VictimPolicy};
+use ssdlab_ftl::{Place, TieBreak, VictimPolicy};
 
 use super::point::Measured;
 use super::rig::{Ask, Build, Lab, READ_NANOS};
@@ -137,6 +137,7 @@ pub fn drive_for_reads(dies: u32, exponential: bool) -> Lab {
         choices: 2,
         tie_break: ssdlab_ftl::TieBreak::Fifo,
         streams: 1,
+        map_cache_kib: None,
         seed: 1,
     };
     let mut lab = Lab::new(&build);
@@ -180,6 +181,38 @@ pub fn random_reads(dies: u32, depth: u32, exponential: bool, effort: Effort) ->
     let rate = effort.reads as f64 / (lab.now - began) as f64;
     let mean_latency = (lab.latency_sum - latency) as f64 / effort.reads as f64;
     Measured { value: rate * 1e6, little: rate * mean_latency, ..lab.settle() }
+}
+
+/// Pages of the map that is loaded on demand: 16 GiB.
+pub const DEMAND_MAP_PAGES: u32 = 1 << 22;
+
+/// Uniform random writes with so many map entries in DRAM: map pages written for each page of the host. Of the flash
+/// behind it theory knows nothing: there is so much that nothing is collected.
+pub fn demand_map(entries: u32) -> Measured {
+    const PAGES: u32 = 256;
+    const SPARE_PER_10000: u32 = 15_000;
+    let physical = DEMAND_MAP_PAGES / 2 * 5;
+    let build = Build {
+        dies: 2,
+        data_blocks: physical / PAGES / 2,
+        pages: PAGES,
+        spare_per_10000: SPARE_PER_10000,
+        policy: VictimPolicy::Greedy,
+        choices: 2,
+        tie_break: TieBreak::Fifo,
+        streams: 1,
+        map_cache_kib: Some(entries / 128),
+        seed: 1,
+    };
+    let mut lab = Lab::new(&build);
+    assert_eq!(lab.units, u64::from(DEMAND_MAP_PAGES));
+    let units = lab.units;
+    lab.closed_loop(units / 2, 32, |rng| Ask::write(rng.below(units)));
+    let flushes = |lab: &Lab| lab.drive.ftl().demand_map_counters().flushes as f64;
+    let before = flushes(&lab);
+    lab.closed_loop(units, 32, |rng| Ask::write(rng.below(units)));
+    assert_eq!(lab.drive.counters().flash_gc_program_bytes, 0, "there is room for all");
+    Measured { value: (flushes(&lab) - before) / units as f64, ..lab.settle() }
 }
 
 /// Batches of which an error bar is made.

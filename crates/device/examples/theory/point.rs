@@ -23,10 +23,11 @@ pub enum Kind {
     Reads,
     ReadsExponential,
     OpenArrivals,
+    DemandMap,
 }
 
 /// Kinds with their names on the command line and the keys that each understands.
-pub const KINDS: [(Kind, &str, &str); 12] = [
+pub const KINDS: [(Kind, &str, &str); 13] = [
     (Kind::Greedy, "greedy", "op b"),
     (Kind::Fifo, "fifo", "op b"),
     (Kind::DChoices, "d-choices", "op b d"),
@@ -39,6 +40,7 @@ pub const KINDS: [(Kind, &str, &str); 12] = [
     (Kind::Reads, "reads", "dies depth"),
     (Kind::ReadsExponential, "reads-exponential", "dies depth"),
     (Kind::OpenArrivals, "open", "rho"),
+    (Kind::DemandMap, "demand-map", "entries"),
 ];
 
 /// Everything that a point may be made of; which of it counts depends on the kind.
@@ -60,6 +62,8 @@ pub struct Point {
     pub depth: u32,
     /// Utilisation, per mille.
     pub load: u32,
+    /// Map entries that DRAM holds.
+    pub entries: u32,
 }
 
 impl Point {
@@ -76,6 +80,7 @@ impl Point {
             dies: 32,
             depth: 32,
             load: 500,
+            entries: 65_536,
         }
     }
 }
@@ -132,6 +137,7 @@ impl Point {
             Kind::StaticTrim => formulas::greedy(formulas::effective_op(op, 1.0 - f64::from(self.trimmed) / 1e3), b),
             Kind::Reads => queueing::busy_dies_deterministic(self.dies, self.depth) * per_millisecond,
             Kind::ReadsExponential => queueing::busy_dies_exponential(self.dies, self.depth) * per_millisecond,
+            Kind::DemandMap => formulas::map_pages_per_write(self.entries, measure::DEMAND_MAP_PAGES),
             Kind::OpenArrivals => READ_NANOS as f64 / 1e3 * queueing::m_d_1(f64::from(self.load) / 1e3),
         })
     }
@@ -142,6 +148,7 @@ impl Point {
             Kind::Greedy | Kind::ReadsExponential => 0.3,
             Kind::Fifo => 0.2,
             Kind::TwoStreams => 1.5,
+            Kind::DemandMap => 2.0,
             Kind::Reads => 0.1,
             Kind::DChoices
             | Kind::Random
@@ -166,6 +173,7 @@ impl Point {
             Kind::Trim | Kind::StaticTrim => format!("{op}, {}, {}", self.pages, f64::from(self.trimmed) / 1e3),
             Kind::Reads | Kind::ReadsExponential => format!("{}, {}", self.dies, self.depth),
             Kind::OpenArrivals => format!("{}", f64::from(self.load) / 1e3),
+            Kind::DemandMap => format!("{}", self.entries),
         }
     }
 
@@ -187,6 +195,7 @@ impl Point {
             choices: self.choices,
             tie_break: if self.ties == Ties::FirstCome { TieBreak::Fifo } else { TieBreak::Lifo },
             streams: if self.kind == Kind::TwoStreams { 2 } else { 1 },
+            map_cache_kib: None,
             seed: 1,
         }
     }
@@ -203,6 +212,7 @@ impl Point {
             Kind::Reads => measure::random_reads(self.dies, self.depth, false, effort),
             Kind::ReadsExponential => measure::random_reads(self.dies, self.depth, true, effort),
             Kind::OpenArrivals => measure::open_arrivals(f64::from(self.load) / 1e3, effort),
+            Kind::DemandMap => measure::demand_map(self.entries),
         }
     }
 
@@ -255,6 +265,8 @@ impl Point {
             "dies" => self.dies = scaled(1.0, 1.0, 32.0)?,
             "depth" => self.depth = scaled(1.0, 1.0, 32.0)?,
             "rho" => self.load = scaled(1000.0, 0.01, 0.99)?,
+            // What whole KiB of DRAM hold.
+            "entries" => self.entries = scaled(1.0, 128.0, 2_000_000.0)? / 128 * 128,
             _ => unreachable!("keys are checked against the kind's own"),
         }
         Ok(())

@@ -67,6 +67,8 @@ pub struct Build {
     pub tie_break: TieBreak,
     /// 2: hot and cold data each have open blocks of their own.
     pub streams: u8,
+    /// DRAM for map entries, if it does not hold the whole map.
+    pub map_cache_kib: Option<u32>,
     pub seed: u64,
 }
 
@@ -116,7 +118,7 @@ pub fn spec(build: &Build) -> DriveSpec {
             reserved_blocks_per_1000: 0,
             journal: false,
             journal_rows_per_checkpoint_row: 1,
-            map_cache_kib: None,
+            map_cache_kib: build.map_cache_kib,
         },
         gc: GcSpec {
             policy: build.policy,

@@ -228,9 +228,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
             | OpKind::GcRead
             | OpKind::FoldRead
             | OpKind::MapRead
-            | OpKind::RetireRead => {
-                (Work::Read { page, rows: op.rows, units: op.units.into() }, self.now)
-            }
+            | OpKind::RetireRead => (Work::Read { page, rows: op.rows, units: op.units.into() }, self.now),
             OpKind::HostProgram => {
                 let late = op.ready.wrapping_sub(self.now as u32) as i32;
                 (Work::Program { page }, self.now.saturating_add_signed(late.into()))

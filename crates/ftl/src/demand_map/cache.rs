@@ -95,7 +95,11 @@ impl Cache {
 
     fn unlink(&mut self, at: u32) {
         let Entry { newer, older, .. } = self.entries[at as usize];
-        if newer == NONE { self.newest = older } else { self.entries[newer as usize].older = older }
+        if newer == NONE {
+            self.newest = older
+        } else {
+            self.entries[newer as usize].older = older
+        }
         if older == NONE { self.oldest = newer } else { self.entries[older as usize].newer = newer }
     }
 
@@ -103,7 +107,11 @@ impl Cache {
         let older = self.newest;
         let entry = &mut self.entries[at as usize];
         (entry.newer, entry.older) = (NONE, older);
-        if older == NONE { self.oldest = at } else { self.entries[older as usize].newer = at }
+        if older == NONE {
+            self.oldest = at
+        } else {
+            self.entries[older as usize].newer = at
+        }
         self.newest = at;
     }
 }
