@@ -88,7 +88,12 @@ impl PowerSpec {
         // Sleeping deeper never costs more, or energy would seem to come back.
         for (deeper, less, lighter, more) in [
             ("controller_slumber_mw", self.controller_slumber_mw, "controller_idle_mw", self.controller_idle_mw),
-            ("controller_devsleep_mw", self.controller_devsleep_mw, "controller_slumber_mw", self.controller_slumber_mw),
+            (
+                "controller_devsleep_mw",
+                self.controller_devsleep_mw,
+                "controller_slumber_mw",
+                self.controller_slumber_mw,
+            ),
             (
                 "dram_self_refresh_uw_per_mib",
                 self.dram_self_refresh_uw_per_mib,

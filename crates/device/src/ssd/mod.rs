@@ -64,7 +64,7 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     link: Link,
     link_referee: LinkReferee,
     link_power: LinkPower,
-    power: Option<(PowerSpec, PowerMeter)>,
+    power: Option<Box<(PowerSpec, PowerMeter)>>,
     commands: Commands,
     read_ahead: ReadAhead,
     /// Units on their way from flash because they are written in part, and the commands that wait for them.
@@ -165,7 +165,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             link: Link::new(&drive.link),
             link_referee: LinkReferee::new(drive.link.generation),
             link_power: LinkPower::default(),
-            power: drive.power.clone().zip(PowerMeter::new(drive, die)),
+            power: drive.power.clone().zip(PowerMeter::new(drive, die)).map(Box::new),
             commands: Commands::new(c.queue_depth),
             read_ahead: ReadAhead::new(c.read_ahead_kib / 4),
             merges: Vec::new(),
@@ -272,7 +272,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let decoded = start + decode;
         let processed = decoded + rest;
         self.processor_free = processed;
-        self.processor_busy += processed - start;
+        self.processor_busy += decode + rest;
         if EXPLAIN {
             let breakdown = &mut self.commands.account(slot).breakdown;
             *breakdown = Breakdown::default();
@@ -368,9 +368,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         }
         if self.ftl.is_read_only() {
             self.settle_read_only();
-        }
-        if self.in_flight == 0 {
-            self.note_rest(at);
         }
     }
 
@@ -514,11 +511,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     fn idle_work(&mut self, at: Nanos) {
         self.schedule.now = at;
-        self.take_idle_step(at);
-        self.note_rest(at);
-    }
-
-    fn take_idle_step(&mut self, at: Nanos) {
         if at == self.folding.next {
             let mut more = false;
             self.ask(0, |ftl, wake| more = ftl.fold_in_background(wake));
@@ -551,12 +543,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         self.link_power.wake(now);
     }
 
-    /// Something inside has ended or begun that no command waits for.
+    /// As [`Self::idle_work_at`], with no commands under way: what the last event has begun or ended is the drive's own
+    /// work, which keeps it from sleeping.
     #[cold]
-    fn note_rest(&mut self, at: Nanos) {
+    fn rest(&mut self) -> Nanos {
         if self.link_power.is_managed() {
-            self.link_power.inside(at, self.schedule.at_rest());
+            self.link_power.inside(self.schedule.now, self.schedule.at_rest());
         }
+        self.idle_work_at()
     }
 
     // ---- time ---------------------------------------------------------------------------------------------------
@@ -568,7 +562,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let (die_at, d) = self.schedule.first();
             let decoded_at = self.commands.decoding.front().map_or(NEVER, |&(at, _)| at);
             let finished_at = self.commands.finished.front().map_or(NEVER, |f| f.0);
-            let idle_at = self.idle_work_at();
+            let idle_at = if self.in_flight > 0 { NEVER } else { self.rest() };
             let next = die_at.min(decoded_at).min(finished_at).min(idle_at);
             if next > limit || next == NEVER {
                 if limit != NEVER {
@@ -666,7 +660,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
 
     fn set_link_policy(&mut self, now: Nanos, policy: LinkPolicy) -> bool {
         assert!(self.in_flight == 0, "the host's policy for an idle link changes while commands are under way");
-        let Some((spec, _)) = self.power.as_ref().filter(|p| policy.suits(&p.0)) else {
+        let Some((spec, _)) = self.power.as_deref().filter(|p| policy.suits(&p.0)) else {
             return policy == LinkPolicy::Active;
         };
         self.link_power.set_policy(now, policy, spec, self.schedule.at_rest());

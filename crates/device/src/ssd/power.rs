@@ -102,7 +102,7 @@ impl PowerMeter {
 impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Energy drawn since power on; 0 for a drive that does not meter it.
     pub(super) fn energy_nanojoules(&self) -> u64 {
-        let Some((_, meter)) = &self.power else { return 0 };
+        let Some((_, meter)) = self.power.as_deref() else { return 0 };
         // The host may have been answered since the drive last did something.
         let now = self.schedule.now.max(self.in_flight_changed);
         let slept = self.link_power.slept(now);
