@@ -52,6 +52,7 @@ pub(super) const DEF: TestDef = TestDef {
             "J/GB",
             "energy of the load over the bytes it moved; likewise the other three",
         ),
+        metric("bandwidth_sequential_read", "MB/s", "rate of that load; likewise the other three"),
         metric("power_max", "W", "the second of the highest power of all loads"),
     ],
     variants: AS_IT_IS,
@@ -112,7 +113,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     let depth = ctx.params.depth("queue_depth");
     let (sequential, random) = (ctx.params.integer("sequential_block_size"), ctx.params.integer("random_block_size"));
     let mut notes = Vec::new();
-    let (rests, loads) = ctx.on_fresh_drive(|host| {
+    let (rests, loads, random_span) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         let random_span = fit_span(ctx.params.integer("random_span_bytes"), capacity, random, &mut notes)?;
         let whole = fit_span(capacity, capacity, sequential, &mut notes)?;
@@ -150,7 +151,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
             let energy = metered(host, &done.counters, done.measurement.elapsed())?;
             loads.push(Load { key, name: format!("{} {}", size(block), key.replace('_', " ")), timed: done, energy });
         }
-        Ok((rests, loads))
+        Ok((rests, loads, random_span))
     })?;
     let method = format!(
         "The drive was filled with {} sequential writes at QD{FILL_QUEUE_DEPTH}. It then rested {} s in each state of its \
@@ -159,7 +160,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         size(FILL_BLOCK_BYTES),
         ctx.params.integer("idle_seconds"),
         ctx.params.integer("seconds"),
-        gigabytes(ctx.params.integer("random_span_bytes")),
+        gigabytes(random_span),
     );
     let mut out = ctx.outcome("", method);
     out.notes = notes;
