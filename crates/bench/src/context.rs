@@ -1,6 +1,7 @@
 //! What a test is given.
 
 use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
+use ssdlab_device::LinkPolicy;
 
 use crate::error::BenchError;
 use crate::host::{Host, Job};
@@ -51,9 +52,17 @@ impl<'a, L: Lab> Context<'a, L> {
         let mut device = self.lab.fresh(self.seed).map_err(BenchError::Device)?;
         let mut host = Host::new(&mut device, self.monitor);
         host.set_max_transfer_bytes(self.params.integer("max_transfer_bytes"));
+        host.set_link_policy(self.link_policy())?;
         let result = test(&mut host)?;
         host.check_books()?;
         Ok(result)
+    }
+
+    /// How the host treats the link of an idle drive.
+    #[must_use]
+    pub fn link_policy(&self) -> LinkPolicy {
+        let name = self.params.choice("link_power");
+        LinkPolicy::named(name).unwrap_or_else(|| panic!("{name} is offered, but no policy has this name"))
     }
 
     /// The generator of this test's own stream `name`.

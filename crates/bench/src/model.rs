@@ -34,6 +34,9 @@ pub struct ModelSpec {
     pub scattered_below_bytes: u64,
     pub scattered_factor: u64,
     pub trim_works: bool,
+    /// Drawn all the time, and for each byte that a command moves.
+    pub idle_milliwatts: u64,
+    pub nanojoules_per_byte: u64,
 }
 
 impl Default for ModelSpec {
@@ -53,6 +56,8 @@ impl Default for ModelSpec {
             scattered_below_bytes: 65_536,
             scattered_factor: 4,
             trim_works: true,
+            idle_milliwatts: 500,
+            nanojoules_per_byte: 2,
         }
     }
 }
@@ -284,7 +289,9 @@ impl Device for ModelDevice {
     }
 
     fn counters(&self) -> Counters {
-        self.counters
+        let bytes = self.counters.host_read_bytes + self.counters.host_write_bytes;
+        let energy = self.now * self.spec.idle_milliwatts / 1000 + bytes * self.spec.nanojoules_per_byte;
+        Counters { energy_nanojoules: energy, ..self.counters }
     }
 
     fn check_books(&self) -> Result<(), String> {

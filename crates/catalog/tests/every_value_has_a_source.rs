@@ -54,8 +54,23 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "mapping.map_cache_kib",
         "wear_levelling.static_spread_erases",
     ];
-    const UNITS: &[&str] =
-        &["_us", "_ms", "_bytes", "_kib", "_mib", "_per_s", "_per_1000", "_per_10000", "_v", "_ma", "_gb"];
+    const UNITS: &[&str] = &[
+        "_us",
+        "_ms",
+        "_bytes",
+        "_kib",
+        "_mib",
+        "_per_s",
+        "_per_1000",
+        "_per_10000",
+        "_v",
+        "_ma",
+        "_ua",
+        "_mw",
+        "_pj_per_byte",
+        "_uw_per_mib",
+        "_gb",
+    ];
     for (file, row) in rows_of_everything() {
         let is_number = row.value.starts_with(|c: char| c.is_ascii_digit() || c == '[');
         let named = UNITS.iter().any(|unit| row.key.ends_with(unit)) || PLAIN.contains(&row.key.as_str());

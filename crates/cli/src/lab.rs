@@ -33,6 +33,11 @@ impl SimulatedDrive {
     pub fn device(&self) -> &str {
         &self.drive.name
     }
+
+    /// Whether its file says what it draws.
+    pub fn meters_energy(&self) -> bool {
+        self.drive.spec.power.is_some()
+    }
 }
 
 impl Lab for SimulatedDrive {

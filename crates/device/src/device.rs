@@ -2,6 +2,8 @@
 
 use ssdlab_core::{Completion, Nanos, Request};
 
+use crate::power::LinkPolicy;
+
 /// What a device says of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceInfo {
@@ -125,6 +127,14 @@ pub trait Device {
         self.submit(now, request);
     }
 
+    /// Tells the device how the host treats its link while it has no commands for it: [`LinkPolicy::Active`] unless
+    /// told. Returns whether the device knows the states that this asks for; if not, nothing changes. The device must
+    /// have no commands under way.
+    fn set_link_policy(&mut self, now: Nanos, policy: LinkPolicy) -> bool {
+        let _ = now;
+        policy == LinkPolicy::Active
+    }
+
     /// When something will happen by itself (a completion, or work inside); `None` if the device is at rest.
     fn next_event(&self) -> Option<Nanos>;
 
@@ -171,6 +181,9 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
         (**self).submit_to_stream(now, request, stream);
+    }
+    fn set_link_policy(&mut self, now: Nanos, policy: LinkPolicy) -> bool {
+        (**self).set_link_policy(now, policy)
     }
     fn next_event(&self) -> Option<Nanos> {
         (**self).next_event()

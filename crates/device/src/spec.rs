@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use ssdlab_ftl::{GcSpec, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec};
 use ssdlab_nand::{DieSpec, SpecError};
 
+use crate::power::PowerSpec;
+
 /// Everything that makes one drive differ from another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,6 +24,9 @@ pub struct DriveSpec {
     pub wear_levelling: WearLevellingSpec,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSpec>,
+    /// Without it, the drive does not meter its energy, and its link never sleeps (ideal drives).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerSpec>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -101,6 +106,9 @@ impl DriveSpec {
             cache.validate(die, &self.gc, &self.mapping)?;
         }
         self.mapping.validate()?;
+        if let Some(power) = &self.power {
+            power.validate()?;
+        }
         let range = |key: &str, v: u64, lo: u64, hi: u64, unit: &str| {
             if (lo..=hi).contains(&v) {
                 Ok(())

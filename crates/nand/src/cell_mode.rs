@@ -86,7 +86,7 @@ pub struct ReducedMode {
 /// Supply and currents of a die: the energy of an operation is voltage times current times its array time.
 ///
 /// The current is that of the whole die while the operation runs, the same for one plane and for all of them, for
-/// every page kind and every cell mode; between operations none is counted. The transfer over the bus is not part of it.
+/// every page kind and every cell mode. The transfer over the bus is not part of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Power {
@@ -94,6 +94,8 @@ pub struct Power {
     pub read_current_ma: f64,
     pub program_current_ma: f64,
     pub erase_current_ma: f64,
+    /// Of a die that is powered and not selected, microamperes.
+    pub standby_current_ua: f64,
 }
 
 /// All that a block is in one cell mode, with every question answered by page.

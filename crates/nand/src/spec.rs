@@ -223,6 +223,7 @@ impl DieSpec {
             ("power.read_current_ma", p.read_current_ma, 1e4, "milliamperes"),
             ("power.program_current_ma", p.program_current_ma, 1e4, "milliamperes"),
             ("power.erase_current_ma", p.erase_current_ma, 1e4, "milliamperes"),
+            ("power.standby_current_ua", p.standby_current_ua, 1e6, "microamperes"),
         ] {
             if !(0.0..=hi).contains(&v) {
                 return Err(SpecError::new(key, format!("{v} is impossible"), format!("use 0 to {hi} {unit}")));

@@ -16,7 +16,7 @@ fn tlc_die() -> DieSpec {
         timing = { read_us = [56.5, 77.5, 106.0], program_us = [500.0, 1500.0, 4000.0], erase_ms = 4.5 }
         bus = { mega_transfers_per_s = 400.0, command_us = 2.0 }
         wear = { rated_program_erase_cycles = 1000, factory_bad_blocks_per_10000 = 0 }
-        power = { supply_v = 3.3, read_current_ma = 20.0, program_current_ma = 25.0, erase_current_ma = 30.0 }
+        power = { supply_v = 3.3, read_current_ma = 20.0, program_current_ma = 25.0, erase_current_ma = 30.0, standby_current_ua = 10.0 }
         [modes]
         slc = { read_us = [40.0], program_us = [450.0], erase_ms = 3.0, rated_program_erase_cycles = 20000 }
         mlc = { read_us = [48.0, 64.0], program_us = [850.0, 2300.0], erase_ms = 3.5, rated_program_erase_cycles = 3000 }

@@ -150,6 +150,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
             static_spread_erases: rng.chance(1, 2).then(|| between(rng, 1, 8)),
         },
         slc_cache: None,
+        power: None,
     }
 }
 

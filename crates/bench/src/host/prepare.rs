@@ -1,7 +1,7 @@
 //! Putting a device into a state: erased, filled, trimmed, rested.
 
 use ssdlab_core::{Nanos, Op, Rng, SECOND};
-use ssdlab_device::Device;
+use ssdlab_device::{Device, LinkPolicy};
 use ssdlab_workload::{Command, Pattern, Source};
 
 use super::{Host, Job, Run};
@@ -99,6 +99,20 @@ impl<D: Device + ?Sized> Host<'_, D> {
             }
         }
         Ok(())
+    }
+
+    /// From now on treats the link of the idle device in this way.
+    ///
+    /// # Errors
+    /// [`BenchError::Unsuitable`] if the device does not know what this asks for; else if a run before left commands
+    /// behind.
+    pub fn set_link_policy(&mut self, policy: LinkPolicy) -> Result<(), BenchError> {
+        self.port.check_at_rest()?;
+        if self.port.device.set_link_policy(self.port.now, policy) {
+            return Ok(());
+        }
+        let name = LinkPolicy::NAMED.iter().find(|n| n.1 == policy).map_or("", |n| n.0);
+        Err(BenchError::Unsuitable(format!("the link of {} does not know what `{name}` asks for", self.info().name)))
     }
 
     /// ATA SECURITY ERASE UNIT, and waits until the device is ready again.

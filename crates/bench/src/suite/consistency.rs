@@ -10,13 +10,13 @@ use ssdlab_workload::Pattern;
 use super::common::{FILL_BLOCK_BYTES, build, gigabytes, size};
 use super::definition::{TestDef, Variant, block, choice, depth, integer, metric, seconds};
 use super::figures::{
-    by_second, chart, max, mean, min, percentile_chart, put, put_counters, put_latencies, series, stddev,
+    by_second, chart, max, mean, min, percentile_chart, put, put_counters, put_latencies, put_power, series, stddev,
 };
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::explain;
 use crate::lab::Lab;
-use crate::measure::{PerSecond, Split};
+use crate::measure::{PerSecond, PowerPerSecond, Split};
 use crate::outcome::{Axis, Chart, Mark, Outcome};
 
 /// Top of the linear axis on which the reviews of 2013 laid every drive.
@@ -116,7 +116,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let definition = ctx.params.choice("over_provisioning").to_owned();
 
-    let (used, fill, split, per_second, at_start, at_end) = ctx.on_fresh_drive(|host| {
+    let (used, fill, split, per_second, power, at_start, at_end) = ctx.on_fresh_drive(|host| {
         let used = used_bytes(host.info(), &definition);
         ctx.monitor().step(0.0, 0.2);
         let fill = host.fill(0, used, FILL_BLOCK_BYTES, ctx.params.depth("fill_queue_depth"), &mut ())?;
@@ -125,9 +125,11 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         let source = build(ctx, &Pattern::random_write(used, block), "writes")?;
         let mut job = [ctx.job(source, depth).for_nanos(length * SECOND)];
         let at_start = host.counters();
-        let mut meters = (PerSecond::default(), Split::after(tail_from * SECOND));
+        let series = (PerSecond::default(), PowerPerSecond::from(&at_start));
+        let mut meters = (series, Split::after(tail_from * SECOND));
         host.run(&mut job, &mut meters)?;
-        Ok((used, fill, meters.1, meters.0, at_start, host.counters()))
+        let ((per_second, power), split) = meters;
+        Ok((used, fill, split, per_second, power, at_start, host.counters()))
     })?;
     let (whole, tail) = (split.whole(), split.tail());
     whole.check_causes().map_err(BenchError::Books)?;
@@ -181,6 +183,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     out.time_shares.extend(explain::time_shares(&format!("{label}, from {tail_from} s"), tail));
     out.slowest = explain::slowest(&whole);
     out.charts = charts(&form, &label, &iops, tail_from as usize);
+    put_power(&mut out, &power, &label);
     out.charts.push(percentile_chart(&[("whole run", &whole.latency()), ("steady state", &tail.latency())]));
     Ok(out)
 }

@@ -56,6 +56,11 @@ pub const STANDARD_METRICS: &[MetricDef] = &[
     metric("iops_max", "IOPS", "the fastest second"),
     metric("energy", "J", "energy drawn in the measured run, where the drive file gives power figures"),
     metric("power_mean", "W", "mean power in the measured run, where the drive file gives power figures"),
+    metric(
+        "power_max",
+        "W",
+        "the second of the highest power, likewise; absent where the run is not measured by seconds",
+    ),
 ];
 
 /// Parameters of the host that every test takes.
@@ -86,7 +91,17 @@ pub const COMMON_PARAMS: &[ParamDef] = &[
         "the host's own time between a completion and the next request of the same place in the queue. Not published; \
          0 measures the drive alone",
     ),
+    choice(
+        "link_power",
+        "active",
+        LINK_POLICIES,
+        "how the host treats the link of an idle drive: leaves it up, as the desktop computers of the reviews did, or lets it \
+         sleep, which delays the next request (docs/power.md)",
+    ),
 ];
+
+/// The names of [`LinkPolicy::NAMED`].
+const LINK_POLICIES: &[&str] = &["active", "hipm", "dipm", "hipm+dipm", "hipm+dipm+devsleep"];
 
 pub(crate) const fn metric(key: &'static str, unit: &'static str, doc: &'static str) -> MetricDef {
     MetricDef { key, unit, doc }

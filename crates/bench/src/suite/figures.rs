@@ -5,7 +5,7 @@ use ssdlab_device::Counters;
 
 use super::common::Timed;
 use crate::explain;
-use crate::measure::{Energy, Measurement, PerSecond};
+use crate::measure::{Energy, Measurement, PerSecond, PowerPerSecond};
 use crate::outcome::{Axis, Chart, Mark, Metric, Outcome, Series};
 
 const SLOWEST_SHOWN: usize = 10;
@@ -55,6 +55,7 @@ pub(super) fn put_timed(out: &mut Outcome, label: &str, timed: &Timed) {
     put(out, "bandwidth", m.mb_per_s(), "MB/s");
     put_latencies(out, &m.latency(), "");
     put_counters(out, &timed.counters, m.elapsed());
+    put_power(out, &timed.power, label);
     let iops = timed.per_second.iops();
     if !iops.is_empty() {
         put(out, "iops_min", min(&iops), "IOPS");
@@ -142,6 +143,24 @@ pub(crate) fn percentile_chart(runs: &[(&str, &Histogram)]) -> Chart {
         Axis::log("latency", "us"),
         runs.iter().map(|(name, h)| series(name, points(h))).collect(),
     )
+}
+
+/// Power of each second: its highest value and its chart, where the device meters energy.
+pub(crate) fn put_power(out: &mut Outcome, power: &PowerPerSecond, name: &str) {
+    let watts = power.watts();
+    if watts.is_empty() {
+        return;
+    }
+    put(out, "power_max", max(watts), "W");
+    out.charts.push(chart(
+        "power-over-time",
+        "Power over time",
+        "One dot a second, as a data-logging multimeter gives it.",
+        Mark::Scatter,
+        Axis::linear("time", "s"),
+        Axis { min: Some(0.0), ..Axis::linear("power", "W") },
+        vec![series(name, by_second(watts, 0))],
+    ));
 }
 
 /// Bandwidth of each second.

@@ -2,13 +2,13 @@
 
 use ssdlab_workload::{Mix, Pattern};
 
-use super::common::{build, fill_drive, fit_span, gigabytes, size, timed};
+use super::common::{Timed, build, fill_drive, fit_span, gigabytes, size, timed};
 use super::definition::{MetricDef, metric};
 use super::figures::{by_category, categories, chart, mean, put, put_causes, put_counters, put_latencies, series};
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::lab::Lab;
-use crate::measure::Measurement;
+use crate::measure::{Energy, Measurement};
 use crate::outcome::{Axis, Mark, Outcome};
 
 /// Per cent of reads, in the order of the published graphs.
@@ -17,6 +17,7 @@ const READ_PERCENTS: [u32; 6] = [100, 80, 60, 40, 20, 0];
 pub(super) const METRICS: &[MetricDef] = &[
     metric("bandwidth", "MB/s", "here: the mean of the six rates; likewise iops"),
     metric("bandwidth_read{percent}", "MB/s", "the rate at so many per cent of reads: 100, 80, 60, 40, 20, 0"),
+    metric("power_read{percent}", "W", "mean power likewise, where the device meters energy"),
 ];
 
 /// Reads `block_size`, `queue_depth`, `span_bytes` (0: the whole drive) and `seconds` from the parameters.
@@ -76,5 +77,21 @@ pub(super) fn run_mixed<L: Lab>(ctx: &mut Context<L>, random: bool) -> Result<Ou
         Axis { min: Some(0.0), ..Axis::linear("bandwidth", "MB/s") },
         vec![series(&format!("{} {order}, QD{depth}", size(block)), by_category(&rates))],
     ));
+    let watts = |r: &Timed| Energy::of(&r.counters, r.measurement.elapsed()).map(|e| e.watts());
+    if let Some(watts) = runs.iter().map(watts).collect::<Option<Vec<f64>>>() {
+        for (watts, percent) in watts.iter().zip(READ_PERCENTS) {
+            put(&mut out, &format!("power_read{percent}"), *watts, "W");
+        }
+        let names = READ_PERCENTS.iter().map(|p| format!("{p}/{}", 100 - p)).collect();
+        out.charts.push(chart(
+            "power-by-mix",
+            &format!("Mixed {} {order}: power by share of reads", size(block)),
+            "",
+            Mark::Line,
+            categories("reads/writes", "%", names),
+            Axis { min: Some(0.0), ..Axis::linear("power", "W") },
+            vec![series(&format!("{} {order}, QD{depth}", size(block)), by_category(&watts))],
+        ));
+    }
     Ok(out)
 }

@@ -17,6 +17,7 @@ mod light;
 mod mixed;
 mod mixed_random;
 mod mixed_sequential;
+mod power;
 mod qd_scaling;
 mod random_read;
 mod random_write;
@@ -75,6 +76,7 @@ suite! {
     light,
     fileserver,
     analyzedisk,
+    power,
 }
 
 /// The test of this name.

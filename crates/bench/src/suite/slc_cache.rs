@@ -6,14 +6,14 @@ use ssdlab_device::Counters;
 
 use super::common::{gigabytes, size};
 use super::definition::{AS_IT_IS, TestDef, block, choice, depth, depths, integer, metric, seconds};
-use super::figures::{by_category, categories, chart, put, put_causes, put_counters, series};
+use super::figures::{by_category, categories, chart, put, put_causes, put_counters, put_power, series};
 use super::slc_recovery::{Recovered, Target, recover};
 use super::sweep::{Sweep, axes};
 use crate::change_points::stretches;
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::lab::Lab;
-use crate::measure::{ByPosition, Measurement, Meter};
+use crate::measure::{ByPosition, Measurement, Meter, PowerPerSecond};
 use crate::outcome::{Axis, Mark, Outcome, Table};
 use crate::params::{Kind, ParamDef};
 
@@ -156,7 +156,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         _ => &[Target::Overwrite, Target::Trim],
     };
     let idle_seconds = ctx.params.list("idle_seconds").to_vec();
-    let (sweep, stages, counters, recovered, capacity) = ctx.on_fresh_drive(|host| {
+    let (sweep, stages, (counters, power), recovered, capacity) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         host.secure_erase()?;
         // The sweep, then one more for each recovery after TRIM.
@@ -166,11 +166,11 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
         let mut meters = (
             (ByPosition::new(capacity, ctx.params.integer("zones")), Measurement::default()),
-            Folding { written: 0, readings: Vec::new() },
+            (Folding { written: 0, readings: Vec::new() }, PowerPerSecond::from(&before)),
         );
         host.fill(0, capacity, block, depth, &mut meters)?;
         let counters = host.counters().since(&before);
-        let ((position, measurement), mut folding) = meters;
+        let ((position, measurement), (mut folding, power)) = meters;
         measurement.check_causes().map_err(BenchError::Books)?;
         for reading in &mut folding.readings {
             reading.1 -= before.flash_fold_program_bytes;
@@ -182,7 +182,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         for &target in targets.iter().filter(|_| stages.len() > 1) {
             recovered.push((target, recover(ctx, host, target, &stages, (&mut step, sweeps))?));
         }
-        Ok((Sweep { position, measurement }, stages, counters, recovered, capacity))
+        Ok((Sweep { position, measurement }, stages, (counters, power), recovered, capacity))
     })?;
     let method = format!(
         "After a secure erase, all {} GB were written in sequence with {} requests at QD{}. Stages were cut where the rate \
@@ -196,6 +196,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     put_causes(&mut out, "sequential write", &sweep.measurement);
     put_counters(&mut out, &counters, sweep.measurement.elapsed());
     put_stages(&mut out, &sweep, &stages, capacity);
+    put_power(&mut out, &power, "sequential write");
     if stages.len() > 1 {
         put_recovery(&mut out, &idle_seconds, &recovered);
     } else {

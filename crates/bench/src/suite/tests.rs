@@ -50,6 +50,7 @@ fn small(test: &str) -> &'static [(&'static str, &'static str)] {
         "slc-cache" => &[("zones", "100"), ("idle_seconds", "0,1")],
         "destroyer" | "heavy" | "light" => &[("requests", "2000")],
         "analyzedisk" => &[("requests", "500")],
+        "power" => &[("idle_seconds", "2"), ("seconds", "2")],
         "steady-state" => &[("round_share", "1"), ("settle_turnovers", "5")],
         _ => &[],
     }
@@ -122,7 +123,7 @@ fn consistency_finds_the_drain_rate_as_its_steady_level() {
     assert!(value(&out, "waf") < 4.0 && value(&out, "iops") > value(&out, "iops_mean_tail"));
     close(value(&out, "latency_mean_tail"), 32.0 / (25e6 / 4096.0) * 1e6, 0.01);
     let ids: Vec<&str> = out.charts.iter().map(|c| c.id.as_str()).collect();
-    assert_eq!(ids, ["iops-whole-log", "iops-tail-log", "iops-tail-linear", "latency-percentiles"]);
+    assert_eq!(ids, ["iops-whole-log", "iops-tail-log", "iops-tail-linear", "power-over-time", "latency-percentiles"]);
     assert_eq!(out.charts[0].series[0].points.len(), 100);
     assert_eq!(out.charts[1].series[0].points.len(), 30);
     assert_eq!(out.charts[2].y.max, Some(40_000.0));
@@ -207,9 +208,11 @@ fn queue_depth_scaling_follows_the_number_of_ways() {
         assert_eq!(value(&out, &format!("random_write_iops_qd{depth}")), iops * 5.0);
     }
     close(value(&out, "random_read_bar"), 70_000.0 / 3.0 * 4096.0 / 1e6, 1e-12);
-    assert_eq!(out.charts.iter().map(|c| c.series.len()).collect::<Vec<_>>(), [2, 2]);
+    assert_eq!(out.charts.iter().map(|c| c.series.len()).collect::<Vec<_>>(), [2, 2, 4]);
+    // Half a watt, and 2 nJ a byte.
+    close(value(&out, "random_read_power_qd8"), 0.5 + 80_000.0 * 4096.0 * 2e-9, 1e-6);
     let out = run(&plain(), "qd-scaling", &[("seconds", "2"), ("pattern", "random-read"), ("queue_depths", "1,8")]);
-    assert_eq!(out.charts.len(), 1);
+    assert_eq!(out.charts.len(), 2);
     assert!(!out.metrics.contains_key("random_read_bar"));
 }
 
@@ -421,4 +424,39 @@ fn every_declared_default_and_variant_is_valid_and_every_parameter_is_explained(
     }
     let text = reference(TESTS);
     assert!(TESTS.iter().all(|t| t.params.iter().all(|p| text.contains(&format!("| `{}` |", p.key)))));
+}
+
+#[test]
+fn power_is_that_of_rest_and_of_what_each_load_moves() {
+    let out = run(&plain(), "power", &[("idle_seconds", "5"), ("seconds", "5")]);
+    close(value(&out, "power_idle"), 0.5, 1e-9);
+    for (load, bytes_per_s) in [
+        ("sequential_read", 80_000.0 * 131_072.0),
+        ("random_read", 80_000.0 * 4096.0),
+        ("sequential_write", 400_000.0 * 131_072.0),
+        ("random_write", 400_000.0 * 4096.0),
+    ] {
+        let watts = 0.5 + bytes_per_s * 2e-9;
+        close(value(&out, &format!("power_{load}")), watts, 1e-4);
+        close(value(&out, &format!("energy_per_gb_{load}")), watts / bytes_per_s * 1e9, 1e-4);
+    }
+    close(value(&out, "power_max"), value(&out, "power_sequential_write"), 1e-4);
+    // The model's link does not sleep, and the report says so.
+    assert!(!out.metrics.contains_key("power_slumber") && out.notes.iter().any(|n| n.contains("Slumber")));
+}
+
+#[test]
+fn a_device_without_a_meter_has_no_power_test_and_no_power_figures() {
+    let silent = ModelSpec { idle_milliwatts: 0, nanojoules_per_byte: 0, ..plain() };
+    let error = run_with(&silent, "power", &[]).unwrap_err();
+    assert!(matches!(&error, BenchError::Unsuitable(why) if why.contains("does not meter")), "{error}");
+    let out = run(&silent, "random-read", &[("seconds", "3")]);
+    assert!(!out.metrics.keys().any(|k| k.starts_with("power") || k.starts_with("energy")));
+    assert!(out.charts.iter().all(|c| c.id != "power-over-time"));
+}
+
+#[test]
+fn a_host_that_lets_the_link_sleep_needs_a_drive_that_knows_how() {
+    let error = run_with(&plain(), "random-read", &[("link_power", "hipm")]).unwrap_err();
+    assert!(matches!(&error, BenchError::Unsuitable(why) if why.contains("`hipm`")), "{error}");
 }

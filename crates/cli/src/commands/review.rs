@@ -26,6 +26,9 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     // All drives of a test one after the other: that is how the report is read.
     let jobs: Vec<PlanJob> =
         tests.iter().flat_map(|&test| (0..drives.len()).flat_map(move |lab| jobs_of(lab, test))).collect();
+    // A drive without power figures has nothing to show there.
+    let jobs = jobs.into_iter().filter(|j| !only.is_empty() || j.test.name != "power" || drives[j.lab].meters_energy());
+    let jobs: Vec<PlanJob> = jobs.collect();
     let mut results = plan::run(&drives, &jobs, args.threads, seed, quick)?;
     let outcomes = std::mem::take(&mut results.outcomes);
     if !outcomes.is_empty() {

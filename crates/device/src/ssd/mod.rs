@@ -17,8 +17,10 @@ mod command;
 mod events;
 mod idle_folding;
 mod link;
+mod link_power;
 mod look_ahead;
 mod map_read;
+mod power;
 mod read;
 mod read_ahead;
 mod read_only;
@@ -31,12 +33,15 @@ use ssdlab_ftl::{Ftl, FtlConfig, OpKind};
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
 
 use crate::device::{Counters, Device, DeviceInfo};
+use crate::power::{LinkPolicy, PowerSpec};
 use crate::spec::DriveSpec;
 use crate::timing::{Interval, LinkReferee};
 use command::{Command, Commands};
 use events::NEVER;
 use idle_folding::IdleFolding;
 use link::Link;
+use link_power::LinkPower;
+use power::PowerMeter;
 use read_ahead::ReadAhead;
 use schedule::{Schedule, Wake};
 
@@ -59,12 +64,16 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     schedule: Schedule<CHECK>,
     link: Link,
     link_referee: LinkReferee,
+    link_power: LinkPower,
+    power: Option<Box<(PowerSpec, PowerMeter)>>,
     commands: Commands,
     read_ahead: ReadAhead,
     /// Units on their way from flash because they are written in part, and the commands that wait for them.
     merges: Vec<(u32, u32)>,
     /// When the processor is free.
     processor_free: Nanos,
+    /// How long it has worked, what is booked included.
+    processor_busy: Nanos,
     times: FirmwareTimes,
     write_cache: bool,
     buffer_units: u32,
@@ -156,10 +165,13 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             schedule: Schedule::new(drive, die),
             link: Link::new(&drive.link),
             link_referee: LinkReferee::new(drive.link.generation),
+            link_power: LinkPower::default(),
+            power: drive.power.clone().zip(PowerMeter::new(drive, die)).map(Box::new),
             commands: Commands::new(c.queue_depth),
             read_ahead: ReadAhead::new(c.read_ahead_kib / 4),
             merges: Vec::new(),
             processor_free: 0,
+            processor_busy: 0,
             times: FirmwareTimes {
                 read_command: nanos_from_us(c.read_command_us),
                 read_unit: nanos_from_us(c.read_unit_us),
@@ -246,7 +258,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     #[inline]
     fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request, stream: u8) {
         let slot = self.commands.take_slot().expect("the caller checked for a slot");
-        let arrived = now + self.link.command_time();
+        // A link that slept carries nothing before it is up.
+        let arrived = now.max(self.link_power.up_at) + self.link.command_time();
         let (first, last) = unit_range(&request);
         let units = u64::from(last - first);
         // The processor hands over the first unit of a read as soon as it is looked up, and the data of a write are
@@ -260,6 +273,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let decoded = start + decode;
         let processed = decoded + rest;
         self.processor_free = processed;
+        self.processor_busy += decode + rest;
         if EXPLAIN {
             let breakdown = &mut self.commands.account(slot).breakdown;
             *breakdown = Breakdown::default();
@@ -533,6 +547,17 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         }
         self.idle_step = IdleStep::Busy;
         self.folding.stop();
+        self.link_power.wake(now);
+    }
+
+    /// As [`Self::idle_work_at`], with no commands under way: what the last event has begun or ended is the drive's own
+    /// work, which keeps it from sleeping.
+    #[cold]
+    fn rest(&mut self) -> Nanos {
+        if self.link_power.is_managed() {
+            self.link_power.inside(self.schedule.now, self.schedule.at_rest());
+        }
+        self.idle_work_at()
     }
 
     // ---- time ---------------------------------------------------------------------------------------------------
@@ -544,7 +569,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let (die_at, d) = self.schedule.first();
             let decoded_at = self.commands.decoding.front().map_or(NEVER, |&(at, _)| at);
             let finished_at = self.commands.finished.front().map_or(NEVER, |f| f.0);
-            let idle_at = self.idle_work_at();
+            let idle_at = if self.in_flight > 0 { NEVER } else { self.rest() };
             let next = die_at.min(decoded_at).min(finished_at).min(idle_at);
             if next > limit || next == NEVER {
                 if limit != NEVER {
@@ -582,6 +607,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             self.idle_since = at;
             self.idle_step = IdleStep::Busy;
             self.folding.rest(at);
+            if self.link_power.is_managed() {
+                self.link_power.rest(at, self.schedule.at_rest());
+            }
         }
     }
 
@@ -624,7 +652,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
     fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
         self.check_request(&request);
         assert!(stream < self.ftl.streams(), "stream {stream} of a drive of {}", self.ftl.streams());
-        if self.in_flight == 0 && (self.idle_step != IdleStep::Busy || self.folding.started) {
+        if self.in_flight == 0
+            && (self.idle_step != IdleStep::Busy || self.folding.started || self.link_power.is_managed())
+        {
             self.wake_from_idle(now);
         }
         self.note_in_flight(now, 1);
@@ -633,6 +663,15 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         } else {
             self.commands.outside.push_back((now, request, stream));
         }
+    }
+
+    fn set_link_policy(&mut self, now: Nanos, policy: LinkPolicy) -> bool {
+        assert!(self.in_flight == 0, "the host's policy for an idle link changes while commands are under way");
+        let Some((spec, _)) = self.power.as_deref().filter(|p| policy.suits(&p.0)) else {
+            return policy == LinkPolicy::Active;
+        };
+        self.link_power.set_policy(now, policy, spec, self.schedule.at_rest());
+        true
     }
 
     #[inline]
@@ -672,7 +711,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         if self.ftl.is_read_only() {
             return at;
         }
+        let erased_before = self.ftl.counters().block_erases;
         let blocks = self.ftl.secure_erase();
+        let erased = (self.ftl.counters().block_erases - erased_before) / u64::from(self.ftl.medium().layout().planes);
+        self.schedule.work.erasing += erased * self.schedule.erase_time();
         self.read_ahead.clear();
         self.written.fill(0);
         let ready = at + u64::from(blocks) * self.schedule.erase_time();
@@ -680,6 +722,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         self.idle_step = IdleStep::Collecting;
         self.schedule.now = ready;
         self.processor_free = self.processor_free.max(ready);
+        if self.link_power.is_managed() {
+            self.link_power.rest(ready, true);
+        }
         ready
     }
 
@@ -694,6 +739,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
             flash_gc_read_bytes: f.gc_read_units * UNIT_BYTES,
             block_erases: f.block_erases,
             buffer_overwrites: f.overwrites_in_buffer,
+            energy_nanojoules: self.energy_nanojoules(),
             ..self.counters
         }
     }

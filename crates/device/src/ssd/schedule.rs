@@ -15,6 +15,7 @@ use super::array_times::ArrayTimes;
 use super::channel::Channel;
 use super::events::{NEVER, Tournament};
 use super::look_ahead::LookAhead;
+use super::power::FlashWork;
 use crate::spec::DriveSpec;
 use crate::timing::{Interval, Operation, TimingReferee, Work};
 
@@ -65,6 +66,8 @@ pub struct Schedule<const CHECK: bool> {
     reads_first: bool,
     /// Die time by cause so far: what the drive as a whole was doing.
     pub spent: Breakdown,
+    /// What the dies were asked to do so far: what their energy follows from.
+    pub work: FlashWork,
     /// Judges every operation; only where the drive checks.
     referee: Option<Box<TimingReferee>>,
 }
@@ -111,6 +114,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
             all_planes: ((1u32 << g.planes) - 1) as u8,
             reads_first: drive.controller.reads_first,
             spent: Breakdown::default(),
+            work: FlashWork::default(),
             referee: CHECK.then(|| Box::new(TimingReferee::new(drive, die))),
         }
     }
@@ -167,13 +171,15 @@ impl<const CHECK: bool> Schedule<CHECK> {
             | OpKind::MapRead
             | OpKind::RetireRead => {
                 let read_time = self.times.read(mode);
-                let mut array = self.command_time;
+                let mut array = 0;
                 let mut rows = op.rows;
                 while rows != 0 {
                     array += read_time[op.page as usize + rows.trailing_zeros() as usize];
                     rows &= rows - 1;
                 }
-                let ready = self.now + array;
+                self.work.sensing += array;
+                self.work.units += u64::from(op.units);
+                let ready = self.now + self.command_time + array;
                 let length = transfer(op.units.into());
                 let from = channel.book(self.now, ready, length);
                 (ready, Interval::new(from, from + length), from + length)
@@ -189,15 +195,22 @@ impl<const CHECK: bool> Schedule<CHECK> {
                 // A program moves its whole row, padding included.
                 let length = transfer(self.row_units);
                 let from = channel.book(self.now, earliest, length);
-                let end = from + length + self.times.program(mode)[op.page as usize];
+                let array = self.times.program(mode)[op.page as usize];
+                self.work.programming += array;
+                self.work.units += self.row_units;
+                let end = from + length + array;
                 (end, Interval::new(from, from + length), end)
             }
             OpKind::FoldCopy => {
-                let end = self.now + self.command_time + self.times.program(mode)[op.page as usize];
+                let array = self.times.program(mode)[op.page as usize];
+                self.work.programming += array;
+                let end = self.now + self.command_time + array;
                 (end, Interval::new(self.now, self.now), end)
             }
             OpKind::Erase => {
-                let end = self.now + self.command_time + self.times.erase(mode);
+                let array = self.times.erase(mode);
+                self.work.erasing += array;
+                let end = self.now + self.command_time + array;
                 (end, Interval::new(self.now, self.now), end)
             }
         };

@@ -165,6 +165,7 @@ prop_compose! {
             gc,
             wear_levelling: WearLevellingSpec { dynamic, static_spread_erases: spread },
             slc_cache: None,
+            power: None,
         };
         Choice { seed, die, drive, spare_percent }
     }

@@ -29,11 +29,12 @@ const KEYS: [&str; 16] = [
 ];
 
 /// What tells most about tests whose figure the list above would not put first.
-const HEADS: [(&str, &[&str]); 5] = [
+const HEADS: [(&str, &[&str]); 6] = [
     ("sequential", &["bandwidth"]),
     ("destroyer", &["bandwidth", "latency_mean", "share_over_10ms"]),
     ("heavy", &["bandwidth", "latency_mean", "share_over_10ms"]),
     ("light", &["bandwidth", "latency_mean", "share_over_10ms"]),
+    ("power", &["power_idle", "power_slumber", "power_max"]),
     ("slc-cache", &["stage1_bandwidth", "stage1_amount", "recovered_trim_600s"]),
 ];
 
