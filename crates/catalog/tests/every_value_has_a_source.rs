@@ -52,12 +52,19 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "modes.mlc.rated_program_erase_cycles",
         "mapping.journal_rows_per_checkpoint_row",
         "wear_levelling.static_spread_erases",
+        "ecc.parity_stripe",
+        "ecc.bch.correctable_bits",
+        "ecc.ldpc.soft_reads",
+        "ecc.retry.max_retries",
     ];
     const UNITS: &[&str] =
-        &["_us", "_ms", "_bytes", "_kib", "_mib", "_per_s", "_per_1000", "_per_10000", "_v", "_ma", "_gb"];
+        &["_us", "_ms", "_percent", "_bytes", "_kib", "_mib", "_per_s", "_per_1000", "_per_10000", "_v", "_ma", "_gb"];
     for (file, row) in rows_of_everything() {
         let is_number = row.value.starts_with(|c: char| c.is_ascii_digit() || c == '[');
-        let named = UNITS.iter().any(|unit| row.key.ends_with(unit)) || PLAIN.contains(&row.key.as_str());
+        // Error rates, their powers, and the cycles and references that they are stated for, have none.
+        let named = row.key.starts_with("errors.")
+            || UNITS.iter().any(|unit| row.key.ends_with(unit))
+            || PLAIN.contains(&row.key.as_str());
         assert!(!is_number || named, "{file}: {} = {} has no unit", row.key, row.value);
     }
 }

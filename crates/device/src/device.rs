@@ -43,6 +43,12 @@ pub struct Counters {
     /// Reads answered from the write buffer or from unmapped addresses, in 4 KiB units.
     pub buffer_read_units: u64,
     pub unmapped_read_units: u64,
+    /// Units of 4 KiB that the plain read did not bring; and of these: by a soft decision or more, from the rest of the
+    /// stripe, and not at all. Zero where the drive file has no `[ecc]`.
+    pub reread_units: u64,
+    pub soft_units: u64,
+    pub rebuilt_units: u64,
+    pub lost_units: u64,
     /// Energy drawn so far, in nanojoules; zero where the drive file gives no power figures.
     pub energy_nanojoules: u64,
 }
@@ -94,6 +100,10 @@ impl Counters {
             buffer_overwrites,
             buffer_read_units,
             unmapped_read_units,
+            reread_units,
+            soft_units,
+            rebuilt_units,
+            lost_units,
             energy_nanojoules,
         )
     }

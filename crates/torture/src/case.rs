@@ -97,6 +97,7 @@ fn draw_die(rng: &mut Rng) -> DieSpec {
         wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: one(rng, &[0, 0, 100, 300]) },
         modes: CellModes::default(),
         power: None,
+        errors: None,
     }
 }
 
@@ -148,6 +149,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
             static_spread_erases: rng.chance(1, 2).then(|| between(rng, 1, 8)),
         },
         slc_cache: None,
+        ecc: None,
     }
 }
 

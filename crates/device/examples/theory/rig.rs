@@ -87,6 +87,7 @@ pub fn die(pages: u32) -> DieSpec {
         wear: Wear { rated_program_erase_cycles: 10_000, factory_bad_blocks_per_10000: 0 },
         modes: CellModes::default(),
         power: None,
+        errors: None,
     }
 }
 
@@ -134,6 +135,7 @@ pub fn spec(build: &Build) -> DriveSpec {
         },
         wear_levelling: WearLevellingSpec::default(),
         slc_cache: None,
+        ecc: None,
     }
 }
 

@@ -61,6 +61,7 @@ prop_compose! {
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: bad },
             modes: CellModes::default(),
             power: None,
+            errors: None,
         }
     }
 }
@@ -164,6 +165,7 @@ prop_compose! {
             gc,
             wear_levelling: WearLevellingSpec { dynamic, static_spread_erases: spread },
             slc_cache: None,
+            ecc: None,
         };
         Choice { seed, die, drive, spare_percent }
     }

@@ -5,8 +5,9 @@ use std::fmt::Write;
 use ssdlab_ecc::endurance::{self, Target};
 use ssdlab_ecc::ladder::{Ladder, Level};
 use ssdlab_ecc::ldpc::code::LdpcCode;
-use ssdlab_ecc::rber::{CellMode, ErrorSpec, ModeErrors, Stress, YEAR_HOURS};
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
+use ssdlab_nand::CellMode;
+use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress, YEAR_HOURS};
 
 pub fn text() -> String {
     let mut page = String::from(RAW);

@@ -81,6 +81,7 @@ impl Case {
                 mlc: None,
             },
             power: None,
+            errors: None,
         }
     }
 
