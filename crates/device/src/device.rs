@@ -2,6 +2,8 @@
 
 use ssdlab_core::{Completion, Nanos, Request};
 
+use crate::life::Life;
+
 /// What a device says of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceInfo {
@@ -161,6 +163,11 @@ pub trait Device {
 
     fn counters(&self) -> Counters;
 
+    /// The life of its flash, for who wants to look ahead in it. Simulated drives only.
+    fn life(&mut self) -> Option<&mut dyn Life> {
+        None
+    }
+
     /// Checks the books (map against reverse map, valid counts, bytes in and out, time in queue); an error is a
     /// bug in the device, told in full.
     ///
@@ -196,6 +203,9 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn counters(&self) -> Counters {
         (**self).counters()
+    }
+    fn life(&mut self) -> Option<&mut dyn Life> {
+        (**self).life()
     }
     fn check_books(&self) -> Result<(), String> {
         (**self).check_books()

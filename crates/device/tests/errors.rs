@@ -105,7 +105,7 @@ impl Host {
 
     fn fill(&mut self) {
         // Retention knows no flash that was never worn.
-        self.drive.wear(1);
+        self.drive.wear_out(1);
         (0..PAGES).for_each(|page| assert_eq!(self.command(Op::Write, page).status, Status::Ok));
         self.command(Op::Flush, 0);
         // Collections that the last writes began come to their end.
@@ -281,7 +281,7 @@ fn no_read_returns_wrong_data_whatever_the_errors() {
 fn old_data_on_worn_flash_reads_slowly_and_worn_flash_alone_does_not() {
     let mean = |cycles: u32, age_s: u64| {
         let mut host = Host::new(Some(bch(8)), ErrorSpec::planar_estimate(), |_| ());
-        host.drive.wear(cycles);
+        host.drive.wear_out(cycles);
         host.fill();
         host.drive.age(age_s);
         (0..PAGES).map(|page| host.command(Op::Read, page).latency()).sum::<u64>() / PAGES

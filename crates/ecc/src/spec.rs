@@ -79,6 +79,24 @@ impl EccSpec {
         u32::try_from((codewords * u64::from(bits)).div_ceil(8)).unwrap_or(u32::MAX)
     }
 
+    /// Hard-decision BCH on 1 KiB with as many parity bits and nothing behind it, to compare with; `None` if this is BCH
+    /// itself.
+    #[must_use]
+    pub fn hard_bch(&self) -> Option<EccSpec> {
+        /// A codeword of 1 KiB and its parity have fewer than 2^14 bits, which makes 14 bits of parity for each
+        /// correctable one.
+        const BITS_PER_ERROR: u32 = 14;
+        self.ldpc.as_ref()?;
+        let correctable_bits = self.parity_bytes(self.codeword_bytes) * 8 * 1024 / self.codeword_bytes / BITS_PER_ERROR;
+        Some(EccSpec {
+            codeword_bytes: 1024,
+            bch: Some(BchSpec { correctable_bits, decode_us: 0.0 }),
+            ldpc: None,
+            retry: RetrySpec::default(),
+            parity_stripe: None,
+        })
+    }
+
     /// Checks what no single field can.
     ///
     /// # Errors

@@ -13,6 +13,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::life::Outlook;
 use ssdlab_core::{Nanos, Rng, SECOND, UNIT_BYTES};
 use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
 use ssdlab_ecc::spec::EccSpec;
@@ -93,6 +94,7 @@ struct Mode {
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Correction {
+    spec: EccSpec,
     ladder: Ladder,
     /// What the climb to each rung adds.
     steps: Vec<Cost>,
@@ -104,6 +106,8 @@ pub struct Correction {
     row_units: u32,
     /// Logical pages whose data are lost.
     lost: BTreeSet<u32>,
+    /// What a time on the shelf goes back to.
+    shelved: Option<(Nanos, BTreeSet<u32>)>,
     pub counters: CorrectionCounters,
 }
 
@@ -138,6 +142,8 @@ impl Correction {
             calendar: 0,
             row_units: die.geometry.planes * die.units_per_page(),
             lost: BTreeSet::new(),
+            shelved: None,
+            spec: spec.clone(),
             counters: CorrectionCounters::default(),
         })
     }
@@ -151,6 +157,56 @@ impl Correction {
     /// Lets calendar time pass in which the drive does nothing.
     pub fn age(&mut self, seconds: u64) {
         self.calendar = self.calendar.saturating_add(seconds.saturating_mul(SECOND)).min(Nanos::MAX / 4);
+    }
+
+    /// As [`Correction::age`], until [`Correction::unshelve`].
+    pub fn shelve(&mut self, seconds: u64) {
+        self.shelved = Some((self.calendar, self.lost.clone()));
+        self.age(seconds);
+    }
+
+    /// Takes back the time on the shelf, and what was found to be lost in it.
+    pub fn unshelve(&mut self) {
+        if let Some((calendar, lost)) = self.shelved.take() {
+            (self.calendar, self.lost) = (calendar, lost);
+            self.renew_all();
+        }
+    }
+
+    /// The ladder of hard-decision BCH with as much parity, for comparison; `None` if the drive's own code is that.
+    pub fn hard_bch(&self) -> Option<Ladder> {
+        self.spec.hard_bch().and_then(|spec| ladder_of_unit(&spec).ok())
+    }
+
+    /// What reading all data of a block would bring; see [`crate::Life::outlook`].
+    pub fn outlook(
+        &self,
+        block: BlockId,
+        ladder: Option<&Ladder>,
+        wear_factor: f64,
+        retention_hours: f64,
+        now: Nanos,
+        ftl: &Ftl,
+    ) -> Outlook {
+        let layout = ftl.medium().layout();
+        let rows = 0..ftl.medium().finished_pages(block);
+        let mask = u64::MAX >> (64 - self.row_units);
+        let valid = |page| (ftl.valid_units(layout.row_start(block, page)) & mask).count_ones();
+        let units = f64::from(rows.map(valid).sum::<u32>());
+        let Some(mode) = self.modes[ftl.medium().mode(block).index()].as_ref().filter(|_| units > 0.0) else {
+            return Outlook::default();
+        };
+        let ladder = ladder.unwrap_or(&self.ladder);
+        let mut stress = Self::stress(mode, self.seconds(now), ftl.medium().history(block));
+        stress.cycles *= wear_factor;
+        stress.retention_hours += retention_hours;
+        let rber = mode.errors.rber(&stress).times(self.blocks[block as usize].factor.into());
+        let each = units / mode.factors.len() as f64;
+        mode.factors.iter().fold(Outlook { units, ..Outlook::default() }, |sum, &kind| {
+            let odds = ladder.odds(rber.times(kind));
+            let lost = odds.beyond(ladder.levels().len() - 2);
+            Outlook { units, reread: sum.reread + each * odds.beyond(0), lost: sum.lost + each * lost }
+        })
     }
 
     /// Wear has changed otherwise than by erases.

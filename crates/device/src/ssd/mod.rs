@@ -32,6 +32,7 @@ use ssdlab_ftl::{Ftl, FtlConfig, OpKind};
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
 
 use crate::device::{Counters, Device, DeviceInfo};
+use crate::life::Life;
 use crate::spec::DriveSpec;
 use crate::timing::{Interval, LinkReferee};
 use command::{Command, Commands};
@@ -39,6 +40,7 @@ pub use correction::ladder_of_unit;
 use correction::{Correction, CorrectionCounters};
 use events::NEVER;
 use idle_folding::IdleFolding;
+use life::WearNotes;
 use link::Link;
 use read_ahead::ReadAhead;
 use schedule::{Schedule, Wake};
@@ -81,6 +83,7 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     written: Vec<u8>,
     max_generation: u8,
     counters: Counters,
+    wear_notes: WearNotes,
     /// Integral of commands in the drive over time, and sum of latencies: Little's law.
     in_flight_time: u128,
     latency_sum: u128,
@@ -184,6 +187,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             written: if CHECK { ssdlab_nand::memory::filled(logical_pages as usize, 0) } else { Vec::new() },
             max_generation,
             counters: Counters::default(),
+            wear_notes: WearNotes::default(),
             in_flight_time: 0,
             latency_sum: 0,
             in_flight_changed: 0,
@@ -716,6 +720,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
             lost_units: c.lost_units,
             ..self.counters
         }
+    }
+
+    fn life(&mut self) -> Option<&mut dyn Life> {
+        Some(self)
     }
 
     fn check_books(&self) -> Result<(), String> {
