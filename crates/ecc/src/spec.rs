@@ -143,7 +143,7 @@ impl EccSpec {
         }
         range("retry.max_retries", f64::from(self.retry.max_retries), 0.0, f64::from(MAX_RETRIES), "")?;
         range("retry.recovered_per_retry_percent", self.retry.recovered_per_retry_percent, 0.0, 100.0, " %")?;
-        range("parity_stripe", f64::from(self.parity_stripe.unwrap_or(1)), 1.0, 65_535.0, " pages")
+        range("parity_stripe", f64::from(self.parity_stripe.unwrap_or(1)), 1.0, 4095.0, " pages")
     }
 }
 

@@ -12,12 +12,12 @@ use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, Zo
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, gigabytes};
 use super::definition::{TestDef, choice, depths, integer, metric, number};
-use super::figures::{chart, put, series};
+use super::figures::{chart, put, put_causes, series};
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
 use crate::lab::Lab;
-use crate::measure::Measurement;
+use crate::measure::{Measurement, Meter};
 use crate::outcome::{Axis, Mark, Outcome, Table};
 
 pub(super) const DEF: TestDef = TestDef {
@@ -145,14 +145,25 @@ impl Work {
         bytes: f64,
     ) -> Result<(f64, f64), BenchError> {
         let before = host.counters();
+        let written = self.measured(ctx, host, bytes, &mut ())?;
+        Ok((written, host.counters().since(&before).waf().unwrap_or(1.0)))
+    }
+
+    fn measured<L: Lab>(
+        &mut self,
+        ctx: &Context<L>,
+        host: &mut Host<'_, L::Device>,
+        bytes: f64,
+        meter: &mut impl Meter,
+    ) -> Result<f64, BenchError> {
+        let before = host.counters().host_write_bytes;
         let mut jobs: Vec<Job<&mut AccessPattern>> = self
             .sources
             .iter_mut()
             .map(|(source, percent)| ctx.job(source, 4).for_bytes(((bytes as u64) * *percent / 100).max(1)))
             .collect();
-        host.run(&mut jobs, &mut ())?;
-        let counted = host.counters().since(&before);
-        Ok((counted.host_write_bytes as f64, counted.waf().unwrap_or(1.0)))
+        host.run(&mut jobs, meter)?;
+        Ok((host.counters().host_write_bytes - before) as f64)
     }
 }
 
@@ -171,7 +182,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     percents.sort_unstable();
     percents.dedup();
     let mut info: Option<DeviceInfo> = None;
-    let (points, at_error) = ctx.on_fresh_drive(|host| {
+    let (points, at_error, work) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         info = Some(host.info().clone());
         life(host)?;
@@ -192,7 +203,8 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         life(host)?.note_wear();
         ctx.monitor().step(0.55, 0.65);
         let before = host.counters();
-        let (second, _) = work.go_on(ctx, host, share("window_share"))?;
+        let mut measured = Measurement::default();
+        let second = work.measured(ctx, host, share("window_share"), &mut measured)?;
         let waf = host.counters().since(&before).waf().unwrap_or(1.0);
         life(host)?.note_wear();
         let now = life(host)?.wear();
@@ -227,7 +239,8 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         }
         let at_error = [Scheme::Installed, Scheme::HardBch].map(|scheme| first_error(ctx, host, &points, scheme));
         let [installed, bch] = at_error;
-        Ok((points, [installed?, bch?]))
+        measured.check_causes().map_err(BenchError::Books)?;
+        Ok((points, [installed?, bch?], measured))
     })?;
     ctx.monitor().step(1.0, 1.0);
 
@@ -241,6 +254,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     );
     let mut out = ctx.outcome("", method);
     figures(&mut out, &points, at_error);
+    put_causes(&mut out, &format!("{workload} writes"), &work);
     show(&mut out, &points, days);
     Ok(out)
 }
