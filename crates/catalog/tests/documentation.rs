@@ -38,6 +38,9 @@ fn every_key_of_a_drive_file_is_documented_and_no_other() {
     cache.blocks_per_1000 = Some(1);
     cache.when_full = Some(ssdlab_ftl::WhenFull::Direct);
     spec.slc_cache = Some(cache);
+    let mut ecc = resolve("m600-128gb").unwrap().spec.ecc.unwrap();
+    (ecc.ldpc, ecc.parity_stripe) = (resolve("sm2256-500gb").unwrap().spec.ecc.unwrap().ldpc, Some(1));
+    spec.ecc = Some(ecc);
     let mut real = BTreeSet::from(["base".to_owned()]);
     keys(&toml::Value::try_from(&spec).unwrap(), "", &mut real);
     assert_eq!(documented("Keys of a drive file"), real);
@@ -48,6 +51,9 @@ fn every_key_of_a_die_file_is_documented_and_no_other() {
     let mut die = resolve("wd-black2-120gb").unwrap().die.spec;
     // Keys that only dies of three bits per cell have.
     die.modes.mlc.clone_from(&die.modes.slc);
+    // What errs at one bit per cell errs at two and three by the same keys.
+    let errors = ssdlab_nand::rber::ErrorSpec::planar_estimate();
+    die.errors = Some(ssdlab_nand::rber::ErrorSpec { mlc: None, tlc: None, ..errors });
     let mut real = BTreeSet::from(["base".to_owned()]);
     keys(&toml::Value::try_from(&die).unwrap(), "", &mut real);
     assert_eq!(documented("Keys of a die file"), real);

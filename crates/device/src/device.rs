@@ -2,6 +2,7 @@
 
 use ssdlab_core::{Completion, Nanos, Request};
 
+use crate::life::Life;
 use crate::power::LinkPolicy;
 
 /// What a device says of itself.
@@ -45,6 +46,12 @@ pub struct Counters {
     /// Reads answered from the write buffer or from unmapped addresses, in 4 KiB units.
     pub buffer_read_units: u64,
     pub unmapped_read_units: u64,
+    /// Units of 4 KiB that the plain read did not bring; and of these: by a soft decision or more, from the rest of the
+    /// stripe, and not at all. Zero where the drive file has no `[ecc]`.
+    pub reread_units: u64,
+    pub soft_units: u64,
+    pub rebuilt_units: u64,
+    pub lost_units: u64,
     /// Energy drawn so far, in nanojoules; zero where the drive file gives no power figures.
     pub energy_nanojoules: u64,
 }
@@ -96,6 +103,10 @@ impl Counters {
             buffer_overwrites,
             buffer_read_units,
             unmapped_read_units,
+            reread_units,
+            soft_units,
+            rebuilt_units,
+            lost_units,
             energy_nanojoules,
         )
     }
@@ -161,6 +172,11 @@ pub trait Device {
 
     fn counters(&self) -> Counters;
 
+    /// The life of its flash, for who wants to look ahead in it. Simulated drives only.
+    fn life(&mut self) -> Option<&mut dyn Life> {
+        None
+    }
+
     /// Checks the books (map against reverse map, valid counts, bytes in and out, time in queue); an error is a
     /// bug in the device, told in full.
     ///
@@ -199,6 +215,9 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn counters(&self) -> Counters {
         (**self).counters()
+    }
+    fn life(&mut self) -> Option<&mut dyn Life> {
+        (**self).life()
     }
     fn check_books(&self) -> Result<(), String> {
         (**self).check_books()

@@ -4,12 +4,14 @@
 //! ([`ssdlab_nand::DieSpec`]). Devices compose, and a real drive will fit behind the same face.
 
 mod device;
+mod life;
 mod power;
 mod spec;
 mod ssd;
 pub mod timing;
 
 pub use device::{Counters, Device, DeviceInfo};
+pub use life::{Life, Outlook, Scheme, Wear};
 pub use power::{LinkPolicy, PowerSpec};
 pub use spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec};
 pub use ssd::{BareSsd, SimulatedSsd, Ssd};

@@ -1,6 +1,7 @@
 //! A drive as a file in `catalog/drives`.
 
 use serde::{Deserialize, Serialize};
+use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{GcSpec, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec};
 use ssdlab_nand::{DieSpec, SpecError};
 
@@ -27,6 +28,9 @@ pub struct DriveSpec {
     /// Without it, the drive does not meter its energy, and its link never sleeps (ideal drives).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerSpec>,
+    /// Error correction. Absent: flash never errs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecc: Option<EccSpec>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,6 +113,7 @@ impl DriveSpec {
         if let Some(power) = &self.power {
             power.validate()?;
         }
+        self.validate_ecc(die)?;
         let range = |key: &str, v: u64, lo: u64, hi: u64, unit: &str| {
             if (lo..=hi).contains(&v) {
                 Ok(())
@@ -159,6 +164,27 @@ impl DriveSpec {
             ));
         }
         self.validate_spare(die)
+    }
+
+    fn validate_ecc(&self, die: &DieSpec) -> Result<(), SpecError> {
+        let Some(ecc) = &self.ecc else { return Ok(()) };
+        crate::ssd::ladder_of_unit(ecc)?;
+        if die.errors.is_none() {
+            return Err(SpecError::new(
+                "ecc",
+                format!("the die `{}` has no error rates to correct", self.flash.die),
+                "add [errors] to the die file, or leave [ecc] out",
+            ));
+        }
+        let (parity, spare) = (ecc.parity_bytes(die.geometry.page_bytes), die.geometry.spare_bytes);
+        if parity > spare {
+            return Err(SpecError::new(
+                "ecc",
+                format!("{parity} bytes of parity a page do not fit into its {spare} spare bytes"),
+                "use a weaker code, or a die with larger spare areas",
+            ));
+        }
+        Ok(())
     }
 
     /// A row, one page of every plane of a die, is what one operation moves.

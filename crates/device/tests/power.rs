@@ -38,6 +38,7 @@ fn die(bits: u32) -> DieSpec {
         timing: Timing { read_us, program_us, erase_ms: 3.0 },
         bus: Bus { mega_transfers_per_s: 200.0, command_us: 2.0 },
         wear: Wear { rated_program_erase_cycles: 3000, factory_bad_blocks_per_10000: 0 },
+        errors: None,
         modes: CellModes {
             slc: Some(ReducedMode {
                 read_us: vec![35.0],
@@ -110,6 +111,7 @@ fn drive() -> DriveSpec {
             reserved_blocks_per_1000: 0,
             journal: false,
             journal_rows_per_checkpoint_row: 1,
+            map_cache_kib: None,
         },
         gc: GcSpec {
             policy: VictimPolicy::Greedy,
@@ -128,6 +130,7 @@ fn drive() -> DriveSpec {
         },
         wear_levelling: WearLevellingSpec::default(),
         slc_cache: None,
+        ecc: None,
         power: Some(power()),
     }
 }

@@ -38,6 +38,7 @@ fn die() -> DieSpec {
             mlc: None,
         },
         power: None,
+        errors: None,
     }
 }
 
@@ -103,6 +104,7 @@ fn drive(slc_cache: Option<SlcCacheSpec>, sold: u64) -> DriveSpec {
         wear_levelling: WearLevellingSpec::default(),
         slc_cache,
         power: None,
+        ecc: None,
     }
 }
 

@@ -5,7 +5,7 @@
 //! codeword, so the failure rate is a binomial tail.
 
 use crate::binomial::log10_tail;
-use crate::spec::EccError;
+use ssdlab_nand::SpecError;
 
 /// A shortened binary BCH code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,9 @@ impl Bch {
     ///
     /// # Errors
     /// If there is nothing to protect, or more than half of the codeword would be parity.
-    pub fn new(data_bytes: u32, t: u32) -> Result<Self, EccError> {
+    pub fn new(data_bytes: u32, t: u32) -> Result<Self, SpecError> {
         if !(1..=65_536).contains(&data_bytes) {
-            return Err(EccError::new(
+            return Err(SpecError::new(
                 "codeword_bytes",
                 format!("{data_bytes} bytes of data cannot make a codeword"),
                 "use 512, 1024, 2048 or 4096",
@@ -33,7 +33,7 @@ impl Bch {
         let fits = (3..=24).find(|&m| field(m) && m * t <= data_bits);
         match fits {
             Some(m) if t > 0 => Ok(Bch { data_bits, t, m }),
-            _ => Err(EccError::new(
+            _ => Err(SpecError::new(
                 "correctable_bits",
                 format!("{t} correctable bits in {data_bytes} bytes cannot be built"),
                 format!("use 1 to {} bits", data_bits / 24),

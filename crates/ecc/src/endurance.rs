@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ladder::Ladder;
-use crate::rber::{ModeErrors, Stress, YEAR_HOURS};
+use ssdlab_nand::rber::{ModeErrors, Stress, YEAR_HOURS};
 
 /// What must still hold at the end of life.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct Target {
     /// Reads of the block since it was written.
     pub block_reads: f64,
     /// Error rate of the block that must hold, relative to a typical one (see
-    /// [`crate::rber::ErrorSpec::block_factor`]).
+    /// [`ssdlab_nand::rber::ErrorSpec::block_factor`]).
     pub block_factor: f64,
 }
 

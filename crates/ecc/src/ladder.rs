@@ -14,8 +14,9 @@ use crate::bch::Bch;
 use crate::channel::Sensing;
 use crate::ldpc::frames::MAX_ITERATIONS;
 use crate::ldpc::table;
-use crate::rber::{HALF, Rber};
-use crate::spec::{EccError, EccSpec, LdpcSpec, MAX_RETRIES};
+use crate::spec::{EccSpec, LdpcSpec, MAX_RETRIES};
+use ssdlab_nand::SpecError;
+use ssdlab_nand::rber::{HALF, Rber};
 
 /// A way in which a page read ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +84,10 @@ impl Ladder {
     ///
     /// # Errors
     /// The first key of `spec` that cannot be built, or a page that does not hold a whole number of codewords.
-    pub fn new(spec: &EccSpec, page_bytes: u32) -> Result<Self, EccError> {
+    pub fn new(spec: &EccSpec, page_bytes: u32) -> Result<Self, SpecError> {
         spec.validate()?;
         if page_bytes == 0 || !page_bytes.is_multiple_of(spec.codeword_bytes) {
-            return Err(EccError::new(
+            return Err(SpecError::new(
                 "codeword_bytes",
                 format!("{} bytes do not divide a page of {page_bytes} bytes", spec.codeword_bytes),
                 "use 512, 1024, 2048 or 4096",
@@ -244,7 +245,13 @@ impl Odds {
     #[cold]
     #[must_use]
     pub fn climb(&self, rng: &mut Rng) -> usize {
-        let u = rng.unit() * f64::from(self.escape) / 4_294_967_296.0;
+        self.rung(rng.unit() * f64::from(self.escape) / 4_294_967_296.0)
+    }
+
+    /// The rung of a read by a number that is uniform from 0 to 1; or from 0 to [`Odds::beyond`]`(0)`, for a read that is
+    /// known to need more than the first.
+    #[must_use]
+    pub fn rung(&self, u: f64) -> usize {
         self.beyond.iter().position(|&b| u >= b).unwrap_or(MAX_LEVELS - 1)
     }
 

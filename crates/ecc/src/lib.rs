@@ -1,6 +1,6 @@
 //! Errors of flash and their correction: how many bits are wrong, what correcting them takes, and when it fails.
 //!
-//! - [`rber`]: raw bit errors by wear, age, reads and bits per cell
+//! - raw bit errors by wear, age, reads and bits per cell are the die's: [`ssdlab_nand::rber`]
 //! - [`bch`]: BCH codes in closed form
 //! - [`channel`]: what hard and soft reads tell of a cell, and the limits that no decoder passes
 //! - [`ldpc`]: quasi-cyclic LDPC codes, decoded frame by frame into a table
@@ -15,8 +15,9 @@
 //! ```
 //! use ssdlab_core::Rng;
 //! use ssdlab_ecc::ladder::{Ladder, Level};
-//! use ssdlab_ecc::rber::{CellMode, ErrorSpec, Stress};
 //! use ssdlab_ecc::spec::{BchSpec, EccSpec, RetrySpec};
+//! use ssdlab_nand::CellMode;
+//! use ssdlab_nand::rber::{ErrorSpec, Stress};
 //!
 //! let spec = EccSpec {
 //!     codeword_bytes: 1024,
@@ -39,7 +40,7 @@
 //! let cost = ladder.cost(level);
 //! assert_ne!(ladder.levels()[level], Level::Uncorrectable);
 //! println!("{:?}: {} more sensings", ladder.levels()[level], cost.extra_senses);
-//! # Ok::<(), ssdlab_ecc::spec::EccError>(())
+//! # Ok::<(), ssdlab_nand::SpecError>(())
 //! ```
 //!
 //! What this is not: a model of cells. Errors within a codeword are independent, one number stands for a page's error
@@ -51,7 +52,6 @@ pub mod channel;
 pub mod endurance;
 pub mod ladder;
 pub mod ldpc;
-pub mod rber;
 mod solve;
 pub mod spec;
 

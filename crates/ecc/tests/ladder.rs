@@ -5,8 +5,9 @@ use ssdlab_core::Rng;
 use ssdlab_ecc::endurance::{self, Target};
 use ssdlab_ecc::ladder::{Ladder, Level};
 use ssdlab_ecc::ldpc::code::LdpcCode;
-use ssdlab_ecc::rber::{CellMode, ErrorSpec, Rber, Stress, YEAR_HOURS};
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
+use ssdlab_nand::CellMode;
+use ssdlab_nand::rber::{ErrorSpec, Rber, Stress, YEAR_HOURS};
 
 const PAGE_BYTES: u32 = 16_384;
 

@@ -5,8 +5,8 @@ use ssdlab_ecc::channel::{Sensing, capacity_limit, finite_length_limit};
 use ssdlab_ecc::ladder::{Ladder, Level};
 use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::ldpc::table;
-use ssdlab_ecc::rber::Rber;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
+use ssdlab_nand::rber::Rber;
 
 const RBERS: [f64; 9] = [1e-4, 5e-4, 1e-3, 1.5e-3, 2e-3, 2.5e-3, 3e-3, 4e-3, 5e-3];
 

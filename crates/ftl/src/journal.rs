@@ -191,6 +191,7 @@ mod tests {
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
             modes: CellModes::default(),
             power: None,
+            errors: None,
         };
         let layout = Layout::new(&die, 2, 8);
         let mut medium = Medium::new(&die, layout.clone(), TagFormat::new(100), &Rng::new(1));

@@ -15,7 +15,7 @@
 //! #     timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
 //! #     bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
 //! #     wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
-//! #     modes: CellModes::default(), power: None };
+//! #     modes: CellModes::default(), power: None, errors: None };
 //! # let mapping = MappingSpec { superblock: SuperblockSpan::OneDie, reserved_blocks_per_1000: 0, journal: false,
 //! #     journal_rows_per_checkpoint_row: 1, map_cache_kib: None };
 //! # let gc = GcSpec { policy: VictimPolicy::Greedy, choices: 2, tie_break: TieBreak::Fifo,

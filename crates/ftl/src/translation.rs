@@ -249,6 +249,23 @@ impl Ftl {
         &self.medium
     }
 
+    /// For who models errors: the block is programmed for the first time after an erase, or pages of it are read.
+    #[inline]
+    pub fn note_programmed(&mut self, block: BlockId, now_s: u32) {
+        self.medium.note_programmed(block, now_s);
+    }
+
+    /// See [`Ftl::note_programmed`].
+    #[inline]
+    pub fn count_reads(&mut self, block: BlockId, reads: u32) {
+        self.medium.count_reads(block, reads);
+    }
+
+    /// Wears a block as if time had passed; see [`Medium::wear`].
+    pub fn wear(&mut self, block: BlockId, erases: u32, wear_ppb: u64) {
+        self.medium.wear(block, erases, wear_ppb);
+    }
+
     #[must_use]
     pub fn counters(&self) -> FtlCounters {
         FtlCounters {

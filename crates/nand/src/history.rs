@@ -10,8 +10,8 @@ pub struct BlockHistory {
     pub wear_ppb: u64,
     /// Erases so far, whatever the mode.
     pub erases: u32,
-    /// When it was opened for programming after its last erase, in seconds of the caller's clock; the age of its oldest
-    /// data counts from here.
+    /// When it was programmed first, or opened for it, after its last erase, in seconds of the caller's clock; the age of
+    /// its oldest data counts from here. Kept only for drives that model errors.
     pub programmed_at_s: u32,
     /// Page reads since the last erase, as far as they were reported with [`crate::Medium::count_reads`].
     pub reads: u32,

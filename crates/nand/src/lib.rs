@@ -16,6 +16,7 @@ mod medium;
 pub mod memory;
 mod page_order;
 mod plane_block;
+pub mod rber;
 mod spec;
 mod violation;
 

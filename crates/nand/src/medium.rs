@@ -174,6 +174,27 @@ impl Medium {
         self.history[block as usize]
     }
 
+    /// Notes when a block is programmed for the first time after an erase, in seconds of the caller's clock. Only who
+    /// models errors needs to.
+    #[inline]
+    pub fn note_programmed(&mut self, block: BlockId, now_s: u32) {
+        self.history[block as usize].programmed_at_s = now_s;
+    }
+
+    /// Program/erase cycles for which a block is rated in the die's own mode.
+    #[must_use]
+    pub fn rated_cycles(&self) -> u32 {
+        self.modes.rated_cycles(self.modes.native)
+    }
+
+    /// Wears a block as `erases` more cycles would that use up `wear_ppb` of its life: for looking ahead in time. What it
+    /// holds stays.
+    pub fn wear(&mut self, block: BlockId, erases: u32, wear_ppb: u64) {
+        let history = &mut self.history[block as usize];
+        history.erases = history.erases.saturating_add(erases);
+        history.wear_ppb = history.wear_ppb.saturating_add(wear_ppb);
+    }
+
     /// Reports page reads of a block, by which they disturb each other's cells. Only who models errors needs to.
     #[inline]
     pub fn count_reads(&mut self, block: BlockId, reads: u32) {
@@ -512,6 +533,7 @@ mod tests {
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
             modes: CellModes::default(),
             power: None,
+            errors: None,
         }
     }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CellModes, PageOrder, Power, ReducedMode};
+use crate::rber::ErrorSpec;
+use crate::{CellMode, CellModes, PageOrder, Power, ReducedMode};
 
 /// A value in a drive or die file that cannot be built, named by its key so that the loader can point at the line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +39,9 @@ pub struct DieSpec {
     /// Without it, operations are taken to need no energy (ideal dies).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<Power>,
+    /// Raw bit error rates. Only drives with an `[ecc]` section need them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<ErrorSpec>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -157,7 +161,8 @@ impl DieSpec {
         range("wear.factory_bad_blocks_per_10000", self.wear.factory_bad_blocks_per_10000, 0, 1000)?;
         range("wear.rated_program_erase_cycles", self.wear.rated_program_erase_cycles, 1, 10_000_000)?;
         self.validate_modes()?;
-        self.validate_power()
+        self.validate_power()?;
+        self.validate_errors()
     }
 
     fn validate_page_order(&self) -> Result<(), SpecError> {
@@ -188,6 +193,28 @@ impl DieSpec {
                 format!("{} pages are not whole word lines of three", g.pages_per_block),
                 "use a multiple of 3, 6 or more",
             ));
+        }
+        Ok(())
+    }
+
+    /// Every mode in which a block can run needs its error rates, with one share for each kind of page.
+    fn validate_errors(&self) -> Result<(), SpecError> {
+        let Some(errors) = &self.errors else { return Ok(()) };
+        errors.validate().map_err(|e| SpecError { key: format!("errors.{}", e.key), ..e })?;
+        for mode in CellMode::ALL {
+            let Some(spec) = self.mode(mode) else { continue };
+            let key = format!("errors.{}", mode.to_string().to_lowercase());
+            let Some(rates) = errors.mode(mode) else {
+                return Err(SpecError::new(&key, format!("{mode} blocks have no error rates"), "add this section"));
+            };
+            let (kinds, given) = (spec.page_order.kinds(), rates.references_per_page.len());
+            if given != kinds {
+                return Err(SpecError::new(
+                    &format!("{key}.references_per_page"),
+                    format!("{given} value(s) for {kinds} page kind(s)"),
+                    "give one for each kind of page",
+                ));
+            }
         }
         Ok(())
     }

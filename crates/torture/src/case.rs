@@ -98,6 +98,7 @@ fn draw_die(rng: &mut Rng) -> DieSpec {
         wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: one(rng, &[0, 0, 100, 300]) },
         modes: CellModes::default(),
         power: None,
+        errors: None,
     }
 }
 
@@ -151,6 +152,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
         },
         slc_cache: None,
         power: None,
+        ecc: None,
     }
 }
 

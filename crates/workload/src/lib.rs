@@ -36,4 +36,5 @@ pub mod trace;
 
 pub use pattern::{
     AccessPattern, AgedFill, BlockSizes, Command, Distribution, Extent, Mix, Order, Pattern, PatternError, Source,
+    Zone, ZoneExtent,
 };

@@ -80,6 +80,11 @@ impl<'a, D: Device + ?Sized> Host<'a, D> {
         self.port.device
     }
 
+    /// The device, for what no host command does.
+    pub fn device_mut(&mut self) -> &mut D {
+        self.port.device
+    }
+
     /// Where progress goes.
     #[must_use]
     pub fn monitor(&self) -> &'a Monitor<'a> {

@@ -9,6 +9,7 @@ mod common;
 mod consistency;
 mod definition;
 mod destroyer;
+mod endurance;
 pub(crate) mod figures;
 mod fileserver;
 mod hdtach;
@@ -74,6 +75,7 @@ suite! {
     destroyer,
     heavy,
     light,
+    endurance,
     fileserver,
     analyzedisk,
     power,

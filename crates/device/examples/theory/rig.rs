@@ -89,6 +89,7 @@ pub fn die(pages: u32) -> DieSpec {
         wear: Wear { rated_program_erase_cycles: 10_000, factory_bad_blocks_per_10000: 0 },
         modes: CellModes::default(),
         power: None,
+        errors: None,
     }
 }
 
@@ -138,6 +139,7 @@ pub fn spec(build: &Build) -> DriveSpec {
         wear_levelling: WearLevellingSpec::default(),
         slc_cache: None,
         power: None,
+        ecc: None,
     }
 }
 

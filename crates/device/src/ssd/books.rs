@@ -1,5 +1,7 @@
 //! The drive's own books: what the host wrote against what the flash would return, and Little's law.
 
+use ssdlab_ftl::Place;
+
 use super::SimulatedSsd;
 
 impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
@@ -16,6 +18,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             if found != expected {
                 return Err(format!("page {lpn}: the host's last write was number {expected}, the drive has {found}"));
             }
+        }
+        if let Some(lpn) = self.lost_pages().into_iter().find(|&lpn| self.ftl.place(lpn) == Place::Unmapped) {
+            return Err(format!("page {lpn} counts as lost, but the host has nothing there"));
         }
         let kept = self.ftl.counters().host_units + u64::from(self.ftl.waiting_units());
         if kept != self.ftl.accepted_units() {

@@ -18,7 +18,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
         let parts = self.ftl.look_up(first..last, slot as u16, &mut wake);
         let dies = wake.dies;
-        self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
+        self.schedule.begin_idle(dies, &mut self.ftl, EXPLAIN);
         self.commands.slot(slot).parts = parts;
         parts > 0
     }

@@ -14,8 +14,10 @@ mod array_times;
 mod books;
 mod channel;
 mod command;
+mod correction;
 mod events;
 mod idle_folding;
+mod life;
 mod link;
 mod link_power;
 mod look_ahead;
@@ -33,12 +35,16 @@ use ssdlab_ftl::{Ftl, FtlConfig, OpKind};
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
 
 use crate::device::{Counters, Device, DeviceInfo};
+use crate::life::Life;
 use crate::power::{LinkPolicy, PowerSpec};
 use crate::spec::DriveSpec;
 use crate::timing::{Interval, LinkReferee};
 use command::{Command, Commands};
+pub use correction::ladder_of_unit;
+use correction::{Correction, CorrectionCounters};
 use events::NEVER;
 use idle_folding::IdleFolding;
+use life::WearNotes;
 use link::Link;
 use link_power::LinkPower;
 use power::PowerMeter;
@@ -87,6 +93,7 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     written: Vec<u8>,
     max_generation: u8,
     counters: Counters,
+    wear_notes: WearNotes,
     /// Integral of commands in the drive over time, and sum of latencies: Little's law.
     in_flight_time: u128,
     latency_sum: u128,
@@ -146,6 +153,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             ));
         }
         let max_generation = ftl.medium().format().max_generation();
+        let mut schedule = Schedule::new(drive, die);
+        if let (Some(ecc), Some(errors)) = (&drive.ecc, &die.errors) {
+            let blocks = ftl.medium().layout().block_count();
+            schedule.correction = Some(Box::new(Correction::new(ecc, die, errors, blocks, &rng)?));
+        }
         let info = DeviceInfo {
             name: name.to_owned(),
             kind: "ssd",
@@ -162,7 +174,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         Ok(SimulatedSsd {
             info,
             ftl,
-            schedule: Schedule::new(drive, die),
+            schedule,
             link: Link::new(&drive.link),
             link_referee: LinkReferee::new(drive.link.generation),
             link_power: LinkPower::default(),
@@ -188,6 +200,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             written: if CHECK { ssdlab_nand::memory::filled(logical_pages as usize, 0) } else { Vec::new() },
             max_generation,
             counters: Counters::default(),
+            wear_notes: WearNotes::default(),
             in_flight_time: 0,
             latency_sum: 0,
             in_flight_changed: 0,
@@ -222,7 +235,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let mut wake = Wake { schedule: &mut self.schedule, dies: woken };
         question(&mut self.ftl, &mut wake);
         let dies = wake.dies;
-        self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
+        self.schedule.begin_idle(dies, &mut self.ftl, EXPLAIN);
     }
 
     /// Puts `bytes` on the link, from now on at the earliest; returns when they begin and end.
@@ -339,6 +352,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     #[inline]
     fn die_event(&mut self, at: Nanos, d: usize) {
         self.schedule.now = at;
+        if self.schedule.climbs(d) && self.schedule.climb_on(d, EXPLAIN) {
+            return;
+        }
         let finished = self.schedule.end(d);
         self.schedule.look_ahead.step(&self.ftl);
         let op = finished.op;
@@ -346,15 +362,15 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         match op.kind {
             OpKind::HostRead => {
                 self.read_part_done(&finished);
-                self.schedule.begin_idle(woken, &self.ftl, EXPLAIN);
+                self.schedule.begin_idle(woken, &mut self.ftl, EXPLAIN);
             }
             OpKind::MergeRead => {
                 self.merge_read_done(&finished);
-                self.schedule.begin_idle(woken, &self.ftl, EXPLAIN);
+                self.schedule.begin_idle(woken, &mut self.ftl, EXPLAIN);
             }
             OpKind::MapRead => {
                 self.map_read_done(&finished);
-                self.schedule.begin_idle(woken, &self.ftl, EXPLAIN);
+                self.schedule.begin_idle(woken, &mut self.ftl, EXPLAIN);
             }
             OpKind::HostProgram => {
                 self.ask(woken, |ftl, wake| ftl.done(op, wake));
@@ -390,6 +406,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let first = c.request.offset_bytes.div_ceil(UNIT_BYTES) as u32;
         let last = ((c.request.offset_bytes + c.request.length_bytes) / UNIT_BYTES) as u32;
         self.ask(0, |ftl, wake| (first..last).for_each(|lpn| ftl.trim(lpn, wake)));
+        self.forgive_lost(first..last);
         if self.read_ahead.is_following() {
             (first..last).for_each(|lpn| self.read_ahead.forget(lpn));
         }
@@ -449,7 +466,15 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             return;
         }
         let delta = |k: Cause| spent.get(k) - c.spent.get(k);
-        let parts = [Cause::Program, Cause::GarbageCollection, Cause::Fold, Cause::Erase, Cause::Metadata, Cause::Read];
+        let parts = [
+            Cause::Program,
+            Cause::GarbageCollection,
+            Cause::Fold,
+            Cause::Erase,
+            Cause::Metadata,
+            Cause::Read,
+            Cause::EccRetry,
+        ];
         let total: u64 = parts.iter().map(|&k| delta(k)).sum();
         let mut left = wait;
         // The wait as so many parts in 2^32 of a nanosecond for each nanosecond of a die: rounded down twice, so that the
@@ -717,6 +742,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         self.schedule.work.erasing += erased * self.schedule.erase_time();
         self.read_ahead.clear();
         self.written.fill(0);
+        self.forgive_lost(0..self.ftl.logical_pages());
         let ready = at + u64::from(blocks) * self.schedule.erase_time();
         self.idle_since = ready;
         self.idle_step = IdleStep::Collecting;
@@ -730,6 +756,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
 
     fn counters(&self) -> Counters {
         let f = self.ftl.counters();
+        let c = self.schedule.correction.as_ref().map_or_else(CorrectionCounters::default, |c| c.counters);
         let row_bytes = u64::from(self.ftl.medium().layout().row_units) * UNIT_BYTES;
         Counters {
             flash_host_program_bytes: f.host_rows * row_bytes,
@@ -740,8 +767,16 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
             block_erases: f.block_erases,
             buffer_overwrites: f.overwrites_in_buffer,
             energy_nanojoules: self.energy_nanojoules(),
+            reread_units: c.reread_units,
+            soft_units: c.soft_units,
+            rebuilt_units: c.rebuilt_units,
+            lost_units: c.lost_units,
             ..self.counters
         }
+    }
+
+    fn life(&mut self) -> Option<&mut dyn Life> {
+        Some(self)
     }
 
     fn check_books(&self) -> Result<(), String> {

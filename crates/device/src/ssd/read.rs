@@ -1,6 +1,6 @@
 //! Reads: from the buffer, from what was read ahead, or from flash.
 
-use ssdlab_core::{Cause, UNIT_BYTES};
+use ssdlab_core::{Cause, Status, UNIT_BYTES};
 use ssdlab_ftl::{FlashOp, Ftl, NOBODY, OpKind, OpSink, Place};
 use ssdlab_nand::UnitAddress;
 
@@ -15,7 +15,7 @@ struct RowReads {
 }
 
 impl RowReads {
-    fn add(&mut self, kind: OpKind, die: u32, block: u32, page: u32, tag: u16, sink: &mut impl OpSink) {
+    fn add(&mut self, lpn: u32, die: u32, block: u32, page: u32, tag: u16, sink: &mut impl OpSink) {
         if let Some(op) = &mut self.pending
             && op.block == block
             && u32::from(op.page) == page
@@ -25,8 +25,16 @@ impl RowReads {
         }
         self.flush(sink);
         self.count += 1;
-        self.pending =
-            Some(FlashOp { kind, die: die as u8, rows: 1, units: 1, block, page: page as u16, tag, ready: 0 });
+        self.pending = Some(FlashOp {
+            kind: OpKind::HostRead,
+            die: die as u8,
+            rows: 1,
+            units: 1,
+            block,
+            page: page as u16,
+            tag,
+            ready: lpn,
+        });
     }
 
     fn flush(&mut self, sink: &mut impl OpSink) {
@@ -106,7 +114,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 && let Some((block, page)) = self.ftl.row_on_flash(unit)
             {
                 let die = self.ftl.medium().layout().die_of(block).0;
-                reads.add(OpKind::HostRead, die, block, page, slot as u16, &mut wake);
+                reads.add(lpn, die, block, page, slot as u16, &mut wake);
                 self.counters.flash_host_read_bytes += UNIT_BYTES;
                 alone = Some(unit);
             } else {
@@ -132,12 +140,15 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 None
             }
         };
+        if self.has_lost(first..last) {
+            self.commands.slot(slot).status = Status::Uncorrectable;
+        }
         let whole_drive = self.ftl.logical_pages();
         let ahead = self.read_ahead.observe(first, last, whole_drive);
         if !ahead.is_empty() {
             dies |= self.fetch_ahead(ahead);
         }
-        self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
+        self.schedule.begin_idle(dies, &mut self.ftl, EXPLAIN);
         let c = self.commands.slot(slot);
         c.parts = parts;
         c.promised = promised;
@@ -165,7 +176,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     let layout = self.ftl.medium().layout();
                     let (block, page) = layout.row_of(unit);
                     let die = layout.die_of(block).0;
-                    reads.add(OpKind::HostRead, die, block, page, READ_AHEAD_TAG, &mut wake);
+                    reads.add(lpn, die, block, page, READ_AHEAD_TAG, &mut wake);
                     self.counters.flash_host_read_bytes += UNIT_BYTES;
                     false
                 }
@@ -192,7 +203,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     pub(super) fn read_part_done(&mut self, finished: &Finished) {
         let op = finished.op;
         if op.tag != READ_AHEAD_TAG {
-            self.deliver_part(op.tag.into(), op.units.into(), finished);
+            let lost = finished.climb.as_ref().is_some_and(|climb| climb.lost != 0);
+            self.deliver_part(op.tag.into(), op.units.into(), finished, lost);
             return;
         }
         let layout = self.ftl.medium().layout();
@@ -200,15 +212,19 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         for unit in start..start + layout.row_units {
             let lpn = self.ftl.medium().lpn(unit);
             if let Some(slot) = self.read_ahead.arrived(lpn) {
-                self.deliver_part(slot, 1, finished);
+                let lost = finished.climb.as_ref().is_some_and(|climb| climb.lost >> (unit - start) & 1 != 0);
+                self.deliver_part(slot, 1, finished, lost);
             }
         }
     }
 
     #[inline]
-    fn deliver_part(&mut self, slot: u32, units: u64, finished: &Finished) {
+    fn deliver_part(&mut self, slot: u32, units: u64, finished: &Finished, lost: bool) {
         self.send(slot, units);
         let c = self.commands.slot(slot);
+        if lost {
+            c.status = Status::Uncorrectable;
+        }
         c.parts -= 1;
         if c.parts > 0 {
             return;
@@ -221,9 +237,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let breakdown = &mut self.commands.account(slot).breakdown;
             let began = finished.began.max(decoded);
             self.schedule.explain_wait(d, decoded, began, Cause::Queue, breakdown);
-            let array = finished.array_ended.max(began);
-            breakdown.add(Cause::Read, array - began);
-            breakdown.add(Cause::Bus, now - array);
+            finished.explain(began, now, breakdown);
         }
         self.finish_read(slot);
     }
@@ -233,7 +247,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     fn finish_read(&mut self, slot: u32) {
         let now = self.schedule.now;
         let c = self.commands.slot(slot);
-        let done = c.link_end.max(c.processed);
+        let (done, status) = (c.link_end.max(c.processed), c.status);
         if let Some(promised) = c.promised {
             promised.check(&self.ftl);
         }
@@ -242,6 +256,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let link = c.link_end - now;
             self.commands.account(slot).breakdown.add(Cause::Link, link);
         }
-        self.respond(slot, done);
+        self.respond_with(slot, done, status);
     }
 }

@@ -48,6 +48,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     }
 
     pub(super) fn refuse(&mut self, slot: u32) {
+        self.refuse_with(slot, Status::ReadOnly);
+    }
+
+    /// Ends a command with an error. Nothing of it is kept.
+    #[cold]
+    pub(super) fn refuse_with(&mut self, slot: u32, status: Status) {
         let now = self.schedule.now;
         let c = self.commands.slot(slot);
         let done = now.max(c.link_end).max(c.processed);
@@ -57,6 +63,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let waited = latency.saturating_sub(breakdown.sum());
             breakdown.add(Cause::Buffer, waited);
         }
-        self.respond_with(slot, done, Status::ReadOnly);
+        self.respond_with(slot, done, status);
     }
 }

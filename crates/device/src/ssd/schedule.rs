@@ -13,6 +13,7 @@ use ssdlab_nand::{BlockId, CellMode, DieSpec};
 
 use super::array_times::ArrayTimes;
 use super::channel::Channel;
+use super::correction::{Climb, Correction};
 use super::events::{NEVER, Tournament};
 use super::look_ahead::LookAhead;
 use super::power::FlashWork;
@@ -36,6 +37,8 @@ struct Die {
     /// When the operation under way began, and when its array part ended.
     began: Nanos,
     array_ended: Nanos,
+    /// The read under way is not through with its plain read.
+    climb: Option<Box<Climb>>,
     reads: VecDeque<FlashOp>,
     others: VecDeque<FlashOp>,
 }
@@ -70,14 +73,32 @@ pub struct Schedule<const CHECK: bool> {
     pub work: FlashWork,
     /// Judges every operation; only where the drive checks.
     referee: Option<Box<TimingReferee>>,
+    /// Drives with `[ecc]` only.
+    pub correction: Option<Box<Correction>>,
 }
 
 /// What a finished operation's time consisted of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Finished {
     pub op: FlashOp,
     pub began: Nanos,
     pub array_ended: Nanos,
+    /// A read that took more than the plain one.
+    pub climb: Option<Box<Climb>>,
+}
+
+impl Finished {
+    /// Where the time of a read that ends now has gone since `began`.
+    #[inline]
+    pub fn explain(&self, began: Nanos, now: Nanos, into: &mut Breakdown) {
+        let array = self.array_ended.max(began);
+        into.add(Cause::Read, array - began);
+        let out = self.climb.as_ref().map_or(now, |climb| climb.first_out.max(array));
+        into.add(Cause::Bus, out - array);
+        if self.climb.is_some() {
+            into.add(Cause::EccRetry, now - out);
+        }
+    }
 }
 
 impl<const CHECK: bool> Schedule<CHECK> {
@@ -95,6 +116,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
             busy: false,
             began: 0,
             array_ended: 0,
+            climb: None,
             reads: VecDeque::with_capacity(64),
             others: VecDeque::with_capacity(64),
         };
@@ -116,6 +138,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
             spent: Breakdown::default(),
             work: FlashWork::default(),
             referee: CHECK.then(|| Box::new(TimingReferee::new(drive, die))),
+            correction: None,
         }
     }
 
@@ -160,7 +183,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
     }
 
     #[inline]
-    fn begin(&mut self, d: usize, op: FlashOp, mode: CellMode, explain: bool) {
+    fn begin(&mut self, d: usize, op: FlashOp, mode: CellMode, explain: bool) -> Nanos {
         let channel = &mut self.channels[d % self.channel_mask as usize];
         let transfer = |units: u64| (units * self.unit_picos).div_ceil(1000);
         let (array_ended, transfer, end) = match op.kind {
@@ -230,6 +253,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
             self.spent.add(cause, end - self.now);
         }
         self.events.set(d, end);
+        end
     }
 
     /// Runs an operation past the referee.
@@ -256,7 +280,11 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let planes = self.all_planes;
         let begin = self.now;
         let operation = Operation { die: op.die.into(), planes, mode, work, begin, data_here, transfer, end };
-        if let Some(Err(violation)) = self.referee.as_mut().map(|r| r.issue(&operation)) {
+        self.pass(&operation);
+    }
+
+    fn pass(&mut self, operation: &Operation) {
+        if let Some(Err(violation)) = self.referee.as_mut().map(|r| r.issue(operation)) {
             panic!("the scheduler broke a rule of the flash: {violation} ({operation:?})");
         }
     }
@@ -267,12 +295,12 @@ impl<const CHECK: bool> Schedule<CHECK> {
     pub fn end(&mut self, d: usize) -> Finished {
         let die = &mut self.dies[d];
         die.busy = false;
-        Finished { op: die.current, began: die.began, array_ended: die.array_ended }
+        Finished { op: die.current, began: die.began, array_ended: die.array_ended, climb: die.climb.take() }
     }
 
     /// Begins the next operation of a die that has none under way; if there is none, the die has no event.
     #[inline]
-    pub fn next(&mut self, d: usize, ftl: &Ftl, explain: bool) {
+    pub fn next(&mut self, d: usize, ftl: &mut Ftl, explain: bool) {
         let die = &mut self.dies[d];
         if die.busy {
             return;
@@ -292,7 +320,21 @@ impl<const CHECK: bool> Schedule<CHECK> {
         }
         // Dies that know one mode only are not asked which: it would cost them a look at the block's state.
         let mode = if self.times.several_modes() { ftl.medium().mode(op.block) } else { self.times.native() };
-        self.begin(d, op, mode, explain);
+        let climb = match &mut self.correction {
+            None => None,
+            Some(correction) => correction.begin(&op, mode, self.now, ftl),
+        };
+        let end = self.begin(d, op, mode, explain);
+        if let Some(climb) = climb {
+            self.hold(d, climb, end, explain);
+        }
+    }
+
+    /// Whether the die's read is not through when its event comes; [`Schedule::climb_on`] says for certain.
+    #[inline]
+    #[must_use]
+    pub fn climbs(&self, d: usize) -> bool {
+        self.dies[d].climb.is_some()
     }
 
     /// What ran on a die in a stretch of time, by cause; what is not accounted for goes to `rest`.
@@ -313,7 +355,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
 
     /// The dies that have nothing under way but something to do, one bit each; used after enqueueing.
     #[inline]
-    pub fn begin_idle(&mut self, mut dies: u64, ftl: &Ftl, explain: bool) {
+    pub fn begin_idle(&mut self, mut dies: u64, ftl: &mut Ftl, explain: bool) {
         while dies != 0 {
             self.next(dies.trailing_zeros() as usize, ftl, explain);
             dies &= dies - 1;
@@ -363,6 +405,9 @@ impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
         ready.max(self.schedule.now) as u32
     }
 }
+
+#[path = "climb.rs"]
+mod climb;
 
 #[cfg(test)]
 #[path = "schedule_tests.rs"]

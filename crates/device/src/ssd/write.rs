@@ -1,6 +1,6 @@
 //! Writes: into the buffer, and what happens when it is full.
 
-use ssdlab_core::{Cause, UNIT_BYTES};
+use ssdlab_core::{Cause, Status, UNIT_BYTES};
 use ssdlab_ftl::{FlashOp, OpKind, OpSink, Place, Stretch};
 
 use super::schedule::{Finished, Wake};
@@ -35,6 +35,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         if tail && first + 1 != last {
             edges[1] = Some(last - 1);
         }
+        if edges.iter().flatten().any(|&lpn| self.has_lost(lpn..lpn + 1)) {
+            self.commands.slot(slot).status = Status::Uncorrectable;
+        }
         let mut parts = 0;
         let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
         for lpn in edges.into_iter().flatten() {
@@ -65,8 +68,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             }
         }
         let dies = wake.dies;
-        self.commands.slot(slot).parts = parts;
-        self.schedule.begin_idle(dies, &self.ftl, EXPLAIN);
+        let c = self.commands.slot(slot);
+        c.parts = parts;
+        let unmergeable = c.status != Status::Ok;
+        self.schedule.begin_idle(dies, &mut self.ftl, EXPLAIN);
+        if parts == 0 && unmergeable {
+            self.refuse_with(slot, Status::Uncorrectable);
+            return true;
+        }
         parts > 0
     }
 
@@ -89,6 +98,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let now = self.schedule.now;
         let c = self.commands.slot(slot);
         c.parts -= 1;
+        if finished.climb.as_ref().is_some_and(|climb| climb.lost != 0) {
+            c.status = Status::Uncorrectable;
+        }
         if c.parts > 0 {
             return;
         }
@@ -98,10 +110,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let breakdown = &mut account.breakdown;
             let began = finished.began.max(decoded);
             self.schedule.explain_wait(finished.op.die.into(), decoded, began, Cause::Queue, breakdown);
-            let array = finished.array_ended.max(began);
-            breakdown.add(Cause::Read, array - began);
-            breakdown.add(Cause::Bus, now - array);
+            finished.explain(began, now, breakdown);
             account.spent = self.schedule.spent;
+        }
+        if self.commands.slot(slot).status != Status::Ok {
+            self.refuse_with(slot, Status::Uncorrectable);
+            return;
         }
         // From here on it waits for the buffer.
         self.commands.slot(slot).decoded = now;
@@ -145,13 +159,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     self.read_ahead.forget(lpn);
                 }
             }
+            self.forgive_lost(next..next + units);
             let whole = next + units == last;
             if whole {
                 self.commands.writes.pop_front();
                 self.admitted(slot, end);
             }
             if direct.is_some() {
-                self.schedule.begin_idle(std::mem::take(&mut woken), &self.ftl, EXPLAIN);
+                self.schedule.begin_idle(std::mem::take(&mut woken), &mut self.ftl, EXPLAIN);
             } else if whole {
                 any = true;
             } else {

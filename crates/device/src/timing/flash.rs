@@ -81,6 +81,23 @@ impl TimingReferee {
         Ok(())
     }
 
+    /// Accepts a transfer on a channel whose die is not judged: a page of a stripe. Transfers come in order of `asked`.
+    ///
+    /// # Errors
+    /// [`TimingRule::ChannelBusy`]; nothing is changed.
+    pub fn pass_through(&mut self, channel: u32, asked: Nanos, transfer: Interval) -> Result<(), TimingViolation> {
+        let booked = &mut self.transfers[channel as usize];
+        booked.retain(|t| t.to > asked);
+        if let Some(t) = booked.iter().find(|t| t.overlaps(transfer)) {
+            let (at, earliest) = (transfer.from, t.to);
+            return Err(TimingViolation { rule: TimingRule::ChannelBusy, place: channel, at, earliest });
+        }
+        if transfer.to > transfer.from {
+            booked.push(transfer);
+        }
+        Ok(())
+    }
+
     /// What [`TimingReferee::issue`] would say.
     ///
     /// # Errors
@@ -96,8 +113,8 @@ impl TimingReferee {
         require(TimingRule::InterleaveLimit, op.begin, self.way_free_at(op))?;
         let Interval { from, to } = op.transfer;
         match op.work {
-            Work::Read { page, rows, .. } => {
-                let sensed = op.begin + self.command + self.sensing(op.mode, page, rows);
+            Work::Read { page, rows, .. } | Work::ReadAgain { page, rows, .. } => {
+                let sensed = op.begin + self.command + self.sensing(op.mode, page, rows) * op.work.senses();
                 require(TimingRule::ReadTime, from, sensed)?;
                 self.check_transfer(op, sensed)?;
                 require(TimingRule::DataOut, op.end, to)
@@ -134,8 +151,8 @@ impl TimingReferee {
             Interval::new(from, from + length)
         };
         match work {
-            Work::Read { page, rows, .. } => {
-                op.transfer = course(addressed + self.sensing(op.mode, page, rows));
+            Work::Read { page, rows, .. } | Work::ReadAgain { page, rows, .. } => {
+                op.transfer = course(addressed + self.sensing(op.mode, page, rows) * op.work.senses());
                 op.end = op.transfer.to;
             }
             Work::Program { page } => {
@@ -168,7 +185,7 @@ impl TimingReferee {
     #[inline]
     fn transfer_time(&self, op: &Operation) -> Nanos {
         let units = match op.work {
-            Work::Read { units, .. } => units.into(),
+            Work::Read { units, .. } | Work::ReadAgain { units, .. } => units.into(),
             Work::Program { .. } => u64::from(op.planes.count_ones()) * self.units_per_page,
             Work::Copy { .. } | Work::Erase => 0,
         };

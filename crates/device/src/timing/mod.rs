@@ -48,6 +48,14 @@ pub enum Work {
         rows: u8,
         units: u32,
     },
+    /// Senses the same rows once more, `senses` times each (shifted references, or a soft decision), and hands out
+    /// `units` of 4 KiB of what it found.
+    ReadAgain {
+        page: u32,
+        rows: u8,
+        senses: u32,
+        units: u32,
+    },
     /// Takes in a page of every plane concerned, and programs them at once.
     Program {
         page: u32,
@@ -57,6 +65,16 @@ pub enum Work {
         page: u32,
     },
     Erase,
+}
+
+impl Work {
+    /// How often each row is sensed.
+    pub(crate) fn senses(self) -> Nanos {
+        match self {
+            Work::ReadAgain { senses, .. } => senses.into(),
+            _ => 1,
+        }
+    }
 }
 
 /// An operation as the scheduler issues it.

@@ -61,6 +61,7 @@ prop_compose! {
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: bad },
             modes: CellModes::default(),
             power: None,
+            errors: None,
         }
     }
 }
@@ -166,6 +167,7 @@ prop_compose! {
             wear_levelling: WearLevellingSpec { dynamic, static_spread_erases: spread },
             slc_cache: None,
             power: None,
+            ecc: None,
         };
         Choice { seed, die, drive, spare_percent }
     }

@@ -88,6 +88,7 @@ pub fn specs(shape: Shape, t: &Times) -> (DriveSpec, DieSpec) {
         wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
         modes: CellModes::default(),
         power: None,
+        errors: None,
     };
     let spec = DriveSpec {
         description: String::new(),
@@ -133,6 +134,7 @@ pub fn specs(shape: Shape, t: &Times) -> (DriveSpec, DieSpec) {
         wear_levelling: WearLevellingSpec::default(),
         slc_cache: None,
         power: None,
+        ecc: None,
     };
     (spec, die)
 }

@@ -38,6 +38,12 @@ fn tasks(planes: u8) -> Vec<Task> {
         read(0, 1, 2 * planes.count_ones(), BASE.read[0]),
         // Pages 1 and 2: a lower and an upper one.
         read(1, 0b11, 3, BASE.read[0] + BASE.read[1]),
+        // The same, at shifted references and for a soft decision of one of its units.
+        Task {
+            work: Work::ReadAgain { page: 2, rows: 1, senses: 2, units: 1 },
+            array: 2 * BASE.read[1],
+            transfer: UNIT_TRANSFER,
+        },
         program(1, BASE.program[0]),
         program(2, BASE.program[1]),
         Task { work: Work::Copy { page: 2 }, array: BASE.program[1], transfer: 0 },
@@ -106,7 +112,7 @@ fn course(task: Task, (die, planes): (u32, u8), begin: Nanos, data_here: Nanos, 
         taken.filter(|t| task.transfer > 0 && t.overlaps(wanted)).map_or(ready, |t| t.to)
     };
     let (from, end) = match task.work {
-        Work::Read { .. } => {
+        Work::Read { .. } | Work::ReadAgain { .. } => {
             let from = behind(addressed + task.array);
             (from, from + task.transfer)
         }
@@ -156,7 +162,7 @@ fn earliest_is_exact(
         let sooner = Operation { transfer: Interval::new(from - 1, to - 1), ..op };
         let rule = match op.work {
             _ if bus => TimingRule::ChannelBusy,
-            Work::Read { .. } => TimingRule::ReadTime,
+            Work::Read { .. } | Work::ReadAgain { .. } => TimingRule::ReadTime,
             Work::Program { .. } if op.data_here > op.begin + BASE.command => TimingRule::DataNotHere,
             Work::Program { .. } => TimingRule::CommandCycles,
             Work::Copy { .. } | Work::Erase => unreachable!("no data"),
@@ -165,7 +171,7 @@ fn earliest_is_exact(
         refused(Operation { transfer: Interval::new(from, to - 1), ..op }, TimingRule::TransferTime, to);
     }
     let rule = match op.work {
-        Work::Read { .. } => TimingRule::DataOut,
+        Work::Read { .. } | Work::ReadAgain { .. } => TimingRule::DataOut,
         Work::Program { .. } | Work::Copy { .. } => TimingRule::ProgramTime,
         Work::Erase => TimingRule::EraseTime,
     };

@@ -5,8 +5,9 @@ use std::fmt::Write;
 use ssdlab_ecc::endurance::{self, Target};
 use ssdlab_ecc::ladder::{Ladder, Level};
 use ssdlab_ecc::ldpc::code::LdpcCode;
-use ssdlab_ecc::rber::{CellMode, ErrorSpec, ModeErrors, Stress, YEAR_HOURS};
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
+use ssdlab_nand::CellMode;
+use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress, YEAR_HOURS};
 
 pub fn text() -> String {
     let mut page = String::from(RAW);
@@ -189,9 +190,25 @@ estimate):
 const USE: &str = "
 ## In a drive
 
-A drive keeps one `Ladder`, and for each block two words of its `Odds` at its present error rate: `escape` and
-`first_decode_ns`. A read draws 32 bits; at or above `escape` (nearly always) it took one sensing, one transfer and
-`first_decode_ns`. Below, `Odds::climb` settles the rung and `Ladder::cost` says what it took. Chances below 2^-32 are
-kept: `escape` is rounded up and the second draw is conditional on the first. The odds are computed anew when a block
-has been erased, or its data have aged or been read by some per cent more: one binomial tail or table look-up a rung.
+A drive file without `[ecc]` describes flash that never errs. With it (docs/drive-files.md), every read of a 4 KiB unit
+draws how far up the ladder it goes (`crates/device/src/ssd/correction.rs`), from what the medium knows of its block:
+life used up in all cell modes, seconds since it was first programmed, reads since its erase. For each block the drive
+keeps one word by page kind, `Odds::escape`; an operation on n units draws 32 bits once, and at or above n times that
+word (nearly always) the plain read was enough. Below, each unit is drawn with its exact chance. Chances below 2^-32 are
+kept: `escape` is rounded up and the draw below it is conditional on having got there. The odds are worked out anew once a
+block has been erased, or its data are a tenth (and an hour) older, or its reads a tenth (and a thousand) more.
+
+What a rung takes is done by the die and the bus that the read is on, one event a rung, after the decoding attempt that
+failed: command cycles and tR for each further sensing of each row concerned, then the transfer of what was sensed of the
+units that are still wrong, then the attempt. The die is held until the read is settled. Pages of a stripe cross the
+channels of their dies as soon as these have room; the array time of the other dies is not booked. All of it is “ECC
+retry” where time is explained, and the referee of time judges it. The first attempt of a read that succeeds costs nothing
+extra: it streams behind the transfer, and firmware times in drive files stand for the rest.
+
+What nothing can correct is a media error to the host, for that command, and for every later read of the unit until it is
+written or trimmed. A partial write of such a unit fails too. A collector that meets one moves the address and the fact, as
+real drives mark the copy, so the host never gets wrong data. The journal and folds
+within a die are not corrected: they never err.
+
+A stripe's parity takes no room in the model: a drive file takes it off with `mapping.reserved_blocks_per_1000`.
 ";

@@ -82,6 +82,7 @@ impl Case {
                 mlc: None,
             },
             power: None,
+            errors: None,
         }
     }
 

@@ -18,38 +18,20 @@
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Rng;
 
-use crate::spec::EccError;
+use crate::{CellMode, SpecError};
 
 /// Hours in the year that retention is stated for.
 pub const YEAR_HOURS: f64 = 8760.0;
-
-/// Bits per cell that a block runs at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CellMode {
-    Slc,
-    Mlc,
-    Tlc,
-}
-
-impl CellMode {
-    pub const ALL: [CellMode; 3] = [CellMode::Slc, CellMode::Mlc, CellMode::Tlc];
-
-    #[must_use]
-    pub fn bits(self) -> u32 {
-        self as u32 + 1
-    }
-}
 
 /// Error rates of a die, by cell mode, as keys of a die file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorSpec {
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<ModeErrors>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mlc: Option<ModeErrors>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tlc: Option<ModeErrors>,
     /// Deviation of the natural logarithm of a block's error rate among the blocks of a die.
     pub block_spread: f64,
@@ -121,7 +103,7 @@ impl Rber {
 }
 
 /// A page without any information; rates stop just below.
-pub(crate) const HALF: f64 = 0.499;
+pub const HALF: f64 = 0.499;
 
 /// Time at 30 °C that loses as much charge as `hours` at `celsius`: Arrhenius with 1.1 eV, the activation energy that
 /// JESD218 uses (so 500 h at 52 °C, or 96 h at 66 °C, stand for a year).
@@ -158,7 +140,7 @@ impl ModeErrors {
         self.references_per_page.iter().map(move |&r| f64::from(r) * kinds / f64::from(sum))
     }
 
-    fn validate(&self, mode: &str) -> Result<(), EccError> {
+    fn validate(&self, mode: &str) -> Result<(), SpecError> {
         for (key, v, low, high) in [
             ("reference_cycles", self.reference_cycles, 1.0, 1e7),
             ("fresh_rber", self.fresh_rber, 0.0, 0.1),
@@ -174,11 +156,11 @@ impl ModeErrors {
         ] {
             if !(low..=high).contains(&v) {
                 let key = format!("{mode}.{key}");
-                return Err(EccError::new(&key, format!("{v} is impossible"), format!("use {low} to {high}")));
+                return Err(SpecError::new(&key, format!("{v} is impossible"), format!("use {low} to {high}")));
             }
         }
         if self.references_per_page.is_empty() || self.references_per_page.contains(&0) {
-            return Err(EccError::new(
+            return Err(SpecError::new(
                 &format!("{mode}.references_per_page"),
                 "every kind of page needs at least one reference",
                 "use [1], [1, 2] or [1, 2, 4]",
@@ -254,14 +236,14 @@ impl ErrorSpec {
     ///
     /// # Errors
     /// The first value that cannot be, its key relative to this table.
-    pub fn validate(&self) -> Result<(), EccError> {
+    pub fn validate(&self) -> Result<(), SpecError> {
         for (name, mode) in [("slc", &self.slc), ("mlc", &self.mlc), ("tlc", &self.tlc)] {
             if let Some(mode) = mode {
                 mode.validate(name)?;
             }
         }
         if !(0.0..=1.0).contains(&self.block_spread) {
-            return Err(EccError::new("block_spread", format!("{} is impossible", self.block_spread), "use 0 to 1"));
+            return Err(SpecError::new("block_spread", format!("{} is impossible", self.block_spread), "use 0 to 1"));
         }
         Ok(())
     }

@@ -1,0 +1,434 @@
+//! `endurance`: how much can be written until the rated wear, and until data are lost.
+//!
+//! A drive's whole life cannot be simulated write by write, and need not be: once work is steady, wear grows in
+//! proportion. The drive is filled and worked until it is steady; two windows of work tell the wear of every block. Then
+//! its life is wound forward to points along it ([`ssdlab_device::Life::look_ahead`] says how blocks spread), and at each
+//! point the drive works again, so that write amplification is measured on the worn drive, is looked at by its error
+//! model, and is read after a time on the shelf as long as that can be done without loss.
+
+use ssdlab_core::SECOND;
+use ssdlab_device::{Device, DeviceInfo, Life, Scheme, Wear};
+use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, ZoneExtent};
+
+use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, gigabytes};
+use super::definition::{TestDef, choice, depths, integer, metric, number};
+use super::figures::{chart, put, put_causes, series};
+use crate::context::Context;
+use crate::error::BenchError;
+use crate::host::{Host, Job};
+use crate::lab::Lab;
+use crate::measure::{Measurement, Meter};
+use crate::outcome::{Axis, Mark, Outcome, Table};
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "endurance",
+    title: "Endurance",
+    summary: "The drive is filled and worked until it is steady. From the wear that two windows of work leave on every \
+              block its life is wound forward to points along it; at each the drive works again, and what reading its data after \
+              a time without power would bring comes from its error model. The figures are terabytes written until the rated \
+              wear and until the first uncorrectable error. A method of our own: the makers do not publish theirs.",
+    params: &[
+        choice(
+            "workload",
+            "client",
+            &["client", "random", "sequential"],
+            "client: three quarters of the bytes random, in the sizes of the Light storage bench's published table, half of \
+             them on 5 % of the data and 30 % on the next 15 % (the zones of JESD219's enterprise workload; no client drive's \
+             are published), and a quarter in sequence (the shares of ULINK's JEDEC trace). random: 4 KiB, uniform. sequential: \
+             128 KiB",
+        ),
+        integer(
+            "fill_percent",
+            "75",
+            "%",
+            1,
+            100,
+            "share of the drive that holds data, all of which is written again and again. Not published: a client's drive is \
+             seldom full",
+        ),
+        number("settle_share", "1", "of the drive", 0.0, 100.0, "bytes written between filling and measuring"),
+        number("window_share", "0.25", "of the drive", 0.001, 10.0, "bytes written in each of the two windows"),
+        number("point_share", "0.05", "of the drive", 0.001, 10.0, "bytes written at each point of its life"),
+        depths(
+            "points_percent",
+            "25,50,75,100,125,150,200,250,300,400,500,600,800,1000,1500,2000",
+            "points of its life, in per cent of the rated wear. The last ones are left out once data are lost, but not those \
+             up to 100 %",
+        ),
+        integer(
+            "retention_days",
+            "365",
+            "days",
+            0,
+            36_500,
+            "time without power, at 30 °C, before data are read. JESD218 asks client drives for a year",
+        ),
+        number("read_share", "0.01", "of the drive", 0.0, 1.0, "bytes of old data that are read at each point"),
+    ],
+    metrics: &[
+        metric("tb_until_rated", "TB", "bytes that the host can write until the mean wear is the rated one"),
+        metric(
+            "tb_until_error",
+            "TB",
+            "bytes that the host can write until one uncorrectable 4 KiB unit is expected when all data are read once after \
+             `retention_days`",
+        ),
+        metric("life_at_error", "%", "mean wear at that point, in per cent of the rated one"),
+        metric("life_at_error_bch", "%", "the same with hard-decision BCH of as much parity and nothing behind it"),
+        metric("ecc_extension", "ratio", "the former over the latter: what soft decisions and parity add to the life"),
+        metric("waf_worn", "ratio", "write amplification at the last point"),
+        metric("wear_least", "%", "wear of the least worn block at the rated mean wear"),
+        metric("wear_most", "%", "wear of the most worn block there"),
+        metric(
+            "reread_fresh",
+            "%",
+            "units that the plain read does not bring, after the time without power, of the new drive",
+        ),
+        metric("reread_rated", "%", "the same at the rated wear"),
+        metric("old_read_fresh", "MB/s", "sequential read of data that were that long without power, on the new drive"),
+        metric("old_read_rated", "MB/s", "the same at the rated wear, if that can be done without loss"),
+    ],
+    variants: AS_IT_IS_ON_REQUEST,
+    weight: 40.0,
+};
+
+const AS_IT_IS_ON_REQUEST: &[super::Variant] = &[super::Variant { name: "", settings: &[], in_review: false }];
+
+/// Old data are read as long as no more losses than this are expected in all of them.
+const SAFE_LOSSES: f64 = 1e-3;
+const DAY_S: u64 = 86_400;
+
+/// What was found at one point of the drive's life.
+struct Point {
+    wear: Wear,
+    /// Host bytes written up to here.
+    host_bytes: f64,
+    waf: f64,
+    /// Shares of all units: read more than once, lost; expected number lost.
+    reread: Option<f64>,
+    lost: Option<f64>,
+    lost_bch: Option<f64>,
+    old_read: Option<f64>,
+}
+
+/// The work of the host.
+struct Work {
+    sources: Vec<(AccessPattern, u64)>,
+}
+
+impl Work {
+    fn new<L: Lab>(ctx: &Context<L>, workload: &str, span: u64) -> Result<Self, BenchError> {
+        let pattern = |pattern: Pattern, percent: u64| build(ctx, &pattern, workload).map(|source| (source, percent));
+        let sources = match workload {
+            "random" => vec![pattern(Pattern::random_write(span, 4096), 100)?],
+            "sequential" => vec![pattern(Pattern::sequential_write(span, FILL_BLOCK_BYTES), 100)?],
+            _ => {
+                // AnandTech's Light bench, sizes below 4 KiB as 4 KiB and those that the table does not name as 32 KiB.
+                let sizes = [(4, 338), (8, 24), (16, 80), (32, 246), (64, 48), (128, 264)]
+                    .map(|(kib, share)| (kib << 10, share));
+                let zone = |access_percent, percent| Zone { access_percent, extent: ZoneExtent::Percent(percent) };
+                let random =
+                    Pattern::random_write(span, 4096).block_sizes(BlockSizes::Split(sizes.to_vec())).distribution(
+                        Distribution::Zoned([Vec::new(), vec![zone(50, 5), zone(30, 15), zone(20, 80)], Vec::new()]),
+                    );
+                vec![pattern(random, 75)?, pattern(Pattern::sequential_write(span, FILL_BLOCK_BYTES), 25)?]
+            }
+        };
+        Ok(Work { sources })
+    }
+
+    /// Writes `bytes`; returns what was written, and the write amplification.
+    fn go_on<L: Lab>(
+        &mut self,
+        ctx: &Context<L>,
+        host: &mut Host<'_, L::Device>,
+        bytes: f64,
+    ) -> Result<(f64, f64), BenchError> {
+        let before = host.counters();
+        let written = self.measured(ctx, host, bytes, &mut ())?;
+        Ok((written, host.counters().since(&before).waf().unwrap_or(1.0)))
+    }
+
+    fn measured<L: Lab>(
+        &mut self,
+        ctx: &Context<L>,
+        host: &mut Host<'_, L::Device>,
+        bytes: f64,
+        meter: &mut impl Meter,
+    ) -> Result<f64, BenchError> {
+        let before = host.counters().host_write_bytes;
+        let mut jobs: Vec<Job<&mut AccessPattern>> = self
+            .sources
+            .iter_mut()
+            .map(|(source, percent)| ctx.job(source, 4).for_bytes(((bytes as u64) * *percent / 100).max(1)))
+            .collect();
+        host.run(&mut jobs, meter)?;
+        Ok((host.counters().host_write_bytes - before) as f64)
+    }
+}
+
+fn life<'a, D: Device>(host: &'a mut Host<'_, D>) -> Result<&'a mut dyn Life, BenchError> {
+    let name = host.info().name.clone();
+    host.device_mut().life().ok_or_else(|| {
+        BenchError::Unsuitable(format!("{name} cannot be wound forward: endurance is a test of simulated drives"))
+    })
+}
+
+pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+    let workload = ctx.params.choice("workload").to_owned();
+    let days = ctx.params.integer("retention_days");
+    let mut percents = ctx.params.list("points_percent").to_vec();
+    percents.push(100);
+    percents.sort_unstable();
+    percents.dedup();
+    let mut info: Option<DeviceInfo> = None;
+    let (points, at_error, work) = ctx.on_fresh_drive(|host| {
+        let capacity = host.info().capacity_bytes;
+        info = Some(host.info().clone());
+        life(host)?;
+        let span = (capacity / 100 * ctx.params.integer("fill_percent")) / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES;
+        let share = |key: &str| ctx.params.number(key) * capacity as f64;
+        let mut work = Work::new(ctx, &workload, span)?;
+        ctx.monitor().step(0.0, 0.2);
+        host.fill(0, span, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
+        ctx.monitor().step(0.2, 0.45);
+        let settled = share("settle_share");
+        if settled >= 1.0 {
+            work.go_on(ctx, host, settled)?;
+        }
+        life(host)?.note_wear();
+        let start = life(host)?.wear();
+        ctx.monitor().step(0.45, 0.55);
+        let (first, _) = work.go_on(ctx, host, share("window_share"))?;
+        life(host)?.note_wear();
+        ctx.monitor().step(0.55, 0.65);
+        let before = host.counters();
+        let mut measured = Measurement::default();
+        let second = work.measured(ctx, host, share("window_share"), &mut measured)?;
+        let waf = host.counters().since(&before).waf().unwrap_or(1.0);
+        life(host)?.note_wear();
+        let now = life(host)?.wear();
+        // Host bytes for all of the rated life.
+        let mut pace = (first + second) / (now.mean - start.mean);
+        let mut points: Vec<Point> = Vec::new();
+        let mut host_bytes = host.counters().host_write_bytes as f64;
+        points.push(look(ctx, host, host_bytes, waf)?);
+        let count = percents.len() as f64;
+        for (k, &percent) in percents.iter().enumerate() {
+            ctx.monitor().step(0.65 + 0.35 * k as f64 / count, 0.65 + 0.35 * (k + 1) as f64 / count);
+            let (target, from) = (percent as f64 / 100.0, life(host)?.wear().mean);
+            let lost = points.iter().any(|p| p.lost.is_some_and(|lost| lost >= 1.0));
+            let lost_bch = points.iter().all(|p| p.lost_bch.is_none_or(|lost| lost < 1.0));
+            let nothing_to_find = points[0].lost.is_none();
+            if target <= from
+                || target > 1.0 && (nothing_to_find || lost && !(lost_bch && points[0].lost_bch.is_some()))
+            {
+                continue;
+            }
+            life(host)?.look_ahead(target);
+            let reached = life(host)?.wear().mean;
+            host_bytes += pace * (reached - from);
+            let (written, waf) = work.go_on(ctx, host, share("point_share"))?;
+            host_bytes += written;
+            let worn = life(host)?.wear().mean - reached;
+            if worn > 0.0 {
+                // The pace of what comes next, as it now is.
+                pace = written / worn;
+            }
+            points.push(look(ctx, host, host_bytes, waf)?);
+        }
+        let at_error = [Scheme::Installed, Scheme::HardBch].map(|scheme| first_error(ctx, host, &points, scheme));
+        let [installed, bch] = at_error;
+        measured.check_causes().map_err(BenchError::Books)?;
+        Ok((points, [installed?, bch?], measured))
+    })?;
+    ctx.monitor().step(1.0, 1.0);
+
+    let info = info.expect("the drive has been asked");
+    let method = format!(
+        "{} GB of the drive were filled and worked ({workload}) until steady; two windows of work told the wear of each \
+         block, by which its life was wound forward to {} points. At each it worked again, and its data were looked at \
+         after {days} days without power at 30 °C.",
+        gigabytes(info.capacity_bytes / 100 * ctx.params.integer("fill_percent")),
+        points.len() - 1,
+    );
+    let mut out = ctx.outcome("", method);
+    figures(&mut out, &points, at_error);
+    put_causes(&mut out, &format!("{workload} writes"), &work);
+    show(&mut out, &points, days);
+    Ok(out)
+}
+
+/// Looks at the drive as it now is.
+fn look<L: Lab>(
+    ctx: &Context<L>,
+    host: &mut Host<'_, L::Device>,
+    host_bytes: f64,
+    waf: f64,
+) -> Result<Point, BenchError> {
+    let days = ctx.params.integer("retention_days");
+    let hours = (days * 24) as f64;
+    let capacity = host.info().capacity_bytes;
+    host.idle(SECOND)?;
+    let life = life(host)?;
+    let outlook = life.outlook(Scheme::Installed, 1.0, hours);
+    let bch = life.outlook(Scheme::HardBch, 1.0, hours);
+    let mut point = Point {
+        wear: life.wear(),
+        host_bytes,
+        waf,
+        reread: outlook.map(|o| o.reread / o.units.max(1.0)),
+        lost: outlook.map(|o| o.lost),
+        lost_bch: bch.map(|o| o.lost),
+        old_read: None,
+    };
+    let bytes = (ctx.params.number("read_share") * capacity as f64) as u64 / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES;
+    if bytes > 0 && point.lost.is_some_and(|lost| lost < SAFE_LOSSES) {
+        self::life(host)?.shelve(days * DAY_S);
+        let mut measured = Measurement::default();
+        host.read_through(0, bytes, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut measured)?;
+        self::life(host)?.unshelve();
+        point.old_read = Some(measured.mb_per_s());
+    }
+    Ok(point)
+}
+
+/// Mean wear and host bytes at which one unit is expected to be lost; `None` if that lies beyond the last point.
+fn first_error<L: Lab>(
+    ctx: &Context<L>,
+    host: &mut Host<'_, L::Device>,
+    points: &[Point],
+    scheme: Scheme,
+) -> Result<Option<(f64, f64)>, BenchError> {
+    let lost = |p: &Point| if scheme == Scheme::Installed { p.lost } else { p.lost_bch };
+    let Some(k) = points.iter().position(|p| lost(p).is_some_and(|lost| lost >= 1.0)) else { return Ok(None) };
+    let Some(before) = k.checked_sub(1).map(|k| &points[k]) else { return Ok(Some((0.0, 0.0))) };
+    let after = &points[k];
+    // Between the two, by the wear of the blocks as it now is, scaled; its own share is what the scale is made to fit.
+    let hours = (ctx.params.integer("retention_days") * 24) as f64;
+    let life = life(host)?;
+    let now = life.wear().mean;
+    let (mut low, mut high) = (before.wear.mean, after.wear.mean);
+    for _ in 0..16 {
+        let middle = (low + high) / 2.0;
+        let expected = life.outlook(scheme, middle / now, hours).map_or(0.0, |o| o.lost);
+        *(if expected < 1.0 { &mut low } else { &mut high }) = middle;
+    }
+    let mean = (low + high) / 2.0;
+    let share = (mean - before.wear.mean) / (after.wear.mean - before.wear.mean);
+    Ok(Some((mean, before.host_bytes + share * (after.host_bytes - before.host_bytes))))
+}
+
+fn figures(out: &mut Outcome, points: &[Point], at_error: [Option<(f64, f64)>; 2]) {
+    put(out, "waf", points[0].waf, "ratio");
+    put(out, "waf_worn", points.last().map_or(0.0, |p| p.waf), "ratio");
+    if let Some((before, rated)) = points.windows(2).map(|p| (&p[0], &p[1])).find(|(_, p)| p.wear.mean >= 1.0) {
+        let share = (1.0 - before.wear.mean) / (rated.wear.mean - before.wear.mean);
+        let bytes = before.host_bytes + share * (rated.host_bytes - before.host_bytes);
+        put(out, "tb_until_rated", bytes / 1e12, "TB");
+        put(out, "wear_least", rated.wear.least * 100.0, "%");
+        put(out, "wear_most", rated.wear.most * 100.0, "%");
+        if let Some(reread) = rated.reread {
+            put(out, "reread_rated", reread * 100.0, "%");
+        }
+        if let Some(rate) = rated.old_read {
+            put(out, "old_read_rated", rate, "MB/s");
+        }
+    }
+    if let Some(reread) = points[0].reread {
+        put(out, "reread_fresh", reread * 100.0, "%");
+    } else {
+        out.notes.push("The drive file has no [ecc]: flash that never errs loses nothing.".to_owned());
+    }
+    if let Some(rate) = points[0].old_read {
+        put(out, "old_read_fresh", rate, "MB/s");
+    }
+    let [installed, bch] = at_error;
+    if let Some((life, bytes)) = installed {
+        put(out, "tb_until_error", bytes / 1e12, "TB");
+        put(out, "life_at_error", life * 100.0, "%");
+    }
+    if let Some((life, _)) = bch {
+        put(out, "life_at_error_bch", life * 100.0, "%");
+        if let Some((installed, _)) = installed {
+            put(out, "ecc_extension", installed / life, "ratio");
+        }
+    }
+}
+
+fn show(out: &mut Outcome, points: &[Point], days: u64) {
+    let cell = |value: Option<f64>, digits: usize| value.map_or("–".to_owned(), |v| format!("{v:.digits$}"));
+    let small =
+        |value: Option<f64>| value.map_or("–".to_owned(), |v| if v == 0.0 { "0".into() } else { format!("{v:.1e}") });
+    let row = |p: &Point| {
+        vec![
+            format!("{:.0} %", p.wear.mean * 100.0),
+            format!("{:.1}", p.host_bytes / 1e12),
+            format!("{:.2}", p.waf),
+            format!("{} – {}", p.wear.erases_least, p.wear.erases_most),
+            small(p.reread),
+            small(p.lost),
+            small(p.lost_bch),
+            cell(p.old_read, 0),
+        ]
+    };
+    out.tables.push(Table {
+        title: "Along its life".to_owned(),
+        caption: format!(
+            "Units are 4 KiB, read {days} days after writing. Lost: expected number when all data are read once; BCH: with \
+             hard-decision BCH of as much parity instead."
+        ),
+        columns: [
+            "mean wear",
+            "written, TB",
+            "WAF",
+            "erases",
+            "share read again",
+            "lost",
+            "lost, BCH",
+            "old data, MB/s",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        rows: points.iter().map(row).collect(),
+    });
+    let line = |of: fn(&Point) -> Option<f64>| -> Vec<[f64; 2]> {
+        points.iter().filter_map(|p| of(p).filter(|v| *v > 1e-12).map(|v| [p.host_bytes / 1e12, v])).collect()
+    };
+    let mut lost = vec![series("the drive's correction", line(|p| p.lost))];
+    if points[0].lost_bch.is_some() {
+        lost.push(series("hard BCH", line(|p| p.lost_bch)));
+    }
+    if lost.iter().any(|s| !s.points.is_empty()) {
+        out.charts.push(chart(
+            "losses",
+            "Units lost when all data are read",
+            "Expected by the error model, after the time without power; the drive's life ends at one.",
+            Mark::Line,
+            Axis::linear("written by the host", "TB"),
+            Axis::log("4 KiB units lost", ""),
+            lost,
+        ));
+    }
+    out.charts.push(chart(
+        "write-amplification",
+        "Write amplification along the life",
+        "Measured at each point on the worn drive.",
+        Mark::Line,
+        Axis::linear("written by the host", "TB"),
+        Axis { min: Some(0.0), ..Axis::linear("write amplification", "") },
+        vec![series("write amplification", line(|p| Some(p.waf)))],
+    ));
+    let old = line(|p| p.old_read);
+    if !old.is_empty() {
+        out.charts.push(chart(
+            "old-data",
+            "Sequential read of old data",
+            "After the time without power, as long as nothing is lost.",
+            Mark::Line,
+            Axis::linear("written by the host", "TB"),
+            Axis { min: Some(0.0), ..Axis::linear("bandwidth", "MB/s") },
+            vec![series("old data", old)],
+        ));
+    }
+}

@@ -1,0 +1,182 @@
+//! A drive's life beyond what is simulated: data that grow old, wear that has been computed rather than written, and
+//! what has been lost.
+
+use std::ops::Range;
+
+use ssdlab_nand::BlockHistory;
+
+use super::SimulatedSsd;
+use crate::life::{Life, Outlook, Scheme, Wear};
+
+/// Most blocks that an outlook looks at.
+const SAMPLE: u32 = 2048;
+
+impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
+    /// Lets `seconds` of calendar time pass at 30 °C in which the drive does nothing: its data grow older, the simulated
+    /// clock stands still. Without `[ecc]` in the drive file nothing changes.
+    pub fn age(&mut self, seconds: u64) {
+        if let Some(correction) = &mut self.schedule.correction {
+            correction.age(seconds);
+        }
+    }
+
+    /// Wears every good block by `cycles` program/erase cycles in the die's own cell mode. What they hold stays.
+    pub fn wear_out(&mut self, cycles: u32) {
+        let ppb = u64::from(cycles) * 1_000_000_000 / u64::from(self.ftl.medium().rated_cycles());
+        let blocks = self.good_blocks();
+        self.wear_each(blocks.into_iter().map(|block| (block, cycles, ppb)));
+    }
+
+    /// Wears blocks, each by so many erases and thousand-millionths of its life.
+    fn wear_each(&mut self, more: impl Iterator<Item = (u32, u32, u64)>) {
+        for (block, erases, ppb) in more {
+            self.ftl.wear(block, erases, ppb);
+        }
+        if let Some(correction) = &mut self.schedule.correction {
+            correction.renew_all();
+        }
+    }
+
+    fn good_blocks(&self) -> Vec<u32> {
+        let medium = self.ftl.medium();
+        (0..medium.layout().block_count()).filter(|&block| !medium.is_bad(block)).collect()
+    }
+
+    /// Logical 4 KiB pages whose data were found to be lost, and that the host has not written or trimmed since.
+    #[must_use]
+    pub fn lost_pages(&self) -> Vec<u32> {
+        self.schedule.correction.as_ref().map_or_else(Vec::new, |c| c.lost().collect())
+    }
+
+    #[inline]
+    pub(super) fn has_lost(&self, lpns: Range<u32>) -> bool {
+        self.schedule.correction.as_ref().is_some_and(|c| c.has_lost(lpns))
+    }
+
+    /// The host gives or takes away data: what was lost there is no longer missed.
+    #[inline]
+    pub(super) fn forgive_lost(&mut self, lpns: Range<u32>) {
+        if let Some(correction) = &mut self.schedule.correction {
+            correction.forgive(lpns);
+        }
+    }
+}
+
+/// The wear of every block at the last three notes, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct WearNotes(Vec<Vec<BlockHistory>>);
+
+/// What good blocks have worn in each of the two windows between the notes.
+struct Windows {
+    first: Vec<f64>,
+    second: Vec<f64>,
+    /// Erases for each thousand-millionth of life.
+    erases_per_ppb: f64,
+}
+
+impl Windows {
+    fn mean(window: &[f64]) -> f64 {
+        window.iter().sum::<f64>() / window.len() as f64
+    }
+
+    /// Correlation of the blocks' wear in the two windows: how much of their differences comes again. 0 to 1.
+    fn constancy(&self) -> f64 {
+        let (m1, m2) = (Self::mean(&self.first), Self::mean(&self.second));
+        let (mut both, mut v1, mut v2) = (0.0, 0.0, 0.0);
+        for (a, b) in self.first.iter().zip(&self.second) {
+            both += (a - m1) * (b - m2);
+            v1 += (a - m1) * (a - m1);
+            v2 += (b - m2) * (b - m2);
+        }
+        if v1 * v2 == 0.0 { 0.0 } else { (both / libm::sqrt(v1 * v2)).clamp(0.0, 1.0) }
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
+    fn windows(&self, blocks: &[u32]) -> Windows {
+        let [a, b, c] = self.wear_notes.0.as_slice() else { panic!("two windows of work lie between three notes") };
+        let worn = |from: &[BlockHistory], to: &[BlockHistory]| -> Vec<f64> {
+            blocks.iter().map(|&k| (to[k as usize].wear_ppb - from[k as usize].wear_ppb) as f64).collect()
+        };
+        let (first, second) = (worn(a, b), worn(b, c));
+        let erases: u64 = blocks.iter().map(|&k| u64::from(c[k as usize].erases - a[k as usize].erases)).sum();
+        let ppb: f64 = first.iter().chain(&second).sum();
+        assert!(ppb > 0.0, "no block was worn between the notes");
+        Windows { first, second, erases_per_ppb: erases as f64 / ppb }
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool> Life for SimulatedSsd<EXPLAIN, CHECK> {
+    fn wear(&self) -> Wear {
+        let blocks = self.good_blocks();
+        let histories = || blocks.iter().map(|&block| self.ftl.medium().history(block));
+        let n = blocks.len().max(1) as f64;
+        Wear {
+            least: histories().map(|h| h.wear_ppb).min().unwrap_or(0) as f64 / 1e9,
+            mean: histories().map(|h| h.wear_ppb).sum::<u64>() as f64 / 1e9 / n,
+            most: histories().map(|h| h.wear_ppb).max().unwrap_or(0) as f64 / 1e9,
+            erases_least: histories().map(|h| h.erases).min().unwrap_or(0),
+            erases_mean: histories().map(|h| f64::from(h.erases)).sum::<f64>() / n,
+            erases_most: histories().map(|h| h.erases).max().unwrap_or(0),
+        }
+    }
+
+    fn note_wear(&mut self) {
+        let medium = self.ftl.medium();
+        let now = (0..medium.layout().block_count()).map(|block| medium.history(block)).collect();
+        let notes = &mut self.wear_notes.0;
+        if notes.len() == 3 {
+            notes.remove(0);
+        }
+        notes.push(now);
+    }
+
+    fn look_ahead(&mut self, mean_life: f64) {
+        let missing = (mean_life - Life::wear(self).mean) * 1e9;
+        if missing <= 0.0 {
+            return;
+        }
+        let blocks = self.good_blocks();
+        let windows = self.windows(&blocks);
+        let mean = (Windows::mean(&windows.first) + Windows::mean(&windows.second)) / 2.0;
+        let (times, constancy) = (missing / mean, windows.constancy());
+        let growth = constancy * times + (1.0 - constancy) * libm::sqrt(times);
+        let worn = windows.first.iter().zip(&windows.second);
+        self.wear_each(blocks.into_iter().zip(worn).map(|(block, (first, second))| {
+            let own = (first + second) / 2.0 - mean;
+            let ppb = (missing + own * growth).max(0.0);
+            (block, (ppb * windows.erases_per_ppb + 0.5) as u32, (ppb + 0.5) as u64)
+        }));
+    }
+
+    fn shelve(&mut self, seconds: u64) {
+        if let Some(correction) = &mut self.schedule.correction {
+            correction.shelve(seconds);
+        }
+    }
+
+    fn unshelve(&mut self) {
+        if let Some(correction) = &mut self.schedule.correction {
+            correction.unshelve();
+        }
+    }
+
+    fn outlook(&self, scheme: Scheme, wear_factor: f64, retention_hours: f64) -> Option<Outlook> {
+        let correction = self.schedule.correction.as_ref()?;
+        let ladder = match scheme {
+            Scheme::Installed => None,
+            Scheme::HardBch => Some(correction.hard_bch()?),
+        };
+        let blocks = self.ftl.medium().layout().block_count();
+        let stride = blocks.div_ceil(SAMPLE).max(1) as usize;
+        let mut sum = Outlook::default();
+        for block in (0..blocks).step_by(stride) {
+            let of =
+                correction.outlook(block, ladder.as_ref(), wear_factor, retention_hours, self.schedule.now, &self.ftl);
+            sum.units += of.units * stride as f64;
+            sum.reread += of.reread * stride as f64;
+            sum.lost += of.lost * stride as f64;
+        }
+        Some(sum)
+    }
+}
