@@ -31,6 +31,7 @@ fn every_key_of_a_drive_file_is_documented_and_no_other() {
     let mut spec = resolve("wd-black2-120gb").unwrap().spec;
     // Keys that are absent by default are there when set.
     spec.flash.exact_spare_per_10000 = Some(1);
+    spec.mapping.map_cache_kib = Some(1);
     spec.gc.background_after_idle_ms = Some(1.0);
     spec.wear_levelling.static_spread_erases = Some(1);
     let mut cache = resolve("m600-128gb").unwrap().spec.slc_cache.unwrap();

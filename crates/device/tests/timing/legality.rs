@@ -228,7 +228,7 @@ fn each_operation_after_each_in_each_conflict_is_legal_exactly_at_its_earliest()
         TimingRule::DataOut,
     ];
     assert_eq!(seen, BTreeSet::from(all), "every rule has refused something");
-    assert_eq!(cases, 6 * 8 * 9 * (6 + 2 * 4), "every combination");
+    assert_eq!(cases, 6 * 9 * 9 * (7 + 2 * 4), "every combination");
 }
 
 #[test]
