@@ -48,7 +48,12 @@ impl Ftl {
             self.held |= 1 << s;
             return;
         }
-        if set.gained < self.row_units && self.can_gain(s) {
+        // A superblock of the cache is worth a row whatever has been gained.
+        let of_cache = set.moving.iter().any(|&sb| self.blocks.in_pool(sb));
+        if set.gained < self.row_units && !of_cache && self.can_gain(s) {
+            if self.gc.victims_per_start == 0 && self.ahead(s) > self.gc.start_free_superblocks {
+                return; // Another is being erased, and will do.
+            }
             self.start(s, false);
             self.collector_step(s, sink);
         } else {
@@ -259,8 +264,7 @@ impl Ftl {
                     moved = true;
                 }
                 // A collection that ends for good does not sit on the last few units, if it has gained a row.
-                let set = &self.sets[s];
-                if (stop_and_wait || set.fold) && !set.staged.is_empty() && self.pads_at_end(s) {
+                if stop_and_wait && !self.sets[s].staged.is_empty() && self.pads_at_end(s) {
                     moved |= self.write_row(s, true, sink);
                 }
             }
@@ -276,6 +280,10 @@ impl Ftl {
             }
             if !(stop_and_wait && self.sets[s].draining) {
                 moved |= self.read_on(s, sink);
+            }
+            if self.sets[s].fold && !stop_and_wait {
+                // Nor does a fold; its last rows may have held nothing, so that no read is left to end.
+                while !self.sets[s].staged.is_empty() && self.pads_at_end(s) && self.write_row(s, true, sink) {}
             }
             self.retire_victims(s, sink);
             if stop_and_wait {

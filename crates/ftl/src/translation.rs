@@ -823,6 +823,10 @@ impl Ftl {
                     Err(e) => panic!("firmware broke a rule of the flash: {e}"),
                 }
                 per_die[layout.die_of(block).0 as usize] += 1;
+            } else if !self.medium.is_bad(block) && self.medium.mode(block) != self.medium.native_mode() {
+                // Opened at one bit per cell, but not written yet.
+                let native = self.medium.native_mode();
+                self.medium.open(block, native, 0).expect("an empty block takes its die's own mode");
             }
         }
         self.map.clear();

@@ -209,6 +209,12 @@ impl Medium {
         self.blocks[(block * self.layout.planes) as usize].mode
     }
 
+    /// The mode of a block that nobody has opened in another.
+    #[must_use]
+    pub fn native_mode(&self) -> CellMode {
+        self.modes.native
+    }
+
     /// Pages that a block has in its mode.
     #[inline]
     #[must_use]

@@ -14,8 +14,9 @@ pub(crate) fn facts_of(drive: &Drive) -> BTreeMap<String, toml::Value> {
     flatten(&toml::Value::try_from(&drive.spec), "", &mut facts);
     flatten(&toml::Value::try_from(&drive.die.spec), "die.", &mut facts);
     let g = &drive.die.spec.geometry;
-    let nominal_blocks = 1u64 << g.blocks_per_plane.ilog2();
-    let die_bytes = u64::from(g.planes) * nominal_blocks * u64::from(g.pages_per_block) * u64::from(g.page_bytes);
+    let blocks = u64::from(g.planes) * u64::from(g.blocks_per_plane);
+    // Dies come in powers of two; what they have beyond is surplus.
+    let die_bytes = 1u64 << (blocks * u64::from(g.pages_per_block) * u64::from(g.page_bytes)).ilog2();
     let flash_bytes = die_bytes * u64::from(drive.spec.flash.dies);
     let capacity = drive.spec.capacity_bytes;
     let over = flash_bytes.saturating_sub(capacity) * 100 / capacity;

@@ -37,13 +37,13 @@ use crate::spec::DriveSpec;
 use crate::timing::{Interval, LinkReferee};
 use command::{Command, Commands};
 pub use correction::ladder_of_unit;
-use correction::{Climb, Correction, CorrectionCounters};
+use correction::{Correction, CorrectionCounters};
 use events::NEVER;
 use idle_folding::IdleFolding;
 use life::WearNotes;
 use link::Link;
 use read_ahead::ReadAhead;
-use schedule::{Finished, Schedule, Wake};
+use schedule::{Schedule, Wake};
 
 /// A drive as reviews and tests use it: every completion explained, every read checked.
 pub type Ssd = SimulatedSsd<true, true>;
@@ -335,38 +335,24 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     #[inline]
     fn die_event(&mut self, at: Nanos, d: usize) {
         self.schedule.now = at;
+        let mut climb = None;
         if self.schedule.climbs(d) {
-            self.climbing_die_event(d);
-            return;
+            if self.schedule.climb_on(d, EXPLAIN) {
+                return;
+            }
+            climb = self.schedule.take_climb(d);
         }
-        let finished = self.schedule.end(d);
-        self.finished(d, &finished, None);
-    }
-
-    /// The same for a die whose read took more than the plain one.
-    #[cold]
-    #[inline(never)]
-    fn climbing_die_event(&mut self, d: usize) {
-        if self.schedule.climb_on(d, EXPLAIN) {
-            return;
-        }
-        let climb = self.schedule.take_climb(d);
-        let finished = self.schedule.end(d);
-        self.finished(d, &finished, climb.as_deref());
-    }
-
-    #[inline]
-    fn finished(&mut self, d: usize, finished: &Finished, climb: Option<&Climb>) {
+        let (finished, climb) = (self.schedule.end(d), climb.as_deref());
         self.schedule.look_ahead.step(&self.ftl);
         let op = finished.op;
         let woken = 1 << d;
         match op.kind {
             OpKind::HostRead => {
-                self.read_part_done(finished, climb);
+                self.read_part_done(&finished, climb);
                 self.schedule.begin_idle(woken, &mut self.ftl, EXPLAIN);
             }
             OpKind::MergeRead => {
-                self.merge_read_done(finished, climb);
+                self.merge_read_done(&finished, climb);
                 self.schedule.begin_idle(woken, &mut self.ftl, EXPLAIN);
             }
             OpKind::HostProgram => {

@@ -308,6 +308,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
     }
 
     /// What a read that is over took beyond the plain one.
+    #[cold]
     pub fn take_climb(&mut self, d: usize) -> Option<Box<Climb>> {
         self.dies[d].climb.take()
     }
