@@ -352,20 +352,24 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     #[inline]
     fn die_event(&mut self, at: Nanos, d: usize) {
         self.schedule.now = at;
-        if self.schedule.climbs(d) && self.schedule.climb_on(d, EXPLAIN) {
-            return;
+        let mut climb = None;
+        if self.schedule.climbs(d) {
+            if self.schedule.climb_on(d, EXPLAIN) {
+                return;
+            }
+            climb = self.schedule.take_climb(d);
         }
-        let finished = self.schedule.end(d);
+        let (finished, climb) = (self.schedule.end(d), climb.as_deref());
         self.schedule.look_ahead.step(&self.ftl);
         let op = finished.op;
         let woken = 1 << d;
         match op.kind {
             OpKind::HostRead => {
-                self.read_part_done(&finished);
+                self.read_part_done(&finished, climb);
                 self.schedule.begin_idle(woken, &mut self.ftl, EXPLAIN);
             }
             OpKind::MergeRead => {
-                self.merge_read_done(&finished);
+                self.merge_read_done(&finished, climb);
                 self.schedule.begin_idle(woken, &mut self.ftl, EXPLAIN);
             }
             OpKind::MapRead => {
@@ -482,7 +486,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let scaled = wait.checked_mul(1 << 32).and_then(|wait| wait.checked_div(total)).map(u128::from);
         if let Some(scale) = scaled.or_else(|| (u128::from(wait) << 32).checked_div(total.into())) {
             for k in parts {
-                let share = ((u128::from(delta(k)) * scale) >> 32) as Nanos;
+                let part = delta(k);
+                if part == 0 {
+                    continue;
+                }
+                let share = ((u128::from(part) * scale) >> 32) as Nanos;
                 c.breakdown.add(if k == Cause::Program { rest } else { k }, share);
                 left -= share;
             }

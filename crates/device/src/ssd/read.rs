@@ -4,6 +4,7 @@ use ssdlab_core::{Cause, Status, UNIT_BYTES};
 use ssdlab_ftl::{FlashOp, Ftl, NOBODY, OpKind, OpSink, Place};
 use ssdlab_nand::UnitAddress;
 
+use super::correction::Climb;
 use super::read_ahead::Lookup;
 use super::schedule::{Finished, Wake};
 use super::{READ_AHEAD_TAG, SimulatedSsd, unit_range};
@@ -200,11 +201,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     /// A die has delivered part of a read, or units that were read ahead.
     #[inline]
-    pub(super) fn read_part_done(&mut self, finished: &Finished) {
+    pub(super) fn read_part_done(&mut self, finished: &Finished, climb: Option<&Climb>) {
         let op = finished.op;
         if op.tag != READ_AHEAD_TAG {
-            let lost = finished.climb.as_ref().is_some_and(|climb| climb.lost != 0);
-            self.deliver_part(op.tag.into(), op.units.into(), finished, lost);
+            let lost = climb.is_some_and(|climb| climb.lost != 0);
+            self.deliver_part(op.tag.into(), op.units.into(), finished, climb, lost);
             return;
         }
         let layout = self.ftl.medium().layout();
@@ -212,14 +213,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         for unit in start..start + layout.row_units {
             let lpn = self.ftl.medium().lpn(unit);
             if let Some(slot) = self.read_ahead.arrived(lpn) {
-                let lost = finished.climb.as_ref().is_some_and(|climb| climb.lost >> (unit - start) & 1 != 0);
-                self.deliver_part(slot, 1, finished, lost);
+                let lost = climb.is_some_and(|climb| climb.lost >> (unit - start) & 1 != 0);
+                self.deliver_part(slot, 1, finished, climb, lost);
             }
         }
     }
 
     #[inline]
-    fn deliver_part(&mut self, slot: u32, units: u64, finished: &Finished, lost: bool) {
+    fn deliver_part(&mut self, slot: u32, units: u64, finished: &Finished, climb: Option<&Climb>, lost: bool) {
         self.send(slot, units);
         let c = self.commands.slot(slot);
         if lost {
@@ -237,7 +238,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let breakdown = &mut self.commands.account(slot).breakdown;
             let began = finished.began.max(decoded);
             self.schedule.explain_wait(d, decoded, began, Cause::Queue, breakdown);
-            finished.explain(began, now, breakdown);
+            finished.explain(began, now, climb, breakdown);
         }
         self.finish_read(slot);
     }

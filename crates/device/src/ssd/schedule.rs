@@ -78,24 +78,22 @@ pub struct Schedule<const CHECK: bool> {
 }
 
 /// What a finished operation's time consisted of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Finished {
     pub op: FlashOp,
     pub began: Nanos,
     pub array_ended: Nanos,
-    /// A read that took more than the plain one.
-    pub climb: Option<Box<Climb>>,
 }
 
 impl Finished {
     /// Where the time of a read that ends now has gone since `began`.
     #[inline]
-    pub fn explain(&self, began: Nanos, now: Nanos, into: &mut Breakdown) {
+    pub fn explain(&self, began: Nanos, now: Nanos, climb: Option<&Climb>, into: &mut Breakdown) {
         let array = self.array_ended.max(began);
         into.add(Cause::Read, array - began);
-        let out = self.climb.as_ref().map_or(now, |climb| climb.first_out.max(array));
+        let out = climb.map_or(now, |climb| climb.first_out.max(array));
         into.add(Cause::Bus, out - array);
-        if self.climb.is_some() {
+        if climb.is_some() {
             into.add(Cause::EccRetry, now - out);
         }
     }
@@ -295,7 +293,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
     pub fn end(&mut self, d: usize) -> Finished {
         let die = &mut self.dies[d];
         die.busy = false;
-        Finished { op: die.current, began: die.began, array_ended: die.array_ended, climb: die.climb.take() }
+        Finished { op: die.current, began: die.began, array_ended: die.array_ended }
     }
 
     /// Begins the next operation of a die that has none under way; if there is none, the die has no event.
@@ -328,6 +326,12 @@ impl<const CHECK: bool> Schedule<CHECK> {
         if let Some(climb) = climb {
             self.hold(d, climb, end, explain);
         }
+    }
+
+    /// What a read that is over took beyond the plain one.
+    #[cold]
+    pub fn take_climb(&mut self, d: usize) -> Option<Box<Climb>> {
+        self.dies[d].climb.take()
     }
 
     /// Whether the die's read is not through when its event comes; [`Schedule::climb_on`] says for certain.

@@ -3,6 +3,7 @@
 use ssdlab_core::{Cause, Status, UNIT_BYTES};
 use ssdlab_ftl::{FlashOp, OpKind, OpSink, Place, Stretch};
 
+use super::correction::Climb;
 use super::schedule::{Finished, Wake};
 use super::{SimulatedSsd, unit_range};
 
@@ -80,13 +81,13 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     }
 
     /// A unit to be merged has come from flash.
-    pub(super) fn merge_read_done(&mut self, finished: &Finished) {
+    pub(super) fn merge_read_done(&mut self, finished: &Finished, climb: Option<&Climb>) {
         let lpn = finished.op.ready;
         let mut k = 0;
         while k < self.merges.len() {
             if self.merges[k].0 == lpn {
                 let (_, slot) = self.merges.remove(k);
-                self.merge_part_done(slot, finished);
+                self.merge_part_done(slot, finished, climb);
             } else {
                 k += 1;
             }
@@ -94,11 +95,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         self.admit();
     }
 
-    fn merge_part_done(&mut self, slot: u32, finished: &Finished) {
+    fn merge_part_done(&mut self, slot: u32, finished: &Finished, climb: Option<&Climb>) {
         let now = self.schedule.now;
         let c = self.commands.slot(slot);
         c.parts -= 1;
-        if finished.climb.as_ref().is_some_and(|climb| climb.lost != 0) {
+        if climb.is_some_and(|climb| climb.lost != 0) {
             c.status = Status::Uncorrectable;
         }
         if c.parts > 0 {
@@ -110,7 +111,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let breakdown = &mut account.breakdown;
             let began = finished.began.max(decoded);
             self.schedule.explain_wait(finished.op.die.into(), decoded, began, Cause::Queue, breakdown);
-            finished.explain(began, now, breakdown);
+            finished.explain(began, now, climb, breakdown);
             account.spent = self.schedule.spent;
         }
         if self.commands.slot(slot).status != Status::Ok {
