@@ -130,6 +130,17 @@ impl WriteBuffer {
         self.slots[self.at(stream, self.rings[stream as usize].head.wrapping_add(k)) as usize]
     }
 
+    /// The first `n` units of a stream, in two stretches: the ring may end in between.
+    #[inline]
+    #[must_use]
+    pub fn fronts(&self, stream: u8, n: u32) -> (&[Slot], &[Slot]) {
+        let (start, len) = (stream as usize * (self.mask as usize + 1), self.mask as usize + 1);
+        let ring = &self.slots[start..start + len];
+        let head = (self.rings[stream as usize].head & self.mask) as usize;
+        let (end, n) = (head + n as usize, n as usize);
+        if end <= len { (&ring[head..end], &[]) } else { (&ring[head..], &ring[..n - (len - head)]) }
+    }
+
     #[inline]
     pub fn drop_front(&mut self, stream: u8, n: u32) {
         let ring = &mut self.rings[stream as usize];

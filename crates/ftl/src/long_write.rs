@@ -21,7 +21,28 @@ pub struct Stretch {
     pub each: Nanos,
 }
 
+impl Stretch {
+    /// What comes after the first `units` of it.
+    #[inline]
+    #[must_use]
+    pub fn after(self, units: u32) -> Stretch {
+        let from = self.from + self.each * u64::from(units);
+        Stretch { first: self.first + units, units: self.units - units, from, ..self }
+    }
+}
+
 impl Ftl {
+    /// Accepts the units of a stretch into the write buffer, as [`Ftl::write_to_stream`] does one by one. The first of
+    /// them begins to come at `stretch.from`.
+    #[inline]
+    pub fn write_units(&mut self, stretch: &Stretch, mut generation: impl FnMut(u32) -> u8) {
+        let mut ready = stretch.from;
+        for lpn in stretch.first..stretch.first + stretch.units {
+            ready += stretch.each;
+            self.write_to_stream(lpn, generation(lpn), ready, stretch.stream);
+        }
+    }
+
     /// Instead of writing a stretch to the buffer and calling [`Ftl::dispatch`]: dispatches its first units, as many
     /// whole rows as the dies take now, and returns how many units. The rest is to be written to the buffer, and is
     /// not to be dispatched now. `None` if that would not be the same.

@@ -641,17 +641,17 @@ impl Ftl {
         let mut valid = 0u64;
         let mut ready: Nanos = 0;
         let mut old = [UNMAPPED; 64];
-        for k in 0..n {
-            let slot = self.buffer.front(stream, k);
-            let i = k as usize;
-            row.tags[i] = format.pack(slot.lpn, slot.generation);
+        let (first, second) = self.buffer.fronts(stream, n);
+        let slots = first.iter().chain(second);
+        slots.zip(row.tags.iter_mut().zip(&mut old)).zip(row.start..).for_each(|((slot, (tag, old)), unit)| {
+            *tag = format.pack(slot.lpn, slot.generation);
             if slot.lpn != NO_LPN {
-                valid |= 1 << k;
-                self.map.set_flash(slot.lpn, row.start + k);
+                valid |= 1 << (unit - row.start);
+                self.map.set_flash(slot.lpn, unit);
             }
-            old[i] = slot.old;
+            *old = slot.old;
             ready = ready.max(slot.ready);
-        }
+        });
         row.tags[n as usize..].fill(NO_LPN);
         let start = row.start;
         self.buffer.drop_front(stream, n);

@@ -145,20 +145,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             c.next_unit += units;
             let (start, end) = self.transfer_on_link(bytes);
             let each = if units == 1 { end - start } else { (end - start) / u64::from(units) };
+            let stretch = Stretch { first: next, units, stream, from: start, each };
             let alone = next + units < last || self.commands.writes.len() == 1;
-            let direct = if alone && units > 1 {
-                self.write_rows(&Stretch { first: next, units, stream, from: start, each }, &mut woken)
-            } else {
-                None
-            };
-            for k in direct.unwrap_or(0)..units {
-                let lpn = next + k;
-                let max = self.max_generation;
-                let generation = if CHECK { count_write(&mut self.written[lpn as usize], max) } else { 0 };
-                self.ftl.write_to_stream(lpn, generation, start + each * u64::from(k + 1), stream);
-                if self.read_ahead.is_following() {
-                    self.read_ahead.forget(lpn);
-                }
+            let direct = if alone && units > 1 { self.write_rows(&stretch, &mut woken) } else { None };
+            let (written, max) = (&mut self.written, self.max_generation);
+            let count = |lpn: u32| if CHECK { count_write(&mut written[lpn as usize], max) } else { 0 };
+            self.ftl.write_units(&stretch.after(direct.unwrap_or(0)), count);
+            if self.read_ahead.is_following() {
+                (next..next + units).for_each(|lpn| self.read_ahead.forget(lpn));
             }
             self.forgive_lost(next..next + units);
             let whole = next + units == last;
@@ -188,9 +182,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let count = |lpn: u32| if CHECK { count_write(&mut written[lpn as usize], max) } else { 0 };
         let gone = self.ftl.write_rows(stretch, count, &mut wake)?;
         *woken |= wake.dies;
-        if self.read_ahead.is_following() {
-            (stretch.first..stretch.first + gone).for_each(|lpn| self.read_ahead.forget(lpn));
-        }
         Some(gone)
     }
 
