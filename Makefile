@@ -42,15 +42,15 @@ ecc-tables:
 
 ## Speed: the share of a bare mapping loop that the full simulation reaches.
 bench:
-	$(CARGO) bench --locked -p ssdlab --bench steady_state
+	$(CARGO) bench --locked -p ssdlab-speed --bench steady_state
 
 ## Instructions of the five hot paths, counted by callgrind, against the counts in the repository.
 instructions: valgrind
-	$(CARGO) bench --locked -p ssdlab --bench instructions
+	$(CARGO) bench --locked -p ssdlab-speed --bench instructions
 
 ## Writes those counts anew.
 instructions-update: valgrind
-	$(CARGO) bench --locked -p ssdlab --bench instructions -- --update
+	$(CARGO) bench --locked -p ssdlab-speed --bench instructions -- --update
 
 valgrind:
 	@command -v valgrind >/dev/null || { \
