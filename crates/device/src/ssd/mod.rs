@@ -41,7 +41,7 @@ use crate::spec::DriveSpec;
 use crate::timing::{Interval, LinkReferee};
 use command::{Command, Commands};
 pub use correction::ladder_of_unit;
-use correction::{Correction, CorrectionCounters};
+use correction::{Climb, Correction, CorrectionCounters};
 use events::NEVER;
 use idle_folding::IdleFolding;
 use life::WearNotes;
@@ -352,14 +352,25 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     #[inline]
     fn die_event(&mut self, at: Nanos, d: usize) {
         self.schedule.now = at;
-        let mut climb = None;
         if self.schedule.climbs(d) {
-            if self.schedule.climb_on(d, EXPLAIN) {
-                return;
-            }
-            climb = self.schedule.take_climb(d);
+            return self.climbed(d);
         }
-        let (finished, climb) = (self.schedule.end(d), climb.as_deref());
+        self.op_ended(d, None);
+    }
+
+    /// A read has taken a step up the ladder of error correction: its last, or one before.
+    #[cold]
+    fn climbed(&mut self, d: usize) {
+        if !self.schedule.climb_on(d, EXPLAIN) {
+            let climb = self.schedule.take_climb(d);
+            self.op_ended(d, climb.as_deref());
+        }
+    }
+
+    // The usual way never climbs, and is compiled without.
+    #[inline(always)]
+    fn op_ended(&mut self, d: usize, climb: Option<&Climb>) {
+        let finished = self.schedule.end(d);
         self.schedule.look_ahead.step(&self.ftl);
         let op = finished.op;
         let woken = 1 << d;

@@ -180,7 +180,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self, d: usize, op: FlashOp, mode: CellMode, explain: bool) -> Nanos {
         let channel = &mut self.channels[d % self.channel_mask as usize];
         let transfer = |units: u64| (units * self.unit_picos).div_ceil(1000);
@@ -318,10 +318,16 @@ impl<const CHECK: bool> Schedule<CHECK> {
         }
         // Dies that know one mode only are not asked which: it would cost them a look at the block's state.
         let mode = if self.times.several_modes() { ftl.medium().mode(op.block) } else { self.times.native() };
-        let climb = match &mut self.correction {
-            None => None,
-            Some(correction) => correction.begin(&op, mode, self.now, ftl),
-        };
+        if self.correction.is_some() {
+            return self.begin_corrected(d, op, mode, ftl, explain);
+        }
+        self.begin(d, op, mode, explain);
+    }
+
+    /// [`Schedule::begin`] on flash that errs.
+    #[inline(never)]
+    fn begin_corrected(&mut self, d: usize, op: FlashOp, mode: CellMode, ftl: &mut Ftl, explain: bool) {
+        let climb = self.correction.as_mut().and_then(|correction| correction.begin(&op, mode, self.now, ftl));
         let end = self.begin(d, op, mode, explain);
         if let Some(climb) = climb {
             self.hold(d, climb, end, explain);
