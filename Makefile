@@ -21,7 +21,7 @@ unit:
 ## Published figures beside ours, at full length: fails if one is missed and the catalog gives no reason. These drives take
 ## a few minutes; `make claims-all` checks every drive, and the orders among them.
 CLAIMED = jmf667h-toshiba-128gb jmf667h-toshiba-256gb jmf667h-imft-128gb jmf667h-imft-256gb wd-black2-120gb \
-	m600-128gb sm2256-500gb
+	m600-128gb
 claims: build
 	$(SSDLAB) claims --strict $(CLAIMED)
 
