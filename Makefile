@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SSDLAB = target/release/ssdlab
 
-.PHONY: build test check unit claims repeatable theory ecc ecc-tables bench instructions instructions-update valgrind torture fuzz sweep quick clean
+.PHONY: build test check unit claims claims-all repeatable theory ecc ecc-tables bench instructions instructions-update valgrind torture fuzz sweep quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -18,8 +18,14 @@ check:
 unit:
 	$(CARGO) test --workspace --locked
 
-## Published figures beside ours, all drives at full length: fails if a specification row or an ordering is missed.
+## Published figures beside ours, at full length: fails if one is missed and the catalog gives no reason. These drives take
+## a few minutes; `make claims-all` checks every drive, and the orders among them.
+CLAIMED = jmf667h-toshiba-128gb jmf667h-toshiba-256gb jmf667h-imft-128gb jmf667h-imft-256gb wd-black2-120gb \
+	m600-128gb
 claims: build
+	$(SSDLAB) claims --strict $(CLAIMED)
+
+claims-all: build
 	$(SSDLAB) claims --strict
 
 ## Two runs, and runs with one and two threads, give the same bytes.

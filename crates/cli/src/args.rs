@@ -212,7 +212,7 @@ pub struct ClaimsArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// End with exit code 1 if a published figure is missed
+    /// End with exit code 1 if a published figure is missed and the catalog gives no reason
     #[arg(long)]
     pub strict: bool,
 }

@@ -56,6 +56,16 @@ pub struct ClaimRow {
     pub reason: String,
     pub source: String,
     pub headline: bool,
+    /// Whether it was missed as the claim says that it will be; `reason` then ends with the claim's.
+    pub known_miss: bool,
+}
+
+impl ClaimRow {
+    /// Whether it was missed and the catalog gives no reason.
+    #[must_use]
+    pub fn is_unexplained_miss(&self) -> bool {
+        self.state == ClaimState::Missed && !self.known_miss
+    }
 }
 
 /// Judges every claim about `devices` by the outcomes at hand: a row for each claim and drive, in catalog order. A
@@ -68,6 +78,7 @@ pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec
             if claim.drives().iter().any(|d| devices.contains(d)) {
                 let mut judged = judge_order(claim, order, outcomes);
                 without_missing(&mut judged, &[&order.higher.device, &order.lower.device], outcomes);
+                explain_miss(&mut judged, claim);
                 rows.push(judged);
             }
             continue;
@@ -75,6 +86,7 @@ pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec
         for device in claim.devices.iter().filter(|d| devices.contains(&d.as_str())) {
             let mut judged = judge_on(claim, device, outcomes);
             without_missing(&mut judged, &[device], outcomes);
+            explain_miss(&mut judged, claim);
             rows.push(judged);
         }
     }
@@ -93,6 +105,14 @@ fn without_missing(row: &mut ClaimRow, drives: &[&str], outcomes: &[Outcome]) {
     }
 }
 
+/// Adds the reason that the claim gives for a miss.
+fn explain_miss(row: &mut ClaimRow, claim: &Claim) {
+    if let (ClaimState::Missed, Some(known)) = (row.state, &claim.known_miss) {
+        row.known_miss = true;
+        row.reason = format!("{}; {known}", row.reason);
+    }
+}
+
 fn row(claim: &Claim, device: &str) -> ClaimRow {
     ClaimRow {
         id: claim.id.clone(),
@@ -108,6 +128,7 @@ fn row(claim: &Claim, device: &str) -> ClaimRow {
         reason: String::new(),
         source: claim.source.clone(),
         headline: claim.headline,
+        known_miss: false,
     }
 }
 

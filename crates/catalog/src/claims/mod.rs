@@ -35,6 +35,9 @@ pub struct Claim {
     /// Whether it belongs into a summary: the specification rows do.
     #[serde(default)]
     pub headline: bool,
+    /// Why it is known to be missed, where it is: a miss stays a miss, but is not news.
+    #[serde(default)]
+    pub known_miss: Option<String>,
     pub check: Check,
 }
 

@@ -186,3 +186,20 @@ fn a_shortened_run_says_so_and_can_only_meet() {
     assert_eq!((state, ours), (ClaimState::NotRun, Some(10.0)));
     assert!(reason.ends_with("; shortened run: 18 s."), "{reason}");
 }
+
+#[test]
+fn a_miss_with_a_reason_stays_a_miss_and_tells_it() {
+    let known = claim(&format!("known_miss = \"no such cache\"\n{VALUE}"));
+    let judge = |claims: &[Claim], ours: f64| {
+        let outcomes = [outcome("d", &[("queue_depth", 32)], &[("iops", ours, "IOPS")])];
+        evaluate(claims, &["d"], &outcomes).remove(0)
+    };
+    let missed = judge(&known, 50.0);
+    assert_eq!((missed.state, missed.known_miss), (ClaimState::Missed, true));
+    assert_eq!(missed.reason, "off by -50.0 %; no such cache");
+    assert!(!missed.is_unexplained_miss());
+
+    let met = judge(&known, 100.0);
+    assert_eq!((met.state, met.known_miss, met.reason.as_str()), (ClaimState::Met, false, ""));
+    assert!(judge(&claim(VALUE), 50.0).is_unexplained_miss());
+}
