@@ -187,7 +187,7 @@ proptest! {
 
     /// Minutes in a release build: `cargo test --release -p ssdlab-device --test properties -- --ignored`.
     #[test]
-    #[ignore = "minutes"]
+    #[ignore = "minutes in a release build; 200 cases of the same run always"]
     fn thousands_more_drives(choice in any_drive()) {
         run(&choice);
     }

@@ -242,7 +242,7 @@ fn absurd_drives_are_refused_and_odd_ones_work() {
 }
 
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes; `make fuzz` runs it, and a small part of the same runs always"]
 fn many_absurd_drives() {
     drives(300_000);
 }

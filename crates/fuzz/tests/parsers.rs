@@ -159,31 +159,31 @@ fn mutants_of_traces() {
 }
 
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes; `make fuzz` runs it, and a small part of the same runs always"]
 fn many_mutants_of_drive_files() {
     drive_files(150_000);
 }
 
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes; `make fuzz` runs it, and a small part of the same runs always"]
 fn many_mutants_of_die_files() {
     die_files(400_000);
 }
 
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes; `make fuzz` runs it, and a small part of the same runs always"]
 fn many_mutants_of_claims_files() {
     hunt(20_000, corpus("catalog/claims"), &claims_file);
 }
 
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes; `make fuzz` runs it, and a small part of the same runs always"]
 fn many_mutants_of_job_files() {
     hunt(2_000_000, corpus("examples/jobs"), &job_file);
 }
 
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes; `make fuzz` runs it, and a small part of the same runs always"]
 fn many_mutants_of_traces() {
     hunt(2_000_000, corpus("crates/workload/tests/data"), &trace);
 }

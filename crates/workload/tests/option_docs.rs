@@ -49,7 +49,7 @@ fn the_page_lists_the_options_of_the_table() {
 }
 
 #[test]
-#[ignore = "writes the tables into docs/fio-jobs.md"]
+#[ignore = "no test but a tool: writes the tables into docs/fio-jobs.md, which another test compares"]
 fn write_the_tables() {
     let (before, _, after) = page();
     std::fs::write(path(), before + &tables() + &after).unwrap();
