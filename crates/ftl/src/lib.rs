@@ -43,6 +43,7 @@ mod long_write;
 mod map;
 mod op;
 mod retire;
+mod room;
 pub mod slc_cache;
 mod spec;
 mod staging;
@@ -50,6 +51,7 @@ mod superblock;
 mod system_ring;
 mod translation;
 mod window;
+mod writing;
 
 pub use demand_map::{DemandMap, DemandMapCounters, NOBODY, TAG_MAP};
 pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};

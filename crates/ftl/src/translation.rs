@@ -1,27 +1,20 @@
 //! The translation layer as the drive sees it: units come in, operations go out, operations end.
 
-use std::collections::VecDeque;
+use ssdlab_core::Rng;
+use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, Layout, Medium, Outcome, TagFormat, UnitAddress};
 
-use ssdlab_core::{Nanos, Rng};
-use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, Layout, Medium, NO_LPN, Outcome, TagFormat, UnitAddress};
-
-use crate::buffer::{Slot, WriteBuffer};
+use crate::buffer::WriteBuffer;
 use crate::collector::Set;
 use crate::demand_map::{DemandMap, DemandMapCounters};
-use crate::gc::{Selector, VictimSelector};
+use crate::gc::Selector;
 use crate::journal::{Journal, NO_CHECKPOINTS};
-use crate::map::{Map, Place, UNMAPPED, Validity};
+use crate::map::{Map, Place, Validity};
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::retire::Retirement;
 use crate::slc_cache::{SlcCache, SlcCacheSpec};
-use crate::spec::{
-    Frontier as FrontierPolicy, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, WearLevellingSpec,
-};
-use crate::superblock::{Frontier, State, SuperblockId, Superblocks};
+use crate::spec::{Frontier as FrontierPolicy, GcSpec, MappingSpec, STREAMS, SuperblockSpan, WearLevellingSpec};
+use crate::superblock::{State, SuperblockId, Superblocks};
 use crate::window::Window;
-
-/// Programs of host data that one die may have waiting or under way.
-const HOST_PROGRAMS_PER_DIE: u8 = 2;
 
 /// What a translation layer is built from.
 #[derive(Clone, Copy, Debug)]
@@ -67,13 +60,13 @@ pub struct FtlCounters {
 /// A row that the host is about to write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostRow {
-    set: usize,
+    pub set: usize,
     pub superblock: SuperblockId,
-    die: u32,
+    pub die: u32,
     pub block: BlockId,
     pub page: u32,
     /// What a unit of it costs of the host's share, in millionths.
-    cost_micro: i64,
+    pub cost_micro: i64,
 }
 
 /// Page-mapped translation. Decides, never waits: it hears of units and of ended operations, and answers with
@@ -90,19 +83,19 @@ pub struct Ftl {
     pub(crate) demand_map: Option<DemandMap>,
     pub(crate) gc: GcSpec,
     pub(crate) slc_cache: Option<SlcCache>,
-    wear_levelling: WearLevellingSpec,
+    pub(crate) wear_levelling: WearLevellingSpec,
     mapping: MappingSpec,
     pub(crate) rng: Rng,
     pub(crate) counters: FtlCounters,
     pub(crate) host_programs: Window,
     /// Host programs waiting or under way, by die.
-    host_outstanding: [u8; 64],
+    pub(crate) host_outstanding: [u8; 64],
     /// Units in host programs under way.
-    units_writing: u32,
-    next_set: u32,
+    pub(crate) units_writing: u32,
+    pub(crate) next_set: u32,
     /// By stream: sets in which the host may write now; and sets whose die can take another host program: one bit each.
-    writable: [u64; STREAMS as usize],
-    unfilled: u64,
+    pub(crate) writable: [u64; STREAMS as usize],
+    pub(crate) unfilled: u64,
     /// Sets in which collecting cannot free a superblock, and those of them in which a unit has died since.
     pub(crate) stalled: u64,
     pub(crate) revived: u64,
@@ -411,313 +404,6 @@ impl Ftl {
         self.sets.iter().any(|s| s.active)
     }
 
-    // ---- writing ------------------------------------------------------------------------------------------------
-
-    /// Accepts a unit into the write buffer; returns whether it took a new slot (or replaced one that waited).
-    /// The data are there at `ready`.
-    #[inline]
-    pub fn write(&mut self, lpn: u32, generation: u8, ready: Nanos) -> bool {
-        self.write_to_stream(lpn, generation, ready, 0)
-    }
-
-    /// [`Ftl::write`] to one of the drive's streams. A unit that replaces one which waits goes with that one's.
-    ///
-    /// # Panics
-    /// If there is no such stream.
-    #[inline]
-    pub fn write_to_stream(&mut self, lpn: u32, generation: u8, ready: Nanos, stream: u8) -> bool {
-        self.streams_used |= 1 << stream;
-        let old = match self.map.get(lpn) {
-            Place::Buffer(at) => {
-                let slot = self.buffer.slot_mut(at);
-                slot.generation = generation;
-                slot.ready = ready;
-                self.counters.overwrites_in_buffer += 1;
-                return false;
-            }
-            Place::Flash(unit) => {
-                self.validity.prefetch(unit);
-                unit
-            }
-            Place::Unmapped => {
-                self.valid_units += 1;
-                UNMAPPED
-            }
-        };
-        let at = self.buffer.push(stream, Slot { lpn, old, ready, order: 0, generation });
-        self.map.set_buffer(lpn, at);
-        true
-    }
-
-    /// Forgets a page.
-    pub fn trim(&mut self, lpn: u32, sink: &mut impl OpSink) {
-        let old = match self.map.get(lpn) {
-            Place::Unmapped => return,
-            Place::Buffer(at) => {
-                let slot = self.buffer.slot_mut(at);
-                slot.lpn = NO_LPN;
-                std::mem::replace(&mut slot.old, UNMAPPED)
-            }
-            Place::Flash(unit) => unit,
-        };
-        self.map.unmap(lpn);
-        self.valid_units -= 1;
-        self.counters.trimmed_units += 1;
-        if old != UNMAPPED {
-            self.invalidate(old);
-        }
-        if let Some(demand) = &mut self.demand_map {
-            demand.change(lpn, &mut self.medium, sink);
-        }
-        if let Some(journal) = &mut self.journal {
-            journal.note(1, &mut self.medium, sink);
-        }
-    }
-
-    /// Units that a row of the host replaces. Their valid bits lie far apart: looked at one after the other, before
-    /// anything that depends on them.
-    #[inline]
-    fn invalidate_row(&mut self, old: &[UnitAddress]) {
-        let mut superblocks = [0; 64];
-        let mut n = 0;
-        for &unit in old {
-            if unit != UNMAPPED {
-                self.validity.clear(unit);
-                superblocks[n & 63] = self.blocks.of_block(self.medium.layout().block_of(unit));
-                n += 1;
-            }
-        }
-        for &sb in &superblocks[..n] {
-            self.lose_unit(sb);
-        }
-    }
-
-    /// A unit of flash no longer holds what the host wants.
-    #[inline]
-    pub(crate) fn invalidate(&mut self, unit: UnitAddress) {
-        self.validity.clear(unit);
-        self.lose_unit(self.blocks.of_block(self.medium.layout().block_of(unit)));
-    }
-
-    #[inline]
-    fn lose_unit(&mut self, sb: SuperblockId) {
-        let layout = self.medium.layout();
-        self.blocks.valid[sb as usize] -= 1;
-        if self.blocks.state[sb as usize] == State::Closed {
-            let (local, set) = self.blocks.local(sb, layout);
-            let set = &mut self.sets[set as usize];
-            set.dead += 1;
-            set.selector.invalidate(local, self.blocks.valid[sb as usize]);
-        }
-        if self.stalled != 0 {
-            let (_, set) = self.blocks.local(sb, self.medium.layout());
-            self.revived |= self.stalled & (1 << set);
-        }
-    }
-
-    /// Whether the host may write a row in this set now.
-    #[inline]
-    pub(crate) fn host_may_write(&self, s: usize, stream: u8) -> bool {
-        let set = &self.sets[s];
-        let credit = !set.active
-            || set.background
-            || set.fold
-            || self.gc.host_share == HostShare::Unlimited
-            || set.credit_micro >= i64::from(self.row_units) * 1_000_000;
-        credit && self.host_has_room(s, stream)
-    }
-
-    /// Whether the host has units that could go out now.
-    #[inline]
-    pub(crate) fn host_waits(&self) -> bool {
-        let least = if self.forced { 1 } else { self.row_units };
-        (0..self.streams).any(|stream| self.buffer.waiting_of(stream) >= least)
-    }
-
-    /// Whether there is room in this set for every stream that the host has used.
-    #[inline]
-    pub(crate) fn host_has_room_everywhere(&self, s: usize) -> bool {
-        (0..self.streams).all(|stream| self.streams_used >> stream & 1 == 0 || self.host_has_room(s, stream))
-    }
-
-    /// Whether there is a place for a row of the host in this set that the collector does not need.
-    #[inline]
-    pub(crate) fn host_has_room(&self, s: usize, stream: u8) -> bool {
-        let set = &self.sets[s];
-        match if set.to_slc { &set.slc } else { &set.host[stream as usize] } {
-            Some(open) => !self.shared_frontier || !set.free.is_empty() || self.collector_fits_beside_host(s, open),
-            None if set.to_slc && self.has_pool() => !set.pool_free.is_empty(),
-            None => set.free.len() as u32 >= 2 + set.pool_coming,
-        }
-    }
-
-    /// On a shared frontier without a free superblock behind it: whether the host may take a row and still leave room
-    /// for all that the victims hold. It may in any case if one of them only waits to be erased.
-    #[cold]
-    fn collector_fits_beside_host(&self, s: usize, open: &Frontier) -> bool {
-        let set = &self.sets[s];
-        let in_progress = set.moving.iter().copied().chain(set.reading.map(|r| r.superblock));
-        let (count, units) = in_progress.fold((0, 0), |(n, units), sb| (n + 1, units + self.blocks.valid[sb as usize]));
-        let rows = open.rows_left(self.blocks.width());
-        // A row for the host, and one that the collector may not fill.
-        set.coming > count || rows >= units.div_ceil(self.row_units) + 2
-    }
-
-    /// Gives waiting units to dies as far as policy, space and queues allow.
-    #[inline]
-    pub fn dispatch(&mut self, sink: &mut impl OpSink) {
-        if self.revived != 0 {
-            self.revive(sink);
-        }
-        if self.held != 0 && self.host_waits() {
-            self.release_held(sink);
-        }
-        for stream in 0..self.streams {
-            while self.buffer.waiting_of(stream) >= self.row_units {
-                let Some(s) = self.choose_set(stream) else { break };
-                self.dispatch_row(s, stream, sink);
-            }
-            if self.forced
-                && (1..self.row_units).contains(&self.buffer.waiting_of(stream))
-                && let Some(s) = self.choose_set(stream)
-            {
-                self.dispatch_row(s, stream, sink);
-            }
-        }
-    }
-
-    /// Sees to it that everything accepted so far gets written, partly filled rows included.
-    pub fn force(&mut self, sink: &mut impl OpSink) {
-        if self.retirement.frozen {
-            return;
-        }
-        self.forced = true;
-        self.dispatch(sink);
-    }
-
-    /// Ends what [`Ftl::force`] began.
-    pub fn unforce(&mut self) {
-        self.forced = false;
-    }
-
-    /// Something has changed that decides whether the host may write in this set.
-    #[inline]
-    pub(crate) fn note_writable(&mut self, s: usize) {
-        if self.slc_cache.is_some() {
-            self.aim(s);
-        }
-        for stream in 0..self.streams {
-            let may = u64::from(self.host_may_write(s, stream));
-            let writable = &mut self.writable[stream as usize];
-            *writable = *writable & !(1 << s) | may << s;
-        }
-    }
-
-    /// The next set in turn that the host may write in and whose die is not full.
-    #[inline]
-    pub(crate) fn choose_set(&self, stream: u8) -> Option<usize> {
-        let open = self.writable[stream as usize] & self.unfilled;
-        let later = open & (u64::MAX << self.next_set);
-        let choice = if later != 0 { later } else { open };
-        (choice != 0).then(|| choice.trailing_zeros() as usize)
-    }
-
-    /// Notes how many host programs a die has waiting or under way. With superblocks over all dies their order is
-    /// fixed, and the buffer is limit enough.
-    #[inline]
-    fn note_outstanding(&mut self, die: u32, change: i8) {
-        if self.sets.len() > 1 {
-            let n = &mut self.host_outstanding[die as usize];
-            *n = n.wrapping_add_signed(change);
-            self.unfilled = self.unfilled & !(1 << die) | u64::from(*n < HOST_PROGRAMS_PER_DIE) << die;
-        }
-    }
-
-    fn dispatch_row(&mut self, s: usize, stream: u8, sink: &mut impl OpSink) {
-        let n = self.buffer.waiting_of(stream).min(self.row_units);
-        let taken = self.take_host_row(s, stream);
-        let format = self.medium.format();
-        let row = self.medium.begin_program(taken.block, taken.page).expect("rows are taken in order");
-        let mut valid = 0u64;
-        let mut ready: Nanos = 0;
-        let mut old = [UNMAPPED; 64];
-        let (first, second) = self.buffer.fronts(stream, n);
-        let slots = first.iter().chain(second);
-        slots.zip(row.tags.iter_mut().zip(&mut old)).zip(row.start..).for_each(|((slot, (tag, old)), unit)| {
-            *tag = format.pack(slot.lpn, slot.generation);
-            if slot.lpn != NO_LPN {
-                valid |= 1 << (unit - row.start);
-                self.map.set_flash(slot.lpn, unit);
-            }
-            *old = slot.old;
-            ready = ready.max(slot.ready);
-        });
-        row.tags[n as usize..].fill(NO_LPN);
-        let start = row.start;
-        self.buffer.drop_front(stream, n);
-        self.validity.set_row(start, valid);
-        self.add_valid(taken.superblock, valid.count_ones());
-        self.host_row_filled(taken, &old[..n as usize], ready, sink);
-    }
-
-    /// Takes the next row for the host in a set that was checked for room.
-    #[inline]
-    pub(crate) fn take_host_row(&mut self, s: usize, stream: u8) -> HostRow {
-        self.next_set = if s + 1 == self.sets.len() { 0 } else { s as u32 + 1 };
-        let cost_micro = self.host_cost_micro(s);
-        let (superblock, die, block, page) = self.take_row(s, false, stream).expect("the set was checked for room");
-        HostRow { set: s, superblock, die, block, page, cost_micro }
-    }
-
-    /// Gives a row of the host, whose tags and map entries are in place, to its die. `old`: what each of its units
-    /// replaces.
-    #[inline]
-    pub(crate) fn host_row_filled(&mut self, row: HostRow, old: &[u32], ready: Nanos, sink: &mut impl OpSink) {
-        let (n, s) = (old.len() as u32, row.set);
-        self.medium.prefetch_tags(self.medium.layout().row_start(row.block, row.page) + 16, 1);
-        self.invalidate_row(old);
-        self.counters.host_units += u64::from(n);
-        self.counters.host_rows += 1;
-        self.counters.padding_units += u64::from(self.row_units - n);
-        let set = &mut self.sets[s];
-        if set.active && !set.background && self.gc.host_share != HostShare::Unlimited {
-            set.credit_micro -= i64::from(self.row_units) * row.cost_micro;
-        }
-        self.units_writing += n;
-        self.note_outstanding(row.die, 1);
-        self.note_writable(s);
-        let tag = self.host_programs.issue(self.buffer.dispatched());
-        sink.enqueue(FlashOp {
-            kind: OpKind::HostProgram,
-            die: row.die as u8,
-            rows: 1,
-            units: n as u8,
-            block: row.block,
-            page: row.page as u16,
-            tag,
-            ready: sink.ready_code(ready),
-        });
-        if self.demand_map.is_some() {
-            self.note_changed(self.medium.layout().row_start(row.block, row.page), n, sink);
-        }
-        if let Some(journal) = &mut self.journal {
-            journal.note(n, &mut self.medium, sink);
-        }
-        self.start_if_due(s, sink);
-    }
-
-    /// The host's units in a row have new entries in the map.
-    fn note_changed(&mut self, start: UnitAddress, units: u32, sink: &mut impl OpSink) {
-        for unit in start..start + units {
-            let lpn = self.medium.lpn(unit);
-            if lpn != NO_LPN
-                && let Some(demand) = &mut self.demand_map
-            {
-                demand.change(lpn, &mut self.medium, sink);
-            }
-        }
-    }
-
     /// Looks up the entries that a read of the host needs. Returns how many pieces of the map must be read for it first,
     /// with `tag` in their operations.
     pub fn look_up(&mut self, pages: std::ops::Range<u32>, tag: u16, sink: &mut impl OpSink) -> u32 {
@@ -736,78 +422,6 @@ impl Ftl {
     #[must_use]
     pub fn demand_map_counters(&self) -> DemandMapCounters {
         self.demand_map.as_ref().map_or_else(DemandMapCounters::default, DemandMap::counters)
-    }
-
-    /// Units became valid in an open superblock, or in one that its last row has just closed.
-    #[inline]
-    pub(crate) fn add_valid(&mut self, superblock: SuperblockId, units: u32) {
-        self.blocks.valid[superblock as usize] += units;
-        if self.blocks.state[superblock as usize] == State::Closed {
-            let (local, set) = self.blocks.local(superblock, self.medium.layout());
-            let clock = self.counters.host_units + self.counters.gc_units;
-            let valid = self.blocks.valid[superblock as usize];
-            let set = &mut self.sets[set as usize];
-            set.dead += u64::from(self.blocks.capacity(self.medium.layout()) - valid);
-            set.selector.close(local, valid, clock);
-        }
-    }
-
-    /// Takes the next row of a set's open superblock, opening one if need be. If it is the superblock's last, its
-    /// state turns to closed, and [`Ftl::add_valid`] for that row hands it to the policy.
-    #[inline]
-    pub(crate) fn take_row(&mut self, s: usize, for_gc: bool, stream: u8) -> Option<(SuperblockId, u32, BlockId, u32)> {
-        let apart = for_gc && !self.shared_frontier;
-        let k = stream as usize;
-        let slc = self.sets[s].to_slc && !for_gc;
-        let set = &self.sets[s];
-        let open = if apart {
-            set.gc[k]
-        } else if slc {
-            set.slc
-        } else {
-            set.host[k]
-        };
-        let mut frontier = match open {
-            Some(f) => f,
-            None if slc => self.open_slc_superblock(s)?,
-            None => self.open_superblock(s, stream)?,
-        };
-        let members = self.blocks.dies_of_set(s as u32);
-        let (die, page, last) = frontier.take(members);
-        let kept = if last {
-            self.blocks.state[frontier.superblock as usize] = State::Closed;
-            None
-        } else {
-            Some(frontier)
-        };
-        if apart {
-            self.sets[s].gc[k] = kept;
-        } else if slc {
-            self.sets[s].slc = kept;
-            if last {
-                self.slc_closed(s, frontier.superblock);
-            }
-        } else {
-            self.sets[s].host[k] = kept;
-        }
-        let block = self.blocks.block_on(frontier.superblock, die);
-        Some((frontier.superblock, die, block, page))
-    }
-
-    #[cold]
-    fn open_superblock(&mut self, s: usize, stream: u8) -> Option<Frontier> {
-        let at = self.next_free(&self.sets[s].free)?;
-        let sb = self.sets[s].free.remove(at)?;
-        debug_assert_eq!(self.blocks.state[sb as usize], State::Free);
-        self.blocks.state[sb as usize] = State::Open;
-        self.blocks.stream[sb as usize] = stream;
-        Some(Frontier::new(sb, self.blocks.dies_of_set(s as u32), self.medium.layout().pages))
-    }
-
-    /// Which of a list of free superblocks is opened next.
-    pub(crate) fn next_free(&self, free: &VecDeque<SuperblockId>) -> Option<usize> {
-        let wear = |sb: u32| self.medium.erases(self.blocks.any_block(sb));
-        if self.wear_levelling.dynamic { (0..free.len()).min_by_key(|&k| wear(free[k])) } else { Some(0) }
     }
 
     // ---- operations end -----------------------------------------------------------------------------------------

@@ -11,11 +11,15 @@
 //! its data, but do not queue.
 
 mod array_times;
+mod as_device;
 mod books;
 mod channel;
 mod command;
 mod correction;
+mod durable;
 mod events;
+mod front_end;
+mod idle;
 mod idle_folding;
 mod life;
 mod link;
@@ -29,19 +33,18 @@ mod read_only;
 mod schedule;
 mod write;
 
-use ssdlab_core::{Breakdown, Cause, Completion, Nanos, Op, Request, Rng, SECTOR_BYTES, Status, UNIT_BYTES};
+use ssdlab_core::{Completion, Nanos, Op, Request, Rng, UNIT_BYTES};
 use ssdlab_core::{nanos_from_ms, nanos_from_us};
 use ssdlab_ftl::{Ftl, FtlConfig, OpKind};
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
 
-use crate::device::{Counters, Device, DeviceInfo};
-use crate::life::Life;
-use crate::power::{LinkPolicy, PowerSpec};
+use crate::device::{Counters, DeviceInfo};
+use crate::power::PowerSpec;
 use crate::spec::DriveSpec;
 use crate::timing::{Interval, LinkReferee};
-use command::{Command, Commands};
+use command::Commands;
 pub use correction::ladder_of_unit;
-use correction::{Climb, Correction, CorrectionCounters};
+use correction::{Climb, Correction};
 use events::NEVER;
 use idle_folding::IdleFolding;
 use life::WearNotes;
@@ -248,104 +251,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         (from, to)
     }
 
-    // ---- from the host to the processor -------------------------------------------------------------------------
-
-    fn check_request(&self, r: &Request) {
-        if r.op == Op::Flush {
-            return;
-        }
-        let whole = r.offset_bytes.is_multiple_of(SECTOR_BYTES) && r.length_bytes.is_multiple_of(SECTOR_BYTES);
-        let inside = r.offset_bytes.checked_add(r.length_bytes).is_some_and(|e| e <= self.info.capacity_bytes);
-        assert!(
-            whole && r.length_bytes > 0 && inside,
-            "{:?} of {} bytes at {} is not a whole number of sectors within {} bytes",
-            r.op,
-            r.length_bytes,
-            r.offset_bytes,
-            self.info.capacity_bytes
-        );
-    }
-
-    /// Puts a command into a slot and into the processor's queue. `now` is when the drive may see it, `submitted`
-    /// when the host let go of it.
-    #[inline]
-    fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request, stream: u8) {
-        let slot = self.commands.take_slot().expect("the caller checked for a slot");
-        // A link that slept carries nothing before it is up.
-        let arrived = now.max(self.link_power.up_at) + self.link.command_time();
-        let (first, last) = unit_range(&request);
-        let units = u64::from(last - first);
-        // The processor hands over the first unit of a read as soon as it is looked up, and the data of a write are
-        // let in once it is decoded; the rest goes on beside the transfers.
-        let (decode, rest) = match request.op {
-            Op::Read => (self.times.read_command + self.times.read_unit, (units - 1) * self.times.read_unit),
-            Op::Write => (self.times.write_command, units * self.times.write_unit),
-            Op::Trim | Op::Flush => (self.times.write_command, 0),
-        };
-        let start = self.processor_free.max(arrived);
-        let decoded = start + decode;
-        let processed = decoded + rest;
-        self.processor_free = processed;
-        self.processor_busy += decode + rest;
-        if EXPLAIN {
-            let breakdown = &mut self.commands.account(slot).breakdown;
-            *breakdown = Breakdown::default();
-            breakdown.add(Cause::Queue, now - submitted);
-            breakdown.add(Cause::Link, arrived - now);
-            breakdown.add(Cause::Controller, decoded - arrived);
-        }
-        *self.commands.slot(slot) = Command {
-            request,
-            stream,
-            submitted,
-            decoded,
-            processed,
-            parts: 0,
-            next_unit: first,
-            bytes_left: request.length_bytes,
-            link_end: 0,
-            status: Status::Ok,
-            promised: None,
-        };
-        self.ftl.prefetch(first.min(self.ftl.logical_pages() - 1));
-        if CHECK {
-            ssdlab_nand::memory::prefetch(&self.written, first as usize);
-        }
-        self.commands.decoding.push_back((decoded, slot));
-    }
-
-    /// The processor has decoded the oldest command, and perhaps others at the same instant.
-    #[inline]
-    fn decoded(&mut self) {
-        let (at, mut slot) = self.commands.decoding.pop_front().expect("the event says so");
-        self.schedule.now = at;
-        let mut writes = false;
-        loop {
-            let op = self.commands.slot(slot).request.op;
-            if op == Op::Write {
-                writes = true;
-                self.begin_write(slot);
-            } else {
-                if std::mem::take(&mut writes) {
-                    self.admit();
-                }
-                match op {
-                    Op::Read if self.waits_for_map(slot) => {}
-                    Op::Read => self.begin_read(slot),
-                    Op::Trim => self.trim(slot),
-                    Op::Flush | Op::Write => self.flush(slot),
-                }
-            }
-            match self.commands.decoding.pop_front_if(|next| next.0 == at) {
-                Some(next) => slot = next.1,
-                None => break,
-            }
-        }
-        if writes {
-            self.admit();
-        }
-    }
-
     // ---- from the dies ------------------------------------------------------------------------------------------
 
     /// The operation of a die ends.
@@ -409,201 +314,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         }
     }
 
-    // ---- trim, flush, idle --------------------------------------------------------------------------------------
-
-    fn trim(&mut self, slot: u32) {
-        let c = *self.commands.slot(slot);
-        if self.ftl.is_read_only() {
-            self.refuse(slot);
-            return;
-        }
-        // Only whole units can be forgotten; the rest of the range stays as it is, as the standard allows.
-        let first = c.request.offset_bytes.div_ceil(UNIT_BYTES) as u32;
-        let last = ((c.request.offset_bytes + c.request.length_bytes) / UNIT_BYTES) as u32;
-        self.ask(0, |ftl, wake| (first..last).for_each(|lpn| ftl.trim(lpn, wake)));
-        self.forgive_lost(first..last);
-        if self.read_ahead.is_following() {
-            (first..last).for_each(|lpn| self.read_ahead.forget(lpn));
-        }
-        if CHECK && first < last {
-            self.written[first as usize..last as usize].fill(0);
-        }
-        self.counters.host_trim_bytes += c.request.length_bytes;
-        self.respond(slot, c.processed.max(self.schedule.now));
-    }
-
-    fn flush(&mut self, slot: u32) {
-        let now = self.schedule.now;
-        self.wait_until_durable(slot, now);
-    }
-
-    /// A command waits until everything accepted so far is on flash; its own data are in the drive at `from`.
-    fn wait_until_durable(&mut self, slot: u32, from: Nanos) {
-        if EXPLAIN {
-            self.commands.account(slot).spent = self.schedule.spent;
-        }
-        self.commands.slot(slot).link_end = from;
-        self.commands.durable.push_back((self.ftl.accepted_units(), slot));
-        self.settle_durable();
-    }
-
-    /// Answers the commands that wait for data which are on flash by now, and pushes on what the others wait for:
-    /// rows that are not full go out too.
-    fn settle_durable(&mut self) {
-        while let Some(&(units, slot)) = self.commands.durable.front() {
-            if self.ftl.durable_units() < units {
-                self.ask(0, |ftl, wake| ftl.force(wake));
-                if self.ftl.is_read_only() {
-                    self.give_up_durable();
-                }
-                return;
-            }
-            self.commands.durable.pop_front();
-            if self.commands.durable.is_empty() {
-                self.ftl.unforce();
-            }
-            let c = *self.commands.slot(slot);
-            let done = self.schedule.now.max(c.link_end);
-            if EXPLAIN {
-                self.explain_drive_wait(slot, c.link_end, done, Cause::Program);
-            }
-            self.respond(slot, c.processed.max(done));
-        }
-    }
-
-    /// Splits a command's wait for the drive as a whole by what the dies were doing meanwhile; what cannot be split
-    /// goes to `rest`.
-    fn explain_drive_wait(&mut self, slot: u32, from: Nanos, to: Nanos, rest: Cause) {
-        let spent = self.schedule.spent;
-        let c = self.commands.account(slot);
-        let wait = to - from;
-        if wait == 0 {
-            return;
-        }
-        let delta = |k: Cause| spent.get(k) - c.spent.get(k);
-        let parts = [
-            Cause::Program,
-            Cause::GarbageCollection,
-            Cause::Fold,
-            Cause::Erase,
-            Cause::Metadata,
-            Cause::Read,
-            Cause::EccRetry,
-        ];
-        let total: u64 = parts.iter().map(|&k| delta(k)).sum();
-        let mut left = wait;
-        // The wait as so many parts in 2^32 of a nanosecond for each nanosecond of a die: rounded down twice, so that the
-        // shares never exceed the whole.
-        let scaled = wait.checked_mul(1 << 32).and_then(|wait| wait.checked_div(total)).map(u128::from);
-        if let Some(scale) = scaled.or_else(|| (u128::from(wait) << 32).checked_div(total.into())) {
-            for k in parts {
-                let part = delta(k);
-                if part == 0 {
-                    continue;
-                }
-                let share = ((u128::from(part) * scale) >> 32) as Nanos;
-                c.breakdown.add(if k == Cause::Program { rest } else { k }, share);
-                left -= share;
-            }
-        }
-        c.breakdown.add(rest, left);
-    }
-
-    /// Sends the final frame of a command whose last work ended at `done` (not before now).
-    #[inline]
-    fn respond(&mut self, slot: u32, done: Nanos) {
-        self.respond_with(slot, done, Status::Ok);
-    }
-
-    #[inline]
-    fn respond_with(&mut self, slot: u32, done: Nanos, status: Status) {
-        let completed = done + self.link.status_time();
-        if EXPLAIN {
-            let status = self.link.status_time();
-            let latency = completed - self.commands.slot(slot).submitted;
-            let breakdown = &mut self.commands.account(slot).breakdown;
-            breakdown.add(Cause::Link, status);
-            // Whatever no stage has claimed was the processor's work beside the transfers.
-            let claimed = breakdown.sum();
-            breakdown.add(Cause::Controller, latency - claimed);
-        }
-        let c = self.commands.slot(slot).request;
-        match c.op {
-            _ if status != Status::Ok => {}
-            Op::Read => {
-                self.counters.host_reads += 1;
-                self.counters.host_read_bytes += c.length_bytes;
-            }
-            Op::Write => {
-                self.counters.host_writes += 1;
-                self.counters.host_write_bytes += c.length_bytes;
-            }
-            Op::Trim | Op::Flush => {}
-        }
-        self.commands.finish(slot, completed, status);
-    }
-
-    /// When idle work is due, if the drive is idle and has any.
-    #[inline]
-    fn idle_work_at(&self) -> Nanos {
-        if self.in_flight > 0 {
-            return NEVER;
-        }
-        let step = match self.idle_step {
-            IdleStep::Busy => self.idle_since + self.flush_after_idle,
-            IdleStep::Flushed => match self.background_after_idle {
-                Some(after) => self.idle_since + after.max(self.flush_after_idle),
-                None => NEVER,
-            },
-            IdleStep::Collecting => NEVER,
-        };
-        step.min(self.folding.next)
-    }
-
-    fn idle_work(&mut self, at: Nanos) {
-        self.schedule.now = at;
-        if at == self.folding.next {
-            let mut more = false;
-            self.ask(0, |ftl, wake| more = ftl.fold_in_background(wake));
-            self.folding.stepped(at, more);
-        } else if self.idle_step == IdleStep::Busy {
-            self.idle_step = IdleStep::Flushed;
-            self.flush_rows();
-        } else {
-            self.idle_step = IdleStep::Collecting;
-            self.ask(0, |ftl, wake| {
-                ftl.collect_in_background(wake);
-            });
-        }
-    }
-
-    /// Writes rows that are not full as well.
-    fn flush_rows(&mut self) {
-        self.ask(0, |ftl, wake| ftl.force(wake));
-        self.ftl.unforce();
-    }
-
-    #[cold]
-    fn wake_from_idle(&mut self, now: Nanos) {
-        if self.idle_step == IdleStep::Collecting || self.folding.started {
-            self.schedule.now = now;
-            self.ask(0, |ftl, wake| ftl.stop_background(wake));
-        }
-        self.idle_step = IdleStep::Busy;
-        self.folding.stop();
-        self.link_power.wake(now);
-    }
-
-    /// As [`Self::idle_work_at`], with no commands under way: what the last event has begun or ended is the drive's own
-    /// work, which keeps it from sleeping.
-    #[cold]
-    fn rest(&mut self) -> Nanos {
-        if self.link_power.is_managed() {
-            self.link_power.inside(self.schedule.now, self.schedule.at_rest());
-        }
-        self.idle_work_at()
-    }
-
     // ---- time ---------------------------------------------------------------------------------------------------
 
     /// Runs events up to `limit`, or up to the first completion if `stop` is set. Returns the time reached.
@@ -635,36 +345,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             }
         }
     }
-
-    /// Hands over everything that the host sees at this instant.
-    #[inline]
-    fn deliver(&mut self, at: Nanos, done: &mut Vec<Completion>) {
-        while let Some(c) = self.commands.deliver(at, EXPLAIN) {
-            self.note_in_flight(at, -1);
-            self.latency_sum += u128::from(at - c.submitted);
-            done.push(c);
-            if let Some((submitted, request, stream)) = self.commands.outside.pop_front() {
-                self.accept(at, submitted, request, stream);
-            }
-        }
-        if self.in_flight == 0 {
-            self.idle_since = at;
-            self.idle_step = IdleStep::Busy;
-            self.folding.rest(at);
-            if self.link_power.is_managed() {
-                self.link_power.rest(at, self.schedule.at_rest());
-            }
-        }
-    }
-
-    #[inline]
-    fn note_in_flight(&mut self, at: Nanos, change: i64) {
-        if at != self.in_flight_changed {
-            self.in_flight_time += u128::from(at - self.in_flight_changed) * u128::from(self.in_flight);
-            self.in_flight_changed = at;
-        }
-        self.in_flight = self.in_flight.wrapping_add_signed(change);
-    }
 }
 
 /// Units that a request touches, the last excluded; one for a command without data.
@@ -676,130 +356,4 @@ fn unit_range(r: &Request) -> (u32, u32) {
     let first = r.offset_bytes / UNIT_BYTES;
     let last = (r.offset_bytes + r.length_bytes).div_ceil(UNIT_BYTES);
     (first as u32, last as u32)
-}
-
-impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CHECK> {
-    fn info(&self) -> &DeviceInfo {
-        &self.info
-    }
-
-    #[inline]
-    fn submit(&mut self, now: Nanos, request: Request) {
-        self.submit_to_stream(now, request, 0);
-    }
-
-    fn streams(&self) -> u8 {
-        self.ftl.streams()
-    }
-
-    #[inline]
-    fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
-        self.check_request(&request);
-        assert!(stream < self.ftl.streams(), "stream {stream} of a drive of {}", self.ftl.streams());
-        if self.in_flight == 0
-            && (self.idle_step != IdleStep::Busy || self.folding.started || self.link_power.is_managed())
-        {
-            self.wake_from_idle(now);
-        }
-        self.note_in_flight(now, 1);
-        if self.commands.active < self.info.queue_depth && self.commands.outside.is_empty() {
-            self.accept(now, now, request, stream);
-        } else {
-            self.commands.outside.push_back((now, request, stream));
-        }
-    }
-
-    fn set_link_policy(&mut self, now: Nanos, policy: LinkPolicy) -> bool {
-        assert!(self.in_flight == 0, "the host's policy for an idle link changes while commands are under way");
-        let Some((spec, _)) = self.power.as_deref().filter(|p| policy.suits(&p.0)) else {
-            return policy == LinkPolicy::Active;
-        };
-        self.link_power.set_policy(now, policy, spec, self.schedule.at_rest());
-        true
-    }
-
-    #[inline]
-    fn next_event(&self) -> Option<Nanos> {
-        let decoded_at = self.commands.decoding.front().map_or(NEVER, |&(at, _)| at);
-        let finished_at = self.commands.finished.front().map_or(NEVER, |f| f.0);
-        let at = self.schedule.first().0.min(decoded_at).min(finished_at).min(self.idle_work_at());
-        (at != NEVER).then_some(at)
-    }
-
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
-        self.run(to, false, done);
-    }
-
-    #[inline]
-    fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
-        self.run(limit, true, done)
-    }
-
-    fn secure_erase(&mut self, now: Nanos) -> Nanos {
-        assert!(self.in_flight == 0, "SECURITY ERASE UNIT needs a drive without commands under way");
-        // What is under way inside ends first.
-        self.wake_from_idle(now);
-        self.schedule.now = self.schedule.now.max(now);
-        self.flush_rows();
-        loop {
-            let (die_at, d) = self.schedule.first();
-            if die_at != NEVER {
-                self.die_event(die_at, d);
-            } else if self.ftl.waiting_units() > 0 && !self.ftl.is_read_only() {
-                self.flush_rows();
-            } else {
-                break;
-            }
-        }
-        let at = self.schedule.now;
-        if self.ftl.is_read_only() {
-            return at;
-        }
-        let erased_before = self.ftl.counters().block_erases;
-        let blocks = self.ftl.secure_erase();
-        let erased = (self.ftl.counters().block_erases - erased_before) / u64::from(self.ftl.medium().layout().planes);
-        self.schedule.work.erasing += erased * self.schedule.erase_time();
-        self.read_ahead.clear();
-        self.written.fill(0);
-        self.forgive_lost(0..self.ftl.logical_pages());
-        let ready = at + u64::from(blocks) * self.schedule.erase_time();
-        self.idle_since = ready;
-        self.idle_step = IdleStep::Collecting;
-        self.schedule.now = ready;
-        self.processor_free = self.processor_free.max(ready);
-        if self.link_power.is_managed() {
-            self.link_power.rest(ready, true);
-        }
-        ready
-    }
-
-    fn counters(&self) -> Counters {
-        let f = self.ftl.counters();
-        let c = self.schedule.correction.as_ref().map_or_else(CorrectionCounters::default, |c| c.counters);
-        let row_bytes = u64::from(self.ftl.medium().layout().row_units) * UNIT_BYTES;
-        Counters {
-            flash_host_program_bytes: f.host_rows * row_bytes,
-            flash_fold_program_bytes: f.fold_rows * row_bytes,
-            flash_gc_program_bytes: (f.gc_rows + f.retire_rows) * row_bytes,
-            flash_metadata_program_bytes: f.metadata_rows * row_bytes,
-            flash_gc_read_bytes: f.gc_read_units * UNIT_BYTES,
-            block_erases: f.block_erases,
-            buffer_overwrites: f.overwrites_in_buffer,
-            energy_nanojoules: self.energy_nanojoules(),
-            reread_units: c.reread_units,
-            soft_units: c.soft_units,
-            rebuilt_units: c.rebuilt_units,
-            lost_units: c.lost_units,
-            ..self.counters
-        }
-    }
-
-    fn life(&mut self) -> Option<&mut dyn Life> {
-        Some(self)
-    }
-
-    fn check_books(&self) -> Result<(), String> {
-        self.check_own_books()?;
-        self.ftl.check_books()
-    }
 }

@@ -1,0 +1,145 @@
+//! Where the next row may go, and whether the host may have it now.
+
+use std::collections::VecDeque;
+
+use ssdlab_nand::BlockId;
+
+use crate::gc::VictimSelector;
+use crate::spec::HostShare;
+use crate::superblock::{Frontier, State, SuperblockId};
+use crate::translation::Ftl;
+
+impl Ftl {
+    /// Whether the host may write a row in this set now.
+    #[inline]
+    pub(crate) fn host_may_write(&self, s: usize, stream: u8) -> bool {
+        let set = &self.sets[s];
+        let credit = !set.active
+            || set.background
+            || set.fold
+            || self.gc.host_share == HostShare::Unlimited
+            || set.credit_micro >= i64::from(self.row_units) * 1_000_000;
+        credit && self.host_has_room(s, stream)
+    }
+
+    /// Whether the host has units that could go out now.
+    #[inline]
+    pub(crate) fn host_waits(&self) -> bool {
+        let least = if self.forced { 1 } else { self.row_units };
+        (0..self.streams).any(|stream| self.buffer.waiting_of(stream) >= least)
+    }
+
+    /// Whether there is room in this set for every stream that the host has used.
+    #[inline]
+    pub(crate) fn host_has_room_everywhere(&self, s: usize) -> bool {
+        (0..self.streams).all(|stream| self.streams_used >> stream & 1 == 0 || self.host_has_room(s, stream))
+    }
+
+    /// Whether there is a place for a row of the host in this set that the collector does not need.
+    #[inline]
+    pub(crate) fn host_has_room(&self, s: usize, stream: u8) -> bool {
+        let set = &self.sets[s];
+        match if set.to_slc { &set.slc } else { &set.host[stream as usize] } {
+            Some(open) => !self.shared_frontier || !set.free.is_empty() || self.collector_fits_beside_host(s, open),
+            None if set.to_slc && self.has_pool() => !set.pool_free.is_empty(),
+            None => set.free.len() as u32 >= 2 + set.pool_coming,
+        }
+    }
+
+    /// On a shared frontier without a free superblock behind it: whether the host may take a row and still leave room
+    /// for all that the victims hold. It may in any case if one of them only waits to be erased.
+    #[cold]
+    fn collector_fits_beside_host(&self, s: usize, open: &Frontier) -> bool {
+        let set = &self.sets[s];
+        let in_progress = set.moving.iter().copied().chain(set.reading.map(|r| r.superblock));
+        let (count, units) = in_progress.fold((0, 0), |(n, units), sb| (n + 1, units + self.blocks.valid[sb as usize]));
+        let rows = open.rows_left(self.blocks.width());
+        // A row for the host, and one that the collector may not fill.
+        set.coming > count || rows >= units.div_ceil(self.row_units) + 2
+    }
+
+    /// Something has changed that decides whether the host may write in this set.
+    #[inline]
+    pub(crate) fn note_writable(&mut self, s: usize) {
+        if self.slc_cache.is_some() {
+            self.aim(s);
+        }
+        for stream in 0..self.streams {
+            let may = u64::from(self.host_may_write(s, stream));
+            let writable = &mut self.writable[stream as usize];
+            *writable = *writable & !(1 << s) | may << s;
+        }
+    }
+
+    /// Units became valid in an open superblock, or in one that its last row has just closed.
+    #[inline]
+    pub(crate) fn add_valid(&mut self, superblock: SuperblockId, units: u32) {
+        self.blocks.valid[superblock as usize] += units;
+        if self.blocks.state[superblock as usize] == State::Closed {
+            let (local, set) = self.blocks.local(superblock, self.medium.layout());
+            let clock = self.counters.host_units + self.counters.gc_units;
+            let valid = self.blocks.valid[superblock as usize];
+            let set = &mut self.sets[set as usize];
+            set.dead += u64::from(self.blocks.capacity(self.medium.layout()) - valid);
+            set.selector.close(local, valid, clock);
+        }
+    }
+
+    /// Takes the next row of a set's open superblock, opening one if need be. If it is the superblock's last, its
+    /// state turns to closed, and [`Ftl::add_valid`] for that row hands it to the policy.
+    #[inline]
+    pub(crate) fn take_row(&mut self, s: usize, for_gc: bool, stream: u8) -> Option<(SuperblockId, u32, BlockId, u32)> {
+        let apart = for_gc && !self.shared_frontier;
+        let k = stream as usize;
+        let slc = self.sets[s].to_slc && !for_gc;
+        let set = &self.sets[s];
+        let open = if apart {
+            set.gc[k]
+        } else if slc {
+            set.slc
+        } else {
+            set.host[k]
+        };
+        let mut frontier = match open {
+            Some(f) => f,
+            None if slc => self.open_slc_superblock(s)?,
+            None => self.open_superblock(s, stream)?,
+        };
+        let members = self.blocks.dies_of_set(s as u32);
+        let (die, page, last) = frontier.take(members);
+        let kept = if last {
+            self.blocks.state[frontier.superblock as usize] = State::Closed;
+            None
+        } else {
+            Some(frontier)
+        };
+        if apart {
+            self.sets[s].gc[k] = kept;
+        } else if slc {
+            self.sets[s].slc = kept;
+            if last {
+                self.slc_closed(s, frontier.superblock);
+            }
+        } else {
+            self.sets[s].host[k] = kept;
+        }
+        let block = self.blocks.block_on(frontier.superblock, die);
+        Some((frontier.superblock, die, block, page))
+    }
+
+    #[cold]
+    fn open_superblock(&mut self, s: usize, stream: u8) -> Option<Frontier> {
+        let at = self.next_free(&self.sets[s].free)?;
+        let sb = self.sets[s].free.remove(at)?;
+        debug_assert_eq!(self.blocks.state[sb as usize], State::Free);
+        self.blocks.state[sb as usize] = State::Open;
+        self.blocks.stream[sb as usize] = stream;
+        Some(Frontier::new(sb, self.blocks.dies_of_set(s as u32), self.medium.layout().pages))
+    }
+
+    /// Which of a list of free superblocks is opened next.
+    pub(crate) fn next_free(&self, free: &VecDeque<SuperblockId>) -> Option<usize> {
+        let wear = |sb: u32| self.medium.erases(self.blocks.any_block(sb));
+        if self.wear_levelling.dynamic { (0..free.len()).min_by_key(|&k| wear(free[k])) } else { Some(0) }
+    }
+}
