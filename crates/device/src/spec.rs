@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_ecc::spec::EccSpec;
-use ssdlab_ftl::{GcSpec, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec};
+use ssdlab_ftl::{GcSpec, HostShare, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec};
 use ssdlab_nand::{DieSpec, SpecError};
 
 use crate::power::PowerSpec;
@@ -82,6 +82,9 @@ pub struct ControllerSpec {
     /// Firmware time for each 4 KiB mapping unit of it (look up or update the map, manage the buffer).
     pub read_unit_us: f64,
     pub write_unit_us: f64,
+    /// Firmware time for each unit that garbage collection or folding moves.
+    #[serde(default)]
+    pub move_unit_us: f64,
     /// Data read ahead of a sequential stream, KiB; 0: none.
     pub read_ahead_kib: u32,
     /// Host reads pass programs and erases that wait for the same die.
@@ -149,11 +152,19 @@ impl DriveSpec {
             ("controller.write_command_us", self.controller.write_command_us),
             ("controller.read_unit_us", self.controller.read_unit_us),
             ("controller.write_unit_us", self.controller.write_unit_us),
+            ("controller.move_unit_us", self.controller.move_unit_us),
             ("write_buffer.flush_after_idle_ms", self.write_buffer.flush_after_idle_ms),
         ] {
             if !(0.0..=1e6).contains(&v) {
                 return Err(SpecError::new(key, format!("{v} is impossible"), "use 0 to 1,000,000"));
             }
+        }
+        if self.gc.host_share == HostShare::BetweenRounds && self.mapping.superblock != SuperblockSpan::AllDies {
+            return Err(SpecError::new(
+                "gc.host_share",
+                "collectors of single dies do not share their rounds",
+                "use superblock = \"all-dies\" with host_share = \"between-rounds\"",
+            ));
         }
         self.validate_rows(die)?;
         if self.capacity_bytes == 0 || !self.capacity_bytes.is_multiple_of(4096) {

@@ -102,6 +102,7 @@ fn drive() -> DriveSpec {
             write_command_us: 4.0,
             read_unit_us: 3.0,
             write_unit_us: 2.0,
+            move_unit_us: 0.0,
             read_ahead_kib: 0,
             reads_first: true,
         },

@@ -75,6 +75,7 @@ fn drive(slc_cache: Option<SlcCacheSpec>, sold: u64) -> DriveSpec {
             write_command_us: 0.0,
             read_unit_us: 0.0,
             write_unit_us: 0.0,
+            move_unit_us: 0.0,
             read_ahead_kib: 0,
             reads_first: true,
         },

@@ -12,6 +12,7 @@ use crate::collector::{Finishing, Reading};
 use crate::gc::{Candidates, VictimSelector};
 use crate::map::{Map, Place};
 use crate::op::{FlashOp, OpKind, OpSink};
+use crate::rounds::Round;
 use crate::spec::{Buffering, HostShare};
 use crate::staging::Run;
 use crate::superblock::{State, SuperblockId};
@@ -78,6 +79,7 @@ impl Ftl {
         let set = &mut self.sets[s];
         set.active = true;
         set.background = background;
+        set.ahead_of_need = background;
         set.victims_left = if self.gc.victims_per_start == 0 { u32::MAX } else { self.gc.victims_per_start };
         set.credit_micro = 0;
         set.collections += 1;
@@ -174,7 +176,7 @@ impl Ftl {
             set.victims_left -= 1;
         }
         set.credit_rate_micro = match self.gc.host_share {
-            HostShare::Unlimited => 0,
+            HostShare::Unlimited | HostShare::BetweenRounds => 0,
             HostShare::Trickle => i64::from(self.gc.trickle_per_1000) * 1000,
             HostShare::Balanced => i64::from(dead) * 1_000_000 / i64::from(valid.max(1)),
         };
@@ -275,10 +277,11 @@ impl Ftl {
                 let short = set.staged.len() < self.row_units;
                 if set.draining && set.units_writing == 0 && short && !rest_waits {
                     set.draining = false;
+                    self.round = Round::None;
                     moved = true;
                 }
             }
-            if !(stop_and_wait && self.sets[s].draining) {
+            if !(stop_and_wait && self.sets[s].draining) && self.may_collect(s) {
                 moved |= self.read_on(s, sink);
             }
             if self.sets[s].fold && !stop_and_wait {
@@ -301,6 +304,9 @@ impl Ftl {
             if !moved || !stop_and_wait {
                 break;
             }
+        }
+        if self.in_rounds {
+            self.end_round_if_stuck();
         }
         self.end_if_done(s);
         self.start_if_due_again(s, sink);
@@ -347,6 +353,7 @@ impl Ftl {
             set.active = false;
             set.background = false;
             set.fold = false;
+            self.round = Round::None;
         }
     }
 

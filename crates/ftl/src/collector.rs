@@ -54,6 +54,8 @@ pub struct Set {
     pub active: bool,
     /// It runs because the drive is idle.
     pub background: bool,
+    /// It began because the drive was idle.
+    pub ahead_of_need: bool,
     /// Its victims come from the SLC cache, whatever the policy would pick.
     pub fold: bool,
     pub victims_left: u32,
@@ -99,6 +101,7 @@ impl Set {
             selector,
             active: false,
             background: false,
+            ahead_of_need: false,
             fold: false,
             victims_left: 0,
             reading: None,

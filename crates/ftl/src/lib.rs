@@ -44,6 +44,7 @@ mod map;
 mod op;
 mod retire;
 mod room;
+mod rounds;
 pub mod slc_cache;
 mod spec;
 mod staging;
@@ -58,6 +59,7 @@ pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use long_write::Stretch;
 pub use map::Place;
 pub use op::{FlashOp, OpKind, OpSink};
+pub use rounds::Round;
 pub use slc_cache::{HostTarget, SlcCachePolicy, SlcCacheSpec, WhenFull};
 pub use spec::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, TieBreak, VictimPolicy,

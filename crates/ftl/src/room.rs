@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use ssdlab_nand::BlockId;
 
 use crate::gc::VictimSelector;
-use crate::spec::HostShare;
 use crate::superblock::{Frontier, State, SuperblockId};
 use crate::translation::Ftl;
 
@@ -17,7 +16,7 @@ impl Ftl {
         let credit = !set.active
             || set.background
             || set.fold
-            || self.gc.host_share == HostShare::Unlimited
+            || self.free_share
             || set.credit_micro >= i64::from(self.row_units) * 1_000_000;
         credit && self.host_has_room(s, stream)
     }

@@ -163,6 +163,9 @@ pub enum Buffering {
 pub enum HostShare {
     /// The host and the collector compete for the dies; the host stops only when no free block is left to it.
     Unlimited,
+    /// The processor does nothing else while the collector fills its buffer and writes it out; the host's commands
+    /// that wait then are taken in between two such rounds.
+    BetweenRounds,
     /// For every unit moved the host gets as many as the victim's dead share frees: a paced drive.
     Balanced,
     /// A fixed, small share: `trickle_per_1000`. 0 is stop-the-world.
@@ -215,6 +218,13 @@ impl GcSpec {
                 "gc.trickle_per_1000",
                 "has no effect without host_share = \"trickle\"",
                 "remove it, or set host_share",
+            ));
+        }
+        if self.host_share == HostShare::BetweenRounds && self.buffering != Buffering::StopAndWait {
+            return Err(SpecError::new(
+                "gc.host_share",
+                "a collector that reads on while it writes knows no rounds",
+                "use buffering = \"stop-and-wait\" with host_share = \"between-rounds\"",
             ));
         }
         if self.background_after_idle_ms.is_some_and(|t| !(0.0..=1e9).contains(&t)) {

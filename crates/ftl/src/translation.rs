@@ -11,8 +11,9 @@ use crate::journal::{Journal, NO_CHECKPOINTS};
 use crate::map::{Map, Place, Validity};
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::retire::Retirement;
+use crate::rounds::Round;
 use crate::slc_cache::{SlcCache, SlcCacheSpec};
-use crate::spec::{Frontier as FrontierPolicy, GcSpec, MappingSpec, STREAMS, SuperblockSpan, WearLevellingSpec};
+use crate::spec::{Frontier as FrontierPolicy, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, WearLevellingSpec};
 use crate::superblock::{State, SuperblockId, Superblocks};
 use crate::window::Window;
 
@@ -111,6 +112,11 @@ pub struct Ftl {
     pub(crate) rows_per_span: u32,
     pub(crate) gc_buffer_units: u32,
     pub(crate) shared_frontier: bool,
+    /// A collection leaves the host as much as it takes.
+    pub(crate) free_share: bool,
+    /// The collector works in rounds, and what it is about then.
+    pub(crate) in_rounds: bool,
+    pub(crate) round: Round,
     pub(crate) streams: u8,
     /// Streams that have been written, one bit each.
     pub(crate) streams_used: u8,
@@ -160,6 +166,9 @@ impl Ftl {
             gc_buffer_units: (config.gc.buffer_superpages * blocks.width() * row_units)
                 .max((config.gc.rows_per_read + 1) * row_units - 1),
             shared_frontier: config.gc.frontier == FrontierPolicy::Shared,
+            free_share: matches!(config.gc.host_share, HostShare::Unlimited | HostShare::BetweenRounds),
+            in_rounds: config.gc.host_share == HostShare::BetweenRounds,
+            round: Round::None,
             streams: config.gc.frontier.streams(),
             streams_used: 1,
             retirement: Retirement::default(),
@@ -227,6 +236,7 @@ impl Ftl {
         }
         self.unfilled = u64::MAX;
         (self.stalled, self.revived, self.held, self.finishing) = (0, 0, 0, 0);
+        self.round = Round::None;
         (0..self.sets.len()).for_each(|s| self.note_writable(s));
     }
 

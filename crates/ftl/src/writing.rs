@@ -7,7 +7,6 @@ use crate::buffer::Slot;
 use crate::gc::VictimSelector;
 use crate::map::{Place, UNMAPPED};
 use crate::op::{FlashOp, OpKind, OpSink};
-use crate::spec::HostShare;
 use crate::superblock::{State, SuperblockId};
 use crate::translation::{Ftl, HostRow};
 
@@ -221,7 +220,7 @@ impl Ftl {
         self.counters.host_rows += 1;
         self.counters.padding_units += u64::from(self.row_units - n);
         let set = &mut self.sets[s];
-        if set.active && !set.background && self.gc.host_share != HostShare::Unlimited {
+        if set.active && !set.background && !self.free_share {
             set.credit_micro -= i64::from(self.row_units) * row.cost_micro;
         }
         self.units_writing += n;

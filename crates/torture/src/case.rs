@@ -39,6 +39,7 @@ impl Case {
             let faults = draw_faults(&mut rng);
             let die = add_slc_cache(die, &mut drive, seed);
             add_demand_map(&mut drive, seed);
+            add_processor_time(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]);
             if let Some(drive) = with_capacity(drive, &die, seed, spare) {
                 return Case { seed, die, drive, faults };
@@ -129,6 +130,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
             write_command_us: command_us * 1.5,
             read_unit_us: unit_us,
             write_unit_us: unit_us * 0.7,
+            move_unit_us: 0.0,
             read_ahead_kib: one(rng, &[0, 64, 512]),
             reads_first: rng.chance(1, 2),
         },
@@ -230,6 +232,18 @@ fn add_slc_cache(mut die: DieSpec, drive: &mut DriveSpec, seed: u64) -> DieSpec 
 fn add_demand_map(drive: &mut DriveSpec, seed: u64) {
     let mut rng = Rng::new(seed).stream("demand map");
     drive.mapping.map_cache_kib = rng.chance(1, 4).then(|| between(&mut rng, 1, 32));
+}
+
+/// One drive in three takes time to move data, and of those that can collect in rounds, every other does. Likewise.
+fn add_processor_time(drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("processor");
+    if rng.chance(1, 3) {
+        drive.controller.move_unit_us = f64::from(between(&mut rng, 1, 50));
+    }
+    let suits = drive.mapping.superblock == SuperblockSpan::AllDies && drive.gc.buffering == Buffering::StopAndWait;
+    if suits && rng.chance(1, 2) {
+        (drive.gc.host_share, drive.gc.trickle_per_1000) = (HostShare::BetweenRounds, 0);
+    }
 }
 
 fn draw_faults(rng: &mut Rng) -> GrowingFaults {

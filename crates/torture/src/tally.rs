@@ -62,6 +62,7 @@ impl Tally {
                     HostShare::Unlimited => "unlimited",
                     HostShare::Balanced => "balanced",
                     HostShare::Trickle => "trickle",
+                    HostShare::BetweenRounds => "between rounds",
                 },
             ),
             ("background gc", on(gc.background_after_idle_ms.is_some())),

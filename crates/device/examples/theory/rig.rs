@@ -110,6 +110,7 @@ pub fn spec(build: &Build) -> DriveSpec {
             write_command_us: 0.0,
             read_unit_us: 0.0,
             write_unit_us: 0.0,
+            move_unit_us: 0.0,
             read_ahead_kib: 0,
             reads_first: false,
         },

@@ -46,8 +46,6 @@ pub struct Commands {
     pub active: u32,
     /// Beyond the queue depth: the host holds them.
     pub outside: VecDeque<(Nanos, Request, u8)>,
-    /// Decoding ends at this time.
-    pub decoding: VecDeque<(Nanos, u32)>,
     /// Writes that wait for room in the buffer, in order.
     pub writes: VecDeque<u32>,
     /// Writes (FUA, no write cache) and flushes that wait until so many units are on flash.
@@ -79,7 +77,6 @@ impl Commands {
             free: (0..depth).rev().collect(),
             active: 0,
             outside: VecDeque::new(),
-            decoding: VecDeque::with_capacity(depth as usize),
             writes: VecDeque::with_capacity(depth as usize),
             durable: VecDeque::new(),
             finished: VecDeque::with_capacity(depth as usize),

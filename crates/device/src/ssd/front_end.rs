@@ -3,6 +3,7 @@
 use ssdlab_core::{Breakdown, Cause, Completion, Nanos, Op, Request, SECTOR_BYTES, Status};
 
 use super::command::Command;
+use super::processor::FIRST_OF_COLLECTOR;
 use super::{IdleStep, SimulatedSsd, unit_range};
 
 impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
@@ -29,6 +30,36 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let slot = self.commands.take_slot().expect("the caller checked for a slot");
         // A link that slept carries nothing before it is up.
         let arrived = now.max(self.link_power.up_at) + self.link.command_time();
+        let (first, _) = unit_range(&request);
+        if EXPLAIN {
+            let breakdown = &mut self.commands.account(slot).breakdown;
+            *breakdown = Breakdown::default();
+            breakdown.add(Cause::Queue, now - submitted);
+            breakdown.add(Cause::Link, arrived - now);
+        }
+        *self.commands.slot(slot) = Command {
+            request,
+            stream,
+            submitted,
+            decoded: arrived,
+            processed: arrived,
+            parts: 0,
+            next_unit: first,
+            bytes_left: request.length_bytes,
+            link_end: 0,
+            status: Status::Ok,
+            promised: None,
+        };
+        if self.schedule.processor.holds() {
+            return self.hold(slot);
+        }
+        self.decode(slot, arrived);
+    }
+
+    /// Puts a command that has arrived into the processor's queue.
+    #[inline]
+    pub(super) fn decode(&mut self, slot: u32, arrived: Nanos) {
+        let request = self.commands.slot(slot).request;
         let (first, last) = unit_range(&request);
         let units = u64::from(last - first);
         // The processor hands over the first unit of a read as soon as it is looked up, and the data of a write are
@@ -38,43 +69,28 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             Op::Write => (self.times.write_command, units * self.times.write_unit),
             Op::Trim | Op::Flush => (self.times.write_command, 0),
         };
-        let start = self.processor_free.max(arrived);
-        let decoded = start + decode;
+        let decoded = self.schedule.processor.book(arrived, decode + rest) + decode;
         let processed = decoded + rest;
-        self.processor_free = processed;
-        self.processor_busy += decode + rest;
         if EXPLAIN {
-            let breakdown = &mut self.commands.account(slot).breakdown;
-            *breakdown = Breakdown::default();
-            breakdown.add(Cause::Queue, now - submitted);
-            breakdown.add(Cause::Link, arrived - now);
-            breakdown.add(Cause::Controller, decoded - arrived);
+            self.commands.account(slot).breakdown.add(Cause::Controller, decoded - arrived);
         }
-        *self.commands.slot(slot) = Command {
-            request,
-            stream,
-            submitted,
-            decoded,
-            processed,
-            parts: 0,
-            next_unit: first,
-            bytes_left: request.length_bytes,
-            link_end: 0,
-            status: Status::Ok,
-            promised: None,
-        };
+        let command = self.commands.slot(slot);
+        (command.decoded, command.processed) = (decoded, processed);
         self.ftl.prefetch(first.min(self.ftl.logical_pages() - 1));
         if CHECK {
             ssdlab_nand::memory::prefetch(&self.written, first as usize);
         }
-        self.commands.decoding.push_back((decoded, slot));
+        self.schedule.processor.queue.push_back((decoded, slot));
     }
 
     /// The processor has decoded the oldest command, and perhaps others at the same instant.
     #[inline]
     pub(super) fn decoded(&mut self) {
-        let (at, mut slot) = self.commands.decoding.pop_front().expect("the event says so");
+        let (at, mut slot) = self.schedule.processor.queue.pop_front().expect("the event says so");
         self.schedule.now = at;
+        if slot >= FIRST_OF_COLLECTOR {
+            return self.processed(slot);
+        }
         let mut writes = false;
         loop {
             let op = self.commands.slot(slot).request.op;
@@ -92,7 +108,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     Op::Flush | Op::Write => self.flush(slot),
                 }
             }
-            match self.commands.decoding.pop_front_if(|next| next.0 == at) {
+            match self.schedule.processor.queue.pop_front_if(|next| next.0 == at && next.1 < FIRST_OF_COLLECTOR) {
                 Some(next) => slot = next.1,
                 None => break,
             }

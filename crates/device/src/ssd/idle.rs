@@ -29,6 +29,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let mut more = false;
             self.ask(0, |ftl, wake| more = ftl.fold_in_background(wake));
             self.folding.stepped(at, more);
+            if self.schedule.processor.rounds.kept {
+                self.keep_rounds();
+            }
         } else if self.idle_step == IdleStep::Busy {
             self.idle_step = IdleStep::Flushed;
             self.flush_rows();

@@ -27,6 +27,7 @@ mod link_power;
 mod look_ahead;
 mod map_read;
 mod power;
+mod processor;
 mod read;
 mod read_ahead;
 mod read_only;
@@ -79,10 +80,6 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     read_ahead: ReadAhead,
     /// Units on their way from flash because they are written in part, and the commands that wait for them.
     merges: Vec<(u32, u32)>,
-    /// When the processor is free.
-    processor_free: Nanos,
-    /// How long it has worked, what is booked included.
-    processor_busy: Nanos,
     times: FirmwareTimes,
     write_cache: bool,
     buffer_units: u32,
@@ -185,8 +182,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             commands: Commands::new(c.queue_depth),
             read_ahead: ReadAhead::new(c.read_ahead_kib / 4),
             merges: Vec::new(),
-            processor_free: 0,
-            processor_busy: 0,
             times: FirmwareTimes {
                 read_command: nanos_from_us(c.read_command_us),
                 read_unit: nanos_from_us(c.read_unit_us),
@@ -239,6 +234,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         question(&mut self.ftl, &mut wake);
         let dies = wake.dies;
         self.schedule.begin_idle(dies, &mut self.ftl, EXPLAIN);
+        if self.schedule.processor.rounds.kept {
+            self.keep_rounds();
+        }
     }
 
     /// Puts `bytes` on the link, from now on at the earliest; returns when they begin and end.
@@ -321,7 +319,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     fn run(&mut self, limit: Nanos, stop: bool, done: &mut Vec<Completion>) -> Nanos {
         loop {
             let (die_at, d) = self.schedule.first();
-            let decoded_at = self.commands.decoding.front().map_or(NEVER, |&(at, _)| at);
+            let decoded_at = self.schedule.processor.queue.front().map_or(NEVER, |&(at, _)| at);
             let finished_at = self.commands.finished.front().map_or(NEVER, |f| f.0);
             let idle_at = if self.in_flight > 0 { NEVER } else { self.rest() };
             let next = die_at.min(decoded_at).min(finished_at).min(idle_at);

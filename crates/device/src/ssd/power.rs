@@ -106,6 +106,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         // The host may have been answered since the drive last did something.
         let now = self.schedule.now.max(self.in_flight_changed);
         let slept = self.link_power.slept(now);
-        meter.nanojoules(now, &self.schedule.work, self.processor_busy, &slept, &self.counters)
+        meter.nanojoules(now, &self.schedule.work, self.schedule.processor.busy, &slept, &self.counters)
     }
 }

@@ -17,6 +17,7 @@ use super::correction::{Climb, Correction};
 use super::events::{NEVER, Tournament};
 use super::look_ahead::LookAhead;
 use super::power::FlashWork;
+use super::processor::Processor;
 use crate::spec::DriveSpec;
 use crate::timing::{Interval, Operation, TimingReferee, Work};
 
@@ -60,6 +61,7 @@ pub struct Schedule<const CHECK: bool> {
     channel_mask: u32,
     events: Tournament,
     pub look_ahead: LookAhead,
+    pub processor: Processor,
     times: ArrayTimes,
     command_time: Nanos,
     /// Picoseconds to move one 4 KiB unit with its share of the spare area.
@@ -127,6 +129,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
             channel_mask: channels,
             events: Tournament::new(dies as usize),
             look_ahead: LookAhead::default(),
+            processor: Processor::new(drive),
             times: ArrayTimes::new(die),
             command_time: nanos_from_us(die.bus.command_us),
             unit_picos,
@@ -158,7 +161,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
     /// Whether no die has anything to do.
     #[must_use]
     pub fn at_rest(&self) -> bool {
-        self.first().0 == NEVER
+        self.first().0 == NEVER && self.processor.rows.is_empty()
     }
 
     /// tBERS of a block in the die's own cell mode.
@@ -379,9 +382,10 @@ pub struct Wake<'a, const CHECK: bool> {
     pub dies: u64,
 }
 
-impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
+impl<const CHECK: bool> Wake<'_, CHECK> {
+    /// Hands an operation to its die.
     #[inline]
-    fn enqueue(&mut self, op: FlashOp) {
+    pub fn enqueue_now(&mut self, op: FlashOp) {
         let die = &mut self.schedule.dies[op.die as usize];
         let for_map = op.kind == OpKind::MapRead && op.tag != NOBODY;
         let host_read = matches!(op.kind, OpKind::HostRead | OpKind::MergeRead) || for_map;
@@ -392,10 +396,22 @@ impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
         }
         self.dies |= 1 << op.die;
     }
+}
 
+impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
+    #[inline]
+    fn enqueue(&mut self, op: FlashOp) {
+        if self.schedule.processor.prepares(&op) {
+            self.schedule.processor.prepare(self.schedule.now, op);
+        } else {
+            self.enqueue_now(op);
+        }
+    }
     #[cold]
     fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
         let now = self.schedule.now as u32;
+        let prepared = self.schedule.processor.rows.iter_mut().filter(|op| u32::from(op.die) == die);
+        prepared.for_each(|op| op.retarget(from, to));
         let waiting = &mut self.schedule.dies[die as usize].others;
         for op in waiting.iter_mut() {
             op.retarget(from, to);

@@ -118,6 +118,7 @@ prop_compose! {
             write_command_us: f64::from(command_us) * 1.5,
             read_unit_us: f64::from(unit_us),
             write_unit_us: f64::from(unit_us) * 0.7,
+            move_unit_us: 0.0,
             read_ahead_kib,
             reads_first,
         };

@@ -105,6 +105,7 @@ pub fn specs(shape: Shape, t: &Times) -> (DriveSpec, DieSpec) {
             write_command_us: us(t.write_command),
             read_unit_us: us(t.read_unit),
             write_unit_us: us(t.write_unit),
+            move_unit_us: 0.0,
             read_ahead_kib: 0,
             reads_first: shape.reads_first,
         },

@@ -1,0 +1,180 @@
+//! The drive's one processor: works through its queue in order.
+//!
+//! Commands take their time in it; so do units that the collector moves, where the drive file says so: their rows go
+//! to the dies once the processor has prepared them. With `host_share = "between-rounds"` a round of the collector
+//! takes the processor as a whole: commands that come while it lasts are held, and queue up when it is over.
+
+use std::collections::VecDeque;
+
+use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_us};
+use ssdlab_ftl::{FlashOp, HostShare, OpKind, Round};
+
+use super::SimulatedSsd;
+use super::schedule::Wake;
+use crate::spec::DriveSpec;
+
+/// In the place of a command's slot: a row that the collector writes is prepared; a round of it begins.
+const ROW: u32 = u32::MAX;
+const ROUND: u32 = u32::MAX - 1;
+pub const FIRST_OF_COLLECTOR: u32 = ROUND;
+
+/// See the module's own page.
+#[derive(Clone, Debug, Default)]
+pub struct Processor {
+    /// When it has done what is booked.
+    pub free: Nanos,
+    /// How long it has worked, what is booked included.
+    pub busy: Nanos,
+    /// What it takes to move a unit.
+    pub move_unit: Nanos,
+    /// Ends of what is booked, in order, and the slots of the commands that are decoded then.
+    pub queue: VecDeque<(Nanos, u32)>,
+    /// Rows that it prepares, in the queue's order.
+    pub rows: VecDeque<FlashOp>,
+    pub rounds: Rounds,
+}
+
+/// Rounds of the collector.
+#[derive(Clone, Debug, Default)]
+pub struct Rounds {
+    /// The firmware works in them.
+    pub kept: bool,
+    state: State,
+    /// Commands that came during a round.
+    held: VecDeque<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Free,
+    /// A round is in the queue; what comes now waits behind it.
+    Booked,
+    Running,
+}
+
+impl Processor {
+    #[must_use]
+    pub fn new(drive: &DriveSpec) -> Self {
+        let kept = drive.gc.host_share == HostShare::BetweenRounds;
+        Processor {
+            move_unit: nanos_from_us(drive.controller.move_unit_us),
+            queue: VecDeque::with_capacity(drive.controller.queue_depth as usize),
+            rounds: Rounds { kept, ..Rounds::default() },
+            ..Processor::default()
+        }
+    }
+
+    /// Books time from `earliest` on; returns when it begins.
+    #[inline]
+    pub fn book(&mut self, earliest: Nanos, time: Nanos) -> Nanos {
+        let start = self.free.max(earliest);
+        self.free = start + time;
+        self.busy += time;
+        start
+    }
+
+    /// Whether an operation goes to its die by way of the processor: rows that the collector writes, and whatever comes
+    /// after them in the same block, which keeps its order.
+    #[inline]
+    pub fn prepares(&self, op: &FlashOp) -> bool {
+        self.move_unit != 0
+            && match op.kind {
+                OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy => true,
+                OpKind::HostRead | OpKind::MergeRead | OpKind::MapRead => false,
+                _ => self.rows.iter().any(|row| row.block == op.block),
+            }
+    }
+
+    /// Prepares an operation. Only moving units takes time.
+    #[cold]
+    pub fn prepare(&mut self, now: Nanos, op: FlashOp) {
+        let moves = matches!(op.kind, OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy);
+        let time = if moves { u64::from(op.units) * self.move_unit } else { 0 };
+        let start = self.book(now, time);
+        self.queue.push_back((start + time, ROW));
+        self.rows.push_back(op);
+    }
+
+    /// Whether commands have to wait for the end of a round.
+    #[inline]
+    pub fn holds(&self) -> bool {
+        self.rounds.state != State::Free
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
+    /// The processor has done something for the collector.
+    #[cold]
+    pub(super) fn processed(&mut self, what: u32) {
+        if what == ROUND {
+            return self.begin_round();
+        }
+        let op = self.schedule.processor.rows.pop_front().expect("one for each of the queue's");
+        let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
+        wake.enqueue_now(op);
+        let dies = wake.dies;
+        self.schedule.begin_idle(dies, &mut self.ftl, EXPLAIN);
+    }
+
+    /// A command that came during a round waits for its end.
+    #[cold]
+    pub(super) fn hold(&mut self, slot: u32) {
+        self.schedule.processor.rounds.held.push_back(slot);
+    }
+
+    /// After anything that may have brought the collector to the beginning or the end of a round.
+    #[cold]
+    pub(super) fn keep_rounds(&mut self) {
+        // A drive that has given up moves nothing any more.
+        let round = if self.ftl.is_frozen() { Round::None } else { self.ftl.round() };
+        let wanted = round == Round::Wanted;
+        match self.schedule.processor.rounds.state {
+            State::Free if wanted && self.may_begin_round() => self.book_round(),
+            State::Running if round != Round::Running => {
+                self.release();
+                if wanted && self.may_begin_round() {
+                    self.book_round();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Work ahead of need rests while the host is there.
+    fn may_begin_round(&self) -> bool {
+        let at_rest = self.idle_step == super::IdleStep::Collecting || self.folding.started;
+        self.in_flight == 0 && at_rest || self.ftl.round_is_due()
+    }
+
+    fn book_round(&mut self) {
+        let now = self.schedule.now;
+        let processor = &mut self.schedule.processor;
+        let at = processor.book(now, 0);
+        processor.queue.push_back((at, ROUND));
+        processor.rounds.state = State::Booked;
+    }
+
+    fn begin_round(&mut self) {
+        self.schedule.processor.rounds.state = State::Running;
+        if self.ftl.round() == Round::Wanted {
+            self.ask(0, |ftl, wake| ftl.begin_round(wake));
+        } else {
+            self.keep_rounds();
+        }
+    }
+
+    /// A round is over: what has come meanwhile goes into the queue.
+    fn release(&mut self) {
+        let now = self.schedule.now;
+        self.schedule.processor.rounds.state = State::Free;
+        while let Some(slot) = self.schedule.processor.rounds.held.pop_front() {
+            let arrived = self.commands.slot(slot).decoded;
+            if EXPLAIN {
+                let breakdown: &mut Breakdown = &mut self.commands.account(slot).breakdown;
+                breakdown.add(Cause::GarbageCollection, now.saturating_sub(arrived));
+            }
+            self.decode(slot, arrived.max(now));
+        }
+    }
+}
