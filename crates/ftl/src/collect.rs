@@ -281,7 +281,7 @@ impl Ftl {
                     moved = true;
                 }
             }
-            if !(stop_and_wait && self.sets[s].draining) && self.may_collect(s) {
+            if !stop_and_wait || !self.sets[s].draining && self.may_collect(s) {
                 moved |= self.read_on(s, sink);
             }
             if self.sets[s].fold && !stop_and_wait {
@@ -305,7 +305,7 @@ impl Ftl {
                 break;
             }
         }
-        if self.in_rounds {
+        if stop_and_wait && self.in_rounds {
             self.end_round_if_stuck();
         }
         self.end_if_done(s);

@@ -50,6 +50,7 @@ impl Ftl {
 
     /// After a step of the collector: if it waits for something else now, such as an erase, the round is over. It asks
     /// for another when that has come.
+    #[cold]
     pub(crate) fn end_round_if_stuck(&mut self) {
         let idle = self.sets.iter().all(|set| set.units_reading == 0 && set.units_writing == 0);
         if self.round == Round::Running && idle {
@@ -60,9 +61,11 @@ impl Ftl {
     /// Whether the collector may read now; if not, it wants a round.
     #[inline]
     pub(crate) fn may_collect(&mut self, s: usize) -> bool {
-        if !self.in_rounds || self.round == Round::Running {
-            return true;
-        }
+        !self.in_rounds || self.round == Round::Running || self.ask_for_round(s)
+    }
+
+    #[cold]
+    fn ask_for_round(&mut self, s: usize) -> bool {
         if self.sets[s].active {
             self.round = Round::Wanted;
         }

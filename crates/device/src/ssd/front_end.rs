@@ -25,24 +25,27 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     /// Puts a command into a slot and into the processor's queue. `now` is when the drive may see it, `submitted`
     /// when the host let go of it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request, stream: u8) {
         let slot = self.commands.take_slot().expect("the caller checked for a slot");
         // A link that slept carries nothing before it is up.
         let arrived = now.max(self.link_power.up_at) + self.link.command_time();
         let (first, _) = unit_range(&request);
+        let held = self.schedule.processor.holds();
+        let (decoded, processed) = if held { (arrived, arrived) } else { self.process(&request, arrived) };
         if EXPLAIN {
             let breakdown = &mut self.commands.account(slot).breakdown;
             *breakdown = Breakdown::default();
             breakdown.add(Cause::Queue, now - submitted);
             breakdown.add(Cause::Link, arrived - now);
+            breakdown.add(Cause::Controller, decoded - arrived);
         }
         *self.commands.slot(slot) = Command {
             request,
             stream,
             submitted,
-            decoded: arrived,
-            processed: arrived,
+            decoded,
+            processed,
             parts: 0,
             next_unit: first,
             bytes_left: request.length_bytes,
@@ -50,17 +53,20 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             status: Status::Ok,
             promised: None,
         };
-        if self.schedule.processor.holds() {
+        if held {
             return self.hold(slot);
         }
-        self.decode(slot, arrived);
+        self.ftl.prefetch(first.min(self.ftl.logical_pages() - 1));
+        if CHECK {
+            ssdlab_nand::memory::prefetch(&self.written, first as usize);
+        }
+        self.schedule.processor.queue.push_back((decoded, slot));
     }
 
-    /// Puts a command that has arrived into the processor's queue.
-    #[inline]
-    pub(super) fn decode(&mut self, slot: u32, arrived: Nanos) {
-        let request = self.commands.slot(slot).request;
-        let (first, last) = unit_range(&request);
+    /// Books the processor for a command that has arrived; returns when it is decoded, and when all is done.
+    #[inline(always)]
+    pub(super) fn process(&mut self, request: &Request, arrived: Nanos) -> (Nanos, Nanos) {
+        let (first, last) = unit_range(request);
         let units = u64::from(last - first);
         // The processor hands over the first unit of a read as soon as it is looked up, and the data of a write are
         // let in once it is decoded; the rest goes on beside the transfers.
@@ -70,17 +76,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             Op::Trim | Op::Flush => (self.times.write_command, 0),
         };
         let decoded = self.schedule.processor.book(arrived, decode + rest) + decode;
-        let processed = decoded + rest;
-        if EXPLAIN {
-            self.commands.account(slot).breakdown.add(Cause::Controller, decoded - arrived);
-        }
-        let command = self.commands.slot(slot);
-        (command.decoded, command.processed) = (decoded, processed);
-        self.ftl.prefetch(first.min(self.ftl.logical_pages() - 1));
-        if CHECK {
-            ssdlab_nand::memory::prefetch(&self.written, first as usize);
-        }
-        self.schedule.processor.queue.push_back((decoded, slot));
+        (decoded, decoded + rest)
     }
 
     /// The processor has decoded the oldest command, and perhaps others at the same instant.

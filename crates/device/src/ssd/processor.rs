@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_us};
+use ssdlab_core::{Cause, Nanos, nanos_from_us};
 use ssdlab_ftl::{FlashOp, HostShare, OpKind, Round};
 
 use super::SimulatedSsd;
@@ -169,12 +169,17 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let now = self.schedule.now;
         self.schedule.processor.rounds.state = State::Free;
         while let Some(slot) = self.schedule.processor.rounds.held.pop_front() {
-            let arrived = self.commands.slot(slot).decoded;
+            let command = self.commands.slot(slot);
+            let (request, arrived) = (command.request, command.decoded);
+            let (decoded, processed) = self.process(&request, arrived.max(now));
+            let command = self.commands.slot(slot);
+            (command.decoded, command.processed) = (decoded, processed);
             if EXPLAIN {
-                let breakdown: &mut Breakdown = &mut self.commands.account(slot).breakdown;
+                let breakdown = &mut self.commands.account(slot).breakdown;
                 breakdown.add(Cause::GarbageCollection, now.saturating_sub(arrived));
+                breakdown.add(Cause::Controller, decoded - arrived.max(now));
             }
-            self.decode(slot, arrived.max(now));
+            self.schedule.processor.queue.push_back((decoded, slot));
         }
     }
 }

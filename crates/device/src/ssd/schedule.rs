@@ -384,7 +384,7 @@ pub struct Wake<'a, const CHECK: bool> {
 
 impl<const CHECK: bool> Wake<'_, CHECK> {
     /// Hands an operation to its die.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue_now(&mut self, op: FlashOp) {
         let die = &mut self.schedule.dies[op.die as usize];
         let for_map = op.kind == OpKind::MapRead && op.tag != NOBODY;
@@ -399,7 +399,7 @@ impl<const CHECK: bool> Wake<'_, CHECK> {
 }
 
 impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, op: FlashOp) {
         if self.schedule.processor.prepares(&op) {
             self.schedule.processor.prepare(self.schedule.now, op);
