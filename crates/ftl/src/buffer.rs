@@ -1,8 +1,10 @@
 //! The write buffer: host units that have been accepted and wait for a row to be written to.
 //!
-//! A ring in order of arrival for each stream that the host may name. While a unit waits, the map points at its slot, and the slot remembers where the
-//! previous copy lives: that copy stays valid, and is moved by garbage collection like any other, until the new one
-//! is on its way to flash. So a power cut loses at most what was never promised.
+//! A ring in order of arrival for each stream that the host may name. While a unit waits, the map points at its slot,
+//! and the slot remembers where the previous copy lives: that copy stays valid, and is moved by garbage collection like
+//! any other, until the new one is on its way to flash. So a power cut loses at most what was never promised.
+//!
+//! The whole ring is swept over and over, so that a slot is kept small: 16 bytes.
 
 use ssdlab_core::Nanos;
 
@@ -11,15 +13,13 @@ use crate::map::UNMAPPED;
 /// A waiting unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
-    /// Logical address; [`ssdlab_nand::NO_LPN`] if it was trimmed while waiting.
-    pub lpn: u32,
+    /// What will go into the spare area: address and write count; [`ssdlab_nand::NO_LPN`] if the unit was trimmed while
+    /// waiting.
+    pub tag: u32,
     /// Where its previous copy lives, or [`UNMAPPED`].
     pub old: u32,
     /// Time from which the data are here.
     pub ready: Nanos,
-    /// Low bits of the number of units accepted before it. Set by [`WriteBuffer::push`].
-    pub order: u32,
-    pub generation: u8,
 }
 
 /// Of the units of one stream, `tail - head` wait.
@@ -34,6 +34,8 @@ struct Ring {
 pub struct WriteBuffer {
     /// One stretch for each stream, of a power of two.
     slots: Vec<Slot>,
+    /// Of each slot: low bits of the number of units accepted before its unit. Empty with one stream, which is in order.
+    order: Vec<u32>,
     mask: u32,
     rings: Vec<Ring>,
     waiting: u32,
@@ -46,9 +48,11 @@ impl WriteBuffer {
     #[must_use]
     pub fn new(units: u32, streams: u8) -> Self {
         let len = units.next_power_of_two();
-        let empty = Slot { lpn: 0, old: UNMAPPED, ready: 0, order: 0, generation: 0 };
+        let empty = Slot { tag: 0, old: UNMAPPED, ready: 0 };
         let rings = vec![Ring::default(); streams.into()];
-        WriteBuffer { slots: vec![empty; len as usize * rings.len()], mask: len - 1, rings, waiting: 0, accepted: 0 }
+        let slots = vec![empty; len as usize * rings.len()];
+        let order = vec![0; if streams > 1 { slots.len() } else { 0 }];
+        WriteBuffer { slots, order, mask: len - 1, rings, waiting: 0, accepted: 0 }
     }
 
     #[inline]
@@ -79,7 +83,8 @@ impl WriteBuffer {
 
     #[cold]
     fn dispatched_by_streams(&self) -> u64 {
-        let behind = |stream: u8| (self.accepted as u32).wrapping_sub(self.front(stream, 0).order);
+        let front = |stream: u8| self.at(stream, self.rings[stream as usize].head) as usize;
+        let behind = |stream: u8| (self.accepted as u32).wrapping_sub(self.order[front(stream)]);
         let streams = (0..self.rings.len() as u8).filter(|&stream| self.waiting_of(stream) > 0);
         self.accepted - u64::from(streams.map(behind).max().unwrap_or(0))
     }
@@ -97,7 +102,10 @@ impl WriteBuffer {
     pub fn push(&mut self, stream: u8, slot: Slot) -> u32 {
         assert!(self.waiting <= self.mask, "more units admitted than the write buffer holds");
         let at = self.at(stream, self.rings[stream as usize].tail);
-        self.slots[at as usize] = Slot { order: self.accepted as u32, ..slot };
+        self.slots[at as usize] = slot;
+        if let Some(order) = self.order.get_mut(at as usize) {
+            *order = self.accepted as u32;
+        }
         let ring = &mut self.rings[stream as usize];
         ring.tail = ring.tail.wrapping_add(1);
         self.waiting += 1;
@@ -121,13 +129,6 @@ impl WriteBuffer {
     #[must_use]
     pub fn slot(&self, at: u32) -> &Slot {
         &self.slots[at as usize]
-    }
-
-    /// The `k`-th unit from the front of a stream.
-    #[inline]
-    #[must_use]
-    pub fn front(&self, stream: u8, k: u32) -> Slot {
-        self.slots[self.at(stream, self.rings[stream as usize].head.wrapping_add(k)) as usize]
     }
 
     /// The first `n` units of a stream, in two stretches: the ring may end in between.
@@ -156,9 +157,9 @@ mod tests {
     #[test]
     fn what_is_dispatched_in_order_ends_at_the_oldest_unit_of_any_stream_that_waits() {
         let mut b = WriteBuffer::new(8, 4);
-        let unit = |lpn| Slot { lpn, old: UNMAPPED, ready: 0, order: 0, generation: 0 };
-        let at: Vec<u32> = [0, 3, 0, 3].iter().zip(0..).map(|(&stream, lpn)| b.push(stream, unit(lpn))).collect();
-        assert_eq!(at.iter().map(|&at| b.slot(at).lpn).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        let unit = |tag| Slot { tag, old: UNMAPPED, ready: 0 };
+        let at: Vec<u32> = [0, 3, 0, 3].iter().zip(0..).map(|(&stream, tag)| b.push(stream, unit(tag))).collect();
+        assert_eq!(at.iter().map(|&at| b.slot(at).tag).collect::<Vec<_>>(), [0, 1, 2, 3]);
         b.drop_front(0, 2);
         assert_eq!((b.waiting(), b.waiting_of(3), b.dispatched()), (2, 2, 1));
         b.drop_front(3, 1);

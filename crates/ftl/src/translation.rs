@@ -345,7 +345,7 @@ impl Ftl {
     pub fn generation(&self, lpn: u32) -> Option<u8> {
         match self.map.get(lpn) {
             Place::Unmapped => None,
-            Place::Buffer(slot) => Some(self.buffer.slot(slot).generation),
+            Place::Buffer(slot) => Some(self.medium.format().generation(self.buffer.slot(slot).tag)),
             Place::Flash(unit) => Some(self.medium.generation(unit)),
         }
     }
@@ -364,20 +364,18 @@ impl Ftl {
     }
 
     /// Asks the processor to fetch the map entries of what some of the 64 units from one on hold, `most` at most;
-    /// returns which are left.
+    /// returns which are left, and of how many it might have asked for more.
     #[inline]
     #[must_use]
-    pub fn prefetch_moved(&self, from: UnitAddress, mut units: u64, most: u32) -> u64 {
+    pub fn prefetch_moved(&self, from: UnitAddress, mut units: u64, mut most: u32) -> (u64, u32) {
         let format = self.medium.format();
         let tags = self.medium.tags_from(from);
-        for _ in 0..most {
-            if units == 0 {
-                break;
-            }
+        while units != 0 && most != 0 {
             self.map.prefetch(format.address(tags[(units.trailing_zeros() & 63) as usize]));
             units &= units - 1;
+            most -= 1;
         }
-        units
+        (units, most)
     }
 
     /// Units that wait in the buffer and are not yet given to a program.
@@ -450,8 +448,9 @@ impl Ftl {
                 }
                 self.units_writing -= u32::from(op.units);
                 self.note_outstanding(op.die.into(), -1);
-                self.host_programs.end(op.tag);
-                self.erase_finished(sink);
+                if self.host_programs.end(op.tag) {
+                    self.erase_finished(sink);
+                }
             }
             OpKind::GcRead | OpKind::FoldRead => self.collector_read(&op, sink),
             OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy => {

@@ -25,6 +25,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     /// Puts a command into a slot and into the processor's queue. `now` is when the drive may see it, `submitted`
     /// when the host let go of it.
+    // Where the request is taken apart in registers, it need not pass through memory in one piece.
     #[inline(always)]
     pub(super) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request, stream: u8) {
         let slot = self.commands.take_slot().expect("the caller checked for a slot");
@@ -77,6 +78,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         };
         let decoded = self.schedule.processor.book(arrived, decode + rest) + decode;
         (decoded, decoded + rest)
+    }
+
+    /// Accepts the command that has waited longest outside.
+    #[inline(never)]
+    fn accept_next(&mut self, now: Nanos) {
+        if let Some((submitted, request, stream)) = self.commands.outside.pop_front() {
+            self.accept(now, submitted, request, stream);
+        }
     }
 
     /// The processor has decoded the oldest command, and perhaps others at the same instant.
@@ -155,8 +164,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             self.note_in_flight(at, -1);
             self.latency_sum += u128::from(at - c.submitted);
             done.push(c);
-            if let Some((submitted, request, stream)) = self.commands.outside.pop_front() {
-                self.accept(at, submitted, request, stream);
+            if !self.commands.outside.is_empty() {
+                self.accept_next(at);
             }
         }
         if self.in_flight == 0 {
