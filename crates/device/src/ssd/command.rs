@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::read::Promise;
-use ssdlab_core::{Breakdown, Completion, Nanos, Request, Status};
+use ssdlab_core::{Breakdown, Completion, Nanos, Request, Status, UNIT_BYTES};
 
 /// One command that holds a slot of the command queue.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,26 @@ pub struct Command {
     pub status: Status,
     /// Reads of one unit: what the die must deliver.
     pub promised: Option<Promise>,
+}
+
+impl Command {
+    /// One that has just come.
+    #[inline(always)]
+    pub fn new(request: Request, stream: u8, submitted: Nanos, decoded: Nanos, processed: Nanos) -> Self {
+        Command {
+            request,
+            stream,
+            submitted,
+            decoded,
+            processed,
+            parts: 0,
+            next_unit: (request.offset_bytes / UNIT_BYTES) as u32,
+            bytes_left: request.length_bytes,
+            link_end: 0,
+            status: Status::Ok,
+            promised: None,
+        }
+    }
 }
 
 /// Where a command's time has gone so far. Kept apart: drives that do not explain never touch it.

@@ -32,8 +32,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         // A link that slept carries nothing before it is up.
         let arrived = now.max(self.link_power.up_at) + self.link.command_time();
         let (first, _) = unit_range(&request);
-        let held = self.schedule.processor.holds();
-        let (decoded, processed) = if held { (arrived, arrived) } else { self.process(&request, arrived) };
+        if self.schedule.processor.holds() {
+            return self.hold(slot, &request, stream, [submitted, now, arrived]);
+        }
+        let (decoded, processed) = self.process(&request, arrived);
         if EXPLAIN {
             let breakdown = &mut self.commands.account(slot).breakdown;
             *breakdown = Breakdown::default();
@@ -41,22 +43,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             breakdown.add(Cause::Link, arrived - now);
             breakdown.add(Cause::Controller, decoded - arrived);
         }
-        *self.commands.slot(slot) = Command {
-            request,
-            stream,
-            submitted,
-            decoded,
-            processed,
-            parts: 0,
-            next_unit: first,
-            bytes_left: request.length_bytes,
-            link_end: 0,
-            status: Status::Ok,
-            promised: None,
-        };
-        if held {
-            return self.hold(slot);
-        }
+        *self.commands.slot(slot) = Command::new(request, stream, submitted, decoded, processed);
         self.ftl.prefetch(first.min(self.ftl.logical_pages() - 1));
         if CHECK {
             ssdlab_nand::memory::prefetch(&self.written, first as usize);

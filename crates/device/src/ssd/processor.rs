@@ -6,10 +6,11 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Cause, Nanos, nanos_from_us};
+use ssdlab_core::{Breakdown, Cause, Nanos, Request, nanos_from_us};
 use ssdlab_ftl::{FlashOp, HostShare, OpKind, Round};
 
 use super::SimulatedSsd;
+use super::command::Command;
 use super::schedule::Wake;
 use crate::spec::DriveSpec;
 
@@ -117,9 +118,18 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         self.schedule.begin_idle(dies, &mut self.ftl, EXPLAIN);
     }
 
-    /// A command that came during a round waits for its end.
+    /// A command that comes during a round waits for its end. `times`: when the host let go of it, when the drive may
+    /// see it, and when it has arrived.
     #[cold]
-    pub(super) fn hold(&mut self, slot: u32) {
+    pub(super) fn hold(&mut self, slot: u32, request: &Request, stream: u8, times: [Nanos; 3]) {
+        let [submitted, seen, arrived] = times;
+        *self.commands.slot(slot) = Command::new(*request, stream, submitted, arrived, arrived);
+        if EXPLAIN {
+            let breakdown = &mut self.commands.account(slot).breakdown;
+            *breakdown = Breakdown::default();
+            breakdown.add(Cause::Queue, seen - submitted);
+            breakdown.add(Cause::Link, arrived - seen);
+        }
         self.schedule.processor.rounds.held.push_back(slot);
     }
 
