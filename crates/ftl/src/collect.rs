@@ -5,7 +5,7 @@
 //! elsewhere, until those programs (and the host programs that replaced the rest) have ended, so that a power cut at
 //! any instant finds every promised unit on flash; erased; free.
 
-use ssdlab_nand::{NO_LPN, UnitAddress};
+use ssdlab_nand::{Medium, NO_LPN, UnitAddress};
 
 use crate::buffer::WriteBuffer;
 use crate::collector::{Finishing, Reading};
@@ -496,13 +496,13 @@ impl Ftl {
         let start = self.medium.layout().row_start(block, page);
         let mut tags = [NO_LPN; 64];
         let mut k = 0;
-        for at in 0..self.sets[s].staged.taken().len() {
-            let run = self.sets[s].staged.taken()[at];
+        let Ftl { sets, map, validity, medium, blocks, buffer, .. } = self;
+        for &run in sets[s].staged.taken() {
             let first = k;
-            k = self.redirect(run, start, k, &mut tags);
-            self.validity.clear_span(run.start, run.units);
-            let from = self.blocks.of_block(self.medium.layout().block_of(run.start));
-            self.blocks.valid[from as usize] -= k - first;
+            k = redirect(map, buffer, medium, run, start, k, &mut tags);
+            validity.clear_span(run.start, run.units);
+            let from = blocks.of_block(medium.layout().block_of(run.start));
+            blocks.valid[from as usize] -= k - first;
         }
         let row = self.medium.begin_program(block, page).expect("rows are taken in order");
         row.tags.copy_from_slice(&tags[..row.tags.len()]);
@@ -550,28 +550,7 @@ impl Ftl {
         }
     }
 
-    /// Points the logical pages of a run's units at their copies, which are units `k` and on from `to`, and gathers
-    /// their tags. The spare area and the map must agree about each: this is the check that every moved unit passes.
-    #[inline]
-    fn redirect(&mut self, run: Run, to: UnitAddress, mut k: u32, tags: &mut [u32; 64]) -> u32 {
-        let format = self.medium.format();
-        let old = self.medium.tags_from(run.start);
-        let mut left = run.units;
-        while left != 0 {
-            let at = left.trailing_zeros() & 63;
-            left &= left - 1;
-            let tag = old[at as usize];
-            tags[k as usize & 63] = tag;
-            let (lpn, from) = (format.address(tag), run.start + at);
-            if !self.map.move_flash(lpn, from, to + k) {
-                redirect_replaced(&self.map, &mut self.buffer, lpn, from, to + k);
-            }
-            k += 1;
-        }
-        k
-    }
-
-    /// The same for one unit.
+    /// Points the logical page of a unit at its copy, as [`redirect`] does.
     pub(crate) fn redirect_unit(&mut self, lpn: u32, from: UnitAddress, to: UnitAddress) {
         if !self.map.move_flash(lpn, from, to) {
             redirect_replaced(&self.map, &mut self.buffer, lpn, from, to);
@@ -657,6 +636,35 @@ impl Ftl {
             });
         }
     }
+}
+
+/// Points the logical pages of a run's units at their copies, which are units `k` and on from `to`, and gathers their
+/// tags. The spare area and the map must agree about each: this is the check that every moved unit passes.
+#[inline]
+fn redirect(
+    map: &mut Map,
+    buffer: &mut WriteBuffer,
+    medium: &Medium,
+    run: Run,
+    to: UnitAddress,
+    mut k: u32,
+    tags: &mut [u32; 64],
+) -> u32 {
+    let format = medium.format();
+    let old = medium.tags_from(run.start);
+    let mut left = run.units;
+    while left != 0 {
+        let at = left.trailing_zeros() & 63;
+        left &= left - 1;
+        let tag = old[at as usize];
+        tags[k as usize & 63] = tag;
+        let (lpn, from) = (format.address(tag), run.start + at);
+        if !map.move_flash(lpn, from, to + k) {
+            redirect_replaced(map, buffer, lpn, from, to + k);
+        }
+        k += 1;
+    }
+    k
 }
 
 /// Where the host has written a page again, and the new data still wait in the buffer, the slot remembers the copy.

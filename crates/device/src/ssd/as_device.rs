@@ -51,7 +51,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
 
     #[inline]
     fn next_event(&self) -> Option<Nanos> {
-        let decoded_at = self.schedule.processor.queue.front().map_or(NEVER, |&(at, _)| at);
+        let decoded_at = self.schedule.processor.queue.front().map_or(NEVER, |(at, _)| at);
         let finished_at = self.commands.finished.front().map_or(NEVER, |f| f.0);
         let at = self.schedule.first().0.min(decoded_at).min(finished_at).min(self.idle_work_at());
         (at != NEVER).then_some(at)
@@ -74,7 +74,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         self.flush_rows();
         loop {
             let (die_at, d) = self.schedule.first();
-            let processed_at = self.schedule.processor.queue.front().map_or(NEVER, |&(at, _)| at);
+            let processed_at = self.schedule.processor.queue.front().map_or(NEVER, |(at, _)| at);
             if processed_at < die_at {
                 self.decoded();
             } else if die_at != NEVER {

@@ -100,10 +100,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     Op::Flush | Op::Write => self.flush(slot),
                 }
             }
-            match self.schedule.processor.queue.pop_front_if(|next| next.0 == at && next.1 < FIRST_OF_COLLECTOR) {
-                Some(next) => slot = next.1,
-                None => break,
-            }
+            let next = self.schedule.processor.queue.front();
+            let Some(next) = next.filter(|next| next.0 == at && next.1 < FIRST_OF_COLLECTOR) else { break };
+            self.schedule.processor.queue.pop_front();
+            slot = next.1;
         }
         if writes {
             self.admit();

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Breakdown, Cause, Nanos, Request, nanos_from_us};
+use ssdlab_core::{Breakdown, Cause, Nanos, Request, Ring, nanos_from_us};
 use ssdlab_ftl::{FlashOp, HostShare, OpKind, Round};
 
 use super::SimulatedSsd;
@@ -20,7 +20,7 @@ const ROUND: u32 = u32::MAX - 1;
 pub const FIRST_OF_COLLECTOR: u32 = ROUND;
 
 /// See the module's own page.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Processor {
     /// When it has done what is booked.
     pub free: Nanos,
@@ -29,7 +29,7 @@ pub struct Processor {
     /// What it takes to move a unit.
     pub move_unit: Nanos,
     /// Ends of what is booked, in order, and the slots of the commands that are decoded then.
-    pub queue: VecDeque<(Nanos, u32)>,
+    pub queue: Ring<(Nanos, u32)>,
     /// Rows that it prepares, in the queue's order.
     pub rows: VecDeque<FlashOp>,
     pub rounds: Rounds,
@@ -59,10 +59,12 @@ impl Processor {
     pub fn new(drive: &DriveSpec) -> Self {
         let kept = drive.gc.host_share == HostShare::BetweenRounds;
         Processor {
+            free: 0,
+            busy: 0,
             move_unit: nanos_from_us(drive.controller.move_unit_us),
-            queue: VecDeque::with_capacity(drive.controller.queue_depth as usize),
+            queue: Ring::new(drive.controller.queue_depth as usize, (0, 0)),
+            rows: VecDeque::new(),
             rounds: Rounds { kept, ..Rounds::default() },
-            ..Processor::default()
         }
     }
 

@@ -130,7 +130,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             self.refuse_writes();
         }
         let (mut any, mut woken) = (false, 0);
-        while let Some(&slot) = self.commands.writes.front() {
+        while let Some(slot) = self.commands.writes.front() {
             let room = self.buffer_units.saturating_sub(self.ftl.buffered_units());
             if room == 0 {
                 break;
