@@ -195,3 +195,51 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn processor() -> Processor {
+        let drive = toml::from_str(include_str!("../../../../catalog/drives/sm2256-500gb.toml"));
+        let drive: DriveSpec = drive.expect("a drive of the catalog");
+        Processor { move_unit: 15_000, ..Processor::new(&drive) }
+    }
+
+    fn op(kind: OpKind, units: u8, block: u32) -> FlashOp {
+        FlashOp { kind, die: 0, rows: 1, units, block, page: 0, tag: 0, ready: 0 }
+    }
+
+    #[test]
+    fn moved_units_and_commands_take_their_time_one_after_the_other() {
+        let mut p = processor();
+        let now = 1_000_000;
+        p.prepare(now, op(OpKind::GcProgram, 8, 1));
+        p.prepare(now, op(OpKind::FoldProgram, 5, 1));
+        // A command that comes meanwhile waits for both rows.
+        assert_eq!(p.book(now + 7, 14_000), now + 13 * 15_000);
+        p.prepare(now + 10, op(OpKind::FoldCopy, 1, 2));
+        let ends: Vec<Nanos> = std::iter::from_fn(|| p.queue.pop_front()).map(|(at, _)| at).collect();
+        assert_eq!(ends, [now + 120_000, now + 195_000, now + 195_000 + 14_000 + 15_000]);
+        assert_eq!((p.busy, p.free), (14 * 15_000 + 14_000, ends[2]));
+        // After a pause it begins when it is asked.
+        assert_eq!(p.book(2 * now, 1), 2 * now);
+    }
+
+    #[test]
+    fn what_follows_a_row_in_its_block_goes_the_same_way_and_takes_no_time() {
+        let mut p = processor();
+        assert!(!p.prepares(&op(OpKind::HostProgram, 8, 1)));
+        assert!(p.prepares(&op(OpKind::GcProgram, 8, 1)));
+        p.prepare(0, op(OpKind::GcProgram, 8, 1));
+        for kind in [OpKind::HostProgram, OpKind::GcRead, OpKind::Erase] {
+            assert!(p.prepares(&op(kind, 8, 1)) && !p.prepares(&op(kind, 8, 2)), "{kind:?}");
+        }
+        assert!(!p.prepares(&op(OpKind::HostRead, 1, 1)), "what is not on flash is read from memory");
+        p.prepare(0, op(OpKind::HostProgram, 8, 1));
+        assert_eq!((p.busy, p.free), (120_000, 120_000));
+        // Without a time for it, nothing is kept back.
+        let free = Processor { move_unit: 0, ..p };
+        assert!(!free.prepares(&op(OpKind::GcProgram, 8, 1)));
+    }
+}
