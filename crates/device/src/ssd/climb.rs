@@ -2,7 +2,7 @@
 //!
 //! The die is held until the read is settled. Each rung is an event of its own: at its end the next one begins, and
 //! books the bus only then. Pages of the stripe are sensed on the other dies beside what these do, and cross their
-//! channels as soon as there is room: their array time is not booked, their transfers are.
+//! channels as soon as there is room: their array time is not booked, their transfers are. Energy counts both.
 
 use super::{Cause, Climb, Interval, LOG, Nanos, Operation, Ran, Schedule, Work};
 use crate::ssd::correction::Step;
@@ -42,12 +42,15 @@ impl<const CHECK: bool> Schedule<CHECK> {
 
     /// Senses the rows concerned again, as often as the rung asks for, and moves what was sensed. Returns when it is
     /// out.
-    fn sense_again(&mut self, d: usize, step: &Step) -> Nanos {
+    pub(super) fn sense_again(&mut self, d: usize, step: &Step) -> Nanos {
         let op = self.dies[d].current;
         let read_time = self.times.read(step.mode);
         let rows = (0..8).filter(|row| step.rows >> row & 1 != 0);
         let once: Nanos = rows.map(|row| read_time[op.page as usize + row]).sum();
-        let ready = self.now + self.command_time + once * u64::from(step.senses);
+        let array = once * u64::from(step.senses);
+        self.work.sensing += array;
+        self.work.units += step.units;
+        let ready = self.now + self.command_time + array;
         let length = (step.units * self.unit_picos).div_ceil(1000);
         let from = self.channels[usize::from(self.dies[d].channel)].book(self.now, ready, length);
         if CHECK {
@@ -70,11 +73,13 @@ impl<const CHECK: bool> Schedule<CHECK> {
 
     /// Reads the other pages of a stripe, which lie on the other dies in turn; on a single die, behind one another.
     /// Returns when the last is out.
-    fn read_stripe(&mut self, d: usize, step: &Step) -> Nanos {
+    pub(super) fn read_stripe(&mut self, d: usize, step: &Step) -> Nanos {
         let dies = self.dies.len();
         let page = self.dies[d].current.page as usize;
         let read_time = self.times.read(step.mode)[page];
         let length = (step.stripe_units * self.unit_picos).div_ceil(1000);
+        self.work.sensing += read_time * u64::from(step.stripe);
+        self.work.units += step.stripe_units * u64::from(step.stripe);
         let mut last = self.now;
         for k in 0..step.stripe as usize {
             let others = (dies - 1).max(1);

@@ -1,6 +1,7 @@
 //! An operation on a block takes exactly the time of the block's cell mode.
 
 use super::*;
+use crate::ssd::correction::Step;
 
 const COMMAND: Nanos = 2_000;
 /// One unit of 4096 bytes and 256 of spare at 400 million transfers a second, and a row of two planes of one unit.
@@ -111,4 +112,26 @@ fn a_scheduler_that_is_a_nanosecond_fast_anywhere_is_stopped() {
     let stopped =
         std::panic::catch_unwind(move || s.begin(next.die.into(), next, CellMode::Tlc, false)).expect_err("a busy bus");
     assert!(stopped.downcast_ref::<String>().expect("a message").contains("ChannelBusy"));
+}
+
+/// What a read needs beyond its plain read is array time and units on the bus like any other.
+#[test]
+fn steps_up_the_ladder_count_as_work() {
+    let step = |senses, units, stripe, stripe_units| Step {
+        mode: CellMode::Tlc,
+        rows: 0b11,
+        senses,
+        units,
+        stripe,
+        stripe_units,
+        decode: 0,
+    };
+    let mut s = schedule();
+    s.dies[0].current = FlashOp { page: 2, rows: 0b11, ..op(OpKind::HostRead) };
+    s.sense_again(0, &step(3, 4, 0, 0));
+    assert_eq!((s.work.sensing, s.work.units), (3 * (77_500 + 56_500), 4));
+    let mut s = schedule();
+    s.dies[0].current = FlashOp { page: 2, ..op(OpKind::HostRead) };
+    s.read_stripe(0, &step(0, 0, 40, 2));
+    assert_eq!((s.work.sensing, s.work.units), (40 * 77_500, 80));
 }
