@@ -5,7 +5,7 @@
 //! elsewhere, until those programs (and the host programs that replaced the rest) have ended, so that a power cut at
 //! any instant finds every promised unit on flash; erased; free.
 
-use ssdlab_nand::{Medium, NO_LPN, UnitAddress};
+use ssdlab_nand::{BlockId, Medium, NO_LPN, UnitAddress};
 
 use crate::buffer::WriteBuffer;
 use crate::collector::{Finishing, Reading};
@@ -17,6 +17,16 @@ use crate::spec::{Buffering, HostShare};
 use crate::staging::Run;
 use crate::superblock::{State, SuperblockId};
 use crate::translation::Ftl;
+
+/// Rows of one die that one operation reads.
+struct NextRead {
+    die: u32,
+    block: BlockId,
+    first: UnitAddress,
+    /// Rows, and how many valid units they hold.
+    count: u32,
+    units: u32,
+}
 
 /// Collections between two looks at the spread of wear.
 const WEAR_CHECK_INTERVAL: u64 = 64;
@@ -387,11 +397,7 @@ impl Ftl {
                 return any;
             }
             let Some(reading) = self.sets[s].reading else { return any };
-            let die = reading.left.trailing_zeros();
-            let block = self.blocks.block_on(reading.superblock, die);
-            let (pages, first) = (self.medium.layout().pages, self.medium.layout().row_start(block, reading.page));
-            let count = self.gc.rows_per_read.min(pages - reading.page);
-            let units = self.valid_units_from(first, count);
+            let NextRead { die, block, first, count, units } = self.next_read(&reading);
             if units > 0 {
                 if self.sets[s].units_held() + units > self.gc_buffer_units {
                     return any;
@@ -413,7 +419,7 @@ impl Ftl {
                 });
                 any = true;
             }
-            self.advance_reading(s, reading, self.gc.rows_per_read, pages);
+            self.advance_reading(s, reading, self.gc.rows_per_read, self.medium.layout().pages);
         }
     }
 
@@ -557,8 +563,9 @@ impl Ftl {
         }
     }
 
+    /// A program of the collector has ended. Returns whether that may let the host write.
     #[inline]
-    pub(crate) fn collector_wrote(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
+    pub(crate) fn collector_wrote(&mut self, op: &FlashOp, sink: &mut impl OpSink) -> bool {
         let layout = self.medium.layout();
         let sb = self.blocks.of_block(op.block);
         let (_, s) = self.blocks.local(sb, layout);
@@ -570,7 +577,37 @@ impl Ftl {
         if self.finishing >> s & 1 != 0 {
             self.erase_where_finished(s as usize, sink);
         }
+        if self.waits_for_room(s as usize) {
+            return false;
+        }
         self.collector_step(s as usize, sink);
+        true
+    }
+
+    /// Whether a collector waits for room in its buffer, and for nothing else that [`Ftl::collector_step`] looks after:
+    /// so it is after most of its programs.
+    #[inline]
+    fn waits_for_room(&self, s: usize) -> bool {
+        let set = &self.sets[s];
+        let Some(reading) = &set.reading else { return false };
+        let plain = self.gc.buffering == Buffering::Streaming && self.gc.host_share == HostShare::Unlimited;
+        plain
+            && self.slc_cache.is_none()
+            && self.revived | self.held == 0
+            && set.staged.len() < self.row_units
+            && set.moving.iter().all(|&sb| self.blocks.valid[sb as usize] > 0)
+            && set.units_held() + self.next_read(reading).units > self.gc_buffer_units
+    }
+
+    /// What a collector reads next.
+    #[inline]
+    fn next_read(&self, reading: &Reading) -> NextRead {
+        let die = reading.left.trailing_zeros();
+        let block = self.blocks.block_on(reading.superblock, die);
+        let layout = self.medium.layout();
+        let first = layout.row_start(block, reading.page);
+        let count = self.gc.rows_per_read.min(layout.pages - reading.page);
+        NextRead { die, block, first, count, units: self.valid_units_from(first, count) }
     }
 
     /// Victims without a valid unit left go on to be erased.

@@ -38,7 +38,9 @@ impl Ftl {
                 return false;
             }
             Place::Flash(unit) => {
-                self.validity.prefetch(unit);
+                if self.buffer.waiting() < self.row_units {
+                    self.validity.prefetch(unit);
+                }
                 unit
             }
             Place::Unmapped => {
@@ -196,6 +198,12 @@ impl Ftl {
         row.tags[n as usize..].fill(NO_LPN);
         let start = row.start;
         self.buffer.drop_front(stream, n);
+        // What the next row replaces, just in time: asked for when it came into the buffer, it would be gone again.
+        let soon = self.buffer.waiting_of(stream).min(self.row_units);
+        let (first, second) = self.buffer.fronts(stream, soon);
+        for slot in first.iter().chain(second).filter(|slot| slot.old != UNMAPPED) {
+            self.validity.prefetch(slot.old);
+        }
         self.validity.set_row(start, valid);
         self.add_valid(taken.superblock, valid.count_ones());
         self.host_row_filled(taken, &old[..n as usize], ready, sink);

@@ -385,6 +385,7 @@ pub struct Wake<'a, const CHECK: bool> {
 
 impl<const CHECK: bool> Wake<'_, CHECK> {
     /// Hands an operation to its die.
+    // Put together where it goes: an operation that passes through memory is read before it has been written.
     #[inline(always)]
     pub fn enqueue_now(&mut self, op: FlashOp) {
         let die = &mut self.schedule.dies[op.die as usize];
