@@ -13,7 +13,9 @@ use crate::op::{FlashOp, OpKind, OpSink};
 use crate::retire::Retirement;
 use crate::rounds::Round;
 use crate::slc_cache::{SlcCache, SlcCacheSpec};
-use crate::spec::{Frontier as FrontierPolicy, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, WearLevellingSpec};
+use crate::spec::{
+    Frontier as FrontierPolicy, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, WearLevellingSpec,
+};
 use crate::superblock::{State, SuperblockId, Superblocks};
 use crate::window::Window;
 
