@@ -210,7 +210,7 @@ impl Ftl {
     }
 
     /// Takes the next row for the host in a set that was checked for room.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_host_row(&mut self, s: usize, stream: u8) -> HostRow {
         self.next_set = if s + 1 == self.sets.len() { 0 } else { s as u32 + 1 };
         let cost_micro = self.host_cost_micro(s);
