@@ -9,6 +9,9 @@ fn they_pass() {
         (4_576_812_214_189_791_395, "the same with a cache of a fixed size"),
         (17_087_561_357_940_839_903, "blocks opened at one bit per cell kept that mode over a secure erase"),
         (3_631_720_844_359_341_249, "a drive without a good block wrote map pages to load others"),
+        (3_779_268_752_166_612_871, "a round of a collector that waited for an erase held the host for ever"),
+        (9_986_112_111_847_268_620, "a victim was read before the processor had prepared its last rows"),
+        (12_469_272_661_938_047_983, "rows of the host overtook the collector's in their common block"),
     ] {
         if let Err(what) = run(seed, &build_ssd) {
             panic!("seed {seed} ({bug}): {what}");
