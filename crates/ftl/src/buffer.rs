@@ -20,6 +20,8 @@ pub struct Slot {
     /// Low bits of the number of units accepted before it. Set by [`WriteBuffer::push`].
     pub order: u32,
     pub generation: u8,
+    /// Units of flash that it takes: one, but for drives that compress.
+    pub size: u8,
 }
 
 /// Of the units of one stream, `tail - head` wait.
@@ -27,6 +29,8 @@ pub struct Slot {
 struct Ring {
     head: u32,
     tail: u32,
+    /// Units of flash that they take.
+    units: u32,
 }
 
 /// See the module's own page.
@@ -36,25 +40,51 @@ pub struct WriteBuffer {
     slots: Vec<Slot>,
     mask: u32,
     rings: Vec<Ring>,
-    waiting: u32,
-    /// Units accepted since power on; with `waiting` it tells which units are still to be dispatched.
+    /// Units of flash that all of them take.
+    units: u32,
+    /// Logical units accepted since power on.
     accepted: u64,
+    /// They leave in the order in which they came.
+    in_order: bool,
 }
 
 impl WriteBuffer {
-    /// Room for `units` of each of `streams`; the device sees to it that no more wait in all.
+    /// Room for `units` of flash of each of `streams`; the device sees to it that no more wait in all. `packs`: whether
+    /// those that do not fit into a row may stay behind, see [`WriteBuffer::keep_back`].
     #[must_use]
-    pub fn new(units: u32, streams: u8) -> Self {
+    pub fn new(units: u32, streams: u8, packs: bool) -> Self {
         let len = units.next_power_of_two();
-        let empty = Slot { lpn: 0, old: UNMAPPED, ready: 0, order: 0, generation: 0 };
+        let empty = Slot { lpn: 0, old: UNMAPPED, ready: 0, order: 0, generation: 0, size: 1 };
         let rings = vec![Ring::default(); streams.into()];
-        WriteBuffer { slots: vec![empty; len as usize * rings.len()], mask: len - 1, rings, waiting: 0, accepted: 0 }
+        let in_order = rings.len() == 1 && !packs;
+        WriteBuffer {
+            slots: vec![empty; len as usize * rings.len()],
+            mask: len - 1,
+            rings,
+            units: 0,
+            accepted: 0,
+            in_order,
+        }
     }
 
+    /// Units of flash that all waiting units take.
     #[inline]
     #[must_use]
+    pub fn units(&self) -> u32 {
+        self.units
+    }
+
+    /// The same for one stream.
+    #[inline]
+    #[must_use]
+    pub fn units_of(&self, stream: u8) -> u32 {
+        self.rings[stream as usize].units
+    }
+
+    /// Logical units that wait.
+    #[must_use]
     pub fn waiting(&self) -> u32 {
-        self.waiting
+        (0..self.rings.len() as u8).map(|stream| self.waiting_of(stream)).sum()
     }
 
     #[inline]
@@ -74,11 +104,11 @@ impl WriteBuffer {
     #[inline]
     #[must_use]
     pub fn dispatched(&self) -> u64 {
-        if self.rings.len() == 1 { self.accepted - u64::from(self.waiting) } else { self.dispatched_by_streams() }
+        if self.in_order { self.accepted - u64::from(self.units) } else { self.dispatched_out_of_order() }
     }
 
     #[cold]
-    fn dispatched_by_streams(&self) -> u64 {
+    fn dispatched_out_of_order(&self) -> u64 {
         let behind = |stream: u8| (self.accepted as u32).wrapping_sub(self.front(stream, 0).order);
         let streams = (0..self.rings.len() as u8).filter(|&stream| self.waiting_of(stream) > 0);
         self.accepted - u64::from(streams.map(behind).max().unwrap_or(0))
@@ -95,12 +125,13 @@ impl WriteBuffer {
     /// If the ring is full: the device admits no more than fits.
     #[inline]
     pub fn push(&mut self, stream: u8, slot: Slot) -> u32 {
-        assert!(self.waiting <= self.mask, "more units admitted than the write buffer holds");
+        assert!(self.units <= self.mask, "more units admitted than the write buffer holds");
         let at = self.at(stream, self.rings[stream as usize].tail);
         self.slots[at as usize] = Slot { order: self.accepted as u32, ..slot };
         let ring = &mut self.rings[stream as usize];
         ring.tail = ring.tail.wrapping_add(1);
-        self.waiting += 1;
+        ring.units += u32::from(slot.size);
+        self.units += u32::from(slot.size);
         self.accepted += 1;
         at
     }
@@ -108,7 +139,7 @@ impl WriteBuffer {
     /// Accepts units that go to a die at once, while none waits.
     #[inline]
     pub fn pass(&mut self, units: u32) {
-        debug_assert!(self.waiting == 0);
+        debug_assert!(self.units == 0);
         self.accepted += u64::from(units);
     }
 
@@ -141,11 +172,43 @@ impl WriteBuffer {
         if end <= len { (&ring[head..end], &[]) } else { (&ring[head..], &ring[..n - (len - head)]) }
     }
 
+    /// Lets go the first `n` units of a stream, which are all of one unit of flash.
     #[inline]
     pub fn drop_front(&mut self, stream: u8, n: u32) {
         let ring = &mut self.rings[stream as usize];
         ring.head = ring.head.wrapping_add(n);
-        self.waiting -= n;
+        ring.units -= n;
+        self.units -= n;
+    }
+
+    /// Another write has taken the place of what waits in a slot, and takes so much flash.
+    pub fn resize(&mut self, at: u32, size: u8) {
+        let ring = &mut self.rings[(at / (self.mask + 1)) as usize];
+        let slot = &mut self.slots[at as usize];
+        ring.units = ring.units - u32::from(slot.size) + u32::from(size);
+        self.units = self.units - u32::from(slot.size) + u32::from(size);
+        slot.size = size;
+    }
+
+    /// Of the first `n` units of a stream, lets those go that are in `chosen`; the others stay in front, in their order.
+    /// Tells where each of them stays now.
+    pub fn keep_back(&mut self, stream: u8, n: u32, chosen: u64, mut moved: impl FnMut(u32, u32)) {
+        let (mut gone, mut left) = (0, 0);
+        for k in (0..n).rev() {
+            let slot = self.front(stream, k);
+            if chosen >> k & 1 != 0 {
+                gone += u32::from(slot.size);
+                continue;
+            }
+            left += 1;
+            let at = self.at(stream, self.rings[stream as usize].head.wrapping_add(n - left));
+            self.slots[at as usize] = slot;
+            moved(slot.lpn, at);
+        }
+        let ring = &mut self.rings[stream as usize];
+        ring.head = ring.head.wrapping_add(n - left);
+        ring.units -= gone;
+        self.units -= gone;
     }
 }
 
@@ -155,8 +218,8 @@ mod tests {
 
     #[test]
     fn what_is_dispatched_in_order_ends_at_the_oldest_unit_of_any_stream_that_waits() {
-        let mut b = WriteBuffer::new(8, 4);
-        let unit = |lpn| Slot { lpn, old: UNMAPPED, ready: 0, order: 0, generation: 0 };
+        let mut b = WriteBuffer::new(8, 4, false);
+        let unit = |lpn| Slot { lpn, old: UNMAPPED, ready: 0, order: 0, generation: 0, size: 1 };
         let at: Vec<u32> = [0, 3, 0, 3].iter().zip(0..).map(|(&stream, lpn)| b.push(stream, unit(lpn))).collect();
         assert_eq!(at.iter().map(|&at| b.slot(at).lpn).collect::<Vec<_>>(), [0, 1, 2, 3]);
         b.drop_front(0, 2);
@@ -165,5 +228,21 @@ mod tests {
         assert_eq!(b.dispatched(), 3);
         b.drop_front(3, 1);
         assert_eq!((b.waiting(), b.dispatched()), (0, 4));
+    }
+    #[test]
+    fn what_does_not_fit_stays_in_front_and_holds_back_what_counts_as_dispatched() {
+        let mut b = WriteBuffer::new(16, 1, true);
+        for (lpn, size) in [(0, 4), (1, 2), (2, 4), (3, 1), (4, 1)] {
+            b.push(0, Slot { lpn, old: UNMAPPED, ready: 0, order: 0, generation: 0, size });
+        }
+        let mut stayed = Vec::new();
+        b.keep_back(0, 4, 0b101, |lpn, at| stayed.push((lpn, at)));
+        assert_eq!(stayed, [(3, 3), (1, 2)]);
+        assert_eq!([0, 1, 2].map(|k| b.front(0, k).lpn), [1, 3, 4]);
+        assert_eq!((b.units(), b.units_of(0), b.waiting(), b.dispatched()), (4, 4, 3, 1));
+        b.resize(2, 8);
+        assert_eq!((b.units(), b.front(0, 0).size), (10, 8));
+        b.keep_back(0, 3, 0b111, |_, _| unreachable!("nothing stays"));
+        assert_eq!((b.units(), b.waiting(), b.dispatched()), (0, 0, 5));
     }
 }

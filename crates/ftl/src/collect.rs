@@ -481,18 +481,28 @@ impl Ftl {
             return false;
         }
         let kind = if self.slc_cache.is_some() { self.write_kind(s) } else { OpKind::GcProgram };
-        let n = self.sets[s].staged.take(self.row_units, pad, &self.validity);
+        let staged = &mut self.sets[s].staged;
+        let n = match &self.compression {
+            None => staged.take(self.row_units, pad, &self.validity),
+            Some(compression) => staged.take_packed(self.row_units, pad, &self.validity, &compression.extents),
+        };
         if n == 0 {
             return false;
         }
         let (superblock, die, block, page) = self.take_row(s, true, stream).expect("checked for room above");
         let start = self.medium.layout().row_start(block, page);
         let mut tags = [NO_LPN; 64];
-        let mut k = 0;
+        let packed = self.compression.is_some();
+        let (mut k, mut begins) = (0, 0);
         for at in 0..self.sets[s].staged.taken().len() {
             let run = self.sets[s].staged.taken()[at];
             let first = k;
-            k = self.redirect(run, start, k, &mut tags);
+            if packed {
+                begins |= 1 << k;
+                k = self.redirect_extent(run, start, k, &mut tags);
+            } else {
+                k = self.redirect(run, start, k, &mut tags);
+            }
             self.validity.clear_span(run.start, run.units);
             let from = self.blocks.of_block(self.medium.layout().block_of(run.start));
             self.blocks.valid[from as usize] -= k - first;
@@ -502,7 +512,8 @@ impl Ftl {
         self.medium.prefetch_tags(start + 16, 1);
         self.validity.set_row(start, u64::MAX >> (64 - n));
         self.add_valid(superblock, n);
-        self.count_moved(kind, n);
+        let pages = if packed { self.extents_moved(start, begins, n) } else { n };
+        self.count_moved(kind, pages);
         self.counters.padding_units += u64::from(self.row_units - n);
         let set = &mut self.sets[s];
         set.units_writing += n;
@@ -523,10 +534,11 @@ impl Ftl {
         });
         if let Some(demand) = &mut self.demand_map {
             let format = self.medium.format();
-            tags[..n as usize].iter().for_each(|&tag| demand.moved(format.address(tag), &mut self.medium, sink));
+            let tags = tags[..n as usize].iter().filter(|&&tag| tag != NO_LPN);
+            tags.for_each(|&tag| demand.moved(format.address(tag), &mut self.medium, sink));
         }
         if let Some(journal) = &mut self.journal {
-            journal.note(n, &mut self.medium, sink);
+            journal.note(pages, &mut self.medium, sink);
         }
         true
     }

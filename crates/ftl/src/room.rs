@@ -26,7 +26,7 @@ impl Ftl {
     #[inline]
     pub(crate) fn host_waits(&self) -> bool {
         let least = if self.forced { 1 } else { self.row_units };
-        (0..self.streams).any(|stream| self.buffer.waiting_of(stream) >= least)
+        (0..self.streams).any(|stream| self.buffer.units_of(stream) >= least)
     }
 
     /// Whether there is room in this set for every stream that the host has used.

@@ -15,6 +15,9 @@ use ssdlab_ftl::{Frontier, HostShare, VictimPolicy};
 /// Phases of what the host does, drawn one after another; the books are checked after each.
 fn phase(rig: &mut Rig, writes: u64) {
     let pages = u64::from(rig.logical_pages);
+    if rig.compresses() {
+        rig.change_data();
+    }
     match rig.rng.below(8) {
         // Sequential, from anywhere.
         0 => {
@@ -198,6 +201,7 @@ fn plain() -> Case {
         erases_per_failure: 0,
         cache: None,
         map_cache_kib: None,
+        max_ratio: None,
     }
 }
 
