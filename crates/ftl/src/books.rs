@@ -23,8 +23,9 @@ impl Ftl {
                 Place::Flash(unit) => unit,
                 Place::Buffer(at) => {
                     let slot = self.buffer.slot(at);
-                    if slot.lpn != lpn {
-                        return Err(format!("page {lpn} points at slot {at}, which holds page {}", slot.lpn));
+                    let held = self.medium.format().lpn(slot.tag);
+                    if held != lpn {
+                        return Err(format!("page {lpn} points at slot {at}, which holds page {held}"));
                     }
                     if slot.old == UNMAPPED {
                         in_buffer_only += 1;

@@ -370,7 +370,7 @@ impl Ftl {
     pub fn generation(&self, lpn: u32) -> Option<u8> {
         match self.map.get(lpn) {
             Place::Unmapped => None,
-            Place::Buffer(slot) => Some(self.buffer.slot(slot).generation),
+            Place::Buffer(slot) => Some(self.medium.format().generation(self.buffer.slot(slot).tag)),
             Place::Flash(unit) => Some(self.medium.generation(unit)),
         }
     }

@@ -29,10 +29,11 @@ impl Ftl {
     #[inline]
     pub fn write_to_stream(&mut self, lpn: u32, generation: u8, ready: Nanos, stream: u8) -> bool {
         self.streams_used |= 1 << stream;
+        let tag = self.medium.format().pack(lpn, generation);
         let old = match self.map.get(lpn) {
             Place::Buffer(at) => {
                 let slot = self.buffer.slot_mut(at);
-                slot.generation = generation;
+                slot.tag = tag;
                 slot.ready = ready;
                 self.counters.overwrites_in_buffer += 1;
                 if let Some(compression) = &mut self.compression {
@@ -50,7 +51,7 @@ impl Ftl {
             }
         };
         let size = self.compression.as_mut().map_or(1, |compression| compression.draw());
-        let at = self.buffer.push(stream, Slot { lpn, old, ready, order: 0, generation, size });
+        let at = self.buffer.push(stream, Slot { tag, old, ready }, size);
         self.map.set_buffer(lpn, at);
         true
     }
@@ -61,7 +62,7 @@ impl Ftl {
             Place::Unmapped => return,
             Place::Buffer(at) => {
                 let slot = self.buffer.slot_mut(at);
-                slot.lpn = NO_LPN;
+                slot.tag = NO_LPN;
                 std::mem::replace(&mut slot.old, UNMAPPED)
             }
             Place::Flash(unit) => unit,
@@ -196,10 +197,10 @@ impl Ftl {
         let (first, second) = self.buffer.fronts(stream, n);
         let slots = first.iter().chain(second);
         slots.zip(row.tags.iter_mut().zip(&mut old)).zip(row.start..).for_each(|((slot, (tag, old)), unit)| {
-            *tag = format.pack(slot.lpn, slot.generation);
-            if slot.lpn != NO_LPN {
+            *tag = slot.tag;
+            if slot.tag != NO_LPN {
                 valid |= 1 << (unit - row.start);
-                self.map.set_flash(slot.lpn, unit);
+                self.map.set_flash(format.address(slot.tag), unit);
             }
             *old = slot.old;
             ready = ready.max(slot.ready);

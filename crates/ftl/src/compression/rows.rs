@@ -20,7 +20,7 @@ impl Ftl {
         let mut sizes = [0; MOST];
         let (mut n, mut total) = (0, 0);
         while n < self.buffer.waiting_of(stream) && total < self.row_units {
-            sizes[n as usize] = self.buffer.front(stream, n).size;
+            sizes[n as usize] = self.buffer.front(stream, n).1;
             total += u32::from(sizes[n as usize]);
             n += 1;
         }
@@ -32,13 +32,13 @@ impl Ftl {
         let (mut at, mut valid, mut begins, mut ready) = (0, 0, 0, Nanos::MIN);
         let mut old = [UNMAPPED; MOST];
         for (k, old) in pack.order().zip(&mut old) {
-            let slot = self.buffer.front(stream, k as u32);
-            let size = u32::from(slot.size);
+            let (slot, size) = self.buffer.front(stream, k as u32);
+            let size = u32::from(size);
             begins |= 1 << at;
-            if slot.lpn != NO_LPN {
-                row.tags[at as usize] = format.pack(slot.lpn, slot.generation);
+            if slot.tag != NO_LPN {
+                row.tags[at as usize] = slot.tag;
                 valid |= first(size) << at;
-                self.map.set_flash(slot.lpn, row.start + at);
+                self.map.set_flash(format.address(slot.tag), row.start + at);
             }
             *old = slot.old;
             ready = ready.max(slot.ready);
@@ -47,9 +47,9 @@ impl Ftl {
         let start = row.start;
         self.begin_extents(start, begins, at);
         let map = &mut self.map;
-        self.buffer.keep_back(stream, n, pack.chosen, |lpn, slot| {
-            if lpn != NO_LPN {
-                map.set_buffer(lpn, slot);
+        self.buffer.keep_back(stream, n, pack.chosen, |tag, slot| {
+            if tag != NO_LPN {
+                map.set_buffer(format.address(tag), slot);
             }
         });
         self.validity.set_row(start, valid);
@@ -120,7 +120,7 @@ impl Ftl {
 
     /// Whether what waits takes as much as is counted.
     pub(crate) fn check_buffer(&self) -> Result<(), String> {
-        let of_stream = |stream| (0..self.buffer.waiting_of(stream)).map(move |k| self.buffer.front(stream, k).size);
+        let of_stream = |stream| (0..self.buffer.waiting_of(stream)).map(move |k| self.buffer.front(stream, k).1);
         let units: u32 = (0..self.streams).flat_map(of_stream).map(u32::from).sum();
         if units != self.buffer.units() {
             return Err(format!("units that wait take {units} of flash, {} were counted", self.buffer.units()));
