@@ -484,7 +484,10 @@ impl Ftl {
         let staged = &mut self.sets[s].staged;
         let n = match &self.compression {
             None => staged.take(self.row_units, pad, &self.validity),
-            Some(compression) => staged.take_packed(self.row_units, pad, &self.validity, &compression.extents),
+            Some(compression) => {
+                let victim_of = |unit| self.blocks.of_block(self.medium.layout().block_of(unit));
+                staged.take_packed(self.row_units, pad, &self.validity, &compression.extents, victim_of)
+            }
         };
         if n == 0 {
             return false;
@@ -519,7 +522,8 @@ impl Ftl {
         set.units_writing += n;
         if n < self.row_units {
             // Padding may cost less than what has been gained since the last, never as much.
-            set.gained = 0;
+            let gap = self.row_units - n;
+            set.gained = if pad { 0 } else { set.gained.saturating_sub(gap) };
         }
         let tag = set.programs.issue(0);
         sink.enqueue(FlashOp {

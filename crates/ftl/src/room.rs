@@ -53,6 +53,8 @@ impl Ftl {
         let set = &self.sets[s];
         let in_progress = set.moving.iter().copied().chain(set.reading.map(|r| r.superblock));
         let (count, units) = in_progress.fold((0, 0), |(n, units), sb| (n + 1, units + self.blocks.valid[sb as usize]));
+        // Where data are compressed, the last units of a victim may not meet others that fill their row.
+        let units = units + count * ((1 << self.unit_shift) - 1);
         let rows = open.rows_left(self.blocks.width());
         // A row for the host, and one that the collector may not fill.
         set.coming > count || rows >= units.div_ceil(self.row_units) + 2

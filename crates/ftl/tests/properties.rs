@@ -341,3 +341,22 @@ fn padding_goes_out_only_while_the_host_waits_for_what_it_frees() {
         ..plain()
     });
 }
+
+#[test]
+fn small_extents_that_fill_no_row_hold_no_victim_up() {
+    run(&Case {
+        seed: 1344720664888003151,
+        units_per_page: 4,
+        blocks: 12,
+        pages: 18,
+        map_cache_kib: Some(3),
+        buffer_rows: 16,
+        policy: VictimPolicy::Random,
+        frontier: Frontier::Separate,
+        victims_per_start: 1,
+        buffer_superpages: 7,
+        host_share: HostShare::Trickle,
+        max_ratio: Some(8),
+        ..plain()
+    });
+}

@@ -25,25 +25,40 @@ impl Pack {
     /// If there are more than [`MOST`].
     #[must_use]
     pub fn new(sizes: &[u8], room: u32) -> Self {
+        Pack::with_first(sizes, 0, room)
+    }
+
+    /// The same, but the first `first` of the pieces go in whatever they leave of the room: it may not be filled then.
+    ///
+    /// # Panics
+    /// If there are more than [`MOST`], or the first ones do not fit.
+    #[must_use]
+    pub fn with_first(sizes: &[u8], first: usize, room: u32) -> Self {
         assert!(sizes.len() <= MOST, "{} pieces for one row", sizes.len());
         let mut pack = Pack { order: [0; MOST], count: 0, chosen: 0, units: 0 };
+        (0..first).for_each(|k| pack.add(k, sizes[k]));
+        assert!(pack.units <= room, "pieces of {} units for a row of {room}", pack.units);
         let mut size = sizes.iter().copied().max().unwrap_or(0);
         while size > 0 && pack.units < room {
-            for (k, _) in sizes.iter().enumerate().filter(|&(_, &s)| s == size) {
+            for (k, _) in sizes.iter().enumerate().skip(first).filter(|&(_, &s)| s == size) {
                 if pack.units + u32::from(size) > room {
                     break;
                 }
-                pack.order[pack.count as usize] = k as u8;
-                pack.count += 1;
-                pack.chosen |= 1 << k;
-                pack.units += u32::from(size);
+                pack.add(k, size);
             }
             size /= 2;
         }
         pack
     }
 
-    /// The chosen pieces, the largest first.
+    fn add(&mut self, piece: usize, size: u8) {
+        self.order[self.count as usize] = piece as u8;
+        self.count += 1;
+        self.chosen |= 1 << piece;
+        self.units += u32::from(size);
+    }
+
+    /// The chosen pieces: those that had to come first, then the largest first.
     pub fn order(&self) -> impl Iterator<Item = usize> + '_ {
         self.order[..self.count as usize].iter().map(|&k| k as usize)
     }
@@ -72,6 +87,14 @@ mod tests {
             assert_eq!(pack.order().fold(0, |set, k| set | 1 << k), pack.chosen);
             assert!(pack.order().map(|k| sizes[k]).is_sorted_by(|a, b| a >= b));
         }
+    }
+
+    #[test]
+    fn what_must_come_first_does() {
+        let pack = Pack::with_first(&[1, 4, 4, 2, 1], 1, 8);
+        assert_eq!((pack.units, pack.chosen), (8, 0b11011));
+        let pack = Pack::with_first(&[2, 1, 4, 4], 2, 8);
+        assert_eq!((pack.units, pack.order().collect::<Vec<_>>()), (7, vec![0, 1, 2]));
     }
 
     #[test]
