@@ -597,7 +597,9 @@ impl Ftl {
         set.units_writing -= units;
         set.credit_micro += i64::from(units) * set.credit_rate_micro;
         set.programs.end(op.tag);
-        self.erase_where_finished(s as usize, sink);
+        if self.finishing >> s & 1 != 0 {
+            self.erase_where_finished(s as usize, sink);
+        }
         self.collector_step(s as usize, sink);
     }
 

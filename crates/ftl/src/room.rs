@@ -92,41 +92,35 @@ impl Ftl {
     #[inline]
     pub(crate) fn take_row(&mut self, s: usize, for_gc: bool, stream: u8) -> Option<(SuperblockId, u32, BlockId, u32)> {
         let apart = for_gc && !self.shared_frontier;
-        let k = stream as usize;
         let slc = self.sets[s].to_slc && !for_gc;
-        let set = &self.sets[s];
-        let open = if apart {
-            set.gc[k]
-        } else if slc {
-            set.slc
-        } else {
-            set.host[k]
-        };
-        let mut frontier = match open {
-            Some(f) => f,
-            None if slc => self.open_slc_superblock(s)?,
-            None => self.open_superblock(s, stream)?,
-        };
-        let members = self.blocks.dies_of_set(s as u32);
-        let (die, page, last) = frontier.take(members);
-        let kept = if last {
-            self.blocks.state[frontier.superblock as usize] = State::Closed;
-            None
-        } else {
-            Some(frontier)
-        };
-        if apart {
-            self.sets[s].gc[k] = kept;
-        } else if slc {
-            self.sets[s].slc = kept;
-            if last {
-                self.slc_closed(s, frontier.superblock);
-            }
-        } else {
-            self.sets[s].host[k] = kept;
+        if self.frontier(s, apart, slc, stream).is_none() {
+            let opened = if slc { self.open_slc_superblock(s)? } else { self.open_superblock(s, stream)? };
+            *self.frontier(s, apart, slc, stream) = Some(opened);
         }
-        let block = self.blocks.block_on(frontier.superblock, die);
-        Some((frontier.superblock, die, block, page))
+        let members = self.blocks.dies_of_set(s as u32);
+        let place = self.frontier(s, apart, slc, stream);
+        let frontier = place.as_mut()?;
+        let superblock = frontier.superblock;
+        let (die, page, last) = frontier.take(members);
+        if last {
+            *place = None;
+            self.blocks.state[superblock as usize] = State::Closed;
+            if slc {
+                self.slc_closed(s, superblock);
+            }
+        }
+        Some((superblock, die, self.blocks.block_on(superblock, die), page))
+    }
+
+    /// Where a set keeps its open superblock: the collector's own, the one of one bit per cell, or the host's.
+    #[inline(always)]
+    fn frontier(&mut self, s: usize, apart: bool, slc: bool, stream: u8) -> &mut Option<Frontier> {
+        let set = &mut self.sets[s];
+        match (apart, slc) {
+            (true, _) => &mut set.gc[stream as usize],
+            (false, true) => &mut set.slc,
+            (false, false) => &mut set.host[stream as usize],
+        }
     }
 
     #[cold]

@@ -475,8 +475,9 @@ impl Ftl {
                 }
                 self.units_writing -= u32::from(op.units);
                 self.note_outstanding(op.die.into(), -1);
-                self.host_programs.end(op.tag);
-                self.erase_finished(sink);
+                if self.host_programs.end(op.tag) {
+                    self.erase_finished(sink);
+                }
             }
             OpKind::GcRead | OpKind::FoldRead => self.collector_read(&op, sink),
             OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy => {

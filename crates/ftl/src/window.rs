@@ -1,33 +1,58 @@
 //! Which of a stream of programs have ended, when they end out of order.
 
-use std::collections::VecDeque;
-
 /// Numbers programs as they are issued, and knows up to which number all have ended.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Window {
     /// All programs before this number have ended.
     head: u64,
-    /// For programs from `head` on: a value that the issuer gave, and whether the program has ended.
-    open: VecDeque<(u64, bool)>,
+    issued: u64,
+    /// A ring for the programs from `head` on: a value that the issuer gave, and in the lowest bit whether the program
+    /// has ended. Its length is a power of two.
+    open: Vec<u64>,
     /// The value given with the last of the programs before `head`.
     reached: u64,
 }
 
+impl Default for Window {
+    fn default() -> Self {
+        Window { head: 0, issued: 0, open: vec![0; 8], reached: 0 }
+    }
+}
+
 impl Window {
+    #[inline]
+    fn at(&self, number: u64) -> usize {
+        number as usize & (self.open.len() - 1)
+    }
+
     /// Issues a program that stands for `value` (a count that rises). The number's low bits come back in
     /// [`Window::end`].
     #[inline]
     pub fn issue(&mut self, value: u64) -> u16 {
-        let number = self.head + self.open.len() as u64;
-        self.open.push_back((value, false));
+        if self.issued - self.head == self.open.len() as u64 {
+            self.widen();
+        }
+        let (number, at) = (self.issued, self.at(self.issued));
+        self.open[at] = value << 1;
+        self.issued += 1;
         number as u16
+    }
+
+    #[cold]
+    fn widen(&mut self) {
+        let open: Vec<u64> = (self.head..self.issued).map(|number| self.open[self.at(number)]).collect();
+        self.open.resize(2 * self.open.len(), 0);
+        for (number, entry) in (self.head..).zip(open) {
+            let at = self.at(number);
+            self.open[at] = entry;
+        }
     }
 
     /// Programs issued so far.
     #[inline]
     #[must_use]
     pub fn issued(&self) -> u64 {
-        self.head + self.open.len() as u64
+        self.issued
     }
 
     /// All programs before this number have ended.
@@ -44,15 +69,22 @@ impl Window {
         self.reached
     }
 
+    /// Ends a program. Returns whether that has moved the head on.
     #[inline]
-    pub fn end(&mut self, number: u16) {
-        let at = number.wrapping_sub(self.head as u16) as usize;
-        self.open[at].1 = true;
-        while let Some(&(value, true)) = self.open.front() {
-            self.open.pop_front();
+    pub fn end(&mut self, number: u16) -> bool {
+        let before = self.head;
+        let behind = number.wrapping_sub(self.head as u16);
+        let at = self.at(self.head + u64::from(behind));
+        self.open[at] |= 1;
+        while self.head < self.issued {
+            let entry = self.open[self.at(self.head)];
+            if entry & 1 == 0 {
+                break;
+            }
             self.head += 1;
-            self.reached = value;
+            self.reached = entry >> 1;
         }
+        self.head != before
     }
 }
 
@@ -69,5 +101,21 @@ mod tests {
         assert_eq!((w.head(), w.reached()), (0, 0));
         w.end(n[0]);
         assert_eq!((w.head(), w.reached(), w.issued()), (3, 30, 4));
+    }
+
+    #[test]
+    fn it_widens_wherever_the_oldest_stands() {
+        for before in 0..20u64 {
+            let mut w = Window::default();
+            (0..before).for_each(|v| {
+                let n = w.issue(v);
+                w.end(n);
+            });
+            let n: Vec<u16> = (1..=40).map(|v| w.issue(before + v)).collect();
+            n[1..].iter().rev().for_each(|&n| w.end(n));
+            assert_eq!(w.head(), before);
+            w.end(n[0]);
+            assert_eq!((w.head(), w.reached()), (before + 40, before + 40));
+        }
     }
 }

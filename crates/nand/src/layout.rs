@@ -120,6 +120,13 @@ impl Layout {
         block * self.block_units + (page << self.row_shift)
     }
 
+    /// Number of the row that begins with a unit, over all dies.
+    #[inline]
+    #[must_use]
+    pub fn row_number(&self, start: UnitAddress) -> usize {
+        (start >> self.row_shift) as usize
+    }
+
     /// Die and index within the die.
     #[inline]
     #[must_use]

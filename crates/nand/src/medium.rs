@@ -270,19 +270,25 @@ impl Medium {
     pub fn begin_program(&mut self, block: BlockId, page: u32) -> Result<Row<'_>, Violation> {
         let planes = self.layout.planes;
         let first = (block * planes) as usize;
-        for state in &self.blocks[first..first + planes as usize] {
-            if u32::from(state.issued) != page || page >= u32::from(state.pages) || self.bad[block as usize] {
-                return Err(self.explain_program(block, page, state.issued.into()));
-            }
+        let states = &mut self.blocks[first..first + planes as usize];
+        let legal = |state: &PlaneBlock| u32::from(state.issued) == page && page < u32::from(state.pages);
+        if self.bad[block as usize] || !states.iter().all(legal) {
+            return Err(self.explain_row(block, page));
         }
-        for state in &mut self.blocks[first..first + planes as usize] {
-            state.issued += 1;
-        }
+        states.iter_mut().for_each(|state| state.issued += 1);
         let start = self.layout.row_start(block, page);
         let range = start as usize..start as usize + self.layout.row_units as usize;
-        self.sequence[start as usize / self.layout.row_units as usize] = self.next_sequence;
+        self.sequence[self.layout.row_number(start)] = self.next_sequence;
         self.next_sequence = self.next_sequence.wrapping_add(1);
         Ok(Row { start, tags: &mut self.tags[range] })
+    }
+
+    #[cold]
+    fn explain_row(&self, block: BlockId, page: u32) -> Violation {
+        let first = (block * self.layout.planes) as usize;
+        let planes = &self.blocks[first..first + self.layout.planes as usize];
+        let issued = planes.iter().map(|state| u32::from(state.issued)).find(|&issued| issued != page);
+        self.explain_program(block, page, issued.unwrap_or(page))
     }
 
     #[cold]
@@ -309,7 +315,7 @@ impl Medium {
         let (source, next) = (self.layout.row_start(from, page), self.next_sequence);
         let target = self.begin_program(to, page)?.start;
         self.next_sequence = next;
-        self.sequence[(target / units) as usize] = self.sequence[(source / units) as usize];
+        self.sequence[self.layout.row_number(target)] = self.sequence[self.layout.row_number(source)];
         self.tags.copy_within(source as usize..(source + units) as usize, target as usize);
         Ok(())
     }
@@ -455,7 +461,7 @@ impl Medium {
     /// Drive-wide sequence number of the programming of a row (modulo 2^32).
     #[must_use]
     pub fn sequence(&self, block: BlockId, page: u32) -> u32 {
-        self.sequence[(self.layout.row_start(block, page) / self.layout.row_units) as usize]
+        self.sequence[self.layout.row_number(self.layout.row_start(block, page))]
     }
 
     /// Asks the processor to fetch the spare areas of some units from one on.

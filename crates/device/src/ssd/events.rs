@@ -23,9 +23,11 @@ impl Tournament {
     #[inline]
     pub fn set(&mut self, resource: usize, at: Nanos) {
         let mut node = (self.leaves + resource) & 127;
-        self.keys[node] = if at == NEVER { NEVER } else { at << 6 | resource as u64 };
+        // Carried upwards rather than read again: what has just been stored is slow to come back.
+        let mut least = if at == NEVER { NEVER } else { at << 6 | resource as u64 };
+        self.keys[node] = least;
         while node > 1 {
-            let least = self.keys[node].min(self.keys[node ^ 1]);
+            least = least.min(self.keys[(node ^ 1) & 127]);
             node /= 2;
             self.keys[node] = least;
         }

@@ -24,7 +24,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     /// Puts a command into a slot and into the processor's queue. `now` is when the drive may see it, `submitted`
     /// when the host let go of it.
-    #[inline]
+    // Where the request is taken apart in registers, it need not pass through memory in one piece.
+    #[inline(always)]
     pub(super) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request, stream: u8) {
         let slot = self.commands.take_slot().expect("the caller checked for a slot");
         // A link that slept carries nothing before it is up.
@@ -68,6 +69,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             ssdlab_nand::memory::prefetch(&self.written, first as usize);
         }
         self.commands.decoding.push_back((decoded, slot));
+    }
+
+    /// Accepts the command that has waited longest outside.
+    #[inline(never)]
+    fn accept_next(&mut self, now: Nanos) {
+        if let Some((submitted, request, stream)) = self.commands.outside.pop_front() {
+            self.accept(now, submitted, request, stream);
+        }
     }
 
     /// The processor has decoded the oldest command, and perhaps others at the same instant.
@@ -143,8 +152,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             self.note_in_flight(at, -1);
             self.latency_sum += u128::from(at - c.submitted);
             done.push(c);
-            if let Some((submitted, request, stream)) = self.commands.outside.pop_front() {
-                self.accept(at, submitted, request, stream);
+            if !self.commands.outside.is_empty() {
+                self.accept_next(at);
             }
         }
         if self.in_flight == 0 {

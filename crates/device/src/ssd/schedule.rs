@@ -115,8 +115,8 @@ impl<const CHECK: bool> Schedule<CHECK> {
             began: 0,
             array_ended: 0,
             climb: None,
-            reads: VecDeque::with_capacity(64),
-            others: VecDeque::with_capacity(64),
+            reads: VecDeque::with_capacity(8),
+            others: VecDeque::with_capacity(8),
         };
         let log = Log { ran: [Ran { cause: Cause::Queue, from: 0, to: 0 }; LOG], logged: 0 };
         Schedule {
