@@ -303,6 +303,13 @@ impl Ftl {
         (self.blocks.state.iter().filter(|s| kept(s)).count() as u64 - pool) * each
     }
 
+    /// Whether the drive compresses what it writes.
+    #[inline]
+    #[must_use]
+    pub fn compresses(&self) -> bool {
+        self.unit_shift > 0
+    }
+
     /// Units of flash that 4 KiB take if they cannot be compressed: a power of two, given by its binary logarithm.
     #[inline]
     #[must_use]

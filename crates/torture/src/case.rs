@@ -152,6 +152,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
         },
         slc_cache: None,
         power: None,
+        compression: None,
         ecc: None,
     }
 }

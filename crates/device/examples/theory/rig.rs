@@ -139,6 +139,7 @@ pub fn spec(build: &Build) -> DriveSpec {
         wear_levelling: WearLevellingSpec::default(),
         slc_cache: None,
         power: None,
+        compression: None,
         ecc: None,
     }
 }

@@ -1,6 +1,6 @@
 //! The drive as the bench sees it.
 
-use ssdlab_core::{Completion, Nanos, Request, UNIT_BYTES};
+use ssdlab_core::{Completion, Nanos, Request};
 
 use super::correction::CorrectionCounters;
 use super::events::NEVER;
@@ -47,6 +47,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         };
         self.link_power.set_policy(now, policy, spec, self.schedule.at_rest());
         true
+    }
+
+    fn set_compressibility(&mut self, per_1000: u32) -> bool {
+        self.ftl.set_compressibility(per_1000)
     }
 
     #[inline]
@@ -107,13 +111,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
     fn counters(&self) -> Counters {
         let f = self.ftl.counters();
         let c = self.schedule.correction.as_ref().map_or_else(CorrectionCounters::default, |c| c.counters);
-        let row_bytes = u64::from(self.ftl.medium().layout().row_units) * UNIT_BYTES;
+        let layout = self.ftl.medium().layout();
+        let row_bytes = u64::from(layout.row_bytes());
         Counters {
             flash_host_program_bytes: f.host_rows * row_bytes,
             flash_fold_program_bytes: f.fold_rows * row_bytes,
             flash_gc_program_bytes: (f.gc_rows + f.retire_rows) * row_bytes,
             flash_metadata_program_bytes: f.metadata_rows * row_bytes,
-            flash_gc_read_bytes: f.gc_read_units * UNIT_BYTES,
+            flash_gc_read_bytes: f.gc_read_units * u64::from(layout.unit_bytes),
             block_erases: f.block_erases,
             buffer_overwrites: f.overwrites_in_buffer,
             energy_nanojoules: self.energy_nanojoules(),
