@@ -63,10 +63,11 @@ impl Staging {
     #[inline]
     pub fn take(&mut self, wanted: u32, all: bool, validity: &Validity) -> u32 {
         self.taken.clear();
-        let mut units = 0;
+        let (mut units, mut passed) = (0, 0);
         for (at, &run) in self.runs.iter().enumerate().skip(self.head) {
             let valid = run.units & validity.span(run.start);
             let here = valid.count_ones();
+            passed += run.units.count_ones();
             if units + here < wanted {
                 if valid != 0 {
                     self.taken.push(Run { start: run.start, units: valid });
@@ -82,7 +83,9 @@ impl Staging {
             self.taken.push(Run { start: run.start, units: first });
             // What lies behind the last unit taken stays, be it alive or not.
             let behind = run.units & !(u64::MAX >> first.leading_zeros());
-            self.drop_front(at, behind);
+            self.len = self.len - passed + behind.count_ones();
+            self.runs[at].units = behind;
+            self.head = at + usize::from(behind == 0);
             return wanted;
         }
         if all {
@@ -173,15 +176,6 @@ impl Staging {
     #[must_use]
     pub fn taken(&self) -> &[Run] {
         &self.taken
-    }
-
-    /// Forgets the runs before `at`, and what of that one is not in `rest`.
-    #[inline]
-    fn drop_front(&mut self, at: usize, rest: u64) {
-        let gone: u32 = self.runs[self.head..=at].iter().map(|run| run.units.count_ones()).sum();
-        self.len = self.len - gone + rest.count_ones();
-        self.runs[at].units = rest;
-        self.head = at + usize::from(rest == 0);
     }
 
     fn close_up(&mut self) {

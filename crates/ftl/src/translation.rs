@@ -396,20 +396,18 @@ impl Ftl {
     }
 
     /// Asks the processor to fetch the map entries of what some of the 64 units from one on hold, `most` at most;
-    /// returns which are left.
+    /// returns which are left, and of how many it might have asked for more.
     #[inline]
     #[must_use]
-    pub fn prefetch_moved(&self, from: UnitAddress, mut units: u64, most: u32) -> u64 {
+    pub fn prefetch_moved(&self, from: UnitAddress, mut units: u64, mut most: u32) -> (u64, u32) {
         let format = self.medium.format();
         let tags = self.medium.tags_from(from);
-        for _ in 0..most {
-            if units == 0 {
-                break;
-            }
+        while units != 0 && most != 0 {
             self.map.prefetch(format.address(tags[(units.trailing_zeros() & 63) as usize]));
             units &= units - 1;
+            most -= 1;
         }
-        units
+        (units, most)
     }
 
     /// Logical units that wait in the buffer and are not yet given to a program.

@@ -112,7 +112,9 @@ mod tests {
                 w.end(n);
             });
             let n: Vec<u16> = (1..=40).map(|v| w.issue(before + v)).collect();
-            n[1..].iter().rev().for_each(|&n| w.end(n));
+            n[1..].iter().rev().for_each(|&n| {
+                w.end(n);
+            });
             assert_eq!(w.head(), before);
             w.end(n[0]);
             assert_eq!((w.head(), w.reached()), (before + 40, before + 40));

@@ -271,11 +271,15 @@ impl Medium {
         let planes = self.layout.planes;
         let first = (block * planes) as usize;
         let states = &mut self.blocks[first..first + planes as usize];
-        let legal = |state: &PlaneBlock| u32::from(state.issued) == page && page < u32::from(state.pages);
-        if self.bad[block as usize] || !states.iter().all(legal) {
+        let mut illegal = self.bad[block as usize];
+        for state in states.iter_mut() {
+            illegal |= u32::from(state.issued) != page || page >= u32::from(state.pages);
+            state.issued = state.issued.wrapping_add(1);
+        }
+        if illegal {
+            states.iter_mut().for_each(|state| state.issued = state.issued.wrapping_sub(1));
             return Err(self.explain_row(block, page));
         }
-        states.iter_mut().for_each(|state| state.issued += 1);
         let start = self.layout.row_start(block, page);
         let range = start as usize..start as usize + self.layout.row_units as usize;
         self.sequence[self.layout.row_number(start)] = self.next_sequence;

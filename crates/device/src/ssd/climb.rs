@@ -49,7 +49,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let once: Nanos = rows.map(|row| read_time[op.page as usize + row]).sum();
         let ready = self.now + self.command_time + once * u64::from(step.senses);
         let length = (step.units * self.unit_picos).div_ceil(1000);
-        let from = self.channels[d % self.channel_mask as usize].book(self.now, ready, length);
+        let from = self.channels[usize::from(self.dies[d].channel)].book(self.now, ready, length);
         if CHECK {
             let (senses, units) = (step.senses, step.units as u32);
             let work = Work::ReadAgain { page: op.page.into(), rows: step.rows, senses, units };
@@ -78,7 +78,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let mut last = self.now;
         for k in 0..step.stripe as usize {
             let others = (dies - 1).max(1);
-            let channel = (d + 1 + k % others) % dies % self.channel_mask as usize;
+            let channel = usize::from(self.dies[(d + 1 + k % others) % dies].channel);
             let ready = self.now + self.command_time + read_time * (k / others + 1) as u64;
             let from = self.channels[channel].book(self.now, ready, length);
             if let Some(Err(violation)) = self

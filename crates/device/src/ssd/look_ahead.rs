@@ -31,14 +31,12 @@ impl LookAhead {
 
     #[inline]
     pub fn step(&mut self, ftl: &Ftl) {
-        let entries = if self.reads.len() > BACKLOG { 4 * STEP } else { STEP };
-        let mut asked = 0;
-        while asked < entries {
+        let mut entries = if self.reads.len() > BACKLOG { 4 * STEP } else { STEP };
+        while entries > 0 {
             if self.left == 0 && !self.next_span(ftl) {
                 return;
             }
-            asked += self.left.count_ones().min(entries - asked);
-            self.left = ftl.prefetch_moved(self.at, self.left, entries);
+            (self.left, entries) = ftl.prefetch_moved(self.at, self.left, entries);
         }
     }
 

@@ -34,6 +34,7 @@ struct Ran {
 struct Die {
     current: FlashOp,
     busy: bool,
+    channel: u8,
     /// When the operation under way began, and when its array part ended.
     began: Nanos,
     array_ended: Nanos,
@@ -57,7 +58,6 @@ pub struct Schedule<const CHECK: bool> {
     dies: Vec<Die>,
     logs: Vec<Log>,
     channels: Vec<Channel>,
-    channel_mask: u32,
     events: Tournament,
     pub look_ahead: LookAhead,
     times: ArrayTimes,
@@ -65,6 +65,8 @@ pub struct Schedule<const CHECK: bool> {
     /// Picoseconds to move one unit with its share of the spare area.
     unit_picos: u64,
     row_units: u64,
+    /// Time to move a whole row.
+    row_transfer: Nanos,
     all_planes: u8,
     reads_first: bool,
     /// Die time by cause so far: what the drive as a whole was doing.
@@ -108,10 +110,12 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let unit_bytes = page_bytes / f64::from(drive.units_per_page(die));
         let rate = die.bus.mega_transfers_per_s;
         let unit_picos = if rate == 0.0 { 0 } else { (unit_bytes * 1e6 / rate + 0.5) as u64 };
+        let row_units = u64::from(g.planes * drive.units_per_page(die));
         let nothing = FlashOp { kind: OpKind::Erase, die: 0, rows: 0, units: 0, block: 0, page: 0, tag: 0, ready: 0 };
         let idle = Die {
             current: nothing,
             busy: false,
+            channel: 0,
             began: 0,
             array_ended: 0,
             climb: None,
@@ -121,16 +125,16 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let log = Log { ran: [Ran { cause: Cause::Queue, from: 0, to: 0 }; LOG], logged: 0 };
         Schedule {
             now: 0,
-            dies: vec![idle; dies as usize],
+            dies: (0..dies).map(|d| Die { channel: (d % channels) as u8, ..idle.clone() }).collect(),
             logs: vec![log; dies as usize],
             channels: vec![Channel::default(); channels as usize],
-            channel_mask: channels,
             events: Tournament::new(dies as usize),
             look_ahead: LookAhead::default(),
             times: ArrayTimes::new(die),
             command_time: nanos_from_us(die.bus.command_us),
             unit_picos,
-            row_units: u64::from(g.planes * drive.units_per_page(die)),
+            row_units,
+            row_transfer: (row_units * unit_picos).div_ceil(1000),
             all_planes: ((1u32 << g.planes) - 1) as u8,
             reads_first: drive.controller.reads_first,
             spent: Breakdown::default(),
@@ -182,8 +186,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
 
     #[inline(always)]
     fn begin(&mut self, d: usize, op: FlashOp, mode: CellMode, explain: bool) -> Nanos {
-        let channel = &mut self.channels[d % self.channel_mask as usize];
-        let transfer = |units: u64| (units * self.unit_picos).div_ceil(1000);
+        let channel = &mut self.channels[usize::from(self.dies[d].channel)];
         let (array_ended, transfer, end) = match op.kind {
             OpKind::HostRead
             | OpKind::MergeRead
@@ -201,7 +204,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
                 self.work.sensing += array;
                 self.work.units += u64::from(op.units);
                 let ready = self.now + self.command_time + array;
-                let length = transfer(op.units.into());
+                let length = (u64::from(op.units) * self.unit_picos).div_ceil(1000);
                 let from = channel.book(self.now, ready, length);
                 (ready, Interval::new(from, from + length), from + length)
             }
@@ -214,7 +217,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
                 let late = if op.kind == OpKind::HostProgram { late } else { 0 };
                 let earliest = self.now + late + self.command_time;
                 // A program moves its whole row, padding included.
-                let length = transfer(self.row_units);
+                let length = self.row_transfer;
                 let from = channel.book(self.now, earliest, length);
                 let array = self.times.program(mode)[op.page as usize];
                 self.work.programming += array;

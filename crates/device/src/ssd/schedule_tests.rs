@@ -107,7 +107,7 @@ fn a_scheduler_that_is_a_nanosecond_fast_anywhere_is_stopped() {
     let mut s = schedule();
     s.begin(0, op(OpKind::GcProgram), CellMode::Tlc, false);
     s.channels[0] = Channel::default();
-    let next = FlashOp { die: s.channel_mask as u8, ..op(OpKind::GcProgram) };
+    let next = FlashOp { die: s.channels.len() as u8, ..op(OpKind::GcProgram) };
     let stopped =
         std::panic::catch_unwind(move || s.begin(next.die.into(), next, CellMode::Tlc, false)).expect_err("a busy bus");
     assert!(stopped.downcast_ref::<String>().expect("a message").contains("ChannelBusy"));
