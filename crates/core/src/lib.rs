@@ -15,12 +15,14 @@
 mod divide;
 mod histogram;
 mod io;
+mod ring;
 mod rng;
 mod time;
 
 pub use divide::FastDiv;
 pub use histogram::Histogram;
 pub use io::{Breakdown, CAUSES, Cause, Completion, Op, Request, Status};
+pub use ring::Ring;
 pub use rng::Rng;
 pub use time::{MICROSECOND, MILLISECOND, Nanos, SECOND, format_duration, nanos_from_ms, nanos_from_us, to_us};
 

@@ -9,6 +9,7 @@
 use ssdlab_core::Nanos;
 
 use crate::map::UNMAPPED;
+use crate::spec::STREAMS;
 
 /// A waiting unit.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +28,6 @@ pub struct Slot {
 struct Ring {
     head: u32,
     tail: u32,
-    /// Units of flash that they take.
-    units: u32,
 }
 
 /// See the module's own page.
@@ -43,8 +42,9 @@ pub struct WriteBuffer {
     sizes: Vec<u8>,
     mask: u32,
     rings: Vec<Ring>,
-    /// Units of flash that all of them take.
+    /// Units of flash that all of them take, and by stream.
     units: u32,
+    units_by_stream: [u32; STREAMS as usize],
     /// Logical units accepted since power on.
     accepted: u64,
 }
@@ -60,7 +60,16 @@ impl WriteBuffer {
         let slots = vec![empty; len as usize * rings.len()];
         let order = vec![0; if streams > 1 || packs { slots.len() } else { 0 }];
         let sizes = vec![0; if packs { slots.len() } else { 0 }];
-        WriteBuffer { slots, order, sizes, mask: len - 1, rings, units: 0, accepted: 0 }
+        WriteBuffer {
+            slots,
+            order,
+            sizes,
+            mask: len - 1,
+            rings,
+            units: 0,
+            units_by_stream: [0; STREAMS as usize],
+            accepted: 0,
+        }
     }
 
     /// Units of flash that all waiting units take.
@@ -74,7 +83,7 @@ impl WriteBuffer {
     #[inline]
     #[must_use]
     pub fn units_of(&self, stream: u8) -> u32 {
-        self.rings[stream as usize].units
+        self.units_by_stream[stream as usize]
     }
 
     /// Logical units that wait.
@@ -133,7 +142,7 @@ impl WriteBuffer {
         }
         let ring = &mut self.rings[stream as usize];
         ring.tail = ring.tail.wrapping_add(1);
-        ring.units += u32::from(size);
+        self.units_by_stream[stream as usize] += u32::from(size);
         self.units += u32::from(size);
         self.accepted += 1;
         at
@@ -184,15 +193,15 @@ impl WriteBuffer {
     pub fn drop_front(&mut self, stream: u8, n: u32) {
         let ring = &mut self.rings[stream as usize];
         ring.head = ring.head.wrapping_add(n);
-        ring.units -= n;
+        self.units_by_stream[stream as usize] -= n;
         self.units -= n;
     }
 
     /// Another write has taken the place of what waits in a slot, and takes so much flash.
     pub fn resize(&mut self, at: u32, size: u8) {
-        let ring = &mut self.rings[(at / (self.mask + 1)) as usize];
+        let of_stream = &mut self.units_by_stream[(at / (self.mask + 1)) as usize];
         let old = std::mem::replace(&mut self.sizes[at as usize], size);
-        ring.units = ring.units - u32::from(old) + u32::from(size);
+        *of_stream = *of_stream - u32::from(old) + u32::from(size);
         self.units = self.units - u32::from(old) + u32::from(size);
     }
 
@@ -215,7 +224,7 @@ impl WriteBuffer {
         }
         let ring = &mut self.rings[stream as usize];
         ring.head = ring.head.wrapping_add(n - left);
-        ring.units -= gone;
+        self.units_by_stream[stream as usize] -= gone;
         self.units -= gone;
     }
 }

@@ -5,7 +5,7 @@
 //! elsewhere, until those programs (and the host programs that replaced the rest) have ended, so that a power cut at
 //! any instant finds every promised unit on flash; erased; free.
 
-use ssdlab_nand::{NO_LPN, UnitAddress};
+use ssdlab_nand::{BlockId, Medium, NO_LPN, UnitAddress};
 
 use crate::buffer::WriteBuffer;
 use crate::collector::{Finishing, Reading};
@@ -16,6 +16,29 @@ use crate::spec::{Buffering, HostShare};
 use crate::staging::Run;
 use crate::superblock::{State, SuperblockId};
 use crate::translation::Ftl;
+
+/// Rows of one die that one operation reads.
+struct NextRead {
+    die: u32,
+    block: BlockId,
+    first: UnitAddress,
+    /// Rows, and how many valid units they hold.
+    count: u32,
+    units: u32,
+}
+
+/// A row that the collector has filled.
+#[derive(Clone, Copy)]
+pub(crate) struct MovedRow {
+    pub kind: OpKind,
+    pub superblock: SuperblockId,
+    pub die: u32,
+    pub block: BlockId,
+    pub page: u32,
+    /// Units of flash in it, and the logical units that they are.
+    pub units: u32,
+    pub pages: u32,
+}
 
 /// Collections between two looks at the spread of wear.
 const WEAR_CHECK_INTERVAL: u64 = 64;
@@ -380,11 +403,7 @@ impl Ftl {
                 return any;
             }
             let Some(reading) = self.sets[s].reading else { return any };
-            let die = reading.left.trailing_zeros();
-            let block = self.blocks.block_on(reading.superblock, die);
-            let (pages, first) = (self.medium.layout().pages, self.medium.layout().row_start(block, reading.page));
-            let count = self.gc.rows_per_read.min(pages - reading.page);
-            let units = self.valid_units_from(first, count);
+            let NextRead { die, block, first, count, units } = self.next_read(&reading);
             if units > 0 {
                 if self.sets[s].units_held() + units > self.gc_buffer_units {
                     return any;
@@ -406,7 +425,7 @@ impl Ftl {
                 });
                 any = true;
             }
-            self.advance_reading(s, reading, self.gc.rows_per_read, pages);
+            self.advance_reading(s, reading, self.gc.rows_per_read, self.medium.layout().pages);
         }
     }
 
@@ -480,57 +499,55 @@ impl Ftl {
         if open[stream as usize].is_none() && self.sets[s].free.is_empty() {
             return false;
         }
+        if self.compression.is_some() {
+            return self.write_packed_row(s, stream, pad, sink);
+        }
         let kind = if self.slc_cache.is_some() { self.write_kind(s) } else { OpKind::GcProgram };
-        let staged = &mut self.sets[s].staged;
-        let n = match &self.compression {
-            None => staged.take(self.row_units, pad, &self.validity),
-            Some(compression) => {
-                let victim_of = |unit| self.blocks.of_block(self.medium.layout().block_of(unit));
-                staged.take_packed(self.row_units, pad, &self.validity, &compression.extents, victim_of)
-            }
-        };
+        let n = self.sets[s].staged.take(self.row_units, pad, &self.validity);
         if n == 0 {
             return false;
         }
         let (superblock, die, block, page) = self.take_row(s, true, stream).expect("checked for room above");
         let start = self.medium.layout().row_start(block, page);
         let mut tags = [NO_LPN; 64];
-        let packed = self.compression.is_some();
-        let (mut k, mut begins) = (0, 0);
-        for at in 0..self.sets[s].staged.taken().len() {
-            let run = self.sets[s].staged.taken()[at];
+        let mut k = 0;
+        let Ftl { sets, map, validity, medium, blocks, buffer, .. } = self;
+        for &run in sets[s].staged.taken() {
             let first = k;
-            if packed {
-                begins |= 1 << k;
-                k = self.redirect_extent(run, start, k, &mut tags);
-            } else {
-                k = self.redirect(run, start, k, &mut tags);
-            }
-            self.validity.clear_span(run.start, run.units);
-            let from = self.blocks.of_block(self.medium.layout().block_of(run.start));
-            self.blocks.valid[from as usize] -= k - first;
+            k = redirect(map, buffer, medium, run, start, k, &mut tags);
+            validity.clear_span(run.start, run.units);
+            let from = blocks.of_block(medium.layout().block_of(run.start));
+            blocks.valid[from as usize] -= k - first;
         }
-        let row = self.medium.begin_program(block, page).expect("rows are taken in order");
-        row.tags.copy_from_slice(&tags[..row.tags.len()]);
-        self.medium.prefetch_tags(start + 16, 1);
-        self.validity.set_row(start, u64::MAX >> (64 - n));
-        self.add_valid(superblock, n);
-        let pages = if packed { self.extents_moved(start, begins, n) } else { n };
-        self.count_moved(kind, pages);
-        self.counters.padding_units += u64::from(self.row_units - n);
-        let set = &mut self.sets[s];
-        set.units_writing += n;
+        let row = MovedRow { kind, superblock, die, block, page, units: n, pages: n };
+        self.row_moved(s, &row, &tags, sink);
         if n < self.row_units {
             // Padding may cost less than what has been gained since the last, never as much.
-            let gap = self.row_units - n;
-            set.gained = if pad { 0 } else { set.gained.saturating_sub(gap) };
+            self.sets[s].gained = 0;
         }
+        true
+    }
+
+    /// Gives a row of the collector, whose map entries are in place, to its die.
+    #[inline(always)]
+    pub(crate) fn row_moved(&mut self, s: usize, row: &MovedRow, tags: &[u32; 64], sink: &mut impl OpSink) {
+        let MovedRow { kind, superblock, die, block, page, units, pages } = *row;
+        let start = self.medium.layout().row_start(block, page);
+        let programmed = self.medium.begin_program(block, page).expect("rows are taken in order");
+        programmed.tags.copy_from_slice(&tags[..programmed.tags.len()]);
+        self.medium.prefetch_tags(start + 16, 1);
+        self.validity.set_row(start, u64::MAX >> (64 - units));
+        self.add_valid(superblock, units);
+        self.count_moved(kind, pages);
+        self.counters.padding_units += u64::from(self.row_units - units);
+        let set = &mut self.sets[s];
+        set.units_writing += units;
         let tag = set.programs.issue(0);
         sink.enqueue(FlashOp {
             kind,
             die: die as u8,
             rows: 1,
-            units: n as u8,
+            units: units as u8,
             block,
             page: page as u16,
             tag,
@@ -538,13 +555,12 @@ impl Ftl {
         });
         if let Some(demand) = &mut self.demand_map {
             let format = self.medium.format();
-            let tags = tags[..n as usize].iter().filter(|&&tag| tag != NO_LPN);
+            let tags = tags[..units as usize].iter().filter(|&&tag| tag != NO_LPN);
             tags.for_each(|&tag| demand.moved(format.address(tag), &mut self.medium, sink));
         }
         if let Some(journal) = &mut self.journal {
             journal.note(pages, &mut self.medium, sink);
         }
-        true
     }
 
     /// Stream of the row that the collector writes next: that of the unit which has waited longest. The few units of a
@@ -559,36 +575,16 @@ impl Ftl {
         }
     }
 
-    /// Points the logical pages of a run's units at their copies, which are units `k` and on from `to`, and gathers
-    /// their tags. The spare area and the map must agree about each: this is the check that every moved unit passes.
-    #[inline]
-    fn redirect(&mut self, run: Run, to: UnitAddress, mut k: u32, tags: &mut [u32; 64]) -> u32 {
-        let format = self.medium.format();
-        let old = self.medium.tags_from(run.start);
-        let mut left = run.units;
-        while left != 0 {
-            let at = left.trailing_zeros() & 63;
-            left &= left - 1;
-            let tag = old[at as usize];
-            tags[k as usize & 63] = tag;
-            let (lpn, from) = (format.address(tag), run.start + at);
-            if !self.map.move_flash(lpn, from, to + k) {
-                redirect_replaced(&self.map, &mut self.buffer, lpn, from, to + k);
-            }
-            k += 1;
-        }
-        k
-    }
-
-    /// The same for one unit.
+    /// Points the logical page of a unit at its copy, as [`redirect`] does.
     pub(crate) fn redirect_unit(&mut self, lpn: u32, from: UnitAddress, to: UnitAddress) {
         if !self.map.move_flash(lpn, from, to) {
             redirect_replaced(&self.map, &mut self.buffer, lpn, from, to);
         }
     }
 
+    /// A program of the collector has ended. Returns whether that may let the host write.
     #[inline]
-    pub(crate) fn collector_wrote(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
+    pub(crate) fn collector_wrote(&mut self, op: &FlashOp, sink: &mut impl OpSink) -> bool {
         let layout = self.medium.layout();
         let sb = self.blocks.of_block(op.block);
         let (_, s) = self.blocks.local(sb, layout);
@@ -600,7 +596,37 @@ impl Ftl {
         if self.finishing >> s & 1 != 0 {
             self.erase_where_finished(s as usize, sink);
         }
+        if self.waits_for_room(s as usize) {
+            return false;
+        }
         self.collector_step(s as usize, sink);
+        true
+    }
+
+    /// Whether a collector waits for room in its buffer, and for nothing else that [`Ftl::collector_step`] looks after:
+    /// so it is after most of its programs.
+    #[inline]
+    fn waits_for_room(&self, s: usize) -> bool {
+        let set = &self.sets[s];
+        let Some(reading) = &set.reading else { return false };
+        let plain = self.gc.buffering == Buffering::Streaming && self.gc.host_share == HostShare::Unlimited;
+        plain
+            && self.slc_cache.is_none()
+            && self.revived | self.held == 0
+            && set.staged.len() < self.row_units
+            && set.moving.iter().all(|&sb| self.blocks.valid[sb as usize] > 0)
+            && set.units_held() + self.next_read(reading).units > self.gc_buffer_units
+    }
+
+    /// What a collector reads next.
+    #[inline]
+    fn next_read(&self, reading: &Reading) -> NextRead {
+        let die = reading.left.trailing_zeros();
+        let block = self.blocks.block_on(reading.superblock, die);
+        let layout = self.medium.layout();
+        let first = layout.row_start(block, reading.page);
+        let count = self.gc.rows_per_read.min(layout.pages - reading.page);
+        NextRead { die, block, first, count, units: self.valid_units_from(first, count) }
     }
 
     /// Victims without a valid unit left go on to be erased.
@@ -666,6 +692,35 @@ impl Ftl {
             });
         }
     }
+}
+
+/// Points the logical pages of a run's units at their copies, which are units `k` and on from `to`, and gathers their
+/// tags. The spare area and the map must agree about each: this is the check that every moved unit passes.
+#[inline]
+fn redirect(
+    map: &mut Map,
+    buffer: &mut WriteBuffer,
+    medium: &Medium,
+    run: Run,
+    to: UnitAddress,
+    mut k: u32,
+    tags: &mut [u32; 64],
+) -> u32 {
+    let format = medium.format();
+    let old = medium.tags_from(run.start);
+    let mut left = run.units;
+    while left != 0 {
+        let at = left.trailing_zeros() & 63;
+        left &= left - 1;
+        let tag = old[at as usize];
+        tags[k as usize & 63] = tag;
+        let (lpn, from) = (format.address(tag), run.start + at);
+        if !map.move_flash(lpn, from, to + k) {
+            redirect_replaced(map, buffer, lpn, from, to + k);
+        }
+        k += 1;
+    }
+    k
 }
 
 /// Where the host has written a page again, and the new data still wait in the buffer, the slot remembers the copy.

@@ -64,7 +64,8 @@ impl Staging {
     pub fn take(&mut self, wanted: u32, all: bool, validity: &Validity) -> u32 {
         self.taken.clear();
         let (mut units, mut passed) = (0, 0);
-        for (at, &run) in self.runs.iter().enumerate().skip(self.head) {
+        for at in self.head..self.runs.len() {
+            let run = self.runs[at];
             let valid = run.units & validity.span(run.start);
             let here = valid.count_ones();
             passed += run.units.count_ones();

@@ -489,7 +489,9 @@ impl Ftl {
                 if !self.finish_program(&op, sink) {
                     return;
                 }
-                self.collector_wrote(&op, sink);
+                if !self.collector_wrote(&op, sink) {
+                    return;
+                }
             }
             OpKind::MetadataProgram | OpKind::RetireProgram => {
                 if !self.finish_program(&op, sink) {

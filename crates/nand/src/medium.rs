@@ -266,7 +266,7 @@ impl Medium {
     ///
     /// # Errors
     /// A [`Violation`], with nothing changed.
-    #[inline]
+    #[inline(always)]
     pub fn begin_program(&mut self, block: BlockId, page: u32) -> Result<Row<'_>, Violation> {
         let planes = self.layout.planes;
         let first = (block * planes) as usize;

@@ -55,7 +55,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
 
     #[inline]
     fn next_event(&self) -> Option<Nanos> {
-        let decoded_at = self.commands.decoding.front().map_or(NEVER, |&(at, _)| at);
+        let decoded_at = self.commands.decoding.front().map_or(NEVER, |(at, _)| at);
         let finished_at = self.commands.finished.front().map_or(NEVER, |f| f.0);
         let at = self.schedule.first().0.min(decoded_at).min(finished_at).min(self.idle_work_at());
         (at != NEVER).then_some(at)

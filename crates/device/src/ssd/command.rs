@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::read::Promise;
-use ssdlab_core::{Breakdown, Completion, Nanos, Request, Status};
+use ssdlab_core::{Breakdown, Completion, Nanos, Request, Ring, Status};
 
 /// One command that holds a slot of the command queue.
 #[derive(Clone, Copy, Debug)]
@@ -47,13 +47,13 @@ pub struct Commands {
     /// Beyond the queue depth: the host holds them.
     pub outside: VecDeque<(Nanos, Request, u8)>,
     /// Decoding ends at this time.
-    pub decoding: VecDeque<(Nanos, u32)>,
+    pub decoding: Ring<(Nanos, u32)>,
     /// Writes that wait for room in the buffer, in order.
-    pub writes: VecDeque<u32>,
+    pub writes: Ring<u32>,
     /// Writes (FUA, no write cache) and flushes that wait until so many units are on flash.
     pub durable: VecDeque<(u64, u32)>,
     /// Finished, in order of the time at which the host sees it.
-    pub finished: VecDeque<(Nanos, u32)>,
+    pub finished: Ring<(Nanos, u32)>,
 }
 
 impl Commands {
@@ -79,10 +79,10 @@ impl Commands {
             free: (0..depth).rev().collect(),
             active: 0,
             outside: VecDeque::new(),
-            decoding: VecDeque::with_capacity(depth as usize),
-            writes: VecDeque::with_capacity(depth as usize),
+            decoding: Ring::new(depth as usize, (0, 0)),
+            writes: Ring::new(depth as usize, 0),
             durable: VecDeque::new(),
-            finished: VecDeque::with_capacity(depth as usize),
+            finished: Ring::new(depth as usize, (0, 0)),
         }
     }
 
@@ -111,14 +111,15 @@ impl Commands {
             self.finished.push_back((completed, at));
         } else {
             let behind = self.finished.iter().rev().take_while(|f| f.0 > completed).count();
-            self.finished.insert(self.finished.len() - behind, (completed, at));
+            self.finished.insert_before_last(behind, (completed, at));
         }
     }
 
     /// Ends the command that the host sees next, if it does so at this time, and frees its slot.
     #[inline]
     pub fn deliver(&mut self, at: Nanos, explain: bool) -> Option<Completion> {
-        let (_, slot) = self.finished.pop_front_if(|f| f.0 == at)?;
+        let (_, slot) = self.finished.front().filter(|f| f.0 == at)?;
+        self.finished.pop_front();
         let c = &self.slots[slot as usize];
         let breakdown = if explain { self.accounts[slot as usize].breakdown } else { Breakdown::default() };
         debug_assert!(!explain || breakdown.sum() == at - c.submitted, "{c:?} {breakdown:?} at {at}");

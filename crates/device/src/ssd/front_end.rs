@@ -101,10 +101,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     Op::Flush | Op::Write => self.flush(slot),
                 }
             }
-            match self.commands.decoding.pop_front_if(|next| next.0 == at) {
-                Some(next) => slot = next.1,
-                None => break,
-            }
+            let Some(next) = self.commands.decoding.front().filter(|next| next.0 == at) else { break };
+            self.commands.decoding.pop_front();
+            slot = next.1;
         }
         if writes {
             self.admit();

@@ -323,7 +323,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     fn run(&mut self, limit: Nanos, stop: bool, done: &mut Vec<Completion>) -> Nanos {
         loop {
             let (die_at, d) = self.schedule.first();
-            let decoded_at = self.commands.decoding.front().map_or(NEVER, |&(at, _)| at);
+            let decoded_at = self.commands.decoding.front().map_or(NEVER, |(at, _)| at);
             let finished_at = self.commands.finished.front().map_or(NEVER, |f| f.0);
             let idle_at = if self.in_flight > 0 { NEVER } else { self.rest() };
             let next = die_at.min(decoded_at).min(finished_at).min(idle_at);

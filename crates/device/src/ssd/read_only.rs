@@ -23,8 +23,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// will ever make room for it.
     #[cold]
     pub(super) fn refuse_writes(&mut self) {
-        let waiting = std::mem::take(&mut self.commands.writes);
-        for slot in waiting {
+        for _ in 0..self.commands.writes.len() {
+            let Some(slot) = self.commands.writes.pop_front() else { break };
             let c = self.commands.slot(slot);
             let begun = c.next_unit > unit_range(&c.request).0;
             if begun && !self.schedule.at_rest() {

@@ -5,9 +5,7 @@
 //! else keeps its order, which is what keeps programs of one block in order and erases behind the reads of what they
 //! erase.
 
-use std::collections::VecDeque;
-
-use ssdlab_core::{Breakdown, Cause, Nanos, nanos_from_us};
+use ssdlab_core::{Breakdown, Cause, Nanos, Ring, nanos_from_us};
 use ssdlab_ftl::{FlashOp, Ftl, NOBODY, OpKind, OpSink};
 use ssdlab_nand::{BlockId, CellMode, DieSpec};
 
@@ -40,8 +38,8 @@ struct Die {
     array_ended: Nanos,
     /// The read under way is not through with its plain read.
     climb: Option<Box<Climb>>,
-    reads: VecDeque<FlashOp>,
-    others: VecDeque<FlashOp>,
+    reads: Ring<FlashOp>,
+    others: Ring<FlashOp>,
 }
 
 /// The last operations of a die.
@@ -119,8 +117,8 @@ impl<const CHECK: bool> Schedule<CHECK> {
             began: 0,
             array_ended: 0,
             climb: None,
-            reads: VecDeque::with_capacity(8),
-            others: VecDeque::with_capacity(8),
+            reads: Ring::new(8, nothing),
+            others: Ring::new(8, nothing),
         };
         let log = Log { ran: [Ran { cause: Cause::Queue, from: 0, to: 0 }; LOG], logged: 0 };
         Schedule {
@@ -400,13 +398,13 @@ impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
     fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
         let now = self.schedule.now as u32;
         let waiting = &mut self.schedule.dies[die as usize].others;
-        for op in waiting.iter_mut() {
+        waiting.for_each_mut(|op| {
             op.retarget(from, to);
             // It waits longer now than its time code reaches back.
             if op.kind == OpKind::HostProgram && op.ready.wrapping_sub(now) as i32 <= 0 {
                 op.ready = now;
             }
-        }
+        });
         first.iter().rev().for_each(|&op| waiting.push_front(op));
         self.dies |= 1 << die;
     }

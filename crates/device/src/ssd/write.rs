@@ -131,9 +131,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             self.refuse_writes();
         }
         let (mut any, mut woken) = (false, 0);
-        while let Some(&slot) = self.commands.writes.front() {
-            // For so many units there is room, however little they can be compressed.
-            let room = self.buffer_units.saturating_sub(self.ftl.buffered_units()) >> self.ftl.unit_shift();
+        while let Some(slot) = self.commands.writes.front() {
+            let mut room = self.buffer_units.saturating_sub(self.ftl.buffered_units());
+            if self.ftl.compresses() {
+                // For so many logical units there is room, however little they can be compressed.
+                room >>= self.ftl.unit_shift();
+            }
             if room == 0 {
                 break;
             }

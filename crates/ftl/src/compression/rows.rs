@@ -4,9 +4,9 @@ use ssdlab_core::Nanos;
 use ssdlab_nand::{NO_LPN, UnitAddress};
 
 use super::pack::{MOST, Pack};
+use crate::collect::MovedRow;
 use crate::map::UNMAPPED;
-use crate::op::OpSink;
-use crate::staging::Run;
+use crate::op::{OpKind, OpSink};
 use crate::translation::Ftl;
 
 /// The units of flash from the first on, one bit each.
@@ -67,22 +67,41 @@ impl Ftl {
         }
     }
 
-    /// Points a logical page, which is all that `run` is, at its copy, which begins at unit `k` from `to`. See
-    /// [`Ftl::redirect`].
-    pub(crate) fn redirect_extent(&mut self, run: Run, to: UnitAddress, k: u32, tags: &mut [u32; 64]) -> u32 {
-        let from = run.start;
-        let tag = self.medium.tag(from);
-        tags[k as usize] = tag;
-        self.redirect_unit(self.medium.format().address(tag), from, to + k);
-        k + run.units.count_ones()
-    }
-
-    /// The collector has filled a row: notes where extents begin in it, and returns how many do.
-    pub(crate) fn extents_moved(&mut self, start: UnitAddress, begins: u64, units: u32) -> u32 {
+    /// Writes one row of staged extents in a place that was checked for. See [`Ftl::write_row`].
+    #[inline(never)]
+    pub(crate) fn write_packed_row(&mut self, s: usize, stream: u8, pad: bool, sink: &mut impl OpSink) -> bool {
+        let Some(compression) = &self.compression else { unreachable!("only a drive that compresses packs its rows") };
+        let kind = if self.slc_cache.is_some() { self.write_kind(s) } else { OpKind::GcProgram };
+        let victim_of = |unit| self.blocks.of_block(self.medium.layout().block_of(unit));
+        let staged = &mut self.sets[s].staged;
+        let units = staged.take_packed(self.row_units, pad, &self.validity, &compression.extents, victim_of);
+        if units == 0 {
+            return false;
+        }
+        let (superblock, die, block, page) = self.take_row(s, true, stream).expect("checked for room before");
+        let start = self.medium.layout().row_start(block, page);
+        let format = self.medium.format();
+        let mut tags = [NO_LPN; MOST];
+        let (mut k, mut begins) = (0, 0);
+        for at in 0..self.sets[s].staged.taken().len() {
+            let run = self.sets[s].staged.taken()[at];
+            let tag = self.medium.tag(run.start);
+            tags[k as usize] = tag;
+            begins |= 1 << k;
+            self.redirect_unit(format.address(tag), run.start, start + k);
+            self.validity.clear_span(run.start, run.units);
+            let from = self.blocks.of_block(self.medium.layout().block_of(run.start));
+            self.blocks.valid[from as usize] -= run.units.count_ones();
+            k += run.units.count_ones();
+        }
         self.begin_extents(start, begins, units);
         let pages = begins.count_ones();
         self.counters.saved_moving_units += u64::from((pages << self.unit_shift) - units);
-        pages
+        self.row_moved(s, &MovedRow { kind, superblock, die, block, page, units, pages }, &tags, sink);
+        let set = &mut self.sets[s];
+        // What a gap costs has been gained before, as with padding.
+        set.gained = if pad && units < self.row_units { 0 } else { set.gained.saturating_sub(self.row_units - units) };
+        true
     }
 
     /// Where data are compressed: whether every valid logical unit is one extent of the size of a piece, with its tag in
