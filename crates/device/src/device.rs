@@ -147,7 +147,7 @@ pub trait Device {
         policy == LinkPolicy::Active
     }
 
-    /// Tells how far the data can be compressed that the host writes from now on, in thousandths: 0 (so unless told):
+    /// Tells how far the data can be compressed of writes that are submitted from now on, in thousandths: 0 (so unless told):
     /// not at all; 750: to a quarter of their size; 1000: they are all the same byte. Returns whether that makes any
     /// difference to the device.
     fn set_compressibility(&mut self, per_1000: u32) -> bool {

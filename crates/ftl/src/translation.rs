@@ -250,10 +250,12 @@ impl Ftl {
         self.medium.inject(faults, rng);
     }
 
-    /// Tells how far the data shrink that are written from now on, in thousandths; 0: they cannot be compressed. Returns
-    /// whether that makes any difference.
-    pub fn set_compressibility(&mut self, per_1000: u32) -> bool {
-        self.compression.as_mut().map(|compression| compression.set_compressibility(per_1000)).is_some()
+    /// Tells by how many thousandths the data shrink that are written from now on; 0: they cannot be compressed. Without
+    /// meaning where the drive does not compress.
+    pub fn set_compressibility(&mut self, per_1000: u32) {
+        if let Some(compression) = &mut self.compression {
+            compression.set_compressibility(per_1000);
+        }
     }
 
     // ---- what the drive asks ------------------------------------------------------------------------------------

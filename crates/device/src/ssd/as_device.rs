@@ -34,9 +34,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         }
         self.note_in_flight(now, 1);
         if self.commands.active < self.info.queue_depth && self.commands.outside.is_empty() {
-            self.accept(now, now, request, stream);
+            self.accept(now, now, request, stream, self.shrink_per_1000);
         } else {
-            self.commands.outside.push_back((now, request, stream));
+            self.commands.outside.push_back((now, request, stream, self.shrink_per_1000));
         }
     }
 
@@ -50,7 +50,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
     }
 
     fn set_compressibility(&mut self, per_1000: u32) -> bool {
-        self.ftl.set_compressibility(per_1000)
+        self.shrink_per_1000 = per_1000.min(1000) as u16;
+        self.ftl.compresses()
     }
 
     #[inline]

@@ -45,7 +45,9 @@ pub struct Commands {
     free: Vec<u32>,
     pub active: u32,
     /// Beyond the queue depth: the host holds them.
-    pub outside: VecDeque<(Nanos, Request, u8)>,
+    pub outside: VecDeque<(Nanos, Request, u8, u16)>,
+    /// By slot, on a drive that compresses: by how many thousandths the data of its write shrink.
+    pub shrink_per_1000: Vec<u16>,
     /// Decoding ends at this time.
     pub decoding: Ring<(Nanos, u32)>,
     /// Writes that wait for room in the buffer, in order.
@@ -79,6 +81,7 @@ impl Commands {
             free: (0..depth).rev().collect(),
             active: 0,
             outside: VecDeque::new(),
+            shrink_per_1000: vec![0; depth as usize],
             decoding: Ring::new(depth as usize, (0, 0)),
             writes: Ring::new(depth as usize, 0),
             durable: VecDeque::new(),

@@ -85,6 +85,8 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     processor_busy: Nanos,
     times: FirmwareTimes,
     write_cache: bool,
+    /// By how many thousandths the host's data shrink that are asked to be written from now on.
+    shrink_per_1000: u16,
     /// Room of the write buffer, in units of flash.
     buffer_units: u32,
     flush_after_idle: Nanos,
@@ -196,6 +198,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 write_unit: nanos_from_us(c.write_unit_us),
             },
             write_cache: drive.write_buffer.write_cache,
+            shrink_per_1000: 0,
             buffer_units: buffer_units * drive.compression_ratio(),
             flush_after_idle: nanos_from_ms(drive.write_buffer.flush_after_idle_ms),
             background_after_idle: drive.gc.background_after_idle_ms.map(nanos_from_ms),

@@ -136,6 +136,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             if self.ftl.compresses() {
                 // For so many logical units there is room, however little they can be compressed.
                 room >>= self.ftl.unit_shift();
+                self.ftl.set_compressibility(self.commands.shrink_per_1000[slot as usize].into());
             }
             if room == 0 {
                 break;
