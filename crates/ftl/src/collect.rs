@@ -619,7 +619,7 @@ impl Ftl {
     }
 
     /// What a collector reads next.
-    #[inline]
+    #[inline(always)]
     fn next_read(&self, reading: &Reading) -> NextRead {
         let die = reading.left.trailing_zeros();
         let block = self.blocks.block_on(reading.superblock, die);

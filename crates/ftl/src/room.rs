@@ -89,7 +89,7 @@ impl Ftl {
 
     /// Takes the next row of a set's open superblock, opening one if need be. If it is the superblock's last, its
     /// state turns to closed, and [`Ftl::add_valid`] for that row hands it to the policy.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_row(&mut self, s: usize, for_gc: bool, stream: u8) -> Option<(SuperblockId, u32, BlockId, u32)> {
         let apart = for_gc && !self.shared_frontier;
         let slc = self.sets[s].to_slc && !for_gc;

@@ -42,7 +42,9 @@ impl Ftl {
                 return false;
             }
             Place::Flash(unit) => {
-                self.validity.prefetch(unit);
+                if self.buffer.waiting() < self.row_units {
+                    self.validity.prefetch(unit);
+                }
                 unit
             }
             Place::Unmapped => {
@@ -208,13 +210,19 @@ impl Ftl {
         row.tags[n as usize..].fill(NO_LPN);
         let start = row.start;
         self.buffer.drop_front(stream, n);
+        // What the next row replaces, just in time: asked for when it came into the buffer, it would be gone again.
+        let soon = self.buffer.waiting_of(stream).min(self.row_units);
+        let (first, second) = self.buffer.fronts(stream, soon);
+        for slot in first.iter().chain(second).filter(|slot| slot.old != UNMAPPED) {
+            self.validity.prefetch(slot.old);
+        }
         self.validity.set_row(start, valid);
         self.add_valid(taken.superblock, valid.count_ones());
         self.host_row_filled(taken, &old[..n as usize], n, ready, sink);
     }
 
     /// Takes the next row for the host in a set that was checked for room.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_host_row(&mut self, s: usize, stream: u8) -> HostRow {
         self.next_set = if s + 1 == self.sets.len() { 0 } else { s as u32 + 1 };
         let cost_micro = self.host_cost_micro(s);

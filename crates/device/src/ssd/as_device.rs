@@ -14,7 +14,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         &self.info
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, now: Nanos, request: Request) {
         self.submit_to_stream(now, request, 0);
     }
@@ -23,7 +23,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         self.ftl.streams()
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
         self.check_request(&request);
         assert!(stream < self.ftl.streams(), "stream {stream} of a drive of {}", self.ftl.streams());

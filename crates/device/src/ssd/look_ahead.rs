@@ -8,9 +8,8 @@ use std::collections::VecDeque;
 
 use ssdlab_ftl::{FlashOp, Ftl};
 
-/// Entries asked for with one event; several times as many if reads pile up.
+/// Entries asked for with one event; up to four times as many if reads pile up.
 const STEP: u32 = 8;
-const BACKLOG: usize = 12;
 
 /// Reads whose units' map entries are still to be asked for.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +30,7 @@ impl LookAhead {
 
     #[inline]
     pub fn step(&mut self, ftl: &Ftl) {
-        let mut entries = if self.reads.len() > BACKLOG { 4 * STEP } else { STEP };
+        let mut entries = STEP * (1 + self.reads.len() as u32 / 2).min(4);
         while entries > 0 {
             if self.left == 0 && !self.next_span(ftl) {
                 return;

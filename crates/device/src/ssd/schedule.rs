@@ -381,7 +381,8 @@ pub struct Wake<'a, const CHECK: bool> {
 }
 
 impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
-    #[inline]
+    // Put together where it goes: an operation that passes through memory is read before it has been written.
+    #[inline(always)]
     fn enqueue(&mut self, op: FlashOp) {
         let die = &mut self.schedule.dies[op.die as usize];
         let for_map = op.kind == OpKind::MapRead && op.tag != NOBODY;
