@@ -32,7 +32,7 @@ impl CompressionSpec {
         }
         if row_units * self.max_ratio > MOST_UNITS {
             let problem = format!(
-                "a row of this die holds {row_units} units of 4096 bytes, and would hold {} of a {}th of that: {MOST_UNITS} is the most",
+                "a row of this die holds {row_units} units of 4096 bytes, {} of 1/{} of that; {MOST_UNITS} is the most",
                 row_units * self.max_ratio,
                 self.max_ratio
             );
