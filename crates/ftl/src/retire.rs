@@ -72,7 +72,9 @@ impl Ftl {
         let (old, new) = self.blocks.replace(from, to);
         let (die, set) = (u32::from(op.die), self.blocks.local(new, self.medium.layout()).1 as usize);
         self.substitute(set, old, new);
-        self.translate_staged(set, from, to);
+        // A die keeps its order: none of the block's rows is read by a collector before its last program has ended.
+        let layout = self.medium.layout();
+        assert!(!self.sets[set].staged.holds(|unit| layout.block_of(unit) == from), "a row was collected too early");
         self.replace_in_rings(from, to);
         self.note_copied(to, sink);
         let mut first = Vec::with_capacity(2 * held as usize + 1);
@@ -168,13 +170,6 @@ impl Ftl {
         let parts = parts.chain(set.moving.iter_mut());
         let parts = parts.chain(set.finishing.iter_mut().map(|finishing| &mut finishing.superblock));
         parts.filter(|sb| **sb == old).for_each(|sb| *sb = new);
-    }
-
-    /// What the collector has read of the block and not yet written.
-    fn translate_staged(&mut self, set: usize, from: BlockId, to: BlockId) {
-        let layout = self.medium.layout();
-        let (source, target) = (layout.row_start(from, 0), layout.row_start(to, 0));
-        self.sets[set].staged.translate(source..source + layout.block_units, target);
     }
 
     /// The erase of a block has failed; the medium has marked it as bad. Returns what takes its place and counts as

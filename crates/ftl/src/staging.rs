@@ -200,11 +200,9 @@ impl Staging {
         self.settle();
     }
 
-    /// Units of one block have moved to the same places in another, which begins at `target`.
-    pub fn translate(&mut self, block: std::ops::Range<UnitAddress>, target: UnitAddress) {
-        for run in self.runs[self.head..].iter_mut().filter(|run| block.contains(&run.start)) {
-            run.start = target + (run.start - block.start);
-        }
+    /// Whether any unit that waits is such a one; the units of a run lie in one block.
+    pub fn holds(&self, such: impl Fn(UnitAddress) -> bool) -> bool {
+        self.runs[self.head..].iter().any(|run| such(run.start))
     }
 
     fn settle(&mut self) {

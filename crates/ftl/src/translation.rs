@@ -449,6 +449,11 @@ impl Ftl {
     /// Looks up the entries that a read of the host needs. Returns how many pieces of the map must be read for it first,
     /// with `tag` in their operations.
     pub fn look_up(&mut self, pages: std::ops::Range<u32>, tag: u16, sink: &mut impl OpSink) -> u32 {
+        // Where nothing can be programmed any more, no piece of the map can be put out of DRAM for another: the firmware
+        // reads the drive out with what it has.
+        if self.retirement.frozen {
+            return 0;
+        }
         let Some(demand) = &mut self.demand_map else { return 0 };
         pages.map(|lpn| u32::from(demand.look_up(lpn, tag, &mut self.medium, sink))).sum()
     }
