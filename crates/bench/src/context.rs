@@ -52,6 +52,7 @@ impl<'a, L: Lab> Context<'a, L> {
         let mut device = self.lab.fresh(self.seed).map_err(BenchError::Device)?;
         let mut host = Host::new(&mut device, self.monitor);
         host.set_max_transfer_bytes(self.params.integer("max_transfer_bytes"));
+        host.set_compressibility(self.params.number("compressibility_percent"));
         host.set_link_policy(self.link_policy())?;
         let result = test(&mut host)?;
         host.check_books()?;

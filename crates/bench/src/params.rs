@@ -172,7 +172,14 @@ impl Params {
         settings: &[(String, String)],
         quick: bool,
     ) -> Result<Self, ParamError> {
-        let defs: Vec<ParamDef> = defs.concat();
+        let mut defs: Vec<ParamDef> = defs.concat();
+        // The first declaration counts: a test may have a default of its own for what every test takes.
+        let mut keys: Vec<&str> = Vec::new();
+        defs.retain(|def| {
+            let new = !keys.contains(&def.key);
+            keys.push(def.key);
+            new
+        });
         let mut params = Params {
             test,
             values: BTreeMap::new(),

@@ -42,6 +42,7 @@ fn every_key_of_a_drive_file_is_documented_and_no_other() {
     let mut ecc = resolve("m600-128gb").unwrap().spec.ecc.unwrap();
     (ecc.ldpc, ecc.parity_stripe) = (resolve("sm2256-500gb").unwrap().spec.ecc.unwrap().ldpc, Some(1));
     spec.ecc = Some(ecc);
+    spec.compression = resolve("intel-530-240gb").unwrap().spec.compression;
     let mut real = BTreeSet::from(["base".to_owned()]);
     keys(&toml::Value::try_from(&spec).unwrap(), "", &mut real);
     assert_eq!(documented("Keys of a drive file"), real);

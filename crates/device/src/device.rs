@@ -30,7 +30,8 @@ pub struct Counters {
     pub host_read_bytes: u64,
     pub host_write_bytes: u64,
     pub host_trim_bytes: u64,
-    /// Flash pages' worth of user units programmed for the host, in bytes (padding included).
+    /// Flash pages' worth of user units programmed for the host, in bytes (padding included), as they are after
+    /// compression if the drive compresses.
     pub flash_host_program_bytes: u64,
     /// Units moved by garbage collection, and out of blocks that have gone bad.
     pub flash_gc_program_bytes: u64,
@@ -146,6 +147,14 @@ pub trait Device {
         policy == LinkPolicy::Active
     }
 
+    /// Tells how far the data can be compressed of writes that are submitted from now on, in thousandths: 0 (so unless told):
+    /// not at all; 750: to a quarter of their size; 1000: they are all the same byte. Returns whether that makes any
+    /// difference to the device.
+    fn set_compressibility(&mut self, per_1000: u32) -> bool {
+        let _ = per_1000;
+        false
+    }
+
     /// When something will happen by itself (a completion, or work inside); `None` if the device is at rest.
     fn next_event(&self) -> Option<Nanos>;
 
@@ -200,6 +209,9 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn set_link_policy(&mut self, now: Nanos, policy: LinkPolicy) -> bool {
         (**self).set_link_policy(now, policy)
+    }
+    fn set_compressibility(&mut self, per_1000: u32) -> bool {
+        (**self).set_compressibility(per_1000)
     }
     fn next_event(&self) -> Option<Nanos> {
         (**self).next_event()

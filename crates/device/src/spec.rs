@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_ecc::spec::EccSpec;
-use ssdlab_ftl::{GcSpec, HostShare, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec};
+use ssdlab_ftl::{CompressionSpec, GcSpec, HostShare, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec};
 use ssdlab_nand::{DieSpec, SpecError};
 
 use crate::power::PowerSpec;
@@ -28,6 +28,9 @@ pub struct DriveSpec {
     /// Without it, the drive does not meter its energy, and its link never sleeps (ideal drives).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerSpec>,
+    /// Absent: the drive writes every byte that it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<CompressionSpec>,
     /// Error correction. Absent: flash never errs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc: Option<EccSpec>,
@@ -211,7 +214,18 @@ impl DriveSpec {
                 "use pages and planes that make a row of 1, 2, 4 … 64 units of 4096 bytes",
             ));
         }
+        let mut least_buffer = row_units * u32::from(self.gc.frontier.streams());
+        if let Some(compression) = &self.compression {
+            compression.validate(row_units)?;
+            if self.ecc.is_some() {
+                let problem = "error correction on a drive that compresses is not simulated";
+                return Err(SpecError::new("compression", problem, "leave [compression] or [ecc] out"));
+            }
+            // What waits and does not fill a row may leave less than 4 KiB of one.
+            least_buffer += 1;
+        }
         // An operation counts its units in a byte.
+        let row_units = row_units * self.compression_ratio();
         if self.gc.rows_per_read * row_units > 255 {
             return Err(SpecError::new(
                 "gc.rows_per_read",
@@ -219,15 +233,26 @@ impl DriveSpec {
                 format!("use at most {}", 255 / row_units),
             ));
         }
-        let rows = row_units * u32::from(self.gc.frontier.streams());
-        if self.write_buffer.capacity_kib / 4 < rows {
+        if self.write_buffer.capacity_kib / 4 < least_buffer {
             return Err(SpecError::new(
                 "write_buffer.capacity_kib",
                 format!("{} KiB do not hold one row of this die for each stream", self.write_buffer.capacity_kib),
-                format!("use at least {} KiB", rows * 4),
+                format!("use at least {} KiB", least_buffer * 4),
             ));
         }
         Ok(())
+    }
+
+    /// Units of flash in 4 KiB: 1, but for drives that compress.
+    #[must_use]
+    pub fn compression_ratio(&self) -> u32 {
+        self.compression.map_or(1, |compression| compression.max_ratio)
+    }
+
+    /// Units of flash in a page of this die.
+    #[must_use]
+    pub fn units_per_page(&self, die: &DieSpec) -> u32 {
+        die.units_per_page() * self.compression_ratio()
     }
 
     fn validate_spare(&self, die: &DieSpec) -> Result<(), SpecError> {
@@ -241,11 +266,12 @@ impl DriveSpec {
         }
         let blocks = u128::from(self.blocks_per_die(die)) * u128::from(self.flash.dies);
         let flash = blocks * u128::from(die.raw_bytes() / u64::from(die.geometry.blocks_per_plane));
-        if flash >= u128::from(MAX_FLASH_BYTES) {
+        let most = MAX_FLASH_BYTES / u64::from(self.compression_ratio());
+        if flash >= u128::from(most) {
             return Err(SpecError::new(
                 "flash.dies",
                 format!("{flash} bytes of flash are more than can be simulated"),
-                format!("use dies of less than {MAX_FLASH_BYTES} bytes (8 TiB) in all"),
+                format!("use dies of less than {most} bytes ({} TiB) in all", most >> 40),
             ));
         }
         if let Some(spare) = self.flash.exact_spare_per_10000 {

@@ -131,6 +131,7 @@ fn drive() -> DriveSpec {
         },
         wear_levelling: WearLevellingSpec::default(),
         slc_cache: None,
+        compression: None,
         ecc: None,
         power: Some(power()),
     }

@@ -105,6 +105,7 @@ fn drive(slc_cache: Option<SlcCacheSpec>, sold: u64) -> DriveSpec {
         wear_levelling: WearLevellingSpec::default(),
         slc_cache,
         power: None,
+        compression: None,
         ecc: None,
     }
 }

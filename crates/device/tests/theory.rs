@@ -118,6 +118,12 @@ fn write_amplification_of_uniform_writes() {
 }
 
 #[test]
+fn what_compression_saves_is_spare() {
+    let measured = met(&["compressed:op=7,b=512,size=50", "compressed:op=28,b=512,size=75"]);
+    assert!(measured[0].value < 0.61, "{measured:?}");
+}
+
+#[test]
 fn trimmed_pages_count_as_spare() {
     let measured = met(&["trim:op=7,q=0.2", "static-trim:op=7,b=64,share=0.2"]);
     let in_use = measured[0].in_use.expect("it is measured");

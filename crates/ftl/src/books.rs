@@ -14,7 +14,9 @@ impl Ftl {
     /// The first discrepancy.
     pub fn check_books(&self) -> Result<(), String> {
         let mut in_buffer_only = 0u64;
+        // In units of flash, and in logical ones.
         let mut on_flash = 0u64;
+        let mut on_flash_pages = 0u64;
         for lpn in 0..self.map.len() {
             let unit = match self.map.get(lpn) {
                 Place::Unmapped => continue,
@@ -32,7 +34,9 @@ impl Ftl {
                     slot.old
                 }
             };
-            on_flash += 1;
+            let units = self.units_at(unit);
+            on_flash += u64::from(units);
+            on_flash_pages += 1;
             if !self.validity.get(unit) {
                 return Err(format!("page {lpn} lives in unit {unit}, which is not valid"));
             }
@@ -46,11 +50,13 @@ impl Ftl {
                 ));
             }
         }
-        let mapped = on_flash + in_buffer_only;
+        let mapped = on_flash_pages + in_buffer_only;
         if mapped != self.valid_units {
             return Err(format!("{mapped} pages are mapped, {} were counted", self.valid_units));
         }
         self.check_counts(on_flash)?;
+        self.check_extents()?;
+        self.check_buffer()?;
         if let Some(demand) = &self.demand_map {
             demand.check(&self.medium)?;
         }
@@ -81,7 +87,7 @@ impl Ftl {
             }
         }
         if sum != on_flash {
-            return Err(format!("{sum} units are valid, {on_flash} pages point at flash"));
+            return Err(format!("{sum} units are valid, {on_flash} are pointed at by pages"));
         }
         Ok(())
     }
@@ -121,6 +127,7 @@ impl Ftl {
         }
         Ok(())
     }
+
     /// The SLC cache's own lists against the states and cell modes of their superblocks.
     fn check_cache(&self, s: usize, waiting: usize) -> Result<(), String> {
         let set = &self.sets[s];

@@ -28,6 +28,19 @@ struct NextRead {
     units: u32,
 }
 
+/// A row that the collector has filled.
+#[derive(Clone, Copy)]
+pub(crate) struct MovedRow {
+    pub kind: OpKind,
+    pub superblock: SuperblockId,
+    pub die: u32,
+    pub block: BlockId,
+    pub page: u32,
+    /// Units of flash in it, and the logical units that they are.
+    pub units: u32,
+    pub pages: u32,
+}
+
 /// Collections between two looks at the spread of wear.
 const WEAR_CHECK_INTERVAL: u64 = 64;
 
@@ -493,6 +506,9 @@ impl Ftl {
         if open[stream as usize].is_none() && self.sets[s].free.is_empty() {
             return false;
         }
+        if self.compression.is_some() {
+            return self.write_packed_row(s, stream, pad, sink);
+        }
         let kind = if self.slc_cache.is_some() { self.write_kind(s) } else { OpKind::GcProgram };
         let n = self.sets[s].staged.take(self.row_units, pad, &self.validity);
         if n == 0 {
@@ -510,25 +526,35 @@ impl Ftl {
             let from = blocks.of_block(medium.layout().block_of(run.start));
             blocks.valid[from as usize] -= k - first;
         }
-        let row = self.medium.begin_program(block, page).expect("rows are taken in order");
-        row.tags.copy_from_slice(&tags[..row.tags.len()]);
-        self.medium.prefetch_tags(start + 16, 1);
-        self.validity.set_row(start, u64::MAX >> (64 - n));
-        self.add_valid(superblock, n);
-        self.count_moved(kind, n);
-        self.counters.padding_units += u64::from(self.row_units - n);
-        let set = &mut self.sets[s];
-        set.units_writing += n;
+        let row = MovedRow { kind, superblock, die, block, page, units: n, pages: n };
+        self.row_moved(s, &row, &tags, sink);
         if n < self.row_units {
             // Padding may cost less than what has been gained since the last, never as much.
-            set.gained = 0;
+            self.sets[s].gained = 0;
         }
+        true
+    }
+
+    /// Gives a row of the collector, whose map entries are in place, to its die.
+    #[inline(always)]
+    pub(crate) fn row_moved(&mut self, s: usize, row: &MovedRow, tags: &[u32; 64], sink: &mut impl OpSink) {
+        let MovedRow { kind, superblock, die, block, page, units, pages } = *row;
+        let start = self.medium.layout().row_start(block, page);
+        let programmed = self.medium.begin_program(block, page).expect("rows are taken in order");
+        programmed.tags.copy_from_slice(&tags[..programmed.tags.len()]);
+        self.medium.prefetch_tags(start + 16, 1);
+        self.validity.set_row(start, u64::MAX >> (64 - units));
+        self.add_valid(superblock, units);
+        self.count_moved(kind, pages);
+        self.counters.padding_units += u64::from(self.row_units - units);
+        let set = &mut self.sets[s];
+        set.units_writing += units;
         let tag = set.programs.issue(0);
         sink.enqueue(FlashOp {
             kind,
             die: die as u8,
             rows: 1,
-            units: n as u8,
+            units: units as u8,
             block,
             page: page as u16,
             tag,
@@ -536,12 +562,12 @@ impl Ftl {
         });
         if let Some(demand) = &mut self.demand_map {
             let format = self.medium.format();
-            tags[..n as usize].iter().for_each(|&tag| demand.moved(format.address(tag), &mut self.medium, sink));
+            let tags = tags[..units as usize].iter().filter(|&&tag| tag != NO_LPN);
+            tags.for_each(|&tag| demand.moved(format.address(tag), &mut self.medium, sink));
         }
         if let Some(journal) = &mut self.journal {
-            journal.note(n, &mut self.medium, sink);
+            journal.note(pages, &mut self.medium, sink);
         }
-        true
     }
 
     /// Stream of the row that the collector writes next: that of the unit which has waited longest. The few units of a

@@ -52,7 +52,7 @@ impl Journal {
     }
 
     fn checkpoint_rows(logical_pages: u32, layout: &Layout) -> u32 {
-        (u64::from(logical_pages) * u64::from(MAP_ENTRY_BYTES)).div_ceil(u64::from(layout.row_units) * 4096) as u32
+        (u64::from(logical_pages) * u64::from(MAP_ENTRY_BYTES)).div_ceil(layout.row_bytes().into()) as u32
     }
 
     /// A journal on the given ring: for each place the blocks of all dies.
@@ -61,7 +61,7 @@ impl Journal {
         Journal {
             ring: SystemRing::new(ring),
             entries: 0,
-            entries_per_row: layout.row_units * 4096 / ENTRY_BYTES,
+            entries_per_row: layout.row_bytes() / ENTRY_BYTES,
             checkpoint_rows: Self::checkpoint_rows(logical_pages, layout),
             next_checkpoint: 0,
             journal_rows: 0,

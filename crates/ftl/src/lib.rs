@@ -24,7 +24,7 @@
 //! #     background_after_idle_ms: None, background_free_superblocks: 0 };
 //! # let wear_levelling = WearLevellingSpec::default();
 //! let config = FtlConfig { die: &die, dies: 1, blocks: 16, withheld_blocks: 0, logical_pages: 80, buffer_units: 8, mapping: &mapping,
-//!     gc: &gc, wear_levelling: &wear_levelling, slc_cache: None };
+//!     gc: &gc, wear_levelling: &wear_levelling, slc_cache: None, compression: None };
 //! let mut ftl = Ftl::new(&config, &Rng::new(1));
 //! let mut ops: Vec<FlashOp> = Vec::new();
 //! ftl.write(7, 1, 0);
@@ -36,6 +36,7 @@ mod books;
 mod buffer;
 mod collect;
 mod collector;
+mod compression;
 mod demand_map;
 pub mod gc;
 mod journal;
@@ -54,6 +55,7 @@ mod translation;
 mod window;
 mod writing;
 
+pub use compression::CompressionSpec;
 pub use demand_map::{DemandMap, DemandMapCounters, NOBODY, TAG_MAP};
 pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use long_write::Stretch;

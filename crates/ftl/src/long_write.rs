@@ -57,7 +57,8 @@ impl Ftl {
         generation: impl FnMut(u32) -> u8,
         sink: &mut impl OpSink,
     ) -> Option<u32> {
-        let first = self.buffer.waiting() == 0 && self.revived == 0 && self.held == 0 && !self.forced;
+        let first = self.buffer.units() == 0 && self.revived == 0 && self.held == 0 && !self.forced;
+        let first = first && self.compression.is_none();
         (first && stretch.units >= self.row_units).then(|| self.write_whole_rows(stretch, generation, sink))
     }
 
@@ -88,7 +89,7 @@ impl Ftl {
             self.buffer.pass(n);
             self.add_valid(taken.superblock, n);
             let ready = stretch.from + stretch.each * u64::from(gone);
-            self.host_row_filled(taken, old, ready, sink);
+            self.host_row_filled(taken, old, n, ready, sink);
         }
         gone
     }

@@ -41,7 +41,7 @@ pub struct FlashOp {
     /// For whoever asked: a command slot, or the low bits of a program number.
     pub tag: u16,
     /// Host programs: time from which the data are there, as [`OpSink::ready_code`] has it. Merge reads: the logical
-    /// page. Else ignored.
+    /// page. Host reads: the first logical page; of a drive that compresses, how many of them. Else ignored.
     pub ready: u32,
 }
 

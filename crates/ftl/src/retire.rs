@@ -14,7 +14,7 @@
 //! is still written, with the last free superblocks for a reserve. If those are used up too, the flash is *frozen*:
 //! nothing is programmed or erased any more, and what is still in RAM can be read from there.
 
-use ssdlab_nand::BlockId;
+use ssdlab_nand::{BlockId, UnitAddress};
 
 use crate::gc::VictimSelector;
 use crate::op::{FlashOp, OpKind, OpSink};
@@ -111,12 +111,12 @@ impl Ftl {
         self.blocks.take_reserve(die)
     }
 
-    /// Units below which a drive cannot go on writing: its logical pages, and in every set of superblocks the open
+    /// Units of flash below which a drive cannot go on writing: its logical pages, and in every set of superblocks the open
     /// ones, those that make collection start, and one to collect into.
     fn least_units(&self) -> u64 {
         let open = 3 + 2 * (u32::from(self.streams) - 1) + u32::from(self.slc_cache.is_some());
         let spare = u64::from(self.gc.start_free_superblocks + open) * self.sets.len() as u64;
-        u64::from(self.map.len()) + spare * u64::from(self.blocks.capacity(self.medium.layout()))
+        (u64::from(self.map.len()) << self.unit_shift) + spare * u64::from(self.blocks.capacity(self.medium.layout()))
     }
 
     /// Begins all rows of a block again in another, and points the map there.
@@ -131,12 +131,21 @@ impl Ftl {
             self.medium.copy_row(from, to, page).expect("a block of the reserve is erased");
             let (source, target) = (layout.row_start(from, page), layout.row_start(to, page));
             let valid = self.validity.row(source);
-            for k in (0..self.row_units).filter(|k| valid >> k & 1 != 0) {
+            let begins = self.begins_of_row(source);
+            for k in (0..self.row_units).filter(|k| (valid & begins) >> k & 1 != 0) {
                 self.redirect_unit(self.medium.lpn(source + k), source + k, target + k);
-                self.validity.clear(source + k);
             }
+            self.validity.clear_span(source, valid);
             self.validity.set_row(target, valid);
+            if let Some(compression) = &mut self.compression {
+                compression.extents.set_row(target, begins);
+            }
         }
+    }
+
+    /// Where logical units begin in a row, one bit for each unit of flash.
+    fn begins_of_row(&self, start: UnitAddress) -> u64 {
+        self.compression.as_ref().map_or(u64::MAX, |compression| compression.extents.row(start))
     }
 
     /// With one-die superblocks the replacement is a superblock of its own: it takes over every part that the failed
@@ -194,7 +203,7 @@ impl Ftl {
     fn note_copied(&mut self, block: BlockId, sink: &mut impl OpSink) {
         for page in 0..self.medium.issued_pages(block) {
             let start = self.medium.layout().row_start(block, page);
-            let valid = self.validity.row(start);
+            let valid = self.validity.row(start) & self.begins_of_row(start);
             for k in (0..self.row_units).filter(|k| valid >> k & 1 != 0) {
                 let lpn = self.medium.lpn(start + k);
                 if let Some(demand) = &mut self.demand_map {

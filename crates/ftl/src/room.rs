@@ -25,7 +25,7 @@ impl Ftl {
     #[inline]
     pub(crate) fn host_waits(&self) -> bool {
         let least = if self.forced { 1 } else { self.row_units };
-        (0..self.streams).any(|stream| self.buffer.waiting_of(stream) >= least)
+        (0..self.streams).any(|stream| self.buffer.units_of(stream) >= least)
     }
 
     /// Whether there is room in this set for every stream that the host has used.
@@ -52,6 +52,8 @@ impl Ftl {
         let set = &self.sets[s];
         let in_progress = set.moving.iter().copied().chain(set.reading.map(|r| r.superblock));
         let (count, units) = in_progress.fold((0, 0), |(n, units), sb| (n + 1, units + self.blocks.valid[sb as usize]));
+        // Where data are compressed, the last units of a victim may not meet others that fill their row.
+        let units = units + count * ((1 << self.unit_shift) - 1);
         let rows = open.rows_left(self.blocks.width());
         // A row for the host, and one that the collector may not fill.
         set.coming > count || rows >= units.div_ceil(self.row_units) + 2

@@ -5,6 +5,7 @@
 
 use ssdlab_nand::UnitAddress;
 
+use crate::compression::{Extents, MOST, Pack};
 use crate::map::Validity;
 
 /// Units among the 64 from `start` on: bit `k` stands for unit `start + k`.
@@ -97,7 +98,81 @@ impl Staging {
         0
     }
 
-    /// The runs of the last [`Staging::take`].
+    /// The same where logical units take several of flash each: those that came first, as far as they fill `wanted` to
+    /// the last unit. Only where the last of a victim meet those of the next they all go, so that nothing holds the
+    /// victim up, even if they leave a gap. Every run taken is one extent.
+    pub fn take_packed(
+        &mut self,
+        wanted: u32,
+        all: bool,
+        validity: &Validity,
+        extents: &Extents,
+        victim_of: impl Fn(UnitAddress) -> u32,
+    ) -> u32 {
+        self.taken.clear();
+        // Run, first unit and size of those that it is filled from.
+        let (mut pieces, mut sizes) = ([(0, 0); MOST], [0; MOST]);
+        let (mut n, mut total, mut at) = (0, 0, self.head);
+        let (mut seen, mut victim, mut last_of_victim) = (0, None, 0);
+        while at < self.runs.len() {
+            let run = self.runs[at];
+            let mut begins = run.units & validity.span(run.start) & extents.span(run.start);
+            let of = victim_of(run.start);
+            while begins != 0 && total < wanted {
+                let unit = begins.trailing_zeros();
+                begins &= begins - 1;
+                let size = extents.len(run.start + unit);
+                (pieces[n], sizes[n]) = ((at, unit), size as u8);
+                if *victim.get_or_insert(of) == of {
+                    last_of_victim = n + 1;
+                }
+                (n, total) = (n + 1, total + size);
+                seen = unit + size;
+            }
+            if total >= wanted {
+                break;
+            }
+            at += 1;
+        }
+        if total < wanted && !all {
+            self.keep_valid(validity);
+            return 0;
+        }
+        let first = if last_of_victim < n { last_of_victim } else { 0 };
+        let pack = Pack::with_first(&sizes[..n], first, wanted);
+        let bits = |k: usize| u64::MAX >> (64 - sizes[k]);
+        for k in pack.order() {
+            let (run, first) = pieces[k];
+            self.taken.push(Run { start: self.runs[run].start + first, units: bits(k) });
+        }
+        if total < wanted {
+            self.runs.clear();
+            (self.head, self.len) = (0, 0);
+            return pack.units;
+        }
+        // What was not looked at, and what was passed over, stays.
+        let gone: u32 = self.runs[self.head..=at].iter().map(|run| run.units.count_ones()).sum();
+        self.runs[self.head..at].iter_mut().for_each(|run| run.units = 0);
+        self.runs[at].units &= !(u64::MAX >> (64 - seen));
+        for k in (0..n).filter(|&k| pack.chosen >> k & 1 == 0) {
+            let (run, first) = pieces[k];
+            self.runs[run].units |= bits(k) << first;
+        }
+        let left: u32 = self.runs[self.head..=at].iter().map(|run| run.units.count_ones()).sum();
+        self.len = self.len - gone + left;
+        // Closes up what stays, so that the front is never an empty run.
+        let mut to = at + 1;
+        for from in (self.head..=at).rev() {
+            if self.runs[from].units != 0 {
+                to -= 1;
+                self.runs[to] = self.runs[from];
+            }
+        }
+        self.head = to;
+        pack.units
+    }
+
+    /// The runs of the last [`Staging::take`] or [`Staging::take_packed`].
     #[inline]
     #[must_use]
     pub fn taken(&self) -> &[Run] {
@@ -166,5 +241,49 @@ mod tests {
         assert_eq!(s.take(3, true, &v), 1);
         assert_eq!(list(s.taken()), [130]);
         assert!(s.is_empty());
+    }
+
+    #[test]
+    fn extents_fill_a_row_to_the_last_unit_and_what_does_not_fit_stays_in_front() {
+        let mut e = Extents::new(256, 8);
+        e.set_row(0, 0b0111_0101); // 2, 2, 1, 1, 2
+        e.set_row(64, 0b0001_0001); // 4, 4
+        let mut v = Validity::new(256, 8);
+        v.set_row(0, 0xFF);
+        v.set_row(64, 0xFF);
+        let mut s = Staging::default();
+        s.push(Run { start: 0, units: 0b1111_1100 });
+        s.push(Run { start: 64, units: 0xFF });
+        // 2 and 4 of it are taken for 6 of 8, and the singles; the last pair has to wait.
+        v.clear_span(5, 0b1);
+        assert_eq!(s.take_packed(8, false, &v, &e, |_| 0), 8);
+        let taken: Vec<_> = s.taken().iter().map(|r| (r.start, r.units.count_ones())).collect();
+        assert_eq!(taken, [(64, 4), (2, 2), (6, 2)]);
+        assert_eq!((s.len(), s.front()), (5, Some(4)));
+        v.clear_span(2, 0b11);
+        v.clear_span(6, 0b11);
+        v.clear_span(64, 0xF);
+        assert_eq!(s.take_packed(8, false, &v, &e, |_| 0), 0);
+        assert_eq!(s.take_packed(8, true, &v, &e, |_| 0), 5);
+        let taken: Vec<_> = s.taken().iter().map(|r| (r.start, r.units.count_ones())).collect();
+        assert_eq!(taken, [(68, 4), (4, 1)]);
+        assert!(s.is_empty());
+    }
+
+    #[test]
+    fn the_last_extents_of_a_victim_are_never_passed_over() {
+        let mut e = Extents::new(256, 8);
+        e.set_row(0, 0b0011_0001); // 4, 1, 3
+        e.set_row(64, 0b0001_0001); // 4, 4
+        let mut v = Validity::new(256, 8);
+        v.set_row(0, 0b1_0000);
+        v.set_row(64, 0xFF);
+        let mut s = Staging::default();
+        s.push(Run { start: 0, units: 0b1_0000 });
+        s.push(Run { start: 64, units: 0xFF });
+        assert_eq!(s.take_packed(8, false, &v, &e, |unit| unit / 64), 5);
+        let taken: Vec<_> = s.taken().iter().map(|r| (r.start, r.units.count_ones())).collect();
+        assert_eq!(taken, [(4, 1), (64, 4)]);
+        assert_eq!((s.len(), s.front()), (4, Some(68)));
     }
 }

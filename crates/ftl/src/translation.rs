@@ -5,6 +5,7 @@ use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, Layout, Medium, Outcome, TagF
 
 use crate::buffer::WriteBuffer;
 use crate::collector::Set;
+use crate::compression::{Compression, CompressionSpec};
 use crate::demand_map::{DemandMap, DemandMapCounters};
 use crate::gc::Selector;
 use crate::journal::{Journal, NO_CHECKPOINTS};
@@ -29,14 +30,16 @@ pub struct FtlConfig<'a> {
     /// Of all these, how many are not used: one each on the first dies. For drives of an exact spare.
     pub withheld_blocks: u32,
     pub logical_pages: u32,
+    /// Room of the write buffer, in units of 4 KiB.
     pub buffer_units: u32,
     pub mapping: &'a MappingSpec,
     pub gc: &'a GcSpec,
     pub wear_levelling: &'a WearLevellingSpec,
     pub slc_cache: Option<&'a SlcCacheSpec>,
+    pub compression: Option<&'a CompressionSpec>,
 }
 
-/// Units programmed and moved, operations asked for.
+/// Units programmed and moved, operations asked for. Units are logical ones of 4 KiB, where not said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FtlCounters {
     pub host_units: u64,
@@ -46,14 +49,18 @@ pub struct FtlCounters {
     /// Moved out of the SLC cache; not among the `gc` figures, except for what was read.
     pub fold_units: u64,
     pub fold_rows: u64,
+    /// Units of flash.
     pub gc_read_units: u64,
     pub metadata_rows: u64,
     pub block_erases: u64,
     pub collections: u64,
     pub overwrites_in_buffer: u64,
     pub trimmed_units: u64,
-    /// Units of padding in host and collector rows.
+    /// Units of flash that are padding in host and collector rows.
     pub padding_units: u64,
+    /// Units of flash that compression has saved: of what the host wrote, and again of what was moved.
+    pub saved_units: u64,
+    pub saved_moving_units: u64,
     /// Rows programmed again because a block went bad, and how often programs and erases failed.
     pub retire_rows: u64,
     pub program_failures: u64,
@@ -86,6 +93,7 @@ pub struct Ftl {
     pub(crate) demand_map: Option<DemandMap>,
     pub(crate) gc: GcSpec,
     pub(crate) slc_cache: Option<SlcCache>,
+    pub(crate) compression: Option<Box<Compression>>,
     pub(crate) wear_levelling: WearLevellingSpec,
     mapping: MappingSpec,
     pub(crate) rng: Rng,
@@ -110,6 +118,8 @@ pub struct Ftl {
     pub(crate) forced: bool,
     pub(crate) valid_units: u64,
     pub(crate) row_units: u32,
+    /// Binary logarithm of the units of flash that make 4 KiB.
+    pub(crate) unit_shift: u32,
     /// How many rows' valid bits one word can hold.
     pub(crate) rows_per_span: u32,
     pub(crate) gc_buffer_units: u32,
@@ -129,7 +139,8 @@ impl Ftl {
     /// Builds the translation layer over fresh dies.
     #[must_use]
     pub fn new(config: &FtlConfig, rng: &Rng) -> Self {
-        let layout = Layout::new(config.die, config.dies, config.blocks);
+        let ratio = config.compression.map_or(1, |compression| compression.max_ratio);
+        let layout = Layout::with_shares(config.die, config.dies, config.blocks, ratio);
         let mut medium = Medium::new(config.die, layout, TagFormat::new(config.logical_pages), rng);
         (1..=config.withheld_blocks).for_each(|die| medium.mark_bad(die * config.blocks - 1));
         let row_units = medium.layout().row_units;
@@ -139,13 +150,17 @@ impl Ftl {
             map: Map::new(config.logical_pages),
             validity: Validity::new(medium.layout().units(), row_units),
             sets: Vec::new(),
-            buffer: WriteBuffer::new(config.buffer_units, config.gc.frontier.streams()),
+            buffer: WriteBuffer::new(config.buffer_units * ratio, config.gc.frontier.streams(), ratio > 1),
             journal: None,
             demand_map: None,
             gc: config.gc.clone(),
             slc_cache: config
                 .slc_cache
                 .map(|spec| SlcCache::new(spec, config.die, &blocks, config.blocks - reserve, config.gc)),
+            compression: config
+                .compression
+                .map(|_| Box::new(Compression::new(ratio, medium.layout().units(), row_units, rng))),
+            unit_shift: ratio.trailing_zeros(),
             wear_levelling: config.wear_levelling.clone(),
             mapping: config.mapping.clone(),
             rng: rng.stream("garbage collection"),
@@ -247,6 +262,14 @@ impl Ftl {
         self.medium.inject(faults, rng);
     }
 
+    /// Tells by how many thousandths the data shrink that are written from now on; 0: they cannot be compressed. Without
+    /// meaning where the drive does not compress.
+    pub fn set_compressibility(&mut self, per_1000: u32) {
+        if let Some(compression) = &mut self.compression {
+            compression.set_compressibility(per_1000);
+        }
+    }
+
     // ---- what the drive asks ------------------------------------------------------------------------------------
 
     #[must_use]
@@ -294,6 +317,27 @@ impl Ftl {
         (self.blocks.state.iter().filter(|s| kept(s)).count() as u64 - pool) * each
     }
 
+    /// Whether the drive compresses what it writes.
+    #[inline]
+    #[must_use]
+    pub fn compresses(&self) -> bool {
+        self.unit_shift > 0
+    }
+
+    /// Units of flash that 4 KiB take if they cannot be compressed: a power of two, given by its binary logarithm.
+    #[inline]
+    #[must_use]
+    pub fn unit_shift(&self) -> u32 {
+        self.unit_shift
+    }
+
+    /// Units of flash that the logical unit takes which begins at `unit`.
+    #[inline]
+    #[must_use]
+    pub fn units_at(&self, unit: UnitAddress) -> u32 {
+        self.compression.as_ref().map_or(1, |compression| compression.extents.len(unit))
+    }
+
     /// Logical pages that hold data.
     #[must_use]
     pub fn mapped_units(&self) -> u64 {
@@ -312,11 +356,11 @@ impl Ftl {
         self.streams
     }
 
-    /// Units that the write buffer holds: waiting, or in programs that have not ended.
+    /// Units of flash that the write buffer holds: waiting, or in programs that have not ended.
     #[inline]
     #[must_use]
     pub fn buffered_units(&self) -> u32 {
-        self.buffer.waiting() + self.units_writing
+        self.buffer.units() + self.units_writing
     }
 
     #[inline]
@@ -380,7 +424,7 @@ impl Ftl {
         (units, most)
     }
 
-    /// Units that wait in the buffer and are not yet given to a program.
+    /// Logical units that wait in the buffer and are not yet given to a program.
     #[inline]
     #[must_use]
     pub fn waiting_units(&self) -> u32 {
@@ -404,7 +448,7 @@ impl Ftl {
     /// Whether units wait in the buffer because the firmware holds the host back for a collection.
     #[must_use]
     pub fn host_is_held(&self) -> bool {
-        let held = |stream: u8| self.buffer.waiting_of(stream) >= self.row_units && self.writable[stream as usize] == 0;
+        let held = |stream: u8| self.buffer.units_of(stream) >= self.row_units && self.writable[stream as usize] == 0;
         (0..self.streams).any(held)
     }
 

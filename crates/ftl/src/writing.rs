@@ -35,6 +35,9 @@ impl Ftl {
                 slot.tag = tag;
                 slot.ready = ready;
                 self.counters.overwrites_in_buffer += 1;
+                if let Some(compression) = &mut self.compression {
+                    self.buffer.resize(at, compression.draw());
+                }
                 return false;
             }
             Place::Flash(unit) => {
@@ -48,7 +51,8 @@ impl Ftl {
                 UNMAPPED
             }
         };
-        let at = self.buffer.push(stream, Slot { tag, old, ready });
+        let size = self.compression.as_mut().map_or(1, |compression| compression.draw());
+        let at = self.buffer.push(stream, Slot { tag, old, ready }, size);
         self.map.set_buffer(lpn, at);
         true
     }
@@ -82,6 +86,9 @@ impl Ftl {
     /// anything that depends on them.
     #[inline]
     fn invalidate_row(&mut self, old: &[UnitAddress]) {
+        if self.compression.is_some() {
+            return old.iter().filter(|&&unit| unit != UNMAPPED).for_each(|&unit| self.invalidate(unit));
+        }
         let mut superblocks = [0; 64];
         let mut n = 0;
         for &unit in old {
@@ -92,25 +99,26 @@ impl Ftl {
             }
         }
         for &sb in &superblocks[..n] {
-            self.lose_unit(sb);
+            self.lose_units(sb, 1);
         }
     }
 
-    /// A unit of flash no longer holds what the host wants.
+    /// What lives in flash from this unit on is no longer what the host wants.
     #[inline]
     pub(crate) fn invalidate(&mut self, unit: UnitAddress) {
-        self.validity.clear(unit);
-        self.lose_unit(self.blocks.of_block(self.medium.layout().block_of(unit)));
+        let units = self.units_at(unit);
+        self.validity.clear_span(unit, u64::MAX >> (64 - units));
+        self.lose_units(self.blocks.of_block(self.medium.layout().block_of(unit)), units);
     }
 
     #[inline]
-    fn lose_unit(&mut self, sb: SuperblockId) {
+    fn lose_units(&mut self, sb: SuperblockId, units: u32) {
         let layout = self.medium.layout();
-        self.blocks.valid[sb as usize] -= 1;
+        self.blocks.valid[sb as usize] -= units;
         if self.blocks.state[sb as usize] == State::Closed {
             let (local, set) = self.blocks.local(sb, layout);
             let set = &mut self.sets[set as usize];
-            set.dead += 1;
+            set.dead += u64::from(units);
             set.selector.invalidate(local, self.blocks.valid[sb as usize]);
         }
         if self.stalled != 0 {
@@ -129,12 +137,12 @@ impl Ftl {
             self.release_held(sink);
         }
         for stream in 0..self.streams {
-            while self.buffer.waiting_of(stream) >= self.row_units {
+            while self.buffer.units_of(stream) >= self.row_units {
                 let Some(s) = self.choose_set(stream) else { break };
                 self.dispatch_row(s, stream, sink);
             }
             if self.forced
-                && (1..self.row_units).contains(&self.buffer.waiting_of(stream))
+                && (1..self.row_units).contains(&self.buffer.units_of(stream))
                 && let Some(s) = self.choose_set(stream)
             {
                 self.dispatch_row(s, stream, sink);
@@ -177,6 +185,9 @@ impl Ftl {
     }
 
     fn dispatch_row(&mut self, s: usize, stream: u8, sink: &mut impl OpSink) {
+        if self.compression.is_some() {
+            return self.dispatch_packed_row(s, stream, sink);
+        }
         let n = self.buffer.waiting_of(stream).min(self.row_units);
         let taken = self.take_host_row(s, stream);
         let format = self.medium.format();
@@ -206,7 +217,7 @@ impl Ftl {
         }
         self.validity.set_row(start, valid);
         self.add_valid(taken.superblock, valid.count_ones());
-        self.host_row_filled(taken, &old[..n as usize], ready, sink);
+        self.host_row_filled(taken, &old[..n as usize], n, ready, sink);
     }
 
     /// Takes the next row for the host in a set that was checked for room.
@@ -218,21 +229,28 @@ impl Ftl {
         HostRow { set: s, superblock, die, block, page, cost_micro }
     }
 
-    /// Gives a row of the host, whose tags and map entries are in place, to its die. `old`: what each of its units
-    /// replaces.
+    /// Gives a row of the host, whose tags and map entries are in place, to its die. `old`: what each of its logical
+    /// units replaces; `units`: what they take of flash.
     #[inline]
-    pub(crate) fn host_row_filled(&mut self, row: HostRow, old: &[u32], ready: Nanos, sink: &mut impl OpSink) {
+    pub(crate) fn host_row_filled(
+        &mut self,
+        row: HostRow,
+        old: &[u32],
+        units: u32,
+        ready: Nanos,
+        sink: &mut impl OpSink,
+    ) {
         let (n, s) = (old.len() as u32, row.set);
         self.medium.prefetch_tags(self.medium.layout().row_start(row.block, row.page) + 16, 1);
         self.invalidate_row(old);
         self.counters.host_units += u64::from(n);
         self.counters.host_rows += 1;
-        self.counters.padding_units += u64::from(self.row_units - n);
+        self.counters.padding_units += u64::from(self.row_units - units);
         let set = &mut self.sets[s];
         if set.active && !set.background && !self.free_share {
             set.credit_micro -= i64::from(self.row_units) * row.cost_micro;
         }
-        self.units_writing += n;
+        self.units_writing += units;
         self.note_outstanding(row.die, 1);
         self.note_writable(s);
         let tag = self.host_programs.issue(self.buffer.dispatched());
@@ -240,14 +258,14 @@ impl Ftl {
             kind: OpKind::HostProgram,
             die: row.die as u8,
             rows: 1,
-            units: n as u8,
+            units: units as u8,
             block: row.block,
             page: row.page as u16,
             tag,
             ready: sink.ready_code(ready),
         });
         if self.demand_map.is_some() {
-            self.note_changed(self.medium.layout().row_start(row.block, row.page), n, sink);
+            self.note_changed(self.medium.layout().row_start(row.block, row.page), units, sink);
         }
         if let Some(journal) = &mut self.journal {
             journal.note(n, &mut self.medium, sink);

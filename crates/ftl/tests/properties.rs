@@ -15,6 +15,9 @@ use ssdlab_ftl::{Frontier, HostShare, VictimPolicy};
 /// Phases of what the host does, drawn one after another; the books are checked after each.
 fn phase(rig: &mut Rig, writes: u64) {
     let pages = u64::from(rig.logical_pages);
+    if rig.compresses() {
+        rig.change_data();
+    }
     match rig.rng.below(8) {
         // Sequential, from anywhere.
         0 => {
@@ -198,6 +201,7 @@ fn plain() -> Case {
         erases_per_failure: 0,
         cache: None,
         map_cache_kib: None,
+        max_ratio: None,
     }
 }
 
@@ -334,6 +338,25 @@ fn padding_goes_out_only_while_the_host_waits_for_what_it_frees() {
         host_share: HostShare::Trickle,
         rows_per_read: 3,
         background_free: 3,
+        ..plain()
+    });
+}
+
+#[test]
+fn small_extents_that_fill_no_row_hold_no_victim_up() {
+    run(&Case {
+        seed: 1344720664888003151,
+        units_per_page: 4,
+        blocks: 12,
+        pages: 18,
+        map_cache_kib: Some(3),
+        buffer_rows: 16,
+        policy: VictimPolicy::Random,
+        frontier: Frontier::Separate,
+        victims_per_start: 1,
+        buffer_superpages: 7,
+        host_share: HostShare::Trickle,
+        max_ratio: Some(8),
         ..plain()
     });
 }

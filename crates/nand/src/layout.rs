@@ -2,7 +2,7 @@
 //!
 //! The flash that belongs together is kept together: a *row* is the same page of every plane of one die, the most
 //! that one multi-plane operation can move; a *block* here is one block of every plane of a die with the same
-//! index, erased together. A unit is 4 KiB.
+//! index, erased together. A unit is 4 KiB, or, where compressed data take less than that, an even share of it.
 //!
 //! ```text
 //! unit address = ((die x blocks + block) x pages + page) x row_units + plane x units_per_page + unit
@@ -15,7 +15,7 @@ use ssdlab_core::FastDiv;
 
 use crate::DieSpec;
 
-/// Physical address of a 4 KiB unit.
+/// Physical address of a unit.
 pub type UnitAddress = u32;
 /// A multi-plane block: die x blocks + index.
 pub type BlockId = u32;
@@ -29,6 +29,8 @@ pub struct Layout {
     pub blocks: u32,
     /// Pages of a block in the die's own cell mode, which is the most that it can have.
     pub pages: u32,
+    /// Bytes of a unit: 4096, or a half, a quarter … of that.
+    pub unit_bytes: u32,
     pub units_per_page: u32,
     /// Units of a row: planes x units_per_page.
     pub row_units: u32,
@@ -43,23 +45,34 @@ impl Layout {
     /// Lays out `dies` dies of a type, with `blocks` multi-plane blocks each.
     ///
     /// # Panics
-    /// If the number of units does not fit 31 bits (8 TiB), or a row is not a power of two of units.
+    /// If the number of units does not fit 31 bits (8 TiB of 4 KiB), or a row is not a power of two of units.
     #[must_use]
     pub fn new(die: &DieSpec, dies: u32, blocks: u32) -> Self {
+        Layout::with_shares(die, dies, blocks, 1)
+    }
+
+    /// The same with units of an even share of 4 KiB.
+    ///
+    /// # Panics
+    /// As [`Layout::new`].
+    #[must_use]
+    pub fn with_shares(die: &DieSpec, dies: u32, blocks: u32, shares: u32) -> Self {
         let g = &die.geometry;
-        let row_units = g.planes * die.units_per_page();
+        let units_per_page = die.units_per_page() * shares;
+        let row_units = g.planes * units_per_page;
         assert!(row_units.is_power_of_two() && row_units <= 64, "a row must be a power of two of units, 64 at most");
         let block_units = row_units * g.pages_per_block;
         assert!(
             u64::from(block_units) * u64::from(blocks) * u64::from(dies) < 1 << 31,
-            "flash of more than 8 TiB is beyond 31-bit unit addresses"
+            "flash of 2^31 units or more is beyond 31-bit unit addresses"
         );
         Layout {
             dies,
             planes: g.planes,
             blocks,
             pages: g.pages_per_block,
-            units_per_page: die.units_per_page(),
+            unit_bytes: 4096 / shares,
+            units_per_page,
             row_units,
             block_units,
             by_block: FastDiv::new(block_units),
@@ -72,6 +85,12 @@ impl Layout {
     #[must_use]
     pub fn units(&self) -> usize {
         self.dies as usize * self.blocks as usize * self.block_units as usize
+    }
+
+    /// Data bytes of a row.
+    #[must_use]
+    pub fn row_bytes(&self) -> u32 {
+        self.row_units * self.unit_bytes
     }
 
     #[inline]

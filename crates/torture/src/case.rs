@@ -3,13 +3,16 @@
 use ssdlab_core::{Rng, UNIT_BYTES};
 use ssdlab_device::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
 use ssdlab_ftl::{
-    Buffering, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, SlcCachePolicy, SlcCacheSpec, SuperblockSpan,
-    TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
+    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, SlcCachePolicy, SlcCacheSpec,
+    SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
 use ssdlab_nand::{Bus, CellMode, CellModes, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Timing, Wear};
 
 /// Mapping units of flash that a drive may have: what a run costs is nearly proportional to it.
 const MOST_UNITS: u32 = 12_000;
+
+/// Units of flash that a row may have.
+const MOST_PLACES: u32 = 64;
 
 /// One drive and what goes wrong in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +43,7 @@ impl Case {
             let die = add_slc_cache(die, &mut drive, seed);
             add_demand_map(&mut drive, seed);
             add_processor_time(&mut drive, seed);
+            add_compression(&mut drive, &die, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]);
             if let Some(drive) = with_capacity(drive, &die, seed, spare) {
                 return Case { seed, die, drive, faults };
@@ -154,6 +158,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
         },
         slc_cache: None,
         power: None,
+        compression: None,
         ecc: None,
     }
 }
@@ -244,6 +249,20 @@ fn add_processor_time(drive: &mut DriveSpec, seed: u64) {
     if suits && rng.chance(1, 2) {
         (drive.gc.host_share, drive.gc.trickle_per_1000) = (HostShare::BetweenRounds, 0);
     }
+}
+
+/// One drive in four compresses, where its rows have places enough. From a stream of its own, too.
+fn add_compression(drive: &mut DriveSpec, die: &DieSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("compression");
+    let row_units = die.geometry.planes * die.units_per_page();
+    if !rng.chance(1, 4) {
+        return;
+    }
+    let max_ratio = one(&mut rng, &[2, 4, 8, 16]).min(MOST_PLACES / row_units);
+    drive.compression = Some(CompressionSpec { max_ratio });
+    // An operation counts what it moves in a byte, and small data that fill no row need room beside one that does.
+    drive.gc.rows_per_read = drive.gc.rows_per_read.min(255 / (row_units * max_ratio));
+    drive.write_buffer.capacity_kib += 4;
 }
 
 fn draw_faults(rng: &mut Rng) -> GrowingFaults {

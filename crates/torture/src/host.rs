@@ -205,6 +205,14 @@ impl<S: Subject> Host<S> {
         self.take_completions()
     }
 
+    /// From now on the data can be compressed so far, if the drive does it: as drawn.
+    pub fn change_data(&mut self) {
+        if self.drive.set_compressibility(0) {
+            let per_1000 = [0, 0, 300, 500, 750, 900, 1000][self.rng.below(7) as usize];
+            self.drive.set_compressibility(per_1000);
+        }
+    }
+
     /// FLUSH, and that it did what it is for.
     pub fn flush(&mut self) -> Result<(), String> {
         self.drain()?;

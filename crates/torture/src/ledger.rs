@@ -92,13 +92,15 @@ impl Ledger {
         }
         balance!(f.host_units + facts.waiting_units, facts.accepted_units, "units programmed or waiting");
         let rows = f.host_rows + f.gc_rows + f.fold_rows;
-        let units = f.host_units + f.gc_units + f.fold_units + f.padding_units;
-        balance!(units, rows * facts.row_units, "units and padding in rows");
+        let moved = f.gc_units + f.fold_units;
+        let units = (f.host_units + moved) * facts.units_of_4k + f.padding_units;
+        let filled = rows * facts.row_units + f.saved_units + f.saved_moving_units;
+        balance!(units, filled, "units and padding in rows, and what compression saved");
         balance!(facts.rows_begun, (rows + f.metadata_rows) as u32, "rows that the medium saw begun");
-        let row_bytes = facts.row_units * ssdlab_core::UNIT_BYTES;
+        let row_bytes = facts.row_units * facts.unit_bytes;
         let all_rows = rows + f.metadata_rows + f.retire_rows;
         balance!(c.flash_program_bytes(), all_rows * row_bytes, "bytes programmed");
-        let moved = f.gc_units + f.fold_units;
+        let moved = moved * facts.units_of_4k - f.saved_moving_units;
         if moved > f.gc_read_units {
             return Err(format!("{moved} units were moved, but only {} read to be moved", f.gc_read_units));
         }

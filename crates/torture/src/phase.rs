@@ -101,6 +101,7 @@ impl Phase {
         let most = [8, 32, 128, 1024][host.rng.below(4) as usize];
         let aligned = host.rng.chance(3, 4);
         let all = host.pages;
+        host.change_data();
         match self {
             Phase::Fill => fill(host, depth, most)?,
             Phase::RandomWrite => {

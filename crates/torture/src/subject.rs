@@ -26,7 +26,10 @@ pub trait Subject: Device {
 pub struct Facts {
     pub counters: Counters,
     pub ftl: FtlCounters,
+    /// Units of flash in a row; their bytes, and how many of them make 4 KiB.
     pub row_units: u64,
+    pub unit_bytes: u64,
+    pub units_of_4k: u64,
     pub planes: u64,
     /// Rows whose programming has begun, as the medium counts them (modulo 2^32).
     pub rows_begun: u32,
@@ -72,6 +75,8 @@ impl Subject for Ssd {
             counters: self.counters(),
             ftl: ftl.counters(),
             row_units: layout.row_units.into(),
+            unit_bytes: layout.unit_bytes.into(),
+            units_of_4k: 1 << ftl.unit_shift(),
             planes: layout.planes.into(),
             rows_begun: medium.rows_begun(),
             erases: blocks.clone().map(|b| u64::from(medium.erases(b) * layout.planes)).sum(),

@@ -78,6 +78,7 @@ impl Tally {
                     Some(SlcCachePolicy::OnDie) => "on-die",
                 },
             ),
+            ("compression", on(case.drive.compression.is_some())),
             (
                 "wear levelling",
                 match (wear.dynamic, wear.static_spread_erases.is_some()) {

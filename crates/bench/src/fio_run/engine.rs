@@ -42,6 +42,9 @@ pub(super) fn run<D: Device + ?Sized, S: Source>(
     let mut running = tasks.len();
     let mut tick = started + SECOND;
     let mut reaped: Vec<u32> = vec![0; tasks.len()];
+    // What the device has been told last of the data.
+    let mut compress_percent = 0;
+    host.set_compressibility(0.0);
     loop {
         ready.sort_unstable();
         ready.dedup();
@@ -53,6 +56,10 @@ pub(super) fn run<D: Device + ?Sized, S: Source>(
                     Step::Send(command) => {
                         if task.measures(host.port.now) {
                             entries[task.entry].submitted(task.in_flight());
+                        }
+                        let percent = task.compress_percent;
+                        if std::mem::replace(&mut compress_percent, percent) != percent {
+                            host.set_compressibility(percent.into());
                         }
                         host.port.issue(tag_of(index, serial), command)?;
                     }

@@ -96,6 +96,7 @@ fn task(job: &Job, clone: u32, entry: usize, capacity_bytes: u64, rng: &Rng) -> 
     task.think = job.thinktime;
     task.think_after = job.thinktime_blocks;
     task.end_flush = job.end_fsync && writes(job.rw);
+    task.compress_percent = job.compress_percent;
     task.expected_bytes = expected_bytes;
     Ok(task)
 }

@@ -62,6 +62,8 @@ pub(super) struct Task<S> {
     pub(super) think_after: u64,
     /// A flush when all else has completed.
     pub(super) end_flush: bool,
+    /// How far the data that it writes can be compressed.
+    pub(super) compress_percent: u32,
     /// For the progress report.
     pub(super) expected_bytes: Option<u64>,
     phase: Phase,
@@ -91,6 +93,7 @@ impl<S: Source> Task<S> {
             think: 0,
             think_after: 1,
             end_flush: false,
+            compress_percent: 0,
             expected_bytes: None,
             phase: Phase::Running,
             begins: 0,

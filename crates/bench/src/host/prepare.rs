@@ -115,6 +115,12 @@ impl<D: Device + ?Sized> Host<'_, D> {
         Err(BenchError::Unsuitable(format!("the link of {} does not know what `{name}` asks for", self.info().name)))
     }
 
+    /// From now on the data that are written can be compressed by so much, in per cent of their size. A device that does
+    /// not compress takes no notice.
+    pub fn set_compressibility(&mut self, percent: f64) {
+        self.port.device.set_compressibility((percent.clamp(0.0, 100.0) * 10.0 + 0.5) as u32);
+    }
+
     /// ATA SECURITY ERASE UNIT, and waits until the device is ready again.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! Published: the sequential test is timed on a 1 GB file; 4K and 4K-64Thrd are 4 KiB random accesses with one and
 //! with 64 requests outstanding; the score's formula. Not published, and so parameters here: the size of the
 //! sequential requests, the length of the random tests, the file's place, what else is on the drive. The data are
-//! incompressible, which makes no difference to a drive that does not compress.
+//! incompressible.
 
 use ssdlab_core::{Op, SECOND};
 use ssdlab_workload::{Mix, Pattern};

@@ -1,13 +1,13 @@
 //! `atto`: ATTO Disk Benchmark, rates against request size from half a KiB to 64 MiB.
 //!
 //! Each size writes, then reads, its way through one file with four requests outstanding. The length and the depth
-//! are the program's own; which settings a given review used was not published. ATTO's data are compressible, which
-//! makes no difference to a drive that does not compress.
+//! are the program's own; which settings a given review used was not published. ATTO's data are compressible: the
+//! same byte over and over.
 
 use ssdlab_workload::Pattern;
 
 use super::common::{build, size, timed};
-use super::definition::{AS_IT_IS, TestDef, block, bytes, depth, metric, span};
+use super::definition::{AS_IT_IS, TestDef, block, bytes, depth, metric, number, span};
 use super::figures::{by_category, categories, chart, max, put, put_causes, put_counters, series};
 use crate::context::Context;
 use crate::error::BenchError;
@@ -30,6 +30,15 @@ pub(super) const DEF: TestDef = TestDef {
             "where the file begins, aligned to 4 KiB as file systems do. Not published",
         ),
         depth("queue_depth", "4", "requests outstanding"),
+        number(
+            "compressibility_percent",
+            "100",
+            "%",
+            0.0,
+            100.0,
+            "by how much the data written can be compressed; 100: every byte is the same, as this program writes unless \
+             told otherwise. Drives that do not compress are the same with all (docs/compression.md)",
+        ),
     ],
     metrics: &[
         metric(

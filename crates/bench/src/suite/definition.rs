@@ -91,6 +91,7 @@ pub const COMMON_PARAMS: &[ParamDef] = &[
         "the host's own time between a completion and the next request of the same place in the queue. Not published; \
          0 measures the drive alone",
     ),
+    COMPRESSIBILITY,
     choice(
         "link_power",
         "active",
@@ -99,6 +100,18 @@ pub const COMMON_PARAMS: &[ParamDef] = &[
          sleep, which delays the next request (docs/power.md)",
     ),
 ];
+
+/// What drives that compress make use of. Incompressible, as the reviews' data are; a test whose program writes others
+/// declares the parameter itself.
+const COMPRESSIBILITY: ParamDef = number(
+    "compressibility_percent",
+    "0",
+    "%",
+    0.0,
+    100.0,
+    "by how much the data written can be compressed; 0: not at all, as the reviews' data. Drives that do not compress are \
+     the same with all (docs/compression.md)",
+);
 
 /// The names of [`LinkPolicy::NAMED`].
 const LINK_POLICIES: &[&str] = &["active", "hipm", "dipm", "hipm+dipm", "hipm+dipm+devsleep"];

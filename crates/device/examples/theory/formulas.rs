@@ -42,6 +42,13 @@ pub fn greedy(op: f64, b: u32) -> f64 {
     1.0
 }
 
+/// Greedy on a drive that compresses: bytes programmed for each byte of the host, if data take a share `size` of their
+/// bytes. A block of `b` pages holds `b / size` of them, and what compression saves is spare: the same formula at the
+/// spare that is left, and of its result the share `size`.
+pub fn greedy_compressed(op: f64, b: u32, size: f64) -> f64 {
+    size * greedy((1.0 + op) / size - 1.0, (f64::from(b) / size + 0.5) as u32)
+}
+
 /// Random cleaning: every closed block is as likely: `(1 + OP) / OP`.
 pub fn random(op: f64) -> f64 {
     (1.0 + op) / op

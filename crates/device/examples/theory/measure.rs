@@ -138,6 +138,7 @@ pub fn drive_for_reads(dies: u32, exponential: bool) -> Lab {
         tie_break: ssdlab_ftl::TieBreak::Fifo,
         streams: 1,
         map_cache_kib: None,
+        compressibility_per_1000: None,
         seed: 1,
     };
     let mut lab = Lab::new(&build);
@@ -202,6 +203,7 @@ pub fn demand_map(entries: u32) -> Measured {
         tie_break: TieBreak::Fifo,
         streams: 1,
         map_cache_kib: Some(entries / 128),
+        compressibility_per_1000: None,
         seed: 1,
     };
     let mut lab = Lab::new(&build);

@@ -24,10 +24,11 @@ pub enum Kind {
     ReadsExponential,
     OpenArrivals,
     DemandMap,
+    Compressed,
 }
 
 /// Kinds with their names on the command line and the keys that each understands.
-pub const KINDS: [(Kind, &str, &str); 13] = [
+pub const KINDS: [(Kind, &str, &str); 14] = [
     (Kind::Greedy, "greedy", "op b"),
     (Kind::Fifo, "fifo", "op b"),
     (Kind::DChoices, "d-choices", "op b d"),
@@ -41,6 +42,7 @@ pub const KINDS: [(Kind, &str, &str); 13] = [
     (Kind::ReadsExponential, "reads-exponential", "dies depth"),
     (Kind::OpenArrivals, "open", "rho"),
     (Kind::DemandMap, "demand-map", "entries"),
+    (Kind::Compressed, "compressed", "op b size"),
 ];
 
 /// Everything that a point may be made of; which of it counts depends on the kind.
@@ -64,6 +66,8 @@ pub struct Point {
     pub load: u32,
     /// Map entries that DRAM holds.
     pub entries: u32,
+    /// What data take of flash after compression, thousandths of their size.
+    pub size: u32,
 }
 
 impl Point {
@@ -81,6 +85,7 @@ impl Point {
             depth: 32,
             load: 500,
             entries: 65_536,
+            size: 500,
         }
     }
 }
@@ -125,6 +130,7 @@ impl Point {
         let per_millisecond = 1e6 / READ_NANOS as f64;
         Expectation::Value(match self.kind {
             Kind::Greedy => formulas::greedy(op, b),
+            Kind::Compressed => formulas::greedy_compressed(op, b, f64::from(self.size) / 1e3),
             Kind::Fifo => formulas::fifo(op),
             Kind::DChoices => formulas::d_choices(op, b, self.choices),
             Kind::Random => formulas::random(op),
@@ -146,6 +152,9 @@ impl Point {
     pub fn tolerance_percent(&self) -> f64 {
         match self.kind {
             Kind::Greedy | Kind::ReadsExponential => 0.3,
+            // The formula is that of pages of one size.
+            Kind::Compressed if [1000, 500, 250, 125].contains(&self.size) => 0.3,
+            Kind::Compressed => 0.5,
             Kind::Fifo => 0.2,
             Kind::TwoStreams => 1.5,
             Kind::DemandMap => 2.0,
@@ -174,6 +183,7 @@ impl Point {
             Kind::Reads | Kind::ReadsExponential => format!("{}, {}", self.dies, self.depth),
             Kind::OpenArrivals => format!("{}", f64::from(self.load) / 1e3),
             Kind::DemandMap => format!("{}", self.entries),
+            Kind::Compressed => format!("{op}, {}, {} %", self.pages, f64::from(self.size) / 10.0),
         }
     }
 
@@ -185,7 +195,13 @@ impl Point {
             _ => VictimPolicy::Greedy,
         };
         // On two streams the few hot blocks are what makes a small drive differ from theory's: they all go to one die.
-        let (dies, blocks) = if self.kind == Kind::TwoStreams { (1, 4 * effort.blocks) } else { (2, effort.blocks) };
+        // Where data are compressed a row holds several pages, and the last row of a victim is not always full: a matter
+        // of large blocks, of which there may be fewer.
+        let (dies, blocks) = match self.kind {
+            Kind::TwoStreams => (1, 4 * effort.blocks),
+            Kind::Compressed => (2, effort.blocks / 4),
+            _ => (2, effort.blocks),
+        };
         Build {
             dies,
             data_blocks: blocks,
@@ -196,6 +212,7 @@ impl Point {
             tie_break: if self.ties == Ties::FirstCome { TieBreak::Fifo } else { TieBreak::Lifo },
             streams: if self.kind == Kind::TwoStreams { 2 } else { 1 },
             map_cache_kib: None,
+            compressibility_per_1000: (self.kind == Kind::Compressed).then_some(1000 - self.size),
             seed: 1,
         }
     }
@@ -205,7 +222,9 @@ impl Point {
         let build = self.build(effort);
         let (r, f) = (u64::from(self.hot_writes), self.shares().1);
         match self.kind {
-            Kind::Greedy | Kind::Fifo | Kind::DChoices | Kind::Random => measure::uniform(&build, effort),
+            Kind::Greedy | Kind::Fifo | Kind::DChoices | Kind::Random | Kind::Compressed => {
+                measure::uniform(&build, effort)
+            }
             Kind::HotColdFifo | Kind::HotColdGreedy | Kind::TwoStreams => measure::hot_cold(&build, r, f, effort),
             Kind::Trim => measure::trim_under_load(&build, self.trimmed.into(), effort),
             Kind::StaticTrim => measure::static_trim(&build, f64::from(self.trimmed) / 1e3, effort),
@@ -265,6 +284,7 @@ impl Point {
             "dies" => self.dies = scaled(1.0, 1.0, 32.0)?,
             "depth" => self.depth = scaled(1.0, 1.0, 32.0)?,
             "rho" => self.load = scaled(1000.0, 0.01, 0.99)?,
+            "size" => self.size = scaled(10.0, 12.5, 100.0)?,
             // What whole KiB of DRAM hold.
             "entries" => self.entries = scaled(1.0, 128.0, 2_000_000.0)? / 128 * 128,
             _ => unreachable!("keys are checked against the kind's own"),

@@ -5,7 +5,8 @@ use ssdlab_device::{
     ControllerSpec, Device, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, SimulatedSsd, WriteBufferSpec,
 };
 use ssdlab_ftl::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
+    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy,
+    WearLevellingSpec,
 };
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
 
@@ -69,6 +70,8 @@ pub struct Build {
     pub streams: u8,
     /// DRAM for map entries, if it does not hold the whole map.
     pub map_cache_kib: Option<u32>,
+    /// Compresses data by so much, in thousandths; absent: it does not compress.
+    pub compressibility_per_1000: Option<u32>,
     pub seed: u64,
 }
 
@@ -140,6 +143,7 @@ pub fn spec(build: &Build) -> DriveSpec {
         wear_levelling: WearLevellingSpec::default(),
         slc_cache: None,
         power: None,
+        compression: build.compressibility_per_1000.map(|_| CompressionSpec { max_ratio: 8 }),
         ecc: None,
     }
 }
@@ -147,7 +151,10 @@ pub fn spec(build: &Build) -> DriveSpec {
 impl Lab {
     pub fn new(build: &Build) -> Lab {
         let spec = spec(build);
-        let drive = Drive::new("theory", &spec, &die(build.pages), build.seed).expect("a valid drive");
+        let mut drive = Drive::new("theory", &spec, &die(build.pages), build.seed).expect("a valid drive");
+        if let Some(per_1000) = build.compressibility_per_1000 {
+            assert!(drive.set_compressibility(per_1000), "it compresses");
+        }
         Lab {
             units: spec.capacity_bytes / UNIT_BYTES,
             drive,
@@ -272,6 +279,7 @@ impl Lab {
         assert_eq!(host, self.bytes, "bytes that the host has seen, and that the drive has counted");
         let ftl = self.drive.ftl();
         let inside = ftl.counters();
+        let unit_bytes = u64::from(ftl.medium().layout().unit_bytes);
         assert_eq!(
             counters.host_write_bytes,
             (ftl.accepted_units() + inside.overwrites_in_buffer) * UNIT_BYTES,
@@ -279,8 +287,9 @@ impl Lab {
         );
         assert_eq!(
             counters.flash_host_program_bytes + counters.flash_gc_program_bytes,
-            (inside.host_units + inside.gc_units + inside.padding_units) * UNIT_BYTES,
-            "bytes programmed hold units of the host, of the collector, or padding"
+            (inside.host_units + inside.gc_units) * UNIT_BYTES + (inside.padding_units * unit_bytes)
+                - (inside.saved_units + inside.saved_moving_units) * unit_bytes,
+            "bytes programmed hold units of the host, of the collector, or padding, less what compression has saved"
         );
         let medium = ftl.medium();
         let layout = medium.layout();

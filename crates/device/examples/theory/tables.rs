@@ -28,7 +28,8 @@ This page is written by `make theory`, which fails if a point is out of toleranc
 
     cargo run --release -p ssdlab-device --example theory -- greedy:op=15,b=1024 d-choices:op=20,d=5 \\
         hot-cold:op=7,r=95,f=5 two-streams:op=12,r=90,f=10,ties=first trim:op=7,q=0.4 static-trim:op=28,share=0.3 \\
-        reads:depth=10 reads-exponential:dies=16,depth=20 open:rho=0.95 demand-map:entries=32768
+        reads:depth=10 reads-exponential:dies=16,depth=20 open:rho=0.95 demand-map:entries=32768 \\
+        compressed:op=15,size=40
 
 The over-provisioning that theory means is that of the blocks which are full when a victim is picked. A drive has a
 free block and an open one besides; `exact_spare_per_10000` in a drive file adds them (see `DriveSpec::blocks_per_die`).
@@ -60,6 +61,17 @@ fn tables() -> Vec<Table> {
     tables.extend(temperature());
     tables.extend(trim());
     tables.extend(queues());
+    tables.push(Table {
+        name: "Compression",
+        about: "Uniform random writes of data that take a share of their size after compression; the block with the \
+            fewest valid bytes goes. What compression saves is spare. Sizes of a half and a quarter are those of every \
+            page; the others are means of two sizes, a power of two apart, of which the formula knows only the mean (0.5 %).",
+        first: "over-provisioning, pages per block, size",
+        points: pairs(&[700, 2800], &[1000, 900, 750, 600, 500, 250])
+            .into_iter()
+            .map(|(op, size)| Point { size, ..waf(Kind::Compressed, op, 512) })
+            .collect(),
+    });
     tables.push(Table {
         name: "Map loaded on demand",
         about: "DRAM holds so many entries of a map of 4,194,304, 1,024 of which share a map page (DFTL); uniform random \

@@ -1,6 +1,6 @@
 //! The drive as the bench sees it.
 
-use ssdlab_core::{Completion, Nanos, Request, UNIT_BYTES};
+use ssdlab_core::{Completion, Nanos, Request};
 
 use super::correction::CorrectionCounters;
 use super::events::NEVER;
@@ -34,9 +34,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         }
         self.note_in_flight(now, 1);
         if self.commands.active < self.info.queue_depth && self.commands.outside.is_empty() {
-            self.accept(now, now, request, stream);
+            self.accept(now, now, request, stream, self.shrink_per_1000);
         } else {
-            self.commands.outside.push_back((now, request, stream));
+            self.commands.outside.push_back((now, request, stream, self.shrink_per_1000));
         }
     }
 
@@ -47,6 +47,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         };
         self.link_power.set_policy(now, policy, spec, self.schedule.at_rest());
         true
+    }
+
+    fn set_compressibility(&mut self, per_1000: u32) -> bool {
+        self.shrink_per_1000 = per_1000.min(1000) as u16;
+        self.ftl.compresses()
     }
 
     #[inline]
@@ -110,13 +115,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
     fn counters(&self) -> Counters {
         let f = self.ftl.counters();
         let c = self.schedule.correction.as_ref().map_or_else(CorrectionCounters::default, |c| c.counters);
-        let row_bytes = u64::from(self.ftl.medium().layout().row_units) * UNIT_BYTES;
+        let layout = self.ftl.medium().layout();
+        let row_bytes = u64::from(layout.row_bytes());
         Counters {
             flash_host_program_bytes: f.host_rows * row_bytes,
             flash_fold_program_bytes: f.fold_rows * row_bytes,
             flash_gc_program_bytes: (f.gc_rows + f.retire_rows) * row_bytes,
             flash_metadata_program_bytes: f.metadata_rows * row_bytes,
-            flash_gc_read_bytes: f.gc_read_units * UNIT_BYTES,
+            flash_gc_read_bytes: f.gc_read_units * u64::from(layout.unit_bytes),
             block_erases: f.block_erases,
             buffer_overwrites: f.overwrites_in_buffer,
             energy_nanojoules: self.energy_nanojoules(),

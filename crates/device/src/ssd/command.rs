@@ -65,7 +65,9 @@ pub struct Commands {
     free: Vec<u32>,
     pub active: u32,
     /// Beyond the queue depth: the host holds them.
-    pub outside: VecDeque<(Nanos, Request, u8)>,
+    pub outside: VecDeque<(Nanos, Request, u8, u16)>,
+    /// By slot, on a drive that compresses: by how many thousandths the data of its write shrink.
+    pub shrink_per_1000: Vec<u16>,
     /// Writes that wait for room in the buffer, in order.
     pub writes: Ring<u32>,
     /// Writes (FUA, no write cache) and flushes that wait until so many units are on flash.
@@ -97,6 +99,7 @@ impl Commands {
             free: (0..depth).rev().collect(),
             active: 0,
             outside: VecDeque::new(),
+            shrink_per_1000: vec![0; depth as usize],
             writes: Ring::new(depth as usize, 0),
             durable: VecDeque::new(),
             finished: Ring::new(depth as usize, (0, 0)),

@@ -27,8 +27,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// when the host let go of it.
     // Where the request is taken apart in registers, it need not pass through memory in one piece.
     #[inline(always)]
-    pub(super) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request, stream: u8) {
+    pub(super) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request, stream: u8, shrink_per_1000: u16) {
         let slot = self.commands.take_slot().expect("the caller checked for a slot");
+        if self.ftl.compresses() {
+            self.commands.shrink_per_1000[slot as usize] = shrink_per_1000;
+        }
         // A link that slept carries nothing before it is up.
         let arrived = now.max(self.link_power.up_at) + self.link.command_time();
         let (first, _) = unit_range(&request);
@@ -70,8 +73,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Accepts the command that has waited longest outside.
     #[inline(never)]
     fn accept_next(&mut self, now: Nanos) {
-        if let Some((submitted, request, stream)) = self.commands.outside.pop_front() {
-            self.accept(now, submitted, request, stream);
+        if let Some((submitted, request, stream, shrink)) = self.commands.outside.pop_front() {
+            self.accept(now, submitted, request, stream, shrink);
         }
     }
 

@@ -82,6 +82,9 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     merges: Vec<(u32, u32)>,
     times: FirmwareTimes,
     write_cache: bool,
+    /// By how many thousandths the host's data shrink that are asked to be written from now on.
+    shrink_per_1000: u16,
+    /// Room of the write buffer, in units of flash.
     buffer_units: u32,
     flush_after_idle: Nanos,
     background_after_idle: Option<Nanos>,
@@ -139,9 +142,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             gc: &drive.gc,
             wear_levelling: &drive.wear_levelling,
             slc_cache: drive.slc_cache.as_ref(),
+            compression: drive.compression.as_ref(),
         };
         let ftl = Ftl::new(&config, &rng);
-        let usable = ftl.usable_units() * UNIT_BYTES;
+        let usable = ftl.usable_units() * u64::from(ftl.medium().layout().unit_bytes);
         let needed = drive.capacity_bytes + drive.superblock_bytes(die) * u64::from(drive.spare_superblocks_needed());
         // An exact spare is as small as it was asked for, but nothing may eat into it.
         let whole = drive.flash.exact_spare_per_10000.is_some() && usable == drive.built_bytes(die);
@@ -189,7 +193,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 write_unit: nanos_from_us(c.write_unit_us),
             },
             write_cache: drive.write_buffer.write_cache,
-            buffer_units,
+            shrink_per_1000: 0,
+            buffer_units: buffer_units * drive.compression_ratio(),
             flush_after_idle: nanos_from_ms(drive.write_buffer.flush_after_idle_ms),
             background_after_idle: drive.gc.background_after_idle_ms.map(nanos_from_ms),
             folding: IdleFolding::new(drive.slc_cache.as_ref()),

@@ -75,7 +75,7 @@ impl PowerMeter {
             link_byte: whole((p.controller_pj_per_byte + p.dram_pj_per_byte) * 1e3),
             bus_byte: whole((p.controller_pj_per_byte + p.dram_pj_per_byte + p.flash_bus_pj_per_byte) * 1e3),
             page_bytes: u64::from(page.page_bytes + page.spare_bytes),
-            units_per_page: die.units_per_page().into(),
+            units_per_page: drive.units_per_page(die).into(),
         })
     }
 

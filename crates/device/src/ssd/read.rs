@@ -13,15 +13,25 @@ use super::{READ_AHEAD_TAG, SimulatedSsd, unit_range};
 struct RowReads {
     pending: Option<FlashOp>,
     count: u32,
+    /// The drive compresses: operations tell how many logical units they bring.
+    packed: bool,
 }
 
 impl RowReads {
-    fn add(&mut self, lpn: u32, die: u32, block: u32, page: u32, tag: u16, sink: &mut impl OpSink) {
+    fn new(ftl: &Ftl) -> Self {
+        RowReads { pending: None, count: 0, packed: ftl.compresses() }
+    }
+
+    /// Adds a logical unit that lives in a row of `at`, and takes `units` of it.
+    #[inline]
+    fn add(&mut self, lpn: u32, units: u32, at: (u32, u32, u32), tag: u16, sink: &mut impl OpSink) {
+        let (die, block, page) = at;
         if let Some(op) = &mut self.pending
             && op.block == block
             && u32::from(op.page) == page
         {
-            op.units += 1;
+            op.units += units as u8;
+            op.ready += u32::from(self.packed);
             return;
         }
         self.flush(sink);
@@ -30,11 +40,11 @@ impl RowReads {
             kind: OpKind::HostRead,
             die: die as u8,
             rows: 1,
-            units: 1,
+            units: units as u8,
             block,
             page: page as u16,
             tag,
-            ready: lpn,
+            ready: if self.packed { 1 } else { lpn },
         });
     }
 
@@ -94,7 +104,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let (first, last) = unit_range(&request);
         let mut parts = 0;
         let mut from_ram = 0u64;
-        let mut reads = RowReads { pending: None, count: 0 };
+        let mut reads = RowReads::new(&self.ftl);
+        let unit_bytes = u64::from(self.ftl.medium().layout().unit_bytes);
         let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
         let mut alone = None;
         for lpn in first..last {
@@ -115,8 +126,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 && let Some((block, page)) = self.ftl.row_on_flash(unit)
             {
                 let die = self.ftl.medium().layout().die_of(block).0;
-                reads.add(lpn, die, block, page, slot as u16, &mut wake);
-                self.counters.flash_host_read_bytes += UNIT_BYTES;
+                let units = self.ftl.units_at(unit);
+                reads.add(lpn, units, (die, block, page), slot as u16, &mut wake);
+                self.counters.flash_host_read_bytes += u64::from(units) * unit_bytes;
                 alone = Some(unit);
             } else {
                 from_ram += 1;
@@ -163,7 +175,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     /// Reads units into DRAM that the host has not asked for yet. Returns the dies concerned.
     fn fetch_ahead(&mut self, range: std::ops::Range<u32>) -> u64 {
-        let mut reads = RowReads { pending: None, count: 0 };
+        let mut reads = RowReads::new(&self.ftl);
         let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
         if self.ftl.loads_on_demand() {
             self.ftl.look_up(range.clone(), NOBODY, &mut wake);
@@ -177,8 +189,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     let layout = self.ftl.medium().layout();
                     let (block, page) = layout.row_of(unit);
                     let die = layout.die_of(block).0;
-                    reads.add(lpn, die, block, page, READ_AHEAD_TAG, &mut wake);
-                    self.counters.flash_host_read_bytes += UNIT_BYTES;
+                    let units = self.ftl.units_at(unit);
+                    reads.add(lpn, units, (die, block, page), READ_AHEAD_TAG, &mut wake);
+                    self.counters.flash_host_read_bytes += u64::from(units * layout.unit_bytes);
                     false
                 }
                 _ => true,
@@ -205,7 +218,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let op = finished.op;
         if op.tag != READ_AHEAD_TAG {
             let lost = climb.is_some_and(|climb| climb.lost != 0);
-            self.deliver_part(op.tag.into(), op.units.into(), finished, climb, lost);
+            let units = if self.ftl.compresses() { op.ready } else { op.units.into() };
+            self.deliver_part(op.tag.into(), units.into(), finished, climb, lost);
             return;
         }
         let layout = self.ftl.medium().layout();

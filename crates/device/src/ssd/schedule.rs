@@ -62,7 +62,7 @@ pub struct Schedule<const CHECK: bool> {
     pub processor: Processor,
     times: ArrayTimes,
     command_time: Nanos,
-    /// Picoseconds to move one 4 KiB unit with its share of the spare area.
+    /// Picoseconds to move one unit with its share of the spare area.
     unit_picos: u64,
     row_units: u64,
     /// Time to move a whole row.
@@ -107,10 +107,10 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let (dies, channels) = (drive.flash.dies, drive.controller.channels);
         let g = &die.geometry;
         let page_bytes = f64::from(g.page_bytes + g.spare_bytes);
-        let unit_bytes = page_bytes / f64::from(die.units_per_page());
+        let unit_bytes = page_bytes / f64::from(drive.units_per_page(die));
         let rate = die.bus.mega_transfers_per_s;
         let unit_picos = if rate == 0.0 { 0 } else { (unit_bytes * 1e6 / rate + 0.5) as u64 };
-        let row_units = u64::from(g.planes * die.units_per_page());
+        let row_units = u64::from(g.planes * drive.units_per_page(die));
         let nothing = FlashOp { kind: OpKind::Erase, die: 0, rows: 0, units: 0, block: 0, page: 0, tag: 0, ready: 0 };
         let idle = Die {
             current: nothing,

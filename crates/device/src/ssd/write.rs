@@ -55,17 +55,18 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 }
                 let layout = self.ftl.medium().layout();
                 let (block, page) = layout.row_of(unit);
+                let units = self.ftl.units_at(unit);
                 wake.enqueue(FlashOp {
                     kind: OpKind::MergeRead,
                     die: layout.die_of(block).0 as u8,
                     rows: 1,
-                    units: 1,
+                    units: units as u8,
                     block,
                     page: page as u16,
                     tag: slot as u16,
                     ready: lpn,
                 });
-                self.counters.flash_rmw_read_bytes += UNIT_BYTES;
+                self.counters.flash_rmw_read_bytes += u64::from(units * layout.unit_bytes);
             }
         }
         let dies = wake.dies;
@@ -131,7 +132,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         }
         let (mut any, mut woken) = (false, 0);
         while let Some(slot) = self.commands.writes.front() {
-            let room = self.buffer_units.saturating_sub(self.ftl.buffered_units());
+            let mut room = self.buffer_units.saturating_sub(self.ftl.buffered_units());
+            if self.ftl.compresses() {
+                // For so many logical units there is room, however little they can be compressed.
+                room >>= self.ftl.unit_shift();
+                self.ftl.set_compressibility(self.commands.shrink_per_1000[slot as usize].into());
+            }
             if room == 0 {
                 break;
             }

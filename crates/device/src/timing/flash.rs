@@ -15,7 +15,7 @@ pub struct TimingReferee {
     erase: [Nanos; 3],
     native: CellMode,
     command: Nanos,
-    /// Picoseconds of one 4 KiB unit on the channel, its share of the spare area included.
+    /// Picoseconds of one unit on the channel, its share of the spare area included.
     unit_picos: u64,
     units_per_page: u64,
     /// Die `d` hangs on channel `d % channels`.
@@ -43,7 +43,7 @@ impl TimingReferee {
                 None => Vec::new(),
             })
         };
-        let unit_bytes = f64::from(g.page_bytes + g.spare_bytes) / f64::from(die.units_per_page());
+        let unit_bytes = f64::from(g.page_bytes + g.spare_bytes) / f64::from(drive.units_per_page(die));
         let rate = die.bus.mega_transfers_per_s;
         TimingReferee {
             read: by_page(ModeSpec::read_time),
@@ -52,7 +52,7 @@ impl TimingReferee {
             native: die.native_mode(),
             command: nanos_from_us(die.bus.command_us),
             unit_picos: if rate > 0.0 { (unit_bytes / rate * 1e6).round() as u64 } else { 0 },
-            units_per_page: die.units_per_page().into(),
+            units_per_page: drive.units_per_page(die).into(),
             channels: drive.controller.channels,
             ways: drive.controller.ways,
             dies: vec![Die::default(); drive.flash.dies as usize],

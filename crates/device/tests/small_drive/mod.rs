@@ -168,6 +168,7 @@ prop_compose! {
             wear_levelling: WearLevellingSpec { dynamic, static_spread_erases: spread },
             slc_cache: None,
             power: None,
+            compression: None,
             ecc: None,
         };
         Choice { seed, die, drive, spare_percent }

@@ -135,6 +135,7 @@ pub fn specs(shape: Shape, t: &Times) -> (DriveSpec, DieSpec) {
         wear_levelling: WearLevellingSpec::default(),
         slc_cache: None,
         power: None,
+        compression: None,
         ecc: None,
     };
     (spec, die)

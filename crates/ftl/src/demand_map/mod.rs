@@ -52,7 +52,7 @@ pub struct DemandMap {
 
 /// Entries of a map page.
 fn entries_per_page(layout: &Layout) -> u32 {
-    layout.row_units * 4096 / ENTRY_BYTES
+    layout.row_bytes() / ENTRY_BYTES
 }
 
 impl DemandMap {

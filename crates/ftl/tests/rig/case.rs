@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use ssdlab_ftl::{
-    Buffering, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, SlcCachePolicy, SlcCacheSpec, SuperblockSpan,
-    TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
+    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, SlcCachePolicy, SlcCacheSpec,
+    SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Timing, Wear};
 
@@ -43,6 +43,8 @@ pub struct Case {
     pub programs_per_failure: u64,
     pub erases_per_failure: u64,
     pub cache: Option<Cache>,
+    /// Logical units that one of flash can hold at most, of a drive that compresses.
+    pub max_ratio: Option<u32>,
 }
 
 /// An SLC cache.
@@ -146,6 +148,17 @@ impl Case {
         Some(spec)
     }
 
+    /// Units of flash in 4 KiB.
+    pub fn ratio(&self) -> u32 {
+        self.max_ratio.unwrap_or(1)
+    }
+
+    pub fn compression(&self) -> Option<CompressionSpec> {
+        let spec = CompressionSpec { max_ratio: self.max_ratio? };
+        spec.validate(self.planes * self.units_per_page).expect("every case is a valid compression");
+        Some(spec)
+    }
+
     pub fn wear_levelling(&self) -> WearLevellingSpec {
         WearLevellingSpec { dynamic: self.dynamic_wear, static_spread_erases: self.static_spread }
     }
@@ -231,17 +244,22 @@ prop_compose! {
         erases_per_failure in prop::sample::select(vec![0u64, 0, 5, 50, 500]),
         cache in prop::option::of(any_cache()),
         map_cache_kib in prop::option::of(1u32..=4),
+        max_ratio in prop::option::weighted(0.35, prop::sample::select(vec![2u32, 4, 8, 16])),
     ) -> Case {
         let (dies, planes, units_per_page, blocks, pages, bad, reserved_per_1000, all_dies, journal,
             checkpoint_interval, buffer_rows) = g;
+        // Rows have places for 64 at most, and an operation moves 255 units at most.
+        let row_units = planes * units_per_page;
+        let max_ratio = max_ratio.map(|ratio| ratio.min(64 / row_units));
+        let rows_per_read = p.rows_per_read.min(255 / (row_units * max_ratio.unwrap_or(1)));
         Case {
             seed, dies, planes, units_per_page, blocks, pages, bad, reserved_per_1000, all_dies, journal,
             checkpoint_interval, buffer_rows, extra_spare_percent,
             policy: p.policy, choices: p.choices, lifo: p.lifo, frontier: p.frontier, start_free: p.start_free,
             victims_per_start: p.victims_per_start, buffer_superpages: p.buffer_superpages, streaming: p.streaming,
-            host_share: p.host_share, trickle: p.trickle, rows_per_read: p.rows_per_read,
+            host_share: p.host_share, trickle: p.trickle, rows_per_read,
             background_free, dynamic_wear, static_spread, programs_per_failure, erases_per_failure, cache,
-            map_cache_kib,
+            map_cache_kib, max_ratio,
         }
     }
 }

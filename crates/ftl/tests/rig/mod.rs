@@ -39,6 +39,7 @@ pub struct Rig {
     pub ftl: Ftl,
     pub rng: Rng,
     case: Case,
+    /// In units of flash.
     buffer_units: u32,
     pub logical_pages: u32,
     /// What the host wrote last.
@@ -63,23 +64,29 @@ impl Rig {
         let (mapping, gc, wear_levelling) = (case.mapping(), case.gc(), case.wear_levelling());
         let slc_cache = case.slc_cache();
         let rng = Rng::new(case.seed);
+        let compression = case.compression();
         let row_units = case.planes * case.units_per_page;
+        // What waits and does not fill a row may leave less than 4 KiB of one.
+        let beside = u32::from(compression.is_some());
+        let buffer_units = row_units * case.buffer_rows.max(gc.frontier.streams().into()) + beside;
         let config = |logical_pages| FtlConfig {
             die: &die,
             dies: case.dies,
             blocks: case.blocks,
             withheld_blocks: 0,
             logical_pages,
-            buffer_units: row_units * case.buffer_rows.max(gc.frontier.streams().into()),
+            buffer_units,
             mapping: &mapping,
             gc: &gc,
             wear_levelling: &wear_levelling,
             slc_cache: slc_cache.as_ref(),
+            compression: compression.as_ref(),
         };
         // The journal's ring depends on the logical pages, and these on what it leaves: try downwards.
         let width = if case.spans_all_dies() { case.dies } else { 1 };
         let sets = case.dies / width;
-        let superblock = u64::from(width * row_units * case.pages);
+        let ratio = u64::from(case.ratio());
+        let superblock = u64::from(width * row_units * case.pages) * ratio;
         let streams = u32::from(gc.frontier.streams());
         let open = gc.start_free_superblocks + 3 + 2 * (streams - 1) + u32::from(slc_cache.is_some());
         let needed = superblock * u64::from(open * sets + if case.journal { 2 } else { 0 });
@@ -88,13 +95,13 @@ impl Rig {
         let mut logical_pages = 0;
         for _ in 0..4 {
             let room = ftl.usable_units().saturating_sub(needed);
-            let want = room - room * u64::from(case.extra_spare_percent) / 100;
+            let want = (room - room * u64::from(case.extra_spare_percent) / 100) / ratio;
             if want < 2 {
                 return None;
             }
             logical_pages = want as u32;
             ftl = Ftl::new(&config(logical_pages), &rng);
-            if ftl.usable_units() >= u64::from(logical_pages) + needed {
+            if ftl.usable_units() >= u64::from(logical_pages) * ratio + needed {
                 break;
             }
         }
@@ -104,9 +111,9 @@ impl Rig {
             in_bursts: case.seed.is_multiple_of(2),
         };
         ftl.inject(faults, &rng);
-        (ftl.usable_units() >= u64::from(logical_pages) + needed).then(|| Rig {
+        (ftl.usable_units() >= u64::from(logical_pages) * ratio + needed).then(|| Rig {
             rng: rng.stream("host"),
-            buffer_units: row_units * case.buffer_rows.max(gc.frontier.streams().into()),
+            buffer_units: case.ratio() * buffer_units,
             logical_pages,
             oracle: BTreeMap::new(),
             last_generation: vec![0; logical_pages as usize],
@@ -130,7 +137,7 @@ impl Rig {
 
     /// Writes one page, waiting for the dies while the buffer is full. A read-only drive is not written to.
     pub fn write(&mut self, lpn: u32) {
-        while self.ftl.buffered_units() >= self.buffer_units && !self.ftl.is_read_only() {
+        while self.ftl.buffered_units() + self.case.ratio() > self.buffer_units && !self.ftl.is_read_only() {
             self.work_or_fail("the buffer is full");
         }
         if self.ftl.is_read_only() {
@@ -206,6 +213,16 @@ impl Rig {
         self.oracle.clear();
         self.durable.fill(None);
         self.promises.iter_mut().for_each(|p| p.trimmed = true);
+    }
+
+    pub fn compresses(&self) -> bool {
+        self.case.max_ratio.is_some()
+    }
+
+    /// The host's data change: from now on they can be compressed so far, if the drive does it.
+    pub fn change_data(&mut self) {
+        let per_1000 = *[0, 300, 500, 750, 900, 1000].get(self.rng.below(6) as usize).expect("one of six");
+        self.ftl.set_compressibility(per_1000);
     }
 
     // ---- the dies -----------------------------------------------------------------------------------------------

@@ -115,6 +115,8 @@ pub struct Job {
     pub end_fsync: bool,
     /// `sync`: every write is sent with force unit access.
     pub sync: bool,
+    /// For the runner: how far the data of writes can be compressed.
+    pub compress_percent: u32,
     /// For the runner: start when every job before has ended. See [`JobFile::stages`].
     pub stonewall: bool,
     /// For the report. See [`JobFile::group_ids`].
@@ -169,6 +171,7 @@ impl Job {
             fdatasync: 0,
             end_fsync: false,
             sync: false,
+            compress_percent: 0,
             stonewall: false,
             group_reporting: false,
             new_group: false,

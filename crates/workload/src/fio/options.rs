@@ -197,6 +197,17 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.loops = count(j, v, 1, u64::MAX)?; Ok(()) };
     "startdelay" "time", "0", "Wait before the first command (seconds unless a unit is given)."
         => |j, v| { j.startdelay = seconds(v)?; Ok(()) };
+    "buffer_compress_percentage" "percent", "0", "How far the data of writes can be compressed, for drives that do it."
+        => |j, v| { j.compress_percent = percent(v)?; Ok(()) };
+    "buffer_pattern" "pattern", "none", "The same bytes over and over: data that can be compressed to nothing."
+        => |j, v| { need(v)?; j.compress_percent = 100; Ok(()) };
+    "zero_buffers" "", "off", "Zeroes: data that can be compressed to nothing."
+        => |j, v| {
+            if units::boolean(v)? {
+                j.compress_percent = 100;
+            }
+            Ok(())
+        };
     "kb_base" "1000 or 1024", "1024", "What k means: 1024, with kib 1000 (fio's default), or the reverse."
         => |j, v| {
             j.kb_base = match need(v)? {
@@ -212,7 +223,7 @@ static SUPPORTED: &[Entry] = options! {
 #[rustfmt::skip]
 static IGNORED: &[(&str, &str)] = &[
     ("allow_file_create", "files"), ("allow_mounted_write", "files"), ("atomic", "host"), ("buffer_compress_chunk", "data"),
-    ("buffer_compress_percentage", "data"), ("buffer_pattern", "data"), ("buffered", "host"), ("bwavgtime", "logs"),
+    ("buffered", "host"), ("bwavgtime", "logs"),
     ("clat_percentiles", "report"), ("clocksource", "host"), ("continue_on_error", "host"), ("cpumask", "host"),
     ("cpus_allowed", "host"), ("cpus_allowed_policy", "host"), ("create_fsync", "files"), ("create_on_open", "files"),
     ("create_serialize", "files"), ("dedupe_percentage", "data"), ("direct", "host"), ("directory", "files"),
@@ -232,13 +243,13 @@ static IGNORED: &[(&str, &str)] = &[
     ("slat_percentiles", "report"), ("softrandommap", "host"), ("sqthread_poll", "host"), ("sqthread_poll_cpu", "host"),
     ("thread", "host"), ("unified_rw_reporting", "report"), ("unit_base", "report"), ("unlink", "files"),
     ("userspace_reap", "host"), ("write_bw_log", "logs"), ("write_hist_log", "logs"), ("write_iops_log", "logs"),
-    ("write_lat_log", "logs"), ("zero_buffers", "data"),
+    ("write_lat_log", "logs"),
 ];
 
 fn ignored_info(&(name, class): &(&'static str, &'static str)) -> OptionInfo {
     let help = match class {
         "files" => "A simulated drive holds no files.",
-        "data" => "The model does not depend on the data written.",
+        "data" => "Data are taken to be new with every write, and never found twice.",
         "logs" => "Series are written by ssdlab itself.",
         "report" => "Reports always hold these figures.",
         _ => "Concerns the host's software, which is not simulated.",

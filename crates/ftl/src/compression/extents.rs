@@ -1,0 +1,69 @@
+//! Which units of flash belong together: where each logical unit begins, one bit for every unit of flash. A row's header
+//! has it on a real drive.
+
+use ssdlab_nand::{UnitAddress, memory};
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Extents {
+    /// Set where an extent begins, and where the padding of a row does.
+    words: Vec<u64>,
+    row_units: u32,
+}
+
+impl Extents {
+    #[must_use]
+    pub fn new(units: usize, row_units: u32) -> Self {
+        Extents { words: memory::filled(units.div_ceil(64) + 1, 0), row_units }
+    }
+
+    /// Where extents begin among the 64 units from `start` on, one bit each.
+    #[inline]
+    #[must_use]
+    pub fn span(&self, start: UnitAddress) -> u64 {
+        let (word, shift) = (start as usize / 64, start % 64);
+        self.words[word] >> shift | self.words[word + 1] << 1 << (63 - shift)
+    }
+
+    /// Where extents begin in the row that starts at `start`.
+    #[inline]
+    #[must_use]
+    pub fn row(&self, start: UnitAddress) -> u64 {
+        self.span(start) & (u64::MAX >> (64 - self.row_units))
+    }
+
+    /// Sets what [`Extents::row`] tells.
+    #[inline]
+    pub fn set_row(&mut self, start: UnitAddress, begins: u64) {
+        let shift = start % 64;
+        let word = &mut self.words[start as usize / 64];
+        *word = *word & !(u64::MAX >> (64 - self.row_units) << shift) | begins << shift;
+    }
+
+    /// Units of the extent that begins at `unit`.
+    #[inline]
+    #[must_use]
+    pub fn len(&self, unit: UnitAddress) -> u32 {
+        let left = self.row_units - (unit & (self.row_units - 1));
+        (self.span(unit) >> 1).trailing_zeros().saturating_add(1).min(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_reach_to_the_next_one_or_to_the_end_of_their_row() {
+        for row_units in [8, 64] {
+            let mut e = Extents::new(256, row_units);
+            e.set_row(128, 0b1001_0001);
+            e.set_row(128 + row_units, 0b1);
+            assert_eq!([128, 132, 135].map(|u| e.len(u)), [4, 3, row_units - 7]);
+            assert_eq!(e.len(128 + row_units), row_units);
+            assert_eq!((e.row(128), e.row(128 + row_units), e.row(0)), (0b1001_0001, 1, 0));
+            e.set_row(128, 0b1_0001);
+            assert_eq!(e.len(132), row_units - 4);
+        }
+    }
+}
