@@ -41,7 +41,7 @@ impl Ftl {
                 return false;
             }
             Place::Flash(unit) => {
-                if self.buffer.waiting() < self.row_units {
+                if self.buffer.units() < self.row_units {
                     self.validity.prefetch(unit);
                 }
                 unit
