@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
-    let manifest_dir = env!("CARGO_MANIFEST_DIR");
-    let catalog = Path::new(manifest_dir).join("../../catalog");
+    // As it is now, not as it was when this script was compiled: a build directory may outlive its checkout.
+    let manifest_dir = env::var("CARGO_MANIFEST_DIR").expect("cargo says so");
+    let catalog = Path::new(&manifest_dir).join("../../catalog");
     let mut out = String::new();
     for (constant, folder) in [("DRIVES", "drives"), ("DIES", "nand"), ("CLAIMS", "claims")] {
         let dir = catalog.join(folder);

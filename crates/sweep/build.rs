@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let checkout = env::var("CARGO_MANIFEST_DIR").expect("cargo says so");
+    let crates = Path::new(&checkout).join("..");
     let mut files = Vec::new();
     for name in ["core", "nand", "ftl", "device", "workload", "bench", "sweep"] {
         let folder = crates.join(name).join("src");
