@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
-    let checkout = env::var("CARGO_MANIFEST_DIR").expect("cargo says so");
+    let checkout = env::var_os("CARGO_MANIFEST_DIR").expect("cargo says so");
     let crates = Path::new(&checkout).join("..");
     let mut files = Vec::new();
     for name in ["core", "nand", "ftl", "device", "workload", "bench", "sweep"] {
