@@ -3,19 +3,17 @@
 //! The life of a victim: chosen by the policy; *reading*, row by row over its dies; *moving*, once read to its end,
 //! while valid units of it still wait in the collector's buffer; *finishing*, when every valid unit has a place
 //! elsewhere, until those programs (and the host programs that replaced the rest) have ended, so that a power cut at
-//! any instant finds every promised unit on flash; erased; free.
+//! any instant finds every promised unit on flash; erased; free. Which one is chosen and when it is erased: `victims.rs`;
+//! how its units are written elsewhere: `moving.rs`.
 
-use ssdlab_nand::{BlockId, Medium, NO_LPN, UnitAddress};
+use ssdlab_nand::{BlockId, UnitAddress};
 
-use crate::buffer::WriteBuffer;
-use crate::collector::{Finishing, Reading};
-use crate::gc::{Candidates, VictimSelector};
-use crate::map::{Map, Place};
+use crate::collector::Reading;
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::rounds::Round;
 use crate::spec::{Buffering, HostShare};
 use crate::staging::Run;
-use crate::superblock::{State, SuperblockId};
+use crate::superblock::State;
 use crate::translation::Ftl;
 
 /// Rows of one die that one operation reads.
@@ -27,22 +25,6 @@ struct NextRead {
     count: u32,
     units: u32,
 }
-
-/// A row that the collector has filled.
-#[derive(Clone, Copy)]
-pub(crate) struct MovedRow {
-    pub kind: OpKind,
-    pub superblock: SuperblockId,
-    pub die: u32,
-    pub block: BlockId,
-    pub page: u32,
-    /// Units of flash in it, and the logical units that they are.
-    pub units: u32,
-    pub pages: u32,
-}
-
-/// Collections between two looks at the spread of wear.
-const WEAR_CHECK_INTERVAL: u64 = 64;
 
 impl Ftl {
     /// Starts a collection if free superblocks have run low.
@@ -89,7 +71,7 @@ impl Ftl {
     /// Superblocks that are free, or will be without another victim. A victim that waits only for a few units, too
     /// few for a row, will not be.
     #[inline]
-    fn ahead(&self, s: usize) -> u32 {
+    pub(crate) fn ahead(&self, s: usize) -> u32 {
         let set = &self.sets[s];
         let rests = set.reading.is_none() && set.units_reading == 0 && set.units_writing == 0;
         let few = set.staged.len() < self.row_units && set.gained < self.row_units;
@@ -151,75 +133,6 @@ impl Ftl {
         self.can_gain(s)
     }
 
-    /// Chooses the next victim and begins to read it.
-    fn next_victim(&mut self, s: usize) -> bool {
-        let set = &self.sets[s];
-        // Units of one victim are staged before those of the next, so that it is free again before the next needs
-        // the room that it leaves.
-        if set.victims_left == 0 || set.units_reading > 0 {
-            return false;
-        }
-        if set.fold {
-            return self.next_fold_victim(s);
-        }
-        if !self.can_gain(s) {
-            self.stalled |= 1 << s;
-            self.sets[s].victims_left = 0;
-            return false;
-        }
-        let ahead = self.ahead(s);
-        let enough = if set.background {
-            ahead >= self.gc.background_free_superblocks
-        } else {
-            self.gc.victims_per_start == 0 && ahead > self.gc.start_free_superblocks
-        };
-        if enough {
-            return false;
-        }
-        let Some(local) = self.cold_victim(s).or_else(|| self.pick(s)) else { return false };
-        let sb = self.blocks.global(local, s as u32);
-        self.take_victim(s, sb);
-        true
-    }
-
-    /// Makes a closed superblock, which the policy no longer lists, the one that is read.
-    pub(crate) fn take_victim(&mut self, s: usize, sb: SuperblockId) {
-        debug_assert_eq!(self.blocks.state[sb as usize], State::Closed);
-        self.blocks.state[sb as usize] = State::Victim;
-        let valid = self.blocks.valid[sb as usize];
-        let dead = self.blocks.capacity(self.medium.layout()) - valid;
-        let set = &mut self.sets[s];
-        if !set.cached.is_empty() {
-            set.cached.retain(|&cached| cached != sb);
-        }
-        set.coming += 1;
-        set.gained += dead;
-        set.dead -= u64::from(dead);
-        if set.victims_left != u32::MAX {
-            set.victims_left -= 1;
-        }
-        set.credit_rate_micro = match self.gc.host_share {
-            HostShare::Unlimited | HostShare::BetweenRounds => 0,
-            HostShare::Trickle => i64::from(self.gc.trickle_per_1000) * 1000,
-            HostShare::Balanced => i64::from(dead) * 1_000_000 / i64::from(valid.max(1)),
-        };
-        set.reading = Some(Reading { superblock: sb, page: 0, left: self.blocks.dies_of_set(s as u32) });
-    }
-
-    /// Whether collecting can free a superblock at all: not where a set has come to hold so much that what is dead in
-    /// it, together with what is left of the superblock that the collector writes, is less than one. A single die can
-    /// come to this while the spare area of the others is still large.
-    fn can_gain(&self, s: usize) -> bool {
-        let set = &self.sets[s];
-        let layout = self.medium.layout();
-        let open = if self.shared_frontier { &set.host } else { &set.gc };
-        // What is left in another stream's superblock is of no use to a victim.
-        let rows = open.iter().flatten().map(|open| open.rows_left(self.blocks.width()));
-        let rows = rows.max().unwrap_or(0);
-        let room = (rows * self.row_units).saturating_sub(set.staged.len() + set.units_reading);
-        set.dead + u64::from(room) >= u64::from(self.blocks.capacity(layout))
-    }
-
     /// The host waits again: victims that are held up by their last units.
     #[cold]
     pub(crate) fn release_held(&mut self, sink: &mut impl OpSink) {
@@ -241,42 +154,6 @@ impl Ftl {
             self.start_if_due(s as usize, sink);
             self.note_writable(s as usize);
         }
-    }
-
-    fn pick(&mut self, s: usize) -> Option<u32> {
-        let candidates = Candidates {
-            valid: self.blocks.valid_of_set(s as u32),
-            capacity: self.blocks.capacity(self.medium.layout()),
-            clock: self.counters.host_units + self.counters.gc_units,
-        };
-        self.sets[s].selector.pick(&candidates, &mut self.rng)
-    }
-
-    /// Static wear levelling: every so often, if wear has spread too far, the least worn closed superblock, as it
-    /// holds data that never move by themselves.
-    fn cold_victim(&mut self, s: usize) -> Option<u32> {
-        let limit = self.static_spread()?;
-        if !self.sets[s].collections.is_multiple_of(WEAR_CHECK_INTERVAL) {
-            return None;
-        }
-        let mut coldest: Option<(u32, u32)> = None;
-        let mut most = 0;
-        for local in 0..self.blocks.per_set() {
-            let sb = self.blocks.global(local, s as u32);
-            if self.blocks.state[sb as usize] == State::Reserved || self.blocks.in_pool(sb) {
-                continue;
-            }
-            let erases = self.medium.erases(self.blocks.any_block(sb));
-            most = most.max(erases);
-            if self.blocks.state[sb as usize] == State::Closed && coldest.is_none_or(|(e, _)| erases < e) {
-                coldest = Some((erases, local));
-            }
-        }
-        let (erases, local) = coldest?;
-        (most - erases > limit).then(|| {
-            self.sets[s].selector.remove(local);
-            local
-        })
     }
 
     /// Moves a collection on as far as buffer, space and policy allow.
@@ -499,96 +376,6 @@ impl Ftl {
         self.collector_step(s, sink);
     }
 
-    /// Writes one row of staged units; with `pad`, even if they do not fill it. Returns whether it did.
-    fn write_row(&mut self, s: usize, pad: bool, sink: &mut impl OpSink) -> bool {
-        let stream = self.stream_of_staged(s);
-        let open = if self.shared_frontier { &self.sets[s].host } else { &self.sets[s].gc };
-        if open[stream as usize].is_none() && self.sets[s].free.is_empty() {
-            return false;
-        }
-        if self.compression.is_some() {
-            return self.write_packed_row(s, stream, pad, sink);
-        }
-        let kind = if self.slc_cache.is_some() { self.write_kind(s) } else { OpKind::GcProgram };
-        let n = self.sets[s].staged.take(self.row_units, pad, &self.validity);
-        if n == 0 {
-            return false;
-        }
-        let (superblock, die, block, page) = self.take_row(s, true, stream).expect("checked for room above");
-        let start = self.medium.layout().row_start(block, page);
-        let mut tags = [NO_LPN; 64];
-        let mut k = 0;
-        let Ftl { sets, map, validity, medium, blocks, buffer, .. } = self;
-        for &run in sets[s].staged.taken() {
-            let first = k;
-            k = redirect(map, buffer, medium, run, start, k, &mut tags);
-            validity.clear_span(run.start, run.units);
-            let from = blocks.of_block(medium.layout().block_of(run.start));
-            blocks.valid[from as usize] -= k - first;
-        }
-        let row = MovedRow { kind, superblock, die, block, page, units: n, pages: n };
-        self.row_moved(s, &row, &tags, sink);
-        if n < self.row_units {
-            // Padding may cost less than what has been gained since the last, never as much.
-            self.sets[s].gained = 0;
-        }
-        true
-    }
-
-    /// Gives a row of the collector, whose map entries are in place, to its die.
-    #[inline(always)]
-    pub(crate) fn row_moved(&mut self, s: usize, row: &MovedRow, tags: &[u32; 64], sink: &mut impl OpSink) {
-        let MovedRow { kind, superblock, die, block, page, units, pages } = *row;
-        let start = self.medium.layout().row_start(block, page);
-        let programmed = self.medium.begin_program(block, page).expect("rows are taken in order");
-        programmed.tags.copy_from_slice(&tags[..programmed.tags.len()]);
-        self.medium.prefetch_tags(start + 16, 1);
-        self.validity.set_row(start, u64::MAX >> (64 - units));
-        self.add_valid(superblock, units);
-        self.count_moved(kind, pages);
-        self.counters.padding_units += u64::from(self.row_units - units);
-        let set = &mut self.sets[s];
-        set.units_writing += units;
-        let tag = set.programs.issue(0);
-        sink.enqueue(FlashOp {
-            kind,
-            die: die as u8,
-            rows: 1,
-            units: units as u8,
-            block,
-            page: page as u16,
-            tag,
-            ready: 0,
-        });
-        if let Some(demand) = &mut self.demand_map {
-            let format = self.medium.format();
-            let tags = tags[..units as usize].iter().filter(|&&tag| tag != NO_LPN);
-            tags.for_each(|&tag| demand.moved(format.address(tag), &mut self.medium, sink));
-        }
-        if let Some(journal) = &mut self.journal {
-            journal.note(pages, &mut self.medium, sink);
-        }
-    }
-
-    /// Stream of the row that the collector writes next: that of the unit which has waited longest. The few units of a
-    /// victim that do not fill a row go out with the next one's, whatever its stream.
-    #[inline]
-    fn stream_of_staged(&self, s: usize) -> u8 {
-        match self.sets[s].staged.front() {
-            Some(unit) if self.streams > 1 => {
-                self.blocks.stream[self.blocks.of_block(self.medium.layout().block_of(unit)) as usize]
-            }
-            _ => 0,
-        }
-    }
-
-    /// Points the logical page of a unit at its copy, as [`redirect`] does.
-    pub(crate) fn redirect_unit(&mut self, lpn: u32, from: UnitAddress, to: UnitAddress) {
-        if !self.map.move_flash(lpn, from, to) {
-            redirect_replaced(&self.map, &mut self.buffer, lpn, from, to);
-        }
-    }
-
     /// A program of the collector has ended. Returns whether that may let the host write.
     #[inline]
     pub(crate) fn collector_wrote(&mut self, op: &FlashOp, sink: &mut impl OpSink) -> bool {
@@ -634,107 +421,5 @@ impl Ftl {
         let first = layout.row_start(block, reading.page);
         let count = self.gc.rows_per_read.min(layout.pages - reading.page);
         NextRead { die, block, first, count, units: self.valid_units_from(first, count) }
-    }
-
-    /// Victims without a valid unit left go on to be erased.
-    fn retire_victims(&mut self, s: usize, sink: &mut impl OpSink) {
-        let set = &self.sets[s];
-        if set.moving.is_empty() || set.moving.iter().all(|&sb| self.blocks.valid[sb as usize] > 0) {
-            return;
-        }
-        let mut k = 0;
-        while k < self.sets[s].moving.len() {
-            let sb = self.sets[s].moving[k];
-            if self.blocks.valid[sb as usize] > 0 {
-                k += 1;
-                continue;
-            }
-            let set = &mut self.sets[s];
-            set.moving.remove(k);
-            // What is staged of it has died since; it must not be taken for what will be written there next.
-            let (blocks, layout) = (&self.blocks, self.medium.layout());
-            set.staged.retain(|unit| blocks.of_block(layout.block_of(unit)) != sb);
-            let (programs, host_programs) = (set.programs.issued(), self.host_programs.issued());
-            let fence = Finishing { superblock: sb, programs, host_programs };
-            set.finishing.push_back(fence);
-            self.finishing |= 1 << s;
-        }
-        self.erase_where_finished(s, sink);
-    }
-
-    /// After a host program has ended: victims that waited for it.
-    #[inline]
-    pub(crate) fn erase_finished(&mut self, sink: &mut impl OpSink) {
-        let mut waiting = self.finishing;
-        while waiting != 0 {
-            self.erase_where_finished(waiting.trailing_zeros() as usize, sink);
-            waiting &= waiting - 1;
-        }
-    }
-
-    fn erase_where_finished(&mut self, s: usize, sink: &mut impl OpSink) {
-        while let Some(&Finishing { superblock, programs, host_programs }) = self.sets[s].finishing.front() {
-            if self.sets[s].programs.head() < programs || self.host_programs.head() < host_programs {
-                return;
-            }
-            self.sets[s].finishing.pop_front();
-            self.erase(s, superblock, sink);
-        }
-        self.finishing &= !(1 << s);
-    }
-
-    fn erase(&mut self, s: usize, superblock: SuperblockId, sink: &mut impl OpSink) {
-        let members = self.blocks.dies_of_set(s as u32);
-        self.blocks.erasing[superblock as usize] = members.count_ones() as u8;
-        for die in (0..64).filter(|d| members >> d & 1 != 0) {
-            sink.enqueue(FlashOp {
-                kind: OpKind::Erase,
-                die: die as u8,
-                rows: 1,
-                units: 0,
-                block: self.blocks.block_on(superblock, die),
-                page: 0,
-                tag: 0,
-                ready: 0,
-            });
-        }
-    }
-}
-
-/// Points the logical pages of a run's units at their copies, which are units `k` and on from `to`, and gathers their
-/// tags. The spare area and the map must agree about each: this is the check that every moved unit passes.
-#[inline]
-fn redirect(
-    map: &mut Map,
-    buffer: &mut WriteBuffer,
-    medium: &Medium,
-    run: Run,
-    to: UnitAddress,
-    mut k: u32,
-    tags: &mut [u32; 64],
-) -> u32 {
-    let format = medium.format();
-    let old = medium.tags_from(run.start);
-    let mut left = run.units;
-    while left != 0 {
-        let at = left.trailing_zeros() & 63;
-        left &= left - 1;
-        let tag = old[at as usize];
-        tags[k as usize & 63] = tag;
-        let (lpn, from) = (format.address(tag), run.start + at);
-        if !map.move_flash(lpn, from, to + k) {
-            redirect_replaced(map, buffer, lpn, from, to + k);
-        }
-        k += 1;
-    }
-    k
-}
-
-/// Where the host has written a page again, and the new data still wait in the buffer, the slot remembers the copy.
-#[cold]
-fn redirect_replaced(map: &Map, buffer: &mut WriteBuffer, lpn: u32, from: UnitAddress, to: UnitAddress) {
-    match map.get_checked(lpn) {
-        Some(Place::Buffer(at)) if buffer.slot(at).old == from => buffer.slot_mut(at).old = to,
-        place => panic!("books: unit {from} says it holds page {lpn}, but the map says {place:?}"),
     }
 }

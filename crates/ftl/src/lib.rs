@@ -42,6 +42,7 @@ pub mod gc;
 mod journal;
 mod long_write;
 mod map;
+mod moving;
 mod op;
 mod retire;
 mod room;
@@ -52,6 +53,7 @@ mod staging;
 mod superblock;
 mod system_ring;
 mod translation;
+mod victims;
 mod window;
 mod writing;
 

@@ -4,8 +4,8 @@ use ssdlab_core::Nanos;
 use ssdlab_nand::{NO_LPN, UnitAddress};
 
 use super::pack::{MOST, Pack};
-use crate::collect::MovedRow;
 use crate::map::UNMAPPED;
+use crate::moving::MovedRow;
 use crate::op::{OpKind, OpSink};
 use crate::translation::Ftl;
 
