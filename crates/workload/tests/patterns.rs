@@ -129,6 +129,18 @@ fn reads_and_writes_in_sequence_each_keep_their_place() {
 }
 
 #[test]
+fn reads_and_writes_in_sequence_may_share_one_place() {
+    let p = Pattern::sequential(Mix::ReadWrite { read_percent: 50 }, 100 * 4096, 4096).at_one_place();
+    let (mut next, mut reads) = (0, 0);
+    for c in some(&p, 1000) {
+        assert_eq!(c.offset_bytes, next, "each address comes once in a pass, read or written");
+        next = (next + 4096) % (100 * 4096);
+        reads += u32::from(c.op == Op::Read);
+    }
+    assert!((400..600).contains(&reads), "{reads}");
+}
+
+#[test]
 fn trimwrite_writes_each_block_that_it_trimmed() {
     let p = Pattern::sequential(Mix::TrimWrite, 3 * 4096, 4096).passes(1);
     let got: Vec<_> = all(&p).iter().map(|c| (c.op, c.offset_bytes)).collect();

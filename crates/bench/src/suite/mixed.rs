@@ -20,8 +20,41 @@ pub(super) const METRICS: &[MetricDef] = &[
     metric("power_read{percent}", "W", "mean power likewise, where the device meters energy"),
 ];
 
+/// Where the requests of a mix go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Addresses {
+    Random,
+    /// Reads and writes share one place that advances.
+    OneSequence,
+    /// Reads and writes each have a place of their own that advances.
+    TwoSequences,
+}
+
+impl Addresses {
+    fn pattern(self, mix: Mix, span: u64, block: u64) -> Pattern {
+        match self {
+            Addresses::Random => Pattern::random(mix, span, block),
+            Addresses::OneSequence => Pattern::sequential(mix, span, block).at_one_place(),
+            Addresses::TwoSequences => Pattern::sequential(mix, span, block),
+        }
+    }
+
+    fn order(self) -> &'static str {
+        if self == Addresses::Random { "random" } else { "sequential" }
+    }
+
+    /// What the method adds about them.
+    fn sentence(self) -> &'static str {
+        match self {
+            Addresses::Random => "",
+            Addresses::OneSequence => " Reads and writes went on from one common place.",
+            Addresses::TwoSequences => " Reads and writes each went on from a place of their own.",
+        }
+    }
+}
+
 /// Reads `block_size`, `queue_depth`, `span_bytes` (0: the whole drive) and `seconds` from the parameters.
-pub(super) fn run_mixed<L: Lab>(ctx: &mut Context<L>, random: bool) -> Result<Outcome, BenchError> {
+pub(super) fn run_mixed<L: Lab>(ctx: &mut Context<L>, addresses: Addresses) -> Result<Outcome, BenchError> {
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let asked = ctx.params.integer("span_bytes");
     let mut notes = Vec::new();
@@ -36,20 +69,19 @@ pub(super) fn run_mixed<L: Lab>(ctx: &mut Context<L>, random: bool) -> Result<Ou
         for (i, read_percent) in READ_PERCENTS.into_iter().enumerate() {
             ctx.monitor().step_of(i + 1, READ_PERCENTS.len() + 1);
             let mix = Mix::ReadWrite { read_percent };
-            let pattern =
-                if random { Pattern::random(mix, span, block) } else { Pattern::sequential(mix, span, block) };
-            let source = build(ctx, &pattern, &format!("read{read_percent}"))?;
+            let source = build(ctx, &addresses.pattern(mix, span, block), &format!("read{read_percent}"))?;
             runs.push(timed(host, &mut ctx.job(source, depth).for_nanos(ctx.nanos("seconds")))?);
         }
         Ok((runs, span, host.counters().since(&before)))
     })?;
-    let order = if random { "random" } else { "sequential" };
+    let order = addresses.order();
     let method = format!(
         "The drive was filled with 128 KiB sequential writes. Then {} {order} requests at QD{depth} over {} GB, {} s \
-         each with 100, 80, 60, 40, 20 and 0 % reads.",
+         each with 100, 80, 60, 40, 20 and 0 % reads.{}",
         size(block),
         gigabytes(span),
         ctx.params.integer("seconds"),
+        addresses.sentence(),
     );
     let mut out = ctx.outcome("", method);
     out.notes = notes;

@@ -1,7 +1,7 @@
 //! `mixed-random`: 4 KiB random reads and writes in six mixes.
 
 use super::definition::{AS_IT_IS, TestDef, block, depth, seconds, span};
-use super::mixed::{METRICS, run_mixed};
+use super::mixed::{Addresses, METRICS, run_mixed};
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::lab::Lab;
@@ -23,5 +23,5 @@ pub(super) const DEF: TestDef = TestDef {
 };
 
 pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
-    run_mixed(ctx, true)
+    run_mixed(ctx, Addresses::Random)
 }

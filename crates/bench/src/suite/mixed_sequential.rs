@@ -1,10 +1,11 @@
 //! `mixed-sequential`: 128 KiB sequential reads and writes in six mixes.
 //!
-//! Reads and writes each advance in sequence, from a place of their own, both beginning at the first address. The
-//! reviews do not say whether one position was shared.
+//! Reads and writes go on from one common place, as with Iometer, the tool of the reviews of 2015: each address is
+//! either read or written, so that a drive which reads ahead meets gaps. `positions=separate` gives each a sequence of
+//! its own, as fio does.
 
-use super::definition::{AS_IT_IS, TestDef, WHOLE_SPAN, block, depth, seconds};
-use super::mixed::{METRICS, run_mixed};
+use super::definition::{AS_IT_IS, TestDef, WHOLE_SPAN, block, choice, depth, seconds};
+use super::mixed::{Addresses, METRICS, run_mixed};
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::lab::Lab;
@@ -18,6 +19,13 @@ pub(super) const DEF: TestDef = TestDef {
         block("block_size", "131072", "request size"),
         depth("queue_depth", "1", "requests in flight; 1 as of March 2015, 3 is known from October 2015"),
         WHOLE_SPAN,
+        choice(
+            "positions",
+            "shared",
+            &["shared", "separate"],
+            "shared: reads and writes go on from one common place (as Iometer, which the reviews used, does; they do not \
+             say so themselves); separate: each from a place of its own (as fio)",
+        ),
         seconds("seconds", "180", "length of each mix. Not published for this test; 3 minutes is the suite's norm"),
     ],
     metrics: METRICS,
@@ -26,5 +34,6 @@ pub(super) const DEF: TestDef = TestDef {
 };
 
 pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
-    run_mixed(ctx, false)
+    let shared = ctx.params.choice("positions") == "shared";
+    run_mixed(ctx, if shared { Addresses::OneSequence } else { Addresses::TwoSequences })
 }

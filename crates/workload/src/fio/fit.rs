@@ -152,6 +152,7 @@ impl Job {
             align_offset_bytes: 0,
             extent,
             short_tail: false,
+            one_place: false,
             fua: self.sync,
         })
     }

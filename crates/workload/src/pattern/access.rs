@@ -32,6 +32,7 @@ pub struct AccessPattern {
     /// Bytes from the first to the end of the span.
     length: u64,
     short_tail: bool,
+    one_place: bool,
     fua: bool,
     bytes_left: Option<u64>,
     passes_left: Option<u64>,
@@ -115,6 +116,7 @@ impl AccessPattern {
             start: p.start_bytes + p.align_offset_bytes.min(p.span_bytes),
             length,
             short_tail: p.short_tail,
+            one_place: p.one_place,
             fua: p.fua,
             bytes_left,
             passes_left,
@@ -228,7 +230,7 @@ impl Source for AccessPattern {
         let offset = match &mut self.place {
             Place::Uniform => self.offset_rng.below(places) * align,
             Place::Sequential(cursors) => {
-                let cursor = &mut cursors[slot];
+                let cursor = &mut cursors[if self.one_place { 0 } else { slot }];
                 let left = self.length - *cursor;
                 if length > left {
                     if self.short_tail && left > 0 {

@@ -8,7 +8,7 @@ use super::{AccessPattern, BlockSizes, PatternError, Zone};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Order {
     /// One after the other from the start of the span; reads, writes and trims each keep a place of their own, as
-    /// in fio. At the end of the span it starts again.
+    /// in fio, unless they share one ([`Pattern::one_place`]). At the end of the span it starts again.
     Sequential,
     Random(Distribution),
 }
@@ -91,6 +91,9 @@ pub struct Pattern {
     /// In sequence: whether the last block of the span may be shorter than the others, so that every byte is
     /// covered (fio would leave the remainder out).
     pub short_tail: bool,
+    /// In sequence: whether reads and writes go on from one common place, so that each address is either read or
+    /// written in a pass (as Iometer does), and not each from a place of its own.
+    pub one_place: bool,
     pub fua: bool,
 }
 
@@ -108,6 +111,7 @@ impl Pattern {
             align_offset_bytes: 0,
             extent: Extent::Endless,
             short_tail: true,
+            one_place: false,
             fua: false,
         }
     }
@@ -131,6 +135,13 @@ impl Pattern {
     #[must_use]
     pub fn sequential(mix: Mix, span_bytes: u64, block_bytes: u64) -> Self {
         Self::new(Order::Sequential, mix, span_bytes, block_bytes)
+    }
+
+    /// Reads and writes in sequence go on from one common place.
+    #[must_use]
+    pub fn at_one_place(mut self) -> Self {
+        self.one_place = true;
+        self
     }
 
     #[must_use]
