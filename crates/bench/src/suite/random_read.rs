@@ -1,4 +1,4 @@
-//! `random-read`: 4 KiB random reads over an 8 GB span that holds data, at QD3 and QD32, 3 minutes.
+//! `random-read`: 4 KiB random reads over 8 GB of a full drive, at QD3 and QD32, 3 minutes.
 
 use ssdlab_core::Op;
 
@@ -14,7 +14,7 @@ const PREFILLS: &[&str] = &["none", "span", "drive"];
 pub(super) const DEF: TestDef = TestDef {
     name: "random-read",
     title: "4 KiB random read",
-    summary: "4 KiB random reads over an 8 GB span that holds data, at QD3 and QD32, 3 minutes.",
+    summary: "4 KiB random reads over 8 GB of a full drive, at QD3 and QD32, 3 minutes.",
     params: &[
         block("block_size", "4096", "request size, and alignment"),
         depth("queue_depth", "32", "requests in flight; the published runs are 3 and 32"),
@@ -22,9 +22,10 @@ pub(super) const DEF: TestDef = TestDef {
         seconds("seconds", "180", "length of the run"),
         choice(
             "prefill",
-            "span",
+            "drive",
             PREFILLS,
-            "what is filled in sequence before; reads of empty addresses would flatter the drive",
+            "what is filled in sequence before: the whole drive, as in 2009 (drives in used state) and 2015 (full \
+             drives); reads of empty addresses, or of a cache that is as large as the drive is empty, would flatter it",
         ),
     ],
     metrics: &[],
