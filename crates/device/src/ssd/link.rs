@@ -6,16 +6,19 @@ use crate::spec::{LinkGeneration, LinkSpec};
 
 /// Largest data frame (SATA: 8 KiB).
 const DATA_FRAME_BYTES: u64 = 8192;
-/// What a data frame costs beside its payload: SOF, header, CRC, EOF (16 bytes), and the handshake around it (X_RDY,
-/// R_RDY, WTRM, R_OK, SYNC, each a few dwords in each direction); estimate: 25 dwords in all.
-const DATA_FRAME_OVERHEAD_BYTES: u64 = 100;
-/// A register, set-device-bits or DMA-setup frame with its handshake; estimate: 35 dwords.
-const CONTROL_FRAME_BYTES: u64 = 140;
+/// Dwords that pass before one end answers the other: Serial ATA allows 20 for HOLD; estimate: as many for the others.
+const ANSWER_DWORDS: u64 = 20;
+/// The handshake of a frame: X_RDY is answered by R_RDY, WTRM by R_OK, and SYNC ends it.
+const HANDSHAKE_BYTES: u64 = 3 * ANSWER_DWORDS * 4;
+/// What a data frame costs beside its payload: SOF, header, CRC, EOF, and the handshake.
+const DATA_FRAME_OVERHEAD_BYTES: u64 = 16 + HANDSHAKE_BYTES;
+/// A register, set-device-bits or DMA-setup frame of seven dwords at most with SOF, CRC, EOF, and the handshake.
+const CONTROL_FRAME_BYTES: u64 = 28 + 12 + HANDSHAKE_BYTES;
 
 /// A half-duplex link: whoever asks first goes first.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Picoseconds for one byte of payload (8b/10b coded); 0 for an ideal link.
+    /// Picoseconds for one byte (8b/10b coded), with its share of ALIGN primitives; 0 for an ideal link.
     picos_per_byte: u64,
     command_time: Nanos,
     status_time: Nanos,
@@ -25,11 +28,12 @@ pub struct Link {
 impl Link {
     #[must_use]
     pub fn new(spec: &LinkSpec) -> Self {
-        // 1.5 Gb/s carries 150 MB/s of 8b/10b-coded bytes. Rounded up: never faster than the wire.
+        // 1.5 Gb/s carry 150 MB/s of 8b/10b-coded bytes, and two dwords of 256 are ALIGN (Serial ATA). Rounded up: never
+        // faster than the wire.
         let picos_per_byte = match spec.generation {
-            LinkGeneration::Sata1 => 6667,
-            LinkGeneration::Sata2 => 3334,
-            LinkGeneration::Sata3 => 1667,
+            LinkGeneration::Sata1 => 6720,
+            LinkGeneration::Sata2 => 3360,
+            LinkGeneration::Sata3 => 1680,
             LinkGeneration::Ideal => 0,
         };
         let control = nanos(picos_per_byte, CONTROL_FRAME_BYTES);

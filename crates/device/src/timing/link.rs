@@ -25,15 +25,15 @@ impl LinkReferee {
         LinkReferee { half_gigabits, free_at: 0 }
     }
 
-    /// What `bytes` of data take at the least: payload in frames of 8 KiB with 100 bytes each around it, and 140 bytes
-    /// of announcement; ten coded bits a byte.
+    /// What `bytes` of data take at the least: payload in frames of 8 KiB with 256 bytes each around it, and 280 bytes
+    /// of announcement; ten coded bits a byte, and two dwords of 256 for ALIGN.
     #[must_use]
     pub fn least(&self, bytes: u64) -> Nanos {
         if self.half_gigabits == 0 || bytes == 0 {
             return 0;
         }
-        let coded = (bytes + bytes.div_ceil(8192) * 100 + 140) * 10;
-        coded * 2 / self.half_gigabits
+        let coded = (bytes + bytes.div_ceil(8192) * 256 + 280) * 10;
+        coded * 2 * 256 / (254 * self.half_gigabits)
     }
 
     /// Accepts a transfer of `bytes`, or says why the link would not have carried it.

@@ -43,9 +43,9 @@ pub const ROW: u64 = 4;
 pub const ROW_TRANSFER: Nanos = 43_520;
 pub const PAGES: u64 = 8;
 pub const BLOCK: u64 = ROW * PAGES;
-/// SATA at 6 Gb/s, 1.667 ns a byte: a control frame of 140 bytes, and 4 KiB with 100 of frame and 140 of announcement.
-pub const CONTROL: Nanos = 234;
-pub const UNIT_ON_LINK: Nanos = 7_229;
+/// SATA at 6 Gb/s, 1.680 ns a byte: a control frame of 280 bytes, and 4 KiB with 256 of frame and 280 of announcement.
+pub const CONTROL: Nanos = 471;
+pub const UNIT_ON_LINK: Nanos = 7_782;
 
 pub fn us(t: Nanos) -> f64 {
     t as f64 / 1e3

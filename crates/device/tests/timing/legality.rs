@@ -282,15 +282,15 @@ fn as_many_dies_of_a_channel_work_at_once_as_the_controller_interleaves() {
 
 #[test]
 fn the_link_carries_one_transfer_at_a_time_and_each_takes_its_bytes() {
-    // 4096 bytes, 100 of frame and 140 of announcement; ten bits a byte.
+    // 4096 bytes, 256 of frame and 280 of announcement; ten bits a byte, and two dwords of 256 for ALIGN.
     for (generation, bits_per_us, least) in [
-        (LinkGeneration::Sata1, 1500, 28_906),
-        (LinkGeneration::Sata2, 3000, 14_453),
-        (LinkGeneration::Sata3, 6000, 7_226),
+        (LinkGeneration::Sata1, 1500, 31_123),
+        (LinkGeneration::Sata2, 3000, 15_561),
+        (LinkGeneration::Sata3, 6000, 7_780),
     ] {
         let fresh = LinkReferee::new(generation);
         assert_eq!(fresh.least(4096), least);
-        assert_eq!(least, 4336 * 10 * 1000 / bits_per_us);
+        assert_eq!(least, 4632 * 10 * 1000 * 256 / (254 * bits_per_us));
         let mut link = fresh.clone();
         let first = Interval::new(500, 500 + least);
         let short = link.issue(Interval::new(500, 499 + least), 4096).expect_err("a nanosecond short");
