@@ -10,8 +10,9 @@ use crate::error::BenchError;
 use crate::host::Host;
 use crate::lab::Lab;
 
-/// So many slow pieces in a row are the end of the fast stage; fewer are a hiccup.
-const SLOW_PIECES: usize = 3;
+/// The fast stage is over when slow pieces have lost as much time as so many take at the limit; less is a hiccup, or
+/// the pulse of a drive that writes in bursts.
+const LOST_PIECES: f64 = 10.0;
 /// Writing stops at this multiple of the first stage: what is still fast then is reported as "at least".
 const AT_MOST: u64 = 2;
 /// A piece is this share of the first stage: the resolution of the result.
@@ -106,20 +107,81 @@ fn write_until_slow<D: ssdlab_device::Device>(
 ) -> Result<Recovered, BenchError> {
     let capacity = host.info().capacity_bytes;
     let piece = (stage_bytes / PIECES).max(SMALLEST_PIECE_BYTES.min(stage_bytes / 4)).max(block) / block * block;
-    let (mut written, mut fast, mut slow_in_a_row) = (0, 0, 0);
-    while written < (AT_MOST * stage_bytes).min(capacity) {
+    let mut end = FastStage::new(piece, limit_mb_per_s);
+    let mut written = 0;
+    while written < (AT_MOST * stage_bytes).min(capacity) && !end.is_past() {
         let length = piece.min(capacity - *at);
         let run = host.fill(*at, length, block, depth, &mut ())?;
         *at = if *at + length == capacity { 0 } else { *at + length };
         written += length;
-        if run.mb_per_s() >= limit_mb_per_s {
-            (fast, slow_in_a_row) = (written, 0);
-        } else {
-            slow_in_a_row += 1;
-            if slow_in_a_row == SLOW_PIECES {
-                return Ok(Recovered { bytes: fast, at_least: false });
-            }
+        end.note(length, length as f64 / 1e6 / run.mb_per_s());
+    }
+    Ok(Recovered { bytes: end.bytes, at_least: end.bytes == written && written > 0 })
+}
+
+/// Where writing was farthest ahead of the limit's rate: the end of the fast stage, if there was one.
+struct FastStage {
+    limit_mb_per_s: f64,
+    written: u64,
+    /// Time ahead of the limit's rate now, and how far behind its best that may fall, seconds.
+    ahead: f64,
+    allowance: f64,
+    best: f64,
+    bytes: u64,
+}
+
+impl FastStage {
+    fn new(piece: u64, limit_mb_per_s: f64) -> Self {
+        let allowance = LOST_PIECES * piece as f64 / 1e6 / limit_mb_per_s;
+        FastStage { limit_mb_per_s, written: 0, ahead: 0.0, allowance, best: 0.0, bytes: 0 }
+    }
+
+    fn note(&mut self, bytes: u64, seconds: f64) {
+        self.written += bytes;
+        self.ahead += bytes as f64 / 1e6 / self.limit_mb_per_s - seconds;
+        if self.ahead > self.best {
+            (self.best, self.bytes) = (self.ahead, self.written);
         }
     }
-    Ok(Recovered { bytes: fast, at_least: slow_in_a_row == 0 })
+
+    fn is_past(&self) -> bool {
+        self.best - self.ahead > self.allowance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Megabytes up to the end of the fast stage at these rates, MB/s, of pieces of 1 MB; limit 200 MB/s.
+    fn fast_mb(rates: impl IntoIterator<Item = f64>) -> (u64, bool) {
+        let mut stage = FastStage::new(1_000_000, 200.0);
+        for rate in rates {
+            if stage.is_past() {
+                break;
+            }
+            stage.note(1_000_000, 1.0 / rate);
+        }
+        (stage.bytes / 1_000_000, stage.is_past())
+    }
+
+    fn then(fast: usize, slow: f64) -> impl Iterator<Item = f64> {
+        std::iter::repeat_n(400.0, fast).chain(std::iter::repeat_n(slow, 1000))
+    }
+
+    #[test]
+    fn the_fast_stage_ends_where_slow_pieces_begin() {
+        assert_eq!(fast_mb(then(100, 100.0)), (100, true));
+        assert_eq!(fast_mb(then(0, 100.0)), (0, true));
+        assert_eq!(fast_mb(then(50, 400.0)), (1050, false));
+    }
+
+    #[test]
+    fn a_hiccup_does_not_end_it_and_bursts_do_not_prolong_it() {
+        let hiccup = then(60, 400.0).take(60).chain([50.0; 3]).chain(then(60, 100.0));
+        assert_eq!(fast_mb(hiccup), (123, true));
+        // Four fast pieces, then one that waits for room: 100 MB/s in all.
+        let bursts = (0..1000).map(|i| if i % 5 == 4 { 25.0 } else { 400.0 });
+        assert_eq!(fast_mb(bursts), (4, true));
+    }
 }
