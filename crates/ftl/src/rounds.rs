@@ -37,6 +37,12 @@ impl Ftl {
         self.sets.iter().any(needed) || (0..self.streams).any(held)
     }
 
+    /// Whether the round that the collector asks for, or is in, empties the SLC cache.
+    #[must_use]
+    pub fn round_folds(&self) -> bool {
+        self.sets.iter().any(|set| set.active && set.fold)
+    }
+
     /// Lets the collector begin the round that it wants.
     pub fn begin_round(&mut self, sink: &mut impl OpSink) {
         debug_assert_eq!(self.round, Round::Wanted);

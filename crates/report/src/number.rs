@@ -132,6 +132,16 @@ pub(crate) fn metric_label(key: &str) -> String {
     if let Some(of_empty) = key.strip_suffix("_full") {
         return format!("{}, full drive", metric_label(of_empty));
     }
+    if key.starts_with("latency_") || key == "waf_tail" {
+        if let Some(of_all) = key.strip_suffix("_tail") {
+            return format!("{}, at the end of the run", metric_label(of_all));
+        }
+        for (suffix, op) in [("_read", "reads"), ("_write", "writes")] {
+            if let Some(of_all) = key.strip_suffix(suffix) {
+                return format!("{}, {op}", metric_label(of_all));
+            }
+        }
+    }
     if let Some(p) = key.strip_suffix("_us").unwrap_or(key).strip_prefix("latency_") {
         return match p {
             "mean" => "Latency, mean".to_owned(),
@@ -182,6 +192,8 @@ mod tests {
         assert_eq!([0.0, 500.0, 1500.0, 40_000.0, 999_999.0, 2e6].map(si), ["0", "500", "1.5K", "40K", "1M", "2M"]);
         assert_eq!([0.2, 50.0, 1000.0, 2.5e6].map(latency), ["200 ns", "50 µs", "1 ms", "2.5 s"]);
         assert_eq!(metric_label("latency_p99_9"), "Latency, 99.9th percentile");
+        assert_eq!(metric_label("latency_p99_99_tail"), "Latency, 99.99th percentile, at the end of the run");
+        assert_eq!(metric_label("latency_mean_read_full"), "Latency, mean, reads, full drive");
         assert_eq!(metric_label("read_iops_qd32"), "Read IOPS QD32");
         assert_eq!(transfer(131_072), "128 KiB");
     }

@@ -32,6 +32,20 @@ pub(crate) fn slug(text: &str) -> String {
     if out.is_empty() { "unnamed".to_owned() } else { out.to_owned() }
 }
 
+/// Compares keys as people would order them: numbers within them by value, so that `qd2` comes before `qd16`.
+pub(crate) fn natural_order(a: &str, b: &str) -> std::cmp::Ordering {
+    // One piece a character, each with the number before it.
+    let order = |text: &str| -> Vec<(Option<u64>, String)> {
+        text.split_inclusive(|c: char| !c.is_ascii_digit())
+            .map(|part| {
+                let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+                (part[..digits].parse().ok(), part[digits..].to_owned())
+            })
+            .collect()
+    };
+    order(a).cmp(&order(b)).then_with(|| a.cmp(b))
+}
+
 /// Approximate width of `text` at `size`, in the unit of `size`: the advances of a usual sans-serif, rounded up a
 /// little, since the reader's font is not known.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
@@ -92,6 +106,13 @@ mod tests {
             escape("<b a=\"1\" c='2'>&\u{0}\u{7}</b>"),
             "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;&lt;/b&gt;"
         );
+    }
+
+    #[test]
+    fn numbers_in_keys_are_ordered_by_value() {
+        let mut keys = ["a_qd16", "a_qd2", "b", "a_qd1", "a_power_qd4", "a"];
+        keys.sort_by(|a, b| natural_order(a, b));
+        assert_eq!(keys, ["a", "a_power_qd4", "a_qd1", "a_qd2", "a_qd16", "b"]);
     }
 
     #[test]

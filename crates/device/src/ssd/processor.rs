@@ -41,6 +41,8 @@ pub struct Rounds {
     /// The firmware works in them.
     pub kept: bool,
     state: State,
+    /// The last one that began emptied the SLC cache.
+    folds: bool,
     /// Commands that came during a round.
     held: VecDeque<u32>,
 }
@@ -169,6 +171,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     fn begin_round(&mut self) {
         self.schedule.processor.rounds.state = State::Running;
+        self.schedule.processor.rounds.folds = self.ftl.round_folds();
         if self.ftl.round() == Round::Wanted {
             self.ask(0, |ftl, wake| ftl.begin_round(wake));
         } else {
@@ -180,6 +183,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     fn release(&mut self) {
         let now = self.schedule.now;
         self.schedule.processor.rounds.state = State::Free;
+        let cause = if self.schedule.processor.rounds.folds { Cause::Fold } else { Cause::GarbageCollection };
         while let Some(slot) = self.schedule.processor.rounds.held.pop_front() {
             let command = self.commands.slot(slot);
             let (request, arrived) = (command.request, command.decoded);
@@ -188,7 +192,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             (command.decoded, command.processed) = (decoded, processed);
             if EXPLAIN {
                 let breakdown = &mut self.commands.account(slot).breakdown;
-                breakdown.add(Cause::GarbageCollection, now.saturating_sub(arrived));
+                breakdown.add(cause, now.saturating_sub(arrived));
                 breakdown.add(Cause::Controller, decoded - arrived.max(now));
             }
             self.schedule.processor.queue.push_back((decoded, slot));

@@ -23,7 +23,7 @@ fn the_link_carries_one_frame_at_a_time_in_both_directions() {
             let second = (first + UNIT_ON_LINK).max(second_decoded);
             vec![first + UNIT_ON_LINK + CONTROL, second + UNIT_ON_LINK + CONTROL]
         },
-        &[7_697, 14_926],
+        &[8_724, 16_506],
     );
     exactly(
         |t| {
@@ -38,7 +38,7 @@ fn the_link_carries_one_frame_at_a_time_in_both_directions() {
             let on_link = |k: Nanos| first + k * UNIT_ON_LINK + CONTROL;
             vec![on_link(1), on_link(2), on_link(3)]
         },
-        &[7_697, 14_926, 22_155],
+        &[8_724, 16_506, 24_288],
     );
 }
 

@@ -6,7 +6,7 @@ use super::claims;
 use crate::compare::TestGroup;
 use crate::number;
 use crate::review::{ClaimState, Review};
-use crate::text::escape;
+use crate::text::{self, escape};
 
 /// What a reader looks for first, best first.
 const KEYS: [&str; 16] = [
@@ -48,8 +48,10 @@ pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str
             keys.push(key);
         }
     }
-    for key in outcomes.iter().flat_map(|o| o.metrics.keys()) {
-        if !keys.contains(&key.as_str()) {
+    let mut others: Vec<&str> = outcomes.iter().flat_map(|o| o.metrics.keys()).map(String::as_str).collect();
+    others.sort_by(|a, b| text::natural_order(a, b));
+    for key in others {
+        if !keys.contains(&key) {
             keys.push(key);
         }
     }
