@@ -53,7 +53,6 @@ pub trait Life {
     fn unshelve(&mut self);
 
     /// What a read of all data would bring after `retention_hours` more at 30 °C, with every block's wear multiplied by
-    /// `wear_factor`. `None` without a model of errors, or if `scheme` makes no sense for the device. From a sample of
-    /// the blocks, 2048 at most, evenly spaced.
+    /// `wear_factor`. `None` without a model of errors, or if `scheme` makes no sense for the device.
     fn outlook(&self, scheme: Scheme, wear_factor: f64, retention_hours: f64) -> Option<Outlook>;
 }

@@ -8,9 +8,6 @@ use ssdlab_nand::BlockHistory;
 use super::SimulatedSsd;
 use crate::life::{Life, Outlook, Scheme, Wear};
 
-/// Most blocks that an outlook looks at.
-const SAMPLE: u32 = 2048;
-
 impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Lets `seconds` of calendar time pass at 30 °C in which the drive does nothing: its data grow older, the simulated
     /// clock stands still. Without `[ecc]` in the drive file nothing changes.
@@ -167,15 +164,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> Life for SimulatedSsd<EXPLAIN, CHEC
             Scheme::Installed => None,
             Scheme::HardBch => Some(correction.hard_bch()?),
         };
-        let blocks = self.ftl.medium().layout().block_count();
-        let stride = blocks.div_ceil(SAMPLE).max(1) as usize;
+        // Every block: the few that are worn most decide when the first data are lost.
         let mut sum = Outlook::default();
-        for block in (0..blocks).step_by(stride) {
+        for block in 0..self.ftl.medium().layout().block_count() {
             let of =
                 correction.outlook(block, ladder.as_ref(), wear_factor, retention_hours, self.schedule.now, &self.ftl);
-            sum.units += of.units * stride as f64;
-            sum.reread += of.reread * stride as f64;
-            sum.lost += of.lost * stride as f64;
+            sum.units += of.units;
+            sum.reread += of.reread;
+            sum.lost += of.lost;
         }
         Some(sum)
     }
