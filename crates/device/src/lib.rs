@@ -5,6 +5,7 @@
 
 mod device;
 mod life;
+mod plain;
 mod power;
 mod spec;
 mod ssd;

@@ -6,12 +6,9 @@ use proptest::prelude::*;
 use small_drive::any_drive;
 use ssdlab_core::{Cause, Completion, MICROSECOND, MILLISECOND, Nanos, Op, Request, Rng, SECOND};
 use ssdlab_device::{
-    ControllerSpec, Device, DriveSpec, FlashSpec, LinkGeneration, LinkPolicy, LinkSpec, PowerSpec, Ssd, WriteBufferSpec,
+    ControllerSpec, Device, DriveSpec, LinkGeneration, LinkPolicy, LinkSpec, PowerSpec, Ssd, WriteBufferSpec,
 };
-use ssdlab_ftl::{
-    Buffering, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, SlcCachePolicy, SlcCacheSpec, SuperblockSpan,
-    TieBreak, VictimPolicy, WearLevellingSpec,
-};
+use ssdlab_ftl::{HostTarget, SlcCachePolicy, SlcCacheSpec};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Power, ReducedMode, Timing, Wear};
 
 const DIES: u32 = 4;
@@ -87,53 +84,20 @@ fn power() -> PowerSpec {
 }
 
 fn drive() -> DriveSpec {
+    let plain = DriveSpec::plain("small", DIES, 96 << 20);
     DriveSpec {
-        description: "small".to_owned(),
-        capacity_bytes: 96 << 20,
-        flash: FlashSpec { die: "small".to_owned(), dies: DIES, exact_spare_per_10000: None },
         link: LinkSpec { generation: LinkGeneration::Sata3, host_turnaround_us: 6.0 },
         controller: ControllerSpec {
-            name: "small".to_owned(),
-            channels: 4,
-            ways: 1,
-            queue_depth: 32,
             dram_mib: 100,
             read_command_us: 5.0,
             write_command_us: 4.0,
             read_unit_us: 3.0,
             write_unit_us: 2.0,
-            move_unit_us: 0.0,
-            read_ahead_kib: 0,
-            reads_first: true,
+            ..plain.controller
         },
-        write_buffer: WriteBufferSpec { capacity_kib: 512, write_cache: true, flush_after_idle_ms: 20.0 },
-        mapping: MappingSpec {
-            superblock: SuperblockSpan::AllDies,
-            reserved_blocks_per_1000: 0,
-            journal: false,
-            journal_rows_per_checkpoint_row: 1,
-            map_cache_kib: None,
-        },
-        gc: GcSpec {
-            policy: VictimPolicy::Greedy,
-            choices: 2,
-            tie_break: TieBreak::Fifo,
-            frontier: Frontier::Separate,
-            start_free_superblocks: 3,
-            victims_per_start: 0,
-            buffer_superpages: 4,
-            buffering: Buffering::StopAndWait,
-            host_share: HostShare::Balanced,
-            trickle_per_1000: 0,
-            rows_per_read: 1,
-            background_after_idle_ms: None,
-            background_free_superblocks: 0,
-        },
-        wear_levelling: WearLevellingSpec::default(),
-        slc_cache: None,
-        compression: None,
-        ecc: None,
+        write_buffer: WriteBufferSpec { flush_after_idle_ms: 20.0, ..plain.write_buffer },
         power: Some(power()),
+        ..plain
     }
 }
 

@@ -1,13 +1,8 @@
 //! Drives that lose no time but on flash, and a closed loop that drives them.
 
 use ssdlab_core::{Completion, Nanos, Op, Request, Rng, UNIT_BYTES};
-use ssdlab_device::{
-    ControllerSpec, Device, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, SimulatedSsd, WriteBufferSpec,
-};
-use ssdlab_ftl::{
-    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy,
-    WearLevellingSpec,
-};
+use ssdlab_device::{ControllerSpec, Device, DriveSpec, FlashSpec, SimulatedSsd, WriteBufferSpec};
+use ssdlab_ftl::{Buffering, CompressionSpec, Frontier, GcSpec, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
 
 use super::point::Measured;
@@ -98,32 +93,16 @@ pub fn die(pages: u32) -> DieSpec {
 
 pub fn spec(build: &Build) -> DriveSpec {
     let physical = u64::from(build.dies) * u64::from(build.data_blocks) * u64::from(build.pages);
+    let capacity_bytes = physical * 10_000 / u64::from(10_000 + build.spare_per_10000) * UNIT_BYTES;
+    let plain = DriveSpec::plain("theory", build.dies, capacity_bytes);
     DriveSpec {
-        description: "no time lost but on flash".into(),
-        capacity_bytes: physical * 10_000 / u64::from(10_000 + build.spare_per_10000) * UNIT_BYTES,
-        flash: FlashSpec { die: "theory".into(), dies: build.dies, exact_spare_per_10000: Some(build.spare_per_10000) },
-        link: LinkSpec { generation: LinkGeneration::Ideal, host_turnaround_us: 0.0 },
-        controller: ControllerSpec {
-            name: "theory".into(),
-            channels: build.dies.min(32),
-            ways: 8,
-            queue_depth: 32,
-            dram_mib: 64,
-            read_command_us: 0.0,
-            write_command_us: 0.0,
-            read_unit_us: 0.0,
-            write_unit_us: 0.0,
-            move_unit_us: 0.0,
-            read_ahead_kib: 0,
-            reads_first: false,
-        },
-        write_buffer: WriteBufferSpec { capacity_kib: 64, write_cache: true, flush_after_idle_ms: 100.0 },
+        flash: FlashSpec { exact_spare_per_10000: Some(build.spare_per_10000), ..plain.flash },
+        controller: ControllerSpec { dram_mib: 64, reads_first: false, ..plain.controller },
+        write_buffer: WriteBufferSpec { capacity_kib: 64, flush_after_idle_ms: 100.0, ..plain.write_buffer },
         mapping: MappingSpec {
             superblock: SuperblockSpan::OneDie,
-            reserved_blocks_per_1000: 0,
-            journal: false,
-            journal_rows_per_checkpoint_row: 1,
             map_cache_kib: build.map_cache_kib,
+            ..plain.mapping
         },
         gc: GcSpec {
             policy: build.policy,
@@ -134,17 +113,10 @@ pub fn spec(build: &Build) -> DriveSpec {
             victims_per_start: 1,
             buffer_superpages: 8,
             buffering: Buffering::Streaming,
-            host_share: HostShare::Balanced,
-            trickle_per_1000: 0,
-            rows_per_read: 1,
-            background_after_idle_ms: None,
-            background_free_superblocks: 0,
+            ..plain.gc
         },
-        wear_levelling: WearLevellingSpec::default(),
-        slc_cache: None,
-        power: None,
         compression: build.compressibility_per_1000.map(|_| CompressionSpec { max_ratio: 8 }),
-        ecc: None,
+        ..plain
     }
 }
 

@@ -1,10 +1,8 @@
 //! A drive at rest whose every time is known, and how a scenario on it is checked.
 
 use ssdlab_core::{Completion, Nanos, Op, Request, UNIT_BYTES};
-use ssdlab_device::{ControllerSpec, Device, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
-use ssdlab_ftl::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
-};
+use ssdlab_device::{ControllerSpec, Device, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
+use ssdlab_ftl::{Buffering, GcSpec, HostShare, MappingSpec, SuperblockSpan};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
 
 /// Everything that takes time, in nanoseconds.
@@ -90,53 +88,32 @@ pub fn specs(shape: Shape, t: &Times) -> (DriveSpec, DieSpec) {
         power: None,
         errors: None,
     };
+    let plain = DriveSpec::plain("timing", shape.dies, 8 * BLOCK * u64::from(shape.dies) * UNIT_BYTES);
     let spec = DriveSpec {
-        description: String::new(),
-        capacity_bytes: 8 * BLOCK * u64::from(shape.dies) * UNIT_BYTES,
-        flash: FlashSpec { die: "timing".into(), dies: shape.dies, exact_spare_per_10000: None },
         link: LinkSpec { generation: shape.link, host_turnaround_us: us(t.turnaround) },
         controller: ControllerSpec {
-            name: "timing".into(),
             channels: shape.channels,
             ways: 4,
             queue_depth: shape.queue_depth,
-            dram_mib: 1,
             read_command_us: us(t.read_command),
             write_command_us: us(t.write_command),
             read_unit_us: us(t.read_unit),
             write_unit_us: us(t.write_unit),
-            move_unit_us: 0.0,
-            read_ahead_kib: 0,
             reads_first: shape.reads_first,
+            ..plain.controller
         },
-        write_buffer: WriteBufferSpec { capacity_kib: 64, write_cache: true, flush_after_idle_ms: 10.0 },
-        mapping: MappingSpec {
-            superblock: SuperblockSpan::OneDie,
-            reserved_blocks_per_1000: 0,
-            journal: false,
-            journal_rows_per_checkpoint_row: 1,
-            map_cache_kib: None,
-        },
+        write_buffer: WriteBufferSpec { capacity_kib: 64, ..plain.write_buffer },
+        mapping: MappingSpec { superblock: SuperblockSpan::OneDie, ..plain.mapping },
         gc: GcSpec {
-            policy: VictimPolicy::Greedy,
-            choices: 2,
-            tie_break: TieBreak::Fifo,
-            frontier: Frontier::Separate,
             start_free_superblocks: 1,
             victims_per_start: 1,
-            buffer_superpages: 4,
             buffering: Buffering::Streaming,
             host_share: HostShare::Unlimited,
-            trickle_per_1000: 0,
-            rows_per_read: 1,
             background_after_idle_ms: Some(us(t.background_after) / 1e3),
             background_free_superblocks: 14,
+            ..plain.gc
         },
-        wear_levelling: WearLevellingSpec::default(),
-        slc_cache: None,
-        power: None,
-        compression: None,
-        ecc: None,
+        ..plain
     };
     (spec, die)
 }
