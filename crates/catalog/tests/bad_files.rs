@@ -188,6 +188,21 @@ fn real_devices_and_other_files_are_refused_untouched() {
 }
 
 #[test]
+fn the_longest_write_into_a_cache_is_a_length_and_belongs_to_a_cache_that_is_set_aside() {
+    let largest = |base: &str, kib: u32| {
+        message("largest-write", &format!("base = \"{base}\"\n[slc_cache]\nlargest_write_kib = {kib}\n"))
+    };
+    for kib in [0, 18, 32_772] {
+        let error = largest("sm2256-500gb", kib);
+        let start = format!("error: slc_cache.largest_write_kib: {kib} KiB is impossible\n --> my.toml:3:21\n");
+        assert!(error.starts_with(&start), "{error}");
+        assert!(error.contains("use a multiple of 4 KiB, from 4 to 32768"), "{error}");
+    }
+    let error = largest("m600-128gb", 16);
+    assert!(error.contains("slc_cache.largest_write_kib: has no effect with policy = \"dynamic\""), "{error}");
+}
+
+#[test]
 fn an_unknown_name_is_answered_with_the_nearest() {
     let error = resolve("jmf667-toshiba-128gb").unwrap_err().to_string();
     assert!(

@@ -38,6 +38,7 @@ fn every_key_of_a_drive_file_is_documented_and_no_other() {
     cache.capacity_gb = Some(1.0);
     cache.blocks_per_1000 = Some(1);
     cache.when_full = Some(ssdlab_ftl::WhenFull::Direct);
+    cache.largest_write_kib = Some(16);
     spec.slc_cache = Some(cache);
     let mut ecc = resolve("m600-128gb").unwrap().spec.ecc.unwrap();
     (ecc.ldpc, ecc.parity_stripe) = (resolve("sm2256-500gb").unwrap().spec.ecc.unwrap().ldpc, Some(1));

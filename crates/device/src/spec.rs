@@ -214,7 +214,8 @@ impl DriveSpec {
                 "use pages and planes that make a row of 1, 2, 4 … 64 units of 4096 bytes",
             ));
         }
-        let mut least_buffer = row_units * u32::from(self.gc.frontier.streams());
+        let streams = self.slc_cache.as_ref().map_or(self.gc.frontier.streams(), SlcCacheSpec::streams);
+        let mut least_buffer = row_units * u32::from(streams);
         if let Some(compression) = &self.compression {
             compression.validate(row_units)?;
             if self.ecc.is_some() {

@@ -278,6 +278,7 @@ fn write_energy(bits: u32, cached: bool) -> f64 {
         capacity_gb: None,
         blocks_per_1000: None,
         when_full: None,
+        largest_write_kib: None,
         fold_after_idle_ms: None,
         fold_pause_ms: 1.0,
     };

@@ -1,8 +1,9 @@
 //! The write buffer: host units that have been accepted and wait for a row to be written to.
 //!
-//! A ring in order of arrival for each stream that the host may name. While a unit waits, the map points at its slot,
-//! and the slot remembers where the previous copy lives: that copy stays valid, and is moved by garbage collection like
-//! any other, until the new one is on its way to flash. So a power cut loses at most what was never promised.
+//! A ring in order of arrival for each stream: those that the host may name, or what an SLC cache takes and what it does
+//! not. While a unit waits, the map points at its slot, and the slot remembers where the previous copy lives: that copy
+//! stays valid, and is moved by garbage collection like any other, until the new one is on its way to flash. So a power
+//! cut loses at most what was never promised.
 //!
 //! The whole ring is swept over and over, so that a slot is kept small: 16 bytes.
 

@@ -37,13 +37,14 @@ impl Ftl {
     #[inline]
     pub fn write_units(&mut self, stretch: &Stretch, mut generation: impl FnMut(u32) -> u8) {
         let mut ready = stretch.from;
+        self.streams_used |= 1 << stretch.stream;
         if stretch.units == 1 {
-            self.write_to_stream(stretch.first, generation(stretch.first), ready + stretch.each, stretch.stream);
+            self.take_in(stretch.first, generation(stretch.first), ready + stretch.each, stretch.stream);
             return;
         }
         for lpn in stretch.first..stretch.first + stretch.units {
             ready += stretch.each;
-            self.write_to_stream(lpn, generation(lpn), ready, stretch.stream);
+            self.take_in(lpn, generation(lpn), ready, stretch.stream);
         }
     }
 

@@ -25,22 +25,30 @@ impl Ftl {
     #[inline]
     pub(crate) fn host_waits(&self) -> bool {
         let least = if self.forced { 1 } else { self.row_units };
-        (0..self.streams).any(|stream| self.buffer.units_of(stream) >= least)
+        (0..self.buffer_streams).any(|stream| self.buffer.units_of(stream) >= least)
     }
 
     /// Whether there is room in this set for every stream that the host has used.
     #[inline]
     pub(crate) fn host_has_room_everywhere(&self, s: usize) -> bool {
-        (0..self.streams).all(|stream| self.streams_used >> stream & 1 == 0 || self.host_has_room(s, stream))
+        (0..self.buffer_streams).all(|stream| self.streams_used >> stream & 1 == 0 || self.host_has_room(s, stream))
+    }
+
+    /// The stream whose open superblock of the die's own mode a stream's rows go into: where writes differ only in whether
+    /// the cache takes them, there is one.
+    #[inline]
+    fn open_for(&self, stream: u8) -> u8 {
+        if stream < self.streams { stream } else { 0 }
     }
 
     /// Whether there is a place for a row of the host in this set that the collector does not need.
     #[inline]
     pub(crate) fn host_has_room(&self, s: usize, stream: u8) -> bool {
         let set = &self.sets[s];
-        match if set.to_slc { &set.slc } else { &set.host[stream as usize] } {
+        let slc = self.goes_to_slc(s, stream);
+        match if slc { &set.slc } else { &set.host[self.open_for(stream) as usize] } {
             Some(open) => !self.shared_frontier || !set.free.is_empty() || self.collector_fits_beside_host(s, open),
-            None if set.to_slc && self.has_pool() => !set.pool_free.is_empty(),
+            None if slc && self.has_pool() => !set.pool_free.is_empty(),
             None => set.free.len() as u32 >= 2 + set.pool_coming,
         }
     }
@@ -65,7 +73,7 @@ impl Ftl {
         if self.slc_cache.is_some() {
             self.aim(s);
         }
-        for stream in 0..self.streams {
+        for stream in 0..self.buffer_streams {
             let may = u64::from(self.host_may_write(s, stream));
             let writable = &mut self.writable[stream as usize];
             *writable = *writable & !(1 << s) | may << s;
@@ -91,7 +99,8 @@ impl Ftl {
     #[inline(always)]
     pub(crate) fn take_row(&mut self, s: usize, for_gc: bool, stream: u8) -> Option<(SuperblockId, u32, BlockId, u32)> {
         let apart = for_gc && !self.shared_frontier;
-        let slc = self.sets[s].to_slc && !for_gc;
+        let slc = !for_gc && self.goes_to_slc(s, stream);
+        let stream = self.open_for(stream);
         if self.frontier(s, apart, slc, stream).is_none() {
             let opened = if slc { self.open_slc_superblock(s)? } else { self.open_superblock(s, stream)? };
             *self.frontier(s, apart, slc, stream) = Some(opened);

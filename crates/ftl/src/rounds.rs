@@ -34,7 +34,7 @@ impl Ftl {
             let low = set.free.len() as u32 <= self.gc.start_free_superblocks;
             set.active && (!set.ahead_of_need || low || self.has_pool() && set.pool_free.len() < 2)
         };
-        self.sets.iter().any(needed) || (0..self.streams).any(held)
+        self.sets.iter().any(needed) || (0..self.buffer_streams).any(held)
     }
 
     /// Whether the round that the collector asks for, or is in, empties the SLC cache.

@@ -129,7 +129,10 @@ pub struct Ftl {
     /// The collector works in rounds, and what it is about then.
     pub(crate) in_rounds: bool,
     pub(crate) round: Round,
+    /// Streams that the host may name: each has open superblocks of its own.
     pub(crate) streams: u8,
+    /// Streams of the write buffer: those, or those of [`SlcCacheSpec::streams`].
+    pub(crate) buffer_streams: u8,
     /// Streams that have been written, one bit each.
     pub(crate) streams_used: u8,
     pub(crate) retirement: Retirement,
@@ -146,11 +149,12 @@ impl Ftl {
         let row_units = medium.layout().row_units;
         let reserve = config.blocks * config.mapping.reserved_blocks_per_1000 / 1000;
         let blocks = Superblocks::new(config.mapping.superblock, &medium, reserve);
+        let buffer_streams = config.slc_cache.map_or(config.gc.frontier.streams(), SlcCacheSpec::streams);
         let mut ftl = Ftl {
             map: Map::new(config.logical_pages),
             validity: Validity::new(medium.layout().units(), row_units),
             sets: Vec::new(),
-            buffer: WriteBuffer::new(config.buffer_units * ratio, config.gc.frontier.streams(), ratio > 1),
+            buffer: WriteBuffer::new(config.buffer_units * ratio, buffer_streams, ratio > 1),
             journal: None,
             demand_map: None,
             gc: config.gc.clone(),
@@ -187,6 +191,7 @@ impl Ftl {
             in_rounds: config.gc.host_share == HostShare::BetweenRounds,
             round: Round::None,
             streams: config.gc.frontier.streams(),
+            buffer_streams,
             streams_used: 1,
             retirement: Retirement::default(),
             blocks,
@@ -449,7 +454,7 @@ impl Ftl {
     #[must_use]
     pub fn host_is_held(&self) -> bool {
         let held = |stream: u8| self.buffer.units_of(stream) >= self.row_units && self.writable[stream as usize] == 0;
-        (0..self.streams).any(held)
+        (0..self.buffer_streams).any(held)
     }
 
     /// Whether any collection runs.

@@ -21,13 +21,20 @@ impl Ftl {
         self.write_to_stream(lpn, generation, ready, 0)
     }
 
-    /// [`Ftl::write`] to one of the drive's streams. A unit that replaces one which waits goes with that one's.
+    /// [`Ftl::write`] to one of the drive's streams: one that the host may name, or [`crate::PAST_CACHE`]. A unit that
+    /// replaces one which waits goes with that one's.
     ///
     /// # Panics
     /// If there is no such stream.
     #[inline]
     pub fn write_to_stream(&mut self, lpn: u32, generation: u8, ready: Nanos, stream: u8) -> bool {
         self.streams_used |= 1 << stream;
+        self.take_in(lpn, generation, ready, stream)
+    }
+
+    /// [`Ftl::write_to_stream`], to one that is known to be used.
+    #[inline]
+    pub(crate) fn take_in(&mut self, lpn: u32, generation: u8, ready: Nanos, stream: u8) -> bool {
         let tag = self.medium.format().pack(lpn, generation);
         let old = match self.map.get(lpn) {
             Place::Buffer(at) => {
@@ -136,7 +143,7 @@ impl Ftl {
         if self.held != 0 && self.host_waits() {
             self.release_held(sink);
         }
-        for stream in 0..self.streams {
+        for stream in 0..self.buffer_streams {
             while self.buffer.units_of(stream) >= self.row_units {
                 let Some(s) = self.choose_set(stream) else { break };
                 self.dispatch_row(s, stream, sink);
@@ -224,7 +231,7 @@ impl Ftl {
     #[inline(always)]
     pub(crate) fn take_host_row(&mut self, s: usize, stream: u8) -> HostRow {
         self.next_set = if s + 1 == self.sets.len() { 0 } else { s as u32 + 1 };
-        let cost_micro = self.host_cost_micro(s);
+        let cost_micro = self.host_cost_micro(s, stream);
         let (superblock, die, block, page) = self.take_row(s, false, stream).expect("the set was checked for room");
         HostRow { set: s, superblock, die, block, page, cost_micro }
     }

@@ -41,6 +41,7 @@ impl Case {
             let mut drive = draw_drive(&mut rng, &die);
             let faults = draw_faults(&mut rng);
             let die = add_slc_cache(die, &mut drive, seed);
+            add_way_past_cache(&mut drive, &die, seed);
             add_demand_map(&mut drive, seed);
             add_processor_time(&mut drive, seed);
             add_compression(&mut drive, &die, seed);
@@ -220,6 +221,7 @@ fn add_slc_cache(mut die: DieSpec, drive: &mut DriveSpec, seed: u64) -> DieSpec 
         capacity_gb: (policy == SlcCachePolicy::Fixed).then_some(superblock * pool / 1e9),
         blocks_per_1000: (policy == SlcCachePolicy::OnDie).then(|| between(&mut rng, 1, 200)),
         when_full: (!dynamic).then(|| one(&mut rng, &[WhenFull::Direct, WhenFull::Fold])),
+        largest_write_kib: None,
         fold_after_idle_ms: rng.chance(3, 4).then(|| f64::from(between(&mut rng, 1, 500))),
         fold_pause_ms: one(&mut rng, &[0.1, 1.0, 100.0]),
     });
@@ -231,6 +233,18 @@ fn add_slc_cache(mut die: DieSpec, drive: &mut DriveSpec, seed: u64) -> DieSpec 
         drive.mapping.superblock = SuperblockSpan::OneDie;
     }
     die
+}
+
+/// Of the caches that are set aside, every other takes short writes only. From a stream of its own.
+fn add_way_past_cache(drive: &mut DriveSpec, die: &DieSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("cached writes");
+    let Some(cache) = drive.slc_cache.as_mut().filter(|cache| cache.policy != SlcCachePolicy::Dynamic) else { return };
+    if rng.chance(1, 2) {
+        return;
+    }
+    cache.largest_write_kib = Some(one(&mut rng, &[4, 4, 16, 64]));
+    let two_rows_kib = 2 * die.geometry.planes * die.units_per_page() * 4;
+    drive.write_buffer.capacity_kib = drive.write_buffer.capacity_kib.max(two_rows_kib);
 }
 
 /// One drive in four loads its map on demand. From a stream of its own, too.

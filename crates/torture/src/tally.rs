@@ -78,6 +78,14 @@ impl Tally {
                     Some(SlcCachePolicy::OnDie) => "on-die",
                 },
             ),
+            (
+                "cached writes",
+                match case.drive.slc_cache.as_ref().map(|cache| cache.largest_write_kib) {
+                    None => "none",
+                    Some(None) => "all",
+                    Some(Some(_)) => "short ones",
+                },
+            ),
             ("compression", on(case.drive.compression.is_some())),
             (
                 "wear levelling",

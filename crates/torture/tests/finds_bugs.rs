@@ -196,8 +196,8 @@ fn the_real_drive_passes_and_everything_is_reached() {
     let t = &report.tally;
     assert_eq!(t.runs, 300);
     assert!(t.read_only > 0 && t.refused_commands > 0 && t.program_failures > 0 && t.erase_failures > 0, "{t}");
-    // 22 subjects with 2 to 5 choices, and phases.
-    assert_eq!(t.coverage.len(), 23);
+    // 23 subjects with 2 to 5 choices, and phases.
+    assert_eq!(t.coverage.len(), 24);
     for ((_, subject), choices) in &t.coverage {
         assert!(choices.len() >= 2 && choices.values().all(|&times| times > 10), "{subject}: {choices:?}");
     }

@@ -9,7 +9,7 @@ use ssdlab_core::{Breakdown, Completion, Nanos, Request, Ring, Status, UNIT_BYTE
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
     pub request: Request,
-    /// Writes: the stream that the host has named.
+    /// Writes: the stream that the host has named, or that of writes too long for the SLC cache.
     pub stream: u8,
     pub submitted: Nanos,
     /// When the firmware had decoded it.

@@ -36,7 +36,7 @@ mod write;
 
 use ssdlab_core::{Completion, Nanos, Op, Request, Rng, UNIT_BYTES};
 use ssdlab_core::{nanos_from_ms, nanos_from_us};
-use ssdlab_ftl::{Ftl, FtlConfig, OpKind};
+use ssdlab_ftl::{Ftl, FtlConfig, OpKind, SlcCacheSpec};
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
 
 use crate::device::{Counters, DeviceInfo};
@@ -82,6 +82,8 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     merges: Vec<(u32, u32)>,
     times: FirmwareTimes,
     write_cache: bool,
+    /// Of longer writes the data go past the SLC cache.
+    largest_cached_bytes: u64,
     /// By how many thousandths the host's data shrink that are asked to be written from now on.
     shrink_per_1000: u16,
     /// Room of the write buffer, in units of flash.
@@ -193,6 +195,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 write_unit: nanos_from_us(c.write_unit_us),
             },
             write_cache: drive.write_buffer.write_cache,
+            largest_cached_bytes: drive.slc_cache.as_ref().map_or(u64::MAX, SlcCacheSpec::largest_write_bytes),
             shrink_per_1000: 0,
             buffer_units: buffer_units * drive.compression_ratio(),
             flush_after_idle: nanos_from_ms(drive.write_buffer.flush_after_idle_ms),

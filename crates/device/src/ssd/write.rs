@@ -1,7 +1,7 @@
 //! Writes: into the buffer, and what happens when it is full.
 
 use ssdlab_core::{Cause, Status, UNIT_BYTES};
-use ssdlab_ftl::{FlashOp, OpKind, OpSink, Place, Stretch};
+use ssdlab_ftl::{FlashOp, OpKind, OpSink, PAST_CACHE, Place, Stretch};
 
 use super::correction::Climb;
 use super::schedule::{Finished, Wake};
@@ -14,6 +14,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let request = self.commands.slot(slot).request;
         if EXPLAIN {
             self.commands.account(slot).spent = self.schedule.spent;
+        }
+        if request.length_bytes > self.largest_cached_bytes {
+            self.commands.slot(slot).stream = PAST_CACHE;
         }
         let aligned =
             request.offset_bytes.is_multiple_of(UNIT_BYTES) && request.length_bytes.is_multiple_of(UNIT_BYTES);

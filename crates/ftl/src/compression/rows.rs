@@ -140,7 +140,7 @@ impl Ftl {
     /// Whether what waits takes as much as is counted.
     pub(crate) fn check_buffer(&self) -> Result<(), String> {
         let of_stream = |stream| (0..self.buffer.waiting_of(stream)).map(move |k| self.buffer.front(stream, k).1);
-        let units: u32 = (0..self.streams).flat_map(of_stream).map(u32::from).sum();
+        let units: u32 = (0..self.buffer_streams).flat_map(of_stream).map(u32::from).sum();
         if units != self.buffer.units() {
             return Err(format!("units that wait take {units} of flash, {} were counted", self.buffer.units()));
         }

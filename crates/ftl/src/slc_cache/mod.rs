@@ -6,6 +6,10 @@
 //! superblocks are set aside for the cache (the *pool*), they have free lists of their own, are no candidates of the
 //! garbage collector, and do not count as spare area; a fold then takes room from the others and gives none back, so
 //! that one begins only while more superblocks are free than host and collector can use up meanwhile.
+//!
+//! A cache may be for short writes only. What comes with longer ones is a stream of its own in the write buffer
+//! ([`PAST_CACHE`]), so that a row holds nothing of both; its rows go into the open superblock of the die's own mode, into
+//! which the others go where a full cache does not take them.
 
 mod dynamic;
 mod fixed;
@@ -22,6 +26,10 @@ use crate::superblock::{Frontier, State, SuperblockId, Superblocks};
 use crate::translation::Ftl;
 
 pub use spec::{HostTarget, SlcCachePolicy, SlcCacheSpec, WhenFull};
+
+/// The stream of writes that are too long for the cache, where it does not take them all: see
+/// [`SlcCacheSpec::largest_write_kib`].
+pub const PAST_CACHE: u8 = 1;
 
 /// What a policy may look at, of one set of superblocks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -150,7 +158,14 @@ impl Ftl {
         }
     }
 
-    /// Decides where the host's next rows go. Where the policy's choice has no room, the other does.
+    /// Whether the host's next row of a stream goes into blocks of one bit per cell.
+    #[inline]
+    pub(crate) fn goes_to_slc(&self, s: usize, stream: u8) -> bool {
+        self.sets[s].to_slc && stream != PAST_CACHE
+    }
+
+    /// Decides where the host's next rows go, as far as the cache takes them. Where the policy's choice has no room, the
+    /// other does.
     pub(crate) fn aim(&mut self, s: usize) {
         let mut room = self.room(s);
         room.pressed = self.cache().is_pressed(room.pressed, &room);
@@ -169,9 +184,9 @@ impl Ftl {
 
     /// What a unit of the host's takes of the credit that a collection gives, in millionths.
     #[inline]
-    pub(crate) fn host_cost_micro(&self, s: usize) -> i64 {
+    pub(crate) fn host_cost_micro(&self, s: usize, stream: u8) -> i64 {
         match &self.slc_cache {
-            Some(cache) if self.sets[s].to_slc => cache.cost_micro,
+            Some(cache) if self.goes_to_slc(s, stream) => cache.cost_micro,
             _ => 1_000_000,
         }
     }

@@ -26,6 +26,10 @@ pub struct SlcCacheSpec {
     /// `fixed`, `on-die`: what happens to writes when the cache is full.
     #[serde(default)]
     pub when_full: Option<WhenFull>,
+    /// `fixed`, `on-die`: the longest write command whose data go into the cache; those of longer ones go past it, into
+    /// blocks of the die's own mode. Absent: all go into the cache.
+    #[serde(default)]
+    pub largest_write_kib: Option<u32>,
     /// Idle time after which the drive begins to fold, milliseconds; absent: it does not by itself.
     #[serde(default)]
     pub fold_after_idle_ms: Option<f64>,
@@ -69,7 +73,16 @@ pub enum WhenFull {
     Fold,
 }
 
+/// The longest command of the host: 65,536 sectors.
+const LONGEST_WRITE_KIB: u32 = 32_768;
+
 impl SlcCacheSpec {
+    /// Streams of the write buffer: what may go into the cache has one of its own where long writes go past it.
+    #[must_use]
+    pub fn streams(&self) -> u8 {
+        1 + u8::from(self.largest_write_kib.is_some())
+    }
+
     /// Superblocks set aside for the cache in each set of superblocks. `blocks` are those of one die that are not
     /// reserved.
     #[must_use]
@@ -90,6 +103,12 @@ impl SlcCacheSpec {
                 (u64::from(blocks) * u64::from(self.blocks_per_1000.unwrap_or(0))).div_ceil(1000) as u32
             }
         }
+    }
+
+    /// The longest write command whose data may go into the cache.
+    #[must_use]
+    pub fn largest_write_bytes(&self) -> u64 {
+        self.largest_write_kib.map_or(u64::MAX, |kib| u64::from(kib) << 10)
     }
 
     /// Checks what no single field can.
@@ -117,14 +136,16 @@ impl SlcCacheSpec {
             SlcCachePolicy::Dynamic => "dynamic",
             SlcCachePolicy::OnDie => "on-die",
         };
-        let fields = [
+        let needed = [
             ("slc_cache.keep_free_per_1000", self.keep_free_per_1000.is_some(), dynamic),
             ("slc_cache.host_while_folding", self.host_while_folding.is_some(), dynamic),
             ("slc_cache.capacity_gb", self.capacity_gb.is_some(), self.policy == SlcCachePolicy::Fixed),
             ("slc_cache.blocks_per_1000", self.blocks_per_1000.is_some(), self.policy == SlcCachePolicy::OnDie),
             ("slc_cache.when_full", self.when_full.is_some(), !dynamic),
         ];
-        for (key, there, wanted) in fields {
+        let largest_write = self.largest_write_kib.is_some();
+        let optional = [("slc_cache.largest_write_kib", largest_write, largest_write && !dynamic)];
+        for (key, there, wanted) in needed.into_iter().chain(optional) {
             if there && !wanted {
                 let problem = format!("has no effect with policy = \"{name}\"");
                 return Err(SpecError::new(key, problem, "remove it, or set another policy"));
@@ -159,6 +180,13 @@ impl SlcCacheSpec {
         };
         share("slc_cache.keep_free_per_1000", self.keep_free_per_1000, 0)?;
         share("slc_cache.blocks_per_1000", self.blocks_per_1000, 1)?;
+        if let Some(kib) = self.largest_write_kib
+            && !(kib.is_multiple_of(4) && (4..=LONGEST_WRITE_KIB).contains(&kib))
+        {
+            let problem = format!("{kib} KiB is impossible");
+            let expected = format!("use a multiple of 4 KiB, from 4 to {LONGEST_WRITE_KIB}");
+            return Err(SpecError::new("slc_cache.largest_write_kib", problem, expected));
+        }
         if self.capacity_gb.is_some_and(|gb| !(gb > 0.0 && gb <= 8000.0)) {
             return Err(SpecError::new("slc_cache.capacity_gb", "not a capacity", "use more than 0, 8000 at most"));
         }

@@ -56,6 +56,8 @@ pub struct Cache {
     pub pool: u32,
     pub slc_while_folding: bool,
     pub waits: bool,
+    /// Of the caches that are set aside: takes writes of one page only.
+    pub short_only: bool,
 }
 
 impl Case {
@@ -141,6 +143,7 @@ impl Case {
             capacity_gb: (cache.policy == SlcCachePolicy::Fixed).then_some(superblock * f64::from(cache.pool) / 1e9),
             blocks_per_1000: (cache.policy == SlcCachePolicy::OnDie).then_some(cache.pool * 50),
             when_full: (!dynamic).then_some(if cache.waits { WhenFull::Fold } else { WhenFull::Direct }),
+            largest_write_kib: (cache.short_only && !dynamic).then_some(4),
             fold_after_idle_ms: Some(1.0),
             fold_pause_ms: 1.0,
         };
@@ -190,8 +193,9 @@ prop_compose! {
         pool in 1u32..=3,
         slc_while_folding in any::<bool>(),
         waits in any::<bool>(),
+        short_only in any::<bool>(),
     ) -> Cache {
-        Cache { policy, keep_free_per_1000, pool, slc_while_folding, waits }
+        Cache { policy, keep_free_per_1000, pool, slc_while_folding, waits, short_only }
     }
 }
 

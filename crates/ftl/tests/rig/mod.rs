@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ssdlab_core::Rng;
-use ssdlab_ftl::{FlashOp, Ftl, FtlConfig, OpKind, OpSink, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP};
+use ssdlab_ftl::{
+    FlashOp, Ftl, FtlConfig, OpKind, OpSink, PAST_CACHE, SlcCacheSpec, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP,
+};
 use ssdlab_nand::{BlockId, GrowingFaults};
 
 use crate::case::Case;
@@ -39,6 +41,8 @@ pub struct Rig {
     pub ftl: Ftl,
     pub rng: Rng,
     case: Case,
+    /// Every other write is too long for the SLC cache.
+    short_only: bool,
     /// In units of flash.
     buffer_units: u32,
     pub logical_pages: u32,
@@ -68,7 +72,8 @@ impl Rig {
         let row_units = case.planes * case.units_per_page;
         // What waits and does not fill a row may leave less than 4 KiB of one.
         let beside = u32::from(compression.is_some());
-        let buffer_units = row_units * case.buffer_rows.max(gc.frontier.streams().into()) + beside;
+        let rings = slc_cache.as_ref().map_or(gc.frontier.streams(), SlcCacheSpec::streams);
+        let buffer_units = row_units * case.buffer_rows.max(rings.into()) + beside;
         let config = |logical_pages| FtlConfig {
             die: &die,
             dies: case.dies,
@@ -125,6 +130,7 @@ impl Rig {
             operations: 0,
             progress: 0,
             case: case.clone(),
+            short_only: slc_cache.as_ref().is_some_and(|spec| spec.largest_write_kib.is_some()),
             ftl,
         })
     }
@@ -147,7 +153,9 @@ impl Rig {
         let generation = self.last_generation[lpn as usize].wrapping_add(1);
         self.last_generation[lpn as usize] = generation;
         self.oracle.insert(lpn, generation);
-        let stream = self.rng.below(self.ftl.streams().into()) as u8;
+        let named = self.rng.below(self.ftl.streams().into()) as u8;
+        let long = self.short_only && self.rng.chance(1, 2);
+        let stream = if long { PAST_CACHE } else { named };
         if self.ftl.write_to_stream(lpn, generation, 0, stream) {
             let index = self.ftl.accepted_units();
             self.promises.push_back(Promise { lpn, generation, index, trimmed: false });

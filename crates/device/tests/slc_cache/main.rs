@@ -1,0 +1,143 @@
+//! SLC caches on small drives of MLC dies: the stages of a sequential write, what comes back in idle time, and what goes
+//! past the cache.
+
+mod rig;
+mod short_writes;
+
+use rig::{ROW, Run, cache, drive};
+use ssdlab_core::{SECOND, UNIT_BYTES};
+use ssdlab_device::Device;
+use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, WhenFull};
+
+/// Dies' worth of rows per time, MB/s, of a row's program time and its transfer.
+fn rate_of_dies(program_us: f64) -> f64 {
+    let transfer_us = 2.0 * (16_384.0 + 1872.0) / 166.0;
+    8.0 * ROW / (program_us + transfer_us + 2.0)
+}
+
+fn assert_close(what: &str, got: f64, expected: f64, tolerance: f64) {
+    assert!((got / expected - 1.0).abs() < tolerance, "{what}: {got:.1}, expected {expected:.1}");
+}
+
+#[test]
+fn a_dynamic_cache_has_three_stages_at_the_rates_of_the_dies() {
+    let spec = drive(Some(cache(SlcCachePolicy::Dynamic)), 54);
+    let mut run = Run::new(&spec);
+    let superblock = 8 * 64 * 32_768;
+    let (slc, native) = (rate_of_dies(450.0), rate_of_dies(1575.0));
+    assert_close("stage 1", run.write(0, 20 * superblock), slc, 0.05);
+    let second = run.write_until_native();
+    assert_close("stage 2", run.write(second, second + 2 * superblock), native, 0.06);
+    let third = second + 6 * superblock;
+    run.write(second + 2 * superblock, third);
+    let folded = run.folded();
+    assert!(folded > 0);
+    let rate = run.write(third, third + 8 * superblock);
+    // Two bytes are folded for each that the host writes, with the collector's reads in between.
+    let ratio = (run.folded() - folded) as f64 / (8 * superblock) as f64;
+    assert_close("bytes folded for each written", ratio, 2.0, 0.15);
+    let read = 8.0 * ROW / (35.0 + 2.0 + 2.0 * (16_384.0 + 1872.0) / 166.0);
+    assert_close("stage 3", rate, 1.0 / (1.0 / slc + 2.0 / native + 2.0 / read), 0.15);
+    run.ssd.check_books().unwrap();
+}
+
+impl Run {
+    /// Writes on from where a fast stage of 20 superblocks ended, until data go into native blocks.
+    fn write_until_native(&mut self) -> u64 {
+        let superblock = 8 * 64 * 32_768;
+        let mut at = 20 * superblock;
+        loop {
+            let before = self.in_slc(at);
+            self.write(at, at + superblock / 4);
+            at += superblock / 4;
+            // What is in the buffer yet may be a few rows.
+            if self.in_slc(at) < before + superblock / 8 {
+                return at;
+            }
+        }
+    }
+}
+
+/// Stage 1 takes two bytes of flash for each of the host's, stage 2 one; at the end of stage 2 the flash is used up:
+/// with x1 and x2 the places of the drops, x1 + x2 = P - R, whatever the threshold between the stages.
+#[test]
+fn the_two_drops_of_a_dynamic_cache_add_up_to_the_flash() {
+    for keep_free_per_1000 in [80, 150, 400] {
+        let spec = SlcCacheSpec { keep_free_per_1000: Some(keep_free_per_1000), ..cache(SlcCachePolicy::Dynamic) };
+        let mut run = Run::new(&drive(Some(spec), 54));
+        let second = run.write_until_it_folds();
+        let first = run.in_slc(second);
+        let superblock = (8 * 64 * 32_768) as f64;
+        let used = (first + second) as f64 / superblock;
+        // 64 superblocks less those that make the collector start, less what is open, and the collector's own.
+        assert!((58.0..=61.5).contains(&used), "keep {keep_free_per_1000}: {used:.2} superblocks");
+        let free = 64.0 - 2.0 * first as f64 / superblock;
+        let kept = 64.0 * f64::from(keep_free_per_1000) / 1000.0;
+        // Kept superblocks are rounded up, and the last rows may be in the buffer yet.
+        assert!((0.0..2.5).contains(&(free - kept)), "keep {keep_free_per_1000}: {free:.2} superblocks were left");
+    }
+}
+
+#[test]
+fn idle_time_brings_a_dynamic_cache_back_at_its_own_pace() {
+    let mut run = Run::new(&drive(Some(cache(SlcCachePolicy::Dynamic)), 54));
+    let superblock = 8 * 64 * 32_768;
+    run.write(0, 20 * superblock);
+    run.idle(40_000_000);
+    assert_eq!(run.folded(), 0, "it rests for 50 ms before it folds");
+    run.idle(10 * SECOND);
+    let slc = run.in_slc(20 * superblock);
+    assert!(slc <= superblock, "{slc} bytes are still cached");
+    assert!(run.folded() >= 19 * superblock);
+    run.ssd.check_books().unwrap();
+}
+
+#[test]
+fn a_fixed_cache_takes_in_its_size_and_no_more() {
+    for (when_full, direct) in [(WhenFull::Direct, true), (WhenFull::Fold, false)] {
+        let spec = SlcCacheSpec { when_full: Some(when_full), ..cache(SlcCachePolicy::Fixed) };
+        let mut run = Run::new(&drive(Some(spec), 44));
+        let superblock = 8 * 64 * 32_768;
+        let slc = rate_of_dies(450.0);
+        // Six superblocks of half the size.
+        assert_close("in the cache", run.write(0, 2 * superblock), slc, 0.06);
+        run.write(2 * superblock, 6 * superblock);
+        let past = run.write(6 * superblock, 12 * superblock);
+        if direct {
+            assert_close("past the cache", past, rate_of_dies(1575.0), 0.06);
+            assert_eq!(run.in_slc(12 * superblock), 3 * superblock);
+            assert_eq!(run.folded(), 0);
+            run.idle(5 * SECOND);
+            assert_eq!(run.in_slc(12 * superblock), 0);
+            assert_close("after idle time", run.write(0, 2 * superblock), slc, 0.06);
+        } else {
+            let native = rate_of_dies(1575.0);
+            assert!(past < 0.9 * native, "every byte is written twice: {past:.1} MB/s");
+            assert!(run.folded() >= 8 * superblock, "what is past the cache went through it");
+        }
+        run.ssd.check_books().unwrap();
+    }
+}
+
+#[test]
+fn what_is_cached_on_a_die_is_folded_on_that_die() {
+    let mut run = Run::new(&drive(Some(cache(SlcCachePolicy::OnDie)), 40));
+    let cached: u64 = 16 << 20;
+    run.write(0, cached);
+    let dies = |run: &Run| -> Vec<u32> {
+        let (ftl, layout) = (run.ssd.ftl(), run.ssd.ftl().medium().layout());
+        let die = |lpn| match ftl.place(lpn) {
+            Place::Flash(unit) => layout.die_of(layout.block_of(unit)).0,
+            Place::Buffer(_) | Place::Unmapped => u32::MAX,
+        };
+        (0..(cached / UNIT_BYTES) as u32).map(die).collect()
+    };
+    run.idle(20_000_000);
+    let before = dies(&run);
+    assert_eq!(run.in_slc(cached), cached);
+    run.idle(5 * SECOND);
+    assert_eq!(dies(&run), before);
+    // A block that is still open stays as it is.
+    assert!(run.in_slc(cached) < cached / 2 && run.folded() > cached / 2, "{} are cached", run.in_slc(cached));
+    run.ssd.check_books().unwrap();
+}
