@@ -64,7 +64,7 @@ pub use long_write::Stretch;
 pub use map::Place;
 pub use op::{FlashOp, OpKind, OpSink};
 pub use rounds::Round;
-pub use slc_cache::{HostTarget, PAST_CACHE, SlcCachePolicy, SlcCacheSpec, WhenFull};
+pub use slc_cache::{HostTarget, PAST_CACHE, SlcCachePolicy, SlcCacheSpec, Unfolded, WhenFull};
 pub use spec::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, TieBreak, VictimPolicy,
     WearLevellingSpec,

@@ -1,6 +1,7 @@
 //! What the drive does while the host is silent.
 
 use ssdlab_core::Nanos;
+use ssdlab_ftl::Unfolded;
 
 use super::events::NEVER;
 use super::{IdleStep, SimulatedSsd};
@@ -26,9 +27,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     pub(super) fn idle_work(&mut self, at: Nanos) {
         self.schedule.now = at;
         if at == self.folding.next {
-            let mut more = false;
-            self.ask(0, |ftl, wake| more = ftl.fold_in_background(wake));
-            self.folding.stepped(at, more);
+            let mut left = Unfolded::Nothing;
+            self.ask(0, |ftl, wake| left = ftl.fold_in_background(wake));
+            self.folding.stepped(at, left, self.background_after_idle);
             if self.schedule.processor.rounds.kept {
                 self.keep_rounds();
             }

@@ -1,7 +1,7 @@
 //! When an idle drive folds its SLC cache: after a while of rest, then one superblock after another at its own pace.
 
 use ssdlab_core::{Nanos, nanos_from_ms};
-use ssdlab_ftl::SlcCacheSpec;
+use ssdlab_ftl::{SlcCacheSpec, Unfolded};
 
 use super::events::NEVER;
 
@@ -35,10 +35,15 @@ impl IdleFolding {
         }
     }
 
-    /// A step was taken; `more` says whether there is more to fold.
-    pub fn stepped(&mut self, at: Nanos, more: bool) {
+    /// A step was taken, and this is left. Where there is no room, another try comes once the idle drive has had as long
+    /// to collect as it waits before it begins to (`collects_after`; `None`: it never does).
+    pub fn stepped(&mut self, at: Nanos, left: Unfolded, collects_after: Option<Nanos>) {
         self.started = true;
-        self.next = if more { at + self.pause } else { NEVER };
+        self.next = match left {
+            Unfolded::More => at + self.pause,
+            Unfolded::NoRoom => collects_after.map_or(NEVER, |after| at + after.max(self.pause)),
+            Unfolded::Nothing => NEVER,
+        };
     }
 
     /// The host is back.

@@ -5,7 +5,7 @@ mod rig;
 mod short_writes;
 
 use rig::{ROW, Run, cache, drive};
-use ssdlab_core::{SECOND, UNIT_BYTES};
+use ssdlab_core::{Op, SECOND, UNIT_BYTES};
 use ssdlab_device::Device;
 use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, WhenFull};
 
@@ -116,6 +116,39 @@ fn a_fixed_cache_takes_in_its_size_and_no_more() {
             assert!(run.folded() >= 8 * superblock, "what is past the cache went through it");
         }
         run.ssd.check_books().unwrap();
+    }
+}
+
+/// At whatever moment work ends: now and then there is no superblock free to fold into.
+#[test]
+fn a_fixed_cache_comes_back_in_idle_time_although_there_is_no_room_at_first() {
+    let superblock = 8 * 64 * 32_768;
+    for background in [false, true] {
+        // One superblock after another before the first is erased.
+        let spec = SlcCacheSpec { fold_pause_ms: 0.5, ..cache(SlcCachePolicy::Fixed) };
+        let mut drive = drive(Some(spec), 50);
+        (drive.gc.background_after_idle_ms, drive.gc.background_free_superblocks) = (background.then_some(300.0), 6);
+        let mut tortured = Run::new(&drive);
+        tortured.write(0, tortured.capacity);
+        for k in 0..80_000 {
+            tortured.send(Op::Write, k * 7919 % (tortured.capacity / UNIT_BYTES) * UNIT_BYTES, UNIT_BYTES);
+            if k < 60_000 || k % 100 > 0 {
+                continue;
+            }
+            let mut run = tortured.clone();
+            run.drain();
+            assert!(run.in_slc(run.capacity) > superblock, "{k}: {} are cached", run.in_slc(run.capacity));
+            if background {
+                // The idle drive collects, and then there is room.
+                run.idle(20 * SECOND);
+                assert!(run.in_slc(run.capacity) < superblock, "{k}: {} are cached", run.in_slc(run.capacity));
+            } else {
+                // What is cached holds nothing any more: that takes no room.
+                run.trim(0, run.capacity);
+                run.idle(5 * SECOND);
+                assert_close("after TRIM", run.write(0, 2 * superblock), rate_of_dies(450.0), 0.06);
+            }
+        }
     }
 }
 

@@ -1,11 +1,8 @@
 //! A small drive with a cache, and a host that writes to it.
 
 use ssdlab_core::{Completion, Nanos, Op, Request, UNIT_BYTES};
-use ssdlab_device::{ControllerSpec, Device, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
-use ssdlab_ftl::{
-    Buffering, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, Place, SlcCachePolicy, SlcCacheSpec,
-    SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
-};
+use ssdlab_device::{Device, DriveSpec, Ssd};
+use ssdlab_ftl::{HostTarget, MappingSpec, Place, SlcCachePolicy, SlcCacheSpec, SuperblockSpan, WhenFull};
 use ssdlab_nand::{Bus, CellMode, CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Timing, Wear};
 
 pub const BLOCK: u64 = 128 << 10;
@@ -61,62 +58,18 @@ pub fn cache(policy: SlcCachePolicy) -> SlcCacheSpec {
 /// Eight dies on eight channels, `superblocks` of them sold.
 pub fn drive(slc_cache: Option<SlcCacheSpec>, sold: u64) -> DriveSpec {
     let on_die = slc_cache.as_ref().is_some_and(|c| c.policy == SlcCachePolicy::OnDie);
-    DriveSpec {
-        description: "small".to_owned(),
-        capacity_bytes: sold * 8 * 64 * 32_768,
-        flash: FlashSpec { die: "small".to_owned(), dies: 8, exact_spare_per_10000: None },
-        link: LinkSpec { generation: LinkGeneration::Ideal, host_turnaround_us: 0.0 },
-        controller: ControllerSpec {
-            name: "small".to_owned(),
-            channels: 8,
-            ways: 1,
-            queue_depth: 32,
-            dram_mib: 1,
-            read_command_us: 0.0,
-            write_command_us: 0.0,
-            read_unit_us: 0.0,
-            write_unit_us: 0.0,
-            move_unit_us: 0.0,
-            read_ahead_kib: 0,
-            reads_first: true,
-        },
-        write_buffer: WriteBufferSpec { capacity_kib: 512, write_cache: true, flush_after_idle_ms: 10.0 },
-        mapping: MappingSpec {
-            superblock: if on_die { SuperblockSpan::OneDie } else { SuperblockSpan::AllDies },
-            reserved_blocks_per_1000: 0,
-            journal: false,
-            journal_rows_per_checkpoint_row: 1,
-            map_cache_kib: None,
-        },
-        gc: GcSpec {
-            policy: VictimPolicy::Greedy,
-            choices: 2,
-            tie_break: TieBreak::Fifo,
-            frontier: Frontier::Separate,
-            start_free_superblocks: 3,
-            victims_per_start: 0,
-            buffer_superpages: 4,
-            buffering: Buffering::StopAndWait,
-            host_share: HostShare::Balanced,
-            trickle_per_1000: 0,
-            rows_per_read: 1,
-            background_after_idle_ms: None,
-            background_free_superblocks: 0,
-        },
-        wear_levelling: WearLevellingSpec::default(),
-        slc_cache,
-        power: None,
-        compression: None,
-        ecc: None,
-    }
+    let plain = DriveSpec::plain("small", 8, sold * 8 * 64 * 32_768);
+    let superblock = if on_die { SuperblockSpan::OneDie } else { SuperblockSpan::AllDies };
+    DriveSpec { mapping: MappingSpec { superblock, ..plain.mapping }, slc_cache, ..plain }
 }
 
+#[derive(Clone)]
 pub struct Run {
     pub ssd: Ssd,
     now: Nanos,
     in_flight: usize,
     done: Vec<Completion>,
-    capacity: u64,
+    pub capacity: u64,
 }
 
 impl Run {
@@ -138,6 +91,11 @@ impl Run {
         }
         self.drain();
         (to - from) as f64 / 1e6 / ((self.now - start) as f64 / 1e9)
+    }
+
+    pub fn trim(&mut self, from: u64, to: u64) {
+        self.send(Op::Trim, from, to - from);
+        self.drain();
     }
 
     /// Sends a command once fewer than eight are under way.

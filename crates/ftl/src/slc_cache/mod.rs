@@ -47,6 +47,15 @@ pub struct Room {
     pub pressed: bool,
 }
 
+/// What an idle drive has left to fold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unfolded {
+    Nothing,
+    /// There is nowhere to fold it to, unless a collection makes room.
+    NoRoom,
+    More,
+}
+
 /// An SLC cache's decisions.
 pub trait CachePolicy {
     /// Whether the cache is being emptied for want of free superblocks; `before` is the last answer.
@@ -234,7 +243,8 @@ impl Ftl {
     fn fold_fits(&self, s: usize) -> bool {
         let set = &self.sets[s];
         let room = !self.has_pool() || set.free.len() as u32 >= 3 + set.pool_coming;
-        room && !self.is_read_only() && self.fold_candidate(s).is_some()
+        let fits = |sb: SuperblockId| room || self.blocks.valid[sb as usize] == 0;
+        !self.is_read_only() && self.fold_candidate(s).is_some_and(fits)
     }
 
     /// Folds a superblock if the policy wants one folded while the host writes. Returns whether it began to.
@@ -254,19 +264,25 @@ impl Ftl {
         self.collector_step(s, sink);
     }
 
-    /// The drive is idle: folds one superblock of every set that has any. Returns whether there is more to do.
-    pub fn fold_in_background(&mut self, sink: &mut impl OpSink) -> bool {
+    /// The drive is idle: folds one superblock of every set that has any. Returns what is left to do.
+    pub fn fold_in_background(&mut self, sink: &mut impl OpSink) -> Unfolded {
+        let mut left = Unfolded::Nothing;
         if self.slc_cache.is_none() || self.is_read_only() {
-            return false;
+            return left;
         }
-        let mut any = false;
         for s in 0..self.sets.len() {
             if !self.sets[s].active && self.fold_fits(s) {
                 self.start_fold(s, true, sink);
             }
-            any |= self.sets[s].active || self.fold_fits(s);
+            left = left.max(if self.sets[s].active || self.fold_fits(s) {
+                Unfolded::More
+            } else if self.fold_candidate(s).is_some() {
+                Unfolded::NoRoom
+            } else {
+                Unfolded::Nothing
+            });
         }
-        any
+        left
     }
 
     /// Begins to read the superblock that is folded next.
