@@ -10,11 +10,11 @@ use ssdlab_nand::{CellMode, DieSpec};
 
 use crate::case::{between, one};
 
-/// One drive in four of those that do not compress corrects errors: from a stream of its own, so that a seed's drive is
+/// One drive in five of those that do not compress corrects errors: from a stream of its own, so that a seed's drive is
 /// otherwise as it would be without.
 pub fn add_correction(die: &mut DieSpec, drive: &mut DriveSpec, seed: u64) {
     let mut rng = Rng::new(seed).stream("flash errors");
-    if drive.compression.is_some() || !rng.chance(1, 4) {
+    if drive.compression.is_some() || !rng.chance(1, 5) {
         return;
     }
     let (ecc, limit) = draw_code(&mut rng);
@@ -30,10 +30,10 @@ fn draw_code(rng: &mut Rng) -> (EccSpec, f64) {
         max_retries: one(rng, &[0, 0, 1, 2, 5]),
         recovered_per_retry_percent: one(rng, &[0.0, 30.0, 60.0, 100.0]),
     };
-    let parity_stripe = rng.chance(1, 3).then(|| between(rng, 1, 15));
+    let parity_stripe = rng.chance(2, 5).then(|| between(rng, 1, 15));
     if rng.chance(1, 2) {
         let codeword_bytes = one(rng, &[512, 1024, 2048, 4096]);
-        let correctable_bits = between(rng, 4, 40);
+        let correctable_bits = between(rng, 6, 40);
         let bch = BchSpec { correctable_bits, decode_us: f64::from(between(rng, 0, 20)) };
         let limit = f64::from(correctable_bits) / f64::from(codeword_bytes * 8);
         return (EccSpec { codeword_bytes, bch: Some(bch), ldpc: None, retry, parity_stripe }, limit);
@@ -61,8 +61,8 @@ fn draw_code(rng: &mut Rng) -> (EccSpec, f64) {
 /// time that the host lets pass.
 fn draw_errors(rng: &mut Rng, die: &DieSpec, limit: f64) -> ErrorSpec {
     let mut share = |percent: &[u32]| (limit * f64::from(one(rng, percent)) / 100.0).min(0.1);
-    let (fresh_rber, wear_rber) = (share(&[0, 10, 30, 45, 60]), share(&[0, 0, 20, 50]));
-    let (retention, disturb) = (share(&[0, 0, 20, 60, 150]), share(&[0, 0, 50, 150]));
+    let (fresh_rber, wear_rber) = (share(&[0, 10, 25, 35, 50]), share(&[0, 0, 20, 40]));
+    let (retention, disturb) = (share(&[0, 0, 20, 50, 100]), share(&[0, 0, 40, 100]));
     let errors = ModeErrors {
         reference_cycles: f64::from(between(rng, 2, 30)),
         fresh_rber,

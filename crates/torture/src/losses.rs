@@ -38,6 +38,10 @@ impl Asked {
         self.needs.iter().any(|pages| pages.contains(&page))
     }
 
+    fn meets(&self, range: &Range<u32>) -> bool {
+        self.needs.iter().any(|pages| pages.start.max(range.start) < pages.end.min(range.end))
+    }
+
     fn pages(&self) -> impl Iterator<Item = u32> + Clone + use<> {
         let [first, second] = self.needs.clone();
         first.chain(second)
@@ -51,7 +55,7 @@ pub struct Losses {
     asked: BTreeMap<u64, Asked>,
     /// Units that a read for a command has lost, and the commands that it may have been: one must be told.
     untold: Vec<(Loss, Vec<u64>)>,
-    /// Nothing but reads of separate pages is under way, and nothing moves.
+    /// Nothing but reads is under way, and nothing moves.
     pub quiet: bool,
 }
 
@@ -95,7 +99,7 @@ impl Losses {
         }
         asked.must_fail &= !asked.touched;
         if !changes.is_empty() {
-            let others = self.asked.values_mut().filter(|other| changes.clone().any(|page| other.needs(page)));
+            let others = self.asked.values_mut().filter(|other| other.meets(&changes));
             others.for_each(|other| (other.must_fail, other.touched) = (false, true));
             for page in changes {
                 let state = self.state(page);
@@ -151,8 +155,24 @@ impl Losses {
     /// # Errors
     /// If it says that something is lost that is not, or hides that it is.
     pub fn completed(&mut self, c: &Completion, lost: impl Fn(u32) -> bool) -> Result<(), String> {
-        let failed = c.status != Status::Ok;
-        if failed {
+        if !self.untold.is_empty() {
+            self.tell(c)?;
+        }
+        let Some(asked) = self.asked.remove(&c.tag) else {
+            return if c.status == Status::Uncorrectable { Err(format!("{c:?} needed no data")) } else { Ok(()) };
+        };
+        match c.status {
+            Status::Uncorrectable if !(asked.touched && asked.may_fail || asked.pages().any(lost)) => {
+                Err(format!("{c:?}, but the drive counts no page of it as lost"))
+            }
+            Status::Ok if asked.must_fail => Err(format!("{c:?}, but data of it were lost before")),
+            _ => Ok(()),
+        }
+    }
+
+    /// A command that may have been the one that lost units has come back.
+    fn tell(&mut self, c: &Completion) -> Result<(), String> {
+        if c.status != Status::Ok {
             self.untold.retain(|(_, tags)| !tags.contains(&c.tag));
         }
         for (loss, tags) in &mut self.untold {
@@ -161,18 +181,7 @@ impl Losses {
                 return Err(format!("{c:?}, although: {loss:?}"));
             }
         }
-        let Some(asked) = self.asked.remove(&c.tag) else {
-            return if c.status == Status::Uncorrectable { Err(format!("{c:?} needed no data")) } else { Ok(()) };
-        };
-        let now_lost = asked.pages().find(|&page| lost(page));
-        match c.status {
-            Status::Uncorrectable if now_lost.is_none() && !(asked.touched && asked.may_fail) => {
-                Err(format!("{c:?}, but the drive counts no page of it as lost"))
-            }
-            Status::Ok if asked.must_fail => Err(format!("{c:?}, but data of it were lost before")),
-            Status::Ok if self.quiet && now_lost.is_some() => Err(format!("{c:?}, but page {now_lost:?} is lost")),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// A write or trim of a page has come back. `others`: there are more under way.

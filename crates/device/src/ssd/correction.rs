@@ -353,13 +353,13 @@ impl Correction {
     }
 
     /// A read is over: counts what it has lost, and leaves just that in `climb`. What lives elsewhere by now is not lost:
-    /// it is read there.
-    pub fn settle(&mut self, op: &FlashOp, climb: &mut Climb, ftl: &Ftl) {
+    /// it is read there. `awaited` tells which pages that are read ahead a command waits for.
+    pub fn settle(&mut self, op: &FlashOp, climb: &mut Climb, ftl: &Ftl, awaited: impl Fn(u32, UnitAddress) -> bool) {
         let medium = ftl.medium();
         climb.lost.retain(|&unit| {
             let page = medium.lpn(unit);
             let stale = !is_current(op, unit, ftl);
-            self.losses.found(op, page, medium.generation(unit), stale);
+            self.losses.found(op, (page, medium.generation(unit)), stale, awaited(page, unit));
             !stale
         });
         self.counters.lost_units += climb.lost.len() as u64;

@@ -74,7 +74,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     pub(super) fn settle_lost(&mut self, d: usize, climb: &mut Climb) {
         let op = self.schedule.current(d);
         if let Some(correction) = &mut self.schedule.correction {
-            correction.settle(&op, climb, &self.ftl);
+            let ahead = &self.read_ahead;
+            correction.settle(&op, climb, &self.ftl, |page, unit| ahead.awaits(page, unit, op.ready));
         }
     }
 

@@ -10,9 +10,9 @@ use super::READ_AHEAD_TAG;
 /// Whose read has found that a unit cannot be brought back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossReader {
-    /// A read of the host.
+    /// A read of the host; or one ahead of it, which a command has come to wait for.
     Host,
-    /// Reading ahead of the host.
+    /// Reading ahead of the host, which nobody waits for yet.
     ReadAhead,
     /// A write of part of a page, which needs the rest.
     Merge,
@@ -21,9 +21,9 @@ pub enum LossReader {
 }
 
 impl LossReader {
-    fn of(op: &FlashOp) -> Self {
+    fn of(op: &FlashOp, awaited: bool) -> Self {
         match op.kind {
-            OpKind::HostRead if op.tag == READ_AHEAD_TAG => LossReader::ReadAhead,
+            OpKind::HostRead if op.tag == READ_AHEAD_TAG && !awaited => LossReader::ReadAhead,
             OpKind::HostRead => LossReader::Host,
             OpKind::MergeRead => LossReader::Merge,
             _ => LossReader::Firmware,
@@ -61,10 +61,11 @@ impl Losses {
         self.noted.as_mut().map_or_else(Vec::new, std::mem::take)
     }
 
-    /// A read has found a unit lost that holds the given write of a page.
-    pub fn found(&mut self, op: &FlashOp, page: u32, write_count: u8, stale: bool) {
+    /// A read has found a unit lost that holds the given write of a page. `awaited`: it was read ahead, and a command
+    /// waits for it.
+    pub fn found(&mut self, op: &FlashOp, (page, write_count): (u32, u8), stale: bool, awaited: bool) {
         if let Some(noted) = &mut self.noted {
-            noted.push(Loss { page, write_count, reader: LossReader::of(op), stale });
+            noted.push(Loss { page, write_count, reader: LossReader::of(op, awaited), stale });
         }
         if !stale {
             self.pages.insert(page);

@@ -261,7 +261,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let first = first_page(&op, self.ftl.compresses());
         for unit in start..start + layout.row_units {
             let lpn = self.ftl.medium().lpn(unit);
-            if let Some(slot) = self.read_ahead.arrived(lpn, unit, first) {
+            if let Some((slot, expected)) = self.read_ahead.arrived(lpn, unit, first) {
+                if CHECK {
+                    let found = self.ftl.medium().generation(unit);
+                    assert!(found == expected, "write {found} of page {lpn} was read ahead for write {expected}");
+                }
                 let lost = climb.is_some_and(|climb| climb.lost.contains(&unit));
                 self.deliver_part(slot, 1, finished, climb, lost);
             }

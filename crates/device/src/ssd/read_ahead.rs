@@ -125,17 +125,25 @@ impl ReadAhead {
         Lookup::Coming(entry.generation)
     }
 
-    /// An operation has brought a logical unit from a unit of flash; returns the command slot that waits for it.
+    /// Whether a command waits for an operation to bring a logical unit; see [`ReadAhead::arrived`].
+    #[must_use]
+    pub fn awaits(&self, lpn: u32, unit: UnitAddress, first: u32) -> bool {
+        let entry = &self.entries[(lpn & self.mask) as usize];
+        entry.lpn == lpn && entry.waiter != NOBODY && entry.source == (Source::Flash { unit, first })
+    }
+
+    /// An operation has brought a logical unit from a unit of flash; returns the command slot that waits for it, and the
+    /// write that it waits for.
     #[inline]
-    pub fn arrived(&mut self, lpn: u32, unit: UnitAddress, first: u32) -> Option<u32> {
+    pub fn arrived(&mut self, lpn: u32, unit: UnitAddress, first: u32) -> Option<(u32, u8)> {
         let entry = &mut self.entries[(lpn & self.mask) as usize];
         // Other units of the row may be older copies, or not what this operation was for.
         if entry.lpn != lpn || entry.source != (Source::Flash { unit, first }) {
             return None;
         }
-        let waiter = entry.waiter;
+        let (waiter, generation) = (entry.waiter, entry.generation);
         *entry = if entry.outdated { EMPTY } else { Entry { source: Source::Ram, waiter: NOBODY, ..*entry } };
-        (waiter != NOBODY).then_some(waiter)
+        (waiter != NOBODY).then_some((waiter, generation))
     }
 
     /// A unit was written or trimmed: what was read of it is out of date. A command that already waits for it still
@@ -181,7 +189,7 @@ mod tests {
         // An older copy in another row, and another read of the same row.
         assert_eq!(ahead.arrived(FIRST, 90, FIRST), None);
         assert_eq!(ahead.arrived(FIRST, 500, FIRST - 2), None);
-        assert_eq!(ahead.arrived(FIRST, 500, FIRST), Some(3));
+        assert_eq!(ahead.arrived(FIRST, 500, FIRST), Some((3, 7)));
         assert_eq!(ahead.lookup(FIRST, 4), Lookup::Here(7));
         assert_eq!(ahead.arrived(FIRST + 1, 501, FIRST), None);
         assert_eq!(ahead.lookup(FIRST + 1, 4), Lookup::Here(7));
@@ -194,7 +202,7 @@ mod tests {
         ahead.forget(FIRST);
         ahead.forget(FIRST + 1);
         assert_eq!(ahead.lookup(FIRST + 1, 4), Lookup::Absent);
-        assert_eq!(ahead.arrived(FIRST, 500, FIRST), Some(3));
+        assert_eq!(ahead.arrived(FIRST, 500, FIRST), Some((3, 7)));
         assert_eq!(ahead.lookup(FIRST, 4), Lookup::Absent);
     }
 
