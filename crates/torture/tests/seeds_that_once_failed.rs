@@ -19,6 +19,10 @@ fn they_pass() {
         (6_553_052_608_018_965_168, "a read lost a unit of its row that it had not asked for"),
         (8_293_340_422_861_548_717, "a write failed because of an older copy, and its page was sound"),
         (11_060_804_094_327_313_559, "what had died in an open superblock did not wake the collector once it closed"),
+        (
+            7_819_703_013_088_696_155,
+            "a free superblock that went for a failed block of the journal did not start the collector",
+        ),
     ] {
         if let Err(what) = run(seed, &build_ssd) {
             panic!("seed {seed} ({bug}): {what}");
