@@ -100,6 +100,14 @@ impl ReadAhead {
     pub fn expect(&mut self, lpn: u32, source: Source, generation: u8) {
         let entry = &mut self.entries[(lpn & self.mask) as usize];
         debug_assert_eq!(entry.waiter, NOBODY, "a unit that is waited for must not be replaced");
+        // A stream that begins anew asks again for what is on its way: the first read of it will do.
+        if let (Source::Flash { unit: coming, .. }, Source::Flash { unit, .. }) = (entry.source, source)
+            && entry.lpn == lpn
+            && coming == unit
+            && entry.generation == generation
+        {
+            return;
+        }
         *entry = Entry { lpn, source, generation, ..EMPTY };
         self.holds_data = true;
     }
