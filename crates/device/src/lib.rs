@@ -15,4 +15,4 @@ pub use device::{Counters, Device, DeviceInfo};
 pub use life::{Life, Outlook, Scheme, Wear};
 pub use power::{LinkPolicy, PowerSpec};
 pub use spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec};
-pub use ssd::{BareSsd, SimulatedSsd, Ssd};
+pub use ssd::{BareSsd, Loss, LossReader, SimulatedSsd, Ssd};

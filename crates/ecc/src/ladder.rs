@@ -191,7 +191,11 @@ impl Ladder {
         let mut shifted = rber.shifted;
         self.rungs[..self.rungs.len() - 1].iter().map(move |level| {
             if let Level::Retry(_) = level {
+                let before = shifted;
                 shifted *= self.retained_per_retry;
+                if shifted == before {
+                    return least;
+                }
             }
             let p = (rber.settled + shifted).min(HALF);
             least = match level {

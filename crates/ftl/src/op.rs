@@ -41,7 +41,8 @@ pub struct FlashOp {
     /// For whoever asked: a command slot, or the low bits of a program number.
     pub tag: u16,
     /// Host programs: time from which the data are there, as [`OpSink::ready_code`] has it. Merge reads: the logical
-    /// page. Host reads: the first logical page; of a drive that compresses, how many of them. Else ignored.
+    /// page. Host reads: the first logical page; of a drive that compresses, how many of them. Reads of a block that has
+    /// gone bad: the block that takes its place. Else ignored.
     pub ready: u32,
 }
 
@@ -51,6 +52,9 @@ impl FlashOp {
         let stays = matches!(self.kind, OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead | OpKind::MapRead);
         if self.block == from && !stays {
             self.block = to;
+        }
+        if self.kind == OpKind::RetireRead && self.ready == from {
+            self.ready = to;
         }
     }
 }
@@ -77,5 +81,24 @@ impl OpSink for Vec<FlashOp> {
     fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
         self.iter_mut().filter(|op| u32::from(op.die) == die).for_each(|op| op.retarget(from, to));
         self.splice(..0, first.iter().copied());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_follows_a_block_to_its_replacement() {
+        let op = |kind, block, ready| FlashOp { kind, die: 0, rows: 1, units: 4, block, page: 0, tag: 0, ready };
+        let after = |mut op: FlashOp| {
+            op.retarget(7, 9);
+            (op.block, op.ready)
+        };
+        assert_eq!(after(op(OpKind::HostProgram, 7, 7)), (9, 7));
+        assert_eq!(after(op(OpKind::HostRead, 7, 7)), (7, 7));
+        // A block that replaces another fails as well.
+        assert_eq!(after(op(OpKind::RetireRead, 3, 7)), (3, 9));
+        assert_eq!(after(op(OpKind::RetireProgram, 7, 0)), (9, 0));
     }
 }

@@ -80,7 +80,7 @@ impl Ftl {
         let mut first = Vec::with_capacity(2 * held as usize + 1);
         for page in 0..held {
             let row = FlashOp { page: page as u16, rows: 1, tag: 0, units: self.row_units as u8, ready: 0, ..*op };
-            first.push(FlashOp { kind: OpKind::RetireRead, block: from, ..row });
+            first.push(FlashOp { kind: OpKind::RetireRead, block: from, ready: to, ..row });
             first.push(FlashOp { kind: OpKind::RetireProgram, block: to, ..row });
         }
         first.push(FlashOp { block: to, ready: sink.ready_code(0), ..*op });

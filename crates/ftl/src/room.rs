@@ -86,6 +86,8 @@ impl Ftl {
         self.blocks.valid[superblock as usize] += units;
         if self.blocks.state[superblock as usize] == State::Closed {
             let (local, set) = self.blocks.local(superblock, self.medium.layout());
+            // What has died in it while it was open can be gained only now.
+            self.revived |= self.stalled & (1 << set);
             let clock = self.counters.host_units + self.counters.gc_units;
             let valid = self.blocks.valid[superblock as usize];
             let set = &mut self.sets[set as usize];

@@ -563,6 +563,13 @@ impl Ftl {
             if !journal && let Some(demand) = &mut self.demand_map {
                 demand.erased(block, &mut self.medium, sink);
             }
+            if block != op.block {
+                // A free superblock may have gone for it.
+                for s in 0..self.sets.len() {
+                    self.start_if_due(s, sink);
+                    self.note_writable(s);
+                }
+            }
             return;
         }
         self.blocks.erasing[sb as usize] -= 1;

@@ -8,6 +8,8 @@ use ssdlab_ftl::{
 };
 use ssdlab_nand::{Bus, CellMode, CellModes, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Timing, Wear};
 
+use crate::errors::add_correction;
+
 /// Mapping units of flash that a drive may have: what a run costs is nearly proportional to it.
 const MOST_UNITS: u32 = 12_000;
 
@@ -23,11 +25,11 @@ pub struct Case {
     pub faults: GrowingFaults,
 }
 
-fn one<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
+pub(crate) fn one<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
     of[rng.below(of.len() as u64) as usize]
 }
 
-fn between(rng: &mut Rng, low: u32, high: u32) -> u32 {
+pub(crate) fn between(rng: &mut Rng, low: u32, high: u32) -> u32 {
     low + rng.below(u64::from(high - low + 1)) as u32
 }
 
@@ -40,11 +42,12 @@ impl Case {
             let die = draw_die(&mut rng);
             let mut drive = draw_drive(&mut rng, &die);
             let faults = draw_faults(&mut rng);
-            let die = add_slc_cache(die, &mut drive, seed);
+            let mut die = add_slc_cache(die, &mut drive, seed);
             add_way_past_cache(&mut drive, &die, seed);
             add_demand_map(&mut drive, seed);
             add_processor_time(&mut drive, seed);
             add_compression(&mut drive, &die, seed);
+            add_correction(&mut die, &mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]);
             if let Some(drive) = with_capacity(drive, &die, seed, spare) {
                 return Case { seed, die, drive, faults };

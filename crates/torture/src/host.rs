@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use ssdlab_core::{Completion, Nanos, Op, Request, Rng, SECTOR_BYTES, Status, UNIT_BYTES};
 
 use crate::ledger::Ledger;
+use crate::losses::Losses;
 use crate::oracle::Oracle;
 use crate::subject::Subject;
 
 /// Events without a completion after which a drive counts as stuck.
 const PATIENCE: u32 = 200_000;
+
+const DAY_S: u64 = 86_400;
 
 /// See the module's own page.
 pub struct Host<S> {
@@ -20,6 +23,8 @@ pub struct Host<S> {
     pub capacity_bytes: u64,
     pub oracle: Oracle,
     ledger: Ledger,
+    /// Drives that correct errors only.
+    losses: Option<Losses>,
     next_tag: u64,
     in_flight: BTreeMap<u64, Request>,
     /// Writes and trims in flight, by page.
@@ -31,6 +36,7 @@ pub struct Host<S> {
     read_only_from: Option<u64>,
     pub commands: u64,
     pub refused: u64,
+    pub uncorrectable: u64,
 }
 
 /// Pages that a request touches; those that a trim forgets.
@@ -47,7 +53,8 @@ fn pages_of(r: &Request) -> std::ops::Range<u32> {
 }
 
 impl<S: Subject> Host<S> {
-    pub fn new(drive: S, seed: u64) -> Self {
+    /// `errs`: the drive has flash that errs, and may lose data.
+    pub fn new(drive: S, seed: u64, errs: bool) -> Self {
         let capacity_bytes = drive.info().capacity_bytes;
         let pages = (capacity_bytes / UNIT_BYTES) as u32;
         Host {
@@ -57,6 +64,7 @@ impl<S: Subject> Host<S> {
             capacity_bytes,
             oracle: Oracle::new(pages, drive.max_write_count()),
             ledger: Ledger::default(),
+            losses: errs.then(|| Losses::new(pages)),
             next_tag: 0,
             in_flight: BTreeMap::new(),
             writing: vec![0; pages as usize],
@@ -66,6 +74,7 @@ impl<S: Subject> Host<S> {
             read_only_from: None,
             commands: 0,
             refused: 0,
+            uncorrectable: 0,
             drive,
         }
     }
@@ -87,6 +96,11 @@ impl<S: Subject> Host<S> {
             self.wait()?;
         }
         self.next_tag += 1;
+        if let Some(losses) = &mut self.losses {
+            let (writing, trimming) = (&self.writing, &self.trimming);
+            let changes = if matches!(op, Op::Write | Op::Trim) { touched.clone() } else { 0..0 };
+            losses.submitted(&request, changes, |page| writing[page as usize] + trimming[page as usize] > 0);
+        }
         let marks = match op {
             Op::Write => Some(&mut self.writing),
             Op::Trim => Some(&mut self.trimming),
@@ -110,7 +124,7 @@ impl<S: Subject> Host<S> {
             self.drive.submit(self.now, request);
         }
         self.commands += 1;
-        Ok(())
+        self.take_losses()
     }
 
     fn collides(&self, op: Op, mut pages: std::ops::Range<u32>) -> bool {
@@ -131,12 +145,32 @@ impl<S: Subject> Host<S> {
                 return Err(format!("time runs backwards, from {} to {at} ns", self.now));
             }
             self.now = at;
-            self.drive.advance(at, &mut self.done);
+            self.advance(at)?;
             if !self.done.is_empty() {
                 return self.take_completions();
             }
         }
         Err(format!("livelock: {} commands in flight, {PATIENCE} events completed none", self.in_flight.len()))
+    }
+
+    fn advance(&mut self, to: Nanos) -> Result<(), String> {
+        self.drive.advance(to, &mut self.done);
+        self.take_losses()
+    }
+
+    /// What the drive has lost since, before anything comes back because of it.
+    fn take_losses(&mut self) -> Result<(), String> {
+        let Some(losses) = &mut self.losses else { return Ok(()) };
+        for loss in self.drive.take_losses() {
+            let page = loss.page as usize;
+            let (writing, trimming) = (self.writing[page], self.trimming[page]);
+            losses.found(&loss, writing + trimming > 0, self.drive.is_lost(loss.page))?;
+            if !loss.stale && trimming == 0 {
+                let told = self.oracle.check_page(loss.page, writing.into(), Some(loss.write_count));
+                told.map_err(|e| format!("{loss:?}: {e}"))?;
+            }
+        }
+        Ok(())
     }
 
     fn take_completions(&mut self) -> Result<(), String> {
@@ -161,21 +195,29 @@ impl<S: Subject> Host<S> {
         self.last_completed = c.completed;
         let pages = pages_of(&request);
         self.ledger.completed(c, pages.len() as u64);
-        let refused = c.status != Status::Ok;
+        let refused = c.status == Status::ReadOnly;
+        let uncorrectable = c.status == Status::Uncorrectable;
         self.refused += u64::from(refused);
-        if refused && (c.status != Status::ReadOnly || c.op == Op::Read || !self.drive.is_read_only()) {
+        self.uncorrectable += u64::from(uncorrectable);
+        let unreasonable = refused && (c.op == Op::Read || !self.drive.is_read_only());
+        if unreasonable || uncorrectable && self.losses.is_none() {
             return Err(format!("{c:?} from a drive that has no reason to"));
         }
+        if let Some(losses) = &mut self.losses {
+            losses.completed(c, |page| self.drive.is_lost(page))?;
+        }
         let late = self.read_only_from.is_some_and(|from| c.tag >= from);
-        if !refused && late && matches!(c.op, Op::Write | Op::Trim) {
+        if c.status == Status::Ok && late && matches!(c.op, Op::Write | Op::Trim) {
             return Err(format!("{c:?} from a drive that was read-only before it was asked"));
         }
         for page in pages {
             match c.op {
                 Op::Write => {
                     self.writing[page as usize] -= 1;
-                    if refused {
-                        self.oracle.refuse(page);
+                    match c.status {
+                        Status::Ok => {}
+                        Status::ReadOnly => self.oracle.refuse(page),
+                        Status::Uncorrectable => self.oracle.retract(page),
                     }
                 }
                 Op::Trim => {
@@ -184,7 +226,11 @@ impl<S: Subject> Host<S> {
                         self.oracle.trim(page);
                     }
                 }
-                Op::Read | Op::Flush => {}
+                Op::Read | Op::Flush => continue,
+            }
+            if let Some(losses) = &mut self.losses {
+                let others = self.writing[page as usize] + self.trimming[page as usize] > 0;
+                losses.changed(page, c.status, others);
             }
         }
         Ok(())
@@ -201,7 +247,7 @@ impl<S: Subject> Host<S> {
     /// Lets time pass, with or without commands in flight.
     pub fn pass(&mut self, time: Nanos) -> Result<(), String> {
         self.now += time;
-        self.drive.advance(self.now, &mut self.done);
+        self.advance(self.now)?;
         self.take_completions()
     }
 
@@ -229,21 +275,58 @@ impl<S: Subject> Host<S> {
     /// SECURITY ERASE UNIT. The drive finishes first what it is at: it may run out of good blocks over it.
     pub fn secure_erase(&mut self) -> Result<(), String> {
         self.flush()?;
-        for _ in 0..PATIENCE {
-            let Some(at) = self.drive.next_event() else { break };
-            self.now = at;
-            self.drive.advance(at, &mut self.done);
-        }
+        self.settle()?;
         let stays = self.drive.is_read_only();
         let ready = self.drive.secure_erase(self.now);
         if ready < self.now {
             return Err(format!("a SECURITY ERASE begun at {} ns ended at {ready} ns", self.now));
         }
         self.now = ready;
-        if !stays {
-            self.oracle.clear();
+        if stays {
+            return self.take_losses();
+        }
+        self.oracle.clear();
+        if let Some(losses) = &mut self.losses {
+            // What it lost while it finished is gone with the rest.
+            self.drive.take_losses();
+            losses.clear();
+        }
+        self.check()
+    }
+
+    /// Waits until the drive has nothing left to do by itself. No command may be in flight.
+    fn settle(&mut self) -> Result<(), String> {
+        for _ in 0..PATIENCE {
+            let Some(at) = self.drive.next_event() else { break };
+            self.now = at;
+            self.advance(at)?;
         }
         Ok(())
+    }
+
+    /// Lets up to a year pass in which nothing happens but that data grow old; nothing, on a drive whose data do not.
+    pub fn shelve(&mut self, rng: &mut Rng) {
+        if self.losses.is_some() && rng.chance(1, 2) {
+            let most = [3600, 30 * DAY_S, 365 * DAY_S][rng.below(3) as usize];
+            self.drive.age(rng.below(most));
+        }
+    }
+
+    /// Reads everything from a drive that does nothing else: what is lost shows.
+    pub fn read_quietly(&mut self, depth: usize, length_bytes: u64) -> Result<(), String> {
+        if self.losses.is_some() {
+            self.settle()?;
+        }
+        self.set_quiet(true);
+        self.read_all(depth, length_bytes)?;
+        self.set_quiet(false);
+        Ok(())
+    }
+
+    fn set_quiet(&mut self, quiet: bool) {
+        if let Some(losses) = &mut self.losses {
+            losses.quiet = quiet;
+        }
     }
 
     /// Reads everything, in sequence: every tag is checked on the way.
@@ -258,6 +341,9 @@ impl<S: Subject> Host<S> {
     pub fn check(&mut self) -> Result<(), String> {
         self.drive.check_books()?;
         self.oracle.check(|page| self.drive.write_count(page))?;
+        if let Some(losses) = &mut self.losses {
+            losses.check(&self.drive.lost_pages())?;
+        }
         let facts = self.drive.facts();
         if let Some(mapped) = self.oracle.mapped().filter(|&mapped| mapped != facts.mapped_units) {
             return Err(format!("{mapped} pages hold data, the drive says {}", facts.mapped_units));

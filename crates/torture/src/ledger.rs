@@ -49,7 +49,7 @@ impl Ledger {
                 self.write_bytes += c.length_bytes;
                 self.units += units;
             }
-            (Op::Write, _) => self.refused_writes += 1,
+            (Op::Write, Status::ReadOnly) => self.refused_writes += 1,
             (Op::Read, Status::Ok) => {
                 self.reads += 1;
                 self.read_bytes += c.length_bytes;
@@ -78,6 +78,7 @@ impl Ledger {
         balance!(c.host_trim_bytes, self.trim_bytes, "bytes trimmed");
         self.check_conservation(facts)?;
         self.check_wear(facts)?;
+        Self::check_corrections(c)?;
         self.check_monotone(c)?;
         self.last = *facts;
         Ok(())
@@ -115,6 +116,17 @@ impl Ledger {
         Ok(())
     }
 
+    /// A unit that is rebuilt or lost was sensed softly before, where that is possible, and one such reread.
+    fn check_corrections(c: &Counters) -> Result<(), String> {
+        let (reread, soft, end) = (c.reread_units, c.soft_units, c.rebuilt_units + c.lost_units);
+        if end > soft || soft > reread {
+            return Err(format!(
+                "{end} units were rebuilt or lost, {soft} needed a soft decision, {reread} a second read"
+            ));
+        }
+        Ok(())
+    }
+
     fn check_monotone(&self, now: &Counters) -> Result<(), String> {
         let before = &self.last.counters;
         let pairs = [
@@ -127,6 +139,10 @@ impl Ledger {
             ("flash_rmw_read_bytes", before.flash_rmw_read_bytes, now.flash_rmw_read_bytes),
             ("block_erases", before.block_erases, now.block_erases),
             ("buffer_overwrites", before.buffer_overwrites, now.buffer_overwrites),
+            ("reread_units", before.reread_units, now.reread_units),
+            ("soft_units", before.soft_units, now.soft_units),
+            ("rebuilt_units", before.rebuilt_units, now.rebuilt_units),
+            ("lost_units", before.lost_units, now.lost_units),
         ];
         match pairs.iter().find(|(_, before, now)| now < before) {
             Some((name, before, now)) => Err(format!("{name} went down, from {before} to {now}")),

@@ -21,8 +21,10 @@
 
 mod campaign;
 mod case;
+mod errors;
 mod host;
 mod ledger;
+mod losses;
 mod oracle;
 mod phase;
 mod run;

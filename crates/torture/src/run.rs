@@ -21,7 +21,8 @@ pub fn run<S: Subject>(seed: u64, build: &impl Fn(&Case) -> Result<S, SpecError>
     let drive = build(&case).map_err(|e| format!("a drive that passed its own check cannot be built: {e}"))?;
     let mut tally = Tally::default();
     tally.case(&case);
-    let mut host = Host::new(drive, seed);
+    let mut host = Host::new(drive, seed, case.drive.ecc.is_some());
+    let mut calendar = Rng::new(seed).stream("calendar");
     let phases = Phase::draw(&mut Rng::new(seed).stream("phases"));
     for (k, phase) in phases.iter().enumerate() {
         let read_only = host.drive.is_read_only();
@@ -34,6 +35,7 @@ pub fn run<S: Subject>(seed: u64, build: &impl Fn(&Case) -> Result<S, SpecError>
             return Err(at("a drive without failing blocks has become read-only".to_owned()));
         }
         tally.phase(*phase);
+        host.shelve(&mut calendar);
         // One phase shows that it refuses and loses nothing; more show no more.
         if read_only {
             break;
@@ -41,10 +43,11 @@ pub fn run<S: Subject>(seed: u64, build: &impl Fn(&Case) -> Result<S, SpecError>
     }
     let length = [1, 4, 32][host.rng.below(3) as usize] * ssdlab_core::UNIT_BYTES;
     let last = |e: String| format!("reading all at the end: {e}");
-    host.read_all(8, length).map_err(last)?;
+    host.read_quietly(8, length).map_err(last)?;
     host.check().map_err(last)?;
     tally.host_commands = host.commands;
     tally.refused_commands = host.refused;
+    tally.uncorrectable_commands = host.uncorrectable;
     tally.drive(&host.drive.facts());
     Ok(tally)
 }

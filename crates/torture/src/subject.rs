@@ -1,7 +1,7 @@
 //! What is tortured: a drive that lets the ledger look inside.
 
 use ssdlab_core::Rng;
-use ssdlab_device::{Counters, Device, Ssd};
+use ssdlab_device::{Counters, Device, Loss, Ssd};
 use ssdlab_ftl::FtlCounters;
 use ssdlab_nand::SpecError;
 
@@ -19,6 +19,16 @@ pub trait Subject: Device {
     fn is_read_only(&self) -> bool;
 
     fn facts(&self) -> Facts;
+
+    /// What reads have found lost since this was last asked for.
+    fn take_losses(&mut self) -> Vec<Loss>;
+
+    /// Whether the drive counts a logical page as lost, and all that it does, in order.
+    fn is_lost(&self, page: u32) -> bool;
+    fn lost_pages(&self) -> Vec<u32>;
+
+    /// Lets time pass in which nothing happens but that data grow old.
+    fn age(&mut self, seconds: u64);
 }
 
 /// What the ledger balances against what the host knows.
@@ -51,6 +61,7 @@ pub struct Facts {
 pub fn build_ssd(case: &Case) -> Result<Ssd, SpecError> {
     let mut drive = Ssd::new("torture", &case.drive, &case.die, case.seed)?;
     drive.inject(case.faults, Rng::new(case.seed).stream("faults").next_u64());
+    drive.note_losses();
     Ok(drive)
 }
 
@@ -65,6 +76,22 @@ impl Subject for Ssd {
 
     fn is_read_only(&self) -> bool {
         self.ftl().is_read_only()
+    }
+
+    fn take_losses(&mut self) -> Vec<Loss> {
+        Ssd::take_losses(self)
+    }
+
+    fn is_lost(&self, page: u32) -> bool {
+        self.has_lost(page..page + 1)
+    }
+
+    fn lost_pages(&self) -> Vec<u32> {
+        Ssd::lost_pages(self)
+    }
+
+    fn age(&mut self, seconds: u64) {
+        Ssd::age(self, seconds);
     }
 
     fn facts(&self) -> Facts {

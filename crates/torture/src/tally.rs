@@ -16,11 +16,17 @@ pub struct Tally {
     pub runs: u64,
     pub host_commands: u64,
     pub refused_commands: u64,
+    pub uncorrectable_commands: u64,
     pub rows_programmed: u64,
     pub units_moved: u64,
     pub block_erases: u64,
     pub program_failures: u64,
     pub erase_failures: u64,
+    /// Units that the plain read did not bring; of these: sensed softly or further, rebuilt, and lost.
+    pub reread_units: u64,
+    pub soft_units: u64,
+    pub rebuilt_units: u64,
+    pub lost_units: u64,
     /// Runs that ended with a read-only drive.
     pub read_only: u64,
     /// Of these, runs in which not even the last data could be written.
@@ -88,6 +94,16 @@ impl Tally {
             ),
             ("compression", on(case.drive.compression.is_some())),
             (
+                "error correction",
+                match case.drive.ecc.as_ref().map(|ecc| ecc.bch.is_some()) {
+                    None => "none",
+                    Some(true) => "bch",
+                    Some(false) => "ldpc",
+                },
+            ),
+            ("parity stripes", on(case.drive.ecc.as_ref().is_some_and(|ecc| ecc.parity_stripe.is_some()))),
+            ("time to move a unit", on(case.drive.controller.move_unit_us > 0.0)),
+            (
                 "wear levelling",
                 match (wear.dynamic, wear.static_spread_erases.is_some()) {
                     (false, false) => "off",
@@ -131,6 +147,10 @@ impl Tally {
         self.block_erases += facts.counters.block_erases;
         self.program_failures += f.program_failures;
         self.erase_failures += f.erase_failures;
+        self.reread_units += facts.counters.reread_units;
+        self.soft_units += facts.counters.soft_units;
+        self.rebuilt_units += facts.counters.rebuilt_units;
+        self.lost_units += facts.counters.lost_units;
         self.read_only += u64::from(facts.read_only);
         self.frozen += u64::from(facts.frozen);
     }
@@ -140,11 +160,16 @@ impl Tally {
         self.runs += other.runs;
         self.host_commands += other.host_commands;
         self.refused_commands += other.refused_commands;
+        self.uncorrectable_commands += other.uncorrectable_commands;
         self.rows_programmed += other.rows_programmed;
         self.units_moved += other.units_moved;
         self.block_erases += other.block_erases;
         self.program_failures += other.program_failures;
         self.erase_failures += other.erase_failures;
+        self.reread_units += other.reread_units;
+        self.soft_units += other.soft_units;
+        self.rebuilt_units += other.rebuilt_units;
+        self.lost_units += other.lost_units;
         self.read_only += other.read_only;
         self.frozen += other.frozen;
         self.phases += other.phases;
@@ -164,12 +189,17 @@ impl fmt::Display for Tally {
             ("phases checked", self.phases),
             ("host commands", self.host_commands),
             ("  refused, read-only", self.refused_commands),
+            ("  uncorrectable", self.uncorrectable_commands),
             ("rows programmed", self.rows_programmed),
             ("units moved", self.units_moved),
             ("plane-block erases", self.block_erases),
             ("grown bad blocks", self.program_failures + self.erase_failures),
             ("  programs failed", self.program_failures),
             ("  erases failed", self.erase_failures),
+            ("units read again", self.reread_units),
+            ("  sensed softly or more", self.soft_units),
+            ("  rebuilt from stripes", self.rebuilt_units),
+            ("  lost", self.lost_units),
             ("drives gone read-only", self.read_only),
             ("  without a good block", self.frozen),
         ];

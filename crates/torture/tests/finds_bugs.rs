@@ -1,8 +1,9 @@
 //! Torture that finds nothing proves nothing: drives that are broken on purpose must all be found out, and the real
 //! one must pass.
 
-use ssdlab_core::{Completion, Nanos, Op, Request};
-use ssdlab_device::{Counters, Device, DeviceInfo, Ssd};
+use ssdlab_core::{Completion, Nanos, Op, Request, Status};
+use ssdlab_device::{Counters, Device, DeviceInfo, Loss, Ssd};
+use ssdlab_nand::SpecError;
 use ssdlab_torture::{Campaign, Case, Facts, Report, Subject, build_ssd, run, run_seed, torture};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +32,19 @@ enum Bug {
     RefusedWrite,
     /// A drive that is read-only says that it wrote.
     PretendsToWrite,
+    /// A read of lost data is answered as if nothing had happened.
+    HidesLoss,
+    /// Data are called lost that are not.
+    CriesLost,
+    /// A page that was lost is forgotten.
+    ForgetsLoss,
+    /// A page that holds what the host wrote counts as lost.
+    CountsSoundAsLost,
     /// An assertion fails.
     Panics,
 }
 
-const BUGS: [Bug; 13] = [
+const BUGS: [Bug; 17] = [
     Bug::LostWrite,
     Bug::ForgottenTrim,
     Bug::ForgottenFlush,
@@ -48,6 +57,10 @@ const BUGS: [Bug; 13] = [
     Bug::NeverAnswered,
     Bug::RefusedWrite,
     Bug::PretendsToWrite,
+    Bug::HidesLoss,
+    Bug::CriesLost,
+    Bug::ForgetsLoss,
+    Bug::CountsSoundAsLost,
     Bug::Panics,
 ];
 
@@ -58,9 +71,17 @@ struct Broken {
     commands: u64,
     /// A command that went in as something else.
     swapped: Option<Request>,
+    /// Reads, and their bytes, that were answered otherwise than the drive has counted them.
+    hidden: (u64, u64),
+    cried: (u64, u64),
 }
 
 impl Broken {
+    fn new(case: &Case, bug: Bug) -> Result<Self, SpecError> {
+        let inner = build_ssd(case)?;
+        Ok(Broken { inner, bug, commands: 0, swapped: None, hidden: (0, 0), cried: (0, 0) })
+    }
+
     /// Every so many commands.
     fn now_and_then(&self) -> bool {
         self.commands % 40 == 39
@@ -77,8 +98,18 @@ impl Broken {
             match self.bug {
                 Bug::WrongTime if hit => c.submitted = c.submitted.saturating_sub(1),
                 Bug::WrongBreakdown if hit => c.breakdown.nanos[1] += 1,
-                Bug::RefusedWrite if hit && c.op == Op::Write => c.status = ssdlab_core::Status::ReadOnly,
-                Bug::PretendsToWrite if c.op == Op::Write => c.status = ssdlab_core::Status::Ok,
+                Bug::RefusedWrite if hit && c.op == Op::Write => c.status = Status::ReadOnly,
+                Bug::PretendsToWrite if c.op == Op::Write => c.status = Status::Ok,
+                Bug::HidesLoss if c.op == Op::Read && c.status == Status::Uncorrectable => {
+                    c.status = Status::Ok;
+                    self.hidden.0 += 1;
+                    self.hidden.1 += c.length_bytes;
+                }
+                Bug::CriesLost if hit && c.op == Op::Read && c.status == Status::Ok => {
+                    c.status = Status::Uncorrectable;
+                    self.cried.0 += 1;
+                    self.cried.1 += c.length_bytes;
+                }
                 Bug::AnsweredTwice if hit => {
                     let again = *c;
                     done.insert(k, again);
@@ -161,14 +192,42 @@ impl Subject for Broken {
         match self.bug {
             Bug::MiscountedBytes if self.now_and_then() => facts.counters.host_write_bytes += 512,
             Bug::MiscountedErases => facts.erases += u64::from(facts.erases > 100),
+            // The books agree with what it says.
+            Bug::HidesLoss | Bug::CriesLost => {
+                let c = &mut facts.counters;
+                c.host_reads = c.host_reads + self.hidden.0 - self.cried.0;
+                c.host_read_bytes = c.host_read_bytes + self.hidden.1 - self.cried.1;
+            }
             _ => {}
         }
         facts
     }
+
+    fn take_losses(&mut self) -> Vec<Loss> {
+        Subject::take_losses(&mut self.inner)
+    }
+
+    fn is_lost(&self, page: u32) -> bool {
+        self.inner.is_lost(page)
+    }
+
+    fn lost_pages(&self) -> Vec<u32> {
+        let mut lost = Subject::lost_pages(&self.inner);
+        match self.bug {
+            Bug::ForgetsLoss => drop(lost.pop()),
+            Bug::CountsSoundAsLost if lost.first().is_some_and(|&page| page > 0) => lost.insert(0, 0),
+            _ => {}
+        }
+        lost
+    }
+
+    fn age(&mut self, seconds: u64) {
+        Subject::age(&mut self.inner, seconds);
+    }
 }
 
 fn with(bug: Bug, runs: u64) -> Report {
-    let build = |case: &Case| Ok(Broken { inner: build_ssd(case)?, bug, commands: 0, swapped: None });
+    let build = |case: &Case| Broken::new(case, bug);
     torture(&Campaign { seed: 1, runs, threads: 2 }, &build, &|_| true)
 }
 
@@ -182,7 +241,7 @@ fn every_bug_is_found_and_its_run_can_be_repeated() {
         if bug == Bug::Panics {
             assert!(failure.what.starts_with("panic: made to panic ("), "{}", failure.what);
         }
-        let build = |case: &Case| Ok(Broken { inner: build_ssd(case)?, bug, commands: 0, swapped: None });
+        let build = |case: &Case| Broken::new(case, bug);
         let again = torture(&Campaign { seed: failure.seed, runs: 1, threads: 1 }, &build, &|_| true);
         assert_eq!(again.failures.len(), 1, "{bug:?}");
         assert_eq!(again.failures[0].what, failure.what);
@@ -196,8 +255,10 @@ fn the_real_drive_passes_and_everything_is_reached() {
     let t = &report.tally;
     assert_eq!(t.runs, 300);
     assert!(t.read_only > 0 && t.refused_commands > 0 && t.program_failures > 0 && t.erase_failures > 0, "{t}");
-    // 23 subjects with 2 to 5 choices, and phases.
-    assert_eq!(t.coverage.len(), 24);
+    let retries = t.reread_units - t.soft_units;
+    assert!(retries > 0 && t.rebuilt_units > 0 && t.lost_units > 0 && t.uncorrectable_commands > 0, "{t}");
+    // 26 subjects with 2 to 5 choices, and phases.
+    assert_eq!(t.coverage.len(), 27);
     for ((_, subject), choices) in &t.coverage {
         assert!(choices.len() >= 2 && choices.values().all(|&times| times > 10), "{subject}: {choices:?}");
     }

@@ -12,6 +12,17 @@ fn they_pass() {
         (3_779_268_752_166_612_871, "a round of a collector that waited for an erase held the host for ever"),
         (9_986_112_111_847_268_620, "a victim was read before the processor had prepared its last rows"),
         (12_469_272_661_938_047_983, "rows of the host overtook the collector's in their common block"),
+        (1, "a read was answered with an older copy in a row that was read ahead"),
+        (4_695_840_349_293_130_216, "what was read ahead was served after it had been written again"),
+        (16_737_300_483_904_750_917, "the same, where it was on its way when it was written"),
+        (4_304_570_330_652_038_366, "an old copy in a block that failed was taken for the page's data, and lost"),
+        (6_553_052_608_018_965_168, "a read lost a unit of its row that it had not asked for"),
+        (8_293_340_422_861_548_717, "a write failed because of an older copy, and its page was sound"),
+        (11_060_804_094_327_313_559, "what had died in an open superblock did not wake the collector once it closed"),
+        (
+            7_819_703_013_088_696_155,
+            "a free superblock that went for a failed block of the journal did not start the collector",
+        ),
     ] {
         if let Err(what) = run(seed, &build_ssd) {
             panic!("seed {seed} ({bug}): {what}");

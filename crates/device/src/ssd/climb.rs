@@ -4,7 +4,7 @@
 //! books the bus only then. Pages of the stripe are sensed on the other dies beside what these do, and cross their
 //! channels as soon as there is room: their array time is not booked, their transfers are. Energy counts both.
 
-use super::{Cause, Climb, Interval, LOG, Nanos, Operation, Ran, Schedule, Work};
+use super::{Cause, Climb, FlashOp, Interval, LOG, Nanos, Operation, Ran, Schedule, Work};
 use crate::ssd::correction::Step;
 
 impl<const CHECK: bool> Schedule<CHECK> {
@@ -27,6 +27,11 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let read = if step.stripe > 0 { self.read_stripe(d, &step) } else { self.sense_again(d, &step) };
         self.go_on(d, self.now, read + step.decode, explain);
         true
+    }
+
+    /// The operation that a die has under way.
+    pub fn current(&self, d: usize) -> FlashOp {
+        self.dies[d].current
     }
 
     /// Occupies the die until `to` and accounts for it.

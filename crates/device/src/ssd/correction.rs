@@ -8,18 +8,21 @@
 //! Liberties, stated: the first decoding attempt of a read that succeeds streams behind the transfer, and its few
 //! microseconds belong to the firmware's times of the drive file. Units err independently of one another. A unit whose
 //! data were lost stays lost until the host writes or trims it: a collector that meets it moves its address and the fact
-//! (a real drive marks the copy), so that the books stay whole and the host gets an error, never wrong data. Folds
-//! within a die and the journal are not corrected.
+//! (a real drive marks the copy), so that the books stay whole and the host gets an error, never wrong data. A
+//! read that fails on a copy which has moved since is taken to have been read where its page lives now, in no more time.
+//! Folds within a die and the journal are not corrected.
 
 use std::collections::BTreeSet;
 
+use super::losses::Losses;
+use super::wanted::{Wanted, is_current, units_read};
 use crate::life::Outlook;
 use ssdlab_core::{Nanos, Rng, SECOND, UNIT_BYTES};
 use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
 use ssdlab_ecc::spec::EccSpec;
-use ssdlab_ftl::{FlashOp, Ftl, OpKind, Place};
+use ssdlab_ftl::{FlashOp, Ftl, OpKind};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress};
-use ssdlab_nand::{BlockHistory, BlockId, CellMode, DieSpec, NO_LPN, SpecError, UnitAddress};
+use ssdlab_nand::{BlockHistory, BlockId, CellMode, DieSpec, SpecError, UnitAddress};
 
 /// How much older data, or more reads of a block, may get before its chances are worked out anew: a tenth, and an hour
 /// or a thousand reads.
@@ -35,7 +38,7 @@ pub struct CorrectionCounters {
     pub soft_units: u64,
     /// Units that came from the rest of their stripe.
     pub rebuilt_units: u64,
-    /// Units whose data are lost.
+    /// Units that were lost to who read them.
     pub lost_units: u64,
 }
 
@@ -48,8 +51,8 @@ pub struct Climb {
     /// By rung: units that got past it, and the rows in which they lie, counted from the operation's page.
     units: [u8; MAX_LEVELS],
     rows: [u8; MAX_LEVELS],
-    /// Units of the first row whose data are lost, one bit each.
-    pub lost: u64,
+    /// Units that no rung has brought. Once the read is over: those of them whose data are lost.
+    pub lost: Vec<UnitAddress>,
     /// When the plain read was over.
     pub first_out: Nanos,
 }
@@ -104,8 +107,8 @@ pub struct Correction {
     /// Time that has passed while the drive lay idle, beyond the simulated time.
     calendar: Nanos,
     row_units: u32,
-    /// Logical pages whose data are lost.
-    lost: BTreeSet<u32>,
+    pub wanted: Wanted,
+    pub losses: Losses,
     /// What a time on the shelf goes back to.
     shelved: Option<(Nanos, BTreeSet<u32>)>,
     pub counters: CorrectionCounters,
@@ -114,7 +117,13 @@ pub struct Correction {
 impl Correction {
     /// # Errors
     /// A value of the drive's `[ecc]` that cannot be built.
-    pub fn new(spec: &EccSpec, die: &DieSpec, errors: &ErrorSpec, blocks: u32, rng: &Rng) -> Result<Self, SpecError> {
+    pub fn new(
+        spec: &EccSpec,
+        die: &DieSpec,
+        errors: &ErrorSpec,
+        (dies, blocks): (u32, u32),
+        rng: &Rng,
+    ) -> Result<Self, SpecError> {
         let ladder = ladder_of_unit(spec)?;
         let mode = |mode: CellMode| {
             let (spec, errors) = (die.mode(mode)?, errors.mode(mode)?);
@@ -141,7 +150,8 @@ impl Correction {
             rng: rng.stream("read-errors"),
             calendar: 0,
             row_units: die.geometry.planes * die.units_per_page(),
-            lost: BTreeSet::new(),
+            wanted: Wanted::new(dies),
+            losses: Losses::default(),
             shelved: None,
             spec: spec.clone(),
             counters: CorrectionCounters::default(),
@@ -161,14 +171,15 @@ impl Correction {
 
     /// As [`Correction::age`], until [`Correction::unshelve`].
     pub fn shelve(&mut self, seconds: u64) {
-        self.shelved = Some((self.calendar, self.lost.clone()));
+        self.shelved = Some((self.calendar, self.losses.pages().clone()));
         self.age(seconds);
     }
 
     /// Takes back the time on the shelf, and what was found to be lost in it.
     pub fn unshelve(&mut self) {
         if let Some((calendar, lost)) = self.shelved.take() {
-            (self.calendar, self.lost) = (calendar, lost);
+            self.calendar = calendar;
+            self.losses.set_pages(lost);
             self.renew_all();
         }
     }
@@ -234,6 +245,7 @@ impl Correction {
     #[inline]
     fn sense(&mut self, op: &FlashOp, mode: CellMode, now: Nanos, ftl: &mut Ftl) -> Option<Box<Climb>> {
         ftl.count_reads(op.block, op.rows.count_ones());
+        let wanted = self.wanted.begins(op);
         let history = ftl.medium().history(op.block);
         let now_s = self.seconds(now);
         let chances = &self.blocks[op.block as usize];
@@ -247,7 +259,10 @@ impl Correction {
         };
         // No more than the sum of the units' chances: the climb makes up for the difference.
         let reach = u64::from(escape) * u64::from(op.units);
-        if self.rng.next_u64() >> 32 >= reach { None } else { self.climb(op, mode, now_s, reach, ftl) }
+        if self.rng.next_u64() >> 32 >= reach {
+            return None;
+        }
+        self.climb(op, mode, now_s, (reach, wanted), ftl)
     }
 
     fn stress(mode: &Mode, now_s: u32, history: BlockHistory) -> Stress {
@@ -273,19 +288,27 @@ impl Correction {
     }
 
     /// Settles a read of which some unit may need more than the first rung; `reach` in 2^32 is the chance of getting
-    /// here.
+    /// here. `wanted`: see [`Wanted`].
     #[cold]
-    fn climb(&mut self, op: &FlashOp, mode: CellMode, now_s: u32, reach: u64, ftl: &Ftl) -> Option<Box<Climb>> {
+    fn climb(
+        &mut self,
+        op: &FlashOp,
+        mode: CellMode,
+        now_s: u32,
+        (reach, wanted): (u64, Option<u64>),
+        ftl: &Ftl,
+    ) -> Option<Box<Climb>> {
         let m = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
         let factor = f64::from(self.blocks[op.block as usize].factor);
         let rber = m.errors.rber(&Self::stress(m, now_s, ftl.medium().history(op.block))).times(factor);
-        let kinds: Vec<Odds> = m.factors.iter().map(|&kind| self.ladder.odds(rber.times(kind))).collect();
-        let rows: Vec<(u8, &Odds, Vec<UnitAddress>)> = (0..8u8)
-            .filter(|row| op.rows >> row & 1 != 0)
-            .map(|row| {
-                let kind = m.kinds[op.page as usize + row as usize] as usize;
-                (row, &kinds[kind], units_read(op, row.into(), self.row_units, ftl))
-            })
+        let mut kinds: [Option<Odds>; 3] = [None; 3];
+        let sensed = (0..8u8).filter(|row| op.rows >> row & 1 != 0);
+        let kind_of = |row: u8| usize::from(m.kinds[op.page as usize + row as usize]);
+        for kind in sensed.clone().map(kind_of) {
+            kinds[kind].get_or_insert_with(|| self.ladder.odds(rber.times(m.factors[kind])));
+        }
+        let rows: Vec<(u8, &Odds, Vec<UnitAddress>)> = sensed
+            .filter_map(|row| Some((row, kinds[kind_of(row)].as_ref()?, units_read(op, row.into(), wanted, ftl))))
             .collect();
         // For each unit, the logarithm of the chance that neither it nor any after it errs.
         let read: Vec<(u8, &Odds, UnitAddress)> =
@@ -298,8 +321,14 @@ impl Correction {
         if self.rng.unit() * (reach.min(1 << 32) as f64 / 4_294_967_296.0) >= any(0) {
             return None;
         }
-        let mut climb =
-            Box::new(Climb { mode, level: 0, units: [0; MAX_LEVELS], rows: [0; MAX_LEVELS], lost: 0, first_out: 0 });
+        let mut climb = Box::new(Climb {
+            mode,
+            level: 0,
+            units: [0; MAX_LEVELS],
+            rows: [0; MAX_LEVELS],
+            lost: Vec::new(),
+            first_out: 0,
+        });
         for (k, &(row, odds, unit)) in read.iter().enumerate() {
             // One of them errs; as long as none has, the chance is that of the first of those left.
             let chance = if climb.units[0] > 0 { odds.beyond(0) } else { odds.beyond(0) / any(k) };
@@ -317,20 +346,23 @@ impl Correction {
             self.counters.soft_units += u64::from(!matches!(ends, Level::First | Level::Retry(_)));
             self.counters.rebuilt_units += u64::from(ends == Level::Parity);
             if ends == Level::Uncorrectable {
-                climb.lost |= 1 << (unit % self.row_units);
-                self.lose(op, unit, ftl);
+                climb.lost.push(unit);
             }
         }
         (climb.units[0] > 0).then_some(climb)
     }
 
-    /// A unit's data are lost. Nobody misses them if the host has written the page again meanwhile.
-    fn lose(&mut self, op: &FlashOp, unit: UnitAddress, ftl: &Ftl) {
-        self.counters.lost_units += 1;
-        let lpn = ftl.medium().lpn(unit);
-        if is_current(op, unit, lpn, ftl) {
-            self.lost.insert(lpn);
-        }
+    /// A read is over: counts what it has lost, and leaves just that in `climb`. What lives elsewhere by now is not lost:
+    /// it is read there. `awaited` tells which pages that are read ahead a command waits for.
+    pub fn settle(&mut self, op: &FlashOp, climb: &mut Climb, ftl: &Ftl, awaited: impl Fn(u32, UnitAddress) -> bool) {
+        let medium = ftl.medium();
+        climb.lost.retain(|&unit| {
+            let page = medium.lpn(unit);
+            let stale = !is_current(op, unit, ftl);
+            self.losses.found(op, (page, medium.generation(unit)), stale, awaited(page, unit));
+            !stale
+        });
+        self.counters.lost_units += climb.lost.len() as u64;
     }
 
     /// What a read does to get past the rung that it stands on; `None` once no unit is left that it did not bring.
@@ -360,27 +392,6 @@ impl Correction {
     pub fn first_decode(&self) -> Nanos {
         self.steps[0].decode_ns
     }
-
-    /// Whether any page of a range has been lost.
-    #[inline]
-    pub fn has_lost(&self, lpns: std::ops::Range<u32>) -> bool {
-        !self.lost.is_empty() && self.lost.range(lpns).next().is_some()
-    }
-
-    /// The host has written or trimmed pages: what was lost of them is no longer missed.
-    #[inline]
-    pub fn forgive(&mut self, lpns: std::ops::Range<u32>) {
-        if !self.lost.is_empty() {
-            lpns.for_each(|lpn| {
-                self.lost.remove(&lpn);
-            });
-        }
-    }
-
-    /// Logical pages whose data are lost, in order.
-    pub fn lost(&self) -> impl Iterator<Item = u32> + '_ {
-        self.lost.iter().copied()
-    }
 }
 
 /// The ladder of a mapping unit, which is what is read and lost.
@@ -398,33 +409,5 @@ fn added(ladder: &Ladder, level: usize) -> Cost {
         extra_transfers: to.extra_transfers - from.extra_transfers,
         stripe_reads: to.stripe_reads - from.stripe_reads,
         decode_ns: to.decode_ns - from.decode_ns,
-    }
-}
-
-/// Whether a unit that is read holds what its logical page has last been given.
-fn is_current(op: &FlashOp, unit: UnitAddress, lpn: u32, ftl: &Ftl) -> bool {
-    let Place::Flash(at) = (if lpn == NO_LPN { Place::Unmapped } else { ftl.place(lpn) }) else { return false };
-    // What a failed block holds has moved on paper before it is read.
-    let block_units = ftl.medium().layout().block_units;
-    at == unit || op.kind == OpKind::RetireRead && at % block_units == unit % block_units
-}
-
-/// The units of one row of a read that somebody wants.
-fn units_read(op: &FlashOp, row: u32, row_units: u32, ftl: &Ftl) -> Vec<UnitAddress> {
-    let start = ftl.medium().layout().row_start(op.block, u32::from(op.page) + row);
-    let units = start..start + row_units;
-    let medium = ftl.medium();
-    let current = |&unit: &UnitAddress| is_current(op, unit, medium.lpn(unit), ftl);
-    match op.kind {
-        OpKind::MergeRead => units.filter(|&unit| medium.lpn(unit) == op.ready).collect(),
-        OpKind::HostRead => {
-            // The operation was put together of the row's pages from this one on, in the order of their addresses.
-            let mut wanted: Vec<UnitAddress> =
-                units.filter(|&unit| medium.lpn(unit) != NO_LPN && medium.lpn(unit) >= op.ready).collect();
-            wanted.sort_by_key(|unit| (!current(unit), medium.lpn(*unit)));
-            wanted.truncate(op.units.into());
-            wanted
-        }
-        _ => units.filter(current).take(op.units.into()).collect(),
     }
 }

@@ -16,7 +16,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let last = ((c.request.offset_bytes + c.request.length_bytes) / UNIT_BYTES) as u32;
         self.ask(0, |ftl, wake| (first..last).for_each(|lpn| ftl.trim(lpn, wake)));
         self.forgive_lost(first..last);
-        if self.read_ahead.is_following() {
+        if self.read_ahead.holds_data() {
             (first..last).for_each(|lpn| self.read_ahead.forget(lpn));
         }
         if CHECK && first < last {

@@ -6,6 +6,8 @@ use std::ops::Range;
 use ssdlab_nand::BlockHistory;
 
 use super::SimulatedSsd;
+use super::correction::Climb;
+use super::losses::Loss;
 use crate::life::{Life, Outlook, Scheme, Wear};
 
 impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
@@ -42,19 +44,43 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Logical 4 KiB pages whose data were found to be lost, and that the host has not written or trimmed since.
     #[must_use]
     pub fn lost_pages(&self) -> Vec<u32> {
-        self.schedule.correction.as_ref().map_or_else(Vec::new, |c| c.lost().collect())
+        self.schedule.correction.as_ref().map_or_else(Vec::new, |c| c.losses.pages().iter().copied().collect())
     }
 
+    /// Whether any of these pages is among [`Self::lost_pages`].
     #[inline]
-    pub(super) fn has_lost(&self, lpns: Range<u32>) -> bool {
-        self.schedule.correction.as_ref().is_some_and(|c| c.has_lost(lpns))
+    #[must_use]
+    pub fn has_lost(&self, lpns: Range<u32>) -> bool {
+        self.schedule.correction.as_ref().is_some_and(|c| c.losses.any(lpns))
+    }
+
+    /// From now on a list is kept of every unit that a read finds lost, for tests: [`Self::take_losses`].
+    pub fn note_losses(&mut self) {
+        if let Some(correction) = &mut self.schedule.correction {
+            correction.losses.note();
+        }
+    }
+
+    /// What was found lost since this was last asked for, in order; nothing without [`Self::note_losses`].
+    pub fn take_losses(&mut self) -> Vec<Loss> {
+        self.schedule.correction.as_mut().map_or_else(Vec::new, |c| c.losses.take_noted())
+    }
+
+    /// The read that a die ends could not bring everything.
+    #[cold]
+    pub(super) fn settle_lost(&mut self, d: usize, climb: &mut Climb) {
+        let op = self.schedule.current(d);
+        if let Some(correction) = &mut self.schedule.correction {
+            let ahead = &self.read_ahead;
+            correction.settle(&op, climb, &self.ftl, |page, unit| ahead.awaits(page, unit, op.ready));
+        }
     }
 
     /// The host gives or takes away data: what was lost there is no longer missed.
     #[inline]
     pub(super) fn forgive_lost(&mut self, lpns: Range<u32>) {
         if let Some(correction) = &mut self.schedule.correction {
-            correction.forgive(lpns);
+            correction.losses.forgive(lpns);
         }
     }
 }

@@ -25,6 +25,7 @@ mod life;
 mod link;
 mod link_power;
 mod look_ahead;
+mod losses;
 mod map_read;
 mod power;
 mod processor;
@@ -32,6 +33,7 @@ mod read;
 mod read_ahead;
 mod read_only;
 mod schedule;
+mod wanted;
 mod write;
 
 use ssdlab_core::{Completion, Nanos, Op, Request, Rng, UNIT_BYTES};
@@ -51,6 +53,7 @@ use idle_folding::IdleFolding;
 use life::WearNotes;
 use link::Link;
 use link_power::LinkPower;
+pub use losses::{Loss, LossReader};
 use power::PowerMeter;
 use read_ahead::ReadAhead;
 use schedule::{Schedule, Wake};
@@ -161,8 +164,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let max_generation = ftl.medium().format().max_generation();
         let mut schedule = Schedule::new(drive, die);
         if let (Some(ecc), Some(errors)) = (&drive.ecc, &die.errors) {
-            let blocks = ftl.medium().layout().block_count();
-            schedule.correction = Some(Box::new(Correction::new(ecc, die, errors, blocks, &rng)?));
+            let size = (drive.flash.dies, ftl.medium().layout().block_count());
+            schedule.correction = Some(Box::new(Correction::new(ecc, die, errors, size, &rng)?));
         }
         let info = DeviceInfo {
             name: name.to_owned(),
@@ -273,7 +276,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     #[cold]
     fn climbed(&mut self, d: usize) {
         if !self.schedule.climb_on(d, EXPLAIN) {
-            let climb = self.schedule.take_climb(d);
+            let mut climb = self.schedule.take_climb(d);
+            if let Some(climb) = climb.as_mut().filter(|climb| !climb.lost.is_empty()) {
+                self.settle_lost(d, climb);
+            }
             self.op_ended(d, climb.as_deref());
         }
     }

@@ -1,17 +1,19 @@
 //! Reads: from the buffer, from what was read ahead, or from flash.
 
 use ssdlab_core::{Cause, Status, UNIT_BYTES};
-use ssdlab_ftl::{FlashOp, Ftl, NOBODY, OpKind, OpSink, Place};
+use ssdlab_ftl::{FlashOp, Ftl, NOBODY, OpKind, Place};
 use ssdlab_nand::UnitAddress;
 
 use super::correction::Climb;
-use super::read_ahead::Lookup;
+use super::read_ahead::{Lookup, Source};
 use super::schedule::{Finished, Wake};
 use super::{READ_AHEAD_TAG, SimulatedSsd, unit_range};
 
 /// Collects units that lie in one row into one operation.
 struct RowReads {
     pending: Option<FlashOp>,
+    /// Its units, one bit each, by the last six bits of the address.
+    units: u64,
     count: u32,
     /// The drive compresses: operations tell how many logical units they bring.
     packed: bool,
@@ -19,23 +21,33 @@ struct RowReads {
 
 impl RowReads {
     fn new(ftl: &Ftl) -> Self {
-        RowReads { pending: None, count: 0, packed: ftl.compresses() }
+        RowReads { pending: None, units: 0, count: 0, packed: ftl.compresses() }
     }
 
-    /// Adds a logical unit that lives in a row of `at`, and takes `units` of it.
+    /// Adds a logical unit that lives at `unit` in a row of `at`, and takes `units` of it.
     #[inline]
-    fn add(&mut self, lpn: u32, units: u32, at: (u32, u32, u32), tag: u16, sink: &mut impl OpSink) {
+    fn add<const CHECK: bool>(
+        &mut self,
+        lpn: u32,
+        (unit, units): (UnitAddress, u32),
+        at: (u32, u32, u32),
+        tag: u16,
+        sink: &mut Wake<CHECK>,
+    ) {
         let (die, block, page) = at;
+        let bit = 1 << (unit & 63);
         if let Some(op) = &mut self.pending
             && op.block == block
             && u32::from(op.page) == page
         {
             op.units += units as u8;
             op.ready += u32::from(self.packed);
+            self.units |= bit;
             return;
         }
         self.flush(sink);
         self.count += 1;
+        self.units = bit;
         self.pending = Some(FlashOp {
             kind: OpKind::HostRead,
             die: die as u8,
@@ -48,10 +60,29 @@ impl RowReads {
         });
     }
 
-    fn flush(&mut self, sink: &mut impl OpSink) {
+    /// The first logical page of the operation that was added to last; 0 where operations do not tell.
+    fn first(&self) -> u32 {
+        self.pending.as_ref().map_or(0, |op| first_page(op, self.packed))
+    }
+
+    fn flush<const CHECK: bool>(&mut self, sink: &mut Wake<CHECK>) {
         if let Some(op) = self.pending.take() {
-            sink.enqueue(op);
+            sink.enqueue_read(op, self.units);
         }
+    }
+}
+
+/// The first logical page that a read for the host brings; 0 where it does not tell.
+fn first_page(op: &FlashOp, packed: bool) -> u32 {
+    if packed { 0 } else { op.ready }
+}
+
+/// What was read ahead of a unit must be what the host wrote last.
+#[inline]
+fn check_read_ahead<const CHECK: bool>(written: &[u8], lpn: u32, found: u8) {
+    if CHECK {
+        let expected = written[lpn as usize];
+        assert!(found == expected, "page {lpn} was read ahead as write {found}, the last was {expected}");
     }
 }
 
@@ -110,12 +141,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let mut alone = None;
         for lpn in first..last {
             match self.read_ahead.lookup(lpn, slot) {
-                Lookup::Here => {
+                Lookup::Here(generation) => {
+                    check_read_ahead::<CHECK>(&self.written, lpn, generation);
                     from_ram += 1;
                     self.counters.buffer_read_units += 1;
                     continue;
                 }
-                Lookup::Coming => {
+                Lookup::Coming(generation) => {
+                    check_read_ahead::<CHECK>(&self.written, lpn, generation);
                     parts += 1;
                     continue;
                 }
@@ -127,7 +160,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             {
                 let die = self.ftl.medium().layout().die_of(block).0;
                 let units = self.ftl.units_at(unit);
-                reads.add(lpn, units, (die, block, page), slot as u16, &mut wake);
+                reads.add(lpn, (unit, units), (die, block, page), slot as u16, &mut wake);
                 self.counters.flash_host_read_bytes += u64::from(units) * unit_bytes;
                 alone = Some(unit);
             } else {
@@ -184,19 +217,20 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             if !self.read_ahead.may_replace(lpn) {
                 continue;
             }
-            let here = match self.ftl.place(lpn) {
+            let source = match self.ftl.place(lpn) {
                 Place::Flash(unit) if !self.ftl.in_ram(unit) => {
                     let layout = self.ftl.medium().layout();
                     let (block, page) = layout.row_of(unit);
                     let die = layout.die_of(block).0;
                     let units = self.ftl.units_at(unit);
-                    reads.add(lpn, units, (die, block, page), READ_AHEAD_TAG, &mut wake);
+                    reads.add(lpn, (unit, units), (die, block, page), READ_AHEAD_TAG, &mut wake);
                     self.counters.flash_host_read_bytes += u64::from(units * layout.unit_bytes);
-                    false
+                    Source::Flash { unit, first: reads.first() }
                 }
-                _ => true,
+                _ => Source::Ram,
             };
-            self.read_ahead.expect(lpn, here);
+            let generation = if CHECK { self.written[lpn as usize] } else { 0 };
+            self.read_ahead.expect(lpn, source, generation);
         }
         reads.flush(&mut wake);
         wake.dies
@@ -217,17 +251,22 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     pub(super) fn read_part_done(&mut self, finished: &Finished, climb: Option<&Climb>) {
         let op = finished.op;
         if op.tag != READ_AHEAD_TAG {
-            let lost = climb.is_some_and(|climb| climb.lost != 0);
+            let lost = climb.is_some_and(|climb| !climb.lost.is_empty());
             let units = if self.ftl.compresses() { op.ready } else { op.units.into() };
             self.deliver_part(op.tag.into(), units.into(), finished, climb, lost);
             return;
         }
         let layout = self.ftl.medium().layout();
         let start = layout.row_start(op.block, op.page.into());
+        let first = first_page(&op, self.ftl.compresses());
         for unit in start..start + layout.row_units {
             let lpn = self.ftl.medium().lpn(unit);
-            if let Some(slot) = self.read_ahead.arrived(lpn) {
-                let lost = climb.is_some_and(|climb| climb.lost >> (unit - start) & 1 != 0);
+            if let Some((slot, expected)) = self.read_ahead.arrived(lpn, unit, first) {
+                if CHECK {
+                    let found = self.ftl.medium().generation(unit);
+                    assert!(found == expected, "write {found} of page {lpn} was read ahead for write {expected}");
+                }
+                let lost = climb.is_some_and(|climb| climb.lost.contains(&unit));
                 self.deliver_part(slot, 1, finished, climb, lost);
             }
         }

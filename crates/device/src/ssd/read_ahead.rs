@@ -3,23 +3,41 @@
 //! When a read begins where the one before it ended, the units that follow are read into DRAM. One stream is
 //! followed at a time, as small controllers do.
 
+use ssdlab_nand::UnitAddress;
+
 const NOBODY: u32 = u32::MAX;
+
+/// Where a unit is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// It is in DRAM already.
+    Ram,
+    /// A unit of flash. Of several operations that read its row, which one: the first logical page that it brings.
+    Flash { unit: UnitAddress, first: u32 },
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     lpn: u32,
-    here: bool,
     /// Command slot that waits for this unit, or [`NOBODY`].
     waiter: u32,
+    /// Where it comes from; [`Source::Ram`] once it is here.
+    source: Source,
+    /// The write of the unit that is read, as far as writes are counted.
+    generation: u8,
+    /// Written or trimmed since: for whoever waits, and for nobody else.
+    outdated: bool,
 }
 
-/// What a command finds when it asks for a unit.
+const EMPTY: Entry = Entry { lpn: NOBODY, waiter: NOBODY, source: Source::Ram, generation: 0, outdated: false };
+
+/// What a command finds when it asks for a unit; of what is found, which write it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     Absent,
-    Here,
+    Here(u8),
     /// On its way; the asker has been noted.
-    Coming,
+    Coming(u8),
 }
 
 /// See the module's own page.
@@ -32,7 +50,8 @@ pub struct ReadAhead {
     stream_end: u32,
     /// Read ahead up to here.
     fetched: u32,
-    following: bool,
+    /// Anything has been read ahead.
+    holds_data: bool,
 }
 
 impl ReadAhead {
@@ -40,21 +59,21 @@ impl ReadAhead {
     pub fn new(window_units: u32) -> Self {
         // Room for a window ahead, a window behind, and the command in between.
         let len = (window_units * 4).next_power_of_two().max(1);
-        let empty = Entry { lpn: NOBODY, here: false, waiter: NOBODY };
         ReadAhead {
-            entries: vec![empty; len as usize],
+            entries: vec![EMPTY; len as usize],
             mask: len - 1,
             window: window_units,
             stream_end: 0,
             fetched: 0,
-            following: false,
+            holds_data: false,
         }
     }
 
+    /// Whether there may be anything for [`ReadAhead::forget`].
     #[inline]
     #[must_use]
-    pub fn is_following(&self) -> bool {
-        self.following
+    pub fn holds_data(&self) -> bool {
+        self.holds_data
     }
 
     /// Notes a read of units `from..to`, and returns the units that should be read ahead now.
@@ -63,11 +82,9 @@ impl ReadAhead {
         let sequential = from == self.stream_end && from != 0 && self.window > 0;
         self.stream_end = to;
         if !sequential {
-            self.following = false;
             self.fetched = to;
             return 0..0;
         }
-        self.following = true;
         let start = self.fetched.max(to);
         let end = (to + self.window).min(end_of_drive);
         // In steps of half a window, so that reads ahead fill whole rows.
@@ -78,12 +95,21 @@ impl ReadAhead {
         start..end.max(start)
     }
 
-    /// Notes that a unit is being read, or is here already.
+    /// Notes that a unit, as it was written last, is being read or is here already.
     #[inline]
-    pub fn expect(&mut self, lpn: u32, here: bool) {
+    pub fn expect(&mut self, lpn: u32, source: Source, generation: u8) {
         let entry = &mut self.entries[(lpn & self.mask) as usize];
         debug_assert_eq!(entry.waiter, NOBODY, "a unit that is waited for must not be replaced");
-        *entry = Entry { lpn, here, waiter: NOBODY };
+        // A stream that begins anew asks again for what is on its way: the first read of it will do.
+        if let (Source::Flash { unit: coming, .. }, Source::Flash { unit, .. }) = (entry.source, source)
+            && entry.lpn == lpn
+            && coming == unit
+            && entry.generation == generation
+        {
+            return;
+        }
+        *entry = Entry { lpn, source, generation, ..EMPTY };
+        self.holds_data = true;
     }
 
     /// Whether a unit's place may be taken by another.
@@ -97,29 +123,35 @@ impl ReadAhead {
     #[inline]
     pub fn lookup(&mut self, lpn: u32, slot: u32) -> Lookup {
         let entry = &mut self.entries[(lpn & self.mask) as usize];
-        if entry.lpn != lpn {
+        if entry.lpn != lpn || entry.waiter != NOBODY {
             return Lookup::Absent;
         }
-        if entry.here {
-            return Lookup::Here;
-        }
-        if entry.waiter != NOBODY {
-            return Lookup::Absent;
+        if entry.source == Source::Ram {
+            return Lookup::Here(entry.generation);
         }
         entry.waiter = slot;
-        Lookup::Coming
+        Lookup::Coming(entry.generation)
     }
 
-    /// A unit has arrived; returns the command slot that waits for it.
+    /// Whether a command waits for an operation to bring a logical unit; see [`ReadAhead::arrived`].
+    #[must_use]
+    pub fn awaits(&self, lpn: u32, unit: UnitAddress, first: u32) -> bool {
+        let entry = &self.entries[(lpn & self.mask) as usize];
+        entry.lpn == lpn && entry.waiter != NOBODY && entry.source == (Source::Flash { unit, first })
+    }
+
+    /// An operation has brought a logical unit from a unit of flash; returns the command slot that waits for it, and the
+    /// write that it waits for.
     #[inline]
-    pub fn arrived(&mut self, lpn: u32) -> Option<u32> {
+    pub fn arrived(&mut self, lpn: u32, unit: UnitAddress, first: u32) -> Option<(u32, u8)> {
         let entry = &mut self.entries[(lpn & self.mask) as usize];
-        if entry.lpn != lpn {
+        // Other units of the row may be older copies, or not what this operation was for.
+        if entry.lpn != lpn || entry.source != (Source::Flash { unit, first }) {
             return None;
         }
-        entry.here = true;
-        let waiter = std::mem::replace(&mut entry.waiter, NOBODY);
-        (waiter != NOBODY).then_some(waiter)
+        let (waiter, generation) = (entry.waiter, entry.generation);
+        *entry = if entry.outdated { EMPTY } else { Entry { source: Source::Ram, waiter: NOBODY, ..*entry } };
+        (waiter != NOBODY).then_some((waiter, generation))
     }
 
     /// A unit was written or trimmed: what was read of it is out of date. A command that already waits for it still
@@ -127,13 +159,68 @@ impl ReadAhead {
     #[inline]
     pub fn forget(&mut self, lpn: u32) {
         let entry = &mut self.entries[(lpn & self.mask) as usize];
-        if entry.lpn == lpn && entry.waiter == NOBODY {
-            entry.lpn = NOBODY;
+        if entry.lpn != lpn {
+            return;
+        }
+        if entry.waiter == NOBODY {
+            *entry = EMPTY;
+        } else {
+            entry.outdated = true;
         }
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = ReadAhead::new(self.window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: u32 = 40;
+
+    /// Pages 40 and 41 are on their way from units 500 and 501.
+    fn fetching() -> ReadAhead {
+        let mut ahead = ReadAhead::new(16);
+        for k in 0..2 {
+            ahead.expect(FIRST + k, Source::Flash { unit: 500 + k, first: FIRST }, 7);
+        }
+        ahead
+    }
+
+    #[test]
+    fn only_the_read_that_was_asked_for_brings_a_page() {
+        let mut ahead = fetching();
+        assert_eq!(ahead.lookup(FIRST, 3), Lookup::Coming(7));
+        // An older copy in another row, and another read of the same row.
+        assert_eq!(ahead.arrived(FIRST, 90, FIRST), None);
+        assert_eq!(ahead.arrived(FIRST, 500, FIRST - 2), None);
+        assert_eq!(ahead.arrived(FIRST, 500, FIRST), Some((3, 7)));
+        assert_eq!(ahead.lookup(FIRST, 4), Lookup::Here(7));
+        assert_eq!(ahead.arrived(FIRST + 1, 501, FIRST), None);
+        assert_eq!(ahead.lookup(FIRST + 1, 4), Lookup::Here(7));
+    }
+
+    #[test]
+    fn what_is_written_on_its_way_reaches_who_waits_and_nobody_after() {
+        let mut ahead = fetching();
+        assert_eq!(ahead.lookup(FIRST, 3), Lookup::Coming(7));
+        ahead.forget(FIRST);
+        ahead.forget(FIRST + 1);
+        assert_eq!(ahead.lookup(FIRST + 1, 4), Lookup::Absent);
+        assert_eq!(ahead.arrived(FIRST, 500, FIRST), Some((3, 7)));
+        assert_eq!(ahead.lookup(FIRST, 4), Lookup::Absent);
+    }
+
+    #[test]
+    fn a_stream_that_has_ended_leaves_data_that_a_write_must_find() {
+        let mut ahead = fetching();
+        assert!(ahead.holds_data());
+        assert_eq!(ahead.observe(1000, 1001, 2000), 0..0);
+        assert!(ahead.holds_data());
+        ahead.clear();
+        assert!(!ahead.holds_data());
     }
 }

@@ -398,6 +398,15 @@ impl<const CHECK: bool> Wake<'_, CHECK> {
         }
         self.dies |= 1 << op.die;
     }
+
+    /// Hands over a read for the host that wants these units of its row: see [`super::wanted::Wanted`].
+    #[inline(always)]
+    pub fn enqueue_read(&mut self, op: FlashOp, units: u64) {
+        if let Some(correction) = &mut self.schedule.correction {
+            correction.wanted.expect(op.die, units);
+        }
+        self.enqueue(op);
+    }
 }
 
 impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {

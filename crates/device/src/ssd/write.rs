@@ -1,7 +1,7 @@
 //! Writes: into the buffer, and what happens when it is full.
 
 use ssdlab_core::{Cause, Status, UNIT_BYTES};
-use ssdlab_ftl::{FlashOp, OpKind, OpSink, PAST_CACHE, Place, Stretch};
+use ssdlab_ftl::{FlashOp, OpKind, PAST_CACHE, Place, Stretch};
 
 use super::correction::Climb;
 use super::schedule::{Finished, Wake};
@@ -59,7 +59,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 let layout = self.ftl.medium().layout();
                 let (block, page) = layout.row_of(unit);
                 let units = self.ftl.units_at(unit);
-                wake.enqueue(FlashOp {
+                let op = FlashOp {
                     kind: OpKind::MergeRead,
                     die: layout.die_of(block).0 as u8,
                     rows: 1,
@@ -68,7 +68,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     page: page as u16,
                     tag: slot as u16,
                     ready: lpn,
-                });
+                };
+                wake.enqueue_read(op, 1 << (unit & 63));
                 self.counters.flash_rmw_read_bytes += u64::from(units * layout.unit_bytes);
             }
         }
@@ -103,7 +104,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let now = self.schedule.now;
         let c = self.commands.slot(slot);
         c.parts -= 1;
-        if climb.is_some_and(|climb| climb.lost != 0) {
+        if climb.is_some_and(|climb| !climb.lost.is_empty()) {
             c.status = Status::Uncorrectable;
         }
         if c.parts > 0 {
@@ -160,7 +161,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let (written, max) = (&mut self.written, self.max_generation);
             let count = |lpn: u32| if CHECK { count_write(&mut written[lpn as usize], max) } else { 0 };
             self.ftl.write_units(&stretch.after(direct.unwrap_or(0)), count);
-            if self.read_ahead.is_following() {
+            if self.read_ahead.holds_data() {
                 (next..next + units).for_each(|lpn| self.read_ahead.forget(lpn));
             }
             self.forgive_lost(next..next + units);

@@ -1,0 +1,99 @@
+//! Which logical pages have lost their data, and which reads found out.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use ssdlab_ftl::{FlashOp, OpKind};
+
+use super::READ_AHEAD_TAG;
+
+/// Whose read has found that a unit cannot be brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossReader {
+    /// A read of the host; or one ahead of it, which a command has come to wait for.
+    Host,
+    /// Reading ahead of the host, which nobody waits for yet.
+    ReadAhead,
+    /// A write of part of a page, which needs the rest.
+    Merge,
+    /// The drive's own work: collection, folding, saving what a failed block holds.
+    Firmware,
+}
+
+impl LossReader {
+    fn of(op: &FlashOp, awaited: bool) -> Self {
+        match op.kind {
+            OpKind::HostRead if op.tag == READ_AHEAD_TAG && !awaited => LossReader::ReadAhead,
+            OpKind::HostRead => LossReader::Host,
+            OpKind::MergeRead => LossReader::Merge,
+            _ => LossReader::Firmware,
+        }
+    }
+}
+
+/// A unit of flash that nothing on the ladder could bring. See [`crate::SimulatedSsd::note_losses`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The logical 4 KiB page that the unit holds, and which write of it, as its tag has it.
+    pub page: u32,
+    pub write_count: u8,
+    pub reader: LossReader,
+    /// The page lives elsewhere by now: nobody misses the unit.
+    pub stale: bool,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug, Default)]
+pub struct Losses {
+    pages: BTreeSet<u32>,
+    /// What was found since it was last asked for, if anybody asks.
+    noted: Option<Vec<Loss>>,
+}
+
+impl Losses {
+    /// Keeps a list of what is found from now on.
+    pub fn note(&mut self) {
+        self.noted.get_or_insert_default();
+    }
+
+    /// What was found since this was last asked for.
+    pub fn take_noted(&mut self) -> Vec<Loss> {
+        self.noted.as_mut().map_or_else(Vec::new, std::mem::take)
+    }
+
+    /// A read has found a unit lost that holds the given write of a page. `awaited`: it was read ahead, and a command
+    /// waits for it.
+    pub fn found(&mut self, op: &FlashOp, (page, write_count): (u32, u8), stale: bool, awaited: bool) {
+        if let Some(noted) = &mut self.noted {
+            noted.push(Loss { page, write_count, reader: LossReader::of(op, awaited), stale });
+        }
+        if !stale {
+            self.pages.insert(page);
+        }
+    }
+
+    /// Whether any page of a range has been lost.
+    #[inline]
+    pub fn any(&self, pages: Range<u32>) -> bool {
+        !self.pages.is_empty() && self.pages.range(pages).next().is_some()
+    }
+
+    /// The host has written or trimmed pages: what was lost of them is no longer missed.
+    #[inline]
+    pub fn forgive(&mut self, pages: Range<u32>) {
+        if !self.pages.is_empty() {
+            pages.for_each(|page| {
+                self.pages.remove(&page);
+            });
+        }
+    }
+
+    /// Logical pages whose data are lost, in order.
+    pub fn pages(&self) -> &BTreeSet<u32> {
+        &self.pages
+    }
+
+    pub fn set_pages(&mut self, pages: BTreeSet<u32>) {
+        self.pages = pages;
+    }
+}
