@@ -64,8 +64,20 @@ impl Ftl {
         true
     }
 
-    /// Forgets a page.
-    pub fn trim(&mut self, lpn: u32, sink: &mut impl OpSink) {
+    /// Forgets pages. The journal takes the whole range as one change.
+    pub fn trim(&mut self, lpns: std::ops::Range<u32>, sink: &mut impl OpSink) {
+        let before = self.counters.trimmed_units;
+        for lpn in lpns {
+            self.forget(lpn, sink);
+        }
+        if self.counters.trimmed_units > before
+            && let Some(journal) = &mut self.journal
+        {
+            journal.note(1, &mut self.medium, sink);
+        }
+    }
+
+    fn forget(&mut self, lpn: u32, sink: &mut impl OpSink) {
         let old = match self.map.get(lpn) {
             Place::Unmapped => return,
             Place::Buffer(at) => {
@@ -83,9 +95,6 @@ impl Ftl {
         }
         if let Some(demand) = &mut self.demand_map {
             demand.change(lpn, &mut self.medium, sink);
-        }
-        if let Some(journal) = &mut self.journal {
-            journal.note(1, &mut self.medium, sink);
         }
     }
 

@@ -14,7 +14,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         // Only whole units can be forgotten; the rest of the range stays as it is, as the standard allows.
         let first = c.request.offset_bytes.div_ceil(UNIT_BYTES) as u32;
         let last = ((c.request.offset_bytes + c.request.length_bytes) / UNIT_BYTES) as u32;
-        self.ask(0, |ftl, wake| (first..last).for_each(|lpn| ftl.trim(lpn, wake)));
+        self.ask(0, |ftl, wake| ftl.trim(first..last, wake));
         self.forgive_lost(first..last);
         if self.read_ahead.holds_data() {
             (first..last).for_each(|lpn| self.read_ahead.forget(lpn));

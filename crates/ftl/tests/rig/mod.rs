@@ -173,7 +173,7 @@ impl Rig {
         self.oracle.remove(&lpn);
         self.durable[lpn as usize] = None;
         self.promises.iter_mut().filter(|p| p.lpn == lpn).for_each(|p| p.trimmed = true);
-        self.ask(|ftl, ops| ftl.trim(lpn, ops));
+        self.ask(|ftl, ops| ftl.trim(lpn..lpn + 1, ops));
     }
 
     /// FLUSH: everything accepted so far reaches flash; of a read-only drive, what its flash can take.
