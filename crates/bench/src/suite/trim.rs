@@ -111,11 +111,12 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     put(&mut out, "trimmed_shortfall", trimmed_percent, "%");
     let (x, y) = axes();
     out.charts.push(chart("write-by-position", "Write rate by position", "", Mark::Line, x, y, lines));
-    out.verdict = Some(verdict(ctx.params.number("tolerance_percent"), dirty_percent, trimmed_percent));
+    let rest = ctx.params.integer("settle_seconds");
+    out.verdict = Some(verdict(ctx.params.number("tolerance_percent"), dirty_percent, trimmed_percent, rest));
     Ok(out)
 }
 
-fn verdict(tolerance: f64, dirty: f64, trimmed: f64) -> Verdict {
+fn verdict(tolerance: f64, dirty: f64, trimmed: f64, rest_seconds: u64) -> Verdict {
     let pass = trimmed <= tolerance;
     let state = |percent: f64| {
         if percent > 0.0 { format!("at worst {percent:.1} % below") } else { "nowhere below".to_owned() }
@@ -132,7 +133,8 @@ fn verdict(tolerance: f64, dirty: f64, trimmed: f64) -> Verdict {
             state(dirty)
         ),
         (false, _) => format!(
-            "TRIM does not restore the drive: after it the curve is still {after} the clean one (without it, {}).",
+            "TRIM does not restore the drive within {rest_seconds} s of rest: after them the curve is still {after} the clean \
+             one (without TRIM, {}).",
             state(dirty)
         ),
     };
@@ -145,11 +147,11 @@ mod tests {
 
     #[test]
     fn the_verdict_tells_a_repaired_drive_from_one_that_was_never_hurt() {
-        let v = verdict(5.0, 40.0, 1.0);
+        let v = verdict(5.0, 40.0, 1.0, 10);
         assert!(v.pass && v.sentence.starts_with("TRIM works"), "{}", v.sentence);
-        let v = verdict(5.0, 2.0, -1.0);
+        let v = verdict(5.0, 2.0, -1.0, 10);
         assert!(v.pass && v.sentence.contains("too little"), "{}", v.sentence);
-        let v = verdict(5.0, 40.0, 30.0);
+        let v = verdict(5.0, 40.0, 30.0, 10);
         assert!(!v.pass && v.sentence.contains("does not restore"), "{}", v.sentence);
     }
 }
