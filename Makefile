@@ -19,8 +19,8 @@ unit:
 	$(CARGO) test --workspace --locked
 
 ## Published figures beside ours, at full length: fails if one is missed and the catalog gives no reason. These drives take
-## a few minutes; `make claims-all` checks every drive, and the orders among them: half an hour of
-## processor time besides (docs/published-figures.md).
+## a few minutes; `make claims-all` checks every drive, and the orders among them: 22 minutes of
+## processor time (docs/published-figures.md).
 CLAIMED = jmf667h-toshiba-128gb jmf667h-toshiba-256gb jmf667h-imft-128gb jmf667h-imft-256gb wd-black2-120gb \
 	m600-128gb
 claims: build
