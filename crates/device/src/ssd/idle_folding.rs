@@ -51,3 +51,23 @@ impl IdleFolding {
         (self.next, self.started) = (NEVER, false);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_try_comes_while_there_is_anything_to_hope_for() {
+        let mut folding = IdleFolding { pause: 10, ..IdleFolding::new(None) };
+        let mut next = |left, collects_after| {
+            folding.stepped(1000, left, collects_after);
+            folding.next
+        };
+        assert_eq!(next(Unfolded::More, None), 1010);
+        assert_eq!(next(Unfolded::NoRoom, Some(300)), 1300);
+        assert_eq!(next(Unfolded::NoRoom, Some(1)), 1010);
+        // A drive that never collects by itself makes no room.
+        assert_eq!(next(Unfolded::NoRoom, None), NEVER);
+        assert_eq!(next(Unfolded::Nothing, Some(300)), NEVER);
+    }
+}
