@@ -12,6 +12,7 @@
 //! assert!(h.percentile(99.0) >= 50_000);
 //! ```
 
+mod die_set;
 mod divide;
 mod histogram;
 mod io;
@@ -19,6 +20,7 @@ mod ring;
 mod rng;
 mod time;
 
+pub use die_set::{DieSet, MAX_DIES};
 pub use divide::FastDiv;
 pub use histogram::Histogram;
 pub use io::{Breakdown, CAUSES, Cause, Completion, Op, Request, Status};

@@ -23,51 +23,30 @@
 //! #     buffering: Buffering::Streaming, host_share: HostShare::Unlimited, trickle_per_1000: 0, rows_per_read: 1,
 //! #     background_after_idle_ms: None, background_free_superblocks: 0 };
 //! # let wear_levelling = WearLevellingSpec::default();
-//! let config = FtlConfig { die: &die, dies: 1, blocks: 16, withheld_blocks: 0, logical_pages: 80, buffer_units: 8, mapping: &mapping,
+//! let config = PageMapConfig { die: &die, dies: 1, blocks: 16, withheld_blocks: 0, logical_pages: 80, buffer_units: 8, mapping: &mapping,
 //!     gc: &gc, wear_levelling: &wear_levelling, slc_cache: None, compression: None };
-//! let mut ftl = Ftl::new(&config, &Rng::new(1));
-//! let mut ops: Vec<FlashOp> = Vec::new();
-//! ftl.write(7, 1, 0);
-//! ftl.dispatch(&mut ops);
-//! assert_eq!(ops[0].kind, OpKind::HostProgram);
+//! let mut map = PageMap::new(&config, &Rng::new(1));
+//! let mut ops: Vec<(u32, FlashOp)> = Vec::new();
+//! map.write(7, 1, 0);
+//! map.dispatch(&mut ops);
+//! assert_eq!(ops[0].1.kind(), OpKind::HostProgram);
 //! ```
 
-mod books;
-mod buffer;
-mod collect;
-mod collector;
-mod compression;
-mod demand_map;
-pub mod gc;
-mod journal;
-mod long_write;
-mod map;
-mod moving;
 mod op;
-mod retire;
-mod room;
-mod rounds;
-pub mod slc_cache;
+pub mod page_map;
 mod spec;
-mod staging;
-mod superblock;
-mod system_ring;
 mod translation;
-mod victims;
-mod window;
-mod writing;
 
-pub use compression::CompressionSpec;
-pub use demand_map::{DemandMap, DemandMapCounters, NOBODY, TAG_MAP};
-pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
-pub use long_write::Stretch;
-pub use map::Place;
-pub use op::{FlashOp, OpKind, OpSink};
-pub use rounds::Round;
-pub use slc_cache::{HostTarget, PAST_CACHE, SlcCachePolicy, SlcCacheSpec, Unfolded, WhenFull};
+pub use op::{FlashOp, NOBODY, OpKind, OpSink};
+pub use page_map::cache::{HostTarget, PAST_CACHE, SlcCachePolicy, SlcCacheSpec, Unfolded, WhenFull};
+pub use page_map::compression::CompressionSpec;
+pub use page_map::gc;
+pub use page_map::map::{DemandMap, DemandMapCounters, Place, TAG_MAP};
+pub use page_map::{
+    Journal, PageMap, PageMapConfig, Round, Stretch, SuperblockId, SuperblockState, TAG_CHECKPOINT, TAG_JOURNAL,
+};
 pub use spec::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, TieBreak, VictimPolicy,
-    WearLevellingSpec,
+    WearLevellingSpec, spare_superblocks,
 };
-pub use superblock::{State as SuperblockState, SuperblockId};
-pub use translation::{Ftl, FtlConfig, FtlCounters};
+pub use translation::TranslationCounters;

@@ -27,41 +27,246 @@ pub enum OpKind {
     RetireProgram,
 }
 
-/// One operation of one die: two words.
-#[derive(Clone, Copy, Debug)]
+impl OpKind {
+    /// Whether cells are programmed.
+    #[inline]
+    #[must_use]
+    pub fn is_program(self) -> bool {
+        use OpKind::{FoldCopy, FoldProgram, GcProgram, HostProgram, MetadataProgram, RetireProgram};
+        matches!(self, HostProgram | GcProgram | FoldProgram | FoldCopy | MetadataProgram | RetireProgram)
+    }
+
+    /// Whether it writes what a collector has moved.
+    #[inline]
+    #[must_use]
+    pub fn moves_units(self) -> bool {
+        matches!(self, OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy)
+    }
+}
+
+/// Number of nobody, where a command's would stand.
+pub const NOBODY: u16 = u16::MAX;
+
+/// One operation of one die, in two words. Which die follows from the block; who queues operations knows it.
+///
+/// Two of the words mean different things to different kinds: ask by the names below, which check the kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashOp {
-    pub kind: OpKind,
-    pub die: u8,
+    kind: OpKind,
     /// Rows of a read, one bit each, counted from `page`; 1 for everything else.
-    pub rows: u8,
-    /// Units that cross the bus.
-    pub units: u8,
-    pub block: BlockId,
-    pub page: u16,
-    /// For whoever asked: a command slot, or the low bits of a program number.
-    pub tag: u16,
-    /// Host programs: time from which the data are there, as [`OpSink::ready_code`] has it. Merge reads: the logical
-    /// page. Host reads: the first logical page; of a drive that compresses, how many of them. Reads of a block that has
-    /// gone bad: the block that takes its place. Else ignored.
-    pub ready: u32,
+    rows: u8,
+    units: u8,
+    page: u16,
+    /// A command slot, or the low bits of a program number.
+    number: u16,
+    block: BlockId,
+    /// A time code, a logical page, a count of logical pages, or a block.
+    word: u32,
 }
 
 impl FlashOp {
+    /// A read of the collector's: `units` of the `rows` from `page` on, one bit each.
+    #[inline]
+    #[must_use]
+    pub fn read(kind: OpKind, block: BlockId, page: u32, rows: u8, units: u32) -> Self {
+        debug_assert!(matches!(kind, OpKind::GcRead | OpKind::FoldRead));
+        FlashOp { kind, rows, units: units as u8, page: page as u16, number: 0, block, word: 0 }
+    }
+
+    /// A read for the host. `command`: the slot of the command that waits for it, or [`NOBODY`]. `pages`: see
+    /// [`FlashOp::pages_word`].
+    #[inline]
+    #[must_use]
+    pub fn host_read(block: BlockId, page: u32, units: u32, command: u16, pages: u32) -> Self {
+        FlashOp {
+            kind: OpKind::HostRead,
+            rows: 1,
+            units: units as u8,
+            page: page as u16,
+            number: command,
+            block,
+            word: pages,
+        }
+    }
+
+    /// A read of what a partial write of a logical page leaves unchanged, for the command in a slot.
+    #[must_use]
+    pub fn merge_read(block: BlockId, page: u32, units: u32, command: u16, lpn: u32) -> Self {
+        FlashOp { kind: OpKind::MergeRead, ..Self::host_read(block, page, units, command, lpn) }
+    }
+
+    /// A read of a piece of the map. `command`: the slot of the command that waits for it, or [`NOBODY`].
+    #[must_use]
+    pub fn map_read(block: BlockId, page: u32, units: u32, command: u16) -> Self {
+        FlashOp { kind: OpKind::MapRead, ..Self::host_read(block, page, units, command, 0) }
+    }
+
+    /// A read of a row of a block that has gone bad, and that `replacement` takes the place of.
+    #[must_use]
+    pub fn retire_read(block: BlockId, page: u32, units: u32, replacement: BlockId) -> Self {
+        FlashOp { kind: OpKind::RetireRead, ..Self::host_read(block, page, units, 0, replacement) }
+    }
+
+    /// A program of a row that holds `units`, the rest being padding. `number`: the program's, where they are counted.
+    #[inline]
+    #[must_use]
+    pub fn program(kind: OpKind, block: BlockId, page: u32, units: u32, number: u16) -> Self {
+        debug_assert!(kind.is_program());
+        FlashOp { kind, rows: 1, units: units as u8, page: page as u16, number, block, word: 0 }
+    }
+
+    /// A program of the host's data, which are there at `ready_code` (see [`OpSink::ready_code`]).
+    #[inline]
+    #[must_use]
+    pub fn host_program(block: BlockId, page: u32, units: u32, number: u16, ready_code: u32) -> Self {
+        FlashOp {
+            kind: OpKind::HostProgram,
+            rows: 1,
+            units: units as u8,
+            page: page as u16,
+            number,
+            block,
+            word: ready_code,
+        }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn erase(block: BlockId) -> Self {
+        FlashOp { kind: OpKind::Erase, rows: 1, units: 0, page: 0, number: 0, block, word: 0 }
+    }
+
+    /// An operation of any kind on the `rows` from `page` on, one bit each, for tests of what carries operations out.
+    #[must_use]
+    pub fn of_kind(kind: OpKind, block: BlockId, page: u32, rows: u8, units: u32) -> Self {
+        FlashOp { kind, rows, units: units as u8, page: page as u16, number: 0, block, word: 0 }
+    }
+
+    /// This program once more in another block; its data are there at `ready_code`.
+    #[must_use]
+    pub fn again_in(self, block: BlockId, ready_code: u32) -> Self {
+        debug_assert!(self.kind.is_program());
+        FlashOp { block, word: ready_code, ..self }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn kind(&self) -> OpKind {
+        self.kind
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn block(&self) -> BlockId {
+        self.block
+    }
+
+    /// Its first page.
+    #[inline]
+    #[must_use]
+    pub fn page(&self) -> u32 {
+        self.page.into()
+    }
+
+    /// Rows of a read, one bit each, counted from the page; 1 for everything else.
+    #[inline]
+    #[must_use]
+    pub fn rows(&self) -> u8 {
+        self.rows
+    }
+
+    /// Units of flash that cross the bus, padding aside.
+    #[inline]
+    #[must_use]
+    pub fn units(&self) -> u32 {
+        self.units.into()
+    }
+
+    /// Reads for the host, for a merge and of the map: the slot of the command that waits, or [`NOBODY`].
+    #[inline]
+    #[must_use]
+    pub fn command(&self) -> u16 {
+        debug_assert!(matches!(self.kind, OpKind::HostRead | OpKind::MergeRead | OpKind::MapRead));
+        self.number
+    }
+
+    /// Programs of the host and of collectors: the low bits of their number.
+    #[inline]
+    #[must_use]
+    pub fn number(&self) -> u16 {
+        debug_assert!(self.kind == OpKind::HostProgram || self.kind.moves_units());
+        self.number
+    }
+
+    /// Programs of the host: when the data are there, as [`OpSink::ready_code`] has it.
+    #[inline]
+    #[must_use]
+    pub fn ready_code(&self) -> u32 {
+        debug_assert!(self.kind == OpKind::HostProgram);
+        self.word
+    }
+
+    /// Sets what [`FlashOp::ready_code`] tells.
+    #[inline]
+    pub fn set_ready_code(&mut self, code: u32) {
+        debug_assert!(self.kind == OpKind::HostProgram);
+        self.word = code;
+    }
+
+    /// Reads for the host: the first logical page that it brings; on a drive that compresses, how many.
+    #[inline]
+    #[must_use]
+    pub fn pages_word(&self) -> u32 {
+        debug_assert!(self.kind == OpKind::HostRead);
+        self.word
+    }
+
+    /// Takes in the next logical page of the same row: `units` more of flash; `counts`: the drive compresses.
+    #[inline]
+    pub fn take_in(&mut self, units: u32, counts: bool) {
+        debug_assert!(self.kind == OpKind::HostRead);
+        self.units += units as u8;
+        self.word += u32::from(counts);
+    }
+
+    /// Merge reads: the logical page.
+    #[inline]
+    #[must_use]
+    pub fn merged_page(&self) -> u32 {
+        debug_assert!(self.kind == OpKind::MergeRead);
+        self.word
+    }
+
+    /// Reads of a block that has gone bad: the block that takes its place.
+    #[inline]
+    #[must_use]
+    pub fn replacement(&self) -> BlockId {
+        debug_assert!(self.kind == OpKind::RetireRead);
+        self.word
+    }
+
     /// Lets a waiting operation of the translation layer's own on block `from` work on block `to`.
     pub fn retarget(&mut self, from: BlockId, to: BlockId) {
         let stays = matches!(self.kind, OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead | OpKind::MapRead);
         if self.block == from && !stays {
             self.block = to;
         }
-        if self.kind == OpKind::RetireRead && self.ready == from {
-            self.ready = to;
+        if self.kind == OpKind::RetireRead && self.word == from {
+            self.word = to;
         }
     }
 }
 
 /// Whoever queues operations on dies.
 pub trait OpSink {
-    fn enqueue(&mut self, op: FlashOp);
+    fn enqueue(&mut self, die: u32, op: FlashOp);
+
+    /// The same for a read of the host's or of a merge. `wanted`: the units that are asked for, one bit each, by the last
+    /// six bits of the address; only these are corrected, and only these can be lost.
+    fn enqueue_read(&mut self, die: u32, op: FlashOp, wanted: u64) {
+        let _ = wanted;
+        self.enqueue(die, op);
+    }
 
     /// A block has gone bad. `first` goes ahead of everything else that waits for this die; what waits and would
     /// program, erase or collect block `from` does so with block `to` instead. Reads for the host stay as they are.
@@ -73,14 +278,15 @@ pub trait OpSink {
     }
 }
 
-impl OpSink for Vec<FlashOp> {
-    fn enqueue(&mut self, op: FlashOp) {
-        self.push(op);
+/// For tests and experiments: operations with their dies, in the order in which they were asked for.
+impl OpSink for Vec<(u32, FlashOp)> {
+    fn enqueue(&mut self, die: u32, op: FlashOp) {
+        self.push((die, op));
     }
 
     fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
-        self.iter_mut().filter(|op| u32::from(op.die) == die).for_each(|op| op.retarget(from, to));
-        self.splice(..0, first.iter().copied());
+        self.iter_mut().filter(|(d, _)| *d == die).for_each(|(_, op)| op.retarget(from, to));
+        self.splice(..0, first.iter().map(|&op| (die, op)));
     }
 }
 
@@ -89,16 +295,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_operation_is_two_words() {
+        assert_eq!(std::mem::size_of::<FlashOp>(), 16);
+    }
+
+    #[test]
     fn what_waits_follows_a_block_to_its_replacement() {
-        let op = |kind, block, ready| FlashOp { kind, die: 0, rows: 1, units: 4, block, page: 0, tag: 0, ready };
         let after = |mut op: FlashOp| {
             op.retarget(7, 9);
-            (op.block, op.ready)
+            (op.block, op.word)
         };
-        assert_eq!(after(op(OpKind::HostProgram, 7, 7)), (9, 7));
-        assert_eq!(after(op(OpKind::HostRead, 7, 7)), (7, 7));
+        assert_eq!(after(FlashOp::host_program(7, 0, 4, 0, 7)), (9, 7));
+        assert_eq!(after(FlashOp::host_read(7, 0, 4, 0, 7)), (7, 7));
         // A block that replaces another fails as well.
-        assert_eq!(after(op(OpKind::RetireRead, 3, 7)), (3, 9));
-        assert_eq!(after(op(OpKind::RetireProgram, 7, 0)), (9, 0));
+        assert_eq!(after(FlashOp::retire_read(3, 0, 4, 7)), (3, 9));
+        assert_eq!(after(FlashOp::program(OpKind::RetireProgram, 7, 0, 4, 0)), (9, 0));
     }
 }

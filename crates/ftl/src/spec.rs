@@ -172,6 +172,14 @@ pub enum HostShare {
     Trickle,
 }
 
+/// Superblocks that every collection domain needs beyond those that hold the logical pages: those whose number makes
+/// collection start, the open ones of host and collector for each of `streams`, that of an SLC cache, and one to collect
+/// into. With fewer, writing would come to a standstill.
+#[must_use]
+pub fn spare_superblocks(start_free_superblocks: u32, streams: u8, slc_cache: bool) -> u32 {
+    start_free_superblocks + 3 + 2 * (u32::from(streams) - 1) + u32::from(slc_cache)
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WearLevellingSpec {

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_ecc::spec::EccSpec;
-use ssdlab_ftl::{CompressionSpec, GcSpec, HostShare, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec};
+use ssdlab_ftl::{
+    CompressionSpec, GcSpec, HostShare, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec, spare_superblocks,
+};
 use ssdlab_nand::{DieSpec, SpecError};
 
 use crate::power::PowerSpec;
@@ -309,11 +311,9 @@ impl DriveSpec {
     #[must_use]
     pub fn spare_superblocks_needed(&self) -> u32 {
         let sets = if self.mapping.superblock == SuperblockSpan::AllDies { 1 } else { self.flash.dies };
-        // Each further stream may have an open superblock of the host's and one of the collector's.
-        let streams = 2 * (u32::from(self.gc.frontier.streams()) - 1);
-        // The cache's open superblock.
-        let cache = u32::from(self.slc_cache.is_some());
-        (self.gc.start_free_superblocks + 3 + streams + cache) * sets + if self.mapping.journal { 2 } else { 0 }
+        let cache = self.slc_cache.is_some();
+        let each = spare_superblocks(self.gc.start_free_superblocks, self.gc.frontier.streams(), cache);
+        each * sets + if self.mapping.journal { 2 } else { 0 }
     }
 
     /// Multi-plane blocks of one die: as the die has them, or as many as give the exact spare asked for (some dies then

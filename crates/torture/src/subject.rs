@@ -1,7 +1,7 @@
 //! What is tortured: a drive that lets the ledger look inside.
 
 use ssdlab_core::Rng;
-use ssdlab_ftl::FtlCounters;
+use ssdlab_ftl::TranslationCounters;
 use ssdlab_nand::SpecError;
 use ssdlab_ssd::{Counters, Device, Loss, Ssd};
 
@@ -35,7 +35,7 @@ pub trait Subject: Device {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     pub counters: Counters,
-    pub ftl: FtlCounters,
+    pub ftl: TranslationCounters,
     /// Units of flash in a row; their bytes, and how many of them make 4 KiB.
     pub row_units: u64,
     pub unit_bytes: u64,

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use ssdlab_core::Rng;
 use ssdlab_ftl::{
-    FlashOp, Ftl, FtlConfig, OpKind, OpSink, PAST_CACHE, SlcCacheSpec, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP,
+    FlashOp, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, SlcCacheSpec, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP,
+    spare_superblocks,
 };
 use ssdlab_nand::{BlockId, GrowingFaults};
 
@@ -26,8 +27,8 @@ struct Promise {
 struct Dies(Vec<VecDeque<FlashOp>>);
 
 impl OpSink for Dies {
-    fn enqueue(&mut self, op: FlashOp) {
-        self.0[op.die as usize].push_back(op);
+    fn enqueue(&mut self, die: u32, op: FlashOp) {
+        self.0[die as usize].push_back(op);
     }
 
     fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
@@ -38,7 +39,7 @@ impl OpSink for Dies {
 }
 
 pub struct Rig {
-    pub ftl: Ftl,
+    pub ftl: PageMap,
     pub rng: Rng,
     case: Case,
     /// Every other write is too long for the SLC cache.
@@ -74,7 +75,7 @@ impl Rig {
         let beside = u32::from(compression.is_some());
         let rings = slc_cache.as_ref().map_or(gc.frontier.streams(), SlcCacheSpec::streams);
         let buffer_units = row_units * case.buffer_rows.max(rings.into()) + beside;
-        let config = |logical_pages| FtlConfig {
+        let config = |logical_pages| PageMapConfig {
             die: &die,
             dies: case.dies,
             blocks: case.blocks,
@@ -92,11 +93,10 @@ impl Rig {
         let sets = case.dies / width;
         let ratio = u64::from(case.ratio());
         let superblock = u64::from(width * row_units * case.pages) * ratio;
-        let streams = u32::from(gc.frontier.streams());
-        let open = gc.start_free_superblocks + 3 + 2 * (streams - 1) + u32::from(slc_cache.is_some());
-        let needed = superblock * u64::from(open * sets + if case.journal { 2 } else { 0 });
+        let spare = spare_superblocks(gc.start_free_superblocks, gc.frontier.streams(), slc_cache.is_some());
+        let needed = superblock * u64::from(spare * sets + if case.journal { 2 } else { 0 });
         let most = u64::from(case.dies * case.blocks * row_units * case.pages);
-        let mut ftl = Ftl::new(&config(most as u32), &rng);
+        let mut ftl = PageMap::new(&config(most as u32), &rng);
         let mut logical_pages = 0;
         for _ in 0..4 {
             let room = ftl.usable_units().saturating_sub(needed);
@@ -105,7 +105,7 @@ impl Rig {
                 return None;
             }
             logical_pages = want as u32;
-            ftl = Ftl::new(&config(logical_pages), &rng);
+            ftl = PageMap::new(&config(logical_pages), &rng);
             if ftl.usable_units() >= u64::from(logical_pages) * ratio + needed {
                 break;
             }
@@ -135,7 +135,7 @@ impl Rig {
         })
     }
 
-    fn ask(&mut self, question: impl FnOnce(&mut Ftl, &mut Dies)) {
+    fn ask(&mut self, question: impl FnOnce(&mut PageMap, &mut Dies)) {
         question(&mut self.ftl, &mut self.dies);
     }
 
@@ -250,15 +250,16 @@ impl Rig {
         }
         // Now and then one die falls far behind the others.
         let pick = if self.rng.chance(1, 2) { busy.len() - 1 } else { self.rng.below(busy.len() as u64) as usize };
-        let op = self.dies.0[busy[pick]].pop_front().expect("it is busy");
+        let die = busy[pick];
+        let op = self.dies.0[die].pop_front().expect("it is busy");
         self.referee(&op);
         self.operations += 1;
-        if op.kind == OpKind::Erase {
+        if op.kind() == OpKind::Erase {
             self.check_power_cut(); // the last instant before copies vanish
         }
-        self.ask(|ftl, ops| ftl.done(op, ops));
+        self.ask(|ftl, ops| ftl.done(die as u32, op, ops));
         self.note_durable();
-        if op.kind == OpKind::Erase || self.rng.chance(1, 64) {
+        if op.kind() == OpKind::Erase || self.rng.chance(1, 64) {
             self.check_power_cut();
         }
         true
@@ -281,34 +282,34 @@ impl Rig {
 
     /// Checks an operation against what the rig has seen end, independently of the medium.
     fn referee(&mut self, op: &FlashOp) {
-        let programmed = &mut self.programmed[op.block as usize];
-        match op.kind {
+        let programmed = &mut self.programmed[op.block() as usize];
+        match op.kind() {
             OpKind::HostProgram
             | OpKind::GcProgram
             | OpKind::FoldProgram
             | OpKind::FoldCopy
             | OpKind::MetadataProgram
             | OpKind::RetireProgram => {
-                assert_eq!(u32::from(op.page), *programmed, "{op:?} ends out of order");
+                assert_eq!(op.page(), *programmed, "{op:?} ends out of order");
                 *programmed += 1;
             }
             OpKind::Erase => *programmed = 0,
             OpKind::GcRead | OpKind::FoldRead | OpKind::MapRead | OpKind::RetireRead => {
-                let last = u32::from(op.page) + 7 - op.rows.leading_zeros();
+                let last = op.page() + 7 - op.rows().leading_zeros();
                 assert!(last < *programmed, "{op:?} reads pages that are not there; {programmed} are");
             }
             OpKind::HostRead | OpKind::MergeRead => unreachable!("the translation layer reads nothing for the host"),
         }
         // A bad block may still be read; after the last, what waits for the dies is not done any more.
-        let bad = self.ftl.medium().is_bad(op.block);
-        let reads = matches!(op.kind, OpKind::MapRead | OpKind::RetireRead);
+        let bad = self.ftl.medium().is_bad(op.block());
+        let reads = matches!(op.kind(), OpKind::MapRead | OpKind::RetireRead);
         assert!(!bad || reads || self.ftl.is_read_only(), "{op:?} on a bad block");
     }
 
     // ---- what must hold -----------------------------------------------------------------------------------------
 
     pub fn check_oracle(&self) {
-        self.ftl.check_books().expect("the books balance");
+        self.ftl.check_invariants().expect("the books balance");
         for lpn in 0..self.logical_pages {
             let (found, expected) = (self.ftl.generation(lpn), self.oracle.get(&lpn).copied());
             assert_eq!(found, expected, "page {lpn}: found write {found:?}, the host's last was {expected:?}");

@@ -140,6 +140,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
 
     fn check_books(&self) -> Result<(), String> {
         self.check_own_books()?;
-        self.ftl.check_books()
+        self.ftl.check_invariants()
     }
 }

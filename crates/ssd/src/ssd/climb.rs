@@ -51,7 +51,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let op = self.dies[d].current;
         let read_time = self.times.read(step.mode);
         let rows = (0..8).filter(|row| step.rows >> row & 1 != 0);
-        let once: Nanos = rows.map(|row| read_time[op.page as usize + row]).sum();
+        let once: Nanos = rows.map(|row| read_time[op.page() as usize + row]).sum();
         let array = once * u64::from(step.senses);
         self.work.sensing += array;
         self.work.units += step.units;
@@ -60,9 +60,9 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let from = self.channels[usize::from(self.dies[d].channel)].book(self.now, ready, length);
         if CHECK {
             let (senses, units) = (step.senses, step.units as u32);
-            let work = Work::ReadAgain { page: op.page.into(), rows: step.rows, senses, units };
+            let work = Work::ReadAgain { page: op.page(), rows: step.rows, senses, units };
             let operation = Operation {
-                die: op.die.into(),
+                die: d as u32,
                 planes: self.all_planes,
                 mode: step.mode,
                 work,
@@ -80,7 +80,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
     /// Returns when the last is out.
     pub(super) fn read_stripe(&mut self, d: usize, step: &Step) -> Nanos {
         let dies = self.dies.len();
-        let page = self.dies[d].current.page as usize;
+        let page = self.dies[d].current.page() as usize;
         let read_time = self.times.read(step.mode)[page];
         let length = (step.stripe_units * self.unit_picos).div_ceil(1000);
         self.work.sensing += read_time * u64::from(step.stripe);

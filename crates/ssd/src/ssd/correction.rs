@@ -20,7 +20,7 @@ use crate::life::Outlook;
 use ssdlab_core::{Nanos, Rng, SECOND, UNIT_BYTES};
 use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
 use ssdlab_ecc::spec::EccSpec;
-use ssdlab_ftl::{FlashOp, Ftl, OpKind};
+use ssdlab_ftl::{FlashOp, OpKind, PageMap};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress};
 use ssdlab_nand::{BlockHistory, BlockId, CellMode, DieSpec, SpecError, UnitAddress};
 
@@ -197,7 +197,7 @@ impl Correction {
         wear_factor: f64,
         retention_hours: f64,
         now: Nanos,
-        ftl: &Ftl,
+        ftl: &PageMap,
     ) -> Outlook {
         let layout = ftl.medium().layout();
         let rows = 0..ftl.medium().finished_pages(block);
@@ -227,15 +227,22 @@ impl Correction {
 
     /// A die begins an operation. For a read: how it will end, unless the plain read is enough.
     #[inline]
-    pub fn begin(&mut self, op: &FlashOp, mode: CellMode, now: Nanos, ftl: &mut Ftl) -> Option<Box<Climb>> {
-        match op.kind {
+    pub fn begin(
+        &mut self,
+        die: usize,
+        op: &FlashOp,
+        mode: CellMode,
+        now: Nanos,
+        ftl: &mut PageMap,
+    ) -> Option<Box<Climb>> {
+        match op.kind() {
             OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::FoldRead | OpKind::RetireRead => {
-                self.sense(op, mode, now, ftl)
+                self.sense(die, op, mode, now, ftl)
             }
             OpKind::Erase => None,
             _ => {
-                if op.page == 0 {
-                    ftl.note_programmed(op.block, self.seconds(now));
+                if op.page() == 0 {
+                    ftl.note_programmed(op.block(), self.seconds(now));
                 }
                 None
             }
@@ -243,22 +250,22 @@ impl Correction {
     }
 
     #[inline]
-    fn sense(&mut self, op: &FlashOp, mode: CellMode, now: Nanos, ftl: &mut Ftl) -> Option<Box<Climb>> {
-        ftl.count_reads(op.block, op.rows.count_ones());
-        let wanted = self.wanted.begins(op);
-        let history = ftl.medium().history(op.block);
+    fn sense(&mut self, die: usize, op: &FlashOp, mode: CellMode, now: Nanos, ftl: &mut PageMap) -> Option<Box<Climb>> {
+        ftl.count_reads(op.block(), op.rows().count_ones());
+        let wanted = self.wanted.begins(die, op);
+        let history = ftl.medium().history(op.block());
         let now_s = self.seconds(now);
-        let chances = &self.blocks[op.block as usize];
+        let chances = &self.blocks[op.block() as usize];
         if history.erases != chances.erases || now_s > chances.until_s || history.reads > chances.until_reads {
-            self.renew(op.block, mode, now_s, history);
+            self.renew(op.block(), mode, now_s, history);
         }
-        let escape = self.blocks[op.block as usize].escape;
-        let escape = match (op.rows, &self.modes[mode.index()]) {
-            (1, Some(mode)) => escape[mode.kinds[op.page as usize] as usize],
+        let escape = self.blocks[op.block() as usize].escape;
+        let escape = match (op.rows(), &self.modes[mode.index()]) {
+            (1, Some(mode)) => escape[mode.kinds[op.page() as usize] as usize],
             _ => escape[0].max(escape[1]).max(escape[2]),
         };
         // No more than the sum of the units' chances: the climb makes up for the difference.
-        let reach = u64::from(escape) * u64::from(op.units);
+        let reach = u64::from(escape) * u64::from(op.units());
         if self.rng.next_u64() >> 32 >= reach {
             return None;
         }
@@ -296,14 +303,14 @@ impl Correction {
         mode: CellMode,
         now_s: u32,
         (reach, wanted): (u64, Option<u64>),
-        ftl: &Ftl,
+        ftl: &PageMap,
     ) -> Option<Box<Climb>> {
         let m = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
-        let factor = f64::from(self.blocks[op.block as usize].factor);
-        let rber = m.errors.rber(&Self::stress(m, now_s, ftl.medium().history(op.block))).times(factor);
+        let factor = f64::from(self.blocks[op.block() as usize].factor);
+        let rber = m.errors.rber(&Self::stress(m, now_s, ftl.medium().history(op.block()))).times(factor);
         let mut kinds: [Option<Odds>; 3] = [None; 3];
-        let sensed = (0..8u8).filter(|row| op.rows >> row & 1 != 0);
-        let kind_of = |row: u8| usize::from(m.kinds[op.page as usize + row as usize]);
+        let sensed = (0..8u8).filter(|row| op.rows() >> row & 1 != 0);
+        let kind_of = |row: u8| usize::from(m.kinds[op.page() as usize + row as usize]);
         for kind in sensed.clone().map(kind_of) {
             kinds[kind].get_or_insert_with(|| self.ladder.odds(rber.times(m.factors[kind])));
         }
@@ -354,7 +361,13 @@ impl Correction {
 
     /// A read is over: counts what it has lost, and leaves just that in `climb`. What lives elsewhere by now is not lost:
     /// it is read there. `awaited` tells which pages that are read ahead a command waits for.
-    pub fn settle(&mut self, op: &FlashOp, climb: &mut Climb, ftl: &Ftl, awaited: impl Fn(u32, UnitAddress) -> bool) {
+    pub fn settle(
+        &mut self,
+        op: &FlashOp,
+        climb: &mut Climb,
+        ftl: &PageMap,
+        awaited: impl Fn(u32, UnitAddress) -> bool,
+    ) {
         let medium = ftl.medium();
         climb.lost.retain(|&unit| {
             let page = medium.lpn(unit);

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use ssdlab_ftl::OpKind;
 use ssdlab_nand::BlockHistory;
 
 use super::SimulatedSsd;
@@ -72,7 +73,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let op = self.schedule.current(d);
         if let Some(correction) = &mut self.schedule.correction {
             let ahead = &self.read_ahead;
-            correction.settle(&op, climb, &self.ftl, |page, unit| ahead.awaits(page, unit, op.ready));
+            let awaits = |page, unit| op.kind() == OpKind::HostRead && ahead.awaits(page, unit, op.pages_word());
+            correction.settle(&op, climb, &self.ftl, awaits);
         }
     }
 

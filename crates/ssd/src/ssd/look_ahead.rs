@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_ftl::{FlashOp, Ftl};
+use ssdlab_ftl::{FlashOp, PageMap};
 
 /// Entries asked for with one event; up to four times as many if reads pile up.
 const STEP: u32 = 8;
@@ -29,7 +29,7 @@ impl LookAhead {
     }
 
     #[inline]
-    pub fn step(&mut self, ftl: &Ftl) {
+    pub fn step(&mut self, ftl: &PageMap) {
         let mut entries = STEP * (1 + self.reads.len() as u32 / 2).min(4);
         while entries > 0 {
             if self.left == 0 && !self.next_span(ftl) {
@@ -41,16 +41,16 @@ impl LookAhead {
 
     /// Goes on to the next units; returns whether there are any.
     #[inline]
-    fn next_span(&mut self, ftl: &Ftl) -> bool {
+    fn next_span(&mut self, ftl: &PageMap) -> bool {
         self.at += 64;
         if self.at >= self.end {
             let Some(op) = self.reads.pop_front() else {
                 self.at = self.end;
                 return false;
             };
-            let rows = op.rows.ilog2() + 1;
+            let rows = op.rows().ilog2() + 1;
             let layout = ftl.medium().layout();
-            self.at = layout.row_start(op.block, op.page.into());
+            self.at = layout.row_start(op.block(), op.page());
             self.end = self.at + rows * layout.row_units;
         }
         self.left = ftl.valid_units(self.at) & (u64::MAX >> (64 - (self.end - self.at).min(64)));

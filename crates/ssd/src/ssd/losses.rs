@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use ssdlab_ftl::{FlashOp, OpKind};
-
-use super::READ_AHEAD_TAG;
+use ssdlab_ftl::{FlashOp, NOBODY, OpKind};
 
 /// Whose read has found that a unit cannot be brought back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +20,8 @@ pub enum LossReader {
 
 impl LossReader {
     fn of(op: &FlashOp, awaited: bool) -> Self {
-        match op.kind {
-            OpKind::HostRead if op.tag == READ_AHEAD_TAG && !awaited => LossReader::ReadAhead,
+        match op.kind() {
+            OpKind::HostRead if op.command() == NOBODY && !awaited => LossReader::ReadAhead,
             OpKind::HostRead => LossReader::Host,
             OpKind::MergeRead => LossReader::Merge,
             _ => LossReader::Firmware,

@@ -25,10 +25,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     /// A piece of the map has come; the last one that a read waits for lets it begin.
     pub(super) fn map_read_done(&mut self, finished: &Finished) {
-        if finished.op.tag == NOBODY {
+        if finished.op.command() == NOBODY {
             return;
         }
-        let (slot, now) = (u32::from(finished.op.tag), self.schedule.now);
+        let (slot, now) = (u32::from(finished.op.command()), self.schedule.now);
         let c = self.commands.slot(slot);
         c.parts -= 1;
         if c.parts > 0 {
@@ -38,7 +38,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         if EXPLAIN {
             let began = finished.began.max(decoded);
             let breakdown = &mut self.commands.account(slot).breakdown;
-            self.schedule.explain_wait(finished.op.die.into(), decoded, began, Cause::Queue, breakdown);
+            self.schedule.explain_wait(finished.die, decoded, began, Cause::Queue, breakdown);
             breakdown.add(Cause::Metadata, now - began);
         }
         self.begin_read(slot);

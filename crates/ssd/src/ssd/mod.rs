@@ -38,7 +38,7 @@ mod write;
 
 use ssdlab_core::{Completion, Nanos, Op, Request, Rng, UNIT_BYTES};
 use ssdlab_core::{nanos_from_ms, nanos_from_us};
-use ssdlab_ftl::{Ftl, FtlConfig, OpKind, SlcCacheSpec};
+use ssdlab_ftl::{OpKind, PageMap, PageMapConfig, SlcCacheSpec};
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
 
 use crate::device::{Counters, DeviceInfo};
@@ -63,9 +63,6 @@ pub type Ssd = SimulatedSsd<true, true>;
 /// A drive that only counts: for measuring the simulator's own speed.
 pub type BareSsd = SimulatedSsd<false, false>;
 
-/// Tag of reads that no command waits for.
-const READ_AHEAD_TAG: u16 = u16::MAX;
-
 /// See the module's own page. `EXPLAIN`: completions carry their breakdown. `CHECK`: every read is checked against
 /// the host's last write of that unit, by the low bits of a write count kept on both sides (see
 /// [`ssdlab_nand::TagFormat`]; addresses are checked always); and every flash operation and every transfer on the link
@@ -73,7 +70,7 @@ const READ_AHEAD_TAG: u16 = u16::MAX;
 #[derive(Clone, Debug)]
 pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     info: DeviceInfo,
-    ftl: Ftl,
+    ftl: PageMap,
     schedule: Schedule<CHECK>,
     link: Link,
     link_referee: LinkReferee,
@@ -136,7 +133,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             SpecError::new("capacity_bytes", "more than 2^32 mapping units", "use at most 17,592,186,040,320 bytes")
         })?;
         let buffer_units = drive.write_buffer.capacity_kib / 4;
-        let config = FtlConfig {
+        let config = PageMapConfig {
             die,
             dies: drive.flash.dies,
             blocks: drive.blocks_per_die(die),
@@ -149,7 +146,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             slc_cache: drive.slc_cache.as_ref(),
             compression: drive.compression.as_ref(),
         };
-        let ftl = Ftl::new(&config, &rng);
+        let ftl = PageMap::new(&config, &rng);
         let usable = ftl.usable_units() * u64::from(ftl.medium().layout().unit_bytes);
         let needed = drive.capacity_bytes + drive.superblock_bytes(die) * u64::from(drive.spare_superblocks_needed());
         // An exact spare is as small as it was asked for, but nothing may eat into it.
@@ -224,7 +221,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     /// The translation layer, for whoever wants to look inside.
     #[must_use]
-    pub fn ftl(&self) -> &Ftl {
+    pub fn ftl(&self) -> &PageMap {
         &self.ftl
     }
 
@@ -240,7 +237,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Lets the translation layer decide something, and begins what it asked of idle dies. `woken` are dies that have
     /// become idle themselves.
     #[inline]
-    fn ask(&mut self, woken: u64, question: impl FnOnce(&mut Ftl, &mut Wake<CHECK>)) {
+    fn ask(&mut self, woken: u64, question: impl FnOnce(&mut PageMap, &mut Wake<CHECK>)) {
         let mut wake = Wake { schedule: &mut self.schedule, dies: woken };
         question(&mut self.ftl, &mut wake);
         let dies = wake.dies;
@@ -291,7 +288,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         self.schedule.look_ahead.step(&self.ftl);
         let op = finished.op;
         let woken = 1 << d;
-        match op.kind {
+        match op.kind() {
             OpKind::HostRead => {
                 self.read_part_done(&finished, climb);
                 self.schedule.begin_idle(woken, &mut self.ftl, EXPLAIN);
@@ -305,7 +302,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 self.schedule.begin_idle(woken, &mut self.ftl, EXPLAIN);
             }
             OpKind::HostProgram => {
-                self.ask(woken, |ftl, wake| ftl.done(op, wake));
+                self.ask(woken, |ftl, wake| ftl.done(d as u32, op, wake));
                 self.admit();
                 self.settle_durable();
             }
@@ -318,7 +315,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             | OpKind::MetadataProgram
             | OpKind::RetireRead
             | OpKind::RetireProgram => {
-                self.ask(woken, |ftl, wake| ftl.done(op, wake));
+                self.ask(woken, |ftl, wake| ftl.done(d as u32, op, wake));
             }
         }
         if self.ftl.is_read_only() {

@@ -31,7 +31,7 @@ pub struct Processor {
     /// Ends of what is booked, in order, and the slots of the commands that are decoded then.
     pub queue: Ring<(Nanos, u32)>,
     /// Rows that it prepares, in the queue's order.
-    pub rows: VecDeque<FlashOp>,
+    pub rows: VecDeque<(u32, FlashOp)>,
     pub rounds: Rounds,
 }
 
@@ -84,21 +84,20 @@ impl Processor {
     #[inline]
     pub fn prepares(&self, op: &FlashOp) -> bool {
         self.move_unit != 0
-            && match op.kind {
+            && match op.kind() {
                 OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy => true,
                 OpKind::HostRead | OpKind::MergeRead | OpKind::MapRead => false,
-                _ => self.rows.iter().any(|row| row.block == op.block),
+                _ => self.rows.iter().any(|row| row.1.block() == op.block()),
             }
     }
 
     /// Prepares an operation. Only moving units takes time.
     #[cold]
-    pub fn prepare(&mut self, now: Nanos, op: FlashOp) {
-        let moves = matches!(op.kind, OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy);
-        let time = if moves { u64::from(op.units) * self.move_unit } else { 0 };
+    pub fn prepare(&mut self, now: Nanos, die: u32, op: FlashOp) {
+        let time = if op.kind().moves_units() { u64::from(op.units()) * self.move_unit } else { 0 };
         let start = self.book(now, time);
         self.queue.push_back((start + time, ROW));
-        self.rows.push_back(op);
+        self.rows.push_back((die, op));
     }
 
     /// Whether commands have to wait for the end of a round.
@@ -115,9 +114,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         if what == ROUND {
             return self.begin_round();
         }
-        let op = self.schedule.processor.rows.pop_front().expect("one for each of the queue's");
+        let (die, op) = self.schedule.processor.rows.pop_front().expect("one for each of the queue's");
         let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
-        wake.enqueue_now(op);
+        wake.enqueue_now(die, op);
         let dies = wake.dies;
         self.schedule.begin_idle(dies, &mut self.ftl, EXPLAIN);
     }
@@ -210,19 +209,19 @@ mod tests {
         Processor { move_unit: 15_000, ..Processor::new(&drive) }
     }
 
-    fn op(kind: OpKind, units: u8, block: u32) -> FlashOp {
-        FlashOp { kind, die: 0, rows: 1, units, block, page: 0, tag: 0, ready: 0 }
+    fn op(kind: OpKind, units: u32, block: u32) -> FlashOp {
+        FlashOp::of_kind(kind, block, 0, 1, units)
     }
 
     #[test]
     fn moved_units_and_commands_take_their_time_one_after_the_other() {
         let mut p = processor();
         let now = 1_000_000;
-        p.prepare(now, op(OpKind::GcProgram, 8, 1));
-        p.prepare(now, op(OpKind::FoldProgram, 5, 1));
+        p.prepare(now, 0, op(OpKind::GcProgram, 8, 1));
+        p.prepare(now, 0, op(OpKind::FoldProgram, 5, 1));
         // A command that comes meanwhile waits for both rows.
         assert_eq!(p.book(now + 7, 14_000), now + 13 * 15_000);
-        p.prepare(now + 10, op(OpKind::FoldCopy, 1, 2));
+        p.prepare(now + 10, 0, op(OpKind::FoldCopy, 1, 2));
         let ends: Vec<Nanos> = std::iter::from_fn(|| p.queue.pop_front()).map(|(at, _)| at).collect();
         assert_eq!(ends, [now + 120_000, now + 195_000, now + 195_000 + 14_000 + 15_000]);
         assert_eq!((p.busy, p.free), (14 * 15_000 + 14_000, ends[2]));
@@ -235,12 +234,12 @@ mod tests {
         let mut p = processor();
         assert!(!p.prepares(&op(OpKind::HostProgram, 8, 1)));
         assert!(p.prepares(&op(OpKind::GcProgram, 8, 1)));
-        p.prepare(0, op(OpKind::GcProgram, 8, 1));
+        p.prepare(0, 0, op(OpKind::GcProgram, 8, 1));
         for kind in [OpKind::HostProgram, OpKind::GcRead, OpKind::Erase] {
             assert!(p.prepares(&op(kind, 8, 1)) && !p.prepares(&op(kind, 8, 2)), "{kind:?}");
         }
         assert!(!p.prepares(&op(OpKind::HostRead, 1, 1)), "what is not on flash is read from memory");
-        p.prepare(0, op(OpKind::HostProgram, 8, 1));
+        p.prepare(0, 0, op(OpKind::HostProgram, 8, 1));
         assert_eq!((p.busy, p.free), (120_000, 120_000));
         // Without a time for it, nothing is kept back.
         let free = Processor { move_unit: 0, ..p };

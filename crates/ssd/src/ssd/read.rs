@@ -1,17 +1,17 @@
 //! Reads: from the buffer, from what was read ahead, or from flash.
 
 use ssdlab_core::{Cause, Status, UNIT_BYTES};
-use ssdlab_ftl::{FlashOp, Ftl, NOBODY, OpKind, Place};
+use ssdlab_ftl::{FlashOp, NOBODY, OpSink, PageMap, Place};
 use ssdlab_nand::UnitAddress;
 
 use super::correction::Climb;
 use super::read_ahead::{Lookup, Source};
 use super::schedule::{Finished, Wake};
-use super::{READ_AHEAD_TAG, SimulatedSsd, unit_range};
+use super::{SimulatedSsd, unit_range};
 
 /// Collects units that lie in one row into one operation.
 struct RowReads {
-    pending: Option<FlashOp>,
+    pending: Option<(u32, FlashOp)>,
     /// Its units, one bit each, by the last six bits of the address.
     units: u64,
     count: u32,
@@ -20,7 +20,7 @@ struct RowReads {
 }
 
 impl RowReads {
-    fn new(ftl: &Ftl) -> Self {
+    fn new(ftl: &PageMap) -> Self {
         RowReads { pending: None, units: 0, count: 0, packed: ftl.compresses() }
     }
 
@@ -30,51 +30,41 @@ impl RowReads {
         &mut self,
         lpn: u32,
         (unit, units): (UnitAddress, u32),
-        at: (u32, u32, u32),
-        tag: u16,
+        (die, block, page): (u32, u32, u32),
+        command: u16,
         sink: &mut Wake<CHECK>,
     ) {
-        let (die, block, page) = at;
         let bit = 1 << (unit & 63);
-        if let Some(op) = &mut self.pending
-            && op.block == block
-            && u32::from(op.page) == page
+        if let Some((_, op)) = &mut self.pending
+            && op.block() == block
+            && op.page() == page
         {
-            op.units += units as u8;
-            op.ready += u32::from(self.packed);
+            op.take_in(units, self.packed);
             self.units |= bit;
             return;
         }
         self.flush(sink);
         self.count += 1;
         self.units = bit;
-        self.pending = Some(FlashOp {
-            kind: OpKind::HostRead,
-            die: die as u8,
-            rows: 1,
-            units: units as u8,
-            block,
-            page: page as u16,
-            tag,
-            ready: if self.packed { 1 } else { lpn },
-        });
+        let pages = if self.packed { 1 } else { lpn };
+        self.pending = Some((die, FlashOp::host_read(block, page, units, command, pages)));
     }
 
     /// The first logical page of the operation that was added to last; 0 where operations do not tell.
     fn first(&self) -> u32 {
-        self.pending.as_ref().map_or(0, |op| first_page(op, self.packed))
+        self.pending.as_ref().map_or(0, |(_, op)| first_page(op, self.packed))
     }
 
     fn flush<const CHECK: bool>(&mut self, sink: &mut Wake<CHECK>) {
-        if let Some(op) = self.pending.take() {
-            sink.enqueue_read(op, self.units);
+        if let Some((die, op)) = self.pending.take() {
+            sink.enqueue_read(die, op, self.units);
         }
     }
 }
 
 /// The first logical page that a read for the host brings; 0 where it does not tell.
 fn first_page(op: &FlashOp, packed: bool) -> u32 {
-    if packed { 0 } else { op.ready }
+    if packed { 0 } else { op.pages_word() }
 }
 
 /// What was read ahead of a unit must be what the host wrote last.
@@ -97,7 +87,7 @@ pub struct Promise {
 
 impl Promise {
     #[inline]
-    fn check(self, ftl: &Ftl) {
+    fn check(self, ftl: &PageMap) {
         let (lpn, medium) = (self.lpn, ftl.medium());
         let tag = medium.tag(self.unit);
         let found = medium.format().lpn(tag);
@@ -223,7 +213,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     let (block, page) = layout.row_of(unit);
                     let die = layout.die_of(block).0;
                     let units = self.ftl.units_at(unit);
-                    reads.add(lpn, (unit, units), (die, block, page), READ_AHEAD_TAG, &mut wake);
+                    reads.add(lpn, (unit, units), (die, block, page), NOBODY, &mut wake);
                     self.counters.flash_host_read_bytes += u64::from(units * layout.unit_bytes);
                     Source::Flash { unit, first: reads.first() }
                 }
@@ -250,14 +240,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     #[inline]
     pub(super) fn read_part_done(&mut self, finished: &Finished, climb: Option<&Climb>) {
         let op = finished.op;
-        if op.tag != READ_AHEAD_TAG {
+        if op.command() != NOBODY {
             let lost = climb.is_some_and(|climb| !climb.lost.is_empty());
-            let units = if self.ftl.compresses() { op.ready } else { op.units.into() };
-            self.deliver_part(op.tag.into(), units.into(), finished, climb, lost);
+            let units = if self.ftl.compresses() { op.pages_word() } else { op.units() };
+            self.deliver_part(op.command().into(), units.into(), finished, climb, lost);
             return;
         }
         let layout = self.ftl.medium().layout();
-        let start = layout.row_start(op.block, op.page.into());
+        let start = layout.row_start(op.block(), op.page());
         let first = first_page(&op, self.ftl.compresses());
         for unit in start..start + layout.row_units {
             let lpn = self.ftl.medium().lpn(unit);
@@ -286,7 +276,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         if EXPLAIN {
             // The last part to come decides how long the command took.
             let now = self.schedule.now;
-            let d = finished.op.die as usize;
+            let d = finished.die;
             let decoded = self.commands.slot(slot).decoded;
             let breakdown = &mut self.commands.account(slot).breakdown;
             let began = finished.began.max(decoded);

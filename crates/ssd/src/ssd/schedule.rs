@@ -6,7 +6,7 @@
 //! erase.
 
 use ssdlab_core::{Breakdown, Cause, Nanos, Ring, nanos_from_us};
-use ssdlab_ftl::{FlashOp, Ftl, NOBODY, OpKind, OpSink};
+use ssdlab_ftl::{FlashOp, NOBODY, OpKind, OpSink, PageMap};
 use ssdlab_nand::{BlockId, CellMode, DieSpec};
 
 use super::array_times::ArrayTimes;
@@ -82,6 +82,7 @@ pub struct Schedule<const CHECK: bool> {
 /// What a finished operation's time consisted of.
 #[derive(Clone, Copy, Debug)]
 pub struct Finished {
+    pub die: usize,
     pub op: FlashOp,
     pub began: Nanos,
     pub array_ended: Nanos,
@@ -111,7 +112,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
         let rate = die.bus.mega_transfers_per_s;
         let unit_picos = if rate == 0.0 { 0 } else { (unit_bytes * 1e6 / rate + 0.5) as u64 };
         let row_units = u64::from(g.planes * drive.units_per_page(die));
-        let nothing = FlashOp { kind: OpKind::Erase, die: 0, rows: 0, units: 0, block: 0, page: 0, tag: 0, ready: 0 };
+        let nothing = FlashOp::erase(0);
         let idle = Die {
             current: nothing,
             busy: false,
@@ -188,7 +189,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
     #[inline(always)]
     fn begin(&mut self, d: usize, op: FlashOp, mode: CellMode, explain: bool) -> Nanos {
         let channel = &mut self.channels[usize::from(self.dies[d].channel)];
-        let (array_ended, transfer, end) = match op.kind {
+        let (array_ended, transfer, end) = match op.kind() {
             OpKind::HostRead
             | OpKind::MergeRead
             | OpKind::GcRead
@@ -197,15 +198,15 @@ impl<const CHECK: bool> Schedule<CHECK> {
             | OpKind::RetireRead => {
                 let read_time = self.times.read(mode);
                 let mut array = 0;
-                let mut rows = op.rows;
+                let mut rows = op.rows();
                 while rows != 0 {
-                    array += read_time[op.page as usize + rows.trailing_zeros() as usize];
+                    array += read_time[op.page() as usize + rows.trailing_zeros() as usize];
                     rows &= rows - 1;
                 }
                 self.work.sensing += array;
-                self.work.units += u64::from(op.units);
+                self.work.units += u64::from(op.units());
                 let ready = self.now + self.command_time + array;
-                let length = (u64::from(op.units) * self.unit_picos).div_ceil(1000);
+                let length = (u64::from(op.units()) * self.unit_picos).div_ceil(1000);
                 let from = channel.book(self.now, ready, length);
                 (ready, Interval::new(from, from + length), from + length)
             }
@@ -214,20 +215,23 @@ impl<const CHECK: bool> Schedule<CHECK> {
             | OpKind::FoldProgram
             | OpKind::MetadataProgram
             | OpKind::RetireProgram => {
-                let late = (op.ready.wrapping_sub(self.now as u32) as i32).max(0) as u64;
-                let late = if op.kind == OpKind::HostProgram { late } else { 0 };
+                let late = if op.kind() == OpKind::HostProgram {
+                    (op.ready_code().wrapping_sub(self.now as u32) as i32).max(0) as u64
+                } else {
+                    0
+                };
                 let earliest = self.now + late + self.command_time;
                 // A program moves its whole row, padding included.
                 let length = self.row_transfer;
                 let from = channel.book(self.now, earliest, length);
-                let array = self.times.program(mode)[op.page as usize];
+                let array = self.times.program(mode)[op.page() as usize];
                 self.work.programming += array;
                 self.work.units += self.row_units;
                 let end = from + length + array;
                 (end, Interval::new(from, from + length), end)
             }
             OpKind::FoldCopy => {
-                let array = self.times.program(mode)[op.page as usize];
+                let array = self.times.program(mode)[op.page() as usize];
                 self.work.programming += array;
                 let end = self.now + self.command_time + array;
                 (end, Interval::new(self.now, self.now), end)
@@ -240,13 +244,13 @@ impl<const CHECK: bool> Schedule<CHECK> {
             }
         };
         if CHECK {
-            self.judge(&op, mode, transfer, end);
+            self.judge(d, &op, mode, transfer, end);
         }
         let die = &mut self.dies[d];
         die.current = op;
         die.busy = true;
         if explain {
-            let cause = Self::cause(op.kind);
+            let cause = Self::cause(op.kind());
             die.began = self.now;
             die.array_ended = array_ended;
             let log = &mut self.logs[d];
@@ -259,17 +263,17 @@ impl<const CHECK: bool> Schedule<CHECK> {
     }
 
     /// Runs an operation past the referee.
-    fn judge(&mut self, op: &FlashOp, mode: CellMode, transfer: Interval, end: Nanos) {
-        let page = u32::from(op.page);
-        let (work, data_here) = match op.kind {
+    fn judge(&mut self, d: usize, op: &FlashOp, mode: CellMode, transfer: Interval, end: Nanos) {
+        let page = op.page();
+        let (work, data_here) = match op.kind() {
             OpKind::HostRead
             | OpKind::MergeRead
             | OpKind::GcRead
             | OpKind::FoldRead
             | OpKind::MapRead
-            | OpKind::RetireRead => (Work::Read { page, rows: op.rows, units: op.units.into() }, self.now),
+            | OpKind::RetireRead => (Work::Read { page, rows: op.rows(), units: op.units() }, self.now),
             OpKind::HostProgram => {
-                let late = op.ready.wrapping_sub(self.now as u32) as i32;
+                let late = op.ready_code().wrapping_sub(self.now as u32) as i32;
                 (Work::Program { page }, self.now.saturating_add_signed(late.into()))
             }
             OpKind::GcProgram | OpKind::FoldProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
@@ -281,7 +285,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
         // The translation layer works on all planes of a die at once.
         let planes = self.all_planes;
         let begin = self.now;
-        let operation = Operation { die: op.die.into(), planes, mode, work, begin, data_here, transfer, end };
+        let operation = Operation { die: d as u32, planes, mode, work, begin, data_here, transfer, end };
         self.pass(&operation);
     }
 
@@ -297,12 +301,12 @@ impl<const CHECK: bool> Schedule<CHECK> {
     pub fn end(&mut self, d: usize) -> Finished {
         let die = &mut self.dies[d];
         die.busy = false;
-        Finished { op: die.current, began: die.began, array_ended: die.array_ended }
+        Finished { die: d, op: die.current, began: die.began, array_ended: die.array_ended }
     }
 
     /// Begins the next operation of a die that has none under way; if there is none, the die has no event.
     #[inline]
-    pub fn next(&mut self, d: usize, ftl: &mut Ftl, explain: bool) {
+    pub fn next(&mut self, d: usize, ftl: &mut PageMap, explain: bool) {
         let die = &mut self.dies[d];
         if die.busy {
             return;
@@ -317,11 +321,11 @@ impl<const CHECK: bool> Schedule<CHECK> {
                 }
             },
         };
-        if matches!(op.kind, OpKind::GcRead | OpKind::FoldRead) {
+        if matches!(op.kind(), OpKind::GcRead | OpKind::FoldRead) {
             self.look_ahead.follow(op);
         }
         // Dies that know one mode only are not asked which: it would cost them a look at the block's state.
-        let mode = if self.times.several_modes() { ftl.medium().mode(op.block) } else { self.times.native() };
+        let mode = if self.times.several_modes() { ftl.medium().mode(op.block()) } else { self.times.native() };
         if self.correction.is_some() {
             return self.begin_corrected(d, op, mode, ftl, explain);
         }
@@ -330,8 +334,8 @@ impl<const CHECK: bool> Schedule<CHECK> {
 
     /// [`Schedule::begin`] on flash that errs.
     #[inline(never)]
-    fn begin_corrected(&mut self, d: usize, op: FlashOp, mode: CellMode, ftl: &mut Ftl, explain: bool) {
-        let climb = self.correction.as_mut().and_then(|correction| correction.begin(&op, mode, self.now, ftl));
+    fn begin_corrected(&mut self, d: usize, op: FlashOp, mode: CellMode, ftl: &mut PageMap, explain: bool) {
+        let climb = self.correction.as_mut().and_then(|correction| correction.begin(d, &op, mode, self.now, ftl));
         let end = self.begin(d, op, mode, explain);
         if let Some(climb) = climb {
             self.hold(d, climb, end, explain);
@@ -369,7 +373,7 @@ impl<const CHECK: bool> Schedule<CHECK> {
 
     /// The dies that have nothing under way but something to do, one bit each; used after enqueueing.
     #[inline]
-    pub fn begin_idle(&mut self, mut dies: u64, ftl: &mut Ftl, explain: bool) {
+    pub fn begin_idle(&mut self, mut dies: u64, ftl: &mut PageMap, explain: bool) {
         while dies != 0 {
             self.next(dies.trailing_zeros() as usize, ftl, explain);
             dies &= dies - 1;
@@ -387,48 +391,48 @@ impl<const CHECK: bool> Wake<'_, CHECK> {
     /// Hands an operation to its die.
     // Put together where it goes: an operation that passes through memory is read before it has been written.
     #[inline(always)]
-    pub fn enqueue_now(&mut self, op: FlashOp) {
-        let die = &mut self.schedule.dies[op.die as usize];
-        let for_map = op.kind == OpKind::MapRead && op.tag != NOBODY;
-        let host_read = matches!(op.kind, OpKind::HostRead | OpKind::MergeRead) || for_map;
+    pub fn enqueue_now(&mut self, d: u32, op: FlashOp) {
+        let die = &mut self.schedule.dies[d as usize];
+        let for_map = op.kind() == OpKind::MapRead && op.command() != NOBODY;
+        let host_read = matches!(op.kind(), OpKind::HostRead | OpKind::MergeRead) || for_map;
         if host_read && self.schedule.reads_first {
             die.reads.push_back(op);
         } else {
             die.others.push_back(op);
         }
-        self.dies |= 1 << op.die;
-    }
-
-    /// Hands over a read for the host that wants these units of its row: see [`super::wanted::Wanted`].
-    #[inline(always)]
-    pub fn enqueue_read(&mut self, op: FlashOp, units: u64) {
-        if let Some(correction) = &mut self.schedule.correction {
-            correction.wanted.expect(op.die, units);
-        }
-        self.enqueue(op);
+        self.dies |= 1 << d;
     }
 }
 
 impl<const CHECK: bool> OpSink for Wake<'_, CHECK> {
     #[inline(always)]
-    fn enqueue(&mut self, op: FlashOp) {
+    fn enqueue(&mut self, die: u32, op: FlashOp) {
         if self.schedule.processor.prepares(&op) {
-            self.schedule.processor.prepare(self.schedule.now, op);
+            self.schedule.processor.prepare(self.schedule.now, die, op);
         } else {
-            self.enqueue_now(op);
+            self.enqueue_now(die, op);
         }
     }
+
+    #[inline(always)]
+    fn enqueue_read(&mut self, die: u32, op: FlashOp, wanted: u64) {
+        if let Some(correction) = &mut self.schedule.correction {
+            correction.wanted.expect(die, wanted);
+        }
+        self.enqueue(die, op);
+    }
+
     #[cold]
     fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
         let now = self.schedule.now as u32;
-        let prepared = self.schedule.processor.rows.iter_mut().filter(|op| u32::from(op.die) == die);
-        prepared.for_each(|op| op.retarget(from, to));
+        let prepared = self.schedule.processor.rows.iter_mut().filter(|(d, _)| *d == die);
+        prepared.for_each(|(_, op)| op.retarget(from, to));
         let waiting = &mut self.schedule.dies[die as usize].others;
         waiting.for_each_mut(|op| {
             op.retarget(from, to);
             // It waits longer now than its time code reaches back.
-            if op.kind == OpKind::HostProgram && op.ready.wrapping_sub(now) as i32 <= 0 {
-                op.ready = now;
+            if op.kind() == OpKind::HostProgram && op.ready_code().wrapping_sub(now) as i32 <= 0 {
+                op.set_ready_code(now);
             }
         });
         first.iter().rev().for_each(|&op| waiting.push_front(op));

@@ -29,10 +29,10 @@ fn schedule() -> Schedule<true> {
 }
 
 /// When an operation ends that a die at rest begins at time 0.
-fn end(kind: OpKind, mode: CellMode, page: u16, rows: u8) -> Nanos {
+fn end(kind: OpKind, mode: CellMode, page: u32, rows: u8) -> Nanos {
     let mut s = schedule();
-    let units = if kind == OpKind::Erase { 0 } else { 2 * rows.count_ones() as u8 };
-    let op = FlashOp { kind, die: 0, rows, units, block: 0, page, tag: 0, ready: 0 };
+    let units = if kind == OpKind::Erase { 0 } else { 2 * rows.count_ones() };
+    let op = FlashOp::of_kind(kind, 0, page, rows, units);
     s.begin(0, op, mode, true);
     s.first().0
 }
@@ -73,7 +73,7 @@ fn an_erase_takes_the_time_of_the_mode_in_which_the_block_was_written() {
 }
 
 fn op(kind: OpKind) -> FlashOp {
-    FlashOp { kind, die: 0, rows: 1, units: 2, block: 0, page: 0, tag: 0, ready: 0 }
+    FlashOp::of_kind(kind, 0, 0, 1, 2)
 }
 
 type Fault = fn(&mut Schedule<true>);
@@ -108,9 +108,9 @@ fn a_scheduler_that_is_a_nanosecond_fast_anywhere_is_stopped() {
     let mut s = schedule();
     s.begin(0, op(OpKind::GcProgram), CellMode::Tlc, false);
     s.channels[0] = Channel::default();
-    let next = FlashOp { die: s.channels.len() as u8, ..op(OpKind::GcProgram) };
-    let stopped =
-        std::panic::catch_unwind(move || s.begin(next.die.into(), next, CellMode::Tlc, false)).expect_err("a busy bus");
+    let next = s.channels.len();
+    let stopped = std::panic::catch_unwind(move || s.begin(next, op(OpKind::GcProgram), CellMode::Tlc, false))
+        .expect_err("a busy bus");
     assert!(stopped.downcast_ref::<String>().expect("a message").contains("ChannelBusy"));
 }
 
@@ -127,11 +127,11 @@ fn steps_up_the_ladder_count_as_work() {
         decode: 0,
     };
     let mut s = schedule();
-    s.dies[0].current = FlashOp { page: 2, rows: 0b11, ..op(OpKind::HostRead) };
+    s.dies[0].current = FlashOp::of_kind(OpKind::HostRead, 0, 2, 0b11, 2);
     s.sense_again(0, &step(3, 4, 0, 0));
     assert_eq!((s.work.sensing, s.work.units), (3 * (77_500 + 56_500), 4));
     let mut s = schedule();
-    s.dies[0].current = FlashOp { page: 2, ..op(OpKind::HostRead) };
+    s.dies[0].current = FlashOp::of_kind(OpKind::HostRead, 0, 2, 1, 2);
     s.read_stripe(0, &step(0, 0, 40, 2));
     assert_eq!((s.work.sensing, s.work.units), (40 * 77_500, 80));
 }

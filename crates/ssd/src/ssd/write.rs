@@ -1,7 +1,7 @@
 //! Writes: into the buffer, and what happens when it is full.
 
 use ssdlab_core::{Cause, Status, UNIT_BYTES};
-use ssdlab_ftl::{FlashOp, OpKind, PAST_CACHE, Place, Stretch};
+use ssdlab_ftl::{FlashOp, OpSink, PAST_CACHE, Place, Stretch};
 
 use super::correction::Climb;
 use super::schedule::{Finished, Wake};
@@ -59,17 +59,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 let layout = self.ftl.medium().layout();
                 let (block, page) = layout.row_of(unit);
                 let units = self.ftl.units_at(unit);
-                let op = FlashOp {
-                    kind: OpKind::MergeRead,
-                    die: layout.die_of(block).0 as u8,
-                    rows: 1,
-                    units: units as u8,
-                    block,
-                    page: page as u16,
-                    tag: slot as u16,
-                    ready: lpn,
-                };
-                wake.enqueue_read(op, 1 << (unit & 63));
+                let op = FlashOp::merge_read(block, page, units, slot as u16, lpn);
+                wake.enqueue_read(layout.die_of(block).0, op, 1 << (unit & 63));
                 self.counters.flash_rmw_read_bytes += u64::from(units * layout.unit_bytes);
             }
         }
@@ -87,7 +78,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     /// A unit to be merged has come from flash.
     pub(super) fn merge_read_done(&mut self, finished: &Finished, climb: Option<&Climb>) {
-        let lpn = finished.op.ready;
+        let lpn = finished.op.merged_page();
         let mut k = 0;
         while k < self.merges.len() {
             if self.merges[k].0 == lpn {
@@ -115,7 +106,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let account = self.commands.account(slot);
             let breakdown = &mut account.breakdown;
             let began = finished.began.max(decoded);
-            self.schedule.explain_wait(finished.op.die.into(), decoded, began, Cause::Queue, breakdown);
+            self.schedule.explain_wait(finished.die, decoded, began, Cause::Queue, breakdown);
             finished.explain(began, now, climb, breakdown);
             account.spent = self.schedule.spent;
         }
@@ -184,7 +175,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         }
     }
 
-    /// Gives what it can of a long write to dies at once, which are noted in `woken`. See [`ssdlab_ftl::Ftl::write_rows`].
+    /// Gives what it can of a long write to dies at once, which are noted in `woken`. See [`ssdlab_ftl::PageMap::write_rows`].
     #[inline]
     fn write_rows(&mut self, stretch: &Stretch, woken: &mut u64) -> Option<u32> {
         let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };

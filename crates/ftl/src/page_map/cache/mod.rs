@@ -1,0 +1,169 @@
+//! SLC caches: blocks used at one bit per cell for what the host writes, and folded into the die's own mode later.
+//! One file per policy, one trait; what folding does is in `folding.rs`.
+//!
+//! A superblock opened at one bit per cell holds fewer units; the missing ones count as dead from birth. To fold it is
+//! to collect it: its valid units go into the collector's own open superblock, always in the die's own mode. Where
+//! superblocks are set aside for the cache (the *pool*), they have free lists of their own, are no candidates of the
+//! garbage collector, and do not count as spare area; a fold then takes room from the others and gives none back, so
+//! that one begins only while more superblocks are free than host and collector can use up meanwhile.
+//!
+//! A cache may be for short writes only. What comes with longer ones is a stream of its own in the write buffer
+//! ([`PAST_CACHE`]), so that a row holds nothing of both; its rows go into the open superblock of the die's own mode, into
+//! which the others go where a full cache does not take them.
+
+mod dynamic;
+mod fixed;
+mod folding;
+mod on_die;
+mod spec;
+
+use std::collections::VecDeque;
+
+use ssdlab_nand::{CellMode, DieSpec};
+
+use super::superblock::{State, SuperblockId, Superblocks};
+use crate::op::OpKind;
+use crate::spec::GcSpec;
+
+pub use folding::Unfolded;
+pub use spec::{HostTarget, SlcCachePolicy, SlcCacheSpec, WhenFull};
+
+/// The stream of writes that are too long for the cache, where it does not take them all: see
+/// [`SlcCacheSpec::largest_write_kib`].
+pub const PAST_CACHE: u8 = 1;
+
+/// What a policy may look at, of one domain.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Room {
+    /// Free superblocks, and victims on their way to be free.
+    pub free: u32,
+    pub coming: u32,
+    /// The same of those set aside.
+    pub pool_free: u32,
+    pub pool_coming: u32,
+    /// Superblocks written to their end at one bit per cell.
+    pub cached: u32,
+    pub slc_open: bool,
+    /// What [`CachePolicy::is_pressed`] said last.
+    pub pressed: bool,
+}
+
+/// An SLC cache's decisions.
+pub trait CachePolicy {
+    /// Whether the cache is being emptied for want of free superblocks; `before` is the last answer.
+    fn is_pressed(&self, before: bool, room: &Room) -> bool;
+
+    /// Whether the host's next rows should go into blocks of one bit per cell.
+    fn wants_slc(&self, room: &Room) -> bool;
+
+    /// Whether a superblock should be folded now, although the drive is not idle.
+    fn fold_is_due(&self, room: &Room) -> bool;
+
+    /// Whether the host waits for a superblock that is being folded rather than go past the cache.
+    fn waits(&self) -> bool;
+
+    /// The operation that programs what is folded.
+    fn fold_program(&self) -> OpKind {
+        OpKind::FoldProgram
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Policy {
+    Fixed(fixed::Fixed),
+    Dynamic(dynamic::Dynamic),
+    OnDie(on_die::OnDie),
+}
+
+impl Policy {
+    fn get(&self) -> &dyn CachePolicy {
+        match self {
+            Policy::Fixed(p) => p,
+            Policy::Dynamic(p) => p,
+            Policy::OnDie(p) => p,
+        }
+    }
+}
+
+/// The cache of one domain.
+#[derive(Clone, Debug, Default)]
+struct CacheDomain {
+    /// The host's next rows go into blocks of one bit per cell, as far as the cache takes them.
+    to_slc: bool,
+    /// Free superblocks have run out while there was something to fold, and are not plenty again yet.
+    pressed: bool,
+    /// Superblocks written to their end with one bit per cell, the oldest in front.
+    cached: VecDeque<SuperblockId>,
+}
+
+/// A drive's SLC cache: its policy, what it comes to on this drive's dies, and what it holds.
+#[derive(Clone, Debug)]
+pub struct SlcCache {
+    policy: Policy,
+    domains: Vec<CacheDomain>,
+    /// Superblocks set aside in each domain.
+    pool_per_domain: u32,
+    /// What a unit written by the host at one bit per cell takes of the spare area, in millionths of a unit.
+    cost_micro: i64,
+}
+
+impl SlcCache {
+    /// # Panics
+    /// If the spec does not pass [`SlcCacheSpec::validate`].
+    #[must_use]
+    pub fn new(spec: &SlcCacheSpec, die: &DieSpec, superblocks: &Superblocks, unreserved: u32, gc: &GcSpec) -> Self {
+        let domains = superblocks.domains();
+        let free = (0..domains as usize).map(|domain| superblocks.count_in(domain, State::Free) as u32);
+        let usable = free.sum::<u32>() / domains;
+        let slc = die.mode(CellMode::Slc).expect("validated");
+        let fixed = || fixed::Fixed::new(spec.when_full.expect("validated"));
+        let policy = match spec.policy {
+            SlcCachePolicy::Dynamic => {
+                let keep = (usable * spec.keep_free_per_1000.expect("validated")).div_ceil(1000);
+                let slc = spec.host_while_folding.expect("validated") == HostTarget::Slc;
+                Policy::Dynamic(dynamic::Dynamic::new(keep, gc, slc))
+            }
+            SlcCachePolicy::Fixed => Policy::Fixed(fixed()),
+            SlcCachePolicy::OnDie => Policy::OnDie(on_die::OnDie(fixed())),
+        };
+        let pool_per_domain = spec.pool_per_set(die, superblocks.span(), superblocks.dies(), unreserved);
+        let native = i64::from(die.geometry.pages_per_block) * 1_000_000;
+        let cost_micro = if pool_per_domain > 0 { 1_000_000 } else { native / i64::from(slc.pages_per_block) };
+        SlcCache { policy, domains: vec![CacheDomain::default(); domains as usize], pool_per_domain, cost_micro }
+    }
+
+    /// All flash has been erased: nothing is cached.
+    pub fn clear(&mut self) {
+        self.domains.fill(CacheDomain::default());
+    }
+
+    /// Superblocks set aside in each domain; 0: none, the cache takes any.
+    #[must_use]
+    pub fn pool_per_domain(&self) -> u32 {
+        self.pool_per_domain
+    }
+
+    /// Whether the host's next row of a stream goes into blocks of one bit per cell.
+    #[inline]
+    #[must_use]
+    pub fn takes(&self, domain: usize, stream: u8) -> bool {
+        self.domains[domain].to_slc && stream != PAST_CACHE
+    }
+
+    /// What a unit written by the host at one bit per cell takes of the credit that a collection gives, in millionths.
+    #[inline]
+    #[must_use]
+    pub fn cost_micro(&self) -> i64 {
+        self.cost_micro
+    }
+
+    /// Superblocks of a domain written to their end at one bit per cell, the oldest first.
+    pub fn cached(&self, domain: usize) -> impl Iterator<Item = SuperblockId> + '_ {
+        self.domains[domain].cached.iter().copied()
+    }
+
+    /// A superblock has taken the place of another, with all that it holds.
+    pub fn substitute(&mut self, domain: usize, old: SuperblockId, new: SuperblockId) {
+        self.domains[domain].cached.iter_mut().filter(|sb| **sb == old).for_each(|sb| *sb = new);
+    }
+}

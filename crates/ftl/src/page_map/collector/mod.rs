@@ -1,0 +1,390 @@
+//! The collector: what it chooses, reads, holds and writes, for every domain; the states are in `domain.rs`.
+//!
+//! One file each: how it goes on when its buffer is full (`streaming.rs`, `stop_and_wait.rs`), rounds of firmware that
+//! does nothing else meanwhile (`rounds.rs`), which victim is chosen and when it is erased (`victims.rs`), what is read
+//! (`reading.rs`), and how units are written elsewhere (`moving.rs`).
+
+mod domain;
+mod moving;
+mod reading;
+mod rounds;
+mod staging;
+mod stop_and_wait;
+mod streaming;
+mod victims;
+
+use ssdlab_core::DieSet;
+
+use super::PageMap;
+use super::allocator::ToMove;
+use super::gc::{Selector, VictimSelector};
+use super::superblock::{State as SuperblockState, SuperblockId, Superblocks};
+use crate::op::OpSink;
+use crate::spec::{Buffering, GcSpec};
+
+pub use domain::Domain;
+use domain::{Purpose, Quota, Trigger};
+pub use rounds::Round;
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Collector {
+    domains: Vec<Domain>,
+    buffering: Buffering,
+    /// Collection starts when no more superblocks than this are free.
+    start_free: u32,
+    /// Free superblocks that background collection works towards.
+    background_free: u32,
+    victims_per_start: u32,
+    rows_per_read: u32,
+    /// Units that the buffer of one domain holds.
+    buffer_units: u32,
+    round: Round,
+    /// Domains in which collecting would free nothing, and those of them in which a unit has died since: these are looked
+    /// at again with the next dispatch.
+    stalled: DieSet,
+    revived: DieSet,
+    /// Domains with victims that wait for programs to end.
+    finishing: DieSet,
+    /// Domains with victims that wait for a few last units, while the host waits for nothing: these are looked at again
+    /// once it does.
+    held: DieSet,
+}
+
+impl Collector {
+    #[must_use]
+    pub fn new(spec: &GcSpec, superblocks: &Superblocks, capacity: u32, row_units: u32) -> Self {
+        let domains = superblocks.domains();
+        let selector = || Selector::new(spec, superblocks.per_domain(), capacity);
+        Collector {
+            domains: (0..domains).map(|_| Domain::new(selector())).collect(),
+            buffering: spec.buffering,
+            start_free: spec.start_free_superblocks,
+            background_free: spec.background_free_superblocks,
+            victims_per_start: spec.victims_per_start,
+            rows_per_read: spec.rows_per_read,
+            // At least one read, and beside it the units of earlier ones that do not fill a row.
+            buffer_units: (spec.buffer_superpages * superblocks.width() * row_units)
+                .max((spec.rows_per_read + 1) * row_units - 1),
+            round: Round::None,
+            stalled: DieSet::with_room(domains),
+            revived: DieSet::with_room(domains),
+            finishing: DieSet::with_room(domains),
+            held: DieSet::with_room(domains),
+        }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn domain(&self, domain: usize) -> &Domain {
+        &self.domains[domain]
+    }
+
+    pub fn domains(&self) -> impl Iterator<Item = &Domain> + '_ {
+        self.domains.iter()
+    }
+
+    /// Collection starts when no more superblocks than this are free.
+    #[must_use]
+    pub fn start_free(&self) -> u32 {
+        self.start_free
+    }
+
+    /// Whether nothing waits for the next dispatch.
+    #[inline]
+    #[must_use]
+    pub fn needs_no_look(&self) -> bool {
+        self.revived.is_empty() && self.held.is_empty()
+    }
+
+    /// Whether there are domains in which collecting would free nothing.
+    #[inline]
+    #[must_use]
+    pub fn has_stalled(&self) -> bool {
+        !self.stalled.is_empty()
+    }
+
+    /// Whether domains are to be looked at again because units have died in them.
+    #[inline]
+    #[must_use]
+    pub fn has_revived(&self) -> bool {
+        !self.revived.is_empty()
+    }
+
+    /// Whether victims wait for last units that go out once the host waits.
+    #[inline]
+    #[must_use]
+    pub fn has_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// A superblock has been written to its end, with so many units valid and dead. What has died in it while it was open
+    /// can be gained only now.
+    pub fn closed(&mut self, domain: usize, local: u32, valid: u32, dead: u32, clock: u64) {
+        self.revive(domain);
+        self.domains[domain].closed(local, valid, dead, clock);
+    }
+
+    /// Units of a superblock have died; of a closed one, `left` are.
+    #[inline]
+    pub fn units_died(&mut self, domain: usize, closed: Option<u32>, units: u32, left: u32) {
+        if let Some(local) = closed {
+            self.domains[domain].units_died(local, units, left);
+        }
+        self.revive(domain);
+    }
+
+    #[inline]
+    fn revive(&mut self, domain: usize) {
+        if !self.stalled.is_empty() && self.stalled.contains(domain as u32) {
+            self.revived.insert(domain as u32);
+        }
+    }
+
+    /// The host has written a row of `units` in a domain, which cost so much each.
+    #[inline]
+    pub fn spend_credit(&mut self, domain: usize, units: u32, cost_micro: i64) {
+        let domain = &mut self.domains[domain];
+        if domain.is_collecting() && !domain.works_ahead() {
+            domain.credit.spend(units, cost_micro);
+        }
+    }
+
+    /// Whether a collection leaves the host a row of `units`, where it limits the host.
+    #[inline]
+    #[must_use]
+    pub fn leaves_host(&self, domain: usize, units: u32) -> bool {
+        let domain = &self.domains[domain];
+        !domain.is_collecting() || domain.works_ahead() || domain.is_folding() || domain.credit.covers(units)
+    }
+
+    /// What the victims of a domain still hold. Where data are compressed, the last units of a victim may not meet others
+    /// that fill their row.
+    #[must_use]
+    pub fn to_move(&self, domain: usize, superblocks: &Superblocks, unit_shift: u32) -> ToMove {
+        let beside = (1 << unit_shift) - 1;
+        self.domains[domain].in_progress().fold(ToMove::default(), |sum, sb| ToMove {
+            victims: sum.victims + 1,
+            units: sum.units + superblocks.valid(sb) + beside,
+        })
+    }
+
+    /// A superblock has taken the place of another, with all that it holds.
+    pub fn substitute(&mut self, domain: usize, old: SuperblockId, new: SuperblockId) {
+        let domain = &mut self.domains[domain];
+        let parts = domain.reading.iter_mut().map(|reading| &mut reading.superblock);
+        let parts = parts.chain(domain.moving.iter_mut());
+        let parts = parts.chain(domain.finishing.iter_mut().map(|finishing| &mut finishing.superblock));
+        parts.filter(|sb| **sb == old).for_each(|sb| *sb = new);
+    }
+
+    /// The same for one that is closed: a candidate.
+    pub fn substitute_closed(&mut self, domain: usize, old_local: u32, new_local: u32, valid: u32, clock: u64) {
+        let selector = &mut self.domains[domain].selector;
+        selector.remove(old_local);
+        selector.close(new_local, valid, clock);
+    }
+}
+
+impl PageMap {
+    /// Starts a collection if free superblocks have run low.
+    #[inline]
+    pub(super) fn start_if_due(&mut self, domain: usize, sink: &mut impl OpSink) {
+        if self.collection_is_due(domain) {
+            self.start(domain, Purpose::FreesSpace, Trigger::Need);
+            self.collector_step(domain, sink);
+        } else if self.cache.is_some() && self.fold_if_due(domain, sink) {
+            // The cache needs room, and folding has begun.
+        } else if !self.collector.domains[domain].moving.is_empty() {
+            self.release_last_units(domain, sink);
+        }
+    }
+
+    #[inline]
+    fn collection_is_due(&self, domain: usize) -> bool {
+        !self.collector.domains[domain].is_collecting()
+            && self.allocator.free_or_coming(domain) <= self.collector.start_free
+            && !self.collector.stalled.contains(domain as u32)
+    }
+
+    /// After a step, which may have ended a collection.
+    fn start_if_due_again(&mut self, domain: usize, sink: &mut impl OpSink) {
+        if self.collection_is_due(domain) && self.superblocks.any_in(domain, SuperblockState::Closed) {
+            self.start(domain, Purpose::FreesSpace, Trigger::Need);
+            self.collector_step(domain, sink);
+        } else if self.cache.is_none() || !self.fold_if_due(domain, sink) {
+            self.release_last_units(domain, sink);
+        }
+    }
+
+    fn start(&mut self, domain: usize, purpose: Purpose, trigger: Trigger) {
+        let quota = match purpose {
+            Purpose::FreesSpace => Quota::of(self.collector.victims_per_start),
+            Purpose::FoldsCache => Quota::Victims(1),
+        };
+        self.collector.domains[domain].begin(purpose, trigger, quota);
+        self.counters.collections += 1;
+    }
+
+    /// Begins to fold one superblock of the cache; `idle`: because the drive is.
+    pub(super) fn start_fold(&mut self, domain: usize, idle: bool, sink: &mut impl OpSink) {
+        let trigger = if idle { Trigger::DriveIdle } else { Trigger::Need };
+        self.start(domain, Purpose::FoldsCache, trigger);
+        self.collector_step(domain, sink);
+    }
+
+    /// A collector may keep the units that do not fill a row until the next collection, and with them their victim.
+    /// If the host waits for just that victim, they go out in a row of their own; but where that row would cost as
+    /// much as the victim gains, another victim's units join them, if there is one worth collecting.
+    fn release_last_units(&mut self, d: usize, sink: &mut impl OpSink) {
+        let domain = &self.collector.domains[d];
+        if domain.is_collecting() || domain.moving.is_empty() || self.host_has_room_everywhere(d) {
+            return;
+        }
+        if !self.host_waits() {
+            self.collector.held.insert(d as u32);
+            return;
+        }
+        // A superblock of the cache is worth a row whatever has been gained.
+        let of_cache = domain.moving.iter().any(|&sb| self.superblocks.in_pool(sb));
+        if domain.gained < self.row_units && !of_cache && self.can_gain(d) {
+            if self.collector.victims_per_start == 0 && self.free_without_victim(d) > self.collector.start_free {
+                return; // Another is being erased, and will do.
+            }
+            self.start(d, Purpose::FreesSpace, Trigger::Need);
+            self.collector_step(d, sink);
+        } else {
+            self.write_row(d, true, sink);
+            self.retire_victims(d, sink);
+        }
+    }
+
+    /// Superblocks that are free, or will be without another victim. Not counted: a victim that cannot finish because its
+    /// last valid units do not fill a row.
+    #[inline]
+    fn free_without_victim(&self, d: usize) -> u32 {
+        let domain = &self.collector.domains[d];
+        let rests = domain.reading.is_none() && domain.units_under_way() == 0;
+        let few = domain.staged.len() < self.row_units && domain.gained < self.row_units;
+        let stuck = !domain.moving.is_empty() && rests && few && !self.host_has_room_everywhere(d);
+        let waiting = || domain.moving.iter().filter(|&&sb| !self.superblocks.in_pool(sb)).count() as u32;
+        self.allocator.free_or_coming(d) - if stuck { waiting() } else { 0 }
+    }
+
+    /// The drive is idle: collects ahead of need, if the firmware does so. Returns whether a collection runs.
+    pub fn collect_in_background(&mut self, sink: &mut impl OpSink) -> bool {
+        if self.is_read_only() {
+            return false;
+        }
+        let mut any = false;
+        for d in 0..self.collector.domains.len() {
+            let low = self.allocator.free_or_coming(d) < self.collector.background_free;
+            if !self.collector.domains[d].is_collecting() && low && self.can_gain(d) {
+                self.start(d, Purpose::FreesSpace, Trigger::DriveIdle);
+                self.collector_step(d, sink);
+            }
+            any |= self.collector.domains[d].is_collecting();
+        }
+        any
+    }
+
+    /// The host is back: background collections end after what they hold.
+    pub fn stop_background(&mut self, sink: &mut impl OpSink) {
+        if self.is_frozen() {
+            return;
+        }
+        for d in 0..self.collector.domains.len() {
+            if self.collector.domains[d].stop_working_ahead() {
+                self.end_if_done(d);
+                self.start_if_due(d, sink);
+                self.note_writable(d);
+            }
+        }
+    }
+
+    /// The host waits again: victims that are held up by their last units.
+    #[cold]
+    pub(super) fn release_held(&mut self, sink: &mut impl OpSink) {
+        while let Some(d) = self.collector.held.pop_first() {
+            self.release_last_units(d as usize, sink);
+            self.note_writable(d as usize);
+        }
+    }
+
+    /// Units have died in domains whose collection had found nothing to gain.
+    #[cold]
+    pub(super) fn look_at_revived(&mut self, sink: &mut impl OpSink) {
+        while let Some(d) = self.collector.revived.pop_first() {
+            self.collector.stalled.remove(d);
+            self.start_if_due(d as usize, sink);
+            self.note_writable(d as usize);
+        }
+    }
+
+    /// Moves a collection on as far as buffer, space and policy allow.
+    pub(super) fn collector_step(&mut self, d: usize, sink: &mut impl OpSink) {
+        match self.collector.buffering {
+            Buffering::Streaming => self.step_streaming(d, sink),
+            Buffering::StopAndWait => self.step_stop_and_wait(d, sink),
+        }
+        self.end_if_done(d);
+        self.start_if_due_again(d, sink);
+        self.note_writable(d);
+    }
+
+    /// Whether a collection is through with reading and has gained enough to write out a row that is not full.
+    fn pads_at_end(&self, d: usize) -> bool {
+        self.nothing_left_to_read(d) && self.collector.domains[d].gained >= self.row_units
+    }
+
+    fn nothing_left_to_read(&self, d: usize) -> bool {
+        let domain = &self.collector.domains[d];
+        domain.reading.is_none() && domain.units_reading == 0 && !self.more_victims(d)
+    }
+
+    /// Whether a collection would choose another victim.
+    fn more_victims(&self, d: usize) -> bool {
+        let Some(collection) = self.collector.domains[d].collection() else { return false };
+        collection.quota != Quota::Over
+            && match collection.purpose {
+                Purpose::FoldsCache => self.fold_candidate(d).is_some(),
+                Purpose::FreesSpace => self.space_is_wanted(d, collection.trigger),
+            }
+    }
+
+    /// Whether what is free, or will be, is less than the collection works towards.
+    fn space_is_wanted(&self, d: usize, trigger: Trigger) -> bool {
+        match trigger {
+            Trigger::DriveIdle => self.free_without_victim(d) < self.collector.background_free,
+            Trigger::Need | Trigger::HostIsBack => {
+                self.collector.victims_per_start != 0 || self.free_without_victim(d) <= self.collector.start_free
+            }
+        }
+    }
+
+    fn end_if_done(&mut self, d: usize) {
+        let domain = &self.collector.domains[d];
+        if !domain.is_collecting() || domain.reading.is_some() || self.more_victims(d) {
+            return;
+        }
+        // Streaming collectors may keep a few units until the next collection; others only if all that they have
+        // gained is less than a row.
+        let streaming = self.collector.buffering == Buffering::Streaming && !domain.is_folding();
+        let may_keep = streaming || domain.gained < self.row_units;
+        let staged = domain.staged.len();
+        if domain.units_under_way() == 0 && (staged == 0 || may_keep && staged < self.row_units) {
+            self.collector.domains[d].state = domain::State::Idle;
+            self.collector.round = Round::None;
+        }
+    }
+
+    /// Whether collecting can free a superblock at all: not where a domain has come to hold so much that what is dead in
+    /// it, together with what is left of the superblock that the collector writes, is less than one. A single die can
+    /// come to this while the spare area of the others is still large.
+    fn can_gain(&self, d: usize) -> bool {
+        let domain = &self.collector.domains[d];
+        let rows = self.allocator.collector_rows_left(d);
+        let room = (rows * self.row_units).saturating_sub(domain.staged.len() + domain.units_reading);
+        domain.dead + u64::from(room) >= u64::from(self.superblock_units)
+    }
+}

@@ -1,0 +1,203 @@
+//! Rows of moved units: where they go, and that map, tags and valid bits follow.
+
+use ssdlab_nand::{BlockId, Medium, NO_LPN, UnitAddress};
+
+use super::staging::Run;
+use crate::op::{FlashOp, OpKind, OpSink};
+use crate::page_map::PageMap;
+use crate::page_map::allocator::{Place as RowPlace, Writer};
+use crate::page_map::map::{Map, Place};
+use crate::page_map::superblock::SuperblockId;
+use crate::page_map::write_buffer::WriteBuffer;
+
+/// A row that the collector has filled.
+#[derive(Clone, Copy)]
+struct MovedRow {
+    pub kind: OpKind,
+    pub superblock: SuperblockId,
+    pub die: u32,
+    pub block: BlockId,
+    pub page: u32,
+    /// Units of flash in it, and the logical units that they are.
+    pub units: u32,
+    pub pages: u32,
+}
+
+impl PageMap {
+    /// Writes one row of staged units; with `pad`, even if they do not fill it. Returns whether it did.
+    pub(super) fn write_row(&mut self, d: usize, pad: bool, sink: &mut impl OpSink) -> bool {
+        let stream = self.stream_of_staged(d);
+        if !self.allocator.collector_has_room(d, stream) {
+            return false;
+        }
+        let kind = if self.cache.is_some() { self.write_kind(d) } else { OpKind::GcProgram };
+        if self.compression.is_some() {
+            return self.write_packed_row(d, stream, kind, pad, sink);
+        }
+        let n = self.collector.domains[d].staged.take(self.row_units, pad, &self.validity);
+        if n == 0 {
+            return false;
+        }
+        let RowPlace { superblock, die, block, page, .. } = self.take_collector_row(d, stream);
+        let start = self.medium.layout().row_start(block, page);
+        let mut tags = [NO_LPN; 64];
+        let mut k = 0;
+        let PageMap { collector, map, validity, medium, superblocks, buffer, .. } = self;
+        for &run in collector.domains[d].staged.taken() {
+            let first = k;
+            k = redirect(map, buffer, medium, run, start, k, &mut tags);
+            validity.clear_span(run.start, run.units);
+            superblocks.lose_valid(superblocks.of_unit(run.start, medium.layout()), k - first);
+        }
+        let row = MovedRow { kind, superblock, die, block, page, units: n, pages: n };
+        self.row_moved(d, &row, &tags, sink);
+        if n < self.row_units {
+            // Padding may cost less than what has been gained since the last, never as much.
+            self.collector.domains[d].gained = 0;
+        }
+        true
+    }
+
+    /// The same where logical units take several of flash each.
+    #[inline(never)]
+    fn write_packed_row(&mut self, d: usize, stream: u8, kind: OpKind, pad: bool, sink: &mut impl OpSink) -> bool {
+        let Some(compression) = &self.compression else { unreachable!("only a drive that compresses packs its rows") };
+        let (superblocks, layout) = (&self.superblocks, self.medium.layout());
+        let victim_of = |unit| superblocks.of_unit(unit, layout);
+        let staged = &mut self.collector.domains[d].staged;
+        let units = staged.take_packed(self.row_units, pad, &self.validity, compression.extents(), victim_of);
+        if units == 0 {
+            return false;
+        }
+        let RowPlace { superblock, die, block, page, .. } = self.take_collector_row(d, stream);
+        let start = self.medium.layout().row_start(block, page);
+        let format = self.medium.format();
+        let mut tags = [NO_LPN; 64];
+        let (mut k, mut begins) = (0, 0);
+        for at in 0..self.collector.domains[d].staged.taken().len() {
+            let run = self.collector.domains[d].staged.taken()[at];
+            let tag = self.medium.tag(run.start);
+            tags[k as usize] = tag;
+            begins |= 1 << k;
+            self.redirect_unit(format.address(tag), run.start, start + k);
+            self.validity.clear_span(run.start, run.units);
+            let from = self.superblocks.of_unit(run.start, self.medium.layout());
+            self.superblocks.lose_valid(from, run.units.count_ones());
+            k += run.units.count_ones();
+        }
+        self.begin_extents(start, begins, units);
+        let pages = begins.count_ones();
+        self.counters.saved_moving_units += u64::from((pages << self.unit_shift) - units);
+        self.row_moved(d, &MovedRow { kind, superblock, die, block, page, units, pages }, &tags, sink);
+        let gained = &mut self.collector.domains[d].gained;
+        // What a gap costs has been gained before, as with padding.
+        *gained = if pad && units < self.row_units { 0 } else { gained.saturating_sub(self.row_units - units) };
+        true
+    }
+
+    #[inline(always)]
+    fn take_collector_row(&mut self, d: usize, stream: u8) -> RowPlace {
+        let writer = Writer::Collector { stream };
+        self.allocator.take(d, writer, &mut self.superblocks, &mut self.medium).expect("checked for room before")
+    }
+
+    /// Gives a row of the collector, whose map entries are in place, to its die.
+    #[inline(always)]
+    fn row_moved(&mut self, d: usize, row: &MovedRow, tags: &[u32; 64], sink: &mut impl OpSink) {
+        let MovedRow { kind, superblock, die, block, page, units, pages } = *row;
+        let start = self.medium.layout().row_start(block, page);
+        let programmed = self.medium.begin_program(block, page).expect("rows are taken in order");
+        programmed.tags.copy_from_slice(&tags[..programmed.tags.len()]);
+        self.medium.prefetch_tags(start + 16, 1);
+        self.validity.set_row(start, u64::MAX >> (64 - units));
+        self.add_valid(superblock, units);
+        self.count_moved(kind, pages);
+        self.counters.padding_units += u64::from(self.row_units - units);
+        let domain = &mut self.collector.domains[d];
+        domain.units_writing += units;
+        let number = domain.programs.issue(0);
+        sink.enqueue(die, FlashOp::program(kind, block, page, units, number));
+        let moved = &tags[..units as usize];
+        self.log.note_moved(moved, pages, &mut self.medium, sink);
+    }
+
+    #[inline]
+    fn count_moved(&mut self, kind: OpKind, units: u32) {
+        if kind == OpKind::GcProgram {
+            self.counters.gc_units += u64::from(units);
+            self.counters.gc_rows += 1;
+        } else {
+            self.counters.fold_units += u64::from(units);
+            self.counters.fold_rows += 1;
+        }
+    }
+
+    /// Stream of the row that the collector writes next: that of the unit which has waited longest. The few units of a
+    /// victim that do not fill a row go out with the next one's, whatever its stream.
+    #[inline]
+    fn stream_of_staged(&self, d: usize) -> u8 {
+        match self.collector.domains[d].staged.front() {
+            Some(unit) if self.allocator.streams() > 1 => {
+                self.superblocks.stream(self.superblocks.of_unit(unit, self.medium.layout()))
+            }
+            _ => 0,
+        }
+    }
+
+    /// The operation that programs the row which the collector writes next, on a drive with a cache.
+    fn write_kind(&self, d: usize) -> OpKind {
+        let front = self.collector.domains[d].staged.front();
+        self.program_kind(front.map(|unit| self.medium.layout().block_of(unit)))
+    }
+
+    /// Points the logical page of a unit at its copy, as [`redirect`] does.
+    pub(in crate::page_map) fn redirect_unit(&mut self, lpn: u32, from: UnitAddress, to: UnitAddress) {
+        if !self.map.move_flash(lpn, from, to) {
+            redirect_replaced(&self.map, &mut self.buffer, lpn, from, to);
+        }
+    }
+
+    /// Whether any unit that is staged lies in a block.
+    pub(in crate::page_map) fn has_staged(&self, d: usize, block: BlockId) -> bool {
+        let layout = self.medium.layout();
+        self.collector.domains[d].staged.holds(|unit| layout.block_of(unit) == block)
+    }
+}
+
+/// Points the logical pages of a run's units at their copies, which are units `k` and on from `to`, and gathers their
+/// tags. The spare area and the map must agree about each: this is the check that every moved unit passes.
+#[inline]
+fn redirect(
+    map: &mut Map,
+    buffer: &mut WriteBuffer,
+    medium: &Medium,
+    run: Run,
+    to: UnitAddress,
+    mut k: u32,
+    tags: &mut [u32; 64],
+) -> u32 {
+    let format = medium.format();
+    let old = medium.tags_from(run.start);
+    let mut left = run.units;
+    while left != 0 {
+        let at = left.trailing_zeros() & 63;
+        left &= left - 1;
+        let tag = old[at as usize];
+        tags[k as usize & 63] = tag;
+        let (lpn, from) = (format.address(tag), run.start + at);
+        if !map.move_flash(lpn, from, to + k) {
+            redirect_replaced(map, buffer, lpn, from, to + k);
+        }
+        k += 1;
+    }
+    k
+}
+
+/// Where the host has written a page again, and the new data still wait in the buffer, the slot remembers the copy.
+#[cold]
+fn redirect_replaced(map: &Map, buffer: &mut WriteBuffer, lpn: u32, from: UnitAddress, to: UnitAddress) {
+    match map.get_checked(lpn) {
+        Some(Place::Buffer(at)) if buffer.slot(at).old == from => buffer.slot_mut(at).old = to,
+        place => panic!("books: unit {from} says it holds page {lpn}, but the map says {place:?}"),
+    }
+}

@@ -1,0 +1,169 @@
+//! Victims: chosen, and erased once nothing on them is needed any more.
+
+use super::domain::{Finishing, Purpose, Quota, Reading};
+use crate::op::{FlashOp, OpSink};
+use crate::page_map::PageMap;
+use crate::page_map::gc::{Candidates, VictimSelector};
+use crate::page_map::superblock::{State, SuperblockId};
+
+/// Collections between two looks at the spread of wear.
+const WEAR_CHECK_INTERVAL: u64 = 64;
+
+impl PageMap {
+    /// Chooses the next victim and begins to read it.
+    pub(super) fn next_victim(&mut self, d: usize) -> bool {
+        let domain = &self.collector.domains[d];
+        // Units of one victim are staged before those of the next, so that it is free again before the next needs
+        // the room that it leaves.
+        let Some(collection) = domain.collection().copied().filter(|c| c.quota != Quota::Over) else { return false };
+        if domain.units_reading > 0 {
+            return false;
+        }
+        if collection.purpose == Purpose::FoldsCache {
+            return self.next_fold_victim(d);
+        }
+        if !self.can_gain(d) {
+            self.collector.stalled.insert(d as u32);
+            self.collector.domains[d].choose_no_more();
+            return false;
+        }
+        if !self.space_is_wanted(d, collection.trigger) {
+            return false;
+        }
+        let Some(local) = self.cold_victim(d).or_else(|| self.pick(d)) else { return false };
+        self.take_victim(d, self.superblocks.global(local, d));
+        true
+    }
+
+    /// The superblock of the cache that is folded next becomes the victim.
+    fn next_fold_victim(&mut self, d: usize) -> bool {
+        let Some(sb) = self.fold_candidate(d) else {
+            self.collector.domains[d].choose_no_more();
+            return false;
+        };
+        if self.superblocks.state(sb) == State::Closed {
+            let (local, _) = self.superblocks.local(sb, self.medium.layout());
+            self.collector.domains[d].selector.remove(local);
+            self.take_victim(d, sb);
+            return true;
+        }
+        self.superblocks.set_state(sb, State::Victim);
+        self.leave_cache(d, sb);
+        self.allocator.expect(d, true);
+        let domain = &mut self.collector.domains[d];
+        // What it gives back is a superblock of the cache: worth a row of padding, so that it need not wait.
+        domain.gained += self.row_units;
+        domain.begin_victim(Reading::new(sb, self.superblocks.dies_of(d)));
+        true
+    }
+
+    /// Makes a closed superblock, which the policy no longer lists, the one that is read.
+    fn take_victim(&mut self, d: usize, sb: SuperblockId) {
+        debug_assert_eq!(self.superblocks.state(sb), State::Closed);
+        self.superblocks.set_state(sb, State::Victim);
+        let valid = self.superblocks.valid(sb);
+        let dead = self.superblock_units - valid;
+        self.leave_cache(d, sb);
+        self.allocator.expect(d, false);
+        let domain = &mut self.collector.domains[d];
+        domain.gained += dead;
+        domain.dead -= u64::from(dead);
+        domain.credit.set_rate(self.pacing.credit_for_moved_unit_micro(dead, valid));
+        domain.begin_victim(Reading::new(sb, self.superblocks.dies_of(d)));
+    }
+
+    fn pick(&mut self, d: usize) -> Option<u32> {
+        let candidates = Candidates {
+            valid: self.superblocks.valid_of_domain(d),
+            capacity: self.superblock_units,
+            clock: self.counters.host_units + self.counters.gc_units,
+        };
+        self.collector.domains[d].selector.pick(&candidates, &mut self.rng)
+    }
+
+    /// Static wear levelling: every so often, if wear has spread too far, the least worn closed superblock, as it
+    /// holds data that never move by themselves.
+    fn cold_victim(&mut self, d: usize) -> Option<u32> {
+        let limit = self.static_spread_erases?;
+        if !self.collector.domains[d].collections.is_multiple_of(WEAR_CHECK_INTERVAL) {
+            return None;
+        }
+        let mut coldest: Option<(u32, SuperblockId)> = None;
+        let mut most = 0;
+        for sb in self.superblocks.of_domain(d) {
+            if self.superblocks.state(sb) == State::Reserved || self.superblocks.in_pool(sb) {
+                continue;
+            }
+            let erases = self.medium.erases(self.superblocks.any_block(sb));
+            most = most.max(erases);
+            if self.superblocks.state(sb) == State::Closed && coldest.is_none_or(|(e, _)| erases < e) {
+                coldest = Some((erases, sb));
+            }
+        }
+        let (erases, sb) = coldest?;
+        (most - erases > limit).then(|| {
+            let (local, _) = self.superblocks.local(sb, self.medium.layout());
+            self.collector.domains[d].selector.remove(local);
+            local
+        })
+    }
+
+    /// Victims without a valid unit left go on to be erased.
+    pub(super) fn retire_victims(&mut self, d: usize, sink: &mut impl OpSink) {
+        let domain = &mut self.collector.domains[d];
+        let (superblocks, layout) = (&self.superblocks, self.medium.layout());
+        if domain.moving.iter().all(|&sb| superblocks.valid(sb) > 0) {
+            return;
+        }
+        let host_programs = self.host.programs().issued();
+        let mut k = 0;
+        while k < domain.moving.len() {
+            let sb = domain.moving[k];
+            if superblocks.valid(sb) > 0 {
+                k += 1;
+                continue;
+            }
+            domain.moving.remove(k);
+            // What is staged of it has died since; it must not be taken for what will be written there next.
+            domain.staged.retain(|unit| superblocks.of_unit(unit, layout) != sb);
+            let programs = domain.programs.issued();
+            domain.finishing.push_back(Finishing { superblock: sb, programs, host_programs });
+            self.collector.finishing.insert(d as u32);
+        }
+        self.erase_where_finished(d, sink);
+    }
+
+    /// After a host program has ended: victims that waited for it.
+    #[inline]
+    pub(in crate::page_map) fn erase_finished(&mut self, sink: &mut impl OpSink) {
+        if self.collector.finishing.is_empty() {
+            return;
+        }
+        for d in 0..self.collector.domains.len() {
+            if self.collector.finishing.contains(d as u32) {
+                self.erase_where_finished(d, sink);
+            }
+        }
+    }
+
+    pub(super) fn erase_where_finished(&mut self, d: usize, sink: &mut impl OpSink) {
+        while let Some(&Finishing { superblock, programs, host_programs }) = self.collector.domains[d].finishing.front()
+        {
+            let collected = self.collector.domains[d].programs.head() >= programs;
+            if !collected || self.host.programs().head() < host_programs {
+                return;
+            }
+            self.collector.domains[d].finishing.pop_front();
+            self.erase(d, superblock, sink);
+        }
+        self.collector.finishing.remove(d as u32);
+    }
+
+    fn erase(&mut self, d: usize, sb: SuperblockId, sink: &mut impl OpSink) {
+        let dies = self.superblocks.dies_of(d);
+        self.superblocks.begin_erase(sb, dies.len() as u32);
+        for die in dies {
+            sink.enqueue(die, FlashOp::erase(self.superblocks.block_on(sb, die)));
+        }
+    }
+}

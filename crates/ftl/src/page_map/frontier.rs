@@ -1,0 +1,75 @@
+//! An open superblock, written row by row: one page of every die of it, then the next page.
+
+use std::ops::Range;
+
+use super::superblock::SuperblockId;
+
+/// See the module's own page.
+#[derive(Clone, Copy, Debug)]
+pub struct Frontier {
+    superblock: SuperblockId,
+    /// The next row: its page, and its die.
+    page: u32,
+    die: u32,
+    /// Pages of its blocks, in the cell mode in which it was opened.
+    pages: u32,
+    first_die: u32,
+    end_die: u32,
+}
+
+impl Frontier {
+    /// Opens an erased superblock over some dies, whose blocks have so many pages.
+    #[must_use]
+    pub fn new(superblock: SuperblockId, dies: Range<u32>, pages: u32) -> Self {
+        Frontier { superblock, page: 0, die: dies.start, pages, first_die: dies.start, end_die: dies.end }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn superblock(&self) -> SuperblockId {
+        self.superblock
+    }
+
+    /// Another superblock has taken the place of this one, with all that it holds.
+    pub fn move_to(&mut self, superblock: SuperblockId) {
+        self.superblock = superblock;
+    }
+
+    /// Rows still to be taken.
+    #[must_use]
+    pub fn rows_left(&self) -> u32 {
+        (self.pages - self.page - 1) * (self.end_die - self.first_die) + (self.end_die - self.die)
+    }
+
+    /// Takes the next row: die and page; and whether it was the last of the superblock.
+    #[inline]
+    pub fn take(&mut self) -> (u32, u32, bool) {
+        let (die, page) = (self.die, self.page);
+        self.die += 1;
+        if self.die == self.end_die {
+            self.die = self.first_die;
+            self.page += 1;
+        }
+        (die, page, self.page == self.pages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_go_over_the_dies_and_then_to_the_next_page() {
+        let mut open = Frontier::new(7, 2..4, 2);
+        let mut taken = Vec::new();
+        loop {
+            let left = open.rows_left();
+            let (die, page, last) = open.take();
+            taken.push((left, die, page, last));
+            if last {
+                break;
+            }
+        }
+        assert_eq!(taken, [(4, 2, 0, false), (3, 3, 0, false), (2, 2, 1, false), (1, 3, 1, true)]);
+    }
+}

@@ -1,0 +1,114 @@
+//! The host's rows on their way to the dies: in which domain the next one goes, and which have reached flash.
+
+use ssdlab_core::DieSet;
+
+use super::program_window::ProgramWindow;
+use crate::spec::STREAMS;
+
+/// Programs of host data that one die may have waiting or under way.
+const PROGRAMS_PER_DIE: u8 = 2;
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct HostRows {
+    domains: u32,
+    /// By stream: domains in which the host may write now.
+    writable: [DieSet; STREAMS as usize],
+    /// Domains whose die can take another program. With superblocks over all dies the order of the dies is fixed, and the
+    /// buffer is limit enough.
+    unfilled: DieSet,
+    /// Programs waiting or under way, by die; empty where there is one domain.
+    outstanding: Vec<u8>,
+    next_domain: u32,
+    programs: ProgramWindow,
+    /// Units of flash in programs that have not ended.
+    units_under_way: u32,
+}
+
+impl HostRows {
+    #[must_use]
+    pub fn new(domains: u32) -> Self {
+        let several = domains > 1;
+        HostRows {
+            domains,
+            writable: std::array::from_fn(|_| DieSet::with_room(domains)),
+            unfilled: DieSet::all(domains),
+            outstanding: vec![0; if several { domains as usize } else { 0 }],
+            next_domain: 0,
+            programs: ProgramWindow::default(),
+            units_under_way: 0,
+        }
+    }
+
+    /// All flash has been erased, and nothing is under way; programs are numbered on.
+    pub fn restart(&mut self) {
+        self.next_domain = 0;
+        self.unfilled = DieSet::all(self.domains);
+    }
+
+    /// Whether the host may write rows of a stream in a domain.
+    #[inline]
+    pub fn set_writable(&mut self, domain: usize, stream: u8, may: bool) {
+        self.writable[stream as usize].set(domain as u32, may);
+    }
+
+    /// Whether the host may write rows of a stream anywhere.
+    #[inline]
+    #[must_use]
+    pub fn may_write(&self, stream: u8) -> bool {
+        !self.writable[stream as usize].is_empty()
+    }
+
+    /// The next domain in turn in which the host may write rows of a stream, and whose die is not full.
+    #[inline]
+    #[must_use]
+    pub fn choose(&self, stream: u8) -> Option<usize> {
+        self.writable[stream as usize].next_in_both(&self.unfilled, self.next_domain).map(|domain| domain as usize)
+    }
+
+    /// A row goes to a domain: the next one's turn comes.
+    #[inline]
+    pub fn take_turn(&mut self, domain: usize) {
+        self.next_domain = if domain as u32 + 1 == self.domains { 0 } else { domain as u32 + 1 };
+    }
+
+    /// A row of `units` goes to a die; `dispatched`: units, in order of acceptance, up to which none waits. Returns the
+    /// program's number.
+    #[inline]
+    pub fn begin(&mut self, die: u32, units: u32, dispatched: u64) -> u16 {
+        self.units_under_way += units;
+        self.note_outstanding(die, 1);
+        self.programs.issue(dispatched)
+    }
+
+    /// A program has ended. Returns whether all up to a later one have ended now.
+    #[inline]
+    pub fn end(&mut self, die: u32, units: u32, number: u16) -> bool {
+        self.units_under_way -= units;
+        self.note_outstanding(die, -1);
+        self.programs.end(number)
+    }
+
+    #[inline]
+    fn note_outstanding(&mut self, die: u32, change: i8) {
+        if self.domains > 1 {
+            let n = &mut self.outstanding[die as usize];
+            *n = n.wrapping_add_signed(change);
+            self.unfilled.set(die, *n < PROGRAMS_PER_DIE);
+        }
+    }
+
+    /// Units of flash in programs that have not ended.
+    #[inline]
+    #[must_use]
+    pub fn units_under_way(&self) -> u32 {
+        self.units_under_way
+    }
+
+    /// Programs issued so far, and how many of the first of them have ended.
+    #[inline]
+    #[must_use]
+    pub fn programs(&self) -> &ProgramWindow {
+        &self.programs
+    }
+}

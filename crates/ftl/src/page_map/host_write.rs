@@ -1,0 +1,370 @@
+//! How the host's units are written: into the buffer, and from there, by rows, to dies.
+
+use ssdlab_core::Nanos;
+use ssdlab_nand::{NO_LPN, UnitAddress};
+
+use super::PageMap;
+use super::allocator::{NoRoom, Place as RowPlace, Writer};
+use super::compression::{MOST, Pack};
+use super::map::{Place, UNMAPPED};
+use super::pacing::MICRO;
+use super::superblock::{State, SuperblockId};
+use super::write_buffer::Slot;
+use crate::op::{FlashOp, OpSink};
+
+/// A row that the host is about to write.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HostRow {
+    domain: usize,
+    pub(super) place: RowPlace,
+    /// What a unit of it costs of the host's credit, in millionths.
+    cost_micro: i64,
+}
+
+impl PageMap {
+    /// Accepts a unit into the write buffer; returns whether it took a new slot (or replaced one that waited).
+    /// The data are there at `ready`.
+    #[inline]
+    pub fn write(&mut self, lpn: u32, generation: u8, ready: Nanos) -> bool {
+        self.write_to_stream(lpn, generation, ready, 0)
+    }
+
+    /// [`PageMap::write`] to one of the drive's streams: one that the host may name, or [`crate::PAST_CACHE`]. A unit that
+    /// replaces one which waits goes with that one's.
+    ///
+    /// # Panics
+    /// If there is no such stream.
+    #[inline]
+    pub fn write_to_stream(&mut self, lpn: u32, generation: u8, ready: Nanos, stream: u8) -> bool {
+        self.buffer.note_used(stream);
+        self.take_in(lpn, generation, ready, stream)
+    }
+
+    /// [`PageMap::write_to_stream`], to one that is known to be used.
+    #[inline]
+    pub(super) fn take_in(&mut self, lpn: u32, generation: u8, ready: Nanos, stream: u8) -> bool {
+        let tag = self.medium.format().pack(lpn, generation);
+        let old = match self.map.get(lpn) {
+            Place::Buffer(at) => {
+                let slot = self.buffer.slot_mut(at);
+                slot.tag = tag;
+                slot.ready = ready;
+                self.counters.overwrites_in_buffer += 1;
+                if let Some(compression) = &mut self.compression {
+                    self.buffer.resize(at, compression.draw());
+                }
+                return false;
+            }
+            Place::Flash(unit) => {
+                if self.buffer.units() < self.row_units {
+                    self.validity.prefetch(unit);
+                }
+                unit
+            }
+            Place::Unmapped => {
+                self.map.count_new_page();
+                UNMAPPED
+            }
+        };
+        let size = self.compression.as_mut().map_or(1, |compression| compression.draw());
+        let at = self.buffer.push(stream, Slot { tag, old, ready }, size);
+        self.map.set_buffer(lpn, at);
+        true
+    }
+
+    /// Forgets pages. The journal takes the whole range as one change.
+    pub fn trim(&mut self, lpns: std::ops::Range<u32>, sink: &mut impl OpSink) {
+        let before = self.counters.trimmed_units;
+        for lpn in lpns {
+            self.forget(lpn, sink);
+        }
+        if self.counters.trimmed_units > before {
+            self.log.note_trimmed_range(&mut self.medium, sink);
+        }
+    }
+
+    fn forget(&mut self, lpn: u32, sink: &mut impl OpSink) {
+        let old = match self.map.get(lpn) {
+            Place::Unmapped => return,
+            Place::Buffer(at) => {
+                let slot = self.buffer.slot_mut(at);
+                slot.tag = NO_LPN;
+                std::mem::replace(&mut slot.old, UNMAPPED)
+            }
+            Place::Flash(unit) => unit,
+        };
+        self.map.unmap(lpn);
+        self.counters.trimmed_units += 1;
+        if old != UNMAPPED {
+            self.invalidate(old);
+        }
+        self.log.note_trimmed_page(lpn, &mut self.medium, sink);
+    }
+
+    /// Units that a row of the host replaces. Their valid bits lie far apart: looked at one after the other, before
+    /// anything that depends on them.
+    #[inline]
+    fn invalidate_row(&mut self, old: &[UnitAddress]) {
+        if self.compression.is_some() {
+            return old.iter().filter(|&&unit| unit != UNMAPPED).for_each(|&unit| self.invalidate(unit));
+        }
+        let mut superblocks = [0; 64];
+        let mut n = 0;
+        for &unit in old {
+            if unit != UNMAPPED {
+                self.validity.clear(unit);
+                superblocks[n & 63] = self.superblocks.of_unit(unit, self.medium.layout());
+                n += 1;
+            }
+        }
+        for &sb in &superblocks[..n] {
+            self.lose_units(sb, 1);
+        }
+    }
+
+    /// What lives in flash from this unit on is no longer what the host wants.
+    #[inline]
+    fn invalidate(&mut self, unit: UnitAddress) {
+        let units = self.units_at(unit);
+        self.validity.clear_span(unit, u64::MAX >> (64 - units));
+        self.lose_units(self.superblocks.of_unit(unit, self.medium.layout()), units);
+    }
+
+    #[inline]
+    fn lose_units(&mut self, sb: SuperblockId, units: u32) {
+        let left = self.superblocks.lose_valid(sb, units);
+        let closed = self.superblocks.state(sb) == State::Closed;
+        if closed || self.collector.has_stalled() {
+            let (local, domain) = self.superblocks.local(sb, self.medium.layout());
+            self.collector.units_died(domain, closed.then_some(local), units, left);
+        }
+    }
+
+    /// Units became valid in an open superblock, or in one that its last row has just closed.
+    #[inline]
+    pub(super) fn add_valid(&mut self, sb: SuperblockId, units: u32) {
+        let valid = self.superblocks.gain_valid(sb, units);
+        if self.superblocks.state(sb) == State::Closed {
+            let (local, domain) = self.superblocks.local(sb, self.medium.layout());
+            let clock = self.counters.host_units + self.counters.gc_units;
+            self.collector.closed(domain, local, valid, self.superblock_units - valid, clock);
+        }
+    }
+
+    // ---- from the buffer to the dies ----------------------------------------------------------------------------
+
+    /// Gives waiting units to dies as far as policy, space and queues allow.
+    #[inline]
+    pub fn dispatch(&mut self, sink: &mut impl OpSink) {
+        if self.collector.has_revived() {
+            self.look_at_revived(sink);
+        }
+        if self.collector.has_held() && self.host_waits() {
+            self.release_held(sink);
+        }
+        for stream in 0..self.buffer.streams() {
+            while self.buffer.units_of(stream) >= self.row_units {
+                let Some(domain) = self.host.choose(stream) else { break };
+                self.dispatch_row(domain, stream, sink);
+            }
+            if self.buffer.is_forced()
+                && (1..self.row_units).contains(&self.buffer.units_of(stream))
+                && let Some(domain) = self.host.choose(stream)
+            {
+                self.dispatch_row(domain, stream, sink);
+            }
+        }
+    }
+
+    /// Sees to it that everything accepted so far gets written, partly filled rows included.
+    pub fn force(&mut self, sink: &mut impl OpSink) {
+        if self.is_frozen() {
+            return;
+        }
+        self.buffer.set_forced(true);
+        self.dispatch(sink);
+    }
+
+    /// Ends what [`PageMap::force`] began.
+    pub fn unforce(&mut self) {
+        self.buffer.set_forced(false);
+    }
+
+    fn dispatch_row(&mut self, domain: usize, stream: u8, sink: &mut impl OpSink) {
+        if self.compression.is_some() {
+            return self.dispatch_packed_row(domain, stream, sink);
+        }
+        let n = self.buffer.waiting_of(stream).min(self.row_units);
+        let taken = self.take_host_row(domain, stream);
+        let format = self.medium.format();
+        let row = self.medium.begin_program(taken.place.block, taken.place.page).expect("rows are taken in order");
+        let mut valid = 0u64;
+        let mut ready: Nanos = 0;
+        let mut old = [UNMAPPED; 64];
+        let (first, second) = self.buffer.fronts(stream, n);
+        let slots = first.iter().chain(second);
+        slots.zip(row.tags.iter_mut().zip(&mut old)).zip(row.start..).for_each(|((slot, (tag, old)), unit)| {
+            *tag = slot.tag;
+            if slot.tag != NO_LPN {
+                valid |= 1 << (unit - row.start);
+                self.map.set_flash(format.address(slot.tag), unit);
+            }
+            *old = slot.old;
+            ready = ready.max(slot.ready);
+        });
+        row.tags[n as usize..].fill(NO_LPN);
+        let start = row.start;
+        self.buffer.drop_front(stream, n);
+        // What the next row replaces, just in time: asked for when it came into the buffer, it would be gone again.
+        let soon = self.buffer.waiting_of(stream).min(self.row_units);
+        let (first, second) = self.buffer.fronts(stream, soon);
+        for slot in first.iter().chain(second).filter(|slot| slot.old != UNMAPPED) {
+            self.validity.prefetch(slot.old);
+        }
+        self.validity.set_row(start, valid);
+        self.add_valid(taken.place.superblock, valid.count_ones());
+        self.host_row_filled(taken, &old[..n as usize], n, ready, sink);
+    }
+
+    /// The same on a drive that compresses: units that came first, as far as they fill the row.
+    fn dispatch_packed_row(&mut self, domain: usize, stream: u8, sink: &mut impl OpSink) {
+        let mut sizes = [0; MOST];
+        let (mut n, mut total) = (0, 0);
+        while n < self.buffer.waiting_of(stream) && total < self.row_units {
+            sizes[n as usize] = self.buffer.front(stream, n).1;
+            total += u32::from(sizes[n as usize]);
+            n += 1;
+        }
+        let pack = Pack::new(&sizes[..n as usize], self.row_units);
+        let taken = self.take_host_row(domain, stream);
+        let format = self.medium.format();
+        let row = self.medium.begin_program(taken.place.block, taken.place.page).expect("rows are taken in order");
+        row.tags.fill(NO_LPN);
+        let (mut at, mut valid, mut begins, mut ready) = (0, 0, 0, Nanos::MIN);
+        let mut old = [UNMAPPED; MOST];
+        for (k, old) in pack.order().zip(&mut old) {
+            let (slot, size) = self.buffer.front(stream, k as u32);
+            let size = u32::from(size);
+            begins |= 1 << at;
+            if slot.tag != NO_LPN {
+                row.tags[at as usize] = slot.tag;
+                valid |= (u64::MAX >> (64 - size)) << at;
+                self.map.set_flash(format.address(slot.tag), row.start + at);
+            }
+            *old = slot.old;
+            ready = ready.max(slot.ready);
+            at += size;
+        }
+        let start = row.start;
+        self.begin_extents(start, begins, at);
+        let map = &mut self.map;
+        self.buffer.keep_back(stream, n, pack.chosen, |tag, slot| {
+            if tag != NO_LPN {
+                map.set_buffer(format.address(tag), slot);
+            }
+        });
+        self.validity.set_row(start, valid);
+        self.add_valid(taken.place.superblock, valid.count_ones());
+        let pages = pack.chosen.count_ones();
+        self.counters.saved_units += u64::from((pages << self.unit_shift) - at);
+        self.host_row_filled(taken, &old[..pages as usize], at, ready, sink);
+    }
+
+    /// Takes the next row for the host in a domain that was checked for room.
+    #[inline(always)]
+    pub(super) fn take_host_row(&mut self, domain: usize, stream: u8) -> HostRow {
+        self.host.take_turn(domain);
+        let writer = self.host_writer(domain, stream);
+        let cost_micro = self.host_cost_micro(writer);
+        let place = self.allocator.take(domain, writer, &mut self.superblocks, &mut self.medium);
+        let place = place.expect("the domain was checked for room");
+        if place.last && writer == Writer::HostCache {
+            self.cache_superblock_filled(domain, place.superblock);
+        }
+        HostRow { domain, place, cost_micro }
+    }
+
+    /// Gives a row of the host, whose tags and map entries are in place, to its die. `old`: what each of its logical
+    /// units replaces; `units`: what they take of flash.
+    #[inline]
+    pub(super) fn host_row_filled(
+        &mut self,
+        row: HostRow,
+        old: &[u32],
+        units: u32,
+        ready: Nanos,
+        sink: &mut impl OpSink,
+    ) {
+        let HostRow { domain, place: RowPlace { die, block, page, .. }, cost_micro } = row;
+        let n = old.len() as u32;
+        let start = self.medium.layout().row_start(block, page);
+        self.medium.prefetch_tags(start + 16, 1);
+        self.invalidate_row(old);
+        self.counters.host_units += u64::from(n);
+        self.counters.host_rows += 1;
+        self.counters.padding_units += u64::from(self.row_units - units);
+        if self.pacing.limits_host() {
+            self.collector.spend_credit(domain, self.row_units, cost_micro);
+        }
+        let number = self.host.begin(die, units, self.buffer.dispatched());
+        self.note_writable(domain);
+        sink.enqueue(die, FlashOp::host_program(block, page, units, number, sink.ready_code(ready)));
+        self.log.note_written(start, units, n, &mut self.medium, sink);
+        self.start_if_due(domain, sink);
+    }
+
+    // ---- where the host may write -------------------------------------------------------------------------------
+
+    /// Who takes the host's next row of a stream in a domain: the SLC cache, or the die's own mode.
+    #[inline]
+    fn host_writer(&self, domain: usize, stream: u8) -> Writer {
+        match &self.cache {
+            Some(cache) if cache.takes(domain, stream) => Writer::HostCache,
+            _ => Writer::Host { stream },
+        }
+    }
+
+    /// What a unit of the host's takes of the credit that a collection gives, in millionths.
+    #[inline]
+    fn host_cost_micro(&self, writer: Writer) -> i64 {
+        match &self.cache {
+            Some(cache) if writer == Writer::HostCache => cache.cost_micro(),
+            _ => MICRO,
+        }
+    }
+
+    /// Whether there is a place for a row of the host in this domain that the collector does not need.
+    #[inline]
+    fn room_for_host(&self, domain: usize, stream: u8) -> Result<(), NoRoom> {
+        let writer = self.host_writer(domain, stream);
+        let to_move = || self.collector.to_move(domain, &self.superblocks, self.unit_shift);
+        self.allocator.room_for_host(domain, writer, self.superblocks.has_pool(), to_move)
+    }
+
+    /// Whether there is room in this domain for every stream that the host has used.
+    #[inline]
+    pub(super) fn host_has_room_everywhere(&self, domain: usize) -> bool {
+        let has_room = |stream| !self.buffer.is_used(stream) || self.room_for_host(domain, stream).is_ok();
+        (0..self.buffer.streams()).all(has_room)
+    }
+
+    /// Whether the host has units that could go out now.
+    #[inline]
+    pub(super) fn host_waits(&self) -> bool {
+        let least = self.buffer.least_row(self.row_units);
+        (0..self.buffer.streams()).any(|stream| self.buffer.units_of(stream) >= least)
+    }
+
+    /// Something has changed that decides whether the host may write in this domain.
+    #[inline]
+    pub(super) fn note_writable(&mut self, domain: usize) {
+        if self.cache.is_some() {
+            self.aim_cache(domain);
+        }
+        for stream in 0..self.buffer.streams() {
+            let credit = !self.pacing.limits_host() || self.collector.leaves_host(domain, self.row_units);
+            let may = credit && self.room_for_host(domain, stream).is_ok();
+            self.host.set_writable(domain, stream, may);
+        }
+    }
+}

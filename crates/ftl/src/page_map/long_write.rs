@@ -1,0 +1,97 @@
+//! The way of long writes: whole rows go to a die at once while nothing waits, without a stay in the write buffer.
+//!
+//! A short cut of the simulator, not of the drive: times, places and counts are those that the units would have had if
+//! each had entered the buffer and all had been dispatched then. So it is taken only where nothing could tell the
+//! difference.
+
+use ssdlab_core::Nanos;
+
+use super::PageMap;
+use super::map::UNMAPPED;
+use crate::op::OpSink;
+
+/// Neighbouring units of one command, on their way over the link one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    pub first: u32,
+    pub units: u32,
+    pub stream: u8,
+    /// When the first begins to come, and the time that each takes.
+    pub from: Nanos,
+    pub each: Nanos,
+}
+
+impl Stretch {
+    /// What comes after the first `units` of it.
+    #[inline]
+    #[must_use]
+    pub fn after(self, units: u32) -> Stretch {
+        let from = self.from + self.each * u64::from(units);
+        Stretch { first: self.first + units, units: self.units - units, from, ..self }
+    }
+}
+
+impl PageMap {
+    /// Accepts the units of a stretch into the write buffer, as [`PageMap::write_to_stream`] does one by one. The first of
+    /// them begins to come at `stretch.from`.
+    #[inline]
+    pub fn write_units(&mut self, stretch: &Stretch, mut generation: impl FnMut(u32) -> u8) {
+        let mut ready = stretch.from;
+        self.buffer.note_used(stretch.stream);
+        if stretch.units == 1 {
+            self.take_in(stretch.first, generation(stretch.first), ready + stretch.each, stretch.stream);
+            return;
+        }
+        for lpn in stretch.first..stretch.first + stretch.units {
+            ready += stretch.each;
+            self.take_in(lpn, generation(lpn), ready, stretch.stream);
+        }
+    }
+
+    /// Instead of writing a stretch to the buffer and calling [`PageMap::dispatch`]: dispatches its first units, as many
+    /// whole rows as the dies take now, and returns how many units. The rest is to be written to the buffer, and is
+    /// not to be dispatched now. `None` if that would not be the same.
+    #[inline]
+    pub fn write_rows(
+        &mut self,
+        stretch: &Stretch,
+        generation: impl FnMut(u32) -> u8,
+        sink: &mut impl OpSink,
+    ) -> Option<u32> {
+        let first = self.buffer.units() == 0 && self.collector.needs_no_look() && !self.buffer.is_forced();
+        let first = first && self.compression.is_none();
+        (first && stretch.units >= self.row_units).then(|| self.write_whole_rows(stretch, generation, sink))
+    }
+
+    fn write_whole_rows(
+        &mut self,
+        stretch: &Stretch,
+        mut generation: impl FnMut(u32) -> u8,
+        sink: &mut impl OpSink,
+    ) -> u32 {
+        let n = self.row_units;
+        self.buffer.note_used(stretch.stream);
+        let mut gone = 0;
+        while stretch.units - gone >= n
+            && let Some(domain) = self.host.choose(stretch.stream)
+        {
+            let taken = self.take_host_row(domain, stretch.stream);
+            let lpn = stretch.first + gone;
+            let format = self.medium.format();
+            let row = self.medium.begin_program(taken.place.block, taken.place.page).expect("rows are taken in order");
+            for (tag, lpn) in row.tags.iter_mut().zip(lpn..) {
+                *tag = format.pack(lpn, generation(lpn));
+            }
+            let mut old = [UNMAPPED; 64];
+            let old = &mut old[..n as usize];
+            self.map.replace_run(lpn, row.start, old);
+            self.validity.set_row(row.start, u64::MAX >> (64 - n));
+            gone += n;
+            self.buffer.pass(n);
+            self.add_valid(taken.place.superblock, n);
+            let ready = stretch.from + stretch.each * u64::from(gone);
+            self.host_row_filled(taken, old, n, ready, sink);
+        }
+        gone
+    }
+}

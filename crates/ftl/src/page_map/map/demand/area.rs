@@ -1,0 +1,161 @@
+//! Where map pages live on flash: a ring of rows, one map page each.
+//!
+//! A map page that is written out goes to the next row of the ring. The ring is larger than the map, so that many of its
+//! rows are out of date when their turn comes; those that are not are moved on first. While one place of the ring is
+//! written, the place after it stands erased, and the one after that is emptied, row for row as rows are written, so
+//! that moving is spread as evenly as the pages to be moved are, and what is erased has had its copy on flash for the
+//! length of a whole place.
+
+use std::collections::VecDeque;
+
+use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN};
+
+use crate::op::{FlashOp, NOBODY, OpKind, OpSink};
+use crate::page_map::metadata_log::{RingRow, SystemRing};
+
+/// First spare entry of a row that holds a map page; the second, where there is one, is the page's number.
+pub const TAG_MAP: u32 = 0xFFFF_FFF2;
+/// Rows of the ring for each hundred map pages, beside the places kept clear (estimate: half as many again keeps
+/// moving below one row for each that is written out).
+const RING_PERCENT: u64 = 150;
+/// Places of the ring that hold nothing up to date, or are on their way there.
+const CLEAR_PLACES: u32 = 3;
+const NOWHERE: u32 = u32::MAX;
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Area {
+    ring: SystemRing,
+    /// By map page: its row in all of flash, or [`NOWHERE`].
+    rows: Vec<u32>,
+    /// By place and row of the ring: the map page last written there.
+    owners: Vec<Vec<u32>>,
+    /// Pages decided on that wait for a row.
+    owed: VecDeque<u32>,
+    written: u64,
+    moved: u64,
+}
+
+impl Area {
+    /// Places of a ring over all dies that so many map pages need.
+    #[must_use]
+    pub fn places(map_pages: u32, layout: &Layout) -> u32 {
+        let rows = (u64::from(map_pages) * RING_PERCENT).div_ceil(100);
+        rows.div_ceil(u64::from(layout.pages * layout.dies)) as u32 + CLEAR_PLACES
+    }
+
+    #[must_use]
+    pub fn new(places: Vec<Vec<BlockId>>, map_pages: u32, layout: &Layout) -> Self {
+        let owners = vec![vec![NOWHERE; (layout.pages * layout.dies) as usize]; places.len()];
+        let rows = vec![NOWHERE; map_pages as usize];
+        Area { ring: SystemRing::new(places), rows, owners, owed: VecDeque::new(), written: 0, moved: 0 }
+    }
+
+    /// Rows programmed, those included that were moved.
+    #[must_use]
+    pub fn rows_written(&self) -> u64 {
+        self.written
+    }
+
+    /// Rows that were only moved on.
+    #[must_use]
+    pub fn rows_moved(&self) -> u64 {
+        self.moved
+    }
+
+    /// Reads a map page for `tag`; returns whether there is one on flash.
+    pub fn read(&mut self, page: u32, tag: u16, medium: &Medium, sink: &mut impl OpSink) -> bool {
+        let row = self.rows[page as usize];
+        if row == NOWHERE {
+            return false;
+        }
+        let layout = medium.layout();
+        let (block, at) = (row / layout.pages, row % layout.pages);
+        if at >= medium.finished_pages(block) {
+            return false; // still in RAM
+        }
+        sink.enqueue(layout.die_of(block).0, FlashOp::map_read(block, at, layout.row_units, tag));
+        true
+    }
+
+    /// Writes a map page out.
+    pub fn write(&mut self, page: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+        self.owed.push_back(page);
+        self.write_owed(medium, sink);
+    }
+
+    fn write_owed(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        while let Some(&page) = self.owed.front() {
+            let Some(row) = self.ring.next() else { return };
+            self.owed.pop_front();
+            self.program(page, row, medium, sink);
+            if self.ring.at_start() {
+                self.ring.erase_next(sink);
+            }
+            self.move_on(self.ring.ahead(2), row.index, medium, sink);
+            self.ring.step(medium.layout());
+        }
+    }
+
+    fn program(&mut self, page: u32, to: RingRow, medium: &mut Medium, sink: &mut impl OpSink) {
+        let row = medium.begin_program(to.block, to.page).expect("a system ring is written in order");
+        row.tags.fill(NO_LPN);
+        row.tags[0] = TAG_MAP;
+        if let Some(number) = row.tags.get_mut(1) {
+            *number = page;
+        }
+        let layout = medium.layout();
+        self.rows[page as usize] = to.block * layout.pages + to.page;
+        self.owners[to.place][to.index as usize] = page;
+        self.written += 1;
+        let op = FlashOp::program(OpKind::MetadataProgram, to.block, to.page, layout.row_units, 0);
+        sink.enqueue(to.die, op);
+    }
+
+    /// Moves a row of a place that will be erased, if it is up to date.
+    fn move_on(&mut self, place: usize, index: u32, medium: &Medium, sink: &mut impl OpSink) {
+        let page = std::mem::replace(&mut self.owners[place][index as usize], NOWHERE);
+        let (block, at) = self.ring.row(place, index);
+        if page == NOWHERE || self.rows[page as usize] != block * medium.layout().pages + at {
+            return;
+        }
+        self.moved += 1;
+        self.read(page, NOBODY, medium, sink);
+        // Ahead of new pages: what is owed longest must not be erased before.
+        self.owed.push_front(page);
+    }
+
+    /// A block has gone bad: if it belongs to the ring, another takes its place and its rows.
+    pub fn replace(&mut self, from: BlockId, to: BlockId, layout: &Layout) {
+        if self.ring.replace(from, to) {
+            for row in self.rows.iter_mut().filter(|row| **row != NOWHERE && **row / layout.pages == from) {
+                *row = to * layout.pages + *row % layout.pages;
+            }
+        }
+    }
+
+    /// A block has been erased; returns whether it was one of the ring.
+    pub fn erased(&mut self, block: BlockId, medium: &mut Medium, sink: &mut impl OpSink) -> bool {
+        let ours = self.ring.erased(block);
+        if ours {
+            self.write_owed(medium, sink);
+        }
+        ours
+    }
+
+    /// Checks that every map page lies where the ring says that it does.
+    ///
+    /// # Errors
+    /// The first page that does not.
+    pub fn check(&self, medium: &Medium) -> Result<(), String> {
+        let layout = medium.layout();
+        for (page, &row) in self.rows.iter().enumerate().filter(|(_, row)| **row != NOWHERE) {
+            let start = layout.row_start(row / layout.pages, row % layout.pages);
+            let number = if layout.row_units > 1 { medium.tag(start + 1) } else { page as u32 };
+            if medium.tag(start) != TAG_MAP || number != page as u32 {
+                return Err(format!("map page {page} should lie in row {row}, which holds something else"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! A map that DRAM cannot hold: entries are loaded on demand and written out when changed ones must leave (DFTL).
+//!
+//! The simulator always knows where a page lives; what this adds are the operations that a controller needs to know it
+//! too. A read of the host whose entry is missing waits until its map page has been read. For a write the read of the
+//! map page occupies its die, but nothing waits: the data are in the buffer, and the old copy is only counted as dead.
+//! Units that a collector moves change entries without a look at the old ones. An entry that leaves changed takes its
+//! map page along: read, all changed entries of it put in, written to another row. A map page is one row (all planes).
+//! The page read last stays at hand, so that a run of neighbours reads it once.
+//!
+//! Liberty, stated: a map page is read and written in the same instant; the program does not wait for the read, though
+//! both occupy their dies.
+
+mod area;
+mod cache;
+
+use ssdlab_nand::{BlockId, Layout, Medium};
+
+use area::Area;
+pub use area::TAG_MAP;
+use cache::Cache;
+
+use crate::op::{NOBODY, OpSink};
+
+/// Bytes of an entry in DRAM: logical page and unit.
+const CACHED_ENTRY_BYTES: u64 = 8;
+/// Bytes of an entry in a map page.
+const ENTRY_BYTES: u32 = 4;
+
+/// What the map has cost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DemandMapCounters {
+    /// Entries asked for by the host's reads, writes and trims, and how many of them were not in DRAM.
+    pub lookups: u64,
+    pub misses: u64,
+    /// Map pages read because an entry was missing.
+    pub fetches: u64,
+    /// Map pages written out because a changed entry had to leave.
+    pub flushes: u64,
+    /// Map pages that were only moved, to make room.
+    pub moves: u64,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct DemandMap {
+    cache: Cache,
+    area: Area,
+    /// The map page read last.
+    at_hand: Option<u32>,
+    counters: DemandMapCounters,
+}
+
+/// Entries of a map page.
+fn entries_per_page(layout: &Layout) -> u32 {
+    layout.row_bytes() / ENTRY_BYTES
+}
+
+impl DemandMap {
+    /// Places of the ring of map pages for such a map.
+    #[must_use]
+    pub fn places(logical_pages: u32, layout: &Layout) -> u32 {
+        Area::places(logical_pages.div_ceil(entries_per_page(layout)), layout)
+    }
+
+    /// A map of which `cache_kib` fit into DRAM, on a ring with the given places.
+    #[must_use]
+    pub fn new(cache_kib: u32, places: Vec<Vec<BlockId>>, logical_pages: u32, layout: &Layout) -> Self {
+        let per_page = entries_per_page(layout);
+        let entries = (u64::from(cache_kib) * 1024 / CACHED_ENTRY_BYTES).min(u32::MAX.into()) as u32;
+        DemandMap {
+            cache: Cache::new(entries, logical_pages, per_page),
+            area: Area::new(places, logical_pages.div_ceil(per_page), layout),
+            at_hand: None,
+            counters: DemandMapCounters::default(),
+        }
+    }
+
+    /// Entries that DRAM holds.
+    #[must_use]
+    pub fn cached_entries(&self) -> u32 {
+        self.cache.room()
+    }
+
+    #[must_use]
+    pub fn counters(&self) -> DemandMapCounters {
+        DemandMapCounters { moves: self.area.rows_moved(), ..self.counters }
+    }
+
+    /// Rows programmed for the map.
+    #[must_use]
+    pub fn rows_written(&self) -> u64 {
+        self.area.rows_written()
+    }
+
+    /// Looks up an entry for a read of the host. Returns whether the command `tag` must wait for a map page.
+    pub fn look_up(&mut self, lpn: u32, tag: u16, medium: &mut Medium, sink: &mut impl OpSink) -> bool {
+        self.host(lpn, false, tag, medium, sink)
+    }
+
+    /// Changes an entry for the host: a unit written or trimmed.
+    pub fn change(&mut self, lpn: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+        self.host(lpn, true, NOBODY, medium, sink);
+    }
+
+    fn host(&mut self, lpn: u32, change: bool, tag: u16, medium: &mut Medium, sink: &mut impl OpSink) -> bool {
+        let touched = self.cache.touch(lpn, change);
+        self.flush(touched.flush, medium, sink);
+        self.counters.lookups += 1;
+        if touched.hit {
+            return false;
+        }
+        self.counters.misses += 1;
+        let page = self.cache.map_page(lpn);
+        if self.at_hand.replace(page) == Some(page) {
+            return false;
+        }
+        let fetched = self.area.read(page, tag, medium, sink);
+        self.counters.fetches += u64::from(fetched);
+        fetched
+    }
+
+    /// Changes an entry for a unit that a collector has moved.
+    pub fn moved(&mut self, lpn: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+        let touched = self.cache.touch(lpn, true);
+        self.flush(touched.flush, medium, sink);
+    }
+
+    fn flush(&mut self, page: Option<u32>, medium: &mut Medium, sink: &mut impl OpSink) {
+        let Some(page) = page else { return };
+        if self.at_hand != Some(page) {
+            self.area.read(page, NOBODY, medium, sink);
+        }
+        self.counters.flushes += 1;
+        self.area.write(page, medium, sink);
+    }
+
+    /// See [`Area::replace`].
+    pub fn replace(&mut self, from: BlockId, to: BlockId, layout: &Layout) {
+        self.area.replace(from, to, layout);
+    }
+
+    /// See [`Area::erased`].
+    pub fn erased(&mut self, block: BlockId, medium: &mut Medium, sink: &mut impl OpSink) -> bool {
+        self.area.erased(block, medium, sink)
+    }
+
+    /// See [`Area::check`].
+    ///
+    /// # Errors
+    /// The first map page that is not where it should be.
+    pub fn check(&self, medium: &Medium) -> Result<(), String> {
+        self.area.check(medium)
+    }
+}

@@ -1,0 +1,120 @@
+//! The map from logical pages to flash, as the simulator always knows it: four bytes a logical page.
+
+use ssdlab_nand::{UnitAddress, memory};
+
+/// A logical page that was never written, or was trimmed.
+pub const UNMAPPED: u32 = u32::MAX;
+/// Set in an entry that points at a slot of the write buffer rather than at flash.
+const BUFFERED: u32 = 1 << 31;
+
+/// Where a logical page lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Unmapped,
+    /// Slot of the write buffer.
+    Buffer(u32),
+    Flash(UnitAddress),
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Map {
+    entries: Vec<u32>,
+    /// Logical pages that hold data.
+    mapped: u64,
+}
+
+impl Map {
+    #[must_use]
+    pub fn new(logical_pages: u32) -> Self {
+        Map { entries: memory::filled(logical_pages as usize, UNMAPPED), mapped: 0 }
+    }
+
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn get(&self, lpn: u32) -> Place {
+        let e = self.entries[lpn as usize];
+        if e == UNMAPPED {
+            Place::Unmapped
+        } else if e & BUFFERED != 0 {
+            Place::Buffer(e & !BUFFERED)
+        } else {
+            Place::Flash(e)
+        }
+    }
+
+    /// The same for a number that may be no page at all.
+    #[must_use]
+    pub fn get_checked(&self, lpn: u32) -> Option<Place> {
+        (lpn < self.len()).then(|| self.get(lpn))
+    }
+
+    #[inline]
+    pub fn set_flash(&mut self, lpn: u32, unit: UnitAddress) {
+        self.entries[lpn as usize] = unit;
+    }
+
+    /// Points `old.len()` pages from `lpn` on, none of which is in the write buffer, at as many units from `unit` on.
+    /// Tells where they were.
+    #[inline]
+    pub fn replace_run(&mut self, lpn: u32, unit: UnitAddress, old: &mut [u32]) {
+        let entries = &mut self.entries[lpn as usize..lpn as usize + old.len()];
+        let mut new = 0;
+        for ((entry, old), unit) in entries.iter_mut().zip(old).zip(unit..) {
+            debug_assert!(*entry == UNMAPPED || *entry & BUFFERED == 0);
+            new += u32::from(*entry == UNMAPPED);
+            *old = std::mem::replace(entry, unit);
+        }
+        self.mapped += u64::from(new);
+    }
+
+    /// A page that held nothing is about to hold data.
+    #[inline]
+    pub fn count_new_page(&mut self) {
+        self.mapped += 1;
+    }
+
+    /// Logical pages that hold data.
+    #[must_use]
+    pub fn mapped(&self) -> u64 {
+        self.mapped
+    }
+
+    #[inline]
+    pub fn set_buffer(&mut self, lpn: u32, slot: u32) {
+        self.entries[lpn as usize] = BUFFERED | slot;
+    }
+
+    /// Points a page that lives at `from` at its copy; returns whether it did live there.
+    #[inline]
+    pub fn move_flash(&mut self, lpn: u32, from: UnitAddress, to: UnitAddress) -> bool {
+        match self.entries.get_mut(lpn as usize) {
+            Some(entry) if *entry == from => {
+                *entry = to;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    #[inline]
+    pub fn unmap(&mut self, lpn: u32) {
+        self.entries[lpn as usize] = UNMAPPED;
+        self.mapped -= 1;
+    }
+
+    #[inline]
+    pub fn prefetch(&self, lpn: u32) {
+        memory::prefetch(&self.entries, lpn as usize);
+    }
+
+    pub fn clear(&mut self) {
+        self.entries.fill(UNMAPPED);
+        self.mapped = 0;
+    }
+}

@@ -1,0 +1,203 @@
+//! Making the map survive a power cut, and what it costs.
+//!
+//! Every change of the map (a unit programmed for the host or by a collector, a unit trimmed) is an entry of eight
+//! bytes in a journal. A full row of entries is programmed into the system area: superblocks kept for this, used as
+//! a ring. With every few journal rows goes one row of the map itself, round and round, so that a recovery reads one
+//! turn of checkpoint rows, the journal since the oldest of them, and the spare areas of the rows programmed since
+//! the last journal row, which their sequence numbers tell. So neither FLUSH nor FUA has to write journal.
+//!
+//! In the spare area a system row carries, instead of logical addresses, [`TAG_JOURNAL`] or [`TAG_CHECKPOINT`] in its
+//! first unit and the number of its piece in the second (if it has one); its programming sequence orders it among
+//! all other rows. Not modelled: the bytes inside a system row. A recovery test that rebuilds the map must read
+//! logical addresses and sequences from the spare areas of all rows, as a real drive's last resort does.
+
+use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN};
+
+use super::system_ring::{RingRow, SystemRing};
+use crate::op::{FlashOp, OpKind, OpSink};
+
+/// First spare entry of a journal row.
+pub const TAG_JOURNAL: u32 = 0xFFFF_FFF0;
+/// First spare entry of a checkpoint row.
+pub const TAG_CHECKPOINT: u32 = 0xFFFF_FFF1;
+/// Interval of a journal without checkpoints.
+pub const NO_CHECKPOINTS: u32 = u32::MAX;
+/// Bytes of one journal entry: logical page and unit address.
+const ENTRY_BYTES: u32 = 8;
+/// Bytes of one map entry in a checkpoint.
+const MAP_ENTRY_BYTES: u32 = 4;
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    ring: SystemRing,
+    entries: u32,
+    entries_per_row: u32,
+    checkpoint_rows: u32,
+    next_checkpoint: u32,
+    journal_rows: u32,
+    interval: u32,
+    /// Rows decided on that wait for the ring's next block to be erased: journal, checkpoint.
+    owed: [u32; 2],
+    rows_written: u64,
+}
+
+impl Journal {
+    /// Ring blocks that a drive needs: two turns of the checkpoint, their journal, and one being erased.
+    #[must_use]
+    pub fn ring_blocks(logical_pages: u32, layout: &Layout, interval: u32) -> u32 {
+        let journal_rows = if interval == NO_CHECKPOINTS { 1 } else { interval };
+        let turn = Self::checkpoint_rows(logical_pages, layout) * (1 + journal_rows);
+        (2 * turn).div_ceil(layout.pages * layout.dies) + 2
+    }
+
+    fn checkpoint_rows(logical_pages: u32, layout: &Layout) -> u32 {
+        (u64::from(logical_pages) * u64::from(MAP_ENTRY_BYTES)).div_ceil(layout.row_bytes().into()) as u32
+    }
+
+    /// A journal on the given ring: for each place the blocks of all dies.
+    #[must_use]
+    pub fn new(ring: Vec<Vec<BlockId>>, logical_pages: u32, layout: &Layout, interval: u32) -> Self {
+        Journal {
+            ring: SystemRing::new(ring),
+            entries: 0,
+            entries_per_row: layout.row_bytes() / ENTRY_BYTES,
+            checkpoint_rows: Self::checkpoint_rows(logical_pages, layout),
+            next_checkpoint: 0,
+            journal_rows: 0,
+            interval: interval.max(1),
+            owed: [0; 2],
+            rows_written: 0,
+        }
+    }
+
+    /// Rows programmed into the system area.
+    #[must_use]
+    pub fn rows_written(&self) -> u64 {
+        self.rows_written
+    }
+
+    /// Notes `entries` changes of the map.
+    #[inline]
+    pub fn note(&mut self, entries: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+        self.entries += entries;
+        while self.entries >= self.entries_per_row {
+            self.entries -= self.entries_per_row;
+            self.row_due(medium, sink);
+        }
+    }
+
+    fn row_due(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        self.owed[0] += 1;
+        self.journal_rows += 1;
+        if self.journal_rows >= self.interval {
+            self.journal_rows = 0;
+            self.owed[1] += 1;
+        }
+        self.write_owed(medium, sink);
+    }
+
+    fn write_owed(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        while self.owed != [0; 2] {
+            let Some(RingRow { die, block, page, .. }) = self.ring.next() else { return };
+            let kind = usize::from(self.owed[0] == 0);
+            self.owed[kind] -= 1;
+            let row = medium.begin_program(block, page).expect("the system ring is written in order");
+            row.tags.fill(NO_LPN);
+            row.tags[0] = [TAG_JOURNAL, TAG_CHECKPOINT][kind];
+            if kind == 1 {
+                if let Some(piece) = row.tags.get_mut(1) {
+                    *piece = self.next_checkpoint;
+                }
+                self.next_checkpoint = (self.next_checkpoint + 1) % self.checkpoint_rows;
+            }
+            let units = medium.layout().row_units;
+            sink.enqueue(die, FlashOp::program(OpKind::MetadataProgram, block, page, units, 0));
+            self.rows_written += 1;
+            // The next place is erased as soon as this one is begun, so that it is ready in time.
+            if self.ring.at_start() {
+                self.ring.erase_next(sink);
+            }
+            self.ring.step(medium.layout());
+        }
+    }
+
+    /// A block has gone bad: if it belongs to the ring, another takes its place.
+    pub fn replace(&mut self, from: BlockId, to: BlockId) {
+        self.ring.replace(from, to);
+    }
+
+    /// A block has been erased; returns whether it was one of the ring.
+    pub fn erased(&mut self, block: BlockId, medium: &mut Medium, sink: &mut impl OpSink) -> bool {
+        let ours = self.ring.erased(block);
+        if ours {
+            self.write_owed(medium, sink);
+        }
+        ours
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+    use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, TagFormat, Timing, Wear};
+
+    use super::*;
+
+    /// Notes rows of entries until `rows` have been programmed, erasing what the journal wants erased.
+    fn write(journal: &mut Journal, medium: &mut Medium, rows: u64) -> Vec<FlashOp> {
+        let mut ops: Vec<(u32, FlashOp)> = Vec::new();
+        let mut all = Vec::new();
+        while journal.rows_written() < rows {
+            journal.note(journal.entries_per_row, medium, &mut ops);
+            while !ops.is_empty() {
+                let (_, op) = ops.remove(0);
+                all.push(op);
+                if op.kind() == OpKind::Erase {
+                    assert_eq!(medium.erase(op.block()), Ok(ssdlab_nand::Outcome::Done));
+                    journal.erased(op.block(), medium, &mut ops);
+                } else {
+                    let done = medium.finish_program(op.block(), op.page());
+                    assert_eq!(done, Ok(ssdlab_nand::Outcome::Done));
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn a_block_that_has_been_replaced_is_never_touched_again() {
+        let die = DieSpec {
+            description: String::new(),
+            geometry: Geometry {
+                planes: 1,
+                blocks_per_plane: 8,
+                pages_per_block: 4,
+                page_bytes: 4096,
+                spare_bytes: 0,
+                bits_per_cell: 1,
+                page_order: PageOrder::Uniform,
+            },
+            timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
+            bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
+            wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
+            modes: CellModes::default(),
+            power: None,
+            errors: None,
+        };
+        let layout = Layout::new(&die, 2, 8);
+        let mut medium = Medium::new(&die, layout.clone(), TagFormat::new(100), &Rng::new(1));
+        let mut journal = Journal::new(vec![vec![0, 8], vec![1, 9], vec![2, 10]], 100, &layout, 1);
+        write(&mut journal, &mut medium, 11);
+        // Block 9 is half written when it goes bad; block 15 takes its place and what it holds.
+        medium.mark_bad(9);
+        for page in 0..medium.issued_pages(9) {
+            medium.copy_row(9, 15, page).expect("it is fresh");
+            assert_eq!(medium.finish_program(15, page), Ok(ssdlab_nand::Outcome::Done));
+        }
+        journal.replace(9, 15);
+        let ops = write(&mut journal, &mut medium, 60);
+        assert!(ops.iter().all(|op| op.block() != 9));
+        assert!(ops.iter().any(|op| op.block() == 15 && op.kind() == OpKind::Erase));
+    }
+}

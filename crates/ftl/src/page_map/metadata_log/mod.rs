@@ -1,0 +1,176 @@
+//! What the map costs on flash: the journal with its checkpoints, and the pages of a map that DRAM does not hold as a
+//! whole. Every change of the map passes through here.
+
+mod journal;
+mod system_ring;
+
+use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN, UnitAddress};
+
+use super::map::{DemandMap, DemandMapCounters};
+use crate::op::OpSink;
+use crate::spec::MappingSpec;
+
+use journal::NO_CHECKPOINTS;
+pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
+pub use system_ring::{RingRow, SystemRing};
+
+/// See the module's own page.
+#[derive(Clone, Debug, Default)]
+pub struct MetadataLog {
+    journal: Option<Journal>,
+    demand_map: Option<DemandMap>,
+    /// Rows written before the log began anew.
+    rows_before: u64,
+}
+
+impl MetadataLog {
+    /// A log for so many logical pages. `take_ring` sets as many places of a ring aside as it is asked for, if it can: for
+    /// each the erased blocks of all dies.
+    #[must_use]
+    pub fn new(
+        spec: &MappingSpec,
+        logical_pages: u32,
+        layout: &Layout,
+        rows_before: u64,
+        mut take_ring: impl FnMut(u32) -> Vec<Vec<BlockId>>,
+    ) -> Self {
+        let journal = spec.journal.then(|| {
+            // A map that is on flash anyway needs no checkpoints.
+            let on_flash = spec.map_cache_kib.is_some();
+            let interval = if on_flash { NO_CHECKPOINTS } else { spec.journal_rows_per_checkpoint_row };
+            let ring = take_ring(Journal::ring_blocks(logical_pages, layout, interval));
+            Journal::new(ring, logical_pages, layout, interval)
+        });
+        let demand_map = spec.map_cache_kib.and_then(|kib| {
+            let wanted = DemandMap::places(logical_pages, layout);
+            let ring = take_ring(wanted);
+            // Too short a ring makes the drive read-only, and its map need not change.
+            (ring.len() == wanted as usize).then(|| DemandMap::new(kib, ring, logical_pages, layout))
+        });
+        MetadataLog { journal, demand_map, rows_before }
+    }
+
+    /// Rows programmed for the map since power on.
+    #[must_use]
+    pub fn rows_written(&self) -> u64 {
+        self.rows_before
+            + self.journal.as_ref().map_or(0, Journal::rows_written)
+            + self.demand_map.as_ref().map_or(0, DemandMap::rows_written)
+    }
+
+    /// A row of the host begins at `start`: `units` of flash, `pages` changes of the map.
+    #[inline]
+    pub fn note_written(
+        &mut self,
+        start: UnitAddress,
+        units: u32,
+        pages: u32,
+        medium: &mut Medium,
+        sink: &mut impl OpSink,
+    ) {
+        if self.demand_map.is_some() {
+            self.change_entries(start, units, medium, sink);
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.note(pages, medium, sink);
+        }
+    }
+
+    fn change_entries(&mut self, start: UnitAddress, units: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+        let Some(demand) = &mut self.demand_map else { return };
+        for unit in start..start + units {
+            let lpn = medium.lpn(unit);
+            if lpn != NO_LPN {
+                demand.change(lpn, medium, sink);
+            }
+        }
+    }
+
+    /// A row of the collector holds copies of the units with these tags: `pages` changes of the map.
+    #[inline]
+    pub fn note_moved(&mut self, tags: &[u32], pages: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+        if let Some(demand) = &mut self.demand_map {
+            let format = medium.format();
+            for &tag in tags.iter().filter(|&&tag| tag != NO_LPN) {
+                demand.moved(format.address(tag), medium, sink);
+            }
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.note(pages, medium, sink);
+        }
+    }
+
+    /// A page has been copied out of a block that went bad; the journal does not hear of it, as the copy is told from the
+    /// original by its block.
+    pub fn note_copied(&mut self, lpn: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+        if let Some(demand) = &mut self.demand_map {
+            demand.moved(lpn, medium, sink);
+        }
+    }
+
+    /// A page holds nothing any more.
+    pub fn note_trimmed_page(&mut self, lpn: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+        if let Some(demand) = &mut self.demand_map {
+            demand.change(lpn, medium, sink);
+        }
+    }
+
+    /// Pages of a range hold nothing any more: one change for the journal.
+    pub fn note_trimmed_range(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        if let Some(journal) = &mut self.journal {
+            journal.note(1, medium, sink);
+        }
+    }
+
+    /// Looks up the entries that a read needs; returns how many pieces of the map must be read for it first, with `tag` in
+    /// their operations.
+    pub fn look_up(
+        &mut self,
+        pages: std::ops::Range<u32>,
+        tag: u16,
+        medium: &mut Medium,
+        sink: &mut impl OpSink,
+    ) -> u32 {
+        let Some(demand) = &mut self.demand_map else { return 0 };
+        pages.map(|lpn| u32::from(demand.look_up(lpn, tag, medium, sink))).sum()
+    }
+
+    /// Whether DRAM holds a part of the map only.
+    #[inline]
+    #[must_use]
+    pub fn loads_on_demand(&self) -> bool {
+        self.demand_map.is_some()
+    }
+
+    /// What a map that is loaded on demand has cost.
+    #[must_use]
+    pub fn demand_map_counters(&self) -> DemandMapCounters {
+        self.demand_map.as_ref().map_or_else(DemandMapCounters::default, DemandMap::counters)
+    }
+
+    /// A block has gone bad: if it belongs to a ring, another takes its place.
+    pub fn replace(&mut self, from: BlockId, to: BlockId, layout: &Layout) {
+        if let Some(journal) = &mut self.journal {
+            journal.replace(from, to);
+        }
+        if let Some(demand) = &mut self.demand_map {
+            demand.replace(from, to, layout);
+        }
+    }
+
+    /// A block of a ring has been erased.
+    pub fn erased(&mut self, block: BlockId, medium: &mut Medium, sink: &mut impl OpSink) {
+        let journal = self.journal.as_mut().is_some_and(|journal| journal.erased(block, medium, sink));
+        if !journal && let Some(demand) = &mut self.demand_map {
+            demand.erased(block, medium, sink);
+        }
+    }
+
+    /// Checks that every page of the map lies where it should.
+    ///
+    /// # Errors
+    /// The first that does not.
+    pub fn check(&self, medium: &Medium) -> Result<(), String> {
+        self.demand_map.as_ref().map_or(Ok(()), |demand| demand.check(medium))
+    }
+}

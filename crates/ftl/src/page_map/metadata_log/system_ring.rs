@@ -1,0 +1,118 @@
+//! A ring of blocks that firmware keeps for its own rows, written round and round over all dies.
+
+use ssdlab_nand::{BlockId, Layout};
+
+use crate::op::{FlashOp, OpSink};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlaceState {
+    Erased,
+    Written,
+    /// So many of its blocks are still to be erased.
+    Erasing(u32),
+}
+
+/// The row that is written next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingRow {
+    pub die: u32,
+    pub block: BlockId,
+    pub page: u32,
+    /// Number of its place in the ring, and of the row within it.
+    pub place: usize,
+    pub index: u32,
+}
+
+/// Places of one block on every die, and where in them the next row goes.
+#[derive(Clone, Debug)]
+pub struct SystemRing {
+    places: Vec<(Vec<BlockId>, PlaceState)>,
+    current: usize,
+    page: u32,
+    die: u32,
+}
+
+impl SystemRing {
+    /// For each place the erased blocks of all dies.
+    #[must_use]
+    pub fn new(places: Vec<Vec<BlockId>>) -> Self {
+        let places = places.into_iter().map(|blocks| (blocks, PlaceState::Erased)).collect();
+        SystemRing { places, current: 0, page: 0, die: 0 }
+    }
+
+    /// The next row; `None` while its place is still being erased.
+    #[must_use]
+    pub fn next(&self) -> Option<RingRow> {
+        let (blocks, state) = &self.places[self.current];
+        if self.at_start() && *state != PlaceState::Erased {
+            return None;
+        }
+        let index = self.page * blocks.len() as u32 + self.die;
+        let block = blocks[self.die as usize];
+        Some(RingRow { die: self.die, block, page: self.page, place: self.current, index })
+    }
+
+    /// Whether the next row is the first of its place.
+    #[must_use]
+    pub fn at_start(&self) -> bool {
+        self.page == 0 && self.die == 0
+    }
+
+    /// Goes on to the row after the next one.
+    pub fn step(&mut self, layout: &Layout) {
+        self.die += 1;
+        if self.die == layout.dies {
+            self.die = 0;
+            self.page += 1;
+        }
+        if self.page == layout.pages {
+            self.page = 0;
+            self.places[self.current].1 = PlaceState::Written;
+            self.current = self.ahead(1);
+        }
+    }
+
+    /// The place so many after the current one.
+    #[must_use]
+    pub fn ahead(&self, places: usize) -> usize {
+        (self.current + places) % self.places.len()
+    }
+
+    /// A row of a place by its number.
+    #[must_use]
+    pub fn row(&self, place: usize, index: u32) -> (BlockId, u32) {
+        let blocks = &self.places[place].0;
+        let dies = blocks.len() as u32;
+        (blocks[(index % dies) as usize], index / dies)
+    }
+
+    /// Erases the place after the current one, if anything has been written there.
+    pub fn erase_next(&mut self, sink: &mut impl OpSink) {
+        let next = self.ahead(1);
+        let (blocks, state) = &mut self.places[next];
+        if *state != PlaceState::Written {
+            return;
+        }
+        *state = PlaceState::Erasing(blocks.len() as u32);
+        for (die, &block) in blocks.iter().enumerate() {
+            sink.enqueue(die as u32, FlashOp::erase(block));
+        }
+    }
+
+    /// A block has gone bad: if it belongs to the ring, another takes its place. Returns whether it did.
+    pub fn replace(&mut self, from: BlockId, to: BlockId) -> bool {
+        let blocks = self.places.iter_mut().flat_map(|place| place.0.iter_mut());
+        blocks.filter(|block| **block == from).map(|block| *block = to).count() > 0
+    }
+
+    /// A block has been erased; returns whether it belongs to the ring.
+    pub fn erased(&mut self, block: BlockId) -> bool {
+        let Some((_, state)) = self.places.iter_mut().find(|place| place.0.contains(&block)) else { return false };
+        *state = match *state {
+            PlaceState::Erasing(1) => PlaceState::Erased,
+            PlaceState::Erasing(n) => PlaceState::Erasing(n - 1),
+            other => unreachable!("block {block} of a system ring was erased while {other:?}"),
+        };
+        true
+    }
+}

@@ -1,0 +1,555 @@
+//! Page mapping at 4 KiB: any logical page may live in any unit of flash.
+//!
+//! [`PageMap`] is made of parts that own their data, and only orchestrates them:
+//!
+//! | part | what it owns |
+//! |---|---|
+//! | [`map`] | where each logical page lives; what DRAM holds of that |
+//! | `validity`, `superblock` | which units of flash are valid; states and valid counts of superblocks |
+//! | `write_buffer` | units that wait for a row |
+//! | `allocator` | free and open superblocks: where the next row goes |
+//! | `host_rows` | in which domain the host's next row goes, and which rows have reached flash |
+//! | `collector` | victims, what is read of them, and what waits to be written |
+//! | [`gc`] | which victim: one file a policy |
+//! | [`pacing`] | what the host may write meanwhile: one file a policy |
+//! | [`cache`] | blocks at one bit per cell: one file a policy |
+//! | [`compression`] | extents, and how rows are filled with them |
+//! | `metadata_log` | journal, checkpoints and map pages on flash |
+//! | `bad_blocks` | what has failed, and whether the drive can still write |
+//!
+//! The way of a host unit is in `host_write.rs` and `long_write.rs`, that of a moved one in `collector/`.
+
+mod allocator;
+mod bad_blocks;
+pub mod cache;
+mod collector;
+pub mod compression;
+mod frontier;
+pub mod gc;
+mod host_rows;
+mod host_write;
+mod invariants;
+mod long_write;
+pub mod map;
+mod metadata_log;
+pub mod pacing;
+mod program_window;
+mod superblock;
+mod validity;
+mod write_buffer;
+
+use ssdlab_core::Rng;
+use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, Layout, Medium, Outcome, TagFormat, UnitAddress};
+
+use crate::op::{FlashOp, OpKind, OpSink};
+use crate::spec::{Buffering, GcSpec, HostShare, MappingSpec, SuperblockSpan, WearLevellingSpec};
+use crate::translation::TranslationCounters;
+use allocator::Allocator;
+use bad_blocks::BadBlocks;
+use cache::{SlcCache, SlcCacheSpec};
+use collector::Collector;
+use compression::{Compression, CompressionSpec};
+use host_rows::HostRows;
+use map::{DemandMapCounters, Map, Place};
+use metadata_log::MetadataLog;
+use pacing::HostPacing;
+use superblock::{State, Superblocks};
+use validity::Validity;
+use write_buffer::WriteBuffer;
+
+pub use collector::Round;
+pub use long_write::Stretch;
+pub use metadata_log::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
+pub use superblock::{State as SuperblockState, SuperblockId};
+
+/// What a page map is built from.
+#[derive(Clone, Copy, Debug)]
+pub struct PageMapConfig<'a> {
+    pub die: &'a DieSpec,
+    pub dies: u32,
+    /// Multi-plane blocks of one die.
+    pub blocks: u32,
+    /// Of all these, how many are not used: one each on the first dies. For drives of an exact spare.
+    pub withheld_blocks: u32,
+    pub logical_pages: u32,
+    /// Room of the write buffer, in units of 4 KiB.
+    pub buffer_units: u32,
+    pub mapping: &'a MappingSpec,
+    pub gc: &'a GcSpec,
+    pub wear_levelling: &'a WearLevellingSpec,
+    pub slc_cache: Option<&'a SlcCacheSpec>,
+    pub compression: Option<&'a CompressionSpec>,
+}
+
+/// Page-mapped translation. Decides, never waits: it hears of units and of ended operations, and answers with
+/// operations. See the module's own page.
+#[derive(Clone, Debug)]
+pub struct PageMap {
+    medium: Medium,
+    map: Map,
+    validity: Validity,
+    superblocks: Superblocks,
+    buffer: WriteBuffer,
+    allocator: Allocator,
+    host: HostRows,
+    collector: Collector,
+    pacing: HostPacing,
+    cache: Option<SlcCache>,
+    compression: Option<Box<Compression>>,
+    log: MetadataLog,
+    bad_blocks: BadBlocks,
+    counters: TranslationCounters,
+    rng: Rng,
+    // What never changes.
+    gc: GcSpec,
+    mapping: MappingSpec,
+    /// See [`WearLevellingSpec`].
+    least_worn_first: bool,
+    static_spread_erases: Option<u32>,
+    row_units: u32,
+    /// Units that a superblock can hold in the die's own cell mode.
+    superblock_units: u32,
+    /// Binary logarithm of the units of flash that make 4 KiB.
+    unit_shift: u32,
+    /// How many rows' valid bits one word can hold.
+    rows_per_span: u32,
+    /// Nothing but room in its buffer ever holds the collector up.
+    streams_freely: bool,
+}
+
+impl PageMap {
+    /// Builds the page map over fresh dies.
+    #[must_use]
+    pub fn new(config: &PageMapConfig, rng: &Rng) -> Self {
+        let ratio = config.compression.map_or(1, |compression| compression.max_ratio);
+        let layout = Layout::with_shares(config.die, config.dies, config.blocks, ratio);
+        let mut medium = Medium::new(config.die, layout, TagFormat::new(config.logical_pages), rng);
+        (1..=config.withheld_blocks).for_each(|die| medium.mark_bad(die * config.blocks - 1));
+        let layout = medium.layout();
+        let (row_units, units) = (layout.row_units, layout.units());
+        let (mapping, gc) = (config.mapping, config.gc);
+        let reserve = reserved_blocks(config.blocks, mapping);
+        let superblocks = Superblocks::new(mapping.superblock, &medium, reserve);
+        let superblock_units = superblocks.capacity(layout);
+        let buffer_streams = config.slc_cache.map_or(gc.frontier.streams(), SlcCacheSpec::streams);
+        let new_cache = |spec| SlcCache::new(spec, config.die, &superblocks, config.blocks - reserve, gc);
+        let new_compression = |_| Box::new(Compression::new(ratio, units, row_units, rng));
+        let mut map = PageMap {
+            map: Map::new(config.logical_pages),
+            validity: Validity::new(units, row_units),
+            buffer: WriteBuffer::new(config.buffer_units * ratio, buffer_streams, ratio > 1),
+            allocator: Allocator::new(&superblocks, gc.frontier, config.wear_levelling.dynamic, row_units),
+            host: HostRows::new(superblocks.domains()),
+            collector: Collector::new(gc, &superblocks, superblock_units, row_units),
+            pacing: HostPacing::new(gc),
+            cache: config.slc_cache.map(new_cache),
+            compression: config.compression.map(new_compression),
+            log: MetadataLog::default(),
+            bad_blocks: BadBlocks::default(),
+            counters: TranslationCounters::default(),
+            rng: rng.stream("garbage collection"),
+            gc: gc.clone(),
+            mapping: mapping.clone(),
+            least_worn_first: config.wear_levelling.dynamic,
+            static_spread_erases: config.wear_levelling.static_spread_erases,
+            row_units,
+            superblock_units,
+            unit_shift: ratio.trailing_zeros(),
+            rows_per_span: 64 / row_units,
+            streams_freely: gc.buffering == Buffering::Streaming
+                && gc.host_share == HostShare::Unlimited
+                && config.slc_cache.is_none(),
+            superblocks,
+            medium,
+        };
+        map.begin_empty();
+        map
+    }
+
+    /// Begins on flash that holds nothing: sets the system area and the cache aside, and lists what is free.
+    fn begin_empty(&mut self) {
+        let (superblocks, bad_blocks) = (&mut self.superblocks, &mut self.bad_blocks);
+        let take_ring = |wanted: u32| {
+            let ring = superblocks.take_ring(wanted);
+            if ring.len() < wanted as usize && bad_blocks.any_failure() {
+                bad_blocks.make_read_only();
+            }
+            ring
+        };
+        let (layout, rows_before) = (self.medium.layout(), self.log.rows_written());
+        self.log = MetadataLog::new(&self.mapping, self.map.len(), layout, rows_before, take_ring);
+        if let Some(cache) = &mut self.cache {
+            cache.clear();
+            if cache.pool_per_domain() > 0 {
+                self.superblocks.set_pool_aside(cache.pool_per_domain());
+            }
+        }
+        self.allocator = Allocator::new(&self.superblocks, self.gc.frontier, self.least_worn_first, self.row_units);
+        self.collector = Collector::new(&self.gc, &self.superblocks, self.superblock_units, self.row_units);
+        self.host.restart();
+        (0..self.allocator.domains()).for_each(|domain| self.note_writable(domain));
+    }
+
+    /// From now on blocks go bad in use, at moments drawn from `rng`.
+    pub fn inject(&mut self, faults: GrowingFaults, rng: &Rng) {
+        self.medium.inject(faults, rng);
+    }
+
+    /// Tells by how many thousandths the data shrink that are written from now on; 0: they cannot be compressed. Without
+    /// meaning where the drive does not compress.
+    pub fn set_compressibility(&mut self, per_1000: u32) {
+        if let Some(compression) = &mut self.compression {
+            compression.set_compressibility(per_1000);
+        }
+    }
+
+    // ---- what the drive asks ------------------------------------------------------------------------------------
+
+    #[must_use]
+    pub fn medium(&self) -> &Medium {
+        &self.medium
+    }
+
+    /// For who models errors: the block is programmed for the first time after an erase, or pages of it are read.
+    #[inline]
+    pub fn note_programmed(&mut self, block: BlockId, now_s: u32) {
+        self.medium.note_programmed(block, now_s);
+    }
+
+    /// See [`Ftl::note_programmed`].
+    #[inline]
+    pub fn count_reads(&mut self, block: BlockId, reads: u32) {
+        self.medium.count_reads(block, reads);
+    }
+
+    /// Wears a block as if time had passed; see [`Medium::wear`].
+    pub fn wear(&mut self, block: BlockId, erases: u32, wear_ppb: u64) {
+        self.medium.wear(block, erases, wear_ppb);
+    }
+
+    #[must_use]
+    pub fn counters(&self) -> TranslationCounters {
+        TranslationCounters {
+            metadata_rows: self.log.rows_written(),
+            retire_rows: self.bad_blocks.rows(),
+            program_failures: self.bad_blocks.program_failures(),
+            erase_failures: self.bad_blocks.erase_failures(),
+            ..self.counters
+        }
+    }
+
+    /// Units of flash that can hold host data: everything but bad, reserved and system blocks, and
+    /// those set aside for an SLC cache.
+    #[must_use]
+    pub fn usable_units(&self) -> u64 {
+        self.superblocks.usable() * u64::from(self.superblock_units)
+    }
+
+    /// Whether the drive compresses what it writes.
+    #[inline]
+    #[must_use]
+    pub fn compresses(&self) -> bool {
+        self.unit_shift > 0
+    }
+
+    /// Units of flash that 4 KiB take if they cannot be compressed: a power of two, given by its binary logarithm.
+    #[inline]
+    #[must_use]
+    pub fn unit_shift(&self) -> u32 {
+        self.unit_shift
+    }
+
+    /// Units of flash that the logical unit takes which begins at `unit`.
+    #[inline]
+    #[must_use]
+    pub fn units_at(&self, unit: UnitAddress) -> u32 {
+        self.compression.as_ref().map_or(1, |compression| compression.extents().len(unit))
+    }
+
+    /// Logical pages that hold data.
+    #[must_use]
+    pub fn mapped_units(&self) -> u64 {
+        self.map.mapped()
+    }
+
+    #[must_use]
+    pub fn logical_pages(&self) -> u32 {
+        self.map.len()
+    }
+
+    /// Streams that the host may name.
+    #[inline]
+    #[must_use]
+    pub fn streams(&self) -> u8 {
+        self.allocator.streams()
+    }
+
+    /// Units of flash that the write buffer holds: waiting, or in programs that have not ended.
+    #[inline]
+    #[must_use]
+    pub fn buffered_units(&self) -> u32 {
+        self.buffer.units() + self.host.units_under_way()
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn place(&self, lpn: u32) -> Place {
+        self.map.get(lpn)
+    }
+
+    /// Whether a unit's program has not ended, so that it is read from the buffer.
+    #[inline]
+    #[must_use]
+    pub fn in_ram(&self, unit: UnitAddress) -> bool {
+        let (block, page) = self.medium.layout().row_of(unit);
+        page >= self.medium.finished_pages(block)
+    }
+
+    /// Block and page of a unit that must be read from its die; `None` if its program has not ended.
+    #[inline]
+    #[must_use]
+    pub fn row_on_flash(&self, unit: UnitAddress) -> Option<(BlockId, u32)> {
+        let (block, page) = self.medium.layout().row_of(unit);
+        (page < self.medium.finished_pages(block)).then_some((block, page))
+    }
+
+    /// Write generation of a logical page as the drive would return it; `None` if unmapped.
+    #[inline]
+    #[must_use]
+    pub fn generation(&self, lpn: u32) -> Option<u8> {
+        match self.map.get(lpn) {
+            Place::Unmapped => None,
+            Place::Buffer(slot) => Some(self.medium.format().generation(self.buffer.slot(slot).tag)),
+            Place::Flash(unit) => Some(self.medium.generation(unit)),
+        }
+    }
+
+    /// Asks the processor to fetch the map entry of a page that will be needed soon.
+    #[inline]
+    pub fn prefetch(&self, lpn: u32) {
+        self.map.prefetch(lpn);
+    }
+
+    /// Which of the 64 units of flash from one on hold valid data.
+    #[inline]
+    #[must_use]
+    pub fn valid_units(&self, from: UnitAddress) -> u64 {
+        self.validity.span(from)
+    }
+
+    /// Asks the processor to fetch the map entries of what some of the 64 units from one on hold, `most` at most;
+    /// returns which are left, and of how many it might have asked for more.
+    #[inline]
+    #[must_use]
+    pub fn prefetch_moved(&self, from: UnitAddress, mut units: u64, mut most: u32) -> (u64, u32) {
+        let format = self.medium.format();
+        let tags = self.medium.tags_from(from);
+        while units != 0 && most != 0 {
+            self.map.prefetch(format.address(tags[(units.trailing_zeros() & 63) as usize]));
+            units &= units - 1;
+            most -= 1;
+        }
+        (units, most)
+    }
+
+    /// Logical units that wait in the buffer and are not yet given to a program.
+    #[inline]
+    #[must_use]
+    pub fn waiting_units(&self) -> u32 {
+        self.buffer.waiting()
+    }
+
+    /// Host units accepted so far; see [`Ftl::durable_units`].
+    #[inline]
+    #[must_use]
+    pub fn accepted_units(&self) -> u64 {
+        self.buffer.accepted()
+    }
+
+    /// Host units, in order of acceptance, up to which everything is on flash.
+    #[inline]
+    #[must_use]
+    pub fn durable_units(&self) -> u64 {
+        if self.buffered_units() == 0 { self.buffer.accepted() } else { self.host.programs().reached() }
+    }
+
+    /// Whether units wait in the buffer because the firmware holds the host back for a collection.
+    #[must_use]
+    pub fn host_is_held(&self) -> bool {
+        let held = |stream: u8| self.buffer.units_of(stream) >= self.row_units && !self.host.may_write(stream);
+        (0..self.buffer.streams()).any(held)
+    }
+
+    /// Whether any collection runs.
+    #[must_use]
+    pub fn is_collecting(&self) -> bool {
+        self.collector.domains().any(collector::Domain::is_collecting)
+    }
+
+    /// Looks up the entries that a read of the host needs. Returns how many pieces of the map must be read for it first,
+    /// with `command` in their operations.
+    pub fn look_up(&mut self, pages: std::ops::Range<u32>, command: u16, sink: &mut impl OpSink) -> u32 {
+        // Where nothing can be programmed any more, no piece of the map can be put out of DRAM for another: the firmware
+        // reads the drive out with what it has.
+        if self.is_frozen() {
+            return 0;
+        }
+        self.log.look_up(pages, command, &mut self.medium, sink)
+    }
+
+    /// Whether DRAM holds a part of the map only.
+    #[inline]
+    #[must_use]
+    pub fn loads_on_demand(&self) -> bool {
+        self.log.loads_on_demand()
+    }
+
+    /// What a map that is loaded on demand has cost.
+    #[must_use]
+    pub fn demand_map_counters(&self) -> DemandMapCounters {
+        self.log.demand_map_counters()
+    }
+
+    // ---- operations end -----------------------------------------------------------------------------------------
+
+    /// A die has done what it was asked. Follow-up work goes to `sink`.
+    #[inline]
+    pub fn done(&mut self, die: u32, op: FlashOp, sink: &mut impl OpSink) {
+        if self.is_frozen() {
+            return;
+        }
+        match op.kind() {
+            OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead | OpKind::MapRead => return,
+            OpKind::HostProgram => {
+                if !self.finish_program(die, &op, sink) {
+                    return;
+                }
+                if self.host.end(die, op.units(), op.number()) {
+                    self.erase_finished(sink);
+                }
+            }
+            OpKind::GcRead | OpKind::FoldRead => self.collector_read(&op, sink),
+            OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy => {
+                if !self.finish_program(die, &op, sink) {
+                    return;
+                }
+                if !self.collector_wrote(&op, sink) {
+                    return;
+                }
+            }
+            OpKind::MetadataProgram | OpKind::RetireProgram => {
+                if !self.finish_program(die, &op, sink) {
+                    return;
+                }
+            }
+            OpKind::Erase => self.erased(&op, sink),
+        }
+        self.dispatch(sink);
+    }
+
+    /// Returns whether the program was good; if not, it has been asked for again, elsewhere.
+    #[inline]
+    fn finish_program(&mut self, die: u32, op: &FlashOp, sink: &mut impl OpSink) -> bool {
+        match self.medium.finish_program(op.block(), op.page()) {
+            Ok(Outcome::Done) => true,
+            Ok(Outcome::Failed) => {
+                self.program_failed(die, op, sink);
+                false
+            }
+            Err(e) => panic!("firmware broke a rule of the flash: {e}"),
+        }
+    }
+
+    /// Erases a block. Returns it, or what takes its place if it has gone bad.
+    fn erase_block(&mut self, block: BlockId) -> BlockId {
+        match self.medium.erase(block) {
+            Ok(Outcome::Done) => {
+                self.counters.block_erases += u64::from(self.medium.layout().planes);
+                block
+            }
+            Ok(Outcome::Failed) => self.erase_failed(block),
+            Err(e) => panic!("firmware broke a rule of the flash: {e}"),
+        }
+    }
+
+    fn erased(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
+        let block = self.erase_block(op.block());
+        if self.is_frozen() {
+            return;
+        }
+        let sb = self.superblocks.of_block(block);
+        if self.superblocks.state(sb) == State::System {
+            self.log.erased(block, &mut self.medium, sink);
+            if block != op.block() {
+                // A free superblock may have gone for it.
+                for domain in 0..self.allocator.domains() {
+                    self.start_if_due(domain, sink);
+                    self.note_writable(domain);
+                }
+            }
+            return;
+        }
+        if self.superblocks.block_erased(sb) {
+            let (_, domain) = self.superblocks.local(sb, self.medium.layout());
+            let pool = self.superblocks.in_pool(sb);
+            let sound = self.keep_erased(sb, domain);
+            if sound {
+                self.superblocks.set_state(sb, State::Free);
+            }
+            self.allocator.arrived(domain, sb, pool, sound);
+            self.collector_step(domain, sink);
+        }
+    }
+
+    /// SECURITY ERASE: forgets everything and erases every block that is not empty. Wear stays. Returns the greatest
+    /// number of blocks that any die had to erase.
+    ///
+    /// # Panics
+    /// If operations are under way, or if the drive is read-only.
+    pub fn secure_erase(&mut self) -> u32 {
+        assert!(self.buffered_units() == 0 && self.collector.domains().all(|domain| domain.units_under_way() == 0));
+        assert!(!self.is_read_only(), "a read-only drive is not erased");
+        let layout = self.medium.layout().clone();
+        let mut per_die = vec![0; layout.dies as usize];
+        for block in 0..layout.block_count() {
+            if !self.medium.is_bad(block) && self.medium.issued_pages(block) > 0 {
+                match self.medium.erase(block) {
+                    Ok(Outcome::Done) => self.counters.block_erases += u64::from(layout.planes),
+                    Ok(Outcome::Failed) => self.bad_blocks.count_erase_failure(),
+                    Err(e) => panic!("firmware broke a rule of the flash: {e}"),
+                }
+                per_die[layout.die_of(block).0 as usize] += 1;
+            } else if !self.medium.is_bad(block) && self.medium.mode(block) != self.medium.native_mode() {
+                // Opened at one bit per cell, but not written yet.
+                let native = self.medium.native_mode();
+                self.medium.open(block, native, 0).expect("an empty block takes its die's own mode");
+            }
+        }
+        self.map.clear();
+        self.validity.clear_all();
+        let reserve = reserved_blocks(layout.blocks, &self.mapping);
+        self.superblocks = Superblocks::new(self.mapping.superblock, &self.medium, reserve);
+        self.buffer.set_forced(false);
+        self.begin_empty();
+        self.check_room();
+        per_die.into_iter().max().unwrap_or(0)
+    }
+
+    /// Notes where extents begin in a row of which so many units are filled, on a drive that compresses.
+    fn begin_extents(&mut self, start: UnitAddress, begins: u64, units: u32) {
+        let padding = if units < self.row_units { 1 << units } else { 0 };
+        if let Some(compression) = &mut self.compression {
+            compression.set_row(start, begins | padding);
+        }
+    }
+
+    #[must_use]
+    pub fn spans_all_dies(&self) -> bool {
+        self.mapping.superblock == SuperblockSpan::AllDies
+    }
+}
+
+/// Blocks of each die that are kept for replacing others.
+fn reserved_blocks(blocks: u32, mapping: &MappingSpec) -> u32 {
+    blocks * mapping.reserved_blocks_per_1000 / 1000
+}

@@ -1,0 +1,140 @@
+//! What the host may write while a collection runs: one file per policy, one trait.
+//!
+//! A policy gives the host *credit* for what the collector has moved, in millionths of a unit, and the host spends it row
+//! by row; or it sets no limit, and the two compete for the dies.
+
+mod balanced;
+mod between_rounds;
+mod trickle;
+mod unlimited;
+
+pub use balanced::Balanced;
+pub use between_rounds::BetweenRounds;
+pub use trickle::Trickle;
+pub use unlimited::Unlimited;
+
+use crate::spec::{GcSpec, HostShare};
+
+/// Millionths of a unit.
+pub const MICRO: i64 = 1_000_000;
+
+/// How the host is held back while the collector works.
+pub trait PacingPolicy {
+    /// Whether the host needs credit to write while a collection runs.
+    fn limits_host(&self) -> bool;
+
+    /// What the host gets for each unit that is moved out of a victim with so many dead and valid units, in millionths of
+    /// a unit.
+    fn credit_for_moved_unit_micro(&self, dead: u32, valid: u32) -> i64;
+
+    /// Whether the collector works in rounds, between which the host's commands are taken in.
+    fn in_rounds(&self) -> bool {
+        false
+    }
+}
+
+/// The policy of a drive, chosen once.
+#[derive(Clone, Debug)]
+pub enum Pacing {
+    Unlimited(Unlimited),
+    BetweenRounds(BetweenRounds),
+    Balanced(Balanced),
+    Trickle(Trickle),
+}
+
+impl Pacing {
+    #[must_use]
+    pub fn new(spec: &GcSpec) -> Self {
+        match spec.host_share {
+            HostShare::Unlimited => Pacing::Unlimited(Unlimited),
+            HostShare::BetweenRounds => Pacing::BetweenRounds(BetweenRounds),
+            HostShare::Balanced => Pacing::Balanced(Balanced),
+            HostShare::Trickle => Pacing::Trickle(Trickle { units_per_1000: spec.trickle_per_1000 }),
+        }
+    }
+
+    #[inline]
+    fn policy(&self) -> &dyn PacingPolicy {
+        match self {
+            Pacing::Unlimited(p) => p,
+            Pacing::BetweenRounds(p) => p,
+            Pacing::Balanced(p) => p,
+            Pacing::Trickle(p) => p,
+        }
+    }
+}
+
+/// A drive's pacing, with the answers that the hot path needs at hand.
+#[derive(Clone, Debug)]
+pub struct HostPacing {
+    pacing: Pacing,
+    limits_host: bool,
+    in_rounds: bool,
+}
+
+impl HostPacing {
+    #[must_use]
+    pub fn new(spec: &GcSpec) -> Self {
+        let pacing = Pacing::new(spec);
+        let policy = pacing.policy();
+        HostPacing { limits_host: policy.limits_host(), in_rounds: policy.in_rounds(), pacing }
+    }
+
+    /// See [`PacingPolicy::limits_host`].
+    #[inline]
+    #[must_use]
+    pub fn limits_host(&self) -> bool {
+        self.limits_host
+    }
+
+    /// See [`PacingPolicy::in_rounds`].
+    #[inline]
+    #[must_use]
+    pub fn in_rounds(&self) -> bool {
+        self.in_rounds
+    }
+
+    /// See [`PacingPolicy::credit_for_moved_unit_micro`].
+    #[must_use]
+    pub fn credit_for_moved_unit_micro(&self, dead: u32, valid: u32) -> i64 {
+        self.pacing.policy().credit_for_moved_unit_micro(dead, valid)
+    }
+}
+
+/// What the host may still write in one domain while its collection runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Credit {
+    micro: i64,
+    per_moved_unit_micro: i64,
+}
+
+impl Credit {
+    /// A collection begins: nothing is left of an earlier one.
+    pub fn begin(&mut self) {
+        self.micro = 0;
+    }
+
+    /// From now on each moved unit brings so much.
+    pub fn set_rate(&mut self, per_moved_unit_micro: i64) {
+        self.per_moved_unit_micro = per_moved_unit_micro;
+    }
+
+    /// Units have been moved.
+    #[inline]
+    pub fn earn(&mut self, units: u32) {
+        self.micro += i64::from(units) * self.per_moved_unit_micro;
+    }
+
+    /// The host has written a row of `units` that cost so much each.
+    #[inline]
+    pub fn spend(&mut self, units: u32, cost_micro: i64) {
+        self.micro -= i64::from(units) * cost_micro;
+    }
+
+    /// Whether it covers `units`.
+    #[inline]
+    #[must_use]
+    pub fn covers(&self, units: u32) -> bool {
+        self.micro >= i64::from(units) * MICRO
+    }
+}

@@ -1,0 +1,437 @@
+//! Superblocks: what is opened, written, collected and erased together.
+
+use std::ops::Range;
+
+use ssdlab_nand::{BlockId, Layout, Medium, UnitAddress};
+
+use crate::spec::SuperblockSpan;
+
+/// A superblock's number. With one-die superblocks it is the block's own number.
+pub type SuperblockId = u32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Erased and ready to be opened.
+    Free,
+    /// Being written.
+    Open,
+    /// Written to its end; a candidate for collection.
+    Closed,
+    /// Written to its end with one bit per cell, of those set aside for that: waits to be folded.
+    Cached,
+    /// Being collected, or waiting to be erased.
+    Victim,
+    /// Kept for the journal and checkpoints.
+    System,
+    /// Kept back as replacement, or without a good block.
+    Reserved,
+}
+
+/// State and valid counts of all superblocks, and which blocks they are made of.
+///
+/// A superblock over all dies takes the block of its own number on each of them. Where that block is bad, firmware
+/// puts one from the reserve in its place, so that all superblocks are of one size; a superblock for which the
+/// reserve has run out is not used.
+#[derive(Clone, Debug)]
+pub struct Superblocks {
+    span: SuperblockSpan,
+    blocks_per_die: u32,
+    dies: u32,
+    state: Vec<State>,
+    /// Valid units.
+    valid: Vec<u32>,
+    /// Stream of what an open, closed or collected superblock holds.
+    stream: Vec<u8>,
+    /// Erases still under way.
+    erasing: Vec<u16>,
+    /// Which ones are set aside for one bit per cell; empty where none are.
+    pool: Vec<bool>,
+    /// Over all dies: block by die and superblock, and the way back.
+    block_of: Vec<BlockId>,
+    superblock_of: Vec<SuperblockId>,
+    /// Good, erased blocks of each die that replace those that go bad, the next one last.
+    reserve: Vec<Vec<BlockId>>,
+}
+
+const UNUSED: SuperblockId = SuperblockId::MAX;
+
+impl Superblocks {
+    /// Forms superblocks; the `reserve` highest-numbered blocks of every die are kept back.
+    #[must_use]
+    pub fn new(span: SuperblockSpan, medium: &Medium, reserve: u32) -> Self {
+        let layout = medium.layout();
+        let count = match span {
+            SuperblockSpan::AllDies => layout.blocks,
+            SuperblockSpan::OneDie => layout.block_count(),
+        };
+        let mut s = Superblocks {
+            span,
+            blocks_per_die: layout.blocks,
+            dies: layout.dies,
+            state: vec![State::Free; count as usize],
+            valid: vec![0; count as usize],
+            stream: vec![0; count as usize],
+            erasing: vec![0; count as usize],
+            pool: Vec::new(),
+            block_of: Vec::new(),
+            superblock_of: Vec::new(),
+            reserve: vec![Vec::new(); layout.dies as usize],
+        };
+        let first_reserved = layout.blocks.saturating_sub(reserve);
+        match span {
+            SuperblockSpan::AllDies => s.replace_bad_blocks(medium, first_reserved),
+            SuperblockSpan::OneDie => {
+                for sb in 0..count {
+                    if medium.is_bad(sb) || sb % layout.blocks >= first_reserved {
+                        s.state[sb as usize] = State::Reserved;
+                    }
+                    if !medium.is_bad(sb) && sb % layout.blocks >= first_reserved {
+                        s.reserve[(sb / layout.blocks) as usize].push(sb);
+                    }
+                }
+                s.reserve.iter_mut().for_each(|blocks| blocks.reverse());
+            }
+        }
+        s
+    }
+
+    fn replace_bad_blocks(&mut self, medium: &Medium, first_reserved: u32) {
+        let blocks = self.blocks_per_die;
+        self.block_of = (0..self.dies * blocks).collect();
+        self.superblock_of = (0..self.dies * blocks).map(|b| b % blocks).collect();
+        for die in 0..self.dies {
+            let base = die * blocks;
+            let mut reserve = (first_reserved..blocks).map(|b| base + b).filter(|&b| !medium.is_bad(b));
+            for sb in 0..first_reserved {
+                if !medium.is_bad(base + sb) {
+                    continue;
+                }
+                self.superblock_of[(base + sb) as usize] = UNUSED;
+                match reserve.next() {
+                    Some(b) => {
+                        self.block_of[(base + sb) as usize] = b;
+                        self.superblock_of[b as usize] = sb;
+                    }
+                    None => self.state[sb as usize] = State::Reserved,
+                }
+            }
+            self.reserve[die as usize] = reserve.rev().collect();
+        }
+        self.state[first_reserved as usize..].fill(State::Reserved);
+        for sb in 0..first_reserved {
+            if self.state[sb as usize] == State::Reserved {
+                self.give_up(sb, medium);
+            }
+        }
+    }
+
+    /// Puts a superblock out of use: the good blocks of an erased one replace others from now on.
+    pub fn give_up(&mut self, sb: SuperblockId, medium: &Medium) {
+        self.state[sb as usize] = State::Reserved;
+        if !self.pool.is_empty() {
+            self.pool[sb as usize] = false;
+        }
+        for die in 0..self.dies {
+            let block = self.block_on(sb, die);
+            if medium.layout().die_of(block).0 == die && !medium.is_bad(block) {
+                self.reserve[die as usize].insert(0, block);
+            }
+        }
+    }
+
+    /// Sets as many places of a ring aside as are wanted, if there are so many: the highest-numbered superblocks that are
+    /// free, over all dies. For each place, its blocks by die.
+    pub fn take_ring(&mut self, wanted: u32) -> Vec<Vec<BlockId>> {
+        let mut ring: Vec<Vec<BlockId>> = Vec::new();
+        for index in (0..self.blocks_per_die).rev() {
+            if ring.len() == wanted as usize {
+                break;
+            }
+            let row: Vec<SuperblockId> =
+                (0..self.domains() as usize).map(|domain| self.global(index, domain)).collect();
+            if row.iter().any(|&sb| self.state(sb) != State::Free) {
+                continue;
+            }
+            row.iter().for_each(|&sb| self.set_state(sb, State::System));
+            ring.push((0..self.dies).map(|die| self.block_on(row[die as usize % row.len()], die)).collect());
+        }
+        ring
+    }
+
+    /// A good, erased block of this die from the reserve.
+    pub fn take_reserve(&mut self, die: u32) -> Option<BlockId> {
+        self.reserve[die as usize].pop()
+    }
+
+    /// Blocks left in the reserve of the die that has fewest.
+    #[must_use]
+    pub fn reserve_left(&self) -> u32 {
+        self.reserve.iter().map(|blocks| blocks.len() as u32).min().unwrap_or(0)
+    }
+
+    /// Puts block `to` of the reserve in the place of `from`, with all that it holds. Returns the superblocks that
+    /// `from` belonged to and `to` belongs to: with one-die superblocks they differ.
+    pub fn replace(&mut self, from: BlockId, to: BlockId) -> (SuperblockId, SuperblockId) {
+        let old = self.of_block(from) as usize;
+        let new = match self.span {
+            SuperblockSpan::AllDies => {
+                let die = from / self.blocks_per_die;
+                self.block_of[(die * self.blocks_per_die) as usize + old] = to;
+                self.superblock_of[from as usize] = UNUSED;
+                self.superblock_of[to as usize] = old as SuperblockId;
+                old
+            }
+            SuperblockSpan::OneDie => {
+                let new = to as usize;
+                self.state[new] = std::mem::replace(&mut self.state[old], State::Reserved);
+                self.valid[new] = std::mem::take(&mut self.valid[old]);
+                self.erasing[new] = std::mem::take(&mut self.erasing[old]);
+                if !self.pool.is_empty() {
+                    self.pool[new] = std::mem::take(&mut self.pool[old]);
+                }
+                self.stream[new] = self.stream[old];
+                new
+            }
+        };
+        (old as SuperblockId, new as SuperblockId)
+    }
+
+    /// Whether all blocks of a superblock are good.
+    #[must_use]
+    pub fn is_sound(&self, sb: SuperblockId, domain: usize, medium: &Medium) -> bool {
+        self.dies_of(domain).all(|die| !medium.is_bad(self.block_on(sb, die)))
+    }
+
+    #[must_use]
+    pub fn span(&self) -> SuperblockSpan {
+        self.span
+    }
+
+    #[must_use]
+    pub fn dies(&self) -> u32 {
+        self.dies
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn state(&self, sb: SuperblockId) -> State {
+        self.state[sb as usize]
+    }
+
+    #[inline]
+    pub fn set_state(&mut self, sb: SuperblockId, state: State) {
+        self.state[sb as usize] = state;
+    }
+
+    /// Whether any superblock of a domain is in a state.
+    #[must_use]
+    pub fn any_in(&self, domain: usize, state: State) -> bool {
+        self.of_domain(domain).any(|sb| self.state(sb) == state)
+    }
+
+    /// Superblocks of a domain that are in a state.
+    #[must_use]
+    pub fn count_in(&self, domain: usize, state: State) -> usize {
+        self.of_domain(domain).filter(|&sb| self.state(sb) == state).count()
+    }
+
+    /// Superblocks that can hold the host's data in the die's own cell mode.
+    #[must_use]
+    pub fn usable(&self) -> u64 {
+        let kept = |s: &State| !matches!(s, State::System | State::Reserved);
+        let pool = self.pool.iter().filter(|&&p| p).count() as u64;
+        self.state.iter().filter(|s| kept(s)).count() as u64 - pool
+    }
+
+    /// Valid units of a superblock.
+    #[inline]
+    #[must_use]
+    pub fn valid(&self, sb: SuperblockId) -> u32 {
+        self.valid[sb as usize]
+    }
+
+    /// Units of a superblock have become valid. Returns how many are.
+    #[inline]
+    pub fn gain_valid(&mut self, sb: SuperblockId, units: u32) -> u32 {
+        let valid = &mut self.valid[sb as usize];
+        *valid += units;
+        *valid
+    }
+
+    /// Units of a superblock are valid no more. Returns how many are left.
+    #[inline]
+    pub fn lose_valid(&mut self, sb: SuperblockId, units: u32) -> u32 {
+        let valid = &mut self.valid[sb as usize];
+        *valid -= units;
+        *valid
+    }
+
+    /// The stream of what a superblock holds.
+    #[inline]
+    #[must_use]
+    pub fn stream(&self, sb: SuperblockId) -> u8 {
+        self.stream[sb as usize]
+    }
+
+    /// A free superblock is opened for a stream.
+    pub fn open(&mut self, sb: SuperblockId, stream: u8) {
+        debug_assert_eq!(self.state[sb as usize], State::Free);
+        self.state[sb as usize] = State::Open;
+        self.stream[sb as usize] = stream;
+    }
+
+    /// The blocks of a superblock are being erased, so many of them.
+    pub fn begin_erase(&mut self, sb: SuperblockId, blocks: u32) {
+        self.erasing[sb as usize] = blocks as u16;
+    }
+
+    /// A block of a superblock has been erased. Returns whether it was the last.
+    pub fn block_erased(&mut self, sb: SuperblockId) -> bool {
+        self.erasing[sb as usize] -= 1;
+        self.erasing[sb as usize] == 0
+    }
+
+    /// Whether superblocks are set aside for one bit per cell.
+    #[inline]
+    #[must_use]
+    pub fn has_pool(&self) -> bool {
+        !self.pool.is_empty()
+    }
+
+    /// Sets the lowest-numbered free superblocks of every domain aside for one bit per cell, so many of each.
+    pub fn set_pool_aside(&mut self, per_domain: u32) {
+        self.pool = vec![false; self.state.len()];
+        for domain in 0..self.domains() as usize {
+            let free = self.of_domain(domain).filter(|&sb| self.state(sb) == State::Free);
+            for sb in free.take(per_domain as usize).collect::<Vec<_>>() {
+                self.pool[sb as usize] = true;
+            }
+        }
+    }
+
+    /// Whether a superblock is set aside for one bit per cell.
+    #[inline]
+    #[must_use]
+    pub fn in_pool(&self, sb: SuperblockId) -> bool {
+        !self.pool.is_empty() && self.pool[sb as usize]
+    }
+
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.state.len() as u32
+    }
+
+    /// Groups of superblocks that are collected by themselves.
+    #[must_use]
+    pub fn domains(&self) -> u32 {
+        match self.span {
+            SuperblockSpan::AllDies => 1,
+            SuperblockSpan::OneDie => self.dies,
+        }
+    }
+
+    /// Superblocks of one domain.
+    #[must_use]
+    pub fn per_domain(&self) -> u32 {
+        self.blocks_per_die
+    }
+
+    /// Dies of one superblock.
+    #[must_use]
+    pub fn width(&self) -> u32 {
+        match self.span {
+            SuperblockSpan::AllDies => self.dies,
+            SuperblockSpan::OneDie => 1,
+        }
+    }
+
+    /// Number within its domain, and the domain.
+    #[inline]
+    #[must_use]
+    pub fn local(&self, sb: SuperblockId, layout: &Layout) -> (u32, usize) {
+        match self.span {
+            SuperblockSpan::AllDies => (sb, 0),
+            SuperblockSpan::OneDie => {
+                let (die, index) = layout.die_of(sb);
+                (index, die as usize)
+            }
+        }
+    }
+
+    /// The superblock that a unit of flash lies in.
+    #[inline]
+    #[must_use]
+    pub fn of_unit(&self, unit: UnitAddress, layout: &Layout) -> SuperblockId {
+        self.of_block(layout.block_of(unit))
+    }
+
+    /// The domain that a block is collected in.
+    #[inline]
+    #[must_use]
+    pub fn domain_of_block(&self, block: BlockId, layout: &Layout) -> usize {
+        self.local(self.of_block(block), layout).1
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn global(&self, local: u32, domain: usize) -> SuperblockId {
+        domain as u32 * self.blocks_per_die + local
+    }
+
+    /// The superblocks of a domain.
+    #[inline]
+    pub fn of_domain(&self, domain: usize) -> Range<SuperblockId> {
+        let first = self.global(0, domain);
+        first..first + self.blocks_per_die
+    }
+
+    /// The superblock that a block belongs to.
+    #[inline]
+    #[must_use]
+    pub fn of_block(&self, block: BlockId) -> SuperblockId {
+        match self.span {
+            SuperblockSpan::AllDies => self.superblock_of[block as usize],
+            SuperblockSpan::OneDie => block,
+        }
+    }
+
+    /// The block that a superblock has on a die.
+    #[inline]
+    #[must_use]
+    pub fn block_on(&self, sb: SuperblockId, die: u32) -> BlockId {
+        match self.span {
+            SuperblockSpan::AllDies => self.block_of[(die * self.blocks_per_die + sb) as usize],
+            SuperblockSpan::OneDie => sb,
+        }
+    }
+
+    /// The dies of a domain's superblocks.
+    #[inline]
+    #[must_use]
+    pub fn dies_of(&self, domain: usize) -> Range<u32> {
+        match self.span {
+            SuperblockSpan::AllDies => 0..self.dies,
+            SuperblockSpan::OneDie => domain as u32..domain as u32 + 1,
+        }
+    }
+
+    /// A block of a superblock, to ask for its wear.
+    #[must_use]
+    pub fn any_block(&self, sb: SuperblockId) -> BlockId {
+        self.block_on(sb, 0)
+    }
+
+    /// Valid counts of one domain, by number within it.
+    #[inline]
+    #[must_use]
+    pub fn valid_of_domain(&self, domain: usize) -> &[u32] {
+        let from = domain * self.blocks_per_die as usize;
+        &self.valid[from..from + self.blocks_per_die as usize]
+    }
+
+    /// Units that a superblock can hold.
+    #[must_use]
+    pub fn capacity(&self, layout: &Layout) -> u32 {
+        self.width() * layout.block_units
+    }
+}

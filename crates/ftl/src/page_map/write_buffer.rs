@@ -1,0 +1,310 @@
+//! The write buffer: host units that have been accepted and wait for a row to be written to.
+//!
+//! A ring in order of arrival for each stream: those that the host may name, or what an SLC cache takes and what it does
+//! not. While a unit waits, the map points at its slot, and the slot remembers where the previous copy lives: that copy
+//! stays valid, and is moved by garbage collection like any other, until the new one is on its way to flash. So a power
+//! cut loses at most what was never promised.
+//!
+//! The whole ring is swept over and over, so that a slot is kept small: 16 bytes.
+
+use ssdlab_core::Nanos;
+
+use super::map::UNMAPPED;
+use crate::spec::STREAMS;
+
+/// A waiting unit.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// What will go into the spare area: address and write count; [`ssdlab_nand::NO_LPN`] if the unit was trimmed while
+    /// waiting.
+    pub tag: u32,
+    /// Where its previous copy lives, or [`UNMAPPED`].
+    pub old: u32,
+    /// Time from which the data are here.
+    pub ready: Nanos,
+}
+
+/// Of the units of one stream, `tail - head` wait.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ring {
+    head: u32,
+    tail: u32,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct WriteBuffer {
+    /// One stretch for each stream, of a power of two.
+    slots: Vec<Slot>,
+    /// Of each slot: low bits of the number of units accepted before its unit. Empty where units leave in the order in
+    /// which they came.
+    order: Vec<u32>,
+    /// Of each slot: units of flash that its unit takes. Empty where that is always one.
+    sizes: Vec<u8>,
+    mask: u32,
+    rings: Vec<Ring>,
+    /// Units of flash that all of them take, and by stream.
+    units: u32,
+    units_by_stream: [u32; STREAMS as usize],
+    /// Logical units accepted since power on.
+    accepted: u64,
+    /// Streams that have been written, one bit each.
+    used: u8,
+    /// A flush waits: partly filled rows are written too.
+    forced: bool,
+}
+
+impl WriteBuffer {
+    /// Room for `units` of flash of each of `streams`; the device sees to it that no more wait in all. `packs`: whether
+    /// those that do not fit into a row may stay behind, see [`WriteBuffer::keep_back`].
+    #[must_use]
+    pub fn new(units: u32, streams: u8, packs: bool) -> Self {
+        let len = units.next_power_of_two();
+        let empty = Slot { tag: 0, old: UNMAPPED, ready: 0 };
+        let rings = vec![Ring::default(); streams.into()];
+        let slots = vec![empty; len as usize * rings.len()];
+        let order = vec![0; if streams > 1 || packs { slots.len() } else { 0 }];
+        let sizes = vec![0; if packs { slots.len() } else { 0 }];
+        WriteBuffer {
+            slots,
+            order,
+            sizes,
+            mask: len - 1,
+            rings,
+            units: 0,
+            units_by_stream: [0; STREAMS as usize],
+            accepted: 0,
+            used: 1,
+            forced: false,
+        }
+    }
+
+    /// Streams that can be told apart here: those that the host may name, or what an SLC cache takes and what it does not.
+    #[inline]
+    #[must_use]
+    pub fn streams(&self) -> u8 {
+        self.rings.len() as u8
+    }
+
+    /// Units of a stream come.
+    #[inline]
+    pub fn note_used(&mut self, stream: u8) {
+        self.used |= 1 << stream;
+    }
+
+    /// Whether any unit of a stream has come since power on; the first one counts in any case.
+    #[inline]
+    #[must_use]
+    pub fn is_used(&self, stream: u8) -> bool {
+        self.used >> stream & 1 != 0
+    }
+
+    /// Whether partly filled rows are written too, as a flush waits.
+    #[inline]
+    #[must_use]
+    pub fn is_forced(&self) -> bool {
+        self.forced
+    }
+
+    pub fn set_forced(&mut self, forced: bool) {
+        self.forced = forced;
+    }
+
+    /// Units of flash that make a row worth writing.
+    #[inline]
+    #[must_use]
+    pub fn least_row(&self, row_units: u32) -> u32 {
+        if self.forced { 1 } else { row_units }
+    }
+
+    /// Units of flash that all waiting units take.
+    #[inline]
+    #[must_use]
+    pub fn units(&self) -> u32 {
+        self.units
+    }
+
+    /// The same for one stream.
+    #[inline]
+    #[must_use]
+    pub fn units_of(&self, stream: u8) -> u32 {
+        self.units_by_stream[stream as usize]
+    }
+
+    /// Logical units that wait.
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        (0..self.rings.len() as u8).map(|stream| self.waiting_of(stream)).sum()
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn waiting_of(&self, stream: u8) -> u32 {
+        let ring = self.rings[stream as usize];
+        ring.tail.wrapping_sub(ring.head)
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn accepted(&self) -> u64 {
+        self.accepted
+    }
+
+    /// Units, in order of acceptance, up to which none waits.
+    #[inline]
+    #[must_use]
+    pub fn dispatched(&self) -> u64 {
+        if self.order.is_empty() { self.accepted - u64::from(self.units) } else { self.dispatched_out_of_order() }
+    }
+
+    #[cold]
+    fn dispatched_out_of_order(&self) -> u64 {
+        let front = |stream: u8| self.at(stream, self.rings[stream as usize].head) as usize;
+        let behind = |stream: u8| (self.accepted as u32).wrapping_sub(self.order[front(stream)]);
+        let streams = (0..self.rings.len() as u8).filter(|&stream| self.waiting_of(stream) > 0);
+        self.accepted - u64::from(streams.map(behind).max().unwrap_or(0))
+    }
+
+    #[inline]
+    fn at(&self, stream: u8, number: u32) -> u32 {
+        u32::from(stream) * (self.mask + 1) + (number & self.mask)
+    }
+
+    /// Appends a unit that takes `size` of flash to a stream and returns its slot number.
+    ///
+    /// # Panics
+    /// If the ring is full: the device admits no more than fits.
+    #[inline]
+    pub fn push(&mut self, stream: u8, slot: Slot, size: u8) -> u32 {
+        assert!(self.units <= self.mask, "more units admitted than the write buffer holds");
+        let at = self.at(stream, self.rings[stream as usize].tail);
+        self.slots[at as usize] = slot;
+        if let Some(order) = self.order.get_mut(at as usize) {
+            *order = self.accepted as u32;
+            if let Some(entry) = self.sizes.get_mut(at as usize) {
+                *entry = size;
+            }
+        }
+        let ring = &mut self.rings[stream as usize];
+        ring.tail = ring.tail.wrapping_add(1);
+        self.units_by_stream[stream as usize] += u32::from(size);
+        self.units += u32::from(size);
+        self.accepted += 1;
+        at
+    }
+
+    /// Accepts units that go to a die at once, while none waits.
+    #[inline]
+    pub fn pass(&mut self, units: u32) {
+        debug_assert!(self.units == 0);
+        self.accepted += u64::from(units);
+    }
+
+    #[inline]
+    pub fn slot_mut(&mut self, at: u32) -> &mut Slot {
+        &mut self.slots[at as usize]
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn slot(&self, at: u32) -> &Slot {
+        &self.slots[at as usize]
+    }
+
+    /// The first `n` units of a stream, in two stretches: the ring may end in between.
+    #[inline]
+    #[must_use]
+    pub fn fronts(&self, stream: u8, n: u32) -> (&[Slot], &[Slot]) {
+        let (start, len) = (stream as usize * (self.mask as usize + 1), self.mask as usize + 1);
+        let ring = &self.slots[start..start + len];
+        let head = (self.rings[stream as usize].head & self.mask) as usize;
+        let (end, n) = (head + n as usize, n as usize);
+        if end <= len { (&ring[head..end], &[]) } else { (&ring[head..], &ring[..n - (len - head)]) }
+    }
+
+    /// The `k`-th unit from the front of a stream, and the units of flash that it takes.
+    #[must_use]
+    pub fn front(&self, stream: u8, k: u32) -> (Slot, u8) {
+        let at = self.place(stream, k) as usize;
+        (self.slots[at], self.sizes.get(at).copied().unwrap_or(1))
+    }
+
+    fn place(&self, stream: u8, k: u32) -> u32 {
+        self.at(stream, self.rings[stream as usize].head.wrapping_add(k))
+    }
+
+    /// Lets go the first `n` units of a stream, which are all of one unit of flash.
+    #[inline]
+    pub fn drop_front(&mut self, stream: u8, n: u32) {
+        let ring = &mut self.rings[stream as usize];
+        ring.head = ring.head.wrapping_add(n);
+        self.units_by_stream[stream as usize] -= n;
+        self.units -= n;
+    }
+
+    /// Another write has taken the place of what waits in a slot, and takes so much flash.
+    pub fn resize(&mut self, at: u32, size: u8) {
+        let of_stream = &mut self.units_by_stream[(at / (self.mask + 1)) as usize];
+        let old = std::mem::replace(&mut self.sizes[at as usize], size);
+        *of_stream = *of_stream - u32::from(old) + u32::from(size);
+        self.units = self.units - u32::from(old) + u32::from(size);
+    }
+
+    /// Of the first `n` units of a stream, lets those go that are in `chosen`; the others stay in front, in their order.
+    /// Tells where each of them stays now.
+    pub fn keep_back(&mut self, stream: u8, n: u32, chosen: u64, mut moved: impl FnMut(u32, u32)) {
+        let (mut gone, mut left) = (0, 0);
+        for k in (0..n).rev() {
+            let from = self.place(stream, k) as usize;
+            if chosen >> k & 1 != 0 {
+                gone += u32::from(self.sizes[from]);
+                continue;
+            }
+            left += 1;
+            let at = self.place(stream, n - left);
+            self.slots[at as usize] = self.slots[from];
+            self.sizes[at as usize] = self.sizes[from];
+            self.order[at as usize] = self.order[from];
+            moved(self.slots[from].tag, at);
+        }
+        let ring = &mut self.rings[stream as usize];
+        ring.head = ring.head.wrapping_add(n - left);
+        self.units_by_stream[stream as usize] -= gone;
+        self.units -= gone;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dispatched_in_order_ends_at_the_oldest_unit_of_any_stream_that_waits() {
+        let mut b = WriteBuffer::new(8, 4, false);
+        let unit = |tag| Slot { tag, old: UNMAPPED, ready: 0 };
+        let at: Vec<u32> = [0, 3, 0, 3].iter().zip(0..).map(|(&stream, tag)| b.push(stream, unit(tag), 1)).collect();
+        assert_eq!(at.iter().map(|&at| b.slot(at).tag).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        b.drop_front(0, 2);
+        assert_eq!((b.waiting(), b.waiting_of(3), b.dispatched()), (2, 2, 1));
+        b.drop_front(3, 1);
+        assert_eq!(b.dispatched(), 3);
+        b.drop_front(3, 1);
+        assert_eq!((b.waiting(), b.dispatched()), (0, 4));
+    }
+    #[test]
+    fn what_does_not_fit_stays_in_front_and_holds_back_what_counts_as_dispatched() {
+        let mut b = WriteBuffer::new(16, 1, true);
+        for (tag, size) in [(0, 4), (1, 2), (2, 4), (3, 1), (4, 1)] {
+            b.push(0, Slot { tag, old: UNMAPPED, ready: 0 }, size);
+        }
+        let mut stayed = Vec::new();
+        b.keep_back(0, 4, 0b101, |tag, at| stayed.push((tag, at)));
+        assert_eq!(stayed, [(3, 3), (1, 2)]);
+        assert_eq!([0, 1, 2].map(|k| b.front(0, k).0.tag), [1, 3, 4]);
+        assert_eq!((b.units(), b.units_of(0), b.waiting(), b.dispatched()), (4, 4, 3, 1));
+        b.resize(2, 8);
+        assert_eq!((b.units(), b.front(0, 0).1), (10, 8));
+        b.keep_back(0, 3, 0b111, |_, _| unreachable!("nothing stays"));
+        assert_eq!((b.units(), b.waiting(), b.dispatched()), (0, 0, 5));
+    }
+}
