@@ -4,8 +4,8 @@
 use ssdlab_bench::Monitor;
 use ssdlab_bench::host::{Host, Job};
 use ssdlab_bench::measure::{Measurement, Meter, PerSecond};
-use ssdlab_core::{Breakdown, Completion, Nanos, Request, Rng, Status};
-use ssdlab_ssd::{Counters, Device, DeviceInfo};
+use ssdlab_core::{Breakdown, Nanos, Rng};
+use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Refusal, Request, Status};
 use ssdlab_workload::{Pattern, Source};
 
 /// Completes every command a fixed time after its submission, in order.
@@ -20,15 +20,7 @@ const SERVICE: Nanos = 100_000;
 
 impl Null {
     fn new() -> Self {
-        let info = DeviceInfo {
-            name: "null".to_owned(),
-            kind: "model",
-            description: String::new(),
-            capacity_bytes: 128_035_676_160,
-            queue_depth: 32,
-            supports_trim: false,
-            over_provisioning_percent: 7.0,
-        };
+        let info = DeviceInfo { capacity_bytes: 128_035_676_160, ..DeviceInfo::new("null", "model") };
         Null { info, ring: [(0, 0, 0); 64], head: 0, tail: 0 }
     }
 }
@@ -38,9 +30,10 @@ impl Device for Null {
         &self.info
     }
     #[inline]
-    fn submit(&mut self, now: Nanos, r: Request) {
+    fn submit(&mut self, now: Nanos, r: Request) -> Result<(), Refusal> {
         self.ring[self.tail & 63] = (now, r.tag, r.offset_bytes);
         self.tail += 1;
+        Ok(())
     }
     fn next_event(&self) -> Option<Nanos> {
         (self.head < self.tail).then(|| self.ring[self.head & 63].0 + SERVICE)
@@ -66,9 +59,6 @@ impl Device for Null {
                 breakdown,
             });
         }
-    }
-    fn secure_erase(&mut self, now: Nanos) -> Nanos {
-        now
     }
     fn counters(&self) -> Counters {
         Counters::default()

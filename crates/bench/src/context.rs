@@ -1,7 +1,7 @@
 //! What a test is given.
 
 use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
-use ssdlab_ssd::LinkPolicy;
+use ssdlab_device::LinkPolicy;
 
 use crate::error::BenchError;
 use crate::host::{Host, Job};
@@ -12,19 +12,19 @@ use crate::params::Params;
 use crate::suite::{COMMON_PARAMS, TestDef};
 
 /// Devices to test, parameters, a seed, and someone to report to.
-pub struct Context<'a, L: Lab> {
-    lab: &'a L,
+pub struct Context<'a> {
+    lab: &'a dyn Lab,
     def: &'static TestDef,
     pub params: Params,
     seed: u64,
     monitor: &'a Monitor<'a>,
 }
 
-impl<'a, L: Lab> Context<'a, L> {
+impl<'a> Context<'a> {
     /// # Errors
     /// A setting that the test does not know, or a value out of range.
     pub fn new(
-        lab: &'a L,
+        lab: &'a dyn Lab,
         def: &'static TestDef,
         settings: &[(String, String)],
         seed: u64,
@@ -47,10 +47,10 @@ impl<'a, L: Lab> Context<'a, L> {
     /// If the drive cannot be made, whatever `test` returns, and [`BenchError::Books`].
     pub fn on_fresh_drive<T>(
         &self,
-        test: impl FnOnce(&mut Host<'_, L::Device>) -> Result<T, BenchError>,
+        test: impl FnOnce(&mut Host<'_>) -> Result<T, BenchError>,
     ) -> Result<T, BenchError> {
         let mut device = self.lab.fresh(self.seed).map_err(BenchError::Device)?;
-        let mut host = Host::new(&mut device, self.monitor);
+        let mut host = Host::new(&mut *device, self.monitor);
         host.set_max_transfer_bytes(self.params.integer("max_transfer_bytes"));
         host.set_compressibility(self.params.number("compressibility_percent"));
         host.set_link_policy(self.link_policy())?;
@@ -82,7 +82,7 @@ impl<'a, L: Lab> Context<'a, L> {
     ///
     /// # Errors
     /// As [`Host::idle`].
-    pub fn settle(&self, host: &mut Host<'_, L::Device>) -> Result<(), BenchError> {
+    pub fn settle(&self, host: &mut Host<'_>) -> Result<(), BenchError> {
         Ok(host.idle(self.nanos("settle_seconds"))?)
     }
 

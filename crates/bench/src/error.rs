@@ -1,19 +1,16 @@
 //! What can go wrong between asking for a test and having its outcome.
 
-use ssdlab_core::{Nanos, Op, SECTOR_BYTES, Status, format_duration};
+use ssdlab_core::{Nanos, Op, format_duration};
+use ssdlab_device::{Refusal, Status};
 
-use crate::outcome::op_name;
 use crate::params::ParamError;
 
 /// An error of the host side: a command that cannot be sent, or a device that does not answer as it must.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    #[error(
-        "{} at byte {offset_bytes}, {length_bytes} bytes long: {} (the device has {capacity_bytes} bytes)",
-        op_name(*op),
-        bad_command_reason(*offset_bytes, *length_bytes)
-    )]
-    BadCommand { op: Op, offset_bytes: u64, length_bytes: u64, capacity_bytes: u64 },
+    /// The device did not accept a command.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     #[error("job {job}: {reason}")]
     BadJob { job: usize, reason: String },
     #[error("arrival {index} comes at {}, before the one ahead of it: arrivals must be in time order", format_duration(*at))]
@@ -21,8 +18,8 @@ pub enum HostError {
     #[error("the device did not balance: {0}")]
     Unbalanced(String),
     #[error(
-        "the device failed a command: {} at byte {offset_bytes}, {length_bytes} bytes long, ended with {status:?} after {}",
-        op_name(*op),
+        "the device failed a command: {} at byte {offset_bytes}, {length_bytes} bytes long, ended with {status} after {}",
+        op.name(),
         format_duration(*at)
     )]
     Failed { op: Op, offset_bytes: u64, length_bytes: u64, status: Status, at: Nanos },
@@ -37,16 +34,6 @@ pub enum HostError {
     Cancelled,
 }
 
-fn bad_command_reason(offset_bytes: u64, length_bytes: u64) -> String {
-    if length_bytes == 0 {
-        "the length must not be zero".to_owned()
-    } else if !offset_bytes.is_multiple_of(SECTOR_BYTES) || !length_bytes.is_multiple_of(SECTOR_BYTES) {
-        format!("offset and length must be multiples of {SECTOR_BYTES} bytes")
-    } else {
-        "the command reaches beyond the end of the device".to_owned()
-    }
-}
-
 /// An error of a test.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
@@ -57,7 +44,7 @@ pub enum BenchError {
     /// The drive could not be built or powered on.
     #[error("the device could not be made: {0}")]
     Device(String),
-    /// [`ssdlab_ssd::Device::check_books`] found a bug in the device.
+    /// [`ssdlab_device::Device::check_books`] found a bug in the device.
     #[error("the device's books do not balance, so its figures cannot be trusted: {0}")]
     Books(String),
     /// The test makes no sense on this device (no TRIM, span too small …).

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ssdlab_core::{Breakdown, CAUSES, Cause, Completion, Nanos, Op, format_duration, to_us};
+use ssdlab_core::{Breakdown, CAUSES, Cause, Nanos, Op, format_duration, to_us};
+use ssdlab_device::Completion;
 
 use crate::measure::Measurement;
-use crate::outcome::{SlowIo, TimeShare, op_name};
+use crate::outcome::{SlowIo, TimeShare};
 
 /// A sentence names causes until they explain this share of the latency, in per cent …
 const EXPLAINED_PERCENT: u64 = 95;
@@ -79,7 +80,7 @@ pub fn slow_io(c: &Completion, started: Nanos) -> SlowIo {
     };
     SlowIo {
         at_s: c.submitted.saturating_sub(started) as f64 / 1e9,
-        op: op_name(c.op).to_owned(),
+        op: c.op.name().to_owned(),
         offset_bytes: c.offset_bytes,
         length_bytes: c.length_bytes,
         latency_us: to_us(c.latency()),
@@ -99,7 +100,7 @@ pub fn slowest(m: &Measurement) -> Vec<SlowIo> {
 #[must_use]
 pub fn time_shares(label: &str, m: &Measurement) -> Vec<TimeShare> {
     let several = m.ops().count() > 1;
-    let name = |op: Op| if several { format!("{label}: {}", op_name(op)) } else { label.to_owned() };
+    let name = |op: Op| if several { format!("{label}: {}", op.name()) } else { label.to_owned() };
     m.ops()
         .map(|(op, stats)| {
             let ios = stats.latency.count();

@@ -11,7 +11,7 @@
 //! - [`explain`] turns time breakdowns into words.
 //! - [`model`] is a device of a few lines, known in closed form, against which all of this is proven.
 //!
-//! The bench knows nothing of flash. Whatever implements [`ssdlab_ssd::Device`] can be tested, and a [`Lab`] makes
+//! The bench knows nothing of flash. Whatever implements [`ssdlab_device::Device`] can be tested, and a [`Lab`] makes
 //! as many of them as a test needs. It never looks at the clock or at the environment, and what it cannot trust it
 //! refuses: a device that loses a command, misdates a completion, leaves time without a cause or whose books do not
 //! balance fails the test, loudly.
@@ -74,7 +74,5 @@ pub use error::{BenchError, HostError};
 pub use lab::Lab;
 pub use monitor::Monitor;
 pub use nearest::nearest;
-pub use outcome::{
-    Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, Table, TimeShare, Verdict, cause_labels, op_name,
-};
+pub use outcome::{Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, Table, TimeShare, Verdict, cause_labels};
 pub use params::{Kind, ParamDef, ParamError, Params, Value, parse_setting};

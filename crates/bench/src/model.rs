@@ -7,8 +7,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use ssdlab_core::{Breakdown, Cause, Completion, MICROSECOND, Nanos, Op, Request, SECOND, Status, UNIT_BYTES};
-use ssdlab_ssd::{Counters, Device, DeviceInfo};
+use ssdlab_core::{Breakdown, Cause, MICROSECOND, Nanos, Op, SECOND, UNIT_BYTES};
+use ssdlab_device::{
+    Completion, Counters, Device, DeviceInfo, EnergyCounters, FlashCounters, HostCounters, Refusal, Request, Security,
+    Status,
+};
 
 use crate::lab::Lab;
 
@@ -63,10 +66,8 @@ impl Default for ModelSpec {
 }
 
 impl Lab for ModelSpec {
-    type Device = ModelDevice;
-
-    fn fresh(&self, _seed: u64) -> Result<ModelDevice, String> {
-        Ok(ModelDevice::new(self.clone()))
+    fn fresh(&self, _seed: u64) -> Result<Box<dyn Device>, String> {
+        Ok(Box::new(ModelDevice::new(self.clone())))
     }
 
     fn name(&self) -> &str {
@@ -109,7 +110,8 @@ pub struct ModelDevice {
     /// When the cache will have drained everything in it.
     drained_at: Nanos,
     now: Nanos,
-    counters: Counters,
+    host: HostCounters,
+    flash: FlashCounters,
     fault: Option<Fault>,
 }
 
@@ -121,13 +123,11 @@ impl ModelDevice {
         assert!(spec.ways > 0 && spec.drain_bytes_per_second > 0, "{spec:?}");
         assert!(spec.capacity_bytes > 0 && spec.capacity_bytes.is_multiple_of(UNIT_BYTES), "{spec:?}");
         let info = DeviceInfo {
-            name: spec.name.clone(),
-            kind: "model",
             description: "a queue with fixed service times".to_owned(),
             capacity_bytes: spec.capacity_bytes,
-            queue_depth: 32,
             supports_trim: true,
-            over_provisioning_percent: spec.over_provisioning_percent,
+            over_provisioning_percent: Some(spec.over_provisioning_percent),
+            ..DeviceInfo::new(&spec.name, "model")
         };
         ModelDevice {
             info,
@@ -139,7 +139,8 @@ impl ModelDevice {
             units: vec![Unit::default(); (spec.capacity_bytes / UNIT_BYTES) as usize],
             drained_at: 0,
             now: 0,
-            counters: Counters::default(),
+            host: HostCounters::default(),
+            flash: FlashCounters::default(),
             fault: None,
             spec,
         }
@@ -171,8 +172,8 @@ impl ModelDevice {
             u.mapped = true;
         }
         let extra = r.length_bytes * scattered / count * (self.spec.scattered_factor - 1);
-        self.counters.flash_host_program_bytes += r.length_bytes;
-        self.counters.flash_gc_program_bytes += extra;
+        self.flash.host_program_bytes += r.length_bytes;
+        self.flash.gc_program_bytes += extra;
         let extra = time(extra);
         (time(r.length_bytes) + extra, extra)
     }
@@ -182,14 +183,14 @@ impl ModelDevice {
         match r.op {
             Op::Read => {
                 let time = self.spec.read + r.length_bytes * self.spec.read_picos_per_byte / 1000;
-                self.counters.host_reads += 1;
-                self.counters.host_read_bytes += r.length_bytes;
+                self.host.reads += 1;
+                self.host.read_bytes += r.length_bytes;
                 parts.add(Cause::Read, time);
                 start + time
             }
             Op::Write => {
-                self.counters.host_writes += 1;
-                self.counters.host_write_bytes += r.length_bytes;
+                self.host.writes += 1;
+                self.host.write_bytes += r.length_bytes;
                 let (drain, extra) = self.drain_time(r);
                 self.drained_at = self.drained_at.max(start) + drain;
                 // The cache has room when all but its size has been drained.
@@ -203,13 +204,14 @@ impl ModelDevice {
                 start + wait + self.spec.write
             }
             Op::Trim => {
-                self.counters.host_trim_bytes += r.length_bytes;
+                self.host.trim_bytes += r.length_bytes;
                 if self.spec.trim_works {
                     self.units_of(r).fill(Unit::default());
                 }
                 parts.add(Cause::Controller, self.spec.write);
                 start + self.spec.write
             }
+            Op::WriteZeroes => unreachable!("the model refuses it"),
             Op::Flush => {
                 let end = self.drained_at.max(start);
                 parts.add(Cause::Program, end - start);
@@ -224,10 +226,9 @@ impl Device for ModelDevice {
         &self.info
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
         assert!(now >= self.now, "time runs backwards from {} to {now}", self.now);
-        let end_bytes = request.offset_bytes + request.length_bytes;
-        assert!(end_bytes <= self.spec.capacity_bytes, "{request:?} reaches beyond the end");
+        self.info.check(&request)?;
         self.now = now;
         let way = (0..self.ways.len()).min_by_key(|&w| self.ways[w]).expect("there is a way");
         let start = self.ways[way].max(now);
@@ -239,7 +240,7 @@ impl Device for ModelDevice {
         self.commands += 1;
         let mut status = Status::Ok;
         match self.fault {
-            Some(Fault::Lose(n)) if n == number => return,
+            Some(Fault::Lose(n)) if n == number => return Ok(()),
             Some(Fault::Fail(n, s)) if n == number => status = s,
             Some(Fault::Misdate(n)) if n == number => completed += 1,
             _ => {}
@@ -262,6 +263,7 @@ impl Device for ModelDevice {
         }
         let at = if self.fault == Some(Fault::Misdate(number)) { completed - 1 } else { completed };
         self.pending.push(Reverse((at, number, slot)));
+        Ok(())
     }
 
     fn next_event(&self) -> Option<Nanos> {
@@ -281,20 +283,30 @@ impl Device for ModelDevice {
         }
     }
 
+    fn counters(&self) -> Counters {
+        let bytes = self.host.read_bytes + self.host.write_bytes;
+        let energy = self.now * self.spec.idle_milliwatts / 1000 + bytes * self.spec.nanojoules_per_byte;
+        Counters { host: self.host, flash: Some(self.flash), energy: Some(EnergyCounters { nanojoules: energy }) }
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        if self.fault == Some(Fault::Books) { Err("made to fail".to_owned()) } else { Ok(()) }
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Device>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn security(&mut self) -> Option<&mut dyn Security> {
+        Some(self)
+    }
+}
+
+impl Security for ModelDevice {
     fn secure_erase(&mut self, now: Nanos) -> Nanos {
         assert!(self.pending.is_empty(), "a secure erase needs a device at rest");
         self.units.fill(Unit::default());
         self.drained_at = 0;
         now + SECOND
-    }
-
-    fn counters(&self) -> Counters {
-        let bytes = self.counters.host_read_bytes + self.counters.host_write_bytes;
-        let energy = self.now * self.spec.idle_milliwatts / 1000 + bytes * self.spec.nanojoules_per_byte;
-        Counters { energy_nanojoules: energy, ..self.counters }
-    }
-
-    fn check_books(&self) -> Result<(), String> {
-        if self.fault == Some(Fault::Books) { Err("made to fail".to_owned()) } else { Ok(()) }
     }
 }

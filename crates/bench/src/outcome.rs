@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_core::{CAUSES, Op};
+use ssdlab_core::CAUSES;
 
 /// A measured figure with its unit (`IOPS`, `MB/s`, `us`, `ratio`, `W`, `J`, `s`, `%`, `count`, …).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -153,17 +153,6 @@ impl Axis {
     #[must_use]
     pub fn log(label: &str, unit: &str) -> Self {
         Axis { log: true, ..Axis::linear(label, unit) }
-    }
-}
-
-/// The name of an operation in reports.
-#[must_use]
-pub fn op_name(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Trim => "trim",
-        Op::Flush => "flush",
     }
 }
 

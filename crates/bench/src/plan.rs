@@ -210,6 +210,8 @@ pub fn guarded<T>(run: impl FnOnce() -> Result<T, BenchError>) -> Result<T, Benc
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_device::Device;
+
     use super::*;
     use crate::model::{Fault, ModelDevice, ModelSpec};
     use crate::suite::find_test;
@@ -222,14 +224,13 @@ mod tests {
     }
 
     impl Lab for Watched {
-        type Device = ModelDevice;
-        fn fresh(&self, _seed: u64) -> Result<ModelDevice, String> {
+        fn fresh(&self, _seed: u64) -> Result<Box<dyn Device>, String> {
             assert!(!self.panics, "made to panic");
             let device = ModelDevice::new(self.spec.clone());
-            Ok(match self.fault {
+            Ok(Box::new(match self.fault {
                 Some(fault) => device.with_fault(fault),
                 None => device,
-            })
+            }))
         }
         fn name(&self) -> &str {
             &self.spec.name

@@ -2,6 +2,7 @@
 
 use ssdlab_bench::suite::{find_test, run_test};
 use ssdlab_bench::{Lab, Monitor, Outcome};
+use ssdlab_device::Device;
 use ssdlab_nand::DieSpec;
 use ssdlab_nand::rber::ErrorSpec;
 use ssdlab_ssd::{DriveSpec, Ssd};
@@ -9,9 +10,8 @@ use ssdlab_ssd::{DriveSpec, Ssd};
 struct Small(DriveSpec, DieSpec);
 
 impl Lab for Small {
-    type Device = Ssd;
-    fn fresh(&self, seed: u64) -> Result<Ssd, String> {
-        Ssd::new("small", &self.0, &self.1, seed).map_err(|e| e.to_string())
+    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
+        Ok(Box::new(Ssd::new("small", &self.0, &self.1, seed).map_err(|e| e.to_string())?))
     }
     fn name(&self) -> &str {
         "small"

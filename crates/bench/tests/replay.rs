@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use ssdlab_bench::Monitor;
-use ssdlab_bench::model::{ModelDevice, ModelSpec};
+use ssdlab_bench::model::ModelSpec;
 use ssdlab_bench::replay::{ReplayError, ReplaySpec, Replayed, Speed, replay_file};
 use ssdlab_bench::{BenchError, Lab};
 use ssdlab_core::{MICROSECOND, MILLISECOND, SECOND};
+use ssdlab_device::Device;
 use ssdlab_workload::trace::{Devices, Edge, Fit, PlacementSpec, TraceError};
 
 /// Writes a trace file in MQSim's format: time in ns, device, sector, sectors, 1 for a read.
@@ -33,9 +34,7 @@ fn replay(spec: &ReplaySpec) -> Replayed {
 struct NoDevice;
 
 impl Lab for NoDevice {
-    type Device = ModelDevice;
-
-    fn fresh(&self, _seed: u64) -> Result<ModelDevice, String> {
+    fn fresh(&self, _seed: u64) -> Result<Box<dyn Device>, String> {
         panic!("a device was made")
     }
 
@@ -72,8 +71,8 @@ fn counts_and_bytes_are_those_of_the_file() {
     assert_eq!([value("trace_requests"), value("trace_reads"), value("trace_writes")], [900.0, 600.0, 300.0]);
     assert_eq!(value("trace_read_bytes"), sectors(1) * 512.0);
     assert_eq!(value("trace_write_bytes"), sectors(0) * 512.0);
-    assert_eq!((r.counters.host_reads, r.counters.host_writes), (600, 300));
-    assert_eq!((r.counters.host_read_bytes + r.counters.host_write_bytes) as f64, value("placed_bytes"));
+    assert_eq!((r.counters.host.reads, r.counters.host.writes), (600, 300));
+    assert_eq!((r.counters.host.read_bytes + r.counters.host.write_bytes) as f64, value("placed_bytes"));
     assert_eq!(value("waf"), r.counters.waf().unwrap());
     assert_eq!(r.outcome().time_shares.iter().map(|s| s.ios).sum::<u64>(), 900);
     assert_eq!(r.outcome().slowest.len(), 10);
@@ -163,7 +162,7 @@ fn the_drive_is_filled_first_unless_asked_otherwise() {
     spec.prefill = false;
     let r = replay(&spec);
     assert!(r.outcome().method.starts_with("The drive was new, and nothing had been written to it."));
-    assert_eq!(r.counters.host_write_bytes, 4096);
+    assert_eq!(r.counters.host.write_bytes, 4096);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use ssdlab_bench::Lab;
 use ssdlab_catalog::{Drive, resolve};
+use ssdlab_device::Device;
 use ssdlab_nand::SpecError;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
-use ssdlab_ssd::{Device, Ssd};
+use ssdlab_ssd::Ssd;
 
 use crate::failure::Failure;
 use crate::specification::specification;
@@ -41,9 +42,7 @@ impl SimulatedDrive {
 }
 
 impl Lab for SimulatedDrive {
-    type Device = Ssd;
-
-    fn fresh(&self, seed: u64) -> Result<Ssd, String> {
+    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
         build(&self.drive, seed).map_err(|e| e.to_string())
     }
 
@@ -52,8 +51,8 @@ impl Lab for SimulatedDrive {
     }
 }
 
-fn build(drive: &Drive, seed: u64) -> Result<Ssd, SpecError> {
-    Ssd::new(&drive.name, &drive.spec, &drive.die.spec, seed)
+fn build(drive: &Drive, seed: u64) -> Result<Box<dyn Device>, SpecError> {
+    Ok(Box::new(Ssd::new(&drive.name, &drive.spec, &drive.die.spec, seed)?))
 }
 
 /// All drives named, each once.

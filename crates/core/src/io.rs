@@ -1,4 +1,4 @@
-//! What a host asks of a device, and what it gets back.
+//! The commands that a host knows, and where their time goes.
 
 use crate::time::Nanos;
 
@@ -11,28 +11,22 @@ pub enum Op {
     Trim,
     /// FLUSH CACHE: everything acknowledged so far must reach the medium. Offset and length are ignored.
     Flush,
+    /// WRITE ZEROES: these sectors read as zeroes from now on, and no data travel.
+    WriteZeroes,
 }
 
-/// One command as the host sends it. Offsets and lengths are bytes and multiples of 512.
-#[derive(Clone, Copy, Debug)]
-pub struct Request {
-    /// Chosen by the host, returned in the completion. A device never interprets it.
-    pub tag: u64,
-    pub op: Op,
-    pub offset_bytes: u64,
-    pub length_bytes: u64,
-    /// Force unit access: a write is acknowledged only when it is on the medium.
-    pub fua: bool,
-}
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    Ok,
-    /// Data could not be corrected: the host gets an error, never wrong data.
-    Uncorrectable,
-    /// The drive accepts no more writes (worn out, or write protected).
-    ReadOnly,
+impl Op {
+    /// Its name in messages, reports and keys.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Trim => "trim",
+            Op::Flush => "flush",
+            Op::WriteZeroes => "write_zeroes",
+        }
+    }
 }
 
 /// Where the time of an I/O went. The parts of a [`Breakdown`] sum to the latency exactly.
@@ -149,27 +143,5 @@ impl Breakdown {
         for (a, b) in self.nanos.iter_mut().zip(other.nanos) {
             *a += b;
         }
-    }
-}
-
-/// What the host gets back.
-#[derive(Clone, Copy, Debug)]
-pub struct Completion {
-    pub tag: u64,
-    pub op: Op,
-    pub status: Status,
-    pub offset_bytes: u64,
-    pub length_bytes: u64,
-    pub submitted: Nanos,
-    pub completed: Nanos,
-    /// Sums to `completed - submitted`; all zero where the device was built not to measure.
-    pub breakdown: Breakdown,
-}
-
-impl Completion {
-    #[inline]
-    #[must_use]
-    pub fn latency(&self) -> Nanos {
-        self.completed - self.submitted
     }
 }

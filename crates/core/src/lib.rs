@@ -1,5 +1,4 @@
-//! The words that every other crate of ssdlab uses: time, requests and their completions, random numbers and
-//! latency histograms.
+//! The words that every other crate of ssdlab uses: time and its causes, random numbers and latency histograms.
 //!
 //! Nothing here knows what a drive is. Nothing here looks at the clock, the environment or a hash order: the same
 //! input and seed give the same bytes on every machine.
@@ -23,7 +22,7 @@ mod time;
 pub use die_set::{DieSet, MAX_DIES};
 pub use divide::FastDiv;
 pub use histogram::Histogram;
-pub use io::{Breakdown, CAUSES, Cause, Completion, Op, Request, Status};
+pub use io::{Breakdown, CAUSES, Cause, Op};
 pub use ring::Ring;
 pub use rng::Rng;
 pub use time::{MICROSECOND, MILLISECOND, Nanos, SECOND, format_duration, nanos_from_ms, nanos_from_us, to_us};

@@ -1,10 +1,11 @@
 //! Drives that a file can describe but nobody can build: refused by their own check, never by a panic; and what is
 //! accepted works, however odd.
 
-use ssdlab_core::{Op, Request, Rng};
+use ssdlab_core::{Op, Rng};
+use ssdlab_device::{Device, Request};
 use ssdlab_fuzz::{Fuzz, fuzz, memory};
 use ssdlab_nand::DieSpec;
-use ssdlab_ssd::{Device, DriveSpec, Ssd};
+use ssdlab_ssd::{DriveSpec, Ssd};
 use toml::{Table, Value};
 
 #[global_allocator]
@@ -194,7 +195,7 @@ fn build_and_use(drive: &DriveSpec, die: &DieSpec, seed: u64) -> Result<(), Stri
         let op = if tag % 8 == 7 { Op::Read } else { Op::Write };
         let length_bytes = length.min(drive.capacity_bytes);
         let offset_bytes = rng.below((drive.capacity_bytes - length_bytes) / 4096 + 1) * 4096;
-        ssd.submit(now, Request { tag, op, offset_bytes, length_bytes, fua: false });
+        ssd.submit(now, Request::new(tag, op, offset_bytes, length_bytes)).unwrap();
         if tag % 16 == 15 {
             let mut events = 0;
             while done.len() as u64 <= tag {

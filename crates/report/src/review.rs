@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use ssdlab_bench::{Chart, Outcome};
 use ssdlab_core::CAUSES;
-use ssdlab_ssd::DeviceInfo;
+use ssdlab_device::DeviceInfo;
 
 use crate::ReportError;
 
@@ -44,8 +44,9 @@ pub struct DeviceFacts {
     pub capacity_bytes: u64,
     pub queue_depth: u32,
     pub supports_trim: bool,
-    /// Spare area in per cent of the capacity sold.
-    pub over_provisioning_percent: f64,
+    /// Spare area, as a percentage of the capacity sold; `None` for a device without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_provisioning_percent: Option<f64>,
 }
 
 impl From<&DeviceInfo> for DeviceFacts {
@@ -155,7 +156,9 @@ impl Review {
             if name.is_empty() || !names.insert(name.as_str()) {
                 return Err(inconsistent("devices", &format!("name {name:?} is empty or given twice")));
             }
-            finite(device.facts.over_provisioning_percent, || format!("{name}: over_provisioning_percent"))?;
+            if let Some(spare) = device.facts.over_provisioning_percent {
+                finite(spare, || format!("{name}: over_provisioning_percent"))?;
+            }
         }
         let mut seen = BTreeSet::new();
         for outcome in &self.outcomes {

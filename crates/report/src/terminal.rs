@@ -79,8 +79,10 @@ pub fn terminal_summary(review: &Review, written: Option<&Written>, colour: bool
         let facts = &device.facts;
         line(&painter.paint(Tone::Head, &facts.name));
         let capacity = number::bytes(facts.capacity_bytes as f64);
-        let spare = number::trimmed(facts.over_provisioning_percent, 1);
-        line(&format!("  {} · {capacity} · {spare} % spare area", facts.description));
+        let spare = facts
+            .over_provisioning_percent
+            .map_or(String::new(), |spare| format!(" · {} % spare area", number::trimmed(spare, 1)));
+        line(&format!("  {} · {capacity}{spare}", facts.description));
     }
     let quick = if review.quick { " · quick: runs are shorter than the published method" } else { "" };
     line(&painter.paint(Tone::Quiet, &format!("ssdlab {} · seed {}{quick}", review.version, review.seed)));

@@ -1,7 +1,8 @@
-//! What a drive draws, as the section `[power]` of a drive file, and how the host lets its link sleep.
+//! What a drive draws and how its link sleeps, as the section `[power]` of a drive file.
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{MILLISECOND, Nanos, SECOND, nanos_from_ms, nanos_from_us};
+use ssdlab_device::LinkPolicy;
 use ssdlab_nand::SpecError;
 
 /// Power of a drive by its parts, and the sleep of its link; what its dies draw is in the die file
@@ -115,81 +116,40 @@ impl PowerSpec {
     }
 }
 
-/// What the host does with the link of a drive that it has no commands for.
-///
-/// A host that initiates ([`LinkPolicy::Hipm`]) asks for Partial as soon as nothing is outstanding and for Slumber
-/// 100 ms later, as StorAHCI and the AHCI adaptive setting of Windows do (Microsoft, *Power management for storage
-/// hardware devices: SATA/AHCI*); one that allows it lets the drive ask after times of its own. DEVSLP is asserted after
-/// six seconds (the same, S0).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LinkPolicy {
-    /// The link stays up, as on a desktop computer: active idle.
-    #[default]
-    Active,
-    Hipm,
-    Dipm,
-    HipmDipm,
-    HipmDipmDevsleep,
-}
-
 /// Idle time after which a host asks for Slumber.
 const HOST_SLUMBER_AFTER: Nanos = 100 * MILLISECOND;
 /// Idle time after which a host asserts DEVSLP.
 const HOST_DEVSLEEP_AFTER: Nanos = 6 * SECOND;
 
-impl LinkPolicy {
-    /// Every policy with its name in parameters.
-    pub const NAMED: [(&'static str, LinkPolicy); 5] = [
-        ("active", LinkPolicy::Active),
-        ("hipm", LinkPolicy::Hipm),
-        ("dipm", LinkPolicy::Dipm),
-        ("hipm+dipm", LinkPolicy::HipmDipm),
-        ("hipm+dipm+devsleep", LinkPolicy::HipmDipmDevsleep),
-    ];
-
-    /// The policy of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMED.iter().find(|n| n.0 == name).map(|n| n.1)
-    }
-
-    fn host_initiates(self) -> bool {
-        matches!(self, LinkPolicy::Hipm | LinkPolicy::HipmDipm | LinkPolicy::HipmDipmDevsleep)
-    }
-
-    fn drive_may_initiate(self) -> bool {
-        matches!(self, LinkPolicy::Dipm | LinkPolicy::HipmDipm | LinkPolicy::HipmDipmDevsleep)
-    }
-
+impl PowerSpec {
     /// Whether the drive knows everything that the policy asks of it.
     #[must_use]
-    pub fn suits(self, drive: &PowerSpec) -> bool {
-        (drive.hipm || !self.host_initiates())
-            && (drive.dipm || !self.drive_may_initiate())
-            && (drive.devsleep || self != LinkPolicy::HipmDipmDevsleep)
+    pub fn supports(&self, policy: LinkPolicy) -> bool {
+        (self.hipm || !policy.host_initiates())
+            && (self.dipm || !policy.device_may_initiate())
+            && (self.devsleep || policy != LinkPolicy::HipmDipmDevsleep)
     }
 
     /// The states that the link of a drive goes through while it has nothing to do, lightest first, with the idle time
     /// after which each is asked for.
-    pub(crate) fn descent(self, drive: &PowerSpec) -> Vec<Descent> {
+    pub(crate) fn descent(&self, policy: LinkPolicy) -> Vec<Descent> {
         let earliest = |host: Nanos, own_ms: f64| {
-            let host = self.host_initiates().then_some(host);
-            let own = self.drive_may_initiate().then(|| nanos_from_ms(own_ms));
+            let host = policy.host_initiates().then_some(host);
+            let own = policy.device_may_initiate().then(|| nanos_from_ms(own_ms));
             [host, own].into_iter().flatten().min()
         };
-        let partial = earliest(0, drive.dipm_partial_after_ms);
-        let slumber = earliest(HOST_SLUMBER_AFTER, drive.dipm_slumber_after_ms);
-        let devsleep = (self == LinkPolicy::HipmDipmDevsleep).then_some(HOST_DEVSLEEP_AFTER);
+        let partial = earliest(0, self.dipm_partial_after_ms);
+        let slumber = earliest(HOST_SLUMBER_AFTER, self.dipm_slumber_after_ms);
+        let devsleep = (policy == LinkPolicy::HipmDipmDevsleep).then_some(HOST_DEVSLEEP_AFTER);
         let entry = [
-            nanos_from_us(drive.partial_entry_us),
-            nanos_from_us(drive.slumber_entry_us),
-            nanos_from_ms(drive.devsleep_entry_ms),
+            nanos_from_us(self.partial_entry_us),
+            nanos_from_us(self.slumber_entry_us),
+            nanos_from_ms(self.devsleep_entry_ms),
         ];
         let exit = [
-            nanos_from_us(drive.partial_exit_us),
-            nanos_from_ms(drive.slumber_exit_ms),
-            nanos_from_ms(drive.devsleep_exit_ms),
+            nanos_from_us(self.partial_exit_us),
+            nanos_from_ms(self.slumber_exit_ms),
+            nanos_from_ms(self.devsleep_exit_ms),
         ];
         let mut descent: Vec<Descent> = Vec::new();
         for (state, after) in LinkState::ASLEEP.into_iter().zip([partial, slumber, devsleep]) {

@@ -1,13 +1,14 @@
 //! Errors on the read path: what they cost in time, to the nanosecond, and that data which cannot be corrected are
 //! reported and never returned.
 
-use ssdlab_core::{Cause, Completion, Nanos, Op, Request, Rng, Status};
+use ssdlab_core::{Cause, Nanos, Op, Rng};
+use ssdlab_device::{Completion, Device, Request, Security, Status};
 use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
 use ssdlab_ftl::{SuperblockSpan, VictimPolicy};
 use ssdlab_nand::DieSpec;
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
-use ssdlab_ssd::{Device, DriveSpec, Ssd};
+use ssdlab_ssd::{DriveSpec, Ssd};
 
 const PAGES: u64 = 1600;
 const YEAR_S: u64 = 8760 * 3600;
@@ -90,8 +91,8 @@ impl Host {
 
     fn send(&mut self, op: Op, offset_bytes: u64, length_bytes: u64) -> Completion {
         self.tag += 1;
-        let request = Request { tag: self.tag, op, offset_bytes, length_bytes, fua: false };
-        self.drive.submit(self.now, request);
+        let request = Request::new(self.tag, op, offset_bytes, length_bytes);
+        self.drive.submit(self.now, request).unwrap();
         let mut done = Vec::new();
         self.now = self.drive.advance_to_completion(self.now + 1_000_000_000_000, &mut done);
         assert_eq!(done.len(), 1, "{op:?} at {offset_bytes} is answered");
@@ -144,7 +145,7 @@ fn a_retry_takes_another_sensing_another_transfer_and_the_decoding_of_both() {
     );
     assert_eq!(old.breakdown.get(Cause::EccRetry), old.latency() - plain.latency());
     assert_eq!(old.breakdown.get(Cause::Read), plain.breakdown.get(Cause::Read));
-    let c = host.drive.counters();
+    let c = host.drive.counters().flash.unwrap();
     assert_eq!((c.reread_units, c.soft_units, c.rebuilt_units, c.lost_units), (1, 0, 0, 0));
     // What has been written since is as fast as ever.
     host.command(Op::Write, 7);
@@ -166,7 +167,7 @@ fn soft_decisions_add_their_sensings_and_transfers() {
         let extra: Vec<u64> = (0..200).map(|page| host.command(Op::Read, page).latency() - plain).collect();
         let exact = extra.iter().filter(|&&e| e == expected).count();
         assert!(exact > 180, "{rber}: {exact} of 200 reads take {expected} ns more; {:?}", &extra[..8]);
-        assert_eq!(host.drive.counters().soft_units, 200);
+        assert_eq!(host.drive.counters().flash.unwrap().soft_units, 200);
     }
 }
 
@@ -182,10 +183,10 @@ fn a_page_rebuilt_from_its_stripe_waits_for_all_others_of_it() {
     let mut rebuilt = Vec::new();
     for round in 0..20 {
         for page in 0..PAGES {
-            let counted = host.drive.counters().rebuilt_units;
+            let counted = host.drive.counters().flash.unwrap().rebuilt_units;
             let c = host.command(Op::Read, page);
             assert_eq!(c.status, Status::Ok, "round {round}");
-            if host.drive.counters().rebuilt_units > counted {
+            if host.drive.counters().flash.unwrap().rebuilt_units > counted {
                 rebuilt.push(c.latency());
             }
         }
@@ -207,12 +208,12 @@ fn what_cannot_be_corrected_is_an_error_until_it_is_written_again() {
         host.fill();
         host.drive.age(YEAR_S);
         for page in [3, 4, 5] {
-            assert_eq!(host.command(Op::Read, page).status, Status::Uncorrectable);
+            assert_eq!(host.command(Op::Read, page).status, Status::MediaError);
         }
         assert_eq!(host.drive.lost_pages(), [3, 4, 5]);
         // A command fails if any of its pages does; a page that is written in part needs the rest of it.
-        assert_eq!(host.send(Op::Read, 0, 8 * 4096).status, Status::Uncorrectable);
-        assert_eq!(host.send(Op::Write, 4 * 4096, 512).status, Status::Uncorrectable);
+        assert_eq!(host.send(Op::Read, 0, 8 * 4096).status, Status::MediaError);
+        assert_eq!(host.send(Op::Write, 4 * 4096, 512).status, Status::MediaError);
         assert_eq!(host.command(Op::Write, 4).status, Status::Ok);
         assert_eq!(host.command(Op::Read, 4).status, Status::Ok);
         host.command(Op::Trim, 5);
@@ -229,7 +230,7 @@ fn what_cannot_be_corrected_is_an_error_until_it_is_written_again() {
             let known = lost.contains(&(page as u32));
             let status = host.command(Op::Read, page).status;
             assert!(status == Status::Ok || known || page < 800, "page {page}: {status:?}");
-            assert!(!known || status == Status::Uncorrectable, "page {page} is lost");
+            assert!(!known || status == Status::MediaError, "page {page} is lost");
         }
         assert_eq!(host.drive.check_books(), Ok(()));
         let ready = host.drive.secure_erase(host.now);
@@ -270,7 +271,7 @@ fn no_read_returns_wrong_data_whatever_the_errors() {
             }
             assert_eq!(host.drive.check_books(), Ok(()));
         }
-        let c = host.drive.counters();
+        let c = host.drive.counters().flash.unwrap();
         seen = [0, 1, 2, 3].map(|k| seen[k] + [c.reread_units, c.soft_units, c.rebuilt_units, c.lost_units][k]);
         assert!(c.soft_units <= c.reread_units && c.rebuilt_units + c.lost_units <= c.soft_units);
     }

@@ -1,8 +1,9 @@
 //! What becomes of a drive whose blocks go bad in use: it replaces them while it can, and is read-only after that.
 
-use ssdlab_core::{Completion, Nanos, Op, Request, Rng, Status};
+use ssdlab_core::{Nanos, Op, Rng};
+use ssdlab_device::{Completion, Device, Request, Security, Status};
 use ssdlab_nand::{DieSpec, GrowingFaults};
-use ssdlab_ssd::{Device, DriveSpec, Ssd};
+use ssdlab_ssd::{DriveSpec, Ssd};
 
 struct Host {
     drive: Ssd,
@@ -29,8 +30,8 @@ impl Host {
 
     fn command(&mut self, op: Op, page: u64, fua: bool) -> Completion {
         self.tag += 1;
-        let request = Request { tag: self.tag, op, offset_bytes: page * 4096, length_bytes: 4096, fua };
-        self.drive.submit(self.now, request);
+        let request = Request::new(self.tag, op, page * 4096, 4096).with_fua(fua);
+        self.drive.submit(self.now, request).unwrap();
         let mut done = Vec::new();
         self.now = self.drive.advance_to_completion(self.now + 1_000_000_000_000, &mut done);
         assert_eq!(done.len(), 1, "{op:?} of page {page} is answered");
@@ -104,8 +105,8 @@ fn counters_do_not_go_down_over_a_secure_erase() {
     for page in 0..1400 {
         host.command(Op::Write, page, false);
     }
-    let before = host.drive.counters().flash_metadata_program_bytes;
+    let before = host.drive.counters().flash.unwrap().metadata_program_bytes;
     assert!(before > 0);
     host.now = host.drive.secure_erase(host.now);
-    assert!(host.drive.counters().flash_metadata_program_bytes >= before);
+    assert!(host.drive.counters().flash.unwrap().metadata_program_bytes >= before);
 }

@@ -4,12 +4,11 @@ mod small_drive;
 
 use proptest::prelude::*;
 use small_drive::any_drive;
-use ssdlab_core::{Cause, Completion, MICROSECOND, MILLISECOND, Nanos, Op, Request, Rng, SECOND};
+use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
+use ssdlab_device::{Completion, Device, LinkPolicy, PowerManagement, Request, Security};
 use ssdlab_ftl::{HostTarget, SlcCachePolicy, SlcCacheSpec};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Power, ReducedMode, Timing, Wear};
-use ssdlab_ssd::{
-    ControllerSpec, Device, DriveSpec, LinkGeneration, LinkPolicy, LinkSpec, PowerSpec, Ssd, WriteBufferSpec,
-};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, PowerSpec, Ssd, WriteBufferSpec};
 
 const DIES: u32 = 4;
 /// A page of four units with its spare bytes.
@@ -117,7 +116,7 @@ impl Bench {
     }
 
     fn command(&mut self, op: Op, offset_bytes: u64, length_bytes: u64) -> Completion {
-        self.ssd.submit(self.now, Request { tag: 0, op, offset_bytes, length_bytes, fua: false });
+        self.ssd.submit(self.now, Request::new(0, op, offset_bytes, length_bytes)).unwrap();
         let mut done = Vec::new();
         self.now = self.ssd.advance_to_completion(Nanos::MAX - 1, &mut done);
         assert_eq!(done.len(), 1);
@@ -132,7 +131,7 @@ impl Bench {
     }
 
     fn nanojoules(&self) -> u64 {
-        self.ssd.counters().energy_nanojoules
+        self.ssd.counters().nanojoules()
     }
 
     /// Microwatts drawn on average in the next stretch of time.
@@ -185,7 +184,7 @@ fn a_command_draws_what_its_steps_draw() {
 fn slumber_and_devsleep_draw_what_is_still_powered() {
     let mut b = Bench::new(&drive(), &die(2));
     assert!((b.mean_uw(SECOND) - IDLE_UW as f64).abs() < 1.0);
-    assert!(b.ssd.set_link_policy(b.now, LinkPolicy::HipmDipmDevsleep));
+    b.ssd.set_link_policy(b.now, LinkPolicy::HipmDipmDevsleep);
     // The host asks for Partial at once, the drive for Slumber after 50 ms; each takes 2 us.
     b.rest(2 * MICROSECOND);
     let partial = b.mean_uw(50 * MILLISECOND - 2 * MICROSECOND);
@@ -218,7 +217,7 @@ fn a_link_that_sleeps_delays_the_next_command_by_its_way_back() {
     ] {
         let mut b = Bench::new(&drive(), &die(2));
         let usual = b.command(Op::Read, 0, 4096);
-        assert!(b.ssd.set_link_policy(b.now, policy));
+        b.ssd.set_link_policy(b.now, policy);
         b.rest(idle);
         let first = b.command(Op::Read, 0, 4096);
         assert_eq!(first.latency(), usual.latency() + exit, "{policy:?}");
@@ -233,7 +232,7 @@ fn a_link_that_sleeps_delays_the_next_command_by_its_way_back() {
 fn a_drive_that_works_inside_sleeps_only_afterwards() {
     let busy_uw = |spec: &DriveSpec| {
         let mut b = Bench::new(spec, &die(2));
-        assert!(b.ssd.set_link_policy(b.now, LinkPolicy::HipmDipm));
+        b.ssd.set_link_policy(b.now, LinkPolicy::HipmDipm);
         // A unit that is written out 100 ms later, when the link sleeps already.
         b.command(Op::Write, 0, 4096);
         b.rest(100 * MILLISECOND - MICROSECOND);
@@ -261,12 +260,14 @@ fn the_meter_changes_no_time() {
 fn without_figures_nothing_is_metered_and_nothing_sleeps() {
     let mut b = Bench::new(&DriveSpec { power: None, ..drive() }, &die(2));
     b.command(Op::Write, 0, 4096);
-    assert!(!b.ssd.set_link_policy(b.now, LinkPolicy::Hipm) && b.ssd.set_link_policy(b.now, LinkPolicy::Active));
+    assert!(b.ssd.power().is_none(), "a drive that says nothing of its link has no power management");
     b.rest(SECOND);
     assert_eq!(b.nanojoules(), 0);
     let without = PowerSpec { devsleep: false, ..power() };
     let mut b = Bench::new(&DriveSpec { power: Some(without), ..drive() }, &die(2));
-    assert!(!b.ssd.set_link_policy(0, LinkPolicy::HipmDipmDevsleep) && b.ssd.set_link_policy(0, LinkPolicy::HipmDipm));
+    let power = b.ssd.power().expect("it has a link that sleeps");
+    assert!(!power.supports_link_policy(LinkPolicy::HipmDipmDevsleep));
+    assert!(power.supports_link_policy(LinkPolicy::HipmDipm));
 }
 
 /// Nanojoules a byte for writing through an SLC cache (`cached`) or past it, idle power taken off.
@@ -330,7 +331,7 @@ proptest! {
         small.power = die(2).power;
         let run = |look: bool| {
             let mut b = Bench { ssd: Ssd::new("small", &spec, &small, choice.seed).unwrap(), now: 0 };
-            assert!(b.ssd.set_link_policy(0, policy));
+            b.ssd.set_link_policy(0, policy);
             let mut rng = Rng::new(seed);
             let mut last = 0;
             for _ in 0..200 {

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use small_drive::{Choice, any_drive};
-use ssdlab_core::{Completion, MILLISECOND, Nanos, Op, Request, Rng, SECOND, SECTOR_BYTES, Status, UNIT_BYTES};
-use ssdlab_ssd::{Device, Ssd};
+use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_device::{Completion, Device, Request, Security, Status};
+use ssdlab_ssd::Ssd;
 
 /// Events without a completion after which a drive counts as stuck.
 const PATIENCE: u32 = 2_000_000;
@@ -42,11 +43,11 @@ impl Host {
     }
 
     fn submit(&mut self, op: Op, offset_bytes: u64, length_bytes: u64, fua: bool) {
-        let request = Request { tag: self.next_tag, op, offset_bytes, length_bytes, fua };
+        let request = Request::new(self.next_tag, op, offset_bytes, length_bytes).with_fua(fua);
         self.next_tag += 1;
         self.in_flight.insert(request.tag, (request, self.now));
-        let stream = self.rng.below(self.drive.streams().into()) as u8;
-        self.drive.submit_to_stream(self.now, request, stream);
+        let stream = self.rng.below(self.drive.info().streams.into()) as u8;
+        self.drive.submit(self.now, request.with_stream(stream)).unwrap();
     }
 
     /// A command as a host that is up to no good sends them.
@@ -115,9 +116,9 @@ impl Host {
         self.drive.check_books().expect("the books balance");
         let counters = self.drive.counters();
         let bytes = |op| self.bytes.get(&op).copied().unwrap_or(0);
-        assert_eq!(counters.host_write_bytes, bytes(Op::Write));
-        assert_eq!(counters.host_read_bytes, bytes(Op::Read));
-        assert_eq!(counters.host_trim_bytes, bytes(Op::Trim));
+        assert_eq!(counters.host.write_bytes, bytes(Op::Write));
+        assert_eq!(counters.host.read_bytes, bytes(Op::Read));
+        assert_eq!(counters.host.trim_bytes, bytes(Op::Trim));
     }
 }
 

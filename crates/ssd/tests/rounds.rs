@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ssdlab_core::{Cause, Completion, MICROSECOND, MILLISECOND, Nanos, Op, Request, Rng, SECOND, UNIT_BYTES};
+use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND, UNIT_BYTES};
+use ssdlab_device::{Completion, Device, Request};
 use ssdlab_ftl::{Buffering, HostShare, SuperblockSpan};
 use ssdlab_nand::DieSpec;
-use ssdlab_ssd::{Device, DriveSpec, Ssd};
+use ssdlab_ssd::{DriveSpec, Ssd};
 
 const DEPTH: usize = 32;
 /// Long enough that a round waits for the processor rather than for dies.
@@ -94,7 +95,7 @@ impl Host {
 
     fn submit(&mut self, op: Op, page: u64, pages: u64) {
         let (offset_bytes, length_bytes) = (page * UNIT_BYTES, pages * UNIT_BYTES);
-        self.ssd.submit(self.now, Request { tag: 0, op, offset_bytes, length_bytes, fua: false });
+        self.ssd.submit(self.now, Request::new(0, op, offset_bytes, length_bytes)).unwrap();
     }
 
     fn wait(&mut self) -> Vec<Completion> {
@@ -173,26 +174,26 @@ fn work_ahead_of_need_stops_for_the_host() {
     host.random_writes(5 * SECOND, SECOND);
     // Resting, the drive collects ahead of need; before it is through, the host is back, with few commands.
     host.now += 3 * SECOND;
-    let before = host.ssd.counters().flash_gc_program_bytes;
+    let before = host.ssd.counters().flash.unwrap().gc_program_bytes;
     let now = host.now;
     host.ssd.advance(now, &mut Vec::new());
-    assert!(host.ssd.counters().flash_gc_program_bytes > before, "nothing was collected in idle time");
+    assert!(host.ssd.counters().flash.unwrap().gc_program_bytes > before, "nothing was collected in idle time");
     host.submit(Op::Read, 0, 1);
     let first = host.wait()[0].latency();
     assert!(first < 3 * ROUND_WORK, "{first}");
-    let moved = host.ssd.counters().flash_gc_program_bytes;
+    let moved = host.ssd.counters().flash.unwrap().gc_program_bytes;
     for _ in 0..200 {
         let page = host.rng.below(host.pages);
         host.submit(Op::Read, page, 1);
         let latency = host.wait()[0].latency();
         assert!(latency < MILLISECOND, "{latency}");
     }
-    assert_eq!(host.ssd.counters().flash_gc_program_bytes, moved);
+    assert_eq!(host.ssd.counters().flash.unwrap().gc_program_bytes, moved);
     // Left alone again, it goes on.
     host.now += 2 * SECOND;
     let now = host.now;
     host.ssd.advance(now, &mut Vec::new());
-    assert!(host.ssd.counters().flash_gc_program_bytes > moved);
+    assert!(host.ssd.counters().flash.unwrap().gc_program_bytes > moved);
     host.ssd.check_books().unwrap();
 }
 

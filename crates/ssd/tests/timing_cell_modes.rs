@@ -1,8 +1,9 @@
 //! A drive of three bits per cell: when commands complete, to the nanosecond, for each of its page kinds.
 
-use ssdlab_core::{Completion, Nanos, Op, Request, UNIT_BYTES};
+use ssdlab_core::{Nanos, Op, UNIT_BYTES};
+use ssdlab_device::{Completion, Device, Request};
 use ssdlab_nand::DieSpec;
-use ssdlab_ssd::{Device, DriveSpec, Ssd};
+use ssdlab_ssd::{DriveSpec, Ssd};
 
 const DIE: &str = r#"
     description = "four word lines"
@@ -65,14 +66,8 @@ impl Bench {
 
     /// Latency of a command on the drive at rest.
     fn latency(&mut self, op: Op, unit: u64, units: u64) -> Nanos {
-        let request = Request {
-            tag: 0,
-            op,
-            offset_bytes: unit * UNIT_BYTES,
-            length_bytes: units * UNIT_BYTES,
-            fua: op == Op::Write,
-        };
-        self.drive.submit(self.now, request);
+        let request = Request::new(0, op, unit * UNIT_BYTES, units * UNIT_BYTES).with_fua(op == Op::Write);
+        self.drive.submit(self.now, request).unwrap();
         let mut done: Vec<Completion> = Vec::new();
         while done.is_empty() {
             let at = self.drive.next_event().expect("the command completes");

@@ -10,8 +10,9 @@ use ssdlab_bench::fio_run::{FioError, FioOptions, run_file};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::{COMMON_PARAMS, run_test};
 use ssdlab_bench::{BenchError, Lab, Metric, Monitor, Params};
+use ssdlab_device::Device;
 use ssdlab_nand::DieSpec;
-use ssdlab_ssd::{Device, DriveSpec, SimulatedSsd};
+use ssdlab_ssd::{DriveSpec, SimulatedSsd};
 
 use crate::fio::fio_metrics;
 use crate::plan::{Cell, Task};
@@ -47,8 +48,8 @@ pub struct Point {
 pub enum PointResult {
     Finished {
         capacity_bytes: u64,
-        /// Spare area of the drive as built, in per cent of its capacity.
-        spare_percent: f64,
+        /// Spare area of the drive as built, in per cent of its capacity; `None` for a device without.
+        spare_percent: Option<f64>,
         metrics: BTreeMap<String, Metric>,
         /// What the test has to say about its own figures.
         notes: Vec<String>,
@@ -70,18 +71,16 @@ struct PointLab<'a> {
     drive: &'a DriveSpec,
     die: &'a DieSpec,
     /// What the drive said of itself when it was last built.
-    facts: Mutex<(u64, f64)>,
+    facts: Mutex<(u64, Option<f64>)>,
 }
 
 impl Lab for PointLab<'_> {
-    type Device = Drive;
-
-    fn fresh(&self, seed: u64) -> Result<Drive, String> {
+    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
         let drive = Drive::new(self.name, self.drive, self.die, seed).map_err(|e| e.to_string())?;
         let info = drive.info();
         *self.facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
             (info.capacity_bytes, info.over_provisioning_percent);
-        Ok(drive)
+        Ok(Box::new(drive))
     }
 
     fn name(&self) -> &str {
@@ -135,7 +134,7 @@ impl Point {
             Ok(specs) => specs,
             Err(reason) => return Ok(PointResult::Impossible { reason: reason.clone() }),
         };
-        let lab = PointLab { name: &self.drive, drive, die, facts: Mutex::new((0, 0.0)) };
+        let lab = PointLab { name: &self.drive, drive, die, facts: Mutex::new((0, None)) };
         let run = || match task {
             Task::Test { def, .. } => run_test(def, &lab, &self.settings, self.seed, false, monitor)
                 .map(|outcome| (outcome.metrics, outcome.notes)),

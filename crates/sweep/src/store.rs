@@ -153,7 +153,10 @@ mod tests {
         let metrics: BTreeMap<String, Metric> =
             metrics.iter().enumerate().map(|(i, &v)| (format!("m{i}"), Metric::new(v, "us"))).collect();
         PointResult::Finished {
-            capacity_bytes: 4096, spare_percent: 7.0 / 3.0, metrics, notes: vec!["ä \"b\"".into()]
+            capacity_bytes: 4096,
+            spare_percent: Some(7.0 / 3.0),
+            metrics,
+            notes: vec!["ä \"b\"".into()],
         }
     }
 

@@ -55,7 +55,7 @@ impl Table {
             "B",
             number(&|i| fact(i).map(|f| f.0)),
         );
-        put("spare_percent", "%", number(&|i| fact(i).map(|f| f.1)));
+        put("spare_percent", "%", number(&|i| fact(i).and_then(|f| f.1)));
         for (key, unit) in metric_keys(states) {
             put(&key, &unit, number(&|i| metric(&states[i], &key)));
         }

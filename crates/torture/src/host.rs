@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ssdlab_core::{Completion, Nanos, Op, Request, Rng, SECTOR_BYTES, Status, UNIT_BYTES};
+use ssdlab_core::{Nanos, Op, Rng, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_device::{Completion, Request, Status};
 
 use crate::ledger::Ledger;
 use crate::losses::Losses;
@@ -31,6 +32,8 @@ pub struct Host<S> {
     writing: Vec<u16>,
     trimming: Vec<u16>,
     done: Vec<Completion>,
+    /// Of the data that are written from now on.
+    compressibility_per_1000: u16,
     last_completed: Nanos,
     /// The drive was read-only when these commands and all later ones were sent.
     read_only_from: Option<u64>,
@@ -43,7 +46,7 @@ pub struct Host<S> {
 fn pages_of(r: &Request) -> std::ops::Range<u32> {
     let end = r.offset_bytes + r.length_bytes;
     match r.op {
-        Op::Flush => 0..0,
+        Op::Flush | Op::WriteZeroes => 0..0,
         Op::Trim => {
             let (first, last) = (r.offset_bytes.div_ceil(UNIT_BYTES), end / UNIT_BYTES);
             first as u32..last.max(first) as u32
@@ -70,6 +73,7 @@ impl<S: Subject> Host<S> {
             writing: vec![0; pages as usize],
             trimming: vec![0; pages as usize],
             done: Vec::new(),
+            compressibility_per_1000: 0,
             last_completed: 0,
             read_only_from: None,
             commands: 0,
@@ -90,7 +94,9 @@ impl<S: Subject> Host<S> {
         fua: bool,
     ) -> Result<(), String> {
         let tag = self.next_tag;
-        let request = Request { tag, op, offset_bytes, length_bytes, fua };
+        let request = Request::new(tag, op, offset_bytes, length_bytes)
+            .with_fua(fua)
+            .with_compressibility(self.compressibility_per_1000);
         let touched = pages_of(&request);
         while self.in_flight.len() >= depth.max(1) || self.collides(op, touched.clone()) {
             self.wait()?;
@@ -104,7 +110,7 @@ impl<S: Subject> Host<S> {
         let marks = match op {
             Op::Write => Some(&mut self.writing),
             Op::Trim => Some(&mut self.trimming),
-            Op::Read | Op::Flush => None,
+            Op::Read | Op::Flush | Op::WriteZeroes => None,
         };
         if let Some(marks) = marks {
             touched.clone().for_each(|page| marks[page as usize] += 1);
@@ -117,12 +123,11 @@ impl<S: Subject> Host<S> {
         }
         self.in_flight.insert(tag, request);
         self.ledger.submitted(self.now);
-        if op == Op::Write {
-            let stream = self.rng.below(self.drive.streams().into()) as u8;
-            self.drive.submit_to_stream(self.now, request, stream);
-        } else {
-            self.drive.submit(self.now, request);
-        }
+        let streams = self.drive.info().streams;
+        let stream = if op == Op::Write { self.rng.below(streams.into()) as u8 } else { 0 };
+        self.drive
+            .submit(self.now, request.with_stream(stream))
+            .map_err(|e| format!("{request:?} was refused: {e}"))?;
         self.commands += 1;
         self.take_losses()
     }
@@ -131,7 +136,7 @@ impl<S: Subject> Host<S> {
         match op {
             Op::Write => pages.any(|page| self.trimming[page as usize] > 0),
             Op::Trim => pages.any(|page| self.writing[page as usize] > 0),
-            Op::Read | Op::Flush => false,
+            Op::Read | Op::Flush | Op::WriteZeroes => false,
         }
     }
 
@@ -196,7 +201,7 @@ impl<S: Subject> Host<S> {
         let pages = pages_of(&request);
         self.ledger.completed(c, pages.len() as u64);
         let refused = c.status == Status::ReadOnly;
-        let uncorrectable = c.status == Status::Uncorrectable;
+        let uncorrectable = c.status == Status::MediaError;
         self.refused += u64::from(refused);
         self.uncorrectable += u64::from(uncorrectable);
         let unreasonable = refused && (c.op == Op::Read || !self.drive.is_read_only());
@@ -217,7 +222,8 @@ impl<S: Subject> Host<S> {
                     match c.status {
                         Status::Ok => {}
                         Status::ReadOnly => self.oracle.refuse(page),
-                        Status::Uncorrectable => self.oracle.retract(page),
+                        Status::MediaError => self.oracle.retract(page),
+                        other => return Err(format!("{c:?} ended with {other}: no drive here does")),
                     }
                 }
                 Op::Trim => {
@@ -226,7 +232,7 @@ impl<S: Subject> Host<S> {
                         self.oracle.trim(page);
                     }
                 }
-                Op::Read | Op::Flush => continue,
+                Op::Read | Op::Flush | Op::WriteZeroes => continue,
             }
             if let Some(losses) = &mut self.losses {
                 let others = self.writing[page as usize] + self.trimming[page as usize] > 0;
@@ -253,9 +259,8 @@ impl<S: Subject> Host<S> {
 
     /// From now on the data can be compressed so far, if the drive does it: as drawn.
     pub fn change_data(&mut self) {
-        if self.drive.set_compressibility(0) {
-            let per_1000 = [0, 0, 300, 500, 750, 900, 1000][self.rng.below(7) as usize];
-            self.drive.set_compressibility(per_1000);
+        if self.drive.info().compresses {
+            self.compressibility_per_1000 = [0, 0, 300, 500, 750, 900, 1000][self.rng.below(7) as usize];
         }
     }
 
@@ -277,7 +282,8 @@ impl<S: Subject> Host<S> {
         self.flush()?;
         self.settle()?;
         let stays = self.drive.is_read_only();
-        let ready = self.drive.secure_erase(self.now);
+        let security = self.drive.security().ok_or("the drive has no secure erase")?;
+        let ready = security.secure_erase(self.now);
         if ready < self.now {
             return Err(format!("a SECURITY ERASE begun at {} ns ended at {ready} ns", self.now));
         }

@@ -1,7 +1,7 @@
 //! The host's own books: commands, bytes and times as it saw them, balanced against what the drive says of itself.
 
-use ssdlab_core::{Completion, Nanos, Op, Status};
-use ssdlab_ssd::Counters;
+use ssdlab_core::{Nanos, Op};
+use ssdlab_device::{Completion, FlashCounters, Status};
 
 use crate::subject::Facts;
 
@@ -70,16 +70,16 @@ impl Ledger {
     /// The first entry that does not balance.
     pub fn check(&mut self, facts: &Facts) -> Result<(), String> {
         balance!(self.in_flight_time, self.latencies, "Little's law, ns in flight against latencies");
-        let c = &facts.counters;
-        balance!(c.host_reads, self.reads, "reads counted");
-        balance!(c.host_writes, self.writes, "writes counted");
-        balance!(c.host_read_bytes, self.read_bytes, "bytes read");
-        balance!(c.host_write_bytes, self.write_bytes, "bytes written");
-        balance!(c.host_trim_bytes, self.trim_bytes, "bytes trimmed");
+        let c = &facts.counters.host;
+        balance!(c.reads, self.reads, "reads counted");
+        balance!(c.writes, self.writes, "writes counted");
+        balance!(c.read_bytes, self.read_bytes, "bytes read");
+        balance!(c.write_bytes, self.write_bytes, "bytes written");
+        balance!(c.trim_bytes, self.trim_bytes, "bytes trimmed");
         self.check_conservation(facts)?;
         self.check_wear(facts)?;
-        Self::check_corrections(c)?;
-        self.check_monotone(c)?;
+        Self::check_corrections(&facts.flash())?;
+        self.check_monotone(&facts.flash())?;
         self.last = *facts;
         Ok(())
     }
@@ -87,7 +87,7 @@ impl Ledger {
     /// What the host wrote is what entered the buffer; what left it is what was programmed; rows are made of units
     /// and padding.
     fn check_conservation(&self, facts: &Facts) -> Result<(), String> {
-        let (f, c) = (&facts.ftl, &facts.counters);
+        let f = &facts.ftl;
         if self.refused_writes == 0 {
             balance!(facts.accepted_units + f.overwrites_in_buffer, self.units, "units accepted or overwritten");
         }
@@ -100,7 +100,7 @@ impl Ledger {
         balance!(facts.rows_begun, (rows + f.metadata_rows) as u32, "rows that the medium saw begun");
         let row_bytes = facts.row_units * facts.unit_bytes;
         let all_rows = rows + f.metadata_rows + f.retire_rows;
-        balance!(c.flash_program_bytes(), all_rows * row_bytes, "bytes programmed");
+        balance!(facts.flash().program_bytes(), all_rows * row_bytes, "bytes programmed");
         let moved = moved * facts.units_of_4k - f.saved_moving_units;
         if moved > f.gc_read_units {
             return Err(format!("{moved} units were moved, but only {} read to be moved", f.gc_read_units));
@@ -109,7 +109,7 @@ impl Ledger {
     }
 
     fn check_wear(&mut self, facts: &Facts) -> Result<(), String> {
-        balance!(facts.erases, facts.counters.block_erases, "erases that the blocks have seen");
+        balance!(facts.erases, facts.flash().block_erases, "erases that the blocks have seen");
         let failures = facts.ftl.program_failures + facts.ftl.erase_failures;
         let at_first = *self.bad_blocks_at_first.get_or_insert(facts.bad_blocks - failures);
         balance!(facts.bad_blocks - at_first, failures, "blocks that went bad");
@@ -117,7 +117,7 @@ impl Ledger {
     }
 
     /// A unit that is rebuilt or lost was sensed softly before, where that is possible, and one such reread.
-    fn check_corrections(c: &Counters) -> Result<(), String> {
+    fn check_corrections(c: &FlashCounters) -> Result<(), String> {
         let (reread, soft, end) = (c.reread_units, c.soft_units, c.rebuilt_units + c.lost_units);
         if end > soft || soft > reread {
             return Err(format!(
@@ -127,25 +127,10 @@ impl Ledger {
         Ok(())
     }
 
-    fn check_monotone(&self, now: &Counters) -> Result<(), String> {
-        let before = &self.last.counters;
-        let pairs = [
-            ("flash_host_program_bytes", before.flash_host_program_bytes, now.flash_host_program_bytes),
-            ("flash_gc_program_bytes", before.flash_gc_program_bytes, now.flash_gc_program_bytes),
-            ("flash_fold_program_bytes", before.flash_fold_program_bytes, now.flash_fold_program_bytes),
-            ("flash_metadata_program_bytes", before.flash_metadata_program_bytes, now.flash_metadata_program_bytes),
-            ("flash_host_read_bytes", before.flash_host_read_bytes, now.flash_host_read_bytes),
-            ("flash_gc_read_bytes", before.flash_gc_read_bytes, now.flash_gc_read_bytes),
-            ("flash_rmw_read_bytes", before.flash_rmw_read_bytes, now.flash_rmw_read_bytes),
-            ("block_erases", before.block_erases, now.block_erases),
-            ("buffer_overwrites", before.buffer_overwrites, now.buffer_overwrites),
-            ("reread_units", before.reread_units, now.reread_units),
-            ("soft_units", before.soft_units, now.soft_units),
-            ("rebuilt_units", before.rebuilt_units, now.rebuilt_units),
-            ("lost_units", before.lost_units, now.lost_units),
-        ];
-        match pairs.iter().find(|(_, before, now)| now < before) {
-            Some((name, before, now)) => Err(format!("{name} went down, from {before} to {now}")),
+    fn check_monotone(&self, now: &FlashCounters) -> Result<(), String> {
+        let before = self.last.flash().named();
+        match before.into_iter().zip(now.named()).find(|(before, now)| now.1 < before.1) {
+            Some(((name, before), (_, now))) => Err(format!("{name} of the flash went down, from {before} to {now}")),
             None => Ok(()),
         }
     }

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ssdlab_core::{Completion, Op, Request, Status, UNIT_BYTES};
+use ssdlab_core::{Op, UNIT_BYTES};
+use ssdlab_device::{Completion, Request, Status};
 use ssdlab_ssd::{Loss, LossReader};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +72,7 @@ fn needed(r: &Request) -> [Range<u32>; 2] {
             let part = |partly: bool, page: u32| if partly { page..page + 1 } else { 0..0 };
             [part(head, first), part(tail, last - 1)]
         }
-        Op::Trim | Op::Flush => [0..0, 0..0],
+        Op::Trim | Op::Flush | Op::WriteZeroes => [0..0, 0..0],
     }
 }
 
@@ -159,10 +160,10 @@ impl Losses {
             self.tell(c)?;
         }
         let Some(asked) = self.asked.remove(&c.tag) else {
-            return if c.status == Status::Uncorrectable { Err(format!("{c:?} needed no data")) } else { Ok(()) };
+            return if c.status == Status::MediaError { Err(format!("{c:?} needed no data")) } else { Ok(()) };
         };
         match c.status {
-            Status::Uncorrectable if !(asked.touched && asked.may_fail || asked.pages().any(lost)) => {
+            Status::MediaError if !(asked.touched && asked.may_fail || asked.pages().any(lost)) => {
                 Err(format!("{c:?}, but the drive counts no page of it as lost"))
             }
             Status::Ok if asked.must_fail => Err(format!("{c:?}, but data of it were lost before")),
@@ -230,7 +231,7 @@ mod tests {
     use super::*;
 
     fn request(tag: u64, op: Op, page: u64, bytes: u64) -> Request {
-        Request { tag, op, offset_bytes: page * UNIT_BYTES, length_bytes: bytes, fua: false }
+        Request::new(tag, op, page * UNIT_BYTES, bytes)
     }
 
     fn end(r: &Request, status: Status) -> Completion {
@@ -256,7 +257,7 @@ mod tests {
         let read = request(1, Op::Read, 2, 3 * UNIT_BYTES);
         losses.submitted(&read, 0..0, |_| false);
         assert!(losses.clone().completed(&end(&read, Status::Ok), |page| page == 3).is_err());
-        assert_eq!(losses.completed(&end(&read, Status::Uncorrectable), |page| page == 3), Ok(()));
+        assert_eq!(losses.completed(&end(&read, Status::MediaError), |page| page == 3), Ok(()));
         assert!(losses.clone().check(&[]).is_err() && losses.clone().check(&[2, 3]).is_err());
         assert_eq!(losses.check(&[3]), Ok(()));
         let write = request(2, Op::Write, 3, UNIT_BYTES);
@@ -273,8 +274,8 @@ mod tests {
         let write = request(1, Op::Write, 3, 512);
         losses.submitted(&write, 3..4, |_| false);
         assert!(losses.clone().completed(&end(&write, Status::Ok), |_| false).is_err());
-        assert_eq!(losses.completed(&end(&write, Status::Uncorrectable), |_| true), Ok(()));
-        losses.changed(3, Status::Uncorrectable, false);
+        assert_eq!(losses.completed(&end(&write, Status::MediaError), |_| true), Ok(()));
+        losses.changed(3, Status::MediaError, false);
         assert_eq!(losses.check(&[3]), Ok(()));
     }
 
@@ -288,7 +289,7 @@ mod tests {
         losses.found(&loss(5, LossReader::Host), false, true).expect("two have asked");
         assert_eq!(losses.completed(&end(&reads[0], Status::Ok), |page| page == 5), Ok(()));
         assert!(losses.clone().completed(&end(&reads[1], Status::Ok), |page| page == 5).is_err());
-        assert_eq!(losses.completed(&end(&reads[1], Status::Uncorrectable), |page| page == 5), Ok(()));
+        assert_eq!(losses.completed(&end(&reads[1], Status::MediaError), |page| page == 5), Ok(()));
     }
 
     #[test]
@@ -297,13 +298,13 @@ mod tests {
         for (op, bytes) in [(Op::Read, UNIT_BYTES), (Op::Write, UNIT_BYTES), (Op::Trim, UNIT_BYTES)] {
             let r = request(1, op, 6, bytes);
             losses.submitted(&r, 0..0, |_| false);
-            assert!(losses.completed(&end(&r, Status::Uncorrectable), |page| page == 3).is_err(), "{op:?}");
+            assert!(losses.completed(&end(&r, Status::MediaError), |page| page == 3).is_err(), "{op:?}");
         }
     }
 
     #[test]
     fn a_read_beside_a_write_may_come_out_either_way() {
-        for status in [Status::Ok, Status::Uncorrectable] {
+        for status in [Status::Ok, Status::MediaError] {
             let mut losses = losses();
             let (read, write) = (request(1, Op::Read, 3, UNIT_BYTES), request(2, Op::Write, 3, UNIT_BYTES));
             losses.submitted(&read, 0..0, |_| false);

@@ -1,9 +1,10 @@
 //! What is tortured: a drive that lets the ledger look inside.
 
 use ssdlab_core::Rng;
+use ssdlab_device::{Counters, Device, FlashCounters};
 use ssdlab_ftl::TranslationCounters;
 use ssdlab_nand::SpecError;
-use ssdlab_ssd::{Counters, Device, Loss, Ssd};
+use ssdlab_ssd::{Loss, Ssd};
 
 use crate::case::Case;
 
@@ -52,6 +53,14 @@ pub struct Facts {
     pub buffered_units: u64,
     pub read_only: bool,
     pub frozen: bool,
+}
+
+impl Facts {
+    /// What the flash has done.
+    #[must_use]
+    pub fn flash(&self) -> FlashCounters {
+        self.counters.flash.unwrap_or_default()
+    }
 }
 
 /// Builds the drive of a case.

@@ -144,13 +144,13 @@ impl Tally {
         let f = &facts.ftl;
         self.rows_programmed += f.host_rows + f.gc_rows + f.metadata_rows + f.retire_rows;
         self.units_moved += f.gc_units;
-        self.block_erases += facts.counters.block_erases;
+        self.block_erases += facts.flash().block_erases;
         self.program_failures += f.program_failures;
         self.erase_failures += f.erase_failures;
-        self.reread_units += facts.counters.reread_units;
-        self.soft_units += facts.counters.soft_units;
-        self.rebuilt_units += facts.counters.rebuilt_units;
-        self.lost_units += facts.counters.lost_units;
+        self.reread_units += facts.flash().reread_units;
+        self.soft_units += facts.flash().soft_units;
+        self.rebuilt_units += facts.flash().rebuilt_units;
+        self.lost_units += facts.flash().lost_units;
         self.read_only += u64::from(facts.read_only);
         self.frozen += u64::from(facts.frozen);
     }

@@ -1,9 +1,10 @@
 //! Torture that finds nothing proves nothing: drives that are broken on purpose must all be found out, and the real
 //! one must pass.
 
-use ssdlab_core::{Completion, Nanos, Op, Request, Status};
+use ssdlab_core::{Nanos, Op};
+use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Refusal, Request, Security, Status};
 use ssdlab_nand::SpecError;
-use ssdlab_ssd::{Counters, Device, DeviceInfo, Loss, Ssd};
+use ssdlab_ssd::{Loss, Ssd};
 use ssdlab_torture::{Campaign, Case, Facts, Report, Subject, build_ssd, run, run_seed, torture};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,13 +101,13 @@ impl Broken {
                 Bug::WrongBreakdown if hit => c.breakdown.nanos[1] += 1,
                 Bug::RefusedWrite if hit && c.op == Op::Write => c.status = Status::ReadOnly,
                 Bug::PretendsToWrite if c.op == Op::Write => c.status = Status::Ok,
-                Bug::HidesLoss if c.op == Op::Read && c.status == Status::Uncorrectable => {
+                Bug::HidesLoss if c.op == Op::Read && c.status == Status::MediaError => {
                     c.status = Status::Ok;
                     self.hidden.0 += 1;
                     self.hidden.1 += c.length_bytes;
                 }
                 Bug::CriesLost if hit && c.op == Op::Read && c.status == Status::Ok => {
-                    c.status = Status::Uncorrectable;
+                    c.status = Status::MediaError;
                     self.cried.0 += 1;
                     self.cried.1 += c.length_bytes;
                 }
@@ -131,7 +132,7 @@ impl Device for Broken {
         self.inner.info()
     }
 
-    fn submit(&mut self, now: Nanos, request: Request) {
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
         self.commands += 1;
         let harmless = match (self.bug, request.op) {
             (Bug::LostWrite, Op::Write) => Some(Op::Read),
@@ -144,7 +145,7 @@ impl Device for Broken {
             Some(op) => {
                 self.swapped = Some(request);
                 let length_bytes = request.length_bytes.max(512);
-                self.inner.submit(now, Request { op, length_bytes, ..request });
+                self.inner.submit(now, Request { op, length_bytes, ..request })
             }
             None => self.inner.submit(now, request),
         }
@@ -160,16 +161,16 @@ impl Device for Broken {
         self.spoil(done, from);
     }
 
-    fn secure_erase(&mut self, now: Nanos) -> Nanos {
-        self.inner.secure_erase(now)
-    }
-
     fn counters(&self) -> Counters {
         self.inner.counters()
     }
 
     fn check_books(&self) -> Result<(), String> {
         self.inner.check_books()
+    }
+
+    fn security(&mut self) -> Option<&mut dyn Security> {
+        self.inner.security()
     }
 }
 
@@ -190,13 +191,13 @@ impl Subject for Broken {
     fn facts(&self) -> Facts {
         let mut facts = self.inner.facts();
         match self.bug {
-            Bug::MiscountedBytes if self.now_and_then() => facts.counters.host_write_bytes += 512,
+            Bug::MiscountedBytes if self.now_and_then() => facts.counters.host.write_bytes += 512,
             Bug::MiscountedErases => facts.erases += u64::from(facts.erases > 100),
             // The books agree with what it says.
             Bug::HidesLoss | Bug::CriesLost => {
-                let c = &mut facts.counters;
-                c.host_reads = c.host_reads + self.hidden.0 - self.cried.0;
-                c.host_read_bytes = c.host_read_bytes + self.hidden.1 - self.cried.1;
+                let c = &mut facts.counters.host;
+                c.reads = c.reads + self.hidden.0 - self.cried.0;
+                c.read_bytes = c.read_bytes + self.hidden.1 - self.cried.1;
             }
             _ => {}
         }

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use ssdlab_core::{Nanos, SECOND, Status};
-use ssdlab_ssd::Device;
+use ssdlab_core::{Nanos, SECOND};
+use ssdlab_device::Status;
 use ssdlab_workload::Source;
 
 use super::meter::EntryMeter;
@@ -18,8 +18,8 @@ use crate::host::port::{MAX_JOBS, failed, job_of, tag_of};
 ///
 /// # Errors
 /// [`HostError`]: an impossible request, a failed command, a device that stalls or does not balance, or cancellation.
-pub(super) fn run<D: Device + ?Sized, S: Source>(
-    host: &mut Host<'_, D>,
+pub(super) fn run<S: Source>(
+    host: &mut Host<'_>,
     mut tasks: Vec<Task<S>>,
     entries: &mut [EntryMeter],
 ) -> Result<(), HostError> {
@@ -42,9 +42,6 @@ pub(super) fn run<D: Device + ?Sized, S: Source>(
     let mut running = tasks.len();
     let mut tick = started + SECOND;
     let mut reaped: Vec<u32> = vec![0; tasks.len()];
-    // What the device has been told last of the data.
-    let mut compress_percent = 0;
-    host.set_compressibility(0.0);
     loop {
         ready.sort_unstable();
         ready.dedup();
@@ -57,10 +54,7 @@ pub(super) fn run<D: Device + ?Sized, S: Source>(
                         if task.measures(host.port.now) {
                             entries[task.entry].submitted(task.in_flight());
                         }
-                        let percent = task.compress_percent;
-                        if std::mem::replace(&mut compress_percent, percent) != percent {
-                            host.set_compressibility(percent.into());
-                        }
+                        host.set_compressibility(task.compress_percent.into());
                         host.port.issue(tag_of(index, serial), command)?;
                     }
                     Step::Wait => break,

@@ -1,6 +1,7 @@
 //! What is measured of each entry of the report: a clone, or the clones of a group.
 
-use ssdlab_core::{Completion, MICROSECOND, MILLISECOND, Nanos, Op};
+use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op};
+use ssdlab_device::Completion;
 
 use crate::measure::{Measurement, Meter as _};
 

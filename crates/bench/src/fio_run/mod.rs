@@ -43,7 +43,6 @@ mod text;
 pub use report::{Direction, FioReport, JobReport, Latency, RunFacts, Sync, TimeShares};
 
 use ssdlab_core::{Nanos, SECOND};
-use ssdlab_ssd::Device;
 use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 
@@ -106,9 +105,9 @@ impl Default for FioOptions {
 /// # Errors
 /// [`FioError::Job`] before anything runs, if a job does not fit the drive; [`FioError::Bench`] for what can go wrong
 /// in any test.
-pub fn run_file<L: Lab>(
+pub fn run_file(
     file: &JobFile,
-    lab: &L,
+    lab: &dyn Lab,
     options: FioOptions,
     monitor: &Monitor<'_>,
 ) -> Result<FioReport, FioError> {
@@ -118,7 +117,7 @@ pub fn run_file<L: Lab>(
         let problem = format!("a job trims, but {} does not support TRIM", lab.name());
         return Err(BenchError::Unsuitable(problem).into());
     }
-    let mut host = Host::new(&mut device, monitor);
+    let mut host = Host::new(&mut *device, monitor);
     let prefilled = match options.prefill {
         Prefill::Read => plan.read_spans(),
         Prefill::Drive => vec![(0, host.info().capacity_bytes)],

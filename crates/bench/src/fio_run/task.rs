@@ -1,6 +1,7 @@
 //! One clone of a job while it runs: when it may send its next command, and when it has ended.
 
-use ssdlab_core::{Completion, Nanos, Op, SECOND};
+use ssdlab_core::{Nanos, Op, SECOND};
+use ssdlab_device::Completion;
 use ssdlab_workload::{Command, Source};
 
 /// At most so much a second, of one operation.

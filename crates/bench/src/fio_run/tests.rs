@@ -1,7 +1,8 @@
 use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
-use ssdlab_core::{Completion, MICROSECOND, MILLISECOND, Nanos, Op, SECOND};
+use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op, SECOND};
+use ssdlab_device::{Completion, Device};
 use ssdlab_workload::{Command, Source};
 
 use super::meter::EntryMeter;

@@ -2,7 +2,8 @@
 //! of commands in flight over time equals the sum of their latencies. The left side is the host's own count on its
 //! own clock, the right side is what the device reports; a lost, doubled or misdated completion upsets it.
 
-use ssdlab_core::{Completion, Nanos};
+use ssdlab_core::Nanos;
+use ssdlab_device::Completion;
 
 use crate::error::HostError;
 

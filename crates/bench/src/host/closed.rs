@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Nanos, SECOND, Status};
-use ssdlab_ssd::Device;
+use ssdlab_core::{Nanos, SECOND};
+use ssdlab_device::Status;
 use ssdlab_workload::Source;
 
 use super::port::{MAX_JOBS, failed, job_of, tag_of};
@@ -37,7 +37,7 @@ struct State {
     thinking: VecDeque<Nanos>,
 }
 
-impl<D: Device + ?Sized> Host<'_, D> {
+impl Host<'_> {
     /// Runs the jobs side by side until each has reached a limit or its source has ended, and all requests have
     /// completed. Job `i`'s completions reach `meter` as job `i`.
     ///

@@ -5,8 +5,8 @@
 //! - [`Host::play`] plays back requests at the queue depths they were recorded with;
 //! - [`Host::fill`], [`Host::idle`], [`Host::trim`] and [`Host::secure_erase`] prepare a device.
 //!
-//! Everything here is generic over the device and the workload, so that a command costs the host a few nanoseconds:
-//! no allocation and no virtual call per command.
+//! Everything here is generic over the workload and the meter, so that a command costs the host a few nanoseconds: no
+//! allocation, and two virtual calls into the device for each command.
 
 mod balance;
 mod closed;
@@ -23,7 +23,7 @@ pub use play::Playback;
 pub use prepare::TRIM_COMMAND_BYTES;
 
 use ssdlab_core::Nanos;
-use ssdlab_ssd::{Counters, Device, DeviceInfo};
+use ssdlab_device::{Counters, Device, DeviceInfo};
 
 use crate::error::BenchError;
 use crate::monitor::Monitor;
@@ -37,15 +37,15 @@ pub const ATA_MAX_TRANSFER_BYTES: u64 = 32 << 20;
 /// A host with one device attached. Its clock starts at zero when it is made and never runs backwards.
 ///
 /// After an error the device may still hold commands; the host refuses to go on.
-pub struct Host<'a, D: Device + ?Sized> {
-    pub(crate) port: Port<'a, D>,
+pub struct Host<'a> {
+    pub(crate) port: Port<'a>,
     monitor: &'a Monitor<'a>,
 }
 
-impl<'a, D: Device + ?Sized> Host<'a, D> {
+impl<'a> Host<'a> {
     /// Attaches a device that has just been powered on (its time is zero).
     #[must_use]
-    pub fn new(device: &'a mut D, monitor: &'a Monitor<'a>) -> Self {
+    pub fn new(device: &'a mut dyn Device, monitor: &'a Monitor<'a>) -> Self {
         Host { port: Port::new(device), monitor }
     }
 
@@ -76,12 +76,12 @@ impl<'a, D: Device + ?Sized> Host<'a, D> {
     }
 
     #[must_use]
-    pub fn device(&self) -> &D {
+    pub fn device(&self) -> &dyn Device {
         self.port.device
     }
 
     /// The device, for what no host command does.
-    pub fn device_mut(&mut self) -> &mut D {
+    pub fn device_mut(&mut self) -> &mut dyn Device {
         self.port.device
     }
 

@@ -1,7 +1,7 @@
 //! The open loop: requests arrive when they arrive, whether or not the device keeps up.
 
-use ssdlab_core::{Histogram, Nanos, SECOND, Status};
-use ssdlab_ssd::Device;
+use ssdlab_core::{Histogram, Nanos, SECOND};
+use ssdlab_device::Status;
 use ssdlab_workload::Command;
 
 use super::port::{failed, tag_of};
@@ -26,7 +26,7 @@ pub struct Replay {
     pub delayed: u64,
 }
 
-impl<D: Device + ?Sized> Host<'_, D> {
+impl Host<'_> {
     /// Sends each request at its time of arrival, or as soon after as one of the host's `tags` is free (AHCI has
     /// 32). Latencies that reach `meter` (as job 0) count from the sending; the wait for a tag is the
     /// [`Replay::lag`]. `duration_hint` is for the progress report only.

@@ -1,7 +1,7 @@
 //! Playback: each request waits until the queue is as deep as it was when the request was recorded.
 
-use ssdlab_core::{Nanos, SECOND, Status};
-use ssdlab_ssd::Device;
+use ssdlab_core::{Nanos, SECOND};
+use ssdlab_device::Status;
 use ssdlab_workload::storage_bench::{DEPTH_BINS, Step, depth_bin};
 
 use super::port::{failed, tag_of};
@@ -23,7 +23,7 @@ pub struct Playback {
     pub depth_sum: u64,
 }
 
-impl<D: Device + ?Sized> Host<'_, D> {
+impl Host<'_> {
     /// Sends each request once fewer than its depth are in flight, after its pause. Without a pause there is no idle
     /// time: the next request goes out at the instant at which the queue has become short enough. The depth is not
     /// capped by the device's own queue; what does not fit waits, and the wait counts.

@@ -1,7 +1,7 @@
 //! Where requests become commands: checks, splits, submits, and puts the pieces together again.
 
-use ssdlab_core::{Breakdown, Completion, Nanos, Op, Request, SECTOR_BYTES, Status};
-use ssdlab_ssd::Device;
+use ssdlab_core::{Breakdown, Nanos, Op, SECTOR_BYTES};
+use ssdlab_device::{Completion, Device, Hints, Request, Status};
 use ssdlab_workload::Command;
 
 use super::STORAHCI_MAX_TRANSFER_BYTES;
@@ -18,8 +18,10 @@ struct Parent {
     status: Status,
 }
 
-pub(crate) struct Port<'a, D: ?Sized> {
-    pub(crate) device: &'a mut D,
+pub(crate) struct Port<'a> {
+    pub(crate) device: &'a mut dyn Device,
+    /// What every request tells of its data.
+    pub(crate) hints: Hints,
     pub(crate) now: Nanos,
     /// What the last wait brought, still to be taken by the driver.
     pub(crate) done: Vec<Completion>,
@@ -27,7 +29,6 @@ pub(crate) struct Port<'a, D: ?Sized> {
     /// Commands that have ended at this instant: a device that takes no time would keep the host busy for ever.
     instant: Nanos,
     ended_at_instant: u32,
-    capacity_bytes: u64,
     max_transfer_bytes: u64,
     parents: Vec<Parent>,
     free: Vec<u32>,
@@ -54,17 +55,16 @@ pub(crate) fn tag_of(job: usize, serial: u64) -> u64 {
     (job as u64) << SERIAL_BITS | serial
 }
 
-impl<'a, D: Device + ?Sized> Port<'a, D> {
-    pub(crate) fn new(device: &'a mut D) -> Self {
-        let capacity_bytes = device.info().capacity_bytes;
+impl<'a> Port<'a> {
+    pub(crate) fn new(device: &'a mut dyn Device) -> Self {
         Port {
             device,
+            hints: Hints::default(),
             now: 0,
             done: Vec::with_capacity(256),
             balance: Balance::default(),
             instant: 0,
             ended_at_instant: 0,
-            capacity_bytes,
             max_transfer_bytes: STORAHCI_MAX_TRANSFER_BYTES,
             parents: Vec::new(),
             free: Vec::new(),
@@ -88,36 +88,28 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
     /// Sends a request now.
     #[inline]
     pub(crate) fn issue(&mut self, tag: u64, c: Command) -> Result<(), HostError> {
-        if c.op != Op::Flush {
-            let aligned = (c.offset_bytes | c.length_bytes).is_multiple_of(SECTOR_BYTES);
-            // Written so that no sum can overflow.
-            let fits = c.length_bytes <= self.capacity_bytes && c.offset_bytes <= self.capacity_bytes - c.length_bytes;
-            if !(aligned && fits && c.length_bytes > 0) {
-                return Err(HostError::BadCommand {
-                    op: c.op,
-                    offset_bytes: c.offset_bytes,
-                    length_bytes: c.length_bytes,
-                    capacity_bytes: self.capacity_bytes,
-                });
-            }
-        }
         let carries_data = matches!(c.op, Op::Read | Op::Write);
         if carries_data && c.length_bytes > self.max_transfer_bytes {
-            self.issue_in_pieces(tag, c);
+            self.issue_in_pieces(tag, c)
         } else {
-            self.submit(tag, c);
+            self.submit(tag, c)
         }
-        Ok(())
+    }
+
+    fn request(&self, tag: u64, c: Command) -> Request {
+        Request::new(tag, c.op, c.offset_bytes, c.length_bytes).with_fua(c.fua).with_hints(self.hints)
     }
 
     #[inline]
-    fn submit(&mut self, tag: u64, c: Command) {
+    fn submit(&mut self, tag: u64, c: Command) -> Result<(), HostError> {
+        self.device.submit(self.now, self.request(tag, c))?;
         self.balance.submitted();
-        let request = Request { tag, op: c.op, offset_bytes: c.offset_bytes, length_bytes: c.length_bytes, fua: c.fua };
-        self.device.submit(self.now, request);
+        Ok(())
     }
 
-    fn issue_in_pieces(&mut self, tag: u64, c: Command) {
+    fn issue_in_pieces(&mut self, tag: u64, c: Command) -> Result<(), HostError> {
+        // None of its pieces may be under way when the request is refused.
+        self.device.info().check(&self.request(tag, c))?;
         let pieces = c.length_bytes.div_ceil(self.max_transfer_bytes);
         let parent = Parent {
             tag,
@@ -140,8 +132,9 @@ impl<'a, D: Device + ?Sized> Port<'a, D> {
         for piece in 0..pieces {
             let from = piece * self.max_transfer_bytes;
             let length_bytes = self.max_transfer_bytes.min(c.length_bytes - from);
-            self.submit(PIECE | u64::from(slot), Command { offset_bytes: c.offset_bytes + from, length_bytes, ..c });
+            self.submit(PIECE | u64::from(slot), Command { offset_bytes: c.offset_bytes + from, length_bytes, ..c })?;
         }
+        Ok(())
     }
 
     /// Lets time pass to the next completions, at most to `limit`. They are then in `done`.

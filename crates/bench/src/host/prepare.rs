@@ -1,7 +1,7 @@
 //! Putting a device into a state: erased, filled, trimmed, rested.
 
 use ssdlab_core::{Nanos, Op, Rng, SECOND};
-use ssdlab_ssd::{Device, LinkPolicy};
+use ssdlab_device::LinkPolicy;
 use ssdlab_workload::{Command, Pattern, Source};
 
 use super::{Host, Job, Run};
@@ -29,7 +29,7 @@ impl Source for TrimRange {
     }
 }
 
-impl<D: Device + ?Sized> Host<'_, D> {
+impl Host<'_> {
     /// Writes `start_bytes..start_bytes + length_bytes` once, in sequence, and measures with `meter` (`&mut ()` for
     /// nothing).
     ///
@@ -108,28 +108,39 @@ impl<D: Device + ?Sized> Host<'_, D> {
     /// behind.
     pub fn set_link_policy(&mut self, policy: LinkPolicy) -> Result<(), BenchError> {
         self.port.check_at_rest()?;
-        if self.port.device.set_link_policy(self.port.now, policy) {
-            return Ok(());
+        let now = self.port.now;
+        match self.port.device.power() {
+            Some(power) if power.supports_link_policy(policy) => power.set_link_policy(now, policy),
+            None if policy == LinkPolicy::Active => {}
+            _ => {
+                let (device, name) = (&self.info().name, policy.name());
+                return Err(BenchError::Unsuitable(format!(
+                    "the link of {device} does not know what `{name}` asks for"
+                )));
+            }
         }
-        let name = LinkPolicy::NAMED.iter().find(|n| n.1 == policy).map_or("", |n| n.0);
-        Err(BenchError::Unsuitable(format!("the link of {} does not know what `{name}` asks for", self.info().name)))
+        Ok(())
     }
 
-    /// From now on the data that are written can be compressed by so much, in per cent of their size. A device that does
+    /// From now on, requests say that their data can be compressed by so many per cent of their size. A device that does
     /// not compress takes no notice.
     pub fn set_compressibility(&mut self, percent: f64) {
-        self.port.device.set_compressibility((percent.clamp(0.0, 100.0) * 10.0 + 0.5) as u32);
+        self.port.hints.compressibility_per_1000 = (percent.clamp(0.0, 100.0) * 10.0 + 0.5) as u16;
     }
 
     /// ATA SECURITY ERASE UNIT, and waits until the device is ready again.
     ///
     /// # Errors
-    /// If a run before left commands behind.
-    pub fn secure_erase(&mut self) -> Result<(), HostError> {
+    /// [`BenchError::Unsuitable`] if the device has no security commands; else if a run before left commands behind.
+    pub fn secure_erase(&mut self) -> Result<(), BenchError> {
         self.port.check_at_rest()?;
         // Background work must not be cut in the middle of time: the erase begins now, and the clock goes on from
         // where it ended.
-        let ready = self.port.device.secure_erase(self.port.now);
+        let now = self.port.now;
+        let Some(security) = self.port.device.security() else {
+            return Err(BenchError::Unsuitable(format!("{} has no secure erase", self.info().name)));
+        };
+        let ready = security.secure_erase(now);
         self.port.rest_until(ready.max(self.port.now));
         Ok(())
     }

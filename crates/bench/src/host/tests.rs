@@ -1,8 +1,8 @@
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ssdlab_core::{Cause, Completion, MICROSECOND, MILLISECOND, Op, Rng, SECOND, Status};
-use ssdlab_ssd::{Counters, Device};
+use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Op, Rng, SECOND};
+use ssdlab_device::{Completion, Counters, Device, Status};
 use ssdlab_workload::storage_bench::Step;
 use ssdlab_workload::{Command, Pattern, Source};
 
@@ -47,7 +47,7 @@ impl Meter for Log {
     }
 }
 
-fn host<'a>(device: &'a mut ModelDevice, monitor: &'a Monitor<'a>) -> Host<'a, ModelDevice> {
+fn host<'a>(device: &'a mut ModelDevice, monitor: &'a Monitor<'a>) -> Host<'a> {
     Host::new(device, monitor)
 }
 
@@ -107,8 +107,8 @@ fn a_large_request_is_split_and_completes_with_its_last_piece() {
     assert_eq!(whole.breakdown.sum(), whole.latency());
     assert_eq!(whole.breakdown.get(Cause::Queue), 100 * MICROSECOND);
     assert_eq!((small.length_bytes, small.latency()), (1 << 20, 100 * MICROSECOND));
-    assert_eq!(device.counters().host_reads, 12);
-    assert_eq!(device.counters().host_read_bytes, bytes + (1 << 20));
+    assert_eq!(device.counters().host.reads, 12);
+    assert_eq!(device.counters().host.read_bytes, bytes + (1 << 20));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn the_largest_transfer_is_a_parameter() {
     let mut h = host(&mut device, &monitor);
     h.set_max_transfer_bytes(ATA_MAX_TRANSFER_BYTES);
     h.run(&mut [Job::new(list(&[(Op::Read, 0, 40 << 20)]), 1)], &mut ()).unwrap();
-    assert_eq!(device.counters().host_reads, 2);
+    assert_eq!(device.counters().host.reads, 2);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn head_and_tail_together_are_the_whole_and_the_counters_are_those_of_the_bounda
     let tags = |m: &Measurement| m.slowest().iter().map(|c| c.tag).collect::<Vec<_>>();
     assert_eq!(tags(&whole), tags(direct));
     // The device counts what it has accepted.
-    assert_eq!(m.0.counters_at_boundary().unwrap().host_reads, 80_000);
+    assert_eq!(m.0.counters_at_boundary().unwrap().host.reads, 80_000);
 }
 
 #[test]
@@ -240,13 +240,13 @@ fn a_lost_a_misdated_and_a_failed_completion_are_each_found() {
     assert!(matches!(run(Fault::Lose(7)), HostError::Stalled { in_flight: 1, .. }));
     let e = run(Fault::Misdate(7));
     assert!(matches!(e, HostError::Unbalanced(_)), "{e}");
-    let e = run(Fault::Fail(7, Status::Uncorrectable));
-    assert!(matches!(e, HostError::Failed { status: Status::Uncorrectable, .. }), "{e}");
+    let e = run(Fault::Fail(7, Status::MediaError));
+    assert!(matches!(e, HostError::Failed { status: Status::MediaError, .. }), "{e}");
 }
 
 #[test]
 fn a_failed_piece_fails_the_request() {
-    let (mut device, monitor) = (readers().with_fault(Fault::Fail(0, Status::Uncorrectable)), Monitor::silent());
+    let (mut device, monitor) = (readers().with_fault(Fault::Fail(0, Status::MediaError)), Monitor::silent());
     let e = host(&mut device, &monitor).run(&mut [Job::new(list(&[(Op::Read, 0, 4 << 20)]), 1)], &mut ());
     assert!(matches!(e, Err(HostError::Failed { length_bytes: 4_194_304, .. })), "{e:?}");
 }
@@ -257,7 +257,7 @@ fn requests_that_no_device_can_serve_are_refused_before_they_are_sent() {
     for (offset, length) in [(capacity, 512), (0, 0), (1, 512), (0, 100), (u64::MAX - 511, 512), (0, capacity + 512)] {
         let (mut device, monitor) = (readers(), Monitor::silent());
         let e = host(&mut device, &monitor).run(&mut [Job::new(list(&[(Op::Write, offset, length)]), 1)], &mut ());
-        assert!(matches!(e, Err(HostError::BadCommand { .. })), "{offset} + {length}: {e:?}");
+        assert!(matches!(e, Err(HostError::Refused(_))), "{offset} + {length}: {e:?}");
     }
     let (mut device, monitor) = (readers(), Monitor::silent());
     let e = host(&mut device, &monitor).run(&mut [Job::new(reads(), 0)], &mut ());
@@ -270,7 +270,7 @@ fn trim_covers_the_whole_range_in_commands_a_host_could_send() {
     let (mut device, monitor) = (ModelDevice::new(spec.clone()), Monitor::silent());
     let run = host(&mut device, &monitor).trim(0, spec.capacity_bytes).unwrap();
     assert_eq!(run.requests, 3);
-    assert_eq!(device.counters().host_trim_bytes, spec.capacity_bytes);
+    assert_eq!(device.counters().host.trim_bytes, spec.capacity_bytes);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The rate of a sequential pass over the address range: what HD Tach draws.
 
-use ssdlab_core::{Completion, Nanos, SECOND};
+use ssdlab_core::{Nanos, SECOND};
+use ssdlab_device::Completion;
 
 use super::Meter;
 

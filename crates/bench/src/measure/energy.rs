@@ -1,7 +1,7 @@
 //! Energy and power of a measured interval: the one place where the bench reads joules from a device's counters.
 
 use ssdlab_core::{Nanos, SECOND};
-use ssdlab_ssd::Counters;
+use ssdlab_device::Counters;
 
 use super::Meter;
 
@@ -18,8 +18,8 @@ impl Energy {
     #[must_use]
     pub fn of(counters: &Counters, elapsed: Nanos) -> Option<Energy> {
         let seconds = elapsed as f64 / SECOND as f64;
-        (counters.energy_nanojoules > 0 && elapsed > 0)
-            .then(|| Energy { joules: counters.energy_nanojoules as f64 / 1e9, seconds })
+        let nanojoules = counters.nanojoules();
+        (nanojoules > 0 && elapsed > 0).then(|| Energy { joules: nanojoules as f64 / 1e9, seconds })
     }
 
     /// Mean power in watts.
@@ -40,7 +40,7 @@ impl PowerPerSecond {
     /// The first reading; a run itself has none at its start.
     #[must_use]
     pub fn from(counters: &Counters) -> Self {
-        PowerPerSecond { last: Some(counters.energy_nanojoules), watts: Vec::new() }
+        PowerPerSecond { last: Some(counters.nanojoules()), watts: Vec::new() }
     }
 
     /// Watts of each whole second.
@@ -51,10 +51,10 @@ impl PowerPerSecond {
 }
 
 impl Meter for PowerPerSecond {
-    fn record(&mut self, _job: usize, _io: &ssdlab_core::Completion) {}
+    fn record(&mut self, _job: usize, _io: &ssdlab_device::Completion) {}
 
     fn tick(&mut self, _at: Nanos, counters: &dyn Fn() -> Counters) {
-        let reading = counters().energy_nanojoules;
+        let reading = counters().nanojoules();
         if let Some(last) = self.last.replace(reading) {
             self.watts.push((reading - last) as f64 / 1e9);
         }
@@ -63,10 +63,12 @@ impl Meter for PowerPerSecond {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_device::EnergyCounters;
+
     use super::*;
 
-    fn counters(energy_nanojoules: u64) -> Counters {
-        Counters { energy_nanojoules, ..Counters::default() }
+    fn counters(nanojoules: u64) -> Counters {
+        Counters { energy: Some(EnergyCounters { nanojoules }), ..Counters::default() }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Counts, bytes, latencies and causes, per operation.
 
-use ssdlab_core::{Breakdown, Completion, Histogram, Nanos, Op, SECOND};
+use ssdlab_core::{Breakdown, Histogram, Nanos, Op, SECOND};
+use ssdlab_device::Completion;
 
 use super::{Meter, Slowest};
 
@@ -26,7 +27,7 @@ pub struct Measurement {
     ended: Nanos,
 }
 
-const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteZeroes];
 
 impl Default for Measurement {
     fn default() -> Self {

@@ -27,8 +27,8 @@ pub use service_times::ServiceTimes;
 pub use slowest::Slowest;
 pub use split::Split;
 
-use ssdlab_core::{Completion, Nanos};
-use ssdlab_ssd::Counters;
+use ssdlab_core::Nanos;
+use ssdlab_device::{Completion, Counters};
 
 /// Sees every measured request of a run.
 pub trait Meter {

@@ -1,6 +1,7 @@
 //! How many requests took longer than a limit: exactly, where a histogram knows it to a bucket.
 
-use ssdlab_core::{Completion, Nanos};
+use ssdlab_core::Nanos;
+use ssdlab_device::Completion;
 
 use super::Meter;
 

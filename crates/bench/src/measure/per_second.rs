@@ -1,6 +1,7 @@
 //! What each second of a run brought: the dots of a consistency chart.
 
-use ssdlab_core::{Completion, Nanos, SECOND};
+use ssdlab_core::{Nanos, SECOND};
+use ssdlab_device::Completion;
 
 use super::Meter;
 

@@ -1,6 +1,7 @@
 //! Every latency by itself, for short tests whose result is the distribution.
 
-use ssdlab_core::{Completion, Nanos};
+use ssdlab_core::Nanos;
+use ssdlab_device::Completion;
 
 use super::Meter;
 

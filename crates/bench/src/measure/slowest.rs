@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use ssdlab_core::{Completion, Nanos};
+use ssdlab_core::Nanos;
+use ssdlab_device::Completion;
 
 /// The `limit` slowest requests. Among equally slow ones the earlier submitted stays, then the lower tag, so that the
 /// choice does not depend on the order in which they were seen.
@@ -61,7 +62,8 @@ impl Slowest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdlab_core::{Breakdown, Op, Status};
+    use ssdlab_core::{Breakdown, Op};
+    use ssdlab_device::Status;
 
     fn io(tag: u64, submitted: Nanos, latency: Nanos) -> Completion {
         Completion {

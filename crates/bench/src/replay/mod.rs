@@ -32,7 +32,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use ssdlab_core::{Histogram, Nanos, SECOND, format_duration};
-use ssdlab_ssd::{Counters, Device};
+use ssdlab_device::Counters;
 use ssdlab_workload::trace::{self, Format, Placement, PlacementReport, PlacementSpec, TraceError, TraceSummary};
 use thiserror::Error;
 
@@ -156,7 +156,7 @@ impl Replayed {
 ///
 /// # Errors
 /// [`ReplayError`]; what is wrong with the trace is found before anything runs.
-pub fn replay_file<L: Lab>(spec: &ReplaySpec, lab: &L, monitor: &Monitor<'_>) -> Result<Replayed, ReplayError> {
+pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> Result<Replayed, ReplayError> {
     let file = spec.trace.display().to_string();
     let mut reader = trace::open(&spec.trace, spec.format)?;
     let summary = TraceSummary::read(&mut reader)?;
@@ -174,7 +174,7 @@ pub fn replay_file<L: Lab>(spec: &ReplaySpec, lab: &L, monitor: &Monitor<'_>) ->
         return Err(BenchError::Unsuitable(problem).into());
     }
     let capacity_bytes = device.info().capacity_bytes;
-    let mut host = Host::new(&mut device, monitor);
+    let mut host = Host::new(&mut *device, monitor);
     if spec.prefill {
         monitor.step(0.0, PREFILL_SHARE);
         host.fill(0, capacity_bytes, PREFILL_BLOCK_BYTES, PREFILL_QUEUE_DEPTH, &mut ())?;
@@ -202,12 +202,12 @@ pub fn replay_file<L: Lab>(spec: &ReplaySpec, lab: &L, monitor: &Monitor<'_>) ->
 }
 
 /// Sends the commands, and returns the lag if they have times.
-fn send<D: Device + ?Sized, R: std::io::Read>(
+fn send<R: std::io::Read>(
     speed: Speed,
     queue_depth: u32,
     summary: &TraceSummary,
     commands: &RefCell<Commands<R>>,
-    host: &mut Host<'_, D>,
+    host: &mut Host<'_>,
     meters: &mut (Measurement, RateOverTime),
 ) -> Result<Option<Lag>, HostError> {
     if speed == Speed::AsSoonAsPossible {

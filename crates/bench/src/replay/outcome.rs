@@ -8,7 +8,7 @@ use ssdlab_workload::trace::{Devices, Fit};
 
 use super::{Replayed, SETTLE, Speed};
 use crate::explain;
-use crate::outcome::{Axis, Mark, Outcome, op_name};
+use crate::outcome::{Axis, Mark, Outcome};
 use crate::suite::figures::{chart, percentile_chart, put, put_counters, put_latencies, series};
 
 pub(super) fn outcome(r: &Replayed) -> Outcome {
@@ -35,7 +35,7 @@ pub(super) fn outcome(r: &Replayed) -> Outcome {
     put(&mut out, "duration", m.elapsed() as f64 / 1e9, "s");
     put_latencies(&mut out, &m.latency(), "");
     for (op, stats) in m.ops() {
-        put_latencies(&mut out, &stats.latency, &format!("_{}", op_name(op)));
+        put_latencies(&mut out, &stats.latency, &format!("_{}", op.name()));
     }
     put_counters(&mut out, &r.counters, m.elapsed());
     if let Some(lag) = &r.lag {
@@ -96,7 +96,7 @@ fn put_charts(out: &mut Outcome, r: &Replayed) {
         Axis { min: Some(0.0), ..Axis::linear("completed", "IOPS") },
         vec![series("completed", r.rate.points())],
     ));
-    let mut lines: Vec<(&str, &Histogram)> = r.measurement.ops().map(|(op, s)| (op_name(op), &s.latency)).collect();
+    let mut lines: Vec<(&str, &Histogram)> = r.measurement.ops().map(|(op, s)| (op.name(), &s.latency)).collect();
     lines.extend(r.lag.as_ref().map(|lag| ("replay lag", &lag.distribution)));
     // The axis is logarithmic: where most requests wait for nothing, there is no line to draw.
     lines.retain(|(_, h)| h.percentile(50.0) > 0);
@@ -183,10 +183,11 @@ pub(super) fn notes(r: &Replayed) -> Vec<String> {
             format_duration(lag.distribution.max())
         ));
     }
-    if r.counters.unmapped_read_units > 0 {
+    let unmapped = r.counters.flash.map_or(0, |f| f.unmapped_read_units);
+    if unmapped > 0 {
         notes.push(format!(
             "{} reads of 4 KiB went to addresses that held nothing, which the drive answers without flash.",
-            r.counters.unmapped_read_units
+            unmapped
         ));
     }
     notes

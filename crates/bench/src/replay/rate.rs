@@ -1,6 +1,7 @@
 //! Requests over time, in as many points as a chart can show.
 
-use ssdlab_core::{Completion, Nanos, SECOND};
+use ssdlab_core::{Nanos, SECOND};
+use ssdlab_device::Completion;
 
 use crate::measure::Meter;
 

@@ -7,7 +7,6 @@ use ssdlab_core::{CAUSES, Histogram, format_duration};
 use super::{Replayed, outcome};
 use crate::explain;
 use crate::measure::OpStats;
-use crate::outcome::op_name;
 
 /// How many of the slowest I/Os are told.
 const SLOWEST: usize = 5;
@@ -51,14 +50,14 @@ fn write(out: &mut String, r: &Replayed) -> fmt::Result {
         "", "mean", "50 %", "90 %", "99 %", "99.9 %", "max"
     )?;
     for (op, stats) in m.ops() {
-        percentiles(out, op_name(op), &stats.latency)?;
+        percentiles(out, op.name(), &stats.latency)?;
     }
     if let Some(lag) = &r.lag {
         percentiles(out, "replay lag", &lag.distribution)?;
     }
     writeln!(out, "\nWhere the time went (mean us):")?;
     for (op, stats) in m.ops() {
-        shares(out, op_name(op), stats)?;
+        shares(out, op.name(), stats)?;
     }
     writeln!(out, "\nThe slowest requests:")?;
     for io in explain::slowest(m).iter().take(SLOWEST) {

@@ -8,7 +8,6 @@ use super::definition::{AS_IT_IS, TestDef, integer, metric};
 use super::figures::{chart, percentile_chart, put_causes, put_counters, put_latencies, series};
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
 use crate::measure::{Measurement, ServiceTimes};
 use crate::outcome::{Axis, Mark, Outcome};
 
@@ -36,7 +35,7 @@ pub(super) const DEF: TestDef = TestDef {
     weight: 6.0,
 };
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let requests = ctx.params.integer("requests");
     let (runs, counters, capacity) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
@@ -66,7 +65,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     let mut histograms = Vec::new();
     let mut elapsed = 0;
     for (op, (times, m)) in &runs {
-        let name = crate::outcome::op_name(*op);
+        let name = op.name();
         put_latencies(&mut out, &m.latency(), &format!("_{name}"));
         put_causes(&mut out, &format!("single-sector {name}"), m);
         lines.push(series(name, times.density(bin, DRAWN_PERCENT)));

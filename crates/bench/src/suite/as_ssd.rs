@@ -14,7 +14,6 @@ use super::figures::{by_category, categories, chart, put, put_causes, put_counte
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::Host;
-use crate::lab::Lab;
 use crate::outcome::{Axis, Mark, Outcome};
 
 pub(super) const DEF: TestDef = TestDef {
@@ -82,7 +81,7 @@ fn score(read: &Rates, write: &Rates) -> (f64, f64, f64) {
 const TESTS: [(&str, &str); 4] =
     [("sequential", "Seq"), ("random", "4K"), ("random_64", "4K-64Thrd"), ("access_time", "access time")];
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (file, offset) = (ctx.params.integer("file_bytes"), ctx.params.integer("file_offset_bytes"));
     let (runs, counters) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
@@ -134,7 +133,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     let mut out = ctx.outcome("", method);
     let mut elapsed = 0;
     for (key, op, run) in &runs {
-        let name = crate::outcome::op_name(*op);
+        let name = op.name();
         elapsed += run.measurement.elapsed();
         let (value, unit) = if *key == "access_time" {
             (run.measurement.latency().mean() / 1e3, "us")
@@ -181,11 +180,11 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     Ok(out)
 }
 
-fn one<L: Lab>(ctx: &Context<L>, host: &mut Host<'_, L::Device>, key: &str, op: Op) -> Result<Timed, BenchError> {
+fn one(ctx: &Context<'_>, host: &mut Host<'_>, key: &str, op: Op) -> Result<Timed, BenchError> {
     let (file, offset) = (ctx.params.integer("file_bytes"), ctx.params.integer("file_offset_bytes"));
     let capacity = host.info().capacity_bytes;
     let mix = if op == Op::Read { Mix::Read } else { Mix::Write };
-    let stream = format!("{key} {}", crate::outcome::op_name(op));
+    let stream = format!("{key} {}", op.name());
     let duration = ctx.params.integer("seconds") * SECOND;
     let in_file = |pattern: Pattern| build(ctx, &pattern.starting_at(offset), &stream);
     let mut job = match key {

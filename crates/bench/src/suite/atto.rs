@@ -11,7 +11,6 @@ use super::definition::{AS_IT_IS, TestDef, block, bytes, depth, metric, number, 
 use super::figures::{by_category, categories, chart, max, put, put_causes, put_counters, series};
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
 use crate::outcome::{Axis, Mark, Outcome};
 
 pub(super) const DEF: TestDef = TestDef {
@@ -63,7 +62,7 @@ fn key(bytes: u64) -> String {
     }
 }
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (smallest, largest) = (ctx.params.integer("size_min_bytes"), ctx.params.integer("size_max_bytes"));
     let (length, offset) = (ctx.params.integer("length_bytes"), ctx.params.integer("file_offset_bytes"));
     if largest > length || smallest > largest {

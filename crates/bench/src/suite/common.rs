@@ -1,12 +1,11 @@
 //! What the tests have in common: a timed run, a span that fits the drive, a prefill.
 
-use ssdlab_ssd::{Counters, Device};
+use ssdlab_device::Counters;
 use ssdlab_workload::{AccessPattern, Pattern, Source};
 
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
-use crate::lab::Lab;
 use crate::measure::{Measurement, PerSecond, PowerPerSecond};
 
 pub(super) const FILL_BLOCK_BYTES: u64 = 128 << 10;
@@ -26,7 +25,7 @@ pub(super) struct Timed {
 ///
 /// # Errors
 /// As [`Host::run`], and if latencies have time without a cause.
-pub(super) fn timed<D: Device, S: Source>(host: &mut Host<'_, D>, job: &mut Job<S>) -> Result<Timed, BenchError> {
+pub(super) fn timed<S: Source>(host: &mut Host<'_>, job: &mut Job<S>) -> Result<Timed, BenchError> {
     let before = host.counters();
     let mut meters = ((PerSecond::default(), PowerPerSecond::from(&before)), Measurement::default());
     host.run(std::slice::from_mut(job), &mut meters)?;
@@ -37,7 +36,7 @@ pub(super) fn timed<D: Device, S: Source>(host: &mut Host<'_, D>, job: &mut Job<
 }
 
 /// A pattern as a source; a contradiction in it means that the test does not suit the device or its settings.
-pub(super) fn build<L: Lab>(ctx: &Context<L>, pattern: &Pattern, stream: &str) -> Result<AccessPattern, BenchError> {
+pub(super) fn build(ctx: &Context<'_>, pattern: &Pattern, stream: &str) -> Result<AccessPattern, BenchError> {
     pattern.build(&ctx.rng(stream)).map_err(|e| BenchError::Unsuitable(e.to_string()))
 }
 
@@ -85,7 +84,7 @@ pub(super) fn size(bytes: u64) -> String {
 }
 
 /// Fills the whole drive in sequence.
-pub(super) fn fill_drive<D: Device>(host: &mut Host<'_, D>) -> Result<(), BenchError> {
+pub(super) fn fill_drive(host: &mut Host<'_>) -> Result<(), BenchError> {
     let capacity = host.info().capacity_bytes;
     host.fill(0, capacity, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
     Ok(())

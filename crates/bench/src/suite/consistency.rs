@@ -4,7 +4,7 @@
 //! linearly and summed up by the mean of the last 400 s and that mean over its standard deviation.
 
 use ssdlab_core::SECOND;
-use ssdlab_ssd::DeviceInfo;
+use ssdlab_device::DeviceInfo;
 use ssdlab_workload::Pattern;
 
 use super::common::{FILL_BLOCK_BYTES, build, gigabytes, size};
@@ -15,7 +15,6 @@ use super::figures::{
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::explain;
-use crate::lab::Lab;
 use crate::measure::{PerSecond, PowerPerSecond, Split};
 use crate::outcome::{Axis, Chart, Mark, Outcome};
 
@@ -85,14 +84,20 @@ pub(super) const DEF: TestDef = TestDef {
 };
 
 /// Bytes of the address range that the test may use, in whole fill blocks.
-fn used_bytes(info: &DeviceInfo, definition: &str) -> u64 {
+fn used_bytes(info: &DeviceInfo, definition: &str) -> Result<u64, BenchError> {
     let capacity = info.capacity_bytes as f64;
     let used = match definition {
-        "raw-25" => capacity * (1.0 + info.over_provisioning_percent / 100.0) / 1.25,
+        "raw-25" => {
+            let spare = info.over_provisioning_percent.ok_or_else(|| {
+                let name = &info.name;
+                BenchError::Unsuitable(format!("{name} has no spare area that it tells of: 25 % of it cannot be set"))
+            })?;
+            capacity * (1.0 + spare / 100.0) / 1.25
+        }
         "lba-75" => capacity * 0.75,
-        _ => return info.capacity_bytes,
+        _ => return Ok(info.capacity_bytes),
     };
-    (used.min(capacity) as u64) / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES
+    Ok((used.min(capacity) as u64) / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES)
 }
 
 /// The middle of the fullest bin; the lowest of equally full ones.
@@ -104,7 +109,7 @@ fn common_level(iops: &[f64], bin: f64) -> f64 {
     (fullest as f64 + 0.5) * bin
 }
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let form = ctx.params.choice("form").to_owned();
     let (published, published_tail) = if form == "2013" { (2000, 1400) } else { (3600, 3200) };
     let length = ctx.params.decide("seconds", published);
@@ -117,7 +122,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     let definition = ctx.params.choice("over_provisioning").to_owned();
 
     let (used, fill, split, per_second, power, at_start, at_end) = ctx.on_fresh_drive(|host| {
-        let used = used_bytes(host.info(), &definition);
+        let used = used_bytes(host.info(), &definition)?;
         ctx.monitor().step(0.0, 0.2);
         let fill = host.fill(0, used, FILL_BLOCK_BYTES, ctx.params.depth("fill_queue_depth"), &mut ())?;
         ctx.monitor().step(0.2, 1.0);
@@ -221,14 +226,11 @@ mod tests {
     #[test]
     fn the_two_definitions_of_25_percent_use_different_spans() {
         let info = DeviceInfo {
-            name: String::new(),
-            kind: "ssd",
-            description: String::new(),
             capacity_bytes: 128_035_676_160,
-            queue_depth: 32,
-            supports_trim: true,
-            over_provisioning_percent: 7.344,
+            over_provisioning_percent: Some(7.344),
+            ..DeviceInfo::new("drive", "ssd")
         };
+        let used_bytes = |info: &DeviceInfo, definition: &str| used_bytes(info, definition).unwrap();
         assert_eq!(used_bytes(&info, "none"), 128_035_676_160);
         let raw = 128_035_676_160.0 * 1.07344;
         let used = used_bytes(&info, "raw-25");
@@ -236,8 +238,10 @@ mod tests {
         let used = used_bytes(&info, "lba-75");
         assert!((used as f64 / 128_035_676_160.0 - 0.75).abs() < 1e-5 && used.is_multiple_of(FILL_BLOCK_BYTES));
         // A drive with more spare than that keeps all its addresses.
-        let spacious = DeviceInfo { over_provisioning_percent: 28.0, ..info };
+        let spacious = DeviceInfo { over_provisioning_percent: Some(28.0), ..info };
         assert_eq!(used_bytes(&spacious, "raw-25"), 128_035_676_160 / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES);
+        let disk = DeviceInfo { over_provisioning_percent: None, ..spacious };
+        assert!(matches!(super::used_bytes(&disk, "raw-25"), Err(BenchError::Unsuitable(_))));
     }
 
     #[test]

@@ -2,12 +2,12 @@
 //!
 //! A drive's whole life cannot be simulated write by write, and need not be: once work is steady, wear grows in
 //! proportion. The drive is filled and worked until it is steady; two windows of work tell the wear of every block. Then
-//! its life is wound forward to points along it ([`ssdlab_ssd::Life::look_ahead`] says how blocks spread), and at each
+//! its life is wound forward to points along it ([`ssdlab_device::Flash::fast_forward`] says how blocks spread), and at each
 //! point the drive works again, so that write amplification is measured on the worn drive, is looked at by its error
 //! model, and is read after a time on the shelf as long as that can be done without loss.
 
 use ssdlab_core::SECOND;
-use ssdlab_ssd::{Device, DeviceInfo, Life, Scheme, Wear};
+use ssdlab_device::{DeviceInfo, EccScheme, Flash, Wear};
 use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, ZoneExtent};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, gigabytes};
@@ -16,7 +16,6 @@ use super::figures::{chart, put, put_causes, series};
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
-use crate::lab::Lab;
 use crate::measure::{Measurement, Meter};
 use crate::outcome::{Axis, Mark, Outcome, Table};
 
@@ -117,7 +116,7 @@ struct Work {
 }
 
 impl Work {
-    fn new<L: Lab>(ctx: &Context<L>, workload: &str, span: u64) -> Result<Self, BenchError> {
+    fn new(ctx: &Context<'_>, workload: &str, span: u64) -> Result<Self, BenchError> {
         let pattern = |pattern: Pattern, percent: u64| build(ctx, &pattern, workload).map(|source| (source, percent));
         let sources = match workload {
             "random" => vec![pattern(Pattern::random_write(span, 4096), 100)?],
@@ -138,43 +137,38 @@ impl Work {
     }
 
     /// Writes `bytes`; returns what was written, and the write amplification.
-    fn go_on<L: Lab>(
-        &mut self,
-        ctx: &Context<L>,
-        host: &mut Host<'_, L::Device>,
-        bytes: f64,
-    ) -> Result<(f64, f64), BenchError> {
+    fn go_on(&mut self, ctx: &Context<'_>, host: &mut Host<'_>, bytes: f64) -> Result<(f64, f64), BenchError> {
         let before = host.counters();
         let written = self.measured(ctx, host, bytes, &mut ())?;
         Ok((written, host.counters().since(&before).waf().unwrap_or(1.0)))
     }
 
-    fn measured<L: Lab>(
+    fn measured(
         &mut self,
-        ctx: &Context<L>,
-        host: &mut Host<'_, L::Device>,
+        ctx: &Context<'_>,
+        host: &mut Host<'_>,
         bytes: f64,
         meter: &mut impl Meter,
     ) -> Result<f64, BenchError> {
-        let before = host.counters().host_write_bytes;
+        let before = host.counters().host.write_bytes;
         let mut jobs: Vec<Job<&mut AccessPattern>> = self
             .sources
             .iter_mut()
             .map(|(source, percent)| ctx.job(source, 4).for_bytes(((bytes as u64) * *percent / 100).max(1)))
             .collect();
         host.run(&mut jobs, meter)?;
-        Ok((host.counters().host_write_bytes - before) as f64)
+        Ok((host.counters().host.write_bytes - before) as f64)
     }
 }
 
-fn life<'a, D: Device>(host: &'a mut Host<'_, D>) -> Result<&'a mut dyn Life, BenchError> {
+fn flash<'a>(host: &'a mut Host<'_>) -> Result<&'a mut dyn Flash, BenchError> {
     let name = host.info().name.clone();
-    host.device_mut().life().ok_or_else(|| {
+    host.device_mut().flash().ok_or_else(|| {
         BenchError::Unsuitable(format!("{name} cannot be wound forward: endurance is a test of simulated drives"))
     })
 }
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let workload = ctx.params.choice("workload").to_owned();
     let days = ctx.params.integer("retention_days");
     let mut percents = ctx.params.list("points_percent").to_vec();
@@ -185,7 +179,7 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
     let (points, at_error, work) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         info = Some(host.info().clone());
-        life(host)?;
+        flash(host)?;
         let span = (capacity / 100 * ctx.params.integer("fill_percent")) / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES;
         let share = |key: &str| ctx.params.number(key) * capacity as f64;
         let mut work = Work::new(ctx, &workload, span)?;
@@ -196,27 +190,27 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         if settled >= 1.0 {
             work.go_on(ctx, host, settled)?;
         }
-        life(host)?.note_wear();
-        let start = life(host)?.wear();
+        flash(host)?.record_wear();
+        let start = flash(host)?.wear();
         ctx.monitor().step(0.45, 0.55);
         let (first, _) = work.go_on(ctx, host, share("window_share"))?;
-        life(host)?.note_wear();
+        flash(host)?.record_wear();
         ctx.monitor().step(0.55, 0.65);
         let before = host.counters();
         let mut measured = Measurement::default();
         let second = work.measured(ctx, host, share("window_share"), &mut measured)?;
         let waf = host.counters().since(&before).waf().unwrap_or(1.0);
-        life(host)?.note_wear();
-        let now = life(host)?.wear();
+        flash(host)?.record_wear();
+        let now = flash(host)?.wear();
         // Host bytes for all of the rated life.
         let mut pace = (first + second) / (now.mean - start.mean);
         let mut points: Vec<Point> = Vec::new();
-        let mut host_bytes = host.counters().host_write_bytes as f64;
+        let mut host_bytes = host.counters().host.write_bytes as f64;
         points.push(look(ctx, host, host_bytes, waf)?);
         let count = percents.len() as f64;
         for (k, &percent) in percents.iter().enumerate() {
             ctx.monitor().step(0.65 + 0.35 * k as f64 / count, 0.65 + 0.35 * (k + 1) as f64 / count);
-            let (target, from) = (percent as f64 / 100.0, life(host)?.wear().mean);
+            let (target, from) = (percent as f64 / 100.0, flash(host)?.wear().mean);
             let lost = points.iter().any(|p| p.lost.is_some_and(|lost| lost >= 1.0));
             let lost_bch = points.iter().all(|p| p.lost_bch.is_none_or(|lost| lost < 1.0));
             let nothing_to_find = points[0].lost.is_none();
@@ -225,19 +219,19 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
             {
                 continue;
             }
-            life(host)?.look_ahead(target);
-            let reached = life(host)?.wear().mean;
+            flash(host)?.fast_forward(target);
+            let reached = flash(host)?.wear().mean;
             host_bytes += pace * (reached - from);
             let (written, waf) = work.go_on(ctx, host, share("point_share"))?;
             host_bytes += written;
-            let worn = life(host)?.wear().mean - reached;
+            let worn = flash(host)?.wear().mean - reached;
             if worn > 0.0 {
                 // The pace of what comes next, as it now is.
                 pace = written / worn;
             }
             points.push(look(ctx, host, host_bytes, waf)?);
         }
-        let at_error = [Scheme::Installed, Scheme::HardBch].map(|scheme| first_error(ctx, host, &points, scheme));
+        let at_error = [EccScheme::Installed, EccScheme::HardBch].map(|scheme| first_error(ctx, host, &points, scheme));
         let [installed, bch] = at_error;
         measured.check_causes().map_err(BenchError::Books)?;
         Ok((points, [installed?, bch?], measured))
@@ -260,21 +254,16 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
 }
 
 /// Looks at the drive as it now is.
-fn look<L: Lab>(
-    ctx: &Context<L>,
-    host: &mut Host<'_, L::Device>,
-    host_bytes: f64,
-    waf: f64,
-) -> Result<Point, BenchError> {
+fn look(ctx: &Context<'_>, host: &mut Host<'_>, host_bytes: f64, waf: f64) -> Result<Point, BenchError> {
     let days = ctx.params.integer("retention_days");
     let hours = (days * 24) as f64;
     let capacity = host.info().capacity_bytes;
     host.idle(SECOND)?;
-    let life = life(host)?;
-    let outlook = life.outlook(Scheme::Installed, 1.0, hours);
-    let bch = life.outlook(Scheme::HardBch, 1.0, hours);
+    let device = flash(host)?;
+    let outlook = device.expected_errors(EccScheme::Installed, 1.0, hours);
+    let bch = device.expected_errors(EccScheme::HardBch, 1.0, hours);
     let mut point = Point {
-        wear: life.wear(),
+        wear: device.wear(),
         host_bytes,
         waf,
         reread: outlook.map(|o| o.reread / o.units.max(1.0)),
@@ -284,34 +273,34 @@ fn look<L: Lab>(
     };
     let bytes = (ctx.params.number("read_share") * capacity as f64) as u64 / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES;
     if bytes > 0 && point.lost.is_some_and(|lost| lost < SAFE_LOSSES) {
-        self::life(host)?.shelve(days * DAY_S);
+        flash(host)?.begin_retention(days * DAY_S);
         let mut measured = Measurement::default();
         host.read_through(0, bytes, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut measured)?;
-        self::life(host)?.unshelve();
+        flash(host)?.end_retention();
         point.old_read = Some(measured.mb_per_s());
     }
     Ok(point)
 }
 
 /// Mean wear and host bytes at which one unit is expected to be lost; `None` if that lies beyond the last point.
-fn first_error<L: Lab>(
-    ctx: &Context<L>,
-    host: &mut Host<'_, L::Device>,
+fn first_error(
+    ctx: &Context<'_>,
+    host: &mut Host<'_>,
     points: &[Point],
-    scheme: Scheme,
+    scheme: EccScheme,
 ) -> Result<Option<(f64, f64)>, BenchError> {
-    let lost = |p: &Point| if scheme == Scheme::Installed { p.lost } else { p.lost_bch };
+    let lost = |p: &Point| if scheme == EccScheme::Installed { p.lost } else { p.lost_bch };
     let Some(k) = points.iter().position(|p| lost(p).is_some_and(|lost| lost >= 1.0)) else { return Ok(None) };
     let Some(before) = k.checked_sub(1).map(|k| &points[k]) else { return Ok(Some((0.0, 0.0))) };
     let after = &points[k];
     // Between the two, by the wear of the blocks as it now is, scaled; its own share is what the scale is made to fit.
     let hours = (ctx.params.integer("retention_days") * 24) as f64;
-    let life = life(host)?;
-    let now = life.wear().mean;
+    let device = flash(host)?;
+    let now = device.wear().mean;
     let (mut low, mut high) = (before.wear.mean, after.wear.mean);
     for _ in 0..16 {
         let middle = (low + high) / 2.0;
-        let expected = life.outlook(scheme, middle / now, hours).map_or(0.0, |o| o.lost);
+        let expected = device.expected_errors(scheme, middle / now, hours).map_or(0.0, |o| o.lost);
         *(if expected < 1.0 { &mut low } else { &mut high }) = middle;
     }
     let mean = (low + high) / 2.0;

@@ -9,7 +9,6 @@ use super::figures::{
 };
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
 use crate::outcome::{Axis, Mark, Outcome};
 
 pub(super) const DEF: TestDef = TestDef {
@@ -35,7 +34,7 @@ pub(super) const DEF: TestDef = TestDef {
     weight: 20.0,
 };
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let queue_depths = ctx.params.list("queue_depths").to_vec();
     let headline = ctx.params.integer("headline_depth");
     if !queue_depths.contains(&headline) {

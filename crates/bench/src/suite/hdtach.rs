@@ -8,7 +8,6 @@ use super::figures::{chart, put, put_causes, put_counters, series};
 use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
 use crate::outcome::{Mark, Outcome};
 
 pub(super) const DEF: TestDef = TestDef {
@@ -26,7 +25,7 @@ pub(super) const DEF: TestDef = TestDef {
     weight: 15.0,
 };
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (write, read, counters, capacity) = ctx.on_fresh_drive(|host| {
         host.secure_erase()?;
         ctx.monitor().step(0.0, 0.5);

@@ -6,7 +6,6 @@ use super::definition::{AS_IT_IS, TestDef, choice};
 use super::storage_bench::{FOOTPRINT, IDLE_CAP, METRICS, STATE, requests, run_storage_bench};
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
 use crate::outcome::Outcome;
 
 pub(super) const DEF: TestDef = TestDef {
@@ -31,6 +30,6 @@ pub(super) const DEF: TestDef = TestDef {
     weight: 5.0,
 };
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     run_storage_bench(ctx, Trace::Light, true)
 }

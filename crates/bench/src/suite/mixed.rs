@@ -7,7 +7,6 @@ use super::definition::{MetricDef, metric};
 use super::figures::{by_category, categories, chart, mean, put, put_causes, put_counters, put_latencies, series};
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
 use crate::measure::{Energy, Measurement};
 use crate::outcome::{Axis, Mark, Outcome};
 
@@ -54,7 +53,7 @@ impl Addresses {
 }
 
 /// Reads `block_size`, `queue_depth`, `span_bytes` (0: the whole drive) and `seconds` from the parameters.
-pub(super) fn run_mixed<L: Lab>(ctx: &mut Context<L>, addresses: Addresses) -> Result<Outcome, BenchError> {
+pub(super) fn run_mixed(ctx: &mut Context<'_>, addresses: Addresses) -> Result<Outcome, BenchError> {
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let asked = ctx.params.integer("span_bytes");
     let mut notes = Vec::new();

@@ -4,7 +4,6 @@ use super::definition::{AS_IT_IS, TestDef, block, depth, seconds, span};
 use super::mixed::{Addresses, METRICS, run_mixed};
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
 use crate::outcome::Outcome;
 
 pub(super) const DEF: TestDef = TestDef {
@@ -22,6 +21,6 @@ pub(super) const DEF: TestDef = TestDef {
     weight: 25.0,
 };
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     run_mixed(ctx, Addresses::Random)
 }

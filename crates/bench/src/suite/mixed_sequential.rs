@@ -8,7 +8,6 @@ use super::definition::{AS_IT_IS, TestDef, WHOLE_SPAN, block, choice, depth, sec
 use super::mixed::{Addresses, METRICS, run_mixed};
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
 use crate::outcome::Outcome;
 
 pub(super) const DEF: TestDef = TestDef {
@@ -33,7 +32,7 @@ pub(super) const DEF: TestDef = TestDef {
     weight: 20.0,
 };
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let shared = ctx.params.choice("positions") == "shared";
     run_mixed(ctx, if shared { Addresses::OneSequence } else { Addresses::TwoSequences })
 }

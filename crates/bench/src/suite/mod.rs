@@ -48,7 +48,7 @@ macro_rules! suite {
         /// Every test, in the order of a review.
         pub const TESTS: &[&TestDef] = &[$(&$module::DEF),*];
 
-        fn dispatch<L: Lab>(name: &str, ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+        fn dispatch(name: &str, ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             match name {
                 $(n if n == $module::DEF.name => $module::run(ctx),)*
                 _ => unreachable!("a definition that is not in the table: {name}"),
@@ -100,9 +100,9 @@ pub fn find_test(name: &str) -> Result<&'static TestDef, ParamError> {
 ///
 /// # Errors
 /// See [`BenchError`]. A cancelled test is an error too ([`BenchError::is_cancelled`]): half a test is no result.
-pub fn run_test<L: Lab>(
+pub fn run_test(
     def: &'static TestDef,
-    lab: &L,
+    lab: &dyn Lab,
     settings: &[(String, String)],
     seed: u64,
     quick: bool,

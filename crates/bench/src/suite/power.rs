@@ -1,7 +1,7 @@
 //! `power`: what the drive draws while it rests, in each state of its link, and while it works.
 
 use ssdlab_core::{MILLISECOND, Nanos, SECOND};
-use ssdlab_ssd::{Counters, Device, LinkPolicy};
+use ssdlab_device::{Counters, LinkPolicy};
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, Timed, build, fill_drive, fit_span, gigabytes, size, timed};
@@ -10,7 +10,6 @@ use super::figures::{by_category, by_second, categories, chart, max, put, put_ca
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::Host;
-use crate::lab::Lab;
 use crate::measure::Energy;
 use crate::outcome::{Axis, Mark, Outcome, Table};
 
@@ -81,9 +80,9 @@ struct Load {
 }
 
 /// Rests, measures, and wakes the drive with a read.
-fn rest<L: Lab>(
-    ctx: &Context<L>,
-    host: &mut Host<'_, L::Device>,
+fn rest(
+    ctx: &Context<'_>,
+    host: &mut Host<'_>,
     which: (&'static str, &'static str, LinkPolicy, Nanos),
 ) -> Result<Rest, BenchError> {
     let (key, name, policy, way) = which;
@@ -100,7 +99,7 @@ fn rest<L: Lab>(
     Ok(Rest { key, name, watts: energy.watts(), wake_us: woken.measurement.latency().mean() / 1e3 })
 }
 
-fn metered<D: Device>(host: &Host<'_, D>, counters: &Counters, length: Nanos) -> Result<Energy, BenchError> {
+fn metered(host: &Host<'_>, counters: &Counters, length: Nanos) -> Result<Energy, BenchError> {
     Energy::of(counters, length).ok_or_else(|| {
         let name = &host.info().name;
         BenchError::Unsuitable(format!(
@@ -109,7 +108,7 @@ fn metered<D: Device>(host: &Host<'_, D>, counters: &Counters, length: Nanos) ->
     })
 }
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let depth = ctx.params.depth("queue_depth");
     let (sequential, random) = (ctx.params.integer("sequential_block_size"), ctx.params.integer("random_block_size"));
     let mut notes = Vec::new();

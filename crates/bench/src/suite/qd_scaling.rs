@@ -7,7 +7,6 @@ use super::definition::{AS_IT_IS, TestDef, block, choice, depths, metric, second
 use super::figures::{by_category, categories, chart, put, put_causes, series};
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
 use crate::measure::Energy;
 use crate::outcome::{Axis, Mark, Outcome, Series};
 
@@ -70,8 +69,8 @@ const PARTS: [Part; 4] = [
 ];
 
 /// One drive through all queue depths.
-fn run_part<L: Lab>(
-    ctx: &Context<L>,
+fn run_part(
+    ctx: &Context<'_>,
     part: &Part,
     progress: (f64, f64),
     notes: &mut Vec<String>,
@@ -106,7 +105,7 @@ fn run_part<L: Lab>(
     })
 }
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let wanted = ctx.params.choice("pattern").to_owned();
     let queue_depths = ctx.params.list("queue_depths").to_vec();
     let parts: Vec<&Part> = PARTS.iter().filter(|p| wanted == "all" || wanted == p.name).collect();

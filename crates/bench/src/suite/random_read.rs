@@ -6,7 +6,6 @@ use super::definition::{TestDef, Variant, block, choice, depth, seconds, span};
 use super::rate::run_rate;
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
 use crate::outcome::Outcome;
 
 const PREFILLS: &[&str] = &["none", "span", "drive"];
@@ -36,6 +35,6 @@ pub(super) const DEF: TestDef = TestDef {
     weight: 14.0,
 };
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     run_rate(ctx, Op::Read, true)
 }

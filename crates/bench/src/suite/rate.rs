@@ -7,15 +7,14 @@ use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabyt
 use super::figures::{percentile_chart, put_timed, rate_over_time};
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
-use crate::outcome::{Outcome, op_name};
+use crate::outcome::Outcome;
 
 /// Share of the progress bar that a prefill gets.
 const PREFILL_SHARE: f64 = 0.3;
 
 /// Reads `block_bytes`, `queue_depth`, `span_bytes` (0: the whole drive), `seconds` and `prefill` (`none`, `span`,
 /// `drive`) from the parameters.
-pub(super) fn run_rate<L: Lab>(ctx: &mut Context<L>, op: Op, random: bool) -> Result<Outcome, BenchError> {
+pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Outcome, BenchError> {
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let (asked, prefill) = (ctx.params.integer("span_bytes"), ctx.params.choice("prefill").to_owned());
     let seconds = ctx.params.integer("seconds");
@@ -40,7 +39,7 @@ pub(super) fn run_rate<L: Lab>(ctx: &mut Context<L>, op: Op, random: bool) -> Re
         Ok((timed(host, &mut job)?, span))
     })?;
     let order = if random { "random" } else { "sequential" };
-    let label = format!("{} {order} {}, QD{depth}", size(block), op_name(op));
+    let label = format!("{} {order} {}, QD{depth}", size(block), op.name());
     let state = match prefill.as_str() {
         "span" => "The span was first filled in sequence.",
         "drive" => "The whole drive was first filled in sequence.",

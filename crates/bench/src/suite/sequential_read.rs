@@ -6,7 +6,6 @@ use super::definition::{AS_IT_IS, TestDef, WHOLE_SPAN, block, choice, depth, sec
 use super::rate::run_rate;
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
 use crate::outcome::Outcome;
 
 const PREFILLS: &[&str] = &["none", "span", "drive"];
@@ -32,6 +31,6 @@ pub(super) const DEF: TestDef = TestDef {
     weight: 8.0,
 };
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     run_rate(ctx, Op::Read, false)
 }

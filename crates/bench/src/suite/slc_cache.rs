@@ -1,8 +1,8 @@
 //! `slc-cache`: sequential writes over an erased drive; at which positions the rate drops, and how much of the first,
 //! fast stage comes back after idle time.
 
-use ssdlab_core::{Completion, Nanos, SECOND};
-use ssdlab_ssd::Counters;
+use ssdlab_core::{Nanos, SECOND};
+use ssdlab_device::{Completion, Counters};
 
 use super::common::{gigabytes, size};
 use super::definition::{AS_IT_IS, TestDef, block, choice, depth, depths, integer, metric, seconds};
@@ -12,7 +12,6 @@ use super::sweep::{Sweep, axes};
 use crate::change_points::stretches;
 use crate::context::Context;
 use crate::error::BenchError;
-use crate::lab::Lab;
 use crate::measure::{ByPosition, Measurement, Meter, PowerPerSecond};
 use crate::outcome::{Axis, Mark, Outcome, Table};
 use crate::params::{Kind, ParamDef};
@@ -86,7 +85,7 @@ impl Meter for Folding {
     }
 
     fn tick(&mut self, _at: Nanos, counters: &dyn Fn() -> Counters) {
-        self.readings.push((self.written, counters().flash_fold_program_bytes));
+        self.readings.push((self.written, folded_bytes(&counters())));
     }
 }
 
@@ -148,7 +147,12 @@ fn find_stages(position: &ByPosition, folding: &Folding) -> Vec<Stage> {
     stages
 }
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+/// Bytes that the device has folded out of its cache so far.
+fn folded_bytes(counters: &Counters) -> u64 {
+    counters.flash.map_or(0, |f| f.fold_program_bytes)
+}
+
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let targets: &[Target] = match ctx.params.choice("recovery") {
         "overwrite" => &[Target::Overwrite],
         "trim" => &[Target::Trim],
@@ -173,9 +177,9 @@ pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
         let ((position, measurement), (mut folding, power)) = meters;
         measurement.check_causes().map_err(BenchError::Books)?;
         for reading in &mut folding.readings {
-            reading.1 -= before.flash_fold_program_bytes;
+            reading.1 -= folded_bytes(&before);
         }
-        folding.readings.push((capacity, counters.flash_fold_program_bytes));
+        folding.readings.push((capacity, folded_bytes(&counters)));
         let stages = find_stages(&position, &folding);
         let mut recovered = Vec::new();
         let mut step = 1;

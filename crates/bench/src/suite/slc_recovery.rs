@@ -8,7 +8,6 @@ use super::slc_cache::Stage;
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::Host;
-use crate::lab::Lab;
 
 /// The fast stage is over when slow pieces have lost as much time as so many take at the limit; less is a hiccup, or
 /// the pulse of a drive that writes in bursts.
@@ -57,9 +56,9 @@ impl Recovered {
 
 /// Measures the recovery after each of `idle_seconds`. The drive must be full and its cache exhausted, and is left so
 /// as far as overwriting goes. `progress`: the present step, and how many there are.
-pub(super) fn recover<L: Lab>(
-    ctx: &Context<L>,
-    host: &mut Host<'_, L::Device>,
+pub(super) fn recover(
+    ctx: &Context<'_>,
+    host: &mut Host<'_>,
     target: Target,
     stages: &[Stage],
     (step, steps): (&mut usize, usize),
@@ -88,7 +87,7 @@ pub(super) fn recover<L: Lab>(
     Ok(results)
 }
 
-fn torture<L: Lab>(ctx: &Context<L>, host: &mut Host<'_, L::Device>) -> Result<(), BenchError> {
+fn torture(ctx: &Context<'_>, host: &mut Host<'_>) -> Result<(), BenchError> {
     let duration = ctx.nanos("torture_seconds");
     if duration > 0 {
         let pattern = Pattern::random_write(host.info().capacity_bytes, 4096);
@@ -98,8 +97,8 @@ fn torture<L: Lab>(ctx: &Context<L>, host: &mut Host<'_, L::Device>) -> Result<(
 }
 
 /// Writes on from `at`, around the end of the drive, until the rate stays below `limit`.
-fn write_until_slow<D: ssdlab_ssd::Device>(
-    host: &mut Host<'_, D>,
+fn write_until_slow(
+    host: &mut Host<'_>,
     stage_bytes: u64,
     limit_mb_per_s: f64,
     (block, depth): (u64, u32),

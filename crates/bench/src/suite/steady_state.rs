@@ -6,7 +6,7 @@
 //! one kept waiting.
 
 use ssdlab_core::Rng;
-use ssdlab_ssd::{Counters, Device, DeviceInfo};
+use ssdlab_device::{Counters, DeviceInfo};
 use ssdlab_workload::{AgedFill, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, size, timed};
@@ -15,7 +15,6 @@ use super::figures::{chart, mean, percentile_chart, put, put_causes, put_counter
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::Host;
-use crate::lab::Lab;
 use crate::measure::Measurement;
 use crate::outcome::{Axis, Chart, Mark, Outcome};
 
@@ -147,10 +146,10 @@ fn change(values: &[f64]) -> f64 {
 
 /// Flash that can hold data, as far as the device says.
 fn flash_bytes(info: &DeviceInfo) -> f64 {
-    info.capacity_bytes as f64 * (1.0 + info.over_provisioning_percent.max(0.0) / 100.0)
+    info.capacity_bytes as f64 * (1.0 + info.over_provisioning_percent.unwrap_or(0.0).max(0.0) / 100.0)
 }
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let asked = ctx.params.integer("span_bytes");
     let fill = ctx.params.choice("fill").to_owned();
@@ -263,13 +262,7 @@ fn progress_at(round: usize) -> f64 {
     1.0 - 0.75 * libm::pow(0.93, round as f64)
 }
 
-fn prepare<D: Device>(
-    host: &mut Host<'_, D>,
-    fill: &str,
-    span_bytes: u64,
-    block_bytes: u64,
-    rng: &Rng,
-) -> Result<(), BenchError> {
+fn prepare(host: &mut Host<'_>, fill: &str, span_bytes: u64, block_bytes: u64, rng: &Rng) -> Result<(), BenchError> {
     if fill == "aged" {
         let flash = flash_bytes(host.info()) as u64;
         let source = AgedFill::new(span_bytes, block_bytes.max(AGED_BLOCK_BYTES), flash, rng);

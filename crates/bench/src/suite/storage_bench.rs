@@ -1,7 +1,7 @@
 //! The three Storage Bench tests share this: a stand-in of the trace is played on an empty drive, a full one, or both.
 
-use ssdlab_core::{Completion, MILLISECOND, Nanos, nanos_from_ms, to_us};
-use ssdlab_ssd::Counters;
+use ssdlab_core::{MILLISECOND, Nanos, nanos_from_ms, to_us};
+use ssdlab_device::{Completion, Counters};
 use ssdlab_workload::storage_bench::{Plan, Statistics, Trace};
 
 use super::common::{fill_drive, gigabytes};
@@ -14,9 +14,8 @@ use super::storage_bench_statistics::{put_statistics, statistics_table};
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::Playback;
-use crate::lab::Lab;
 use crate::measure::{Measurement, Meter, Over};
-use crate::outcome::{Axis, Chart, Mark, Outcome, op_name};
+use crate::outcome::{Axis, Chart, Mark, Outcome};
 use crate::params::{Kind, ParamDef};
 
 /// The limits of the publication of 2015.
@@ -140,8 +139,8 @@ impl Meter for Slices {
 
 /// Reads `form`, `state`, `requests`, `footprint_bytes` and `idle_cap_ms` from the parameters. `both_in_2015`: the form
 /// of 2015 ran on an empty and on a full drive.
-pub(super) fn run_storage_bench<L: Lab>(
-    ctx: &mut Context<L>,
+pub(super) fn run_storage_bench(
+    ctx: &mut Context<'_>,
     trace: Trace,
     both_in_2015: bool,
 ) -> Result<Outcome, BenchError> {
@@ -179,7 +178,7 @@ fn variant(form: &str, state: &str) -> String {
 }
 
 /// One drive, prepared and played on.
-fn play<L: Lab>(ctx: &Context<L>, trace: Trace, state: State, part: impl Fn(f64) -> f64) -> Result<Played, BenchError> {
+fn play(ctx: &Context<'_>, trace: Trace, state: State, part: impl Fn(f64) -> f64) -> Result<Played, BenchError> {
     let requests = ctx.params.integer("requests");
     let idle_cap = nanos_from_ms(ctx.params.number("idle_cap_ms"));
     ctx.on_fresh_drive(|host| {
@@ -247,7 +246,7 @@ fn put_run(out: &mut Outcome, run: &Played, suffix: &str) {
     figure("unmapped_read_share", unmapped_percent(&run.counters), "%");
     put_latencies(out, &m.latency(), suffix);
     for (op, stats) in m.ops() {
-        let of_op = format!("_{}{suffix}", op_name(op));
+        let of_op = format!("_{}{suffix}", op.name());
         put(out, &format!("latency_mean{of_op}"), stats.latency.mean() / 1e3, "us");
         put(out, &format!("latency_p99{of_op}"), to_us(stats.latency.percentile(99.0)), "us");
     }
@@ -256,8 +255,9 @@ fn put_run(out: &mut Outcome, run: &Played, suffix: &str) {
 }
 
 fn unmapped_percent(counters: &Counters) -> f64 {
-    let units = counters.host_read_bytes as f64 / ssdlab_core::UNIT_BYTES as f64;
-    if units > 0.0 { 100.0 * counters.unmapped_read_units as f64 / units } else { 0.0 }
+    let flash = counters.flash.unwrap_or_default();
+    let units = counters.host.read_bytes as f64 / ssdlab_core::UNIT_BYTES as f64;
+    if units > 0.0 { 100.0 * flash.unmapped_read_units as f64 / units } else { 0.0 }
 }
 
 /// What the reviews of that year printed.
@@ -327,7 +327,7 @@ fn put_charts(out: &mut Outcome, trace: Trace, form: &str, runs: &[Played]) {
     out.charts.extend(charts);
 }
 
-fn method<L: Lab>(ctx: &Context<L>, trace: Trace, runs: &[Played]) -> String {
+fn method(ctx: &Context<'_>, trace: Trace, runs: &[Played]) -> String {
     let p = trace.published();
     let first = &runs[0];
     let state = match runs {

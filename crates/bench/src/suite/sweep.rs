@@ -1,7 +1,6 @@
 //! The sequential sweep over every address that HD Tach draws; shared by `hdtach` and `trim`.
 
 use ssdlab_core::Op;
-use ssdlab_ssd::Device;
 
 use super::definition::{block, depth, integer};
 use super::figures::{max, min};
@@ -34,7 +33,7 @@ pub(super) struct Sweep {
 
 impl Sweep {
     /// Sweeps all addresses once, reading or writing.
-    pub(super) fn run<D: Device>(host: &mut Host<'_, D>, params: &Params, op: Op) -> Result<Self, BenchError> {
+    pub(super) fn run(host: &mut Host<'_>, params: &Params, op: Op) -> Result<Self, BenchError> {
         let capacity = host.info().capacity_bytes;
         let (block, depth) = (params.integer("block_size"), params.depth("queue_depth"));
         let mut meters = (ByPosition::new(capacity, params.integer("zones")), Measurement::default());

@@ -14,7 +14,6 @@ use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::Host;
-use crate::lab::Lab;
 use crate::measure::Measurement;
 use crate::outcome::{Mark, Outcome, Verdict};
 
@@ -57,11 +56,11 @@ pub(super) const DEF: TestDef = TestDef {
     weight: 55.0,
 };
 
-pub(super) fn run<L: Lab>(ctx: &mut Context<L>) -> Result<Outcome, BenchError> {
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (clean, dirty, trimmed, torture, counters) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         let monitor = ctx.monitor();
-        let curve = |host: &mut Host<'_, L::Device>, from: f64| {
+        let curve = |host: &mut Host<'_>, from: f64| {
             monitor.step(from, from + 0.1);
             ctx.settle(host)?;
             Sweep::run(host, &ctx.params, Op::Write)

@@ -114,11 +114,11 @@ fn masthead(out: &mut String, review: &Review) {
     for device in &review.devices {
         let f = &device.facts;
         out.push_str(&format!(
-            "<tr><th scope=\"row\">{}</th><td class=\"words\">{}</td><td>{}</td><td>{} %</td><td>{}</td><td>{}</td></tr>\n",
+            "<tr><th scope=\"row\">{}</th><td class=\"words\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
             escape(&f.name),
             escape(&f.description),
             number::bytes(f.capacity_bytes as f64),
-            number::trimmed(f.over_provisioning_percent, 1),
+            f.over_provisioning_percent.map_or("–".to_owned(), |spare| format!("{} %", number::trimmed(spare, 1))),
             f.queue_depth,
             if f.supports_trim { "yes" } else { "no" },
         ));

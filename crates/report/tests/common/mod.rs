@@ -316,7 +316,7 @@ fn device(name: &str, description: &str) -> ReviewedDevice {
             capacity_bytes: 128_035_676_160,
             queue_depth: 32,
             supports_trim: true,
-            over_provisioning_percent: 7.37,
+            over_provisioning_percent: Some(7.37),
         },
         specification: vec![
             row("Controller", "channels", "4", "", "data sheet of the controller", false),

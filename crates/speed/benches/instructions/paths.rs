@@ -2,8 +2,9 @@
 
 use std::hint::black_box;
 
-use ssdlab_core::{Completion, Nanos, Op, Request, Rng};
-use ssdlab_ssd::{Device, SimulatedSsd};
+use ssdlab_core::{Nanos, Op, Rng};
+use ssdlab_device::{Completion, Device, Request};
+use ssdlab_ssd::SimulatedSsd;
 
 const UNIT_BYTES: u64 = 4096;
 const SEQUENTIAL_BYTES: u64 = 128 << 10;
@@ -69,7 +70,7 @@ impl<D: Device> Host<D> {
         while ended < count {
             while sent < count && sent - ended < QUEUE_DEPTH {
                 let request = next(&mut self.rng, &mut self.next_offset);
-                self.drive.submit(self.now, request);
+                self.drive.submit(self.now, request).expect("it lies within the drive");
                 sent += 1;
             }
             self.now = self.drive.advance_to_completion(Nanos::MAX - 1, &mut self.done);
@@ -83,14 +84,14 @@ impl<D: Device> Host<D> {
         self.closed_loop(CAPACITY_BYTES / SEQUENTIAL_BYTES, |_, next_offset| {
             let offset_bytes = *next_offset;
             *next_offset += SEQUENTIAL_BYTES;
-            Request { tag: 0, op: Op::Write, offset_bytes, length_bytes: SEQUENTIAL_BYTES, fua: false }
+            Request::write(0, offset_bytes, SEQUENTIAL_BYTES)
         });
     }
 
     fn random(&mut self, op: Op, count: u64) {
         self.closed_loop(count, |rng, _| {
             let offset_bytes = rng.below(CAPACITY_BYTES / UNIT_BYTES) * UNIT_BYTES;
-            Request { tag: 0, op, offset_bytes, length_bytes: UNIT_BYTES, fua: false }
+            Request::new(0, op, offset_bytes, UNIT_BYTES)
         });
     }
 }

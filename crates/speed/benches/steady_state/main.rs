@@ -11,8 +11,9 @@ mod bare;
 use std::time::{Duration, Instant};
 
 use bare::BareLoop;
-use ssdlab_core::{Completion, Nanos, Op, Request, Rng};
-use ssdlab_ssd::{Device, SimulatedSsd};
+use ssdlab_core::{Nanos, Rng};
+use ssdlab_device::{Completion, Device, Request};
+use ssdlab_ssd::SimulatedSsd;
 
 const WRITES: u64 = 500_000;
 const QUEUE_DEPTH: u64 = 32;
@@ -31,17 +32,16 @@ impl<D: Device> Steady<D> {
         let pages = drive.info().capacity_bytes / 4096;
         let mut s = Steady { drive, rng: Rng::new(5), pages, now: 0, done: Vec::new() };
         let requests = pages / 32;
-        let fill =
-            |k: u64| Request { tag: k, op: Op::Write, offset_bytes: k * 131_072, length_bytes: 131_072, fua: false };
+        let fill = |k: u64| Request::write(k, k * 131_072, 131_072);
         let mut next = QUEUE_DEPTH;
-        (0..QUEUE_DEPTH).for_each(|k| s.drive.submit(0, fill(k)));
+        (0..QUEUE_DEPTH).for_each(|k| s.drive.submit(0, fill(k)).expect("it lies within the drive"));
         let mut ended = 0;
         while ended < requests {
             s.now = s.drive.advance_to_completion(Nanos::MAX - 1, &mut s.done);
             for _ in s.done.drain(..) {
                 ended += 1;
                 if next < requests {
-                    s.drive.submit(s.now, fill(next));
+                    s.drive.submit(s.now, fill(next)).expect("it lies within the drive");
                     next += 1;
                 }
             }
@@ -55,7 +55,7 @@ impl<D: Device> Steady<D> {
     #[inline(always)]
     fn submit(&mut self) {
         let offset_bytes = self.rng.below(self.pages) * 4096;
-        self.drive.submit(self.now, Request { tag: 0, op: Op::Write, offset_bytes, length_bytes: 4096, fua: false });
+        self.drive.submit(self.now, Request::write(0, offset_bytes, 4096)).expect("it lies within the drive");
     }
 
     #[inline(never)]

@@ -212,7 +212,7 @@ impl Point {
             tie_break: if self.ties == Ties::FirstCome { TieBreak::Fifo } else { TieBreak::Lifo },
             streams: if self.kind == Kind::TwoStreams { 2 } else { 1 },
             map_cache_kib: None,
-            compressibility_per_1000: (self.kind == Kind::Compressed).then_some(1000 - self.size),
+            compressibility_per_1000: (self.kind == Kind::Compressed).then_some(1000 - self.size as u16),
             seed: 1,
         }
     }

@@ -1,9 +1,10 @@
 //! Drives that lose no time but on flash, and a closed loop that drives them.
 
-use ssdlab_core::{Completion, Nanos, Op, Request, Rng, UNIT_BYTES};
+use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
+use ssdlab_device::{Completion, Device, Request};
 use ssdlab_ftl::{Buffering, CompressionSpec, Frontier, GcSpec, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
-use ssdlab_ssd::{ControllerSpec, Device, DriveSpec, FlashSpec, SimulatedSsd, WriteBufferSpec};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, FlashSpec, SimulatedSsd, WriteBufferSpec};
 
 use super::point::Measured;
 
@@ -29,6 +30,7 @@ pub struct Lab {
     /// Bytes of ended commands: reads, writes, trims.
     bytes: [u64; 3],
     done: Vec<Completion>,
+    compressibility_per_1000: u16,
 }
 
 /// What a host asks for: one unit.
@@ -66,7 +68,7 @@ pub struct Build {
     /// DRAM for map entries, if it does not hold the whole map.
     pub map_cache_kib: Option<u32>,
     /// Compresses data by so much, in thousandths; absent: it does not compress.
-    pub compressibility_per_1000: Option<u32>,
+    pub compressibility_per_1000: Option<u16>,
     pub seed: u64,
 }
 
@@ -123,13 +125,12 @@ pub fn spec(build: &Build) -> DriveSpec {
 impl Lab {
     pub fn new(build: &Build) -> Lab {
         let spec = spec(build);
-        let mut drive = Drive::new("theory", &spec, &die(build.pages), build.seed).expect("a valid drive");
-        if let Some(per_1000) = build.compressibility_per_1000 {
-            assert!(drive.set_compressibility(per_1000), "it compresses");
-        }
+        let drive = Drive::new("theory", &spec, &die(build.pages), build.seed).expect("a valid drive");
+        assert_eq!(drive.info().compresses, build.compressibility_per_1000.is_some());
         Lab {
             units: spec.capacity_bytes / UNIT_BYTES,
             drive,
+            compressibility_per_1000: build.compressibility_per_1000.unwrap_or(0),
             now: 0,
             rng: Rng::new(build.seed),
             depth: 32,
@@ -153,8 +154,10 @@ impl Lab {
         self.now = at;
         self.count(1);
         let Ask { op, unit, stream } = ask;
-        let request = Request { tag, op, offset_bytes: unit * UNIT_BYTES, length_bytes: UNIT_BYTES, fua: false };
-        self.drive.submit_to_stream(at, request, stream);
+        let request = Request::new(tag, op, unit * UNIT_BYTES, UNIT_BYTES)
+            .with_stream(stream)
+            .with_compressibility(self.compressibility_per_1000);
+        self.drive.submit(at, request).expect("it lies within the drive");
     }
 
     /// Takes the completions that have come by now.
@@ -167,7 +170,7 @@ impl Lab {
             let kind = match c.op {
                 Op::Read => 0,
                 Op::Write => 1,
-                Op::Trim | Op::Flush => 2,
+                Op::Trim | Op::Flush | Op::WriteZeroes => 2,
             };
             self.bytes[kind] += c.length_bytes;
             see(c);
@@ -247,18 +250,19 @@ impl Lab {
         assert_eq!(self.under_way, 0);
         assert_eq!(self.under_way_time, self.latency_sum, "Little's law, nanosecond by nanosecond");
         let counters = self.drive.counters();
-        let host = [counters.host_read_bytes, counters.host_write_bytes, counters.host_trim_bytes];
+        let flash = counters.flash.expect("a drive has flash");
+        let host = [counters.host.read_bytes, counters.host.write_bytes, counters.host.trim_bytes];
         assert_eq!(host, self.bytes, "bytes that the host has seen, and that the drive has counted");
         let ftl = self.drive.ftl();
         let inside = ftl.counters();
         let unit_bytes = u64::from(ftl.medium().layout().unit_bytes);
         assert_eq!(
-            counters.host_write_bytes,
+            counters.host.write_bytes,
             (ftl.accepted_units() + inside.overwrites_in_buffer) * UNIT_BYTES,
             "written units were accepted, or replaced one that waited"
         );
         assert_eq!(
-            counters.flash_host_program_bytes + counters.flash_gc_program_bytes,
+            flash.host_program_bytes + flash.gc_program_bytes,
             (inside.host_units + inside.gc_units) * UNIT_BYTES + (inside.padding_units * unit_bytes)
                 - (inside.saved_units + inside.saved_moving_units) * unit_bytes,
             "bytes programmed hold units of the host, of the collector, or padding, less what compression has saved"

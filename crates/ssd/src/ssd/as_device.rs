@@ -1,13 +1,14 @@
 //! The drive as the bench sees it.
 
-use ssdlab_core::{Completion, Nanos, Request};
+use ssdlab_core::Nanos;
+use ssdlab_device::{
+    Completion, Counters, Device, DeviceInfo, Flash, FlashCounters, LinkPolicy, PowerManagement, Refusal, Request,
+    Security,
+};
 
 use super::correction::CorrectionCounters;
 use super::events::NEVER;
 use super::{IdleStep, SimulatedSsd};
-use crate::device::{Counters, Device, DeviceInfo};
-use crate::life::Life;
-use crate::power::LinkPolicy;
 
 impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CHECK> {
     fn info(&self) -> &DeviceInfo {
@@ -15,18 +16,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
     }
 
     #[inline(always)]
-    fn submit(&mut self, now: Nanos, request: Request) {
-        self.submit_to_stream(now, request, 0);
-    }
-
-    fn streams(&self) -> u8 {
-        self.ftl.streams()
-    }
-
-    #[inline(always)]
-    fn submit_to_stream(&mut self, now: Nanos, request: Request, stream: u8) {
-        self.check_request(&request);
-        assert!(stream < self.ftl.streams(), "stream {stream} of a drive of {}", self.ftl.streams());
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        self.info.check(&request)?;
         if self.in_flight == 0
             && (self.idle_step != IdleStep::Busy || self.folding.started || self.link_power.is_managed())
         {
@@ -34,24 +25,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         }
         self.note_in_flight(now, 1);
         if self.commands.active < self.info.queue_depth && self.commands.outside.is_empty() {
-            self.accept(now, now, request, stream, self.shrink_per_1000);
+            self.accept(now, now, request);
         } else {
-            self.commands.outside.push_back((now, request, stream, self.shrink_per_1000));
+            self.commands.outside.push_back((now, request));
         }
-    }
-
-    fn set_link_policy(&mut self, now: Nanos, policy: LinkPolicy) -> bool {
-        assert!(self.in_flight == 0, "the host's policy for an idle link changes while commands are under way");
-        let Some((spec, _)) = self.power.as_deref().filter(|p| policy.suits(&p.0)) else {
-            return policy == LinkPolicy::Active;
-        };
-        self.link_power.set_policy(now, policy, spec, self.schedule.at_rest());
-        true
-    }
-
-    fn set_compressibility(&mut self, per_1000: u32) -> bool {
-        self.shrink_per_1000 = per_1000.min(1000) as u16;
-        self.ftl.compresses()
+        Ok(())
     }
 
     #[inline]
@@ -71,6 +49,68 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
         self.run(limit, true, done)
     }
 
+    fn counters(&self) -> Counters {
+        let f = self.ftl.counters();
+        let c = self.schedule.correction.as_ref().map_or_else(CorrectionCounters::default, |c| c.counters);
+        let layout = self.ftl.medium().layout();
+        let row_bytes = u64::from(layout.row_bytes());
+        Counters {
+            host: self.host,
+            flash: Some(FlashCounters {
+                host_program_bytes: f.host_rows * row_bytes,
+                fold_program_bytes: f.fold_rows * row_bytes,
+                gc_program_bytes: (f.gc_rows + f.retire_rows) * row_bytes,
+                metadata_program_bytes: f.metadata_rows * row_bytes,
+                gc_read_bytes: f.gc_read_units * u64::from(layout.unit_bytes),
+                block_erases: f.block_erases,
+                buffer_overwrites: f.overwrites_in_buffer,
+                reread_units: c.reread_units,
+                soft_units: c.soft_units,
+                rebuilt_units: c.rebuilt_units,
+                lost_units: c.lost_units,
+                ..self.flash
+            }),
+            energy: self.energy(),
+        }
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        self.check_own_books()?;
+        self.ftl.check_invariants()
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Device>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn flash(&mut self) -> Option<&mut dyn Flash> {
+        Some(self)
+    }
+
+    fn power(&mut self) -> Option<&mut dyn PowerManagement> {
+        self.power.is_some().then_some(self as &mut dyn PowerManagement)
+    }
+
+    fn security(&mut self) -> Option<&mut dyn Security> {
+        Some(self)
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool> PowerManagement for SimulatedSsd<EXPLAIN, CHECK> {
+    fn supports_link_policy(&self, policy: LinkPolicy) -> bool {
+        self.power.as_deref().map_or(policy == LinkPolicy::Active, |(spec, _)| spec.supports(policy))
+    }
+
+    fn set_link_policy(&mut self, now: Nanos, policy: LinkPolicy) {
+        assert!(self.in_flight == 0, "the host's policy for an idle link changes while commands are under way");
+        assert!(self.supports_link_policy(policy), "the link of {} does not know {}", self.info.name, policy.name());
+        if let Some((spec, _)) = self.power.as_deref() {
+            self.link_power.set_policy(now, policy, spec, self.schedule.at_rest());
+        }
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool> Security for SimulatedSsd<EXPLAIN, CHECK> {
     fn secure_erase(&mut self, now: Nanos) -> Nanos {
         assert!(self.in_flight == 0, "SECURITY ERASE UNIT needs a drive without commands under way");
         // What is under way inside ends first.
@@ -110,36 +150,5 @@ impl<const EXPLAIN: bool, const CHECK: bool> Device for SimulatedSsd<EXPLAIN, CH
             self.link_power.rest(ready, true);
         }
         ready
-    }
-
-    fn counters(&self) -> Counters {
-        let f = self.ftl.counters();
-        let c = self.schedule.correction.as_ref().map_or_else(CorrectionCounters::default, |c| c.counters);
-        let layout = self.ftl.medium().layout();
-        let row_bytes = u64::from(layout.row_bytes());
-        Counters {
-            flash_host_program_bytes: f.host_rows * row_bytes,
-            flash_fold_program_bytes: f.fold_rows * row_bytes,
-            flash_gc_program_bytes: (f.gc_rows + f.retire_rows) * row_bytes,
-            flash_metadata_program_bytes: f.metadata_rows * row_bytes,
-            flash_gc_read_bytes: f.gc_read_units * u64::from(layout.unit_bytes),
-            block_erases: f.block_erases,
-            buffer_overwrites: f.overwrites_in_buffer,
-            energy_nanojoules: self.energy_nanojoules(),
-            reread_units: c.reread_units,
-            soft_units: c.soft_units,
-            rebuilt_units: c.rebuilt_units,
-            lost_units: c.lost_units,
-            ..self.counters
-        }
-    }
-
-    fn life(&mut self) -> Option<&mut dyn Life> {
-        Some(self)
-    }
-
-    fn check_books(&self) -> Result<(), String> {
-        self.check_own_books()?;
-        self.ftl.check_invariants()
     }
 }

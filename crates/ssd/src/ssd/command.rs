@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use super::read::Promise;
-use ssdlab_core::{Breakdown, Completion, Nanos, Request, Ring, Status, UNIT_BYTES};
+use ssdlab_core::{Breakdown, Nanos, Ring, UNIT_BYTES};
+use ssdlab_device::{Completion, Request, Status};
 
 /// One command that holds a slot of the command queue.
 #[derive(Clone, Copy, Debug)]
@@ -32,10 +33,10 @@ pub struct Command {
 impl Command {
     /// One that has just come.
     #[inline(always)]
-    pub fn new(request: Request, stream: u8, submitted: Nanos, decoded: Nanos, processed: Nanos) -> Self {
+    pub fn new(request: Request, submitted: Nanos, decoded: Nanos, processed: Nanos) -> Self {
         Command {
             request,
-            stream,
+            stream: request.hints.stream,
             submitted,
             decoded,
             processed,
@@ -65,9 +66,7 @@ pub struct Commands {
     free: Vec<u32>,
     pub active: u32,
     /// Beyond the queue depth: the host holds them.
-    pub outside: VecDeque<(Nanos, Request, u8, u16)>,
-    /// By slot, on a drive that compresses: by how many thousandths the data of its write shrink.
-    pub shrink_per_1000: Vec<u16>,
+    pub outside: VecDeque<(Nanos, Request)>,
     /// Writes that wait for room in the buffer, in order.
     pub writes: Ring<u32>,
     /// Writes (FUA, no write cache) and flushes that wait until so many units are on flash.
@@ -79,27 +78,13 @@ pub struct Commands {
 impl Commands {
     #[must_use]
     pub fn new(depth: u32) -> Self {
-        let request = Request { tag: 0, op: ssdlab_core::Op::Flush, offset_bytes: 0, length_bytes: 0, fua: false };
-        let empty = Command {
-            request,
-            stream: 0,
-            submitted: 0,
-            decoded: 0,
-            processed: 0,
-            parts: 0,
-            next_unit: 0,
-            bytes_left: 0,
-            link_end: 0,
-            status: Status::Ok,
-            promised: None,
-        };
+        let empty = Command::new(Request::flush(0), 0, 0, 0);
         Commands {
             slots: vec![empty; depth as usize],
             accounts: vec![Account::default(); depth as usize],
             free: (0..depth).rev().collect(),
             active: 0,
             outside: VecDeque::new(),
-            shrink_per_1000: vec![0; depth as usize],
             writes: Ring::new(depth as usize, 0),
             durable: VecDeque::new(),
             finished: Ring::new(depth as usize, (0, 0)),

@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 
 use super::losses::Losses;
 use super::wanted::{Wanted, is_current, units_read};
-use crate::life::Outlook;
 use ssdlab_core::{Nanos, Rng, SECOND, UNIT_BYTES};
+use ssdlab_device::ExpectedErrors;
 use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{FlashOp, OpKind, PageMap};
@@ -189,7 +189,7 @@ impl Correction {
         self.spec.hard_bch().and_then(|spec| ladder_of_unit(&spec).ok())
     }
 
-    /// What reading all data of a block would bring; see [`crate::Life::outlook`].
+    /// What reading all data of a block would bring; see [`ssdlab_device::Flash::expected_errors`].
     pub fn outlook(
         &self,
         block: BlockId,
@@ -198,14 +198,14 @@ impl Correction {
         retention_hours: f64,
         now: Nanos,
         ftl: &PageMap,
-    ) -> Outlook {
+    ) -> ExpectedErrors {
         let layout = ftl.medium().layout();
         let rows = 0..ftl.medium().finished_pages(block);
         let mask = u64::MAX >> (64 - self.row_units);
         let valid = |page| (ftl.valid_units(layout.row_start(block, page)) & mask).count_ones();
         let units = f64::from(rows.map(valid).sum::<u32>());
         let Some(mode) = self.modes[ftl.medium().mode(block).index()].as_ref().filter(|_| units > 0.0) else {
-            return Outlook::default();
+            return ExpectedErrors::default();
         };
         let ladder = ladder.unwrap_or(&self.ladder);
         let mut stress = Self::stress(mode, self.seconds(now), ftl.medium().history(block));
@@ -213,10 +213,10 @@ impl Correction {
         stress.retention_hours += retention_hours;
         let rber = mode.errors.rber(&stress).times(self.blocks[block as usize].factor.into());
         let each = units / mode.factors.len() as f64;
-        mode.factors.iter().fold(Outlook { units, ..Outlook::default() }, |sum, &kind| {
+        mode.factors.iter().fold(ExpectedErrors { units, ..ExpectedErrors::default() }, |sum, &kind| {
             let odds = ladder.odds(rber.times(kind));
             let lost = odds.beyond(ladder.levels().len() - 2);
-            Outlook { units, reread: sum.reread + each * odds.beyond(0), lost: sum.lost + each * lost }
+            ExpectedErrors { units, reread: sum.reread + each * odds.beyond(0), lost: sum.lost + each * lost }
         })
     }
 

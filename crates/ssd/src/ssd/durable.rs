@@ -22,7 +22,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         if CHECK && first < last {
             self.written[first as usize..last as usize].fill(0);
         }
-        self.counters.host_trim_bytes += c.request.length_bytes;
+        self.host.trim_bytes += c.request.length_bytes;
         self.respond(slot, c.processed.max(self.schedule.now));
     }
 

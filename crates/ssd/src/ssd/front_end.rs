@@ -1,42 +1,24 @@
 //! Commands on their way in and out: from the host to the processor, and the answer.
 
-use ssdlab_core::{Breakdown, Cause, Completion, Nanos, Op, Request, SECTOR_BYTES, Status};
+use ssdlab_core::{Breakdown, Cause, Nanos, Op};
+use ssdlab_device::{Completion, Request, Status};
 
 use super::command::Command;
 use super::processor::FIRST_OF_COLLECTOR;
 use super::{IdleStep, SimulatedSsd, unit_range};
 
 impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
-    pub(super) fn check_request(&self, r: &Request) {
-        if r.op == Op::Flush {
-            return;
-        }
-        let whole = r.offset_bytes.is_multiple_of(SECTOR_BYTES) && r.length_bytes.is_multiple_of(SECTOR_BYTES);
-        let inside = r.offset_bytes.checked_add(r.length_bytes).is_some_and(|e| e <= self.info.capacity_bytes);
-        assert!(
-            whole && r.length_bytes > 0 && inside,
-            "{:?} of {} bytes at {} is not a whole number of sectors within {} bytes",
-            r.op,
-            r.length_bytes,
-            r.offset_bytes,
-            self.info.capacity_bytes
-        );
-    }
-
     /// Puts a command into a slot and into the processor's queue. `now` is when the drive may see it, `submitted`
     /// when the host let go of it.
     // Where the request is taken apart in registers, it need not pass through memory in one piece.
     #[inline(always)]
-    pub(super) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request, stream: u8, shrink_per_1000: u16) {
+    pub(super) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) {
         let slot = self.commands.take_slot().expect("the caller checked for a slot");
-        if self.ftl.compresses() {
-            self.commands.shrink_per_1000[slot as usize] = shrink_per_1000;
-        }
         // A link that slept carries nothing before it is up.
         let arrived = now.max(self.link_power.up_at) + self.link.command_time();
         let (first, _) = unit_range(&request);
         if self.schedule.processor.holds() {
-            return self.hold(slot, &request, stream, [submitted, now, arrived]);
+            return self.hold(slot, &request, [submitted, now, arrived]);
         }
         let (decoded, processed) = self.process(&request, arrived);
         if EXPLAIN {
@@ -46,7 +28,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             breakdown.add(Cause::Link, arrived - now);
             breakdown.add(Cause::Controller, decoded - arrived);
         }
-        *self.commands.slot(slot) = Command::new(request, stream, submitted, decoded, processed);
+        *self.commands.slot(slot) = Command::new(request, submitted, decoded, processed);
         self.ftl.prefetch(first.min(self.ftl.logical_pages() - 1));
         if CHECK {
             ssdlab_nand::memory::prefetch(&self.written, first as usize);
@@ -64,7 +46,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let (decode, rest) = match request.op {
             Op::Read => (self.times.read_command + self.times.read_unit, (units - 1) * self.times.read_unit),
             Op::Write => (self.times.write_command, units * self.times.write_unit),
-            Op::Trim | Op::Flush => (self.times.write_command, 0),
+            Op::Trim | Op::Flush | Op::WriteZeroes => (self.times.write_command, 0),
         };
         let decoded = self.schedule.processor.book(arrived, decode + rest) + decode;
         (decoded, decoded + rest)
@@ -73,8 +55,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Accepts the command that has waited longest outside.
     #[inline(never)]
     fn accept_next(&mut self, now: Nanos) {
-        if let Some((submitted, request, stream, shrink)) = self.commands.outside.pop_front() {
-            self.accept(now, submitted, request, stream, shrink);
+        if let Some((submitted, request)) = self.commands.outside.pop_front() {
+            self.accept(now, submitted, request);
         }
     }
 
@@ -100,7 +82,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     Op::Read if self.waits_for_map(slot) => {}
                     Op::Read => self.begin_read(slot),
                     Op::Trim => self.trim(slot),
-                    Op::Flush | Op::Write => self.flush(slot),
+                    Op::Flush => self.flush(slot),
+                    Op::Write | Op::WriteZeroes => unreachable!("writes are taken above, and zeroes are refused"),
                 }
             }
             let next = self.schedule.processor.queue.front();
@@ -135,14 +118,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         match c.op {
             _ if status != Status::Ok => {}
             Op::Read => {
-                self.counters.host_reads += 1;
-                self.counters.host_read_bytes += c.length_bytes;
+                self.host.reads += 1;
+                self.host.read_bytes += c.length_bytes;
             }
             Op::Write => {
-                self.counters.host_writes += 1;
-                self.counters.host_write_bytes += c.length_bytes;
+                self.host.writes += 1;
+                self.host.write_bytes += c.length_bytes;
             }
-            Op::Trim | Op::Flush => {}
+            Op::Trim | Op::Flush | Op::WriteZeroes => {}
         }
         self.commands.finish(slot, completed, status);
     }

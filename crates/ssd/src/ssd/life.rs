@@ -3,13 +3,13 @@
 
 use std::ops::Range;
 
+use ssdlab_device::{EccScheme, ExpectedErrors, Flash, Wear};
 use ssdlab_ftl::OpKind;
 use ssdlab_nand::BlockHistory;
 
 use super::SimulatedSsd;
 use super::correction::Climb;
 use super::losses::Loss;
-use crate::life::{Life, Outlook, Scheme, Wear};
 
 impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// Lets `seconds` of calendar time pass at 30 °C in which the drive does nothing: its data grow older, the simulated
@@ -131,7 +131,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     }
 }
 
-impl<const EXPLAIN: bool, const CHECK: bool> Life for SimulatedSsd<EXPLAIN, CHECK> {
+impl<const EXPLAIN: bool, const CHECK: bool> Flash for SimulatedSsd<EXPLAIN, CHECK> {
     fn wear(&self) -> Wear {
         let blocks = self.good_blocks();
         let histories = || blocks.iter().map(|&block| self.ftl.medium().history(block));
@@ -146,7 +146,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Life for SimulatedSsd<EXPLAIN, CHEC
         }
     }
 
-    fn note_wear(&mut self) {
+    fn record_wear(&mut self) {
         let medium = self.ftl.medium();
         let now = (0..medium.layout().block_count()).map(|block| medium.history(block)).collect();
         let notes = &mut self.wear_notes.0;
@@ -156,8 +156,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> Life for SimulatedSsd<EXPLAIN, CHEC
         notes.push(now);
     }
 
-    fn look_ahead(&mut self, mean_life: f64) {
-        let missing = (mean_life - Life::wear(self).mean) * 1e9;
+    fn fast_forward(&mut self, to_mean_wear: f64) {
+        let missing = (to_mean_wear - self.wear().mean) * 1e9;
         if missing <= 0.0 {
             return;
         }
@@ -174,26 +174,26 @@ impl<const EXPLAIN: bool, const CHECK: bool> Life for SimulatedSsd<EXPLAIN, CHEC
         }));
     }
 
-    fn shelve(&mut self, seconds: u64) {
+    fn begin_retention(&mut self, seconds: u64) {
         if let Some(correction) = &mut self.schedule.correction {
             correction.shelve(seconds);
         }
     }
 
-    fn unshelve(&mut self) {
+    fn end_retention(&mut self) {
         if let Some(correction) = &mut self.schedule.correction {
             correction.unshelve();
         }
     }
 
-    fn outlook(&self, scheme: Scheme, wear_factor: f64, retention_hours: f64) -> Option<Outlook> {
+    fn expected_errors(&self, scheme: EccScheme, wear_factor: f64, retention_hours: f64) -> Option<ExpectedErrors> {
         let correction = self.schedule.correction.as_ref()?;
         let ladder = match scheme {
-            Scheme::Installed => None,
-            Scheme::HardBch => Some(correction.hard_bch()?),
+            EccScheme::Installed => None,
+            EccScheme::HardBch => Some(correction.hard_bch()?),
         };
         // Every block: the few that are worn most decide when the first data are lost.
-        let mut sum = Outlook::default();
+        let mut sum = ExpectedErrors::default();
         for block in 0..self.ftl.medium().layout().block_count() {
             let of =
                 correction.outlook(block, ladder.as_ref(), wear_factor, retention_hours, self.schedule.now, &self.ftl);

@@ -9,9 +9,10 @@
 //! Not modelled: links that sleep while commands are outstanding.
 
 use ssdlab_core::Nanos;
+use ssdlab_device::LinkPolicy;
 
 use super::events::NEVER;
-use crate::power::{Descent, LinkPolicy, LinkState, PowerSpec};
+use crate::power::{Descent, LinkState, PowerSpec};
 
 /// How long the link, and the drive with it, slept so far: Partial, Slumber, DevSleep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl LinkPower {
     /// From `now` on the host treats the link in this way. The drive must be idle; its idle time counts from now.
     pub fn set_policy(&mut self, now: Nanos, policy: LinkPolicy, spec: &PowerSpec, at_rest: bool) {
         self.wake(now);
-        self.descent = policy.descent(spec);
+        self.descent = spec.descent(policy);
         self.rest(now.max(self.up_at), at_rest);
     }
 

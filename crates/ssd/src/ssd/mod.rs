@@ -36,12 +36,11 @@ mod schedule;
 mod wanted;
 mod write;
 
-use ssdlab_core::{Completion, Nanos, Op, Request, Rng, UNIT_BYTES};
-use ssdlab_core::{nanos_from_ms, nanos_from_us};
+use ssdlab_core::{Nanos, Op, Rng, SECTOR_BYTES, UNIT_BYTES, nanos_from_ms, nanos_from_us};
+use ssdlab_device::{Completion, DeviceInfo, FlashCounters, HostCounters, Request};
 use ssdlab_ftl::{OpKind, PageMap, PageMapConfig, SlcCacheSpec};
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
 
-use crate::device::{Counters, DeviceInfo};
 use crate::power::PowerSpec;
 use crate::spec::DriveSpec;
 use crate::timing::{Interval, LinkReferee};
@@ -84,8 +83,6 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     write_cache: bool,
     /// Of longer writes the data go past the SLC cache.
     largest_cached_bytes: u64,
-    /// By how many thousandths the host's data shrink that are asked to be written from now on.
-    shrink_per_1000: u16,
     /// Room of the write buffer, in units of flash.
     buffer_units: u32,
     flush_after_idle: Nanos,
@@ -97,7 +94,9 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool> {
     /// What the host wrote last, by unit: a count from 1 to `max_generation`, over and over; 0: nothing, or trimmed.
     written: Vec<u8>,
     max_generation: u8,
-    counters: Counters,
+    host: HostCounters,
+    /// What is counted here; the rest is counted where it happens.
+    flash: FlashCounters,
     wear_notes: WearNotes,
     /// Integral of commands in the drive over time, and sum of latencies: Little's law.
     in_flight_time: u128,
@@ -169,12 +168,16 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             kind: "ssd",
             description: drive.description.clone(),
             capacity_bytes: drive.capacity_bytes,
+            sector_bytes: SECTOR_BYTES as u32,
             queue_depth: drive.controller.queue_depth,
+            streams: ftl.streams(),
             supports_trim: true,
-            over_provisioning_percent: match drive.flash.exact_spare_per_10000 {
+            supports_write_zeroes: false,
+            compresses: ftl.compresses(),
+            over_provisioning_percent: Some(match drive.flash.exact_spare_per_10000 {
                 Some(spare) => f64::from(spare) / 100.0,
                 None => (usable as f64 / drive.capacity_bytes as f64 - 1.0) * 100.0,
-            },
+            }),
         };
         let c = &drive.controller;
         Ok(SimulatedSsd {
@@ -196,7 +199,6 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             },
             write_cache: drive.write_buffer.write_cache,
             largest_cached_bytes: drive.slc_cache.as_ref().map_or(u64::MAX, SlcCacheSpec::largest_write_bytes),
-            shrink_per_1000: 0,
             buffer_units: buffer_units * drive.compression_ratio(),
             flush_after_idle: nanos_from_ms(drive.write_buffer.flush_after_idle_ms),
             background_after_idle: drive.gc.background_after_idle_ms.map(nanos_from_ms),
@@ -205,7 +207,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             idle_step: IdleStep::Collecting,
             written: if CHECK { ssdlab_nand::memory::filled(logical_pages as usize, 0) } else { Vec::new() },
             max_generation,
-            counters: Counters::default(),
+            host: HostCounters::default(),
+            flash: FlashCounters::default(),
             wear_notes: WearNotes::default(),
             in_flight_time: 0,
             latency_sum: 0,

@@ -10,11 +10,11 @@
 //! (milliseconds ahead at most); bytes on the host link, when their command ends.
 
 use ssdlab_core::Nanos;
+use ssdlab_device::{EnergyCounters, HostCounters};
 use ssdlab_nand::DieSpec;
 
 use super::SimulatedSsd;
 use super::link_power::Slept;
-use crate::device::Counters;
 use crate::spec::DriveSpec;
 
 /// What the dies have been asked to do so far.
@@ -81,9 +81,16 @@ impl PowerMeter {
 
     /// Energy drawn from power on until `now`, in nanojoules, rounded down. `processor` is how long it worked.
     #[must_use]
-    pub fn nanojoules(&self, now: Nanos, work: &FlashWork, processor: Nanos, slept: &Slept, host: &Counters) -> u64 {
+    pub fn nanojoules(
+        &self,
+        now: Nanos,
+        work: &FlashWork,
+        processor: Nanos,
+        slept: &Slept,
+        host: &HostCounters,
+    ) -> u64 {
         let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
-        let host_bytes = host.host_read_bytes + host.host_write_bytes;
+        let host_bytes = host.read_bytes + host.write_bytes;
         let bus_bytes = (product(work.units, self.page_bytes) / u128::from(self.units_per_page)) as u64;
         let drawn = product(self.idle, now)
             + product(self.processor, processor)
@@ -100,12 +107,13 @@ impl PowerMeter {
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
-    /// Energy drawn since power on; 0 for a drive that does not meter it.
-    pub(super) fn energy_nanojoules(&self) -> u64 {
-        let Some((_, meter)) = self.power.as_deref() else { return 0 };
+    /// Energy drawn since power on, if the drive meters it.
+    pub(super) fn energy(&self) -> Option<EnergyCounters> {
+        let (_, meter) = self.power.as_deref()?;
         // The host may have been answered since the drive last did something.
         let now = self.schedule.now.max(self.in_flight_changed);
         let slept = self.link_power.slept(now);
-        meter.nanojoules(now, &self.schedule.work, self.schedule.processor.busy, &slept, &self.counters)
+        let processor = self.schedule.processor.busy;
+        Some(EnergyCounters { nanojoules: meter.nanojoules(now, &self.schedule.work, processor, &slept, &self.host) })
     }
 }

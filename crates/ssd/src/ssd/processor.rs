@@ -6,7 +6,8 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Breakdown, Cause, Nanos, Request, Ring, nanos_from_us};
+use ssdlab_core::{Breakdown, Cause, Nanos, Ring, nanos_from_us};
+use ssdlab_device::Request;
 use ssdlab_ftl::{FlashOp, HostShare, OpKind, Round};
 
 use super::SimulatedSsd;
@@ -124,9 +125,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// A command that comes during a round waits for its end. `times`: when the host let go of it, when the drive may
     /// see it, and when it has arrived.
     #[cold]
-    pub(super) fn hold(&mut self, slot: u32, request: &Request, stream: u8, times: [Nanos; 3]) {
+    pub(super) fn hold(&mut self, slot: u32, request: &Request, times: [Nanos; 3]) {
         let [submitted, seen, arrived] = times;
-        *self.commands.slot(slot) = Command::new(*request, stream, submitted, arrived, arrived);
+        *self.commands.slot(slot) = Command::new(*request, submitted, arrived, arrived);
         if EXPLAIN {
             let breakdown = &mut self.commands.account(slot).breakdown;
             *breakdown = Breakdown::default();

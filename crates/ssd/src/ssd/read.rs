@@ -1,6 +1,7 @@
 //! Reads: from the buffer, from what was read ahead, or from flash.
 
-use ssdlab_core::{Cause, Status, UNIT_BYTES};
+use ssdlab_core::{Cause, UNIT_BYTES};
+use ssdlab_device::Status;
 use ssdlab_ftl::{FlashOp, NOBODY, OpSink, PageMap, Place};
 use ssdlab_nand::UnitAddress;
 
@@ -134,7 +135,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 Lookup::Here(generation) => {
                     check_read_ahead::<CHECK>(&self.written, lpn, generation);
                     from_ram += 1;
-                    self.counters.buffer_read_units += 1;
+                    self.flash.buffer_read_units += 1;
                     continue;
                 }
                 Lookup::Coming(generation) => {
@@ -151,13 +152,13 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 let die = self.ftl.medium().layout().die_of(block).0;
                 let units = self.ftl.units_at(unit);
                 reads.add(lpn, (unit, units), (die, block, page), slot as u16, &mut wake);
-                self.counters.flash_host_read_bytes += u64::from(units) * unit_bytes;
+                self.flash.host_read_bytes += u64::from(units) * unit_bytes;
                 alone = Some(unit);
             } else {
                 from_ram += 1;
                 match place {
-                    Place::Unmapped => self.counters.unmapped_read_units += 1,
-                    Place::Flash(_) | Place::Buffer(_) => self.counters.buffer_read_units += 1,
+                    Place::Unmapped => self.flash.unmapped_read_units += 1,
+                    Place::Flash(_) | Place::Buffer(_) => self.flash.buffer_read_units += 1,
                 }
             }
         }
@@ -177,7 +178,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             }
         };
         if self.has_lost(first..last) {
-            self.commands.slot(slot).status = Status::Uncorrectable;
+            self.commands.slot(slot).status = Status::MediaError;
         }
         let whole_drive = self.ftl.logical_pages();
         let ahead = self.read_ahead.observe(first, last, whole_drive);
@@ -214,7 +215,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     let die = layout.die_of(block).0;
                     let units = self.ftl.units_at(unit);
                     reads.add(lpn, (unit, units), (die, block, page), NOBODY, &mut wake);
-                    self.counters.flash_host_read_bytes += u64::from(units * layout.unit_bytes);
+                    self.flash.host_read_bytes += u64::from(units * layout.unit_bytes);
                     Source::Flash { unit, first: reads.first() }
                 }
                 _ => Source::Ram,
@@ -267,7 +268,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         self.send(slot, units);
         let c = self.commands.slot(slot);
         if lost {
-            c.status = Status::Uncorrectable;
+            c.status = Status::MediaError;
         }
         c.parts -= 1;
         if c.parts > 0 {

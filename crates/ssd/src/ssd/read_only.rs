@@ -1,7 +1,8 @@
 //! A drive that has run out of good blocks: it refuses writes and trims, still answers reads, and still writes out
 //! what it has accepted, as far as its flash can take it.
 
-use ssdlab_core::{Cause, Status};
+use ssdlab_core::Cause;
+use ssdlab_device::Status;
 
 use super::{SimulatedSsd, unit_range};
 

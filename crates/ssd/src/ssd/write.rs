@@ -1,6 +1,7 @@
 //! Writes: into the buffer, and what happens when it is full.
 
-use ssdlab_core::{Cause, Status, UNIT_BYTES};
+use ssdlab_core::{Cause, UNIT_BYTES};
+use ssdlab_device::Status;
 use ssdlab_ftl::{FlashOp, OpSink, PAST_CACHE, Place, Stretch};
 
 use super::correction::Climb;
@@ -40,7 +41,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             edges[1] = Some(last - 1);
         }
         if edges.iter().flatten().any(|&lpn| self.has_lost(lpn..lpn + 1)) {
-            self.commands.slot(slot).status = Status::Uncorrectable;
+            self.commands.slot(slot).status = Status::MediaError;
         }
         let mut parts = 0;
         let mut wake = Wake { schedule: &mut self.schedule, dies: 0 };
@@ -61,7 +62,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 let units = self.ftl.units_at(unit);
                 let op = FlashOp::merge_read(block, page, units, slot as u16, lpn);
                 wake.enqueue_read(layout.die_of(block).0, op, 1 << (unit & 63));
-                self.counters.flash_rmw_read_bytes += u64::from(units * layout.unit_bytes);
+                self.flash.rmw_read_bytes += u64::from(units * layout.unit_bytes);
             }
         }
         let dies = wake.dies;
@@ -70,7 +71,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let unmergeable = c.status != Status::Ok;
         self.schedule.begin_idle(dies, &mut self.ftl, EXPLAIN);
         if parts == 0 && unmergeable {
-            self.refuse_with(slot, Status::Uncorrectable);
+            self.refuse_with(slot, Status::MediaError);
             return true;
         }
         parts > 0
@@ -96,7 +97,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         let c = self.commands.slot(slot);
         c.parts -= 1;
         if climb.is_some_and(|climb| !climb.lost.is_empty()) {
-            c.status = Status::Uncorrectable;
+            c.status = Status::MediaError;
         }
         if c.parts > 0 {
             return;
@@ -111,7 +112,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             account.spent = self.schedule.spent;
         }
         if self.commands.slot(slot).status != Status::Ok {
-            self.refuse_with(slot, Status::Uncorrectable);
+            self.refuse_with(slot, Status::MediaError);
             return;
         }
         // From here on it waits for the buffer.
@@ -131,7 +132,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             if self.ftl.compresses() {
                 // For so many logical units there is room, however little they can be compressed.
                 room >>= self.ftl.unit_shift();
-                self.ftl.set_compressibility(self.commands.shrink_per_1000[slot as usize].into());
+                self.ftl.set_compressibility(
+                    self.commands.slot(slot).request.hints.compressibility_per_1000.min(1000).into(),
+                );
             }
             if room == 0 {
                 break;

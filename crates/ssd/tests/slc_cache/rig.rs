@@ -1,9 +1,10 @@
 //! A small drive with a cache, and a host that writes to it.
 
-use ssdlab_core::{Completion, Nanos, Op, Request, UNIT_BYTES};
+use ssdlab_core::{Nanos, Op, UNIT_BYTES};
+use ssdlab_device::{Completion, Device, Request};
 use ssdlab_ftl::{HostTarget, MappingSpec, Place, SlcCachePolicy, SlcCacheSpec, SuperblockSpan, WhenFull};
 use ssdlab_nand::{Bus, CellMode, CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Timing, Wear};
-use ssdlab_ssd::{Device, DriveSpec, Ssd};
+use ssdlab_ssd::{DriveSpec, Ssd};
 
 pub const BLOCK: u64 = 128 << 10;
 /// Of the die below, bytes of one row: two pages of 16 KiB.
@@ -103,7 +104,7 @@ impl Run {
         while self.in_flight == 8 {
             self.complete();
         }
-        self.ssd.submit(self.now, Request { tag: 0, op, offset_bytes, length_bytes, fua: false });
+        self.ssd.submit(self.now, Request::new(0, op, offset_bytes, length_bytes)).unwrap();
         self.in_flight += 1;
     }
 
@@ -142,7 +143,7 @@ impl Run {
     }
 
     pub fn folded(&self) -> u64 {
-        self.ssd.counters().flash_fold_program_bytes
+        self.ssd.counters().flash.unwrap().fold_program_bytes
     }
 
     /// Writes from the first address on until the drive folds; returns how much was written.

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::{Op, Rng, SECOND, UNIT_BYTES};
+use ssdlab_device::Device;
 use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, WhenFull};
 use ssdlab_nand::{DieSpec, Geometry};
-use ssdlab_ssd::{Device, DriveSpec, Ssd};
+use ssdlab_ssd::{DriveSpec, Ssd};
 
 use crate::rig::{BLOCK, Run, cache, die, drive};
 use crate::{assert_close, rate_of_dies};
@@ -75,7 +76,7 @@ fn a_page_that_waits_for_a_row_stays_there_when_it_is_written_again() {
     run.write(0, BLOCK);
     run.idle(20_000_000);
     assert_eq!((run.in_slc_of(8 * KIB, 12 * KIB), run.in_slc(BLOCK)), (4 * KIB, 4 * KIB));
-    assert_eq!(run.ssd.counters().buffer_overwrites, 1);
+    assert_eq!(run.ssd.counters().flash.unwrap().buffer_overwrites, 1);
     run.ssd.check_books().unwrap();
 }
 
@@ -137,7 +138,10 @@ fn mixed_lengths_keep_their_data_and_the_books_balance() {
             }
             run.drain();
             let counters = run.ssd.counters();
-            assert!(counters.flash_gc_program_bytes > 0 && counters.flash_fold_program_bytes > 0, "{counters:?}");
+            assert!(
+                counters.flash.unwrap().gc_program_bytes > 0 && counters.flash.unwrap().fold_program_bytes > 0,
+                "{counters:?}"
+            );
             for (page, &count) in written.iter().enumerate() {
                 let expected = (count != 0).then_some(count);
                 assert_eq!(run.ssd.ftl().generation(page as u32), expected, "{policy:?} {when_full:?} page {page}");

@@ -1,9 +1,10 @@
 //! A drive at rest whose every time is known, and how a scenario on it is checked.
 
-use ssdlab_core::{Completion, Nanos, Op, Request, UNIT_BYTES};
+use ssdlab_core::{Nanos, Op, UNIT_BYTES};
+use ssdlab_device::{Completion, Device, Request};
 use ssdlab_ftl::{Buffering, GcSpec, HostShare, MappingSpec, SuperblockSpan};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
-use ssdlab_ssd::{ControllerSpec, Device, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
 
 /// Everything that takes time, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +151,7 @@ impl Bench {
 
     pub fn send(&mut self, op: Op, unit: u64, units: u64, fua: bool) -> u64 {
         let (offset_bytes, length_bytes) = (unit * UNIT_BYTES, units * UNIT_BYTES);
-        self.drive.submit(self.now, Request { tag: self.tag, op, offset_bytes, length_bytes, fua });
+        self.drive.submit(self.now, Request::new(self.tag, op, offset_bytes, length_bytes).with_fua(fua)).unwrap();
         self.tag += 1;
         self.tag - 1
     }
@@ -161,7 +162,7 @@ impl Bench {
 
     pub fn write_sectors(&mut self, sector: u64, sectors: u64) {
         let (offset_bytes, length_bytes) = (sector * 512, sectors * 512);
-        self.drive.submit(self.now, Request { tag: self.tag, op: Op::Write, offset_bytes, length_bytes, fua: false });
+        self.drive.submit(self.now, Request::write(self.tag, offset_bytes, length_bytes)).unwrap();
         self.tag += 1;
     }
 

@@ -1,7 +1,7 @@
 //! Writes of less than a unit: the rest is read first.
 
 use ssdlab_core::UNIT_BYTES;
-use ssdlab_ssd::Device;
+use ssdlab_device::Device;
 
 use crate::bench::{Bench, ONE_DIE, ROW, TWO_CHANNELS, UNIT_TRANSFER, exactly};
 
@@ -12,7 +12,7 @@ fn a_partial_write_reads_its_unit_first_and_others_of_that_unit_wait_for_the_sam
             let mut b = Bench::written(ONE_DIE, t, 1);
             (0..4).for_each(|k| b.write_sectors(2 * k, 2));
             let latencies = b.finish();
-            assert_eq!(b.drive.counters().flash_rmw_read_bytes, UNIT_BYTES, "one unit, read once");
+            assert_eq!(b.drive.counters().flash.unwrap().rmw_read_bytes, UNIT_BYTES, "one unit, read once");
             latencies
         },
         |t| {
@@ -31,7 +31,7 @@ fn a_write_across_two_units_reads_both_ends() {
             // The last unit of row 0, on die 0, and the first of row 1, on die 1.
             b.write_sectors(ROW * 8 - 1, 2);
             let latencies = b.finish();
-            assert_eq!(b.drive.counters().flash_rmw_read_bytes, 2 * UNIT_BYTES);
+            assert_eq!(b.drive.counters().flash.unwrap().rmw_read_bytes, 2 * UNIT_BYTES);
             latencies
         },
         |t| vec![t.turnaround + t.write_command + t.command + t.read[0] + UNIT_TRANSFER],

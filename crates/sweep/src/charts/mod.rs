@@ -136,7 +136,7 @@ impl Data<'_> {
             return Some(m.value);
         }
         match name {
-            "spare_percent" => Some(*spare_percent),
+            "spare_percent" => *spare_percent,
             "capacity_bytes" => Some(*capacity_bytes as f64),
             _ => {
                 let axis = self.plan.axes.iter().position(|a| a.key == name)?;

@@ -222,7 +222,7 @@ impl Source for AccessPattern {
         let slot = match op {
             Op::Read => 0,
             Op::Write => 1,
-            Op::Trim | Op::Flush => 2,
+            Op::Trim | Op::Flush | Op::WriteZeroes => 2,
         };
         let draw = self.draw[slot].as_ref()?;
         let align = draw.align;

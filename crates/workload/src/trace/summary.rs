@@ -68,7 +68,7 @@ impl TraceSummary {
         }
         let (count, bytes) = match record.op {
             Op::Read => (&mut self.reads, &mut self.read_bytes),
-            Op::Write => (&mut self.writes, &mut self.write_bytes),
+            Op::Write | Op::WriteZeroes => (&mut self.writes, &mut self.write_bytes),
             Op::Trim => (&mut self.trims, &mut self.trim_bytes),
             Op::Flush => {
                 self.flushes += 1;

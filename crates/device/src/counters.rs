@@ -1,0 +1,205 @@
+//! What a device has done since it was powered on.
+
+/// Defines a group of counters from its one list of fields.
+macro_rules! counters {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: u64),*
+        }
+
+        impl $name {
+            /// Every counter with its name.
+            #[must_use]
+            pub fn named(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($field), self.$field)),*]
+            }
+
+            fn combined(&self, other: &Self, f: impl Fn(u64, u64) -> u64) -> Self {
+                $name { $($field: f(self.$field, other.$field)),* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// What the host has asked for and got.
+    HostCounters {
+        reads,
+        writes,
+        read_bytes,
+        write_bytes,
+        trim_bytes,
+    }
+}
+
+counters! {
+    /// What the flash has done for it, and the write buffer and the map before it.
+    FlashCounters {
+        /// Bytes of user data programmed for the host, padding included. If the device compresses: as they are then.
+        host_program_bytes,
+        /// Moved by garbage collection, and out of blocks that have gone bad.
+        gc_program_bytes,
+        fold_program_bytes,
+        metadata_program_bytes,
+        host_read_bytes,
+        gc_read_bytes,
+        /// Read because a mapping unit was written in part.
+        rmw_read_bytes,
+        /// One for each plane block.
+        block_erases,
+        /// Writes that overwrote data still in the write buffer.
+        buffer_overwrites,
+        /// Units of 4 KiB that reads were answered with from the write buffer.
+        buffer_read_units,
+        /// Units of 4 KiB that were read and hold nothing.
+        unmapped_read_units,
+        /// Units of 4 KiB that the first read did not decode. Of these: decoded by a soft decision or later; rebuilt
+        /// from the rest of the stripe; lost. Zero from a device without a model of errors.
+        reread_units,
+        soft_units,
+        rebuilt_units,
+        lost_units,
+    }
+}
+
+counters! {
+    /// What the device has drawn.
+    EnergyCounters {
+        nanojoules,
+    }
+}
+
+impl FlashCounters {
+    /// All bytes programmed.
+    #[must_use]
+    pub fn program_bytes(&self) -> u64 {
+        self.host_program_bytes + self.gc_program_bytes + self.fold_program_bytes + self.metadata_program_bytes
+    }
+}
+
+/// Counters of a device since power on, in groups: those that it has. All of them count up; differences tell of a window
+/// of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    pub host: HostCounters,
+    /// `None` for a device without flash, or one that does not tell.
+    pub flash: Option<FlashCounters>,
+    /// `None` for a device that does not meter what it draws.
+    pub energy: Option<EnergyCounters>,
+}
+
+impl Counters {
+    /// Write amplification: flash bytes programmed over host bytes written. `None` before the first write, and for a
+    /// device without flash.
+    #[must_use]
+    pub fn waf(&self) -> Option<f64> {
+        let flash = self.flash.filter(|_| self.host.write_bytes > 0)?;
+        Some(flash.program_bytes() as f64 / self.host.write_bytes as f64)
+    }
+
+    /// Energy drawn; 0 where it is not metered.
+    #[must_use]
+    pub fn nanojoules(&self) -> u64 {
+        self.energy.map_or(0, |e| e.nanojoules)
+    }
+
+    /// What happened after `earlier`, a reading of the same device.
+    #[must_use]
+    pub fn since(&self, earlier: &Counters) -> Counters {
+        self.combined(earlier, |a, b| a - b)
+    }
+
+    /// This window and another one together, or the sum of two devices.
+    #[must_use]
+    pub fn plus(&self, other: &Counters) -> Counters {
+        self.combined(other, |a, b| a + b)
+    }
+
+    fn combined(&self, other: &Counters, f: impl Fn(u64, u64) -> u64) -> Counters {
+        Counters {
+            host: self.host.combined(&other.host, &f),
+            flash: either(self.flash, other.flash, |a, b| a.combined(b, &f)),
+            energy: either(self.energy, other.energy, |a, b| a.combined(b, &f)),
+        }
+    }
+}
+
+/// A group that either side has; a side that lacks it counts as zero.
+fn either<G: Copy + Default>(a: Option<G>, b: Option<G>, f: impl Fn(&G, &G) -> G) -> Option<G> {
+    (a.is_some() || b.is_some()).then(|| f(&a.unwrap_or_default(), &b.unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counters that are all different, so that none can be taken for another.
+    fn distinct(from: u64) -> Counters {
+        let f = |k: u64| from + k * k;
+        Counters {
+            host: HostCounters { reads: f(1), writes: f(2), read_bytes: f(3), write_bytes: f(4), trim_bytes: f(5) },
+            flash: Some(FlashCounters {
+                host_program_bytes: f(6),
+                gc_program_bytes: f(7),
+                fold_program_bytes: f(8),
+                metadata_program_bytes: f(9),
+                host_read_bytes: f(10),
+                gc_read_bytes: f(11),
+                rmw_read_bytes: f(12),
+                block_erases: f(13),
+                buffer_overwrites: f(14),
+                buffer_read_units: f(15),
+                unmapped_read_units: f(16),
+                reread_units: f(17),
+                soft_units: f(18),
+                rebuilt_units: f(19),
+                lost_units: f(20),
+            }),
+            energy: Some(EnergyCounters { nanojoules: f(21) }),
+        }
+    }
+
+    fn values(c: &Counters) -> Vec<u64> {
+        let mut all = c.host.named();
+        all.extend(c.flash.map_or(Vec::new(), |f| f.named()));
+        all.extend(c.energy.map_or(Vec::new(), |e| e.named()));
+        all.into_iter().map(|named| named.1).collect()
+    }
+
+    #[test]
+    fn every_counter_of_every_group_is_added_and_subtracted() {
+        let (a, b) = (distinct(1000), distinct(30));
+        let added: Vec<u64> = (1..=21).map(|k| 1030 + 2 * k * k).collect();
+        assert_eq!(values(&a.plus(&b)), added);
+        assert_eq!(values(&a.since(&b)), [970; 21]);
+        assert_eq!(a.plus(&b).since(&b), a);
+    }
+
+    #[test]
+    fn a_group_that_only_one_side_has_is_kept() {
+        let disk = Counters { host: HostCounters { reads: 3, ..Default::default() }, ..Counters::default() };
+        let sum = disk.plus(&distinct(7));
+        assert_eq!((sum.flash, sum.energy), (distinct(7).flash, distinct(7).energy));
+        assert_eq!(sum.host.reads, 3 + distinct(7).host.reads);
+        assert_eq!(disk.plus(&disk).flash, None);
+        assert_eq!(distinct(7).since(&Counters::default()), distinct(7));
+    }
+
+    #[test]
+    fn write_amplification_needs_flash_and_a_write() {
+        let written = HostCounters { write_bytes: 200, ..Default::default() };
+        let programmed = FlashCounters {
+            host_program_bytes: 200,
+            gc_program_bytes: 60,
+            fold_program_bytes: 30,
+            metadata_program_bytes: 10,
+            ..Default::default()
+        };
+        let c = Counters { host: written, flash: Some(programmed), energy: None };
+        assert_eq!(c.waf(), Some(1.5));
+        assert_eq!(Counters { flash: None, ..c }.waf(), None);
+        assert_eq!(Counters { host: HostCounters::default(), ..c }.waf(), None);
+    }
+}

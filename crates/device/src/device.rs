@@ -1,0 +1,98 @@
+//! The one trait that everything meets at.
+
+use ssdlab_core::Nanos;
+
+use crate::completion::Completion;
+use crate::counters::Counters;
+use crate::flash::Flash;
+use crate::info::DeviceInfo;
+use crate::link_policy::LinkPolicy;
+use crate::refusal::Refusal;
+use crate::request::Request;
+
+/// Something that serves I/O over time.
+///
+/// A device is polled in its own time, so that devices compose: an array is a device made of devices. Time never runs
+/// backwards: `now` and `to` must not be smaller than in any earlier call.
+pub trait Device: Send {
+    fn info(&self) -> &DeviceInfo;
+
+    /// Hands over a command at time `now`. More than `queue_depth` commands may be handed over. Those beyond it wait
+    /// outside the device, and the wait counts as [`ssdlab_core::Cause::Queue`].
+    ///
+    /// # Errors
+    /// [`Refusal`], by the rules of [`DeviceInfo::check`]. A command that is refused has not happened.
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal>;
+
+    /// When something will happen by itself (a completion, or work inside); `None` if the device is at rest.
+    fn next_event(&self) -> Option<Nanos>;
+
+    /// Lets time pass to `to`, and appends every completion up to and including that time, in time order.
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>);
+
+    /// Lets time pass until the first instant at which a command completes, but not past `limit`. Returns the time
+    /// reached: the instant of the completions appended, or `limit`.
+    fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
+        let before = done.len();
+        while let Some(at) = self.next_event().filter(|&at| at <= limit) {
+            self.advance(at, done);
+            if done.len() > before {
+                return at;
+            }
+        }
+        self.advance(limit, done);
+        limit
+    }
+
+    fn counters(&self) -> Counters;
+
+    /// Checks the device's own accounts (bytes in and out, time in the queue, whatever it keeps twice). An error is a bug
+    /// in the device.
+    ///
+    /// # Errors
+    /// The first discrepancy found, in full.
+    fn check_books(&self) -> Result<(), String>;
+
+    /// A copy in memory that goes on from here by itself, commands under way included. `None` from a device that cannot
+    /// be copied.
+    fn snapshot(&self) -> Option<Box<dyn Device>> {
+        None
+    }
+
+    /// Its flash, if it is simulated flash.
+    fn flash(&mut self) -> Option<&mut dyn Flash> {
+        None
+    }
+
+    /// The power management of its link, if it has any.
+    fn power(&mut self) -> Option<&mut dyn PowerManagement> {
+        None
+    }
+
+    /// Its security commands, if it has them.
+    fn security(&mut self) -> Option<&mut dyn Security> {
+        None
+    }
+}
+
+/// A device whose link can sleep.
+pub trait PowerManagement {
+    /// Whether the device knows every state of the link that `policy` asks for.
+    fn supports_link_policy(&self, policy: LinkPolicy) -> bool;
+
+    /// From `now` on, the host treats the link in this way while it has no commands. [`LinkPolicy::Active`] unless set.
+    ///
+    /// # Panics
+    /// If commands are under way, or the device does not support the policy.
+    fn set_link_policy(&mut self, now: Nanos, policy: LinkPolicy);
+}
+
+/// A device with the ATA security commands.
+pub trait Security {
+    /// SECURITY ERASE UNIT: every block erased, nothing mapped, wear kept. Returns the time at which the device is ready
+    /// again. A read-only device stays as it is.
+    ///
+    /// # Panics
+    /// If commands are under way.
+    fn secure_erase(&mut self, now: Nanos) -> Nanos;
+}

@@ -1,0 +1,46 @@
+//! The face of a storage device: everything that a host, a test bench or an array sees of one, and nothing of what is
+//! inside.
+//!
+//! | to | begin at |
+//! |---|---|
+//! | serve I/O over time | [`Device`] |
+//! | ask for something | [`Request`], with its [`Hints`] |
+//! | know how it ended and where its time went | [`Completion`], [`Status`] |
+//! | know why it was not accepted | [`Refusal`] |
+//! | know what the device is and can do | [`DeviceInfo`] |
+//! | know what it has done so far | [`Counters`] |
+//!
+//! What only some devices have are faces of their own, which a device hands out if it has them: [`Flash`] (wear),
+//! [`PowerManagement`] (the sleep of the link) and [`Security`] (secure erase).
+//!
+//! **What it is not.** No device lives here. The simulated drives are in `ssdlab-ssd`, arrays in `ssdlab-arrays`.
+//!
+//! **Limits.** Requests carry no data: [`PayloadId`] is the number of a buffer that the device's contents hold. Offsets
+//! and lengths are 64-bit bytes in whole sectors. Time is integer nanoseconds and never runs backwards.
+//!
+//! ```
+//! use ssdlab_device::{DeviceInfo, Refusal, Request};
+//!
+//! let info = DeviceInfo { capacity_bytes: 1 << 30, ..DeviceInfo::new("small", "ssd") };
+//! assert_eq!(info.check(&Request::read(1, 0, 4096)), Ok(()));
+//! let write = Request::write(2, 4096, 1000).with_stream(1);
+//! assert!(matches!(info.check(&write), Err(Refusal::NotWholeSectors { length_bytes: 1000, .. })));
+//! ```
+
+mod completion;
+mod counters;
+mod device;
+mod flash;
+mod info;
+mod link_policy;
+mod refusal;
+mod request;
+
+pub use completion::{Completion, Status};
+pub use counters::{Counters, EnergyCounters, FlashCounters, HostCounters};
+pub use device::{Device, PowerManagement, Security};
+pub use flash::{EccScheme, ExpectedErrors, Flash, Wear};
+pub use info::DeviceInfo;
+pub use link_policy::LinkPolicy;
+pub use refusal::Refusal;
+pub use request::{Hints, PayloadId, Request};
