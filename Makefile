@@ -35,7 +35,7 @@ repeatable: build
 
 ## Closed forms and mean-field results beside the simulator's; writes docs/theory.md.
 theory:
-	$(CARGO) run --release --locked -p ssdlab-device --example theory > docs/theory.md.new
+	$(CARGO) run --release --locked -p ssdlab-ssd --example theory > docs/theory.md.new
 	mv docs/theory.md.new docs/theory.md
 
 ## Errors and their correction: writes docs/error-correction.md and its figure; seconds.

@@ -8,7 +8,7 @@ fn main() {
     let checkout = env::var("CARGO_MANIFEST_DIR").expect("cargo says so");
     let crates = Path::new(&checkout).join("..");
     let mut files = Vec::new();
-    for name in ["core", "nand", "ftl", "device", "workload", "bench", "sweep"] {
+    for name in ["core", "nand", "ftl", "ssd", "workload", "bench", "sweep"] {
         let folder = crates.join(name).join("src");
         println!("cargo::rerun-if-changed={}", folder.display());
         collect(&folder, &mut files);

@@ -5,7 +5,7 @@ use ssdlab_bench::Monitor;
 use ssdlab_bench::host::{Host, Job};
 use ssdlab_bench::measure::{Measurement, Meter, PerSecond};
 use ssdlab_core::{Breakdown, Completion, Nanos, Request, Rng, Status};
-use ssdlab_device::{Counters, Device, DeviceInfo};
+use ssdlab_ssd::{Counters, Device, DeviceInfo};
 use ssdlab_workload::{Pattern, Source};
 
 /// Completes every command a fixed time after its submission, in order.

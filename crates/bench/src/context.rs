@@ -1,7 +1,7 @@
 //! What a test is given.
 
 use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
-use ssdlab_device::LinkPolicy;
+use ssdlab_ssd::LinkPolicy;
 
 use crate::error::BenchError;
 use crate::host::{Host, Job};

@@ -57,7 +57,7 @@ pub enum BenchError {
     /// The drive could not be built or powered on.
     #[error("the device could not be made: {0}")]
     Device(String),
-    /// [`ssdlab_device::Device::check_books`] found a bug in the device.
+    /// [`ssdlab_ssd::Device::check_books`] found a bug in the device.
     #[error("the device's books do not balance, so its figures cannot be trusted: {0}")]
     Books(String),
     /// The test makes no sense on this device (no TRIM, span too small …).

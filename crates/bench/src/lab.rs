@@ -1,6 +1,6 @@
 //! Where a test gets its devices from.
 
-use ssdlab_device::Device;
+use ssdlab_ssd::Device;
 
 /// Makes devices of one model. The suite is generic over it, so that its innermost loops are compiled for the
 /// device itself.

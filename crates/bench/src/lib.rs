@@ -11,7 +11,7 @@
 //! - [`explain`] turns time breakdowns into words.
 //! - [`model`] is a device of a few lines, known in closed form, against which all of this is proven.
 //!
-//! The bench knows nothing of flash. Whatever implements [`ssdlab_device::Device`] can be tested, and a [`Lab`] makes
+//! The bench knows nothing of flash. Whatever implements [`ssdlab_ssd::Device`] can be tested, and a [`Lab`] makes
 //! as many of them as a test needs. It never looks at the clock or at the environment, and what it cannot trust it
 //! refuses: a device that loses a command, misdates a completion, leaves time without a cause or whose books do not
 //! balance fails the test, loudly.

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use ssdlab_core::{Breakdown, Cause, Completion, MICROSECOND, Nanos, Op, Request, SECOND, Status, UNIT_BYTES};
-use ssdlab_device::{Counters, Device, DeviceInfo};
+use ssdlab_ssd::{Counters, Device, DeviceInfo};
 
 use crate::lab::Lab;
 

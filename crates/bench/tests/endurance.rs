@@ -2,9 +2,9 @@
 
 use ssdlab_bench::suite::{find_test, run_test};
 use ssdlab_bench::{Lab, Monitor, Outcome};
-use ssdlab_device::{DriveSpec, Ssd};
 use ssdlab_nand::DieSpec;
 use ssdlab_nand::rber::ErrorSpec;
+use ssdlab_ssd::{DriveSpec, Ssd};
 
 struct Small(DriveSpec, DieSpec);
 

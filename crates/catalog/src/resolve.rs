@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ssdlab_device::DriveSpec;
 use ssdlab_nand::{DieSpec, SpecError};
+use ssdlab_ssd::DriveSpec;
 
 use crate::diagnostic::Diagnostic;
 use crate::embedded::{DIES, DRIVES, find};

@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
-use ssdlab_device::DriveSpec;
 use ssdlab_nand::{DieSpec, SpecError};
+use ssdlab_ssd::DriveSpec;
 use toml::{Table, Value};
 
 use crate::diagnostic::Diagnostic;

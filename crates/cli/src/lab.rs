@@ -2,9 +2,9 @@
 
 use ssdlab_bench::Lab;
 use ssdlab_catalog::{Drive, resolve};
-use ssdlab_device::{Device, Ssd};
 use ssdlab_nand::SpecError;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
+use ssdlab_ssd::{Device, Ssd};
 
 use crate::failure::Failure;
 use crate::specification::specification;

@@ -2,9 +2,9 @@
 //! accepted works, however odd.
 
 use ssdlab_core::{Op, Request, Rng};
-use ssdlab_device::{Device, DriveSpec, Ssd};
 use ssdlab_fuzz::{Fuzz, fuzz, memory};
 use ssdlab_nand::DieSpec;
+use ssdlab_ssd::{Device, DriveSpec, Ssd};
 use toml::{Table, Value};
 
 #[global_allocator]

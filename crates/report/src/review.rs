@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use ssdlab_bench::{Chart, Outcome};
 use ssdlab_core::CAUSES;
-use ssdlab_device::DeviceInfo;
+use ssdlab_ssd::DeviceInfo;
 
 use crate::ReportError;
 

@@ -10,8 +10,8 @@ use ssdlab_bench::fio_run::{FioError, FioOptions, run_file};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::{COMMON_PARAMS, run_test};
 use ssdlab_bench::{BenchError, Lab, Metric, Monitor, Params};
-use ssdlab_device::{Device, DriveSpec, SimulatedSsd};
 use ssdlab_nand::DieSpec;
+use ssdlab_ssd::{Device, DriveSpec, SimulatedSsd};
 
 use crate::fio::fio_metrics;
 use crate::plan::{Cell, Task};

@@ -1,12 +1,12 @@
 //! Drives and faults drawn from a seed.
 
 use ssdlab_core::{Rng, UNIT_BYTES};
-use ssdlab_device::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
 use ssdlab_ftl::{
     Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, SlcCachePolicy, SlcCacheSpec,
     SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
 use ssdlab_nand::{Bus, CellMode, CellModes, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Timing, Wear};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
 
 use crate::errors::add_correction;
 

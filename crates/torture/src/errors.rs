@@ -2,11 +2,11 @@
 //! of what they hold.
 
 use ssdlab_core::Rng;
-use ssdlab_device::DriveSpec;
 use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
 use ssdlab_nand::{CellMode, DieSpec};
+use ssdlab_ssd::DriveSpec;
 
 use crate::case::{between, one};
 

@@ -1,7 +1,7 @@
 //! The host's own books: commands, bytes and times as it saw them, balanced against what the drive says of itself.
 
 use ssdlab_core::{Completion, Nanos, Op, Status};
-use ssdlab_device::Counters;
+use ssdlab_ssd::Counters;
 
 use crate::subject::Facts;
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ssdlab_core::{Completion, Op, Request, Status, UNIT_BYTES};
-use ssdlab_device::{Loss, LossReader};
+use ssdlab_ssd::{Loss, LossReader};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

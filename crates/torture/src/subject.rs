@@ -1,9 +1,9 @@
 //! What is tortured: a drive that lets the ledger look inside.
 
 use ssdlab_core::Rng;
-use ssdlab_device::{Counters, Device, Loss, Ssd};
 use ssdlab_ftl::FtlCounters;
 use ssdlab_nand::SpecError;
+use ssdlab_ssd::{Counters, Device, Loss, Ssd};
 
 use crate::case::Case;
 

@@ -2,8 +2,8 @@
 //! one must pass.
 
 use ssdlab_core::{Completion, Nanos, Op, Request, Status};
-use ssdlab_device::{Counters, Device, DeviceInfo, Loss, Ssd};
 use ssdlab_nand::SpecError;
+use ssdlab_ssd::{Counters, Device, DeviceInfo, Loss, Ssd};
 use ssdlab_torture::{Campaign, Case, Facts, Report, Subject, build_ssd, run, run_seed, torture};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use ssdlab_core::{Nanos, SECOND, Status};
-use ssdlab_device::Device;
+use ssdlab_ssd::Device;
 use ssdlab_workload::Source;
 
 use super::meter::EntryMeter;

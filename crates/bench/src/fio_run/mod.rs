@@ -43,7 +43,7 @@ mod text;
 pub use report::{Direction, FioReport, JobReport, Latency, RunFacts, Sync, TimeShares};
 
 use ssdlab_core::{Nanos, SECOND};
-use ssdlab_device::Device;
+use ssdlab_ssd::Device;
 use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 use ssdlab_core::{CAUSES, Histogram, MILLISECOND, Nanos, Op, SECOND};
-use ssdlab_device::Counters;
+use ssdlab_ssd::Counters;
 use ssdlab_workload::fio::{JobFile, Rw};
 
 use super::meter::{BINS_1000, BINS_MS, EntryMeter, Spread};

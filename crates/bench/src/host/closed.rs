@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use ssdlab_core::{Nanos, SECOND, Status};
-use ssdlab_device::Device;
+use ssdlab_ssd::Device;
 use ssdlab_workload::Source;
 
 use super::port::{MAX_JOBS, failed, job_of, tag_of};

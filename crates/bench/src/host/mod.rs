@@ -23,7 +23,7 @@ pub use play::Playback;
 pub use prepare::TRIM_COMMAND_BYTES;
 
 use ssdlab_core::Nanos;
-use ssdlab_device::{Counters, Device, DeviceInfo};
+use ssdlab_ssd::{Counters, Device, DeviceInfo};
 
 use crate::error::BenchError;
 use crate::monitor::Monitor;

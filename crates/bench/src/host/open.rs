@@ -1,7 +1,7 @@
 //! The open loop: requests arrive when they arrive, whether or not the device keeps up.
 
 use ssdlab_core::{Histogram, Nanos, SECOND, Status};
-use ssdlab_device::Device;
+use ssdlab_ssd::Device;
 use ssdlab_workload::Command;
 
 use super::port::{failed, tag_of};

@@ -1,7 +1,7 @@
 //! Playback: each request waits until the queue is as deep as it was when the request was recorded.
 
 use ssdlab_core::{Nanos, SECOND, Status};
-use ssdlab_device::Device;
+use ssdlab_ssd::Device;
 use ssdlab_workload::storage_bench::{DEPTH_BINS, Step, depth_bin};
 
 use super::port::{failed, tag_of};

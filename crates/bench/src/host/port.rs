@@ -1,7 +1,7 @@
 //! Where requests become commands: checks, splits, submits, and puts the pieces together again.
 
 use ssdlab_core::{Breakdown, Completion, Nanos, Op, Request, SECTOR_BYTES, Status};
-use ssdlab_device::Device;
+use ssdlab_ssd::Device;
 use ssdlab_workload::Command;
 
 use super::STORAHCI_MAX_TRANSFER_BYTES;

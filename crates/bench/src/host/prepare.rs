@@ -1,7 +1,7 @@
 //! Putting a device into a state: erased, filled, trimmed, rested.
 
 use ssdlab_core::{Nanos, Op, Rng, SECOND};
-use ssdlab_device::{Device, LinkPolicy};
+use ssdlab_ssd::{Device, LinkPolicy};
 use ssdlab_workload::{Command, Pattern, Source};
 
 use super::{Host, Job, Run};

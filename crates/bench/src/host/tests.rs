@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ssdlab_core::{Cause, Completion, MICROSECOND, MILLISECOND, Op, Rng, SECOND, Status};
-use ssdlab_device::{Counters, Device};
+use ssdlab_ssd::{Counters, Device};
 use ssdlab_workload::storage_bench::Step;
 use ssdlab_workload::{Command, Pattern, Source};
 

@@ -1,7 +1,7 @@
 //! Energy and power of a measured interval: the one place where the bench reads joules from a device's counters.
 
 use ssdlab_core::{Nanos, SECOND};
-use ssdlab_device::Counters;
+use ssdlab_ssd::Counters;
 
 use super::Meter;
 

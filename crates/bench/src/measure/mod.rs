@@ -28,7 +28,7 @@ pub use slowest::Slowest;
 pub use split::Split;
 
 use ssdlab_core::{Completion, Nanos};
-use ssdlab_device::Counters;
+use ssdlab_ssd::Counters;
 
 /// Sees every measured request of a run.
 pub trait Meter {

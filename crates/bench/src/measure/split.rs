@@ -1,7 +1,7 @@
 //! One measurement before a point in time and one after it.
 
 use ssdlab_core::{Completion, Nanos};
-use ssdlab_device::Counters;
+use ssdlab_ssd::Counters;
 
 use super::{Measurement, Meter};
 

@@ -32,7 +32,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use ssdlab_core::{Histogram, Nanos, SECOND, format_duration};
-use ssdlab_device::{Counters, Device};
+use ssdlab_ssd::{Counters, Device};
 use ssdlab_workload::trace::{self, Format, Placement, PlacementReport, PlacementSpec, TraceError, TraceSummary};
 use thiserror::Error;
 

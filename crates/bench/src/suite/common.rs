@@ -1,6 +1,6 @@
 //! What the tests have in common: a timed run, a span that fits the drive, a prefill.
 
-use ssdlab_device::{Counters, Device};
+use ssdlab_ssd::{Counters, Device};
 use ssdlab_workload::{AccessPattern, Pattern, Source};
 
 use crate::context::Context;

@@ -4,7 +4,7 @@
 //! linearly and summed up by the mean of the last 400 s and that mean over its standard deviation.
 
 use ssdlab_core::SECOND;
-use ssdlab_device::DeviceInfo;
+use ssdlab_ssd::DeviceInfo;
 use ssdlab_workload::Pattern;
 
 use super::common::{FILL_BLOCK_BYTES, build, gigabytes, size};

@@ -2,12 +2,12 @@
 //!
 //! A drive's whole life cannot be simulated write by write, and need not be: once work is steady, wear grows in
 //! proportion. The drive is filled and worked until it is steady; two windows of work tell the wear of every block. Then
-//! its life is wound forward to points along it ([`ssdlab_device::Life::look_ahead`] says how blocks spread), and at each
+//! its life is wound forward to points along it ([`ssdlab_ssd::Life::look_ahead`] says how blocks spread), and at each
 //! point the drive works again, so that write amplification is measured on the worn drive, is looked at by its error
 //! model, and is read after a time on the shelf as long as that can be done without loss.
 
 use ssdlab_core::SECOND;
-use ssdlab_device::{Device, DeviceInfo, Life, Scheme, Wear};
+use ssdlab_ssd::{Device, DeviceInfo, Life, Scheme, Wear};
 use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, ZoneExtent};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, gigabytes};

@@ -1,7 +1,7 @@
 //! Metrics and charts that several tests share.
 
 use ssdlab_core::{Histogram, Nanos, to_us};
-use ssdlab_device::Counters;
+use ssdlab_ssd::Counters;
 
 use super::common::Timed;
 use crate::explain;

@@ -1,7 +1,7 @@
 //! `power`: what the drive draws while it rests, in each state of its link, and while it works.
 
 use ssdlab_core::{MILLISECOND, Nanos, SECOND};
-use ssdlab_device::{Counters, Device, LinkPolicy};
+use ssdlab_ssd::{Counters, Device, LinkPolicy};
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, Timed, build, fill_drive, fit_span, gigabytes, size, timed};

@@ -2,7 +2,7 @@
 //! fast stage comes back after idle time.
 
 use ssdlab_core::{Completion, Nanos, SECOND};
-use ssdlab_device::Counters;
+use ssdlab_ssd::Counters;
 
 use super::common::{gigabytes, size};
 use super::definition::{AS_IT_IS, TestDef, block, choice, depth, depths, integer, metric, seconds};

@@ -98,7 +98,7 @@ fn torture<L: Lab>(ctx: &Context<L>, host: &mut Host<'_, L::Device>) -> Result<(
 }
 
 /// Writes on from `at`, around the end of the drive, until the rate stays below `limit`.
-fn write_until_slow<D: ssdlab_device::Device>(
+fn write_until_slow<D: ssdlab_ssd::Device>(
     host: &mut Host<'_, D>,
     stage_bytes: u64,
     limit_mb_per_s: f64,

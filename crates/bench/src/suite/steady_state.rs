@@ -6,7 +6,7 @@
 //! one kept waiting.
 
 use ssdlab_core::Rng;
-use ssdlab_device::{Counters, Device, DeviceInfo};
+use ssdlab_ssd::{Counters, Device, DeviceInfo};
 use ssdlab_workload::{AgedFill, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, size, timed};

@@ -1,7 +1,7 @@
 //! The three Storage Bench tests share this: a stand-in of the trace is played on an empty drive, a full one, or both.
 
 use ssdlab_core::{Completion, MILLISECOND, Nanos, nanos_from_ms, to_us};
-use ssdlab_device::Counters;
+use ssdlab_ssd::Counters;
 use ssdlab_workload::storage_bench::{Plan, Statistics, Trace};
 
 use super::common::{fill_drive, gigabytes};

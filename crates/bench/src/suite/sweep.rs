@@ -1,7 +1,7 @@
 //! The sequential sweep over every address that HD Tach draws; shared by `hdtach` and `trim`.
 
 use ssdlab_core::Op;
-use ssdlab_device::Device;
+use ssdlab_ssd::Device;
 
 use super::definition::{block, depth, integer};
 use super::figures::{max, min};

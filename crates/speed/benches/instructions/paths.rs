@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use ssdlab_core::{Completion, Nanos, Op, Request, Rng};
-use ssdlab_device::{Device, SimulatedSsd};
+use ssdlab_ssd::{Device, SimulatedSsd};
 
 const UNIT_BYTES: u64 = 4096;
 const SEQUENTIAL_BYTES: u64 = 128 << 10;

@@ -11,7 +11,7 @@ mod bare;
 
 use bare::BareLoop;
 use ssdlab_core::{Completion, Nanos, Op, Request, Rng};
-use ssdlab_device::{Device, SimulatedSsd};
+use ssdlab_ssd::{Device, SimulatedSsd};
 
 const WRITES: u64 = 500_000;
 const QUEUE_DEPTH: u64 = 32;

@@ -1,7 +1,7 @@
 //! Writes of less than a unit: the rest is read first.
 
 use ssdlab_core::UNIT_BYTES;
-use ssdlab_device::Device;
+use ssdlab_ssd::Device;
 
 use crate::bench::{Bench, ONE_DIE, ROW, TWO_CHANNELS, UNIT_TRANSFER, exactly};
 

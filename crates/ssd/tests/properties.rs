@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use small_drive::{Choice, any_drive};
 use ssdlab_core::{Completion, MILLISECOND, Nanos, Op, Request, Rng, SECOND, SECTOR_BYTES, Status, UNIT_BYTES};
-use ssdlab_device::{Device, Ssd};
+use ssdlab_ssd::{Device, Ssd};
 
 /// Events without a completion after which a drive counts as stuck.
 const PATIENCE: u32 = 2_000_000;
@@ -185,7 +185,7 @@ proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(2), failure_persistence: None,
         ..ProptestConfig::with_cases(3000) })]
 
-    /// Minutes in a release build: `cargo test --release -p ssdlab-device --test properties -- --ignored`.
+    /// Minutes in a release build: `cargo test --release -p ssdlab-ssd --test properties -- --ignored`.
     #[test]
     #[ignore = "minutes in a release build; 200 cases of the same run always"]
     fn thousands_more_drives(choice in any_drive()) {

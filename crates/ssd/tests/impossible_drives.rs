@@ -1,7 +1,7 @@
 //! Drives whose parts do not fit together are refused with the key, the reason and what would be right.
 
-use ssdlab_device::{DriveSpec, Ssd};
 use ssdlab_nand::{DieSpec, SpecError};
+use ssdlab_ssd::{DriveSpec, Ssd};
 
 fn drive() -> (DriveSpec, DieSpec) {
     let read =

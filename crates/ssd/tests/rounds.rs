@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use ssdlab_core::{Cause, Completion, MICROSECOND, MILLISECOND, Nanos, Op, Request, Rng, SECOND, UNIT_BYTES};
-use ssdlab_device::{Device, DriveSpec, Ssd};
 use ssdlab_ftl::{Buffering, HostShare, SuperblockSpan};
 use ssdlab_nand::DieSpec;
+use ssdlab_ssd::{Device, DriveSpec, Ssd};
 
 const DEPTH: usize = 32;
 /// Long enough that a round waits for the processor rather than for dies.

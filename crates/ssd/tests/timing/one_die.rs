@@ -1,7 +1,7 @@
 //! What waits for a die.
 
 use ssdlab_core::{Nanos, Op};
-use ssdlab_device::Device;
+use ssdlab_ssd::Device;
 
 use crate::bench::{BLOCK, Bench, ONE_DIE, PAGES, ROW, ROW_TRANSFER, Shape, UNIT_TRANSFER, decode, exactly};
 

@@ -6,8 +6,8 @@ mod short_writes;
 
 use rig::{ROW, Run, cache, drive};
 use ssdlab_core::{Op, SECOND, UNIT_BYTES};
-use ssdlab_device::Device;
 use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, WhenFull};
+use ssdlab_ssd::Device;
 
 /// Dies' worth of rows per time, MB/s, of a row's program time and its transfer.
 fn rate_of_dies(program_us: f64) -> f64 {

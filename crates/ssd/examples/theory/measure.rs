@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use ssdlab_core::{Completion, Nanos, Op, SECOND};
-use ssdlab_device::Device;
 use ssdlab_ftl::{Place, TieBreak, VictimPolicy};
+use ssdlab_ssd::Device;
 
 use super::point::Measured;
 use super::rig::{Ask, Build, Lab, READ_NANOS};

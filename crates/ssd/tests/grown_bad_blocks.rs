@@ -1,8 +1,8 @@
 //! What becomes of a drive whose blocks go bad in use: it replaces them while it can, and is read-only after that.
 
 use ssdlab_core::{Completion, Nanos, Op, Request, Rng, Status};
-use ssdlab_device::{Device, DriveSpec, Ssd};
 use ssdlab_nand::{DieSpec, GrowingFaults};
+use ssdlab_ssd::{Device, DriveSpec, Ssd};
 
 struct Host {
     drive: Ssd,

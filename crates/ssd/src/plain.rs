@@ -12,7 +12,7 @@ impl DriveSpec {
     /// takes turns with the host and keeps what it moves apart. Fields are meant to be replaced.
     ///
     /// ```
-    /// use ssdlab_device::DriveSpec;
+    /// use ssdlab_ssd::DriveSpec;
     /// let mut drive = DriveSpec::plain("my-die", 4, 1 << 30);
     /// drive.gc.start_free_superblocks = 2;
     /// assert_eq!((drive.controller.channels, drive.controller.read_command_us), (4, 0.0));

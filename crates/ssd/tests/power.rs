@@ -5,11 +5,11 @@ mod small_drive;
 use proptest::prelude::*;
 use small_drive::any_drive;
 use ssdlab_core::{Cause, Completion, MICROSECOND, MILLISECOND, Nanos, Op, Request, Rng, SECOND};
-use ssdlab_device::{
-    ControllerSpec, Device, DriveSpec, LinkGeneration, LinkPolicy, LinkSpec, PowerSpec, Ssd, WriteBufferSpec,
-};
 use ssdlab_ftl::{HostTarget, SlcCachePolicy, SlcCacheSpec};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Power, ReducedMode, Timing, Wear};
+use ssdlab_ssd::{
+    ControllerSpec, Device, DriveSpec, LinkGeneration, LinkPolicy, LinkSpec, PowerSpec, Ssd, WriteBufferSpec,
+};
 
 const DIES: u32 = 4;
 /// A page of four units with its spare bytes.

@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use ssdlab_core::UNIT_BYTES;
-use ssdlab_device::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec};
 use ssdlab_ftl::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
 };
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec};
 
 #[derive(Clone, Debug)]
 pub struct Choice {
@@ -24,7 +24,7 @@ impl Choice {
         for percent in (5..=90).rev().step_by(5) {
             spec.capacity_bytes = raw / 100 * percent / 100 * (100 - self.spare_percent) / UNIT_BYTES * UNIT_BYTES;
             let valid = spec.capacity_bytes > 0 && spec.validate(&self.die).is_ok();
-            if valid && ssdlab_device::Ssd::new("small", &spec, &self.die, self.seed).is_ok() {
+            if valid && ssdlab_ssd::Ssd::new("small", &spec, &self.die, self.seed).is_ok() {
                 return Some((spec, self.die.clone()));
             }
         }

@@ -1,8 +1,8 @@
 //! A drive of three bits per cell: when commands complete, to the nanosecond, for each of its page kinds.
 
 use ssdlab_core::{Completion, Nanos, Op, Request, UNIT_BYTES};
-use ssdlab_device::{Device, DriveSpec, Ssd};
 use ssdlab_nand::DieSpec;
+use ssdlab_ssd::{Device, DriveSpec, Ssd};
 
 const DIE: &str = r#"
     description = "four word lines"

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::{Op, Rng, SECOND, UNIT_BYTES};
-use ssdlab_device::{Device, DriveSpec, Ssd};
 use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, WhenFull};
 use ssdlab_nand::{DieSpec, Geometry};
+use ssdlab_ssd::{Device, DriveSpec, Ssd};
 
 use crate::rig::{BLOCK, Run, cache, die, drive};
 use crate::{assert_close, rate_of_dies};

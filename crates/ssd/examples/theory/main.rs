@@ -1,6 +1,6 @@
 //! Every table of theory that the simulator must meet, beside what its drives do.
 //!
-//! - `cargo run --release -p ssdlab-device --example theory > docs/theory.md` writes the page (minutes; progress on
+//! - `cargo run --release -p ssdlab-ssd --example theory > docs/theory.md` writes the page (minutes; progress on
 //!   stderr);
 //! - `… --example theory -- --check` writes nothing;
 //! - `… --example theory -- POINT…` measures points of one's own: `greedy:op=15,b=1024`, `hot-cold:op=7,r=95,f=5`,

@@ -2,12 +2,12 @@
 //! reported and never returned.
 
 use ssdlab_core::{Cause, Completion, Nanos, Op, Request, Rng, Status};
-use ssdlab_device::{Device, DriveSpec, Ssd};
 use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
 use ssdlab_ftl::{SuperblockSpan, VictimPolicy};
 use ssdlab_nand::DieSpec;
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
+use ssdlab_ssd::{Device, DriveSpec, Ssd};
 
 const PAGES: u64 = 1600;
 const YEAR_S: u64 = 8760 * 3600;

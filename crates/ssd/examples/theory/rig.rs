@@ -1,9 +1,9 @@
 //! Drives that lose no time but on flash, and a closed loop that drives them.
 
 use ssdlab_core::{Completion, Nanos, Op, Request, Rng, UNIT_BYTES};
-use ssdlab_device::{ControllerSpec, Device, DriveSpec, FlashSpec, SimulatedSsd, WriteBufferSpec};
 use ssdlab_ftl::{Buffering, CompressionSpec, Frontier, GcSpec, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_ssd::{ControllerSpec, Device, DriveSpec, FlashSpec, SimulatedSsd, WriteBufferSpec};
 
 use super::point::Measured;
 

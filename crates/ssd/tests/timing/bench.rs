@@ -1,9 +1,9 @@
 //! A drive at rest whose every time is known, and how a scenario on it is checked.
 
 use ssdlab_core::{Completion, Nanos, Op, Request, UNIT_BYTES};
-use ssdlab_device::{ControllerSpec, Device, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
 use ssdlab_ftl::{Buffering, GcSpec, HostShare, MappingSpec, SuperblockSpan};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_ssd::{ControllerSpec, Device, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
 
 /// Everything that takes time, in nanoseconds.
 #[derive(Clone, Copy, Debug)]

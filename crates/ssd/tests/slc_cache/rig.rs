@@ -1,9 +1,9 @@
 //! A small drive with a cache, and a host that writes to it.
 
 use ssdlab_core::{Completion, Nanos, Op, Request, UNIT_BYTES};
-use ssdlab_device::{Device, DriveSpec, Ssd};
 use ssdlab_ftl::{HostTarget, MappingSpec, Place, SlcCachePolicy, SlcCacheSpec, SuperblockSpan, WhenFull};
 use ssdlab_nand::{Bus, CellMode, CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Timing, Wear};
+use ssdlab_ssd::{Device, DriveSpec, Ssd};
 
 pub const BLOCK: u64 = 128 << 10;
 /// Of the die below, bytes of one row: two pages of 16 KiB.

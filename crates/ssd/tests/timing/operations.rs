@@ -1,7 +1,7 @@
 //! Each operation by itself.
 
 use ssdlab_core::Op;
-use ssdlab_device::Device;
+use ssdlab_ssd::Device;
 
 use crate::bench::{Bench, ONE_DIE, PAGES, ROW, ROW_TRANSFER, TWO_DIES, Times, UNIT_TRANSFER, decode, exactly};
 

@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::Nanos;
-use ssdlab_device::LinkGeneration;
-use ssdlab_device::timing::{Interval, LinkReferee, Operation, TimingReferee, TimingRule, Work};
 use ssdlab_nand::CellMode;
+use ssdlab_ssd::LinkGeneration;
+use ssdlab_ssd::timing::{Interval, LinkReferee, Operation, TimingReferee, TimingRule, Work};
 
 use crate::bench::{BASE, ROW_TRANSFER, Shape, TWO_CHANNELS, TWO_DIES, UNIT_TRANSFER, specs};
 
