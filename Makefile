@@ -35,16 +35,16 @@ repeatable: build
 
 ## Closed forms and mean-field results beside the simulator's; writes docs/theory.md.
 theory:
-	$(CARGO) run --release --locked -p ssdlab-ssd --example theory > docs/theory.md.new
+	$(CARGO) run --release --locked -p ssdlab-validation --bin theory > docs/theory.md.new
 	mv docs/theory.md.new docs/theory.md
 
 ## Errors and their correction: writes docs/error-correction.md and its figure; seconds.
 ecc:
-	$(CARGO) run --release --locked -p ssdlab-ecc --example ecc_page -- docs
+	$(CARGO) run --release --locked -p ssdlab-validation --bin ecc_page -- docs
 
 ## Decodes the LDPC tables anew (the same counts on any machine); about ten minutes of processor time.
 ecc-tables:
-	$(CARGO) run --release --locked -p ssdlab-ecc --example ldpc_tables > crates/ecc/data/ldpc.csv.new
+	$(CARGO) run --release --locked -p ssdlab-validation --bin ldpc_tables > crates/ecc/data/ldpc.csv.new
 	mv crates/ecc/data/ldpc.csv.new crates/ecc/data/ldpc.csv
 
 ## Speed: the share of a bare mapping loop that the full simulation reaches.

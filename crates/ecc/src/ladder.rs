@@ -12,8 +12,7 @@ use ssdlab_core::{Nanos, Rng, nanos_from_us};
 
 use crate::bch::Bch;
 use crate::channel::Sensing;
-use crate::ldpc::frames::MAX_ITERATIONS;
-use crate::ldpc::table;
+use crate::ldpc::table::{self, MAX_ITERATIONS};
 use crate::spec::{EccSpec, LdpcSpec, MAX_RETRIES};
 use ssdlab_nand::SpecError;
 use ssdlab_nand::rber::{HALF, Rber};

@@ -3,7 +3,7 @@
 //! - raw bit errors by wear, age, reads and bits per cell are the die's: [`ssdlab_nand::rber`]
 //! - [`bch`]: BCH codes in closed form
 //! - [`channel`]: what hard and soft reads tell of a cell, and the limits that no decoder passes
-//! - [`ldpc`]: quasi-cyclic LDPC codes, decoded frame by frame into a table
+//! - [`ldpc`]: quasi-cyclic LDPC codes, from a table of decoded frames
 //! - [`spec`]: a controller's error correction as keys of a drive file
 //! - [`ladder`]: plain read, retries, soft decisions, parity: the chance and the cost of each
 //! - [`endurance`]: program/erase cycles until the errors win

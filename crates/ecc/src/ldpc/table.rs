@@ -10,15 +10,63 @@
 use std::sync::OnceLock;
 
 use super::code::LdpcCode;
-use super::frames::{Counts, MAX_ITERATIONS, Point};
 use crate::channel::Sensing;
 
+/// Iterations after which the decoder gives a frame up.
+pub const MAX_ITERATIONS: u32 = 30;
 /// Counted errors that make a point good enough to read a failure rate from.
 pub const ENOUGH_ERRORS: u64 = 10;
 /// log10 of the failure rate at which the error floor is assumed to begin (estimate).
 pub const FLOOR_LOG10: f64 = -12.0;
 /// Power of the raw bit error rate with which failures fall in the error floor (estimate).
 pub const FLOOR_EXPONENT: f64 = 5.0;
+
+/// One point of a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    pub code: LdpcCode,
+    pub sensing: Sensing,
+    /// Raw bit error rate at the middle reference.
+    pub rber: f64,
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub frames: u64,
+    /// Frames that did not come out as sent.
+    pub errors: u64,
+    /// Those of them whose parity checks held all the same.
+    pub undetected: u64,
+    /// Sum of iterations over all frames.
+    pub iterations: u64,
+}
+
+impl Counts {
+    /// Share of frames in error.
+    #[must_use]
+    pub fn failure(&self) -> f64 {
+        self.errors as f64 / self.frames as f64
+    }
+
+    #[must_use]
+    pub fn mean_iterations(&self) -> f64 {
+        self.iterations as f64 / self.frames as f64
+    }
+
+    /// 95 % confidence interval of the failure rate (Wilson's score interval).
+    #[must_use]
+    pub fn interval(&self) -> (f64, f64) {
+        const Z: f64 = 1.959_963_985;
+        let n = self.frames as f64;
+        let p = self.failure();
+        let (centre, scale) = (p + Z * Z / (2.0 * n), 1.0 + Z * Z / n);
+        let half = Z * libm::sqrt(p * (1.0 - p) / n + Z * Z / (4.0 * n * n));
+        // Without an error the lower end is exactly zero; the difference would leave a rounding error.
+        let low = if self.errors == 0 { 0.0 } else { (centre - half) / scale };
+        (low, (centre + half) / scale)
+    }
+}
 
 /// One line of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,35 +87,6 @@ pub struct Curve {
     floor_begins: f64,
     /// Raw bit error rate and mean iterations, rising.
     iterations: Vec<(f64, f64)>,
-}
-
-/// The first lines of a table.
-#[must_use]
-pub fn header(errors: u64, frames: u64) -> String {
-    format!(
-        "# Frames of LDPC codes, decoded by `ssdlab-ecc`'s decoder on its Gaussian-threshold channel.\n\
-         # cargo run --release -p ssdlab-ecc --example ldpc_tables -- --errors {errors} --frames {frames}\n\
-         # Layered normalised min-sum (3/4) in 16-bit integers, LLRs in eighths of a nat, at most {MAX_ITERATIONS}\n\
-         # iterations; all-zero codewords. failure_low and failure_high: 95 % confidence (Wilson).\n\
-         code,reads,rber,frames,errors,undetected,failure,failure_low,failure_high,mean_iterations\n"
-    )
-}
-
-/// A point as a line of the table, without the line's end.
-#[must_use]
-pub fn line(point: &Point, counts: &Counts) -> String {
-    let (low, high) = counts.interval();
-    format!(
-        "{},{},{:.6},{},{},{},{:.3e},{low:.3e},{high:.3e},{:.3}",
-        point.code.name(),
-        point.sensing.reads(),
-        point.rber,
-        counts.frames,
-        counts.errors,
-        counts.undetected,
-        counts.failure(),
-        counts.mean_iterations()
-    )
 }
 
 /// Every counted point, as stored in `data/ldpc.csv`.

@@ -22,11 +22,11 @@ What a drive must do can be computed for some drives and workloads. This page la
 simulated drive does: the same code as in every review (command queue, buffer, translation layer, scheduler, dies),
 on dies with 4 KiB pages, a bus and a link that take no time, and one superblock a die and block; for write
 amplification two dies of 2,048 blocks, for two streams one of 8,192. Every figure of theory is computed from its
-definition (`crates/ssd/examples/theory`, which names the sources); none is stored.
+definition (`crates/validation/src/theory`, which names the sources); none is stored.
 
 This page is written by `make theory`, which fails if a point is out of tolerance. Points of one's own:
 
-    cargo run --release -p ssdlab-ssd --example theory -- greedy:op=15,b=1024 d-choices:op=20,d=5 \\
+    cargo run --release -p ssdlab-validation --bin theory -- greedy:op=15,b=1024 d-choices:op=20,d=5 \\
         hot-cold:op=7,r=95,f=5 two-streams:op=12,r=90,f=10,ties=first trim:op=7,q=0.4 static-trim:op=28,share=0.3 \\
         reads:depth=10 reads-exponential:dies=16,depth=20 open:rho=0.95 demand-map:entries=32768 \\
         compressed:op=15,size=40

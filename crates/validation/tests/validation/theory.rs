@@ -1,28 +1,10 @@
-//! The drive against theory: points that take seconds. The full tables are in `docs/theory.md`, made by the example
-//! `theory`, whose formulas and experiments these are.
+//! The drive against theory: points that take seconds. The full tables are in `docs/theory.md`, made by the program
+//! `theory`.
 
-#[allow(dead_code)] // the example uses the rest
-#[path = "../examples/theory/formulas.rs"]
-mod formulas;
-#[allow(dead_code)]
-#[path = "../examples/theory/measure.rs"]
-mod measure;
-#[allow(dead_code)]
-#[path = "../examples/theory/point.rs"]
-mod point;
-#[allow(dead_code)]
-#[path = "../examples/theory/queueing.rs"]
-mod queueing;
-#[allow(dead_code)]
-#[path = "../examples/theory/rig.rs"]
-mod rig;
-#[allow(dead_code)]
-#[path = "../examples/theory/temperature.rs"]
-mod temperature;
-
-use measure::Effort;
-use point::{Expectation, Measured, Point};
-use temperature::Ties;
+use ssdlab_validation::theory::measure::Effort;
+use ssdlab_validation::theory::point::{Expectation, Measured, Point};
+use ssdlab_validation::theory::temperature::Ties;
+use ssdlab_validation::theory::{formulas, queueing, temperature};
 
 const SHORT: Effort = Effort {
     blocks: 1024,

@@ -3,15 +3,16 @@
 use ssdlab_core::Rng;
 use ssdlab_ecc::channel::Sensing;
 use ssdlab_ecc::ldpc::code::LdpcCode;
-use ssdlab_ecc::ldpc::decoder::Decoder;
-use ssdlab_ecc::ldpc::frames::{self, Counts, MAX_ITERATIONS, Noise, Point};
-use ssdlab_ecc::ldpc::rank::Reduced;
-use ssdlab_ecc::ldpc::table::{self, curve};
+use ssdlab_ecc::ldpc::table::{self, Counts, MAX_ITERATIONS, Point, curve};
+use ssdlab_validation::ldpc::decoder::Decoder;
+use ssdlab_validation::ldpc::frames::{self, Noise};
+use ssdlab_validation::ldpc::matrix::build;
+use ssdlab_validation::ldpc::rank::Reduced;
 
 #[test]
 fn ranks_are_as_stated() {
     for code in LdpcCode::ALL {
-        let reduced = Reduced::new(&code.build());
+        let reduced = Reduced::new(&build(code));
         assert_eq!(code.codeword_bits() - reduced.rank() as u32, code.data_bits(), "{}", code.name());
     }
 }
@@ -20,7 +21,7 @@ fn ranks_are_as_stated() {
 #[test]
 fn zeros_stand_for_every_codeword() {
     for (code, sensing, rber) in [(LdpcCode::CcsdsC2, Sensing::Hard, 0.008), (LdpcCode::Qc2k, Sensing::Soft3, 0.0145)] {
-        let matrix = code.build();
+        let matrix = build(code);
         let reduced = Reduced::new(&matrix);
         let mut decoder = Decoder::new(matrix, MAX_ITERATIONS);
         let mut rng = Rng::new(3).stream("codewords");
@@ -48,7 +49,7 @@ fn zeros_stand_for_every_codeword() {
 #[test]
 fn few_errors_are_corrected_and_a_page_of_noise_is_given_up() {
     for code in LdpcCode::ALL {
-        let mut decoder = Decoder::new(code.build(), MAX_ITERATIONS);
+        let mut decoder = Decoder::new(build(code), MAX_ITERATIONS);
         let mut frame = vec![40i16; code.codeword_bits() as usize];
         assert_eq!(decoder.decode(&frame).iterations, 0);
         for i in 0..20 {
@@ -76,7 +77,7 @@ fn fresh_frames_agree_with_the_table() {
     ] {
         let point = Point { code, sensing, rber };
         let row = table::rows().iter().find(|r| r.point == point).expect("a point of the table");
-        let (noise, mut decoder) = (Noise::new(rber, sensing), Decoder::new(code.build(), MAX_ITERATIONS));
+        let (noise, mut decoder) = (Noise::new(rber, sensing), Decoder::new(build(code), MAX_ITERATIONS));
         // Far beyond the batches that the table was made of.
         let mut rng = frames::batch_rng(&point, 1 << 40);
         let fresh = frames::run_batch(&mut decoder, &noise, &mut rng, code.codeword_bits() as usize);
@@ -97,40 +98,4 @@ fn a_point_is_reproduced_to_the_frame_on_any_number_of_threads() {
     assert_eq!(again[0].frames, row.counts.frames);
     assert_eq!(again[0].errors, row.counts.errors);
     assert_eq!(again[0].undetected, row.counts.undetected);
-}
-
-#[test]
-fn curves_rise_with_the_error_rate_and_soft_decisions_lie_below_hard_ones() {
-    for code in LdpcCode::ALL {
-        for sensing in Sensing::ALL {
-            let curve = curve(code, sensing);
-            let mut before = (f64::NEG_INFINITY, 0.0);
-            for step in 0..400 {
-                let rber = libm::pow(10.0, -6.0 + 5.5 * f64::from(step) / 400.0);
-                let now = (curve.log10_failure(rber), curve.mean_iterations(rber));
-                assert!(now.0 >= before.0 && now.1 >= before.1 && now.0 <= 0.0, "{} {sensing:?} {rber}", code.name());
-                before = now;
-            }
-            assert!(curve.log10_failure(1e-3) < -12.0);
-            assert_eq!(curve.log10_failure(0.0), f64::NEG_INFINITY);
-        }
-        for rber in [0.005, 0.008, 0.012, 0.016, 0.02] {
-            let [hard, soft3, soft7] = Sensing::ALL.map(|s| curve(code, s).log10_failure(rber));
-            assert!(hard >= soft3 && soft3 >= soft7, "{} {rber}: {hard} {soft3} {soft7}", code.name());
-        }
-    }
-}
-
-/// Points with too few errors to shape the curve, or none, are where its extrapolation can be checked.
-#[test]
-fn extrapolations_run_through_the_intervals_of_thinly_counted_points() {
-    let thin = table::rows().iter().filter(|r| r.counts.errors < table::ENOUGH_ERRORS);
-    let mut checked = 0;
-    for row in thin {
-        let failure = libm::pow(10.0, curve(row.point.code, row.point.sensing).log10_failure(row.point.rber));
-        let (low, high) = row.counts.interval();
-        assert!((low..=high).contains(&failure), "{row:?}: {failure:.2e} outside {low:.2e} to {high:.2e}");
-        checked += usize::from(row.counts.errors > 0);
-    }
-    assert!(checked >= 4, "{checked} thinly counted points");
 }

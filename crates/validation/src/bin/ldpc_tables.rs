@@ -1,14 +1,14 @@
 //! Decodes the tables that drives use, `crates/ecc/data/ldpc.csv`.
 //!
-//! `cargo run --release -p ssdlab-ecc --example ldpc_tables [-- --errors N --frames N] > table.csv` (progress on
+//! `cargo run --release -p ssdlab-validation --bin ldpc_tables [-- --errors N --frames N] > table.csv` (progress on
 //! stderr). The counts depend on the two options alone, not on the number of threads.
 
 use std::process::ExitCode;
 
 use ssdlab_ecc::channel::Sensing;
 use ssdlab_ecc::ldpc::code::LdpcCode;
-use ssdlab_ecc::ldpc::frames::{self, Counts, Point};
-use ssdlab_ecc::ldpc::table;
+use ssdlab_ecc::ldpc::table::{Counts, MAX_ITERATIONS, Point};
+use ssdlab_validation::ldpc::frames;
 
 /// Raw bit error rates of a curve, in millionths, from failure to certainty.
 fn grid(code: LdpcCode, sensing: Sensing) -> &'static [u32] {
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-    print!("{}", table::header(errors, frames));
+    print!("{}", header(errors, frames));
     for code in LdpcCode::ALL {
         for sensing in Sensing::ALL {
             let mut counted = true;
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
                 let limit = if counted { frames } else { frames::BATCH_FRAMES };
                 let counts: Counts = frames::count(&point, errors, limit, threads);
                 counted &= counts.errors > 0;
-                println!("{}", table::line(&point, &counts));
+                println!("{}", line(&point, &counts));
                 eprintln!(
                     "{} {:?} {:.5}: {} of {} frames in error, {:.2} iterations",
                     code.name(),
@@ -84,4 +84,31 @@ fn options() -> Option<(u64, u64)> {
         }
     }
     Some((errors, frames))
+}
+
+/// The first lines of a table.
+fn header(errors: u64, frames: u64) -> String {
+    format!(
+        "# Frames of LDPC codes, decoded by `ssdlab-validation`'s decoder on its Gaussian-threshold channel.\n\
+         # cargo run --release -p ssdlab-validation --bin ldpc_tables -- --errors {errors} --frames {frames}\n\
+         # Layered normalised min-sum (3/4) in 16-bit integers, LLRs in eighths of a nat, at most {MAX_ITERATIONS}\n\
+         # iterations; all-zero codewords. failure_low and failure_high: 95 % confidence (Wilson).\n\
+         code,reads,rber,frames,errors,undetected,failure,failure_low,failure_high,mean_iterations\n"
+    )
+}
+
+/// A point as a line of the table, without the line's end.
+fn line(point: &Point, counts: &Counts) -> String {
+    let (low, high) = counts.interval();
+    format!(
+        "{},{},{:.6},{},{},{},{:.3e},{low:.3e},{high:.3e},{:.3}",
+        point.code.name(),
+        point.sensing.reads(),
+        point.rber,
+        counts.frames,
+        counts.errors,
+        counts.undetected,
+        counts.failure(),
+        counts.mean_iterations()
+    )
 }

@@ -1,24 +1,17 @@
 //! Every table of theory that the simulator must meet, beside what its drives do.
 //!
-//! - `cargo run --release -p ssdlab-ssd --example theory > docs/theory.md` writes the page (minutes; progress on
+//! - `cargo run --release -p ssdlab-validation --bin theory > docs/theory.md` writes the page (minutes; progress on
 //!   stderr);
-//! - `… --example theory -- --check` writes nothing;
-//! - `… --example theory -- POINT…` measures points of one's own: `greedy:op=15,b=1024`, `hot-cold:op=7,r=95,f=5`,
-//!   `trim:op=12,q=0.4`, `d-choices:op=20,d=5`, `reads:depth=10`, `open:rho=0.95`. See `point.rs` for the rest.
+//! - `… --bin theory -- --check` writes nothing;
+//! - `… --bin theory -- POINT…` measures points of one's own: `greedy:op=15,b=1024`, `hot-cold:op=7,r=95,f=5`,
+//!   `trim:op=12,q=0.4`, `d-choices:op=20,d=5`, `reads:depth=10`, `open:rho=0.95`. See `theory/point.rs` for the rest.
 //!
 //! Fails if anything is out of tolerance, or if a drive's books do not balance.
 
-mod formulas;
-mod measure;
-mod point;
-mod queueing;
-mod rig;
-mod tables;
-mod temperature;
-
 use std::process::ExitCode;
 
-use point::{KINDS, Point};
+use ssdlab_validation::theory::point::{KINDS, Point};
+use ssdlab_validation::theory::tables;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

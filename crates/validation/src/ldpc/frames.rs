@@ -5,71 +5,16 @@
 //! needed is decided from whole rounds, so the counts do not depend on how many threads share the work.
 
 use ssdlab_core::Rng;
+use ssdlab_ecc::channel::{Channel, Sensing};
+use ssdlab_ecc::ldpc::table::{Counts, MAX_ITERATIONS, Point};
 
-use super::code::LdpcCode;
 use super::decoder::Decoder;
-use crate::channel::{Channel, Sensing};
+use super::matrix;
 
-/// Iterations after which a frame is given up, in every table.
-pub const MAX_ITERATIONS: u32 = 30;
 /// Frames that share a random stream.
 pub const BATCH_FRAMES: u64 = 500;
 /// Batches after which the counts are looked at.
 pub const ROUND_BATCHES: u64 = 8;
-
-/// One point of a table.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
-    pub code: LdpcCode,
-    pub sensing: Sensing,
-    /// Raw bit error rate at the middle reference.
-    pub rber: f64,
-}
-
-/// What was counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    pub frames: u64,
-    /// Frames that did not come out as sent.
-    pub errors: u64,
-    /// Those of them whose parity checks held all the same.
-    pub undetected: u64,
-    /// Sum of iterations over all frames.
-    pub iterations: u64,
-}
-
-impl Counts {
-    fn add(&mut self, other: Counts) {
-        self.frames += other.frames;
-        self.errors += other.errors;
-        self.undetected += other.undetected;
-        self.iterations += other.iterations;
-    }
-
-    /// Share of frames in error.
-    #[must_use]
-    pub fn failure(&self) -> f64 {
-        self.errors as f64 / self.frames as f64
-    }
-
-    #[must_use]
-    pub fn mean_iterations(&self) -> f64 {
-        self.iterations as f64 / self.frames as f64
-    }
-
-    /// 95 % confidence interval of the failure rate (Wilson's score interval).
-    #[must_use]
-    pub fn interval(&self) -> (f64, f64) {
-        const Z: f64 = 1.959_963_985;
-        let n = self.frames as f64;
-        let p = self.failure();
-        let (centre, scale) = (p + Z * Z / (2.0 * n), 1.0 + Z * Z / n);
-        let half = Z * libm::sqrt(p * (1.0 - p) / n + Z * Z / (4.0 * n * n));
-        // Without an error the lower end is exactly zero; the difference would leave a rounding error.
-        let low = if self.errors == 0 { 0.0 } else { (centre - half) / scale };
-        (low, (centre + half) / scale)
-    }
-}
 
 /// Draws frames through a channel as integer log-likelihood ratios.
 pub struct Noise {
@@ -158,7 +103,8 @@ pub fn run_batch(decoder: &mut Decoder, noise: &Noise, rng: &mut Rng, bits: usiz
 /// If a worker panics.
 #[must_use]
 pub fn count(point: &Point, errors: u64, max_frames: u64, threads: u64) -> Counts {
-    let (noise, decoder) = (Noise::new(point.rber, point.sensing), Decoder::new(point.code.build(), MAX_ITERATIONS));
+    let (noise, decoder) =
+        (Noise::new(point.rber, point.sensing), Decoder::new(matrix::build(point.code), MAX_ITERATIONS));
     let bits = point.code.codeword_bits() as usize;
     let mut total = Counts::default();
     let mut first = 0;
@@ -168,17 +114,24 @@ pub fn count(point: &Point, errors: u64, max_frames: u64, threads: u64) -> Count
         let share = |thread: u64| {
             let (mut decoder, mut counts) = (decoder.clone(), Counts::default());
             for batch in (first + thread..first + batches).step_by(threads as usize) {
-                counts.add(run_batch(&mut decoder, &noise, &mut batch_rng(point, batch), bits));
+                add(&mut counts, run_batch(&mut decoder, &noise, &mut batch_rng(point, batch), bits));
             }
             counts
         };
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|t| scope.spawn(move || share(t))).collect();
             for worker in workers {
-                total.add(worker.join().expect("a decoding thread does not panic"));
+                add(&mut total, worker.join().expect("a decoding thread does not panic"));
             }
         });
         first += batches;
     }
     total
+}
+
+fn add(total: &mut Counts, more: Counts) {
+    total.frames += more.frames;
+    total.errors += more.errors;
+    total.undetected += more.undetected;
+    total.iterations += more.iterations;
 }

@@ -1,5 +1,5 @@
-//! Writes `docs/error-correction.md` and the figure beside it: `cargo run --release -p ssdlab-ecc --example ecc_page --
-//! docs`. Everything is computed from the crate's formulas and its stored table; seconds.
+//! Writes `docs/error-correction.md` and the figure beside it: `cargo run --release -p ssdlab-validation --bin
+//! ecc_page -- docs`. Everything is computed from the formulas of `ssdlab-ecc` and its stored table; seconds.
 
 mod figure;
 mod life;

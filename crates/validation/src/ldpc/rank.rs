@@ -2,7 +2,7 @@
 
 use ssdlab_core::Rng;
 
-use super::code::QcMatrix;
+use super::matrix::QcMatrix;
 
 /// A parity-check matrix reduced to one pivot bit a row.
 #[derive(Clone, Debug)]

@@ -98,7 +98,7 @@ const INTRO: &str = "\
 # Errors and their correction
 
 How many bits a flash read gets wrong, what it takes to correct them, and when that fails. This page is written by
-`make ecc` (`crates/ecc/examples/ecc_page`) from the formulas and the decoder table of `crates/ecc`; the figures that a
+`make ecc` (`crates/validation/src/bin/ecc_page`) from the formulas and the decoder table of `crates/ecc`; the figures that a
 simulated drive uses are the same.
 
 ![Codeword failure rate against raw bit error rate: BCH in closed form, LDPC as counted, and the capacity limits to their right](error-correction.svg)

@@ -5,7 +5,7 @@
 //! has two ones, both changes are added. Nothing overflows 16 bits: a posterior is a ratio of at most 255 and one answer
 //! of at most three quarters of the saturation for each of at most 16 checks, so the arithmetic wraps without checks. Decoding stops when every parity check holds, or after `max_iterations`.
 
-use super::code::QcMatrix;
+use super::matrix::QcMatrix;
 
 /// Largest magnitude of a variable's message.
 pub const SATURATION: i16 = 2047;

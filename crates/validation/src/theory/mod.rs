@@ -1,0 +1,18 @@
+//! The simulated drive against theory: formulas, the experiments that put a drive into the state they speak of, and the
+//! tables of `docs/theory.md`.
+//!
+//! - [`formulas`]: write amplification of uniform writes
+//! - [`temperature`]: the same of hot and cold data
+//! - [`queueing`]: reads over queue depth, and reads that arrive at random
+//! - [`rig`]: drives that theory can speak of, and the host that drives them
+//! - [`measure`]: the experiments
+//! - [`point`]: one value of theory with its experiment, also as text (`greedy:op=15,b=1024`)
+//! - [`tables`]: the page
+
+pub mod formulas;
+pub mod measure;
+pub mod point;
+pub mod queueing;
+pub mod rig;
+pub mod tables;
+pub mod temperature;

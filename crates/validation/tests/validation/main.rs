@@ -1,0 +1,4 @@
+//! The simulator against theory, and the LDPC table against its decoder.
+
+mod ldpc;
+mod theory;
