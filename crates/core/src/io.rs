@@ -16,6 +16,9 @@ pub enum Op {
 }
 
 impl Op {
+    /// Every command, in the order of its number.
+    pub const ALL: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteZeroes];
+
     /// Its name in messages, reports and keys.
     #[must_use]
     pub const fn name(self) -> &'static str {

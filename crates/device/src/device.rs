@@ -96,3 +96,9 @@ pub trait Security {
     /// If commands are under way.
     fn secure_erase(&mut self, now: Nanos) -> Nanos;
 }
+
+// Whoever serves a device runs it on a thread of its own.
+const _: () = {
+    const fn can_be_sent<T: Send + ?Sized>() {}
+    can_be_sent::<dyn Device>();
+};

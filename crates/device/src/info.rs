@@ -26,6 +26,8 @@ pub struct DeviceInfo {
     pub supports_write_zeroes: bool,
     /// Whether it makes a difference to the device how far data can be compressed.
     pub compresses: bool,
+    /// Whether the device keeps what is written. Where not, requests carry no payload.
+    pub holds_contents: bool,
     /// Spare area, as a percentage of the capacity sold. Needed to interpret any write result. `None` for a device that
     /// has none, such as a disk, or does not tell.
     pub over_provisioning_percent: Option<f64>,
@@ -47,6 +49,7 @@ impl DeviceInfo {
             supports_trim: false,
             supports_write_zeroes: false,
             compresses: false,
+            holds_contents: false,
             over_provisioning_percent: None,
         }
     }
@@ -70,7 +73,8 @@ impl DeviceInfo {
             Op::WriteZeroes => self.supports_write_zeroes,
         };
         let whole = (r.offset_bytes | r.length_bytes) & u64::from(self.sector_bytes - 1) == 0;
-        supported && whole && r.length_bytes > 0 && self.contains(r) && r.hints.stream < self.streams
+        let contents = r.payload.is_none() || self.holds_contents;
+        supported && whole && r.length_bytes > 0 && self.contains(r) && contents && r.hints.stream < self.streams
     }
 
     /// Written so that no sum can overflow.
@@ -93,6 +97,8 @@ impl DeviceInfo {
             Refusal::NotWholeSectors { op, offset_bytes, length_bytes, sector_bytes }
         } else if !self.contains(r) {
             Refusal::BeyondCapacity { op, offset_bytes, length_bytes, capacity_bytes }
+        } else if r.payload.is_some() && !self.holds_contents {
+            Refusal::NoContents { op, offset_bytes }
         } else {
             Refusal::NoSuchStream { stream: r.hints.stream, streams: self.streams }
         }
@@ -102,6 +108,7 @@ impl DeviceInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::PayloadId;
 
     const CAPACITY: u64 = 1 << 20;
 
@@ -152,6 +159,13 @@ mod tests {
     fn a_stream_that_the_device_has_not_is_refused() {
         let refused = info().check(&Request::write(1, 0, 512).with_stream(2));
         assert_eq!(refused, Err(Refusal::NoSuchStream { stream: 2, streams: 2 }));
+    }
+
+    #[test]
+    fn data_for_a_device_without_contents_are_refused() {
+        let write = Request::write(1, 512, 512).with_payload(PayloadId(std::num::NonZeroU32::MIN));
+        assert_eq!(info().check(&write), Err(Refusal::NoContents { op: Op::Write, offset_bytes: 512 }));
+        assert_eq!(DeviceInfo { holds_contents: true, ..info() }.check(&write), Ok(()));
     }
 
     #[test]

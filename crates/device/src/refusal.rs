@@ -19,6 +19,8 @@ pub enum Refusal {
         op.name()
     )]
     BeyondCapacity { op: Op, offset_bytes: u64, length_bytes: u64, capacity_bytes: u64 },
+    #[error("{} at byte {offset_bytes} carries data, but the device holds no contents", op.name())]
+    NoContents { op: Op, offset_bytes: u64 },
     #[error("stream {stream}: the device has {streams}, numbered from 0")]
     NoSuchStream { stream: u8, streams: u8 },
     #[error("the device does not support the command {}", op.name())]

@@ -75,7 +75,7 @@ pub(super) struct Task<S> {
     flushing: bool,
     in_flight: u32,
     /// Commands and bytes sent, by operation.
-    sent: [(u64, u64); 4],
+    sent: [(u64, u64); Op::ALL.len()],
     completed_since_pause: u64,
     last_completion: Nanos,
 }
@@ -102,7 +102,7 @@ impl<S: Source> Task<S> {
             closes: Nanos::MAX,
             flushing: false,
             in_flight: 0,
-            sent: [(0, 0); 4],
+            sent: [(0, 0); Op::ALL.len()],
             completed_since_pause: 0,
             last_completion: 0,
         }

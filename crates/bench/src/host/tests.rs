@@ -256,8 +256,11 @@ fn requests_that_no_device_can_serve_are_refused_before_they_are_sent() {
     let capacity = ModelSpec::default().capacity_bytes;
     for (offset, length) in [(capacity, 512), (0, 0), (1, 512), (0, 100), (u64::MAX - 511, 512), (0, capacity + 512)] {
         let (mut device, monitor) = (readers(), Monitor::silent());
-        let e = host(&mut device, &monitor).run(&mut [Job::new(list(&[(Op::Write, offset, length)]), 1)], &mut ());
+        let mut h = host(&mut device, &monitor);
+        let e = h.run(&mut [Job::new(list(&[(Op::Write, offset, length)]), 1)], &mut ());
         assert!(matches!(e, Err(HostError::Refused(_))), "{offset} + {length}: {e:?}");
+        // Nor has a piece of it been sent.
+        assert_eq!(h.run(&mut [Job::new(reads(), 1).for_requests(1)], &mut ()).unwrap().requests, 1);
     }
     let (mut device, monitor) = (readers(), Monitor::silent());
     let e = host(&mut device, &monitor).run(&mut [Job::new(reads(), 0)], &mut ());

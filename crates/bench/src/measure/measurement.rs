@@ -20,14 +20,12 @@ pub struct OpStats {
 /// The usual measurement of a stretch of time.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// Reads, writes, trims, flushes.
-    ops: [OpStats; 4],
+    /// By command.
+    ops: [OpStats; Op::ALL.len()],
     slowest: Slowest,
     began: Nanos,
     ended: Nanos,
 }
-
-const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteZeroes];
 
 impl Default for Measurement {
     fn default() -> Self {
@@ -67,7 +65,7 @@ impl Measurement {
 
     /// The operations that occurred, with their figures.
     pub fn ops(&self) -> impl Iterator<Item = (Op, &OpStats)> + '_ {
-        OPS.iter().map(|&op| (op, self.op(op))).filter(|(_, s)| s.latency.count() > 0)
+        Op::ALL.iter().map(|&op| (op, self.op(op))).filter(|(_, s)| s.latency.count() > 0)
     }
 
     #[must_use]

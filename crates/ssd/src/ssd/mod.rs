@@ -174,6 +174,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             supports_trim: true,
             supports_write_zeroes: false,
             compresses: ftl.compresses(),
+            holds_contents: false,
             over_provisioning_percent: Some(match drive.flash.exact_spare_per_10000 {
                 Some(spare) => f64::from(spare) / 100.0,
                 None => (usable as f64 / drive.capacity_bytes as f64 - 1.0) * 100.0,

@@ -1,0 +1,25 @@
+//! Devices made of devices.
+//!
+//! [`Raid0`] stripes over its members and is a [`ssdlab_device::Device`] like them: it can be tested, reviewed, and be
+//! a member of another array.
+//!
+//! ```
+//! use ssdlab_arrays::Raid0;
+//! use ssdlab_bench::model::{ModelDevice, ModelSpec};
+//! use ssdlab_device::{Device, Request};
+//!
+//! let member = || -> Box<dyn Device> { Box::new(ModelDevice::new(ModelSpec::default())) };
+//! let mut array = Raid0::new("pair", vec![member(), member()], 128 << 10)?;
+//! // Half of it lies on each member, so that both work at the same time.
+//! array.submit(0, Request::read(7, 0, 256 << 10))?;
+//! let mut done = Vec::new();
+//! array.advance_to_completion(u64::MAX, &mut done);
+//! assert_eq!((done[0].tag, done[0].latency()), (7, 100_000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod occupancy;
+mod raid0;
+mod stripes;
+
+pub use raid0::{ArrayError, Raid0};

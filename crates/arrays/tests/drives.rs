@@ -1,0 +1,144 @@
+//! Two simulated drives as one: the bench finds an array like any other device.
+
+use ssdlab_arrays::Raid0;
+use ssdlab_bench::suite::{find_test, run_test};
+use ssdlab_bench::{Lab, Monitor, Outcome};
+use ssdlab_core::{Cause, Nanos};
+use ssdlab_device::{Device, LinkPolicy, Request};
+use ssdlab_ssd::Ssd;
+
+/// A drive of the catalog with four small dies: 48 MiB.
+fn drive(seed: u64) -> Box<dyn Device> {
+    let mut found = ssdlab_catalog::resolve("jmf667h-imft-256gb").expect("a drive of the catalog");
+    (found.spec.flash.dies, found.die.spec.geometry.blocks_per_plane) = (4, 40);
+    found.die.spec.geometry.pages_per_block = 32;
+    found.spec.controller.channels = 4;
+    found.spec.capacity_bytes = 48 << 20;
+    Box::new(Ssd::new("small", &found.spec, &found.die.spec, seed).expect("it is valid"))
+}
+
+/// So many drives; one is itself.
+struct Drives(u64);
+
+impl Lab for Drives {
+    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
+        if self.0 == 1 {
+            return Ok(drive(seed));
+        }
+        let members = (0..self.0).map(|k| drive(seed + k)).collect();
+        Ok(Box::new(Raid0::new(self.name(), members, 128 << 10).map_err(|e| e.to_string())?))
+    }
+
+    fn name(&self) -> &str {
+        "array"
+    }
+}
+
+fn test(name: &str, drives: u64, settings: &[(&str, &str)]) -> Outcome {
+    let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let def = find_test(name).unwrap();
+    run_test(def, &Drives(drives), &settings, 1, true, &Monitor::silent()).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+#[test]
+fn an_array_passes_the_suite() {
+    for (name, settings) in [
+        ("consistency", &[("seconds", "4")] as &[_]),
+        ("random-read", &[("seconds", "2")]),
+        ("random-write", &[("seconds", "2")]),
+        ("sequential-read", &[("seconds", "2")]),
+        ("sequential-write", &[("seconds", "2")]),
+        ("mixed-random", &[("seconds", "1")]),
+        ("qd-scaling", &[("seconds", "1")]),
+        ("hdtach", &[]),
+        ("trim", &[]),
+        ("fileserver", &[("seconds", "1")]),
+    ] {
+        let outcome = test(name, 2, settings);
+        assert_eq!(outcome.device, "array");
+        assert!(outcome.metrics.values().all(|m| m.value.is_finite()), "{name}: {:?}", outcome.metrics);
+        assert!(!outcome.metrics.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn two_drives_read_twice_as_fast_as_one() {
+    let bandwidth = |drives| test("sequential-read", drives, &[("seconds", "2"), ("block_size", "1MiB")]);
+    let (one, two) = (bandwidth(1), bandwidth(2));
+    let ratio = two.metrics["bandwidth"].value / one.metrics["bandwidth"].value;
+    assert!((1.8..=2.05).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn what_no_drive_has_a_slot_for_waits_and_the_wait_counts_as_queue() {
+    let mut array = Drives(2).fresh(1).unwrap();
+    let depth = u64::from(array.info().queue_depth);
+    // All on the first member, which has half of the slots.
+    for tag in 0..depth {
+        array.submit(0, Request::write(tag, tag * (256 << 10), 4096)).unwrap();
+    }
+    let mut done = Vec::new();
+    while (done.len() as u64) < depth {
+        array.advance_to_completion(Nanos::MAX, &mut done);
+    }
+    let queued = done.iter().filter(|c| c.breakdown.get(Cause::Queue) > 0).count() as u64;
+    assert_eq!(queued, depth / 2, "those beyond the member's own slots");
+    assert!(done.iter().all(|c| c.breakdown.sum() == c.latency()));
+    assert!(done.windows(2).all(|w| w[0].completed <= w[1].completed));
+    let mut tags: Vec<u64> = done.iter().map(|c| c.tag).collect();
+    tags.sort_unstable();
+    assert!(tags.into_iter().eq(0..depth));
+    assert_eq!(array.check_books(), Ok(()));
+}
+
+#[test]
+fn counters_add_up_over_the_members() {
+    let mut array = Drives(3).fresh(1).unwrap();
+    let mut done = Vec::new();
+    array.submit(0, Request::write(1, 0, 3 << 20)).unwrap();
+    array.advance_to_completion(Nanos::MAX, &mut done);
+    array.submit(done[0].completed, Request::flush(2)).unwrap();
+    array.advance_to_completion(Nanos::MAX, &mut done);
+    array.submit(done[1].completed, Request::trim(3, 0, 3 << 20)).unwrap();
+    array.advance_to_completion(Nanos::MAX, &mut done);
+    let c = array.counters();
+    assert_eq!((c.host.writes, c.host.write_bytes, c.host.trim_bytes), (1, 3 << 20, 3 << 20));
+    assert!(c.flash.unwrap().host_program_bytes >= 3 << 20);
+    assert!(c.waf().unwrap() >= 1.0);
+    let member = drive(1).info().over_provisioning_percent.unwrap();
+    let array_percent = array.info().over_provisioning_percent.unwrap();
+    assert!((member - array_percent).abs() < 1.0, "{member} {array_percent}");
+    assert_eq!(array.check_books(), Ok(()));
+}
+
+#[test]
+fn a_snapshot_goes_on_as_the_array_does() {
+    let mut array = Drives(2).fresh(1).unwrap();
+    for tag in 0..40 {
+        array.submit(0, Request::write(tag, tag * 65_536, 65_536)).unwrap();
+    }
+    let mut before = Vec::new();
+    array.advance(2_000_000, &mut before);
+    assert!(!before.is_empty() && before.len() < 40, "some are still under way: {}", before.len());
+    let mut copy = array.snapshot().expect("both drives can be copied");
+    let (mut own, mut copied) = (Vec::new(), Vec::new());
+    array.advance(1_000_000_000, &mut own);
+    copy.advance(1_000_000_000, &mut copied);
+    assert_eq!(own, copied);
+    assert_eq!(before.len() + own.len(), 40);
+    assert_eq!((array.counters(), copy.check_books()), (copy.counters(), Ok(())));
+}
+
+#[test]
+fn erasing_and_the_link_are_the_members_together() {
+    let mut array = Drives(2).fresh(1).unwrap();
+    let mut alone = drive(1);
+    let ready = alone.security().unwrap().secure_erase(0);
+    assert!(array.security().unwrap().secure_erase(0) >= ready);
+    let supported = |device: &mut dyn Device| {
+        device.power().map(|p| LinkPolicy::NAMED.map(|(_, policy)| p.supports_link_policy(policy)))
+    };
+    assert_eq!(supported(&mut *array), supported(&mut *alone));
+    let policies = supported(&mut *array).expect("these drives have power management");
+    assert!(policies[LinkPolicy::Active as usize]);
+}
