@@ -1,9 +1,9 @@
-//! Small sets of numbers below 1024: dies of a drive, or its collection domains, of which there is at most one a die.
+//! Small sets of numbers below 512: dies of a drive, or its collection domains, of which there is at most one a die.
 //!
 //! Drives of up to 64 dies, which is most, need one word; the others pay for what they have.
 
 /// Words beyond the first.
-const HIGH_WORDS: usize = 15;
+const HIGH_WORDS: usize = 7;
 /// Numbers that a set can hold.
 pub const MAX_DIES: u32 = 64 * (HIGH_WORDS as u32 + 1);
 

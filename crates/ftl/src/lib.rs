@@ -34,19 +34,19 @@
 
 mod op;
 pub mod page_map;
+mod reads;
 mod spec;
 mod translation;
 
 pub use op::{FlashOp, NOBODY, OpKind, OpSink};
-pub use page_map::cache::{HostTarget, PAST_CACHE, SlcCachePolicy, SlcCacheSpec, Unfolded, WhenFull};
+pub use page_map::cache::{HostTarget, PAST_CACHE, SlcCachePolicy, SlcCacheSpec, WhenFull};
 pub use page_map::compression::CompressionSpec;
 pub use page_map::gc;
 pub use page_map::map::{DemandMap, DemandMapCounters, Place, TAG_MAP};
-pub use page_map::{
-    Journal, PageMap, PageMapConfig, Round, Stretch, SuperblockId, SuperblockState, TAG_CHECKPOINT, TAG_JOURNAL,
-};
+pub use page_map::{Journal, PageMap, PageMapConfig, SuperblockId, SuperblockState, TAG_CHECKPOINT, TAG_JOURNAL};
+pub use reads::{Promise, ReadFrom, RowReads, first_page, pages_brought};
 pub use spec::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, TieBreak, VictimPolicy,
     WearLevellingSpec, spare_superblocks,
 };
-pub use translation::TranslationCounters;
+pub use translation::{Round, Source, Stretch, Translation, TranslationCounters, Unfolded};

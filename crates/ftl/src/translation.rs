@@ -1,4 +1,16 @@
-//! What every translation layer is to the drive.
+//! What every translation layer is to the drive: logical pages in, flash operations out, ended operations back.
+//!
+//! A translation layer decides and never waits. It owns the medium, so that nobody programs or erases behind its back;
+//! the drive carries its operations out on dies and buses, in time, and never sees an address that it could interpret. A
+//! drive is built for one translation layer and compiled for it: there is no dispatch by page.
+
+use std::fmt::Debug;
+use std::ops::Range;
+
+use ssdlab_nand::{Medium, NO_LPN, UnitAddress};
+
+use crate::op::{FlashOp, OpKind, OpSink};
+use crate::reads::{ReadFrom, RowReads};
 
 /// Units programmed and moved, operations asked for. Units are logical ones of 4 KiB, where not said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,4 +38,292 @@ pub struct TranslationCounters {
     pub retire_rows: u64,
     pub program_failures: u64,
     pub erase_failures: u64,
+}
+
+/// Neighbouring units of one command, on their way over the link one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    pub first: u32,
+    pub units: u32,
+    pub stream: u8,
+    /// When the first begins to come, and the time that each takes, in nanoseconds.
+    pub from: u64,
+    pub each: u64,
+}
+
+impl Stretch {
+    /// What comes after the first `units` of it.
+    #[inline]
+    #[must_use]
+    pub fn after(self, units: u32) -> Stretch {
+        let from = self.from + self.each * u64::from(units);
+        Stretch { first: self.first + units, units: self.units - units, from, ..self }
+    }
+}
+
+/// What an idle drive has left to fold out of an SLC cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unfolded {
+    Nothing,
+    /// There is nowhere to fold it to, unless a collection makes room.
+    NoRoom,
+    More,
+}
+
+/// Where a collector stands that works in rounds, between which the drive takes in the host's commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Round {
+    /// The collector has nothing to do, or cannot go on by itself.
+    #[default]
+    None,
+    /// It would go on, and waits to be let.
+    Wanted,
+    Running,
+}
+
+/// Where a logical page lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// It was never written, or was trimmed.
+    Unmapped,
+    /// The controller has it in RAM: it waits for a program, or its program has not ended.
+    Ram,
+    Flash(UnitAddress),
+}
+
+/// See the module's own page. What has a body here need not be told of by a layer that has nothing of the kind.
+pub trait Translation: Clone + Debug + Send + 'static {
+    // ---- what it is ---------------------------------------------------------------------------------------------
+
+    fn medium(&self) -> &Medium;
+
+    /// For who models errors and ageing; contents and program state are the layer's own.
+    fn medium_mut(&mut self) -> &mut Medium;
+
+    fn logical_pages(&self) -> u32;
+
+    /// Units of flash that can hold the host's data: everything but bad, reserved and system blocks, and those set aside
+    /// for a cache.
+    fn usable_units(&self) -> u64;
+
+    fn counters(&self) -> TranslationCounters;
+
+    /// Streams that the host may name.
+    fn streams(&self) -> u8 {
+        1
+    }
+
+    /// Units of flash that 4 KiB take if they cannot be compressed, as a binary logarithm; 0: nothing is compressed.
+    fn unit_shift(&self) -> u32 {
+        0
+    }
+
+    /// Whether data that can be compressed take less flash.
+    #[inline]
+    fn compresses(&self) -> bool {
+        self.unit_shift() > 0
+    }
+
+    /// Units of flash that the logical page takes which begins at `unit`.
+    #[inline]
+    fn units_at(&self, unit: UnitAddress) -> u32 {
+        let _ = unit;
+        1
+    }
+
+    /// Whether the drive has run out of good blocks, and takes no more writes or trims; and whether not even what was
+    /// accepted before can be written any more.
+    fn is_read_only(&self) -> bool {
+        false
+    }
+    fn is_frozen(&self) -> bool {
+        false
+    }
+
+    /// Checks everything that is known twice.
+    ///
+    /// # Errors
+    /// The first discrepancy.
+    fn check_invariants(&self) -> Result<(), String>;
+
+    // ---- the host writes ----------------------------------------------------------------------------------------
+
+    /// Units of flash that the write buffer holds: waiting, or in programs that have not ended.
+    fn buffered_units(&self) -> u32;
+
+    /// Logical units that wait in the buffer and are not yet given to a program.
+    fn waiting_units(&self) -> u32;
+
+    /// Host units accepted so far, and, in order of acceptance, up to which of them everything is on flash.
+    fn accepted_units(&self) -> u64;
+    fn durable_units(&self) -> u64;
+
+    /// From now on data are written that shrink by so many thousandths.
+    fn set_compressibility(&mut self, per_1000: u32) {
+        let _ = per_1000;
+    }
+
+    /// Accepts the units of a stretch into the write buffer. The drive has seen to it that there is room.
+    /// `write_number`: which write of a logical page this is, for the checks.
+    fn write_units(&mut self, stretch: &Stretch, write_number: impl FnMut(u32) -> u8);
+
+    /// Instead of [`Translation::write_units`] and [`Translation::dispatch`]: gives the first units of a stretch to dies
+    /// as whole rows, as many as these take now. Returns how many units; the rest is to be written to the buffer, and not
+    /// to be dispatched now. `None` if that would not be the same.
+    #[inline]
+    fn write_rows(
+        &mut self,
+        stretch: &Stretch,
+        write_number: impl FnMut(u32) -> u8,
+        sink: &mut impl OpSink,
+    ) -> Option<u32> {
+        let _ = (stretch, write_number, sink);
+        None
+    }
+
+    /// Gives waiting units to dies as far as policy, space and queues allow.
+    fn dispatch(&mut self, sink: &mut impl OpSink);
+
+    /// Sees to it that everything accepted so far gets written, partly filled rows included; and the end of that.
+    fn force(&mut self, sink: &mut impl OpSink);
+    fn unforce(&mut self);
+
+    /// Forgets logical pages.
+    fn trim(&mut self, pages: Range<u32>, sink: &mut impl OpSink);
+
+    /// SECURITY ERASE: forgets everything, and erases every block that is not empty. Nothing may be under way. Returns the
+    /// greatest number of blocks that any die had to erase.
+    fn secure_erase(&mut self) -> u32;
+
+    // ---- the host reads -----------------------------------------------------------------------------------------
+
+    fn source(&self, page: u32) -> Source;
+
+    /// Which write of a logical page the drive would return; `None` if it holds none.
+    fn write_number(&self, page: u32) -> Option<u8>;
+
+    /// Reads a logical page for the host: the operation goes into `reads`, where it may meet neighbours. Returns where the
+    /// page comes from.
+    #[inline]
+    fn read_page(&self, page: u32, reads: &mut RowReads, sink: &mut impl OpSink) -> ReadFrom {
+        match self.source(page) {
+            Source::Unmapped => ReadFrom::Nowhere,
+            Source::Ram => ReadFrom::Ram,
+            Source::Flash(unit) => {
+                let layout = self.medium().layout();
+                let (block, row) = layout.row_of(unit);
+                let units = self.units_at(unit);
+                reads.add(page, (unit, units), (layout.die_of(block).0, block, row), sink);
+                ReadFrom::Flash { unit, bytes: units * layout.unit_bytes, first: reads.first_page() }
+            }
+        }
+    }
+
+    /// Reads what a partial write of a logical page leaves unchanged, for the command in a slot; returns how many bytes of
+    /// flash are read. `None` if nothing has to be: the controller has the page in RAM, or it holds nothing.
+    fn read_for_merge(&self, page: u32, command: u16, sink: &mut impl OpSink) -> Option<u32> {
+        let Source::Flash(unit) = self.source(page) else { return None };
+        let layout = self.medium().layout();
+        let (block, row) = layout.row_of(unit);
+        let units = self.units_at(unit);
+        let op = FlashOp::merge_read(block, row, units, command, page);
+        sink.enqueue_read(layout.die_of(block).0, op, 1 << (unit & 63));
+        Some(units * layout.unit_bytes)
+    }
+
+    /// Asks the processor of this machine to fetch the map entry of a page that will be needed soon.
+    #[inline]
+    fn prefetch(&self, page: u32) {
+        let _ = page;
+    }
+
+    /// Whether DRAM holds a part of the map only.
+    #[inline]
+    fn loads_on_demand(&self) -> bool {
+        false
+    }
+
+    /// Looks up the entries that a read of the host needs. Returns how many pieces of the map must be read for it first,
+    /// with `command` in their operations.
+    fn look_up(&mut self, pages: Range<u32>, command: u16, sink: &mut impl OpSink) -> u32 {
+        let _ = (pages, command, sink);
+        0
+    }
+
+    /// Which of the 64 units of flash from one on hold valid data, one bit each.
+    fn valid_units(&self, from: UnitAddress) -> u64;
+
+    /// Whether a unit that an operation reads holds what its logical page has last been given.
+    fn is_current(&self, op: &FlashOp, unit: UnitAddress) -> bool {
+        let page = self.medium().lpn(unit);
+        // Padding and the firmware's own rows are nobody's.
+        if page == NO_LPN || page >= self.logical_pages() {
+            return false;
+        }
+        let lives_at = self.unit_of(page);
+        if op.kind() != OpKind::RetireRead {
+            return lives_at == Some(unit);
+        }
+        // What a failed block holds has moved on paper before it is read.
+        let layout = self.medium().layout();
+        lives_at == Some(layout.row_start(op.replacement(), 0) + (unit - layout.row_start(op.block(), 0)))
+    }
+
+    /// The unit of flash that a logical page lives in, or will once a program under way has ended; `None` if it waits in
+    /// the buffer, or holds nothing.
+    fn unit_of(&self, page: u32) -> Option<UnitAddress>;
+
+    // ---- operations ---------------------------------------------------------------------------------------------
+
+    /// A die begins an operation.
+    #[inline]
+    fn began(&mut self, op: &FlashOp) {
+        let _ = op;
+    }
+
+    /// A die has done what it was asked. Follow-up work goes to `sink`. Reads for the host and of the map are not told of.
+    fn done(&mut self, die: u32, op: FlashOp, sink: &mut impl OpSink);
+
+    /// Some operation has ended: a good moment for the simulator to fetch what it will need soon. Changes no result.
+    #[inline]
+    fn prefetch_ahead(&mut self) {}
+
+    // ---- work while the host is silent --------------------------------------------------------------------------
+
+    /// The drive is idle: collects ahead of need. Returns whether a collection runs.
+    fn collect_in_background(&mut self, sink: &mut impl OpSink) -> bool {
+        let _ = sink;
+        false
+    }
+
+    /// The drive is idle: folds a part of an SLC cache. Returns what is left to do.
+    fn fold_in_background(&mut self, sink: &mut impl OpSink) -> Unfolded {
+        let _ = sink;
+        Unfolded::Nothing
+    }
+
+    /// The host is back: work ahead of need ends with what it holds.
+    fn stop_background(&mut self, sink: &mut impl OpSink) {
+        let _ = sink;
+    }
+
+    // ---- rounds -------------------------------------------------------------------------------------------------
+
+    #[inline]
+    fn round(&self) -> Round {
+        Round::None
+    }
+
+    /// Whether the collector should be let although the host has commands; and whether the round empties the SLC cache.
+    fn round_is_due(&self) -> bool {
+        false
+    }
+    fn round_folds(&self) -> bool {
+        false
+    }
+
+    /// Lets the collector begin the round that it wants.
+    fn begin_round(&mut self, sink: &mut impl OpSink) {
+        let _ = sink;
+    }
 }

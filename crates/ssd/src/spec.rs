@@ -184,7 +184,7 @@ impl DriveSpec {
 
     fn validate_ecc(&self, die: &DieSpec) -> Result<(), SpecError> {
         let Some(ecc) = &self.ecc else { return Ok(()) };
-        crate::ssd::ladder_of_unit(ecc)?;
+        crate::backend::ladder_of_unit(ecc)?;
         if die.errors.is_none() {
             return Err(SpecError::new(
                 "ecc",

@@ -2,6 +2,7 @@
 
 use ssdlab_core::{Nanos, Op, Rng};
 use ssdlab_device::{Completion, Device, Request, Security, Status};
+use ssdlab_ftl::Translation;
 use ssdlab_nand::{DieSpec, GrowingFaults};
 use ssdlab_ssd::{DriveSpec, Ssd};
 
@@ -48,15 +49,15 @@ fn failing_blocks_are_replaced_and_nothing_is_lost() {
                 drive.mapping.superblock = ssdlab_ftl::SuperblockSpan::AllDies;
             }
         });
-        let reserve = host.drive.ftl().reserve_blocks_left();
+        let reserve = host.drive.translation().reserve_blocks_left();
         let mut rng = Rng::new(1);
         for _ in 0..12_000 {
             assert_eq!(host.command(Op::Write, rng.below(1600), false).status, Status::Ok);
         }
-        let counters = host.drive.ftl().counters();
+        let counters = host.drive.translation().counters();
         assert!(counters.program_failures >= 3 && counters.erase_failures >= 1, "{counters:?}");
         assert!(counters.retire_rows > counters.program_failures);
-        assert!(host.drive.ftl().reserve_blocks_left() < reserve && !host.drive.is_read_only());
+        assert!(host.drive.translation().reserve_blocks_left() < reserve && !host.drive.is_read_only());
         for page in 0..1600 {
             assert_eq!(host.command(Op::Read, page, false).status, Status::Ok);
         }
@@ -90,9 +91,10 @@ fn without_a_reserve_a_drive_becomes_read_only_and_keeps_what_it_has() {
     for page in 0..1600u64 {
         assert_eq!(host.command(Op::Read, page, false).status, Status::Ok);
         if page != torn {
-            let (count, max) = (written[page as usize], u32::from(host.drive.ftl().medium().format().max_generation()));
+            let (count, max) =
+                (written[page as usize], u32::from(host.drive.translation().medium().format().max_generation()));
             let expected = (count > 0).then(|| ((count - 1) % max + 1) as u8);
-            assert_eq!(host.drive.ftl().generation(page as u32), expected, "page {page}");
+            assert_eq!(host.drive.translation().write_number(page as u32), expected, "page {page}");
         }
     }
     host.drive.check_books().expect("the books balance");

@@ -2,7 +2,7 @@
 
 use ssdlab_core::Rng;
 use ssdlab_device::{Counters, Device, FlashCounters};
-use ssdlab_ftl::TranslationCounters;
+use ssdlab_ftl::{Translation, TranslationCounters};
 use ssdlab_nand::SpecError;
 use ssdlab_ssd::{Loss, Ssd};
 
@@ -76,15 +76,15 @@ pub fn build_ssd(case: &Case) -> Result<Ssd, SpecError> {
 
 impl Subject for Ssd {
     fn write_count(&self, page: u32) -> Option<u8> {
-        self.ftl().generation(page)
+        self.translation().write_number(page)
     }
 
     fn max_write_count(&self) -> u8 {
-        self.ftl().medium().format().max_generation()
+        self.translation().medium().format().max_generation()
     }
 
     fn is_read_only(&self) -> bool {
-        self.ftl().is_read_only()
+        self.translation().is_read_only()
     }
 
     fn take_losses(&mut self) -> Vec<Loss> {
@@ -104,7 +104,7 @@ impl Subject for Ssd {
     }
 
     fn facts(&self) -> Facts {
-        let (ftl, medium) = (self.ftl(), self.ftl().medium());
+        let (ftl, medium) = (self.translation(), self.translation().medium());
         let layout = medium.layout();
         let blocks = 0..layout.block_count();
         Facts {

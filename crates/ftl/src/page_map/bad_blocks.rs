@@ -20,6 +20,7 @@ use super::PageMap;
 use super::superblock::{State, SuperblockId};
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::spec::spare_superblocks;
+use crate::translation::Translation;
 
 /// What the drive can still do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,32 +4,10 @@
 //! each had entered the buffer and all had been dispatched then. So it is taken only where nothing could tell the
 //! difference.
 
-use ssdlab_core::Nanos;
-
 use super::PageMap;
 use super::map::UNMAPPED;
 use crate::op::OpSink;
-
-/// Neighbouring units of one command, on their way over the link one after the other.
-#[derive(Clone, Copy, Debug)]
-pub struct Stretch {
-    pub first: u32,
-    pub units: u32,
-    pub stream: u8,
-    /// When the first begins to come, and the time that each takes.
-    pub from: Nanos,
-    pub each: Nanos,
-}
-
-impl Stretch {
-    /// What comes after the first `units` of it.
-    #[inline]
-    #[must_use]
-    pub fn after(self, units: u32) -> Stretch {
-        let from = self.from + self.each * u64::from(units);
-        Stretch { first: self.first + units, units: self.units - units, from, ..self }
-    }
-}
+use crate::translation::Stretch;
 
 impl PageMap {
     /// Accepts the units of a stretch into the write buffer, as [`PageMap::write_to_stream`] does one by one. The first of

@@ -16,10 +16,12 @@
 //! | [`compression`] | extents, and how rows are filled with them |
 //! | `metadata_log` | journal, checkpoints and map pages on flash |
 //! | `bad_blocks` | what has failed, and whether the drive can still write |
+//! | `map_prefetch` | nothing of the drive: which map entries this machine should fetch soon |
 //!
 //! The way of a host unit is in `host_write.rs` and `long_write.rs`, that of a moved one in `collector/`.
 
 mod allocator;
+mod as_translation;
 mod bad_blocks;
 pub mod cache;
 mod collector;
@@ -31,6 +33,7 @@ mod host_write;
 mod invariants;
 mod long_write;
 pub mod map;
+mod map_prefetch;
 mod metadata_log;
 pub mod pacing;
 mod program_window;
@@ -42,8 +45,8 @@ use ssdlab_core::Rng;
 use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, Layout, Medium, Outcome, TagFormat, UnitAddress};
 
 use crate::op::{FlashOp, OpKind, OpSink};
-use crate::spec::{Buffering, GcSpec, HostShare, MappingSpec, SuperblockSpan, WearLevellingSpec};
-use crate::translation::TranslationCounters;
+use crate::spec::{Buffering, GcSpec, HostShare, MappingSpec, WearLevellingSpec};
+use crate::translation::{Translation, TranslationCounters};
 use allocator::Allocator;
 use bad_blocks::BadBlocks;
 use cache::{SlcCache, SlcCacheSpec};
@@ -51,14 +54,13 @@ use collector::Collector;
 use compression::{Compression, CompressionSpec};
 use host_rows::HostRows;
 use map::{DemandMapCounters, Map, Place};
+use map_prefetch::MapPrefetch;
 use metadata_log::MetadataLog;
 use pacing::HostPacing;
 use superblock::{State, Superblocks};
 use validity::Validity;
 use write_buffer::WriteBuffer;
 
-pub use collector::Round;
-pub use long_write::Stretch;
 pub use metadata_log::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use superblock::{State as SuperblockState, SuperblockId};
 
@@ -100,6 +102,7 @@ pub struct PageMap {
     bad_blocks: BadBlocks,
     counters: TranslationCounters,
     rng: Rng,
+    prefetch: MapPrefetch,
     // What never changes.
     gc: GcSpec,
     mapping: MappingSpec,
@@ -148,6 +151,7 @@ impl PageMap {
             bad_blocks: BadBlocks::default(),
             counters: TranslationCounters::default(),
             rng: rng.stream("garbage collection"),
+            prefetch: MapPrefetch::default(),
             gc: gc.clone(),
             mapping: mapping.clone(),
             least_worn_first: config.wear_levelling.dynamic,
@@ -195,182 +199,25 @@ impl PageMap {
         self.medium.inject(faults, rng);
     }
 
-    /// Tells by how many thousandths the data shrink that are written from now on; 0: they cannot be compressed. Without
-    /// meaning where the drive does not compress.
-    pub fn set_compressibility(&mut self, per_1000: u32) {
-        if let Some(compression) = &mut self.compression {
-            compression.set_compressibility(per_1000);
-        }
-    }
-
-    // ---- what the drive asks ------------------------------------------------------------------------------------
-
-    #[must_use]
-    pub fn medium(&self) -> &Medium {
-        &self.medium
-    }
-
-    /// For who models errors: the block is programmed for the first time after an erase, or pages of it are read.
-    #[inline]
-    pub fn note_programmed(&mut self, block: BlockId, now_s: u32) {
-        self.medium.note_programmed(block, now_s);
-    }
-
-    /// See [`Ftl::note_programmed`].
-    #[inline]
-    pub fn count_reads(&mut self, block: BlockId, reads: u32) {
-        self.medium.count_reads(block, reads);
-    }
-
-    /// Wears a block as if time had passed; see [`Medium::wear`].
-    pub fn wear(&mut self, block: BlockId, erases: u32, wear_ppb: u64) {
-        self.medium.wear(block, erases, wear_ppb);
-    }
-
-    #[must_use]
-    pub fn counters(&self) -> TranslationCounters {
-        TranslationCounters {
-            metadata_rows: self.log.rows_written(),
-            retire_rows: self.bad_blocks.rows(),
-            program_failures: self.bad_blocks.program_failures(),
-            erase_failures: self.bad_blocks.erase_failures(),
-            ..self.counters
-        }
-    }
-
-    /// Units of flash that can hold host data: everything but bad, reserved and system blocks, and
-    /// those set aside for an SLC cache.
-    #[must_use]
-    pub fn usable_units(&self) -> u64 {
-        self.superblocks.usable() * u64::from(self.superblock_units)
-    }
-
-    /// Whether the drive compresses what it writes.
-    #[inline]
-    #[must_use]
-    pub fn compresses(&self) -> bool {
-        self.unit_shift > 0
-    }
-
-    /// Units of flash that 4 KiB take if they cannot be compressed: a power of two, given by its binary logarithm.
-    #[inline]
-    #[must_use]
-    pub fn unit_shift(&self) -> u32 {
-        self.unit_shift
-    }
-
-    /// Units of flash that the logical unit takes which begins at `unit`.
-    #[inline]
-    #[must_use]
-    pub fn units_at(&self, unit: UnitAddress) -> u32 {
-        self.compression.as_ref().map_or(1, |compression| compression.extents().len(unit))
-    }
-
     /// Logical pages that hold data.
     #[must_use]
     pub fn mapped_units(&self) -> u64 {
         self.map.mapped()
     }
 
-    #[must_use]
-    pub fn logical_pages(&self) -> u32 {
-        self.map.len()
-    }
-
-    /// Streams that the host may name.
-    #[inline]
-    #[must_use]
-    pub fn streams(&self) -> u8 {
-        self.allocator.streams()
-    }
-
-    /// Units of flash that the write buffer holds: waiting, or in programs that have not ended.
-    #[inline]
-    #[must_use]
-    pub fn buffered_units(&self) -> u32 {
-        self.buffer.units() + self.host.units_under_way()
-    }
-
+    /// Where the map says that a logical page lives.
     #[inline]
     #[must_use]
     pub fn place(&self, lpn: u32) -> Place {
         self.map.get(lpn)
     }
 
-    /// Whether a unit's program has not ended, so that it is read from the buffer.
+    /// Whether a unit's program has not ended, so that it is read from RAM.
     #[inline]
     #[must_use]
     pub fn in_ram(&self, unit: UnitAddress) -> bool {
         let (block, page) = self.medium.layout().row_of(unit);
         page >= self.medium.finished_pages(block)
-    }
-
-    /// Block and page of a unit that must be read from its die; `None` if its program has not ended.
-    #[inline]
-    #[must_use]
-    pub fn row_on_flash(&self, unit: UnitAddress) -> Option<(BlockId, u32)> {
-        let (block, page) = self.medium.layout().row_of(unit);
-        (page < self.medium.finished_pages(block)).then_some((block, page))
-    }
-
-    /// Write generation of a logical page as the drive would return it; `None` if unmapped.
-    #[inline]
-    #[must_use]
-    pub fn generation(&self, lpn: u32) -> Option<u8> {
-        match self.map.get(lpn) {
-            Place::Unmapped => None,
-            Place::Buffer(slot) => Some(self.medium.format().generation(self.buffer.slot(slot).tag)),
-            Place::Flash(unit) => Some(self.medium.generation(unit)),
-        }
-    }
-
-    /// Asks the processor to fetch the map entry of a page that will be needed soon.
-    #[inline]
-    pub fn prefetch(&self, lpn: u32) {
-        self.map.prefetch(lpn);
-    }
-
-    /// Which of the 64 units of flash from one on hold valid data.
-    #[inline]
-    #[must_use]
-    pub fn valid_units(&self, from: UnitAddress) -> u64 {
-        self.validity.span(from)
-    }
-
-    /// Asks the processor to fetch the map entries of what some of the 64 units from one on hold, `most` at most;
-    /// returns which are left, and of how many it might have asked for more.
-    #[inline]
-    #[must_use]
-    pub fn prefetch_moved(&self, from: UnitAddress, mut units: u64, mut most: u32) -> (u64, u32) {
-        let format = self.medium.format();
-        let tags = self.medium.tags_from(from);
-        while units != 0 && most != 0 {
-            self.map.prefetch(format.address(tags[(units.trailing_zeros() & 63) as usize]));
-            units &= units - 1;
-            most -= 1;
-        }
-        (units, most)
-    }
-
-    /// Logical units that wait in the buffer and are not yet given to a program.
-    #[inline]
-    #[must_use]
-    pub fn waiting_units(&self) -> u32 {
-        self.buffer.waiting()
-    }
-
-    /// Host units accepted so far; see [`Ftl::durable_units`].
-    #[inline]
-    #[must_use]
-    pub fn accepted_units(&self) -> u64 {
-        self.buffer.accepted()
-    }
-
-    /// Host units, in order of acceptance, up to which everything is on flash.
-    #[inline]
-    #[must_use]
-    pub fn durable_units(&self) -> u64 {
-        if self.buffered_units() == 0 { self.buffer.accepted() } else { self.host.programs().reached() }
     }
 
     /// Whether units wait in the buffer because the firmware holds the host back for a collection.
@@ -384,24 +231,6 @@ impl PageMap {
     #[must_use]
     pub fn is_collecting(&self) -> bool {
         self.collector.domains().any(collector::Domain::is_collecting)
-    }
-
-    /// Looks up the entries that a read of the host needs. Returns how many pieces of the map must be read for it first,
-    /// with `command` in their operations.
-    pub fn look_up(&mut self, pages: std::ops::Range<u32>, command: u16, sink: &mut impl OpSink) -> u32 {
-        // Where nothing can be programmed any more, no piece of the map can be put out of DRAM for another: the firmware
-        // reads the drive out with what it has.
-        if self.is_frozen() {
-            return 0;
-        }
-        self.log.look_up(pages, command, &mut self.medium, sink)
-    }
-
-    /// Whether DRAM holds a part of the map only.
-    #[inline]
-    #[must_use]
-    pub fn loads_on_demand(&self) -> bool {
-        self.log.loads_on_demand()
     }
 
     /// What a map that is loaded on demand has cost.
@@ -535,17 +364,18 @@ impl PageMap {
         per_die.into_iter().max().unwrap_or(0)
     }
 
+    /// Units of flash that the logical page takes which begins at `unit`.
+    #[inline]
+    fn units_at(&self, unit: UnitAddress) -> u32 {
+        self.compression.as_ref().map_or(1, |compression| compression.extents().len(unit))
+    }
+
     /// Notes where extents begin in a row of which so many units are filled, on a drive that compresses.
     fn begin_extents(&mut self, start: UnitAddress, begins: u64, units: u32) {
         let padding = if units < self.row_units { 1 << units } else { 0 };
         if let Some(compression) = &mut self.compression {
             compression.set_row(start, begins | padding);
         }
-    }
-
-    #[must_use]
-    pub fn spans_all_dies(&self) -> bool {
-        self.mapping.superblock == SuperblockSpan::AllDies
     }
 }
 

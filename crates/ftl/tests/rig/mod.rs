@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use ssdlab_core::Rng;
 use ssdlab_ftl::{
     FlashOp, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, SlcCacheSpec, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP,
-    spare_superblocks,
+    Translation, spare_superblocks,
 };
 use ssdlab_nand::{BlockId, GrowingFaults};
 
@@ -311,7 +311,7 @@ impl Rig {
     pub fn check_oracle(&self) {
         self.ftl.check_invariants().expect("the books balance");
         for lpn in 0..self.logical_pages {
-            let (found, expected) = (self.ftl.generation(lpn), self.oracle.get(&lpn).copied());
+            let (found, expected) = (self.ftl.write_number(lpn), self.oracle.get(&lpn).copied());
             assert_eq!(found, expected, "page {lpn}: found write {found:?}, the host's last was {expected:?}");
         }
         assert_eq!(self.ftl.mapped_units(), self.oracle.len() as u64);

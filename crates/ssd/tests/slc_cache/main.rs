@@ -7,7 +7,7 @@ mod short_writes;
 use rig::{ROW, Run, cache, drive};
 use ssdlab_core::{Op, SECOND, UNIT_BYTES};
 use ssdlab_device::Device;
-use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, WhenFull};
+use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, Translation, WhenFull};
 
 /// Dies' worth of rows per time, MB/s, of a row's program time and its transfer.
 fn rate_of_dies(program_us: f64) -> f64 {
@@ -158,7 +158,7 @@ fn what_is_cached_on_a_die_is_folded_on_that_die() {
     let cached: u64 = 16 << 20;
     run.write(0, cached);
     let dies = |run: &Run| -> Vec<u32> {
-        let (ftl, layout) = (run.ssd.ftl(), run.ssd.ftl().medium().layout());
+        let (ftl, layout) = (run.ssd.translation(), run.ssd.translation().medium().layout());
         let die = |lpn| match ftl.place(lpn) {
             Place::Flash(unit) => layout.die_of(layout.block_of(unit)).0,
             Place::Buffer(_) | Place::Unmapped => u32::MAX,

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, Request};
-use ssdlab_ftl::{HostTarget, MappingSpec, Place, SlcCachePolicy, SlcCacheSpec, SuperblockSpan, WhenFull};
+use ssdlab_ftl::{HostTarget, MappingSpec, Place, SlcCachePolicy, SlcCacheSpec, SuperblockSpan, Translation, WhenFull};
 use ssdlab_nand::{Bus, CellMode, CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Timing, Wear};
 use ssdlab_ssd::{DriveSpec, Ssd};
 
@@ -134,7 +134,7 @@ impl Run {
 
     /// The same of `[from, to)`.
     pub fn in_slc_of(&self, from: u64, to: u64) -> u64 {
-        let (ftl, medium) = (self.ssd.ftl(), self.ssd.ftl().medium());
+        let (ftl, medium) = (self.ssd.translation(), self.ssd.translation().medium());
         let slc = |lpn: &u32| match ftl.place(*lpn) {
             Place::Flash(unit) => medium.mode(medium.layout().block_of(unit)) == CellMode::Slc,
             Place::Buffer(_) | Place::Unmapped => false,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ssdlab_core::{Op, Rng, SECOND, UNIT_BYTES};
 use ssdlab_device::Device;
-use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, WhenFull};
+use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, Translation, WhenFull};
 use ssdlab_nand::{DieSpec, Geometry};
 use ssdlab_ssd::{DriveSpec, Ssd};
 
@@ -94,7 +94,7 @@ fn past_a_full_cache_short_writes_share_the_superblock_of_the_long_ones() {
     }
     run.idle(20_000_000);
     let blocks = |from: u64, bytes: u64| -> BTreeSet<u32> {
-        let (ftl, layout) = (run.ssd.ftl(), run.ssd.ftl().medium().layout());
+        let (ftl, layout) = (run.ssd.translation(), run.ssd.translation().medium().layout());
         let block = |lpn: u64| match ftl.place(lpn as u32) {
             Place::Flash(unit) => layout.block_of(unit),
             place => panic!("page {lpn} is not on flash but at {place:?}"),
@@ -114,7 +114,7 @@ fn mixed_lengths_keep_their_data_and_the_books_balance() {
             let spec = SlcCacheSpec { fold_after_idle_ms: Some(50.0), ..short_only(policy, when_full) };
             let spec = drive(Some(spec), 40);
             let mut run = Run::new(&spec);
-            let max = run.ssd.ftl().medium().format().max_generation();
+            let max = run.ssd.translation().medium().format().max_generation();
             let pages = spec.capacity_bytes / UNIT_BYTES;
             let mut written = vec![0u8; pages as usize];
             let mut rng = Rng::new(7);
@@ -144,7 +144,11 @@ fn mixed_lengths_keep_their_data_and_the_books_balance() {
             );
             for (page, &count) in written.iter().enumerate() {
                 let expected = (count != 0).then_some(count);
-                assert_eq!(run.ssd.ftl().generation(page as u32), expected, "{policy:?} {when_full:?} page {page}");
+                assert_eq!(
+                    run.ssd.translation().write_number(page as u32),
+                    expected,
+                    "{policy:?} {when_full:?} page {page}"
+                );
             }
             // A read is refused if it brings anything else than what was written last.
             for offset in (0..spec.capacity_bytes).step_by(BLOCK as usize) {

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, Request};
-use ssdlab_ftl::{Buffering, GcSpec, HostShare, MappingSpec, SuperblockSpan};
+use ssdlab_ftl::{Buffering, GcSpec, HostShare, MappingSpec, SuperblockSpan, Translation};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
 use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
 
@@ -189,7 +189,8 @@ impl Bench {
 
     /// Whether the next event is idle work: in more than a millisecond, or none.
     pub fn idle(&self) -> bool {
-        self.drive.check_books().is_ok() && self.drive.ftl().buffered_units() == 0 || self.drive.next_event().is_none()
+        self.drive.check_books().is_ok() && self.drive.translation().buffered_units() == 0
+            || self.drive.next_event().is_none()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use ssdlab_core::{Nanos, Op, SECOND};
 use ssdlab_device::{Completion, Device};
-use ssdlab_ftl::{Place, TieBreak, VictimPolicy};
+use ssdlab_ftl::{Place, TieBreak, Translation, VictimPolicy};
 
 use super::point::Measured;
 use super::rig::{Ask, Build, Lab, READ_NANOS};
@@ -116,7 +116,11 @@ pub fn trim_under_load(build: &Build, share: u64, effort: Effort) -> Measured {
             Ask::write(unit.into())
         }
     });
-    assert_eq!(lab.drive.ftl().mapped_units(), used.len() as u64, "the drive and the host count the pages in use");
+    assert_eq!(
+        lab.drive.translation().mapped_units(),
+        used.len() as u64,
+        "the drive and the host count the pages in use"
+    );
     let in_use = sum as f64 / (count - warm_up) as f64 / f64::from(units);
     Measured { in_use: Some(in_use), ..measured }
 }
@@ -150,10 +154,10 @@ pub fn drive_for_reads(dies: u32, exponential: bool) -> Lab {
     lab.now += SECOND;
     lab.drive.advance(lab.now, &mut Vec::new());
     // A page drawn at random must lie on every die, and on every page of a block, with the same chance.
-    let layout = lab.drive.ftl().medium().layout();
+    let layout = lab.drive.translation().medium().layout();
     let mut rows = vec![0u32; (dies * pages) as usize];
     for lpn in 0..lab.units as u32 {
-        let Place::Flash(unit) = lab.drive.ftl().place(lpn) else { panic!("page {lpn} is not on flash") };
+        let Place::Flash(unit) = lab.drive.translation().place(lpn) else { panic!("page {lpn} is not on flash") };
         let (block, page) = layout.row_of(unit);
         rows[(layout.die_of(block).0 * pages + page) as usize] += 1;
     }
@@ -210,7 +214,7 @@ pub fn demand_map(entries: u32) -> Measured {
     assert_eq!(lab.units, u64::from(DEMAND_MAP_PAGES));
     let units = lab.units;
     lab.closed_loop(units / 2, 32, |rng| Ask::write(rng.below(units)));
-    let flushes = |lab: &Lab| lab.drive.ftl().demand_map_counters().flushes as f64;
+    let flushes = |lab: &Lab| lab.drive.translation().demand_map_counters().flushes as f64;
     let before = flushes(&lab);
     lab.closed_loop(units, 32, |rng| Ask::write(rng.below(units)));
     assert_eq!(lab.drive.counters().flash.expect("a drive has flash").gc_program_bytes, 0, "there is room for all");

@@ -2,7 +2,9 @@
 
 use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, Request};
-use ssdlab_ftl::{Buffering, CompressionSpec, Frontier, GcSpec, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy};
+use ssdlab_ftl::{
+    Buffering, CompressionSpec, Frontier, GcSpec, MappingSpec, SuperblockSpan, TieBreak, Translation, VictimPolicy,
+};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
 use ssdlab_ssd::{ControllerSpec, DriveSpec, FlashSpec, SimulatedSsd, WriteBufferSpec};
 
@@ -253,7 +255,7 @@ impl Lab {
         let flash = counters.flash.expect("a drive has flash");
         let host = [counters.host.read_bytes, counters.host.write_bytes, counters.host.trim_bytes];
         assert_eq!(host, self.bytes, "bytes that the host has seen, and that the drive has counted");
-        let ftl = self.drive.ftl();
+        let ftl = self.drive.translation();
         let inside = ftl.counters();
         let unit_bytes = u64::from(ftl.medium().layout().unit_bytes);
         assert_eq!(

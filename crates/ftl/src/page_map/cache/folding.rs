@@ -6,15 +6,7 @@ use super::{CachePolicy, Room, SlcCache};
 use crate::op::{OpKind, OpSink};
 use crate::page_map::PageMap;
 use crate::page_map::superblock::{State, SuperblockId};
-
-/// What an idle drive has left to fold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Unfolded {
-    Nothing,
-    /// There is nowhere to fold it to, unless a collection makes room.
-    NoRoom,
-    More,
-}
+use crate::translation::Unfolded;
 
 impl PageMap {
     fn cache(&self) -> &SlcCache {

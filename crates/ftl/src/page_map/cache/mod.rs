@@ -25,7 +25,6 @@ use super::superblock::{State, SuperblockId, Superblocks};
 use crate::op::OpKind;
 use crate::spec::GcSpec;
 
-pub use folding::Unfolded;
 pub use spec::{HostTarget, SlcCachePolicy, SlcCacheSpec, WhenFull};
 
 /// The stream of writes that are too long for the cache, where it does not take them all: see

@@ -21,10 +21,10 @@ use super::gc::{Selector, VictimSelector};
 use super::superblock::{State as SuperblockState, SuperblockId, Superblocks};
 use crate::op::OpSink;
 use crate::spec::{Buffering, GcSpec};
+use crate::translation::Round;
 
 pub use domain::Domain;
 use domain::{Purpose, Quota, Trigger};
-pub use rounds::Round;
 
 /// See the module's own page.
 #[derive(Clone, Debug)]

@@ -7,16 +7,7 @@
 use super::domain::{Domain, Trigger};
 use crate::op::OpSink;
 use crate::page_map::PageMap;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Round {
-    /// The collector has nothing to do, or cannot go on by itself.
-    #[default]
-    None,
-    /// It would go on, and waits to be let.
-    Wanted,
-    Running,
-}
+use crate::translation::Round;
 
 impl PageMap {
     #[inline]

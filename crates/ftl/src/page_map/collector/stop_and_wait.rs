@@ -1,9 +1,9 @@
 //! Stop-and-wait: the collector fills its buffer, writes it out, waits until it is written, and reads on.
 
-use super::Round;
 use super::domain::Phase;
 use crate::op::OpSink;
 use crate::page_map::PageMap;
+use crate::translation::Round;
 
 impl PageMap {
     /// Goes on until neither filling nor draining moves anything.

@@ -1,0 +1,229 @@
+//! The page map as the drive sees it.
+
+use std::ops::Range;
+
+use ssdlab_nand::{Medium, UnitAddress};
+
+use super::PageMap;
+use super::map::Place;
+use crate::op::{FlashOp, OpKind, OpSink};
+use crate::translation::{Round, Source, Stretch, Translation, TranslationCounters, Unfolded};
+
+impl Translation for PageMap {
+    #[inline]
+    fn medium(&self) -> &Medium {
+        &self.medium
+    }
+
+    #[inline]
+    fn medium_mut(&mut self) -> &mut Medium {
+        &mut self.medium
+    }
+
+    #[inline]
+    fn logical_pages(&self) -> u32 {
+        self.map.len()
+    }
+
+    fn usable_units(&self) -> u64 {
+        self.superblocks.usable() * u64::from(self.superblock_units)
+    }
+
+    fn counters(&self) -> TranslationCounters {
+        TranslationCounters {
+            metadata_rows: self.log.rows_written(),
+            retire_rows: self.bad_blocks.rows(),
+            program_failures: self.bad_blocks.program_failures(),
+            erase_failures: self.bad_blocks.erase_failures(),
+            ..self.counters
+        }
+    }
+
+    #[inline]
+    fn streams(&self) -> u8 {
+        self.allocator.streams()
+    }
+
+    #[inline]
+    fn unit_shift(&self) -> u32 {
+        self.unit_shift
+    }
+
+    #[inline]
+    fn units_at(&self, unit: UnitAddress) -> u32 {
+        self.units_at(unit)
+    }
+
+    #[inline]
+    fn is_read_only(&self) -> bool {
+        self.is_read_only()
+    }
+
+    #[inline]
+    fn is_frozen(&self) -> bool {
+        self.is_frozen()
+    }
+
+    fn check_invariants(&self) -> Result<(), String> {
+        self.check_invariants()
+    }
+
+    #[inline]
+    fn buffered_units(&self) -> u32 {
+        self.buffer.units() + self.host.units_under_way()
+    }
+
+    #[inline]
+    fn waiting_units(&self) -> u32 {
+        self.buffer.waiting()
+    }
+
+    #[inline]
+    fn accepted_units(&self) -> u64 {
+        self.buffer.accepted()
+    }
+
+    #[inline]
+    fn durable_units(&self) -> u64 {
+        if self.buffered_units() == 0 { self.buffer.accepted() } else { self.host.programs().reached() }
+    }
+
+    fn set_compressibility(&mut self, per_1000: u32) {
+        if let Some(compression) = &mut self.compression {
+            compression.set_compressibility(per_1000);
+        }
+    }
+
+    #[inline]
+    fn write_units(&mut self, stretch: &Stretch, write_number: impl FnMut(u32) -> u8) {
+        self.write_units(stretch, write_number);
+    }
+
+    #[inline]
+    fn write_rows(
+        &mut self,
+        stretch: &Stretch,
+        write_number: impl FnMut(u32) -> u8,
+        sink: &mut impl OpSink,
+    ) -> Option<u32> {
+        self.write_rows(stretch, write_number, sink)
+    }
+
+    #[inline]
+    fn dispatch(&mut self, sink: &mut impl OpSink) {
+        self.dispatch(sink);
+    }
+
+    fn force(&mut self, sink: &mut impl OpSink) {
+        self.force(sink);
+    }
+
+    fn unforce(&mut self) {
+        self.unforce();
+    }
+
+    fn trim(&mut self, pages: Range<u32>, sink: &mut impl OpSink) {
+        self.trim(pages, sink);
+    }
+
+    fn secure_erase(&mut self) -> u32 {
+        self.secure_erase()
+    }
+
+    #[inline]
+    fn source(&self, page: u32) -> Source {
+        match self.map.get(page) {
+            Place::Unmapped => Source::Unmapped,
+            Place::Buffer(_) => Source::Ram,
+            Place::Flash(unit) if self.in_ram(unit) => Source::Ram,
+            Place::Flash(unit) => Source::Flash(unit),
+        }
+    }
+
+    #[inline]
+    fn write_number(&self, page: u32) -> Option<u8> {
+        match self.map.get(page) {
+            Place::Unmapped => None,
+            Place::Buffer(slot) => Some(self.medium.format().generation(self.buffer.slot(slot).tag)),
+            Place::Flash(unit) => Some(self.medium.generation(unit)),
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, page: u32) {
+        self.map.prefetch(page);
+    }
+
+    #[inline]
+    fn loads_on_demand(&self) -> bool {
+        self.log.loads_on_demand()
+    }
+
+    fn look_up(&mut self, pages: Range<u32>, command: u16, sink: &mut impl OpSink) -> u32 {
+        // Where nothing can be programmed any more, no piece of the map can be put out of DRAM for another: the firmware
+        // reads the drive out with what it has.
+        if self.is_frozen() {
+            return 0;
+        }
+        self.log.look_up(pages, command, &mut self.medium, sink)
+    }
+
+    #[inline]
+    fn valid_units(&self, from: UnitAddress) -> u64 {
+        self.validity.span(from)
+    }
+
+    #[inline]
+    fn unit_of(&self, page: u32) -> Option<UnitAddress> {
+        match self.map.get(page) {
+            Place::Flash(unit) => Some(unit),
+            Place::Unmapped | Place::Buffer(_) => None,
+        }
+    }
+
+    #[inline]
+    fn began(&mut self, op: &FlashOp) {
+        if matches!(op.kind(), OpKind::GcRead | OpKind::FoldRead) {
+            self.prefetch.follow(*op);
+        }
+    }
+
+    #[inline]
+    fn done(&mut self, die: u32, op: FlashOp, sink: &mut impl OpSink) {
+        self.done(die, op, sink);
+    }
+
+    #[inline]
+    fn prefetch_ahead(&mut self) {
+        self.prefetch.step(&self.map, &self.medium, &self.validity);
+    }
+
+    fn collect_in_background(&mut self, sink: &mut impl OpSink) -> bool {
+        self.collect_in_background(sink)
+    }
+
+    fn fold_in_background(&mut self, sink: &mut impl OpSink) -> Unfolded {
+        self.fold_in_background(sink)
+    }
+
+    fn stop_background(&mut self, sink: &mut impl OpSink) {
+        self.stop_background(sink);
+    }
+
+    #[inline]
+    fn round(&self) -> Round {
+        self.round()
+    }
+
+    fn round_is_due(&self) -> bool {
+        self.round_is_due()
+    }
+
+    fn round_folds(&self) -> bool {
+        self.round_folds()
+    }
+
+    fn begin_round(&mut self, sink: &mut impl OpSink) {
+        self.begin_round(sink);
+    }
+}

@@ -1,0 +1,128 @@
+//! Reads for the host: units that lie in one row are read by one operation; and what each read must bring.
+
+use ssdlab_nand::{BlockId, Medium, UnitAddress};
+
+use crate::op::{FlashOp, OpKind, OpSink};
+
+/// Where a page comes from that is read for the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadFrom {
+    /// It holds nothing.
+    Nowhere,
+    Ram,
+    /// `bytes` of flash. `first`: the first logical page that its operation brings, which tells several operations on one
+    /// row apart; 0 where operations do not tell.
+    Flash {
+        unit: UnitAddress,
+        bytes: u32,
+        first: u32,
+    },
+}
+
+/// Collects units that lie in one row into one operation. [`RowReads::finish`] must follow.
+#[derive(Debug)]
+pub struct RowReads {
+    /// The slot of the command that waits, or [`crate::NOBODY`].
+    command: u16,
+    pending: Option<(u32, FlashOp)>,
+    /// Units of the pending operation, one bit each, by the last six bits of the address.
+    wanted: u64,
+    operations: u32,
+    /// The drive compresses: operations tell how many logical units they bring, not which comes first.
+    packed: bool,
+}
+
+impl RowReads {
+    #[inline]
+    #[must_use]
+    pub fn new(command: u16, packed: bool) -> Self {
+        RowReads { command, pending: None, wanted: 0, operations: 0, packed }
+    }
+
+    /// Adds a logical page that lives at `unit`, and takes `units` of it, in a row of `at`: die, block and page.
+    #[inline]
+    pub fn add(
+        &mut self,
+        page: u32,
+        (unit, units): (UnitAddress, u32),
+        (die, block, row): (u32, BlockId, u32),
+        sink: &mut impl OpSink,
+    ) {
+        let bit = 1 << (unit & 63);
+        if let Some((_, op)) = &mut self.pending
+            && op.block() == block
+            && op.page() == row
+        {
+            op.take_in(units, self.packed);
+            self.wanted |= bit;
+            return;
+        }
+        self.flush(sink);
+        self.operations += 1;
+        self.wanted = bit;
+        let word = if self.packed { 1 } else { page };
+        self.pending = Some((die, FlashOp::host_read(block, row, units, self.command, word)));
+    }
+
+    #[inline]
+    fn flush(&mut self, sink: &mut impl OpSink) {
+        if let Some((die, op)) = self.pending.take() {
+            sink.enqueue_read(die, op, self.wanted);
+        }
+    }
+
+    /// The first logical page of the operation that was added to last; 0 where operations do not tell.
+    #[inline]
+    #[must_use]
+    pub fn first_page(&self) -> u32 {
+        self.pending.as_ref().map_or(0, |(_, op)| first_page(op, self.packed))
+    }
+
+    /// Hands over what is pending. Returns how many operations there were.
+    #[inline]
+    pub fn finish(mut self, sink: &mut impl OpSink) -> u32 {
+        self.flush(sink);
+        self.operations
+    }
+}
+
+/// The first logical page that a read for the host brings; 0 where it does not tell, on a drive that compresses
+/// (`packed`).
+#[inline]
+#[must_use]
+pub fn first_page(op: &FlashOp, packed: bool) -> u32 {
+    if packed { 0 } else { op.pages_word() }
+}
+
+/// How many logical pages a read for the host brings.
+#[inline]
+#[must_use]
+pub fn pages_brought(op: &FlashOp, packed: bool) -> u32 {
+    debug_assert_eq!(op.kind(), OpKind::HostRead);
+    if packed { op.pages_word() } else { op.units() }
+}
+
+/// A unit of flash, and what it must hold: what the host had written when it asked for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise {
+    pub unit: UnitAddress,
+    pub page: u32,
+    /// Write number, where it is checked.
+    pub write_number: Option<u8>,
+}
+
+impl Promise {
+    /// # Panics
+    /// If the unit holds something else: firmware has lost the page.
+    #[inline]
+    pub fn check(self, medium: &Medium) {
+        let page = self.page;
+        let tag = medium.tag(self.unit);
+        let found = medium.format().lpn(tag);
+        assert!(found == page, "read of page {page} would return page {found}");
+        if let Some(expected) = self.write_number {
+            let found = medium.format().generation(tag);
+            assert!(found == expected, "read of page {page} would return write {found}, the last was {expected}");
+        }
+    }
+}

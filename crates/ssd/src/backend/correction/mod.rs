@@ -1,0 +1,478 @@
+//! Error correction on the read path: which reads need more than one sensing, and which find their data lost.
+//!
+//! A drive file without `[ecc]` has none of this. With it, every read of a unit (4 KiB) draws how far up the
+//! [`Ladder`] it must go, from the raw bit error rate of its page: wear, cell mode, age of the block's oldest data,
+//! reads of the block since its erase, and the block's own factor. Chances are kept by block and worked out anew once it
+//! has been erased, or its data are a tenth older or its reads a tenth more.
+//!
+//! Liberties, stated: the first decoding attempt of a read that succeeds streams behind the transfer, and its few
+//! microseconds belong to the firmware's times of the drive file. Units err independently of one another. A unit whose
+//! data were lost stays lost until the host writes or trims it: a collector that meets it moves its address and the fact
+//! (a real drive marks the copy), so that the books stay whole and the host gets an error, never wrong data. A
+//! read that fails on a copy which has moved since is taken to have been read where its page lives now, in no more time.
+//! Folds within a die and the journal are not corrected.
+
+mod host_read_masks;
+mod losses;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use ssdlab_core::{Nanos, Rng, SECOND, UNIT_BYTES};
+use ssdlab_device::ExpectedErrors;
+use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
+use ssdlab_ecc::spec::EccSpec;
+use ssdlab_ftl::{FlashOp, OpKind, Translation};
+use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress};
+use ssdlab_nand::{BlockHistory, BlockId, CellMode, DieSpec, SpecError, UnitAddress};
+
+use host_read_masks::{HostReadMasks, units_read};
+use losses::Losses;
+pub use losses::{Loss, LossReader};
+
+/// How much older data, or more reads of a block, may get before its chances are worked out anew: a tenth, and an hour
+/// or a thousand reads.
+const AGE_SLACK_S: u32 = 3600;
+const READ_SLACK: u32 = 1000;
+
+/// What the correction has done so far, in units of 4 KiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CorrectionCounters {
+    /// Units that the plain read did not bring.
+    pub reread_units: u64,
+    /// Of these: units that needed a soft decision, or more.
+    pub soft_units: u64,
+    /// Units that came from the rest of their stripe.
+    pub rebuilt_units: u64,
+    /// Units that were lost to who read them.
+    pub lost_units: u64,
+}
+
+/// A read that did not decode at once, on its way up the ladder.
+#[derive(Clone, Debug)]
+pub struct ReadRetry {
+    mode: CellMode,
+    /// The rung that it stands on.
+    level: usize,
+    /// By rung: units that got past it, and the rows in which they lie, counted from the operation's page.
+    units: [u8; MAX_LEVELS],
+    rows: [u8; MAX_LEVELS],
+    /// Units that no rung has brought. Once the read is over: those of them whose data are lost.
+    pub lost: Vec<UnitAddress>,
+    /// When the plain read was over.
+    pub first_out: Nanos,
+}
+
+/// What a read does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryStep {
+    pub mode: CellMode,
+    /// Rows that are sensed, one bit each, and how often.
+    pub rows: u8,
+    pub senses: u32,
+    /// Units that cross the bus.
+    pub units: u64,
+    /// Pages of the stripe that are read besides, `stripe_units` of each.
+    pub stripe: u32,
+    pub stripe_units: u64,
+    /// The decoding attempt at its end.
+    pub decode: Nanos,
+}
+
+/// A block's chances, as long as they hold.
+#[derive(Clone, Copy, Debug)]
+struct Chances {
+    /// The block's error rate relative to a typical one.
+    factor: f32,
+    erases: u32,
+    until_s: u32,
+    until_reads: u32,
+    /// By page kind: a 32-bit draw below this may leave the first rung. See [`Odds::escape`].
+    escape: [u32; 3],
+}
+
+/// A cell mode of the die: its error rates, those of its page kinds relative to them, and the kind of every page.
+#[derive(Clone, Debug)]
+struct Mode {
+    errors: ModeErrors,
+    rated_cycles: f64,
+    factors: Vec<f64>,
+    kinds: Vec<u8>,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Correction {
+    spec: EccSpec,
+    ladder: Ladder,
+    /// What each rung of the ladder adds to the one below.
+    steps: Vec<Cost>,
+    modes: [Option<Mode>; 3],
+    blocks: Vec<Chances>,
+    rng: Rng,
+    /// Time that has passed while the drive lay idle, beyond the simulated time.
+    calendar: Nanos,
+    row_units: u32,
+    masks: HostReadMasks,
+    losses: Losses,
+    /// What a time on the shelf goes back to.
+    shelved: Option<(Nanos, BTreeSet<u32>)>,
+    counters: CorrectionCounters,
+}
+
+impl Correction {
+    /// # Errors
+    /// A value of the drive's `[ecc]` that cannot be built.
+    pub fn new(
+        spec: &EccSpec,
+        die: &DieSpec,
+        errors: &ErrorSpec,
+        (dies, blocks): (u32, u32),
+        rng: &Rng,
+    ) -> Result<Self, SpecError> {
+        let ladder = ladder_of_unit(spec)?;
+        let mode = |mode: CellMode| {
+            let (spec, errors) = (die.mode(mode)?, errors.mode(mode)?);
+            Some(Mode {
+                errors: errors.clone(),
+                rated_cycles: spec.rated_program_erase_cycles.into(),
+                factors: errors.page_factors().collect(),
+                kinds: (0..spec.pages_per_block).map(|page| spec.kind(page) as u8).collect(),
+            })
+        };
+        let mut factors = rng.stream("rber-block-factor");
+        let fresh = |_| Chances {
+            factor: errors.block_factor(&mut factors) as f32,
+            erases: u32::MAX,
+            until_s: 0,
+            until_reads: 0,
+            escape: [0; 3],
+        };
+        Ok(Correction {
+            steps: (0..ladder.levels().len()).map(|level| added(&ladder, level)).collect(),
+            ladder,
+            modes: CellMode::ALL.map(mode),
+            blocks: (0..blocks).map(fresh).collect(),
+            rng: rng.stream("read-errors"),
+            calendar: 0,
+            row_units: die.geometry.planes * die.units_per_page(),
+            masks: HostReadMasks::new(dies),
+            losses: Losses::default(),
+            shelved: None,
+            spec: spec.clone(),
+            counters: CorrectionCounters::default(),
+        })
+    }
+
+    /// A read for the host is queued that wants these units of its row, one bit each.
+    #[inline]
+    pub fn expect_read(&mut self, die: u32, wanted: u64) {
+        self.masks.queue(die, wanted);
+    }
+
+    #[must_use]
+    pub fn counters(&self) -> CorrectionCounters {
+        self.counters
+    }
+
+    /// Logical pages whose data are lost, in order.
+    pub fn lost_pages(&self) -> impl Iterator<Item = u32> + '_ {
+        self.losses.pages().iter().copied()
+    }
+
+    /// Whether any page of a range has been lost.
+    #[inline]
+    #[must_use]
+    pub fn has_lost(&self, pages: Range<u32>) -> bool {
+        self.losses.any(pages)
+    }
+
+    /// The host has written or trimmed pages: what was lost of them is no longer missed.
+    #[inline]
+    pub fn forgive_lost(&mut self, pages: Range<u32>) {
+        self.losses.forgive(pages);
+    }
+
+    /// Keeps a list of every unit that is found lost from now on; and hands it over.
+    pub fn note_losses(&mut self) {
+        self.losses.note();
+    }
+    pub fn take_losses(&mut self) -> Vec<Loss> {
+        self.losses.take_noted()
+    }
+
+    /// Seconds since the drive was new, those in which nothing was simulated included.
+    #[inline]
+    fn seconds(&self, now: Nanos) -> u32 {
+        u32::try_from((now + self.calendar) / SECOND).unwrap_or(u32::MAX)
+    }
+
+    /// Lets calendar time pass in which the drive does nothing.
+    pub fn age(&mut self, seconds: u64) {
+        self.calendar = self.calendar.saturating_add(seconds.saturating_mul(SECOND)).min(Nanos::MAX / 4);
+    }
+
+    /// As [`Correction::age`], until [`Correction::unshelve`].
+    pub fn shelve(&mut self, seconds: u64) {
+        self.shelved = Some((self.calendar, self.losses.pages().clone()));
+        self.age(seconds);
+    }
+
+    /// Takes back the time on the shelf, and what was found to be lost in it.
+    pub fn unshelve(&mut self) {
+        if let Some((calendar, lost)) = self.shelved.take() {
+            self.calendar = calendar;
+            self.losses.set_pages(lost);
+            self.renew_all();
+        }
+    }
+
+    /// The ladder of hard-decision BCH with as much parity, for comparison; `None` if the drive's own code is that.
+    pub fn hard_bch(&self) -> Option<Ladder> {
+        self.spec.hard_bch().and_then(|spec| ladder_of_unit(&spec).ok())
+    }
+
+    /// What reading all data of a block would bring; see [`ssdlab_device::Flash::expected_errors`].
+    pub fn outlook(
+        &self,
+        block: BlockId,
+        ladder: Option<&Ladder>,
+        wear_factor: f64,
+        retention_hours: f64,
+        now: Nanos,
+        translation: &impl Translation,
+    ) -> ExpectedErrors {
+        let layout = translation.medium().layout();
+        let rows = 0..translation.medium().finished_pages(block);
+        let mask = u64::MAX >> (64 - self.row_units);
+        let valid = |page| (translation.valid_units(layout.row_start(block, page)) & mask).count_ones();
+        let units = f64::from(rows.map(valid).sum::<u32>());
+        let Some(mode) = self.modes[translation.medium().mode(block).index()].as_ref().filter(|_| units > 0.0) else {
+            return ExpectedErrors::default();
+        };
+        let ladder = ladder.unwrap_or(&self.ladder);
+        let mut stress = Self::stress(mode, self.seconds(now), translation.medium().history(block));
+        stress.cycles *= wear_factor;
+        stress.retention_hours += retention_hours;
+        let rber = mode.errors.rber(&stress).times(self.blocks[block as usize].factor.into());
+        let each = units / mode.factors.len() as f64;
+        mode.factors.iter().fold(ExpectedErrors { units, ..ExpectedErrors::default() }, |sum, &kind| {
+            let odds = ladder.odds(rber.times(kind));
+            let lost = odds.beyond(ladder.levels().len() - 2);
+            ExpectedErrors { units, reread: sum.reread + each * odds.beyond(0), lost: sum.lost + each * lost }
+        })
+    }
+
+    /// Wear has changed otherwise than by erases.
+    pub fn renew_all(&mut self) {
+        self.blocks.iter_mut().for_each(|chances| chances.erases = u32::MAX);
+    }
+
+    /// A die begins an operation. For a read: how it will end, unless the plain read is enough.
+    #[inline]
+    pub fn begin(
+        &mut self,
+        die: usize,
+        op: &FlashOp,
+        mode: CellMode,
+        now: Nanos,
+        translation: &mut impl Translation,
+    ) -> Option<Box<ReadRetry>> {
+        match op.kind() {
+            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::FoldRead | OpKind::RetireRead => {
+                self.sense(die, op, mode, now, translation)
+            }
+            OpKind::Erase => None,
+            _ => {
+                if op.page() == 0 {
+                    translation.medium_mut().note_programmed(op.block(), self.seconds(now));
+                }
+                None
+            }
+        }
+    }
+
+    #[inline]
+    fn sense(
+        &mut self,
+        die: usize,
+        op: &FlashOp,
+        mode: CellMode,
+        now: Nanos,
+        translation: &mut impl Translation,
+    ) -> Option<Box<ReadRetry>> {
+        translation.medium_mut().count_reads(op.block(), op.rows().count_ones());
+        let wanted = self.masks.begin(die, op);
+        let history = translation.medium().history(op.block());
+        let now_s = self.seconds(now);
+        let chances = &self.blocks[op.block() as usize];
+        if history.erases != chances.erases || now_s > chances.until_s || history.reads > chances.until_reads {
+            self.renew(op.block(), mode, now_s, history);
+        }
+        let escape = self.blocks[op.block() as usize].escape;
+        let escape = match (op.rows(), &self.modes[mode.index()]) {
+            (1, Some(mode)) => escape[mode.kinds[op.page() as usize] as usize],
+            _ => escape[0].max(escape[1]).max(escape[2]),
+        };
+        // No more than the sum of the units' chances: the draw of the retry makes up for the difference.
+        let reach = u64::from(escape) * u64::from(op.units());
+        if self.rng.next_u64() >> 32 >= reach {
+            return None;
+        }
+        self.draw_retry(op, mode, now_s, (reach, wanted), translation)
+    }
+
+    fn stress(mode: &Mode, now_s: u32, history: BlockHistory) -> Stress {
+        Stress {
+            cycles: history.life_used() * mode.rated_cycles,
+            retention_hours: f64::from(now_s.saturating_sub(history.programmed_at_s)) / 3600.0,
+            block_reads: history.reads.into(),
+        }
+    }
+
+    #[cold]
+    fn renew(&mut self, block: BlockId, mode: CellMode, now_s: u32, history: BlockHistory) {
+        let mode = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
+        let chances = &mut self.blocks[block as usize];
+        let rber = mode.errors.rber(&Self::stress(mode, now_s, history)).times(chances.factor.into());
+        for (escape, factor) in chances.escape.iter_mut().zip(&mode.factors) {
+            *escape = self.ladder.odds(rber.times(*factor)).escape;
+        }
+        chances.erases = history.erases;
+        let age = now_s.saturating_sub(history.programmed_at_s);
+        chances.until_s = now_s.saturating_add(age / 10 + AGE_SLACK_S);
+        chances.until_reads = history.reads.saturating_add(history.reads / 10 + READ_SLACK);
+    }
+
+    /// Settles a read of which some unit may need more than the first rung; `reach` in 2^32 is the chance of getting
+    /// here. `wanted`: see [`HostReadMasks`].
+    #[cold]
+    fn draw_retry(
+        &mut self,
+        op: &FlashOp,
+        mode: CellMode,
+        now_s: u32,
+        (reach, wanted): (u64, Option<u64>),
+        translation: &impl Translation,
+    ) -> Option<Box<ReadRetry>> {
+        let m = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
+        let factor = f64::from(self.blocks[op.block() as usize].factor);
+        let rber = m.errors.rber(&Self::stress(m, now_s, translation.medium().history(op.block()))).times(factor);
+        let mut kinds: [Option<Odds>; 3] = [None; 3];
+        let sensed = (0..8u8).filter(|row| op.rows() >> row & 1 != 0);
+        let kind_of = |row: u8| usize::from(m.kinds[op.page() as usize + row as usize]);
+        for kind in sensed.clone().map(kind_of) {
+            kinds[kind].get_or_insert_with(|| self.ladder.odds(rber.times(m.factors[kind])));
+        }
+        let rows: Vec<(u8, &Odds, Vec<UnitAddress>)> = sensed
+            .filter_map(|row| {
+                Some((row, kinds[kind_of(row)].as_ref()?, units_read(op, row.into(), wanted, translation)))
+            })
+            .collect();
+        // For each unit, the logarithm of the chance that neither it nor any after it errs.
+        let read: Vec<(u8, &Odds, UnitAddress)> =
+            rows.iter().flat_map(|(row, odds, units)| units.iter().map(move |&unit| (*row, *odds, unit))).collect();
+        let mut clean = vec![0.0; read.len() + 1];
+        for (k, (_, odds, _)) in read.iter().enumerate().rev() {
+            clean[k] = clean[k + 1] + libm::log1p(-odds.beyond(0).min(1.0 - 1e-12));
+        }
+        let any = |k: usize| -libm::expm1(clean[k]);
+        if self.rng.unit() * (reach.min(1 << 32) as f64 / 4_294_967_296.0) >= any(0) {
+            return None;
+        }
+        let mut retry = Box::new(ReadRetry {
+            mode,
+            level: 0,
+            units: [0; MAX_LEVELS],
+            rows: [0; MAX_LEVELS],
+            lost: Vec::new(),
+            first_out: 0,
+        });
+        for (k, &(row, odds, unit)) in read.iter().enumerate() {
+            // One of them errs; as long as none has, the chance is that of the first of those left.
+            let chance = if retry.units[0] > 0 { odds.beyond(0) } else { odds.beyond(0) / any(k) };
+            let u = self.rng.unit();
+            if u >= chance {
+                continue;
+            }
+            let end = odds.rung(u / chance * odds.beyond(0)).min(self.steps.len() - 1);
+            for rung in 0..end {
+                retry.units[rung] += 1;
+                retry.rows[rung] |= 1 << row;
+            }
+            self.counters.reread_units += 1;
+            let ends = self.ladder.levels()[end];
+            self.counters.soft_units += u64::from(!matches!(ends, Level::First | Level::Retry(_)));
+            self.counters.rebuilt_units += u64::from(ends == Level::Parity);
+            if ends == Level::Uncorrectable {
+                retry.lost.push(unit);
+            }
+        }
+        (retry.units[0] > 0).then_some(retry)
+    }
+
+    /// A read is over: counts what it has lost, and leaves just that in `retry`. What lives elsewhere by now is not lost:
+    /// it is read there. `awaited` tells which pages that are read ahead a command waits for.
+    pub fn settle(
+        &mut self,
+        op: &FlashOp,
+        retry: &mut ReadRetry,
+        translation: &impl Translation,
+        awaited: impl Fn(u32, UnitAddress) -> bool,
+    ) {
+        let medium = translation.medium();
+        retry.lost.retain(|&unit| {
+            let page = medium.lpn(unit);
+            let stale = !translation.is_current(op, unit);
+            self.losses.found(op, (page, medium.generation(unit)), stale, awaited(page, unit));
+            !stale
+        });
+        self.counters.lost_units += retry.lost.len() as u64;
+    }
+
+    /// What a read does to get past the rung that it stands on; `None` once no unit is left that it did not bring.
+    pub fn step(&self, retry: &mut ReadRetry) -> Option<RetryStep> {
+        let (units, rows) = (retry.units[retry.level], retry.rows[retry.level]);
+        if units == 0 {
+            return None;
+        }
+        retry.level += 1;
+        let cost = self.steps[retry.level];
+        // The end of the ladder costs nothing more than the last attempt.
+        if self.ladder.levels()[retry.level] == Level::Uncorrectable {
+            return None;
+        }
+        Some(RetryStep {
+            mode: retry.mode,
+            rows,
+            senses: cost.extra_senses,
+            units: u64::from(units) * u64::from(cost.extra_transfers),
+            stripe: cost.stripe_reads,
+            stripe_units: units.into(),
+            decode: cost.decode_ns,
+        })
+    }
+
+    /// The failed decoding attempt after the plain read.
+    pub fn first_decode(&self) -> Nanos {
+        self.steps[0].decode_ns
+    }
+}
+
+/// The ladder of a mapping unit, which is what is read and lost.
+pub fn ladder_of_unit(spec: &EccSpec) -> Result<Ladder, SpecError> {
+    Ladder::new(spec, UNIT_BYTES as u32).map_err(|e| SpecError { key: format!("ecc.{}", e.key), ..e })
+}
+
+/// What a rung adds to the one below.
+fn added(ladder: &Ladder, level: usize) -> Cost {
+    let to = ladder.cost(level);
+    let nothing = Cost { extra_senses: 0, extra_transfers: 0, stripe_reads: 0, decode_ns: 0 };
+    let from = if level == 0 { nothing } else { ladder.cost(level - 1) };
+    Cost {
+        extra_senses: to.extra_senses - from.extra_senses,
+        extra_transfers: to.extra_transfers - from.extra_transfers,
+        stripe_reads: to.stripe_reads - from.stripe_reads,
+        decode_ns: to.decode_ns - from.decode_ns,
+    }
+}

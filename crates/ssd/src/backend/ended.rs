@@ -1,0 +1,91 @@
+//! What the drive does when the operation of a die ends.
+
+use ssdlab_core::Nanos;
+use ssdlab_ftl::{OpKind, Translation};
+
+use super::ReadRetry;
+use crate::SimulatedSsd;
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// The event of a die: its operation ends, or a step of a read that did not decode at once.
+    #[inline]
+    pub(crate) fn die_event(&mut self, at: Nanos, d: usize) {
+        self.now = at;
+        if self.backend.retries(d) {
+            return self.retry_step_ended(d);
+        }
+        self.op_ended(d, None);
+    }
+
+    #[cold]
+    fn retry_step_ended(&mut self, d: usize) {
+        if !self.backend.next_retry_step(d, self.now, &mut self.probe) {
+            let mut retry = self.backend.take_retry(d);
+            if let Some(retry) = retry.as_mut().filter(|retry| !retry.lost.is_empty()) {
+                self.settle_lost(d, retry);
+            }
+            self.op_ended(d, retry.as_deref());
+        }
+    }
+
+    /// Some units of the read that a die ends could not be corrected.
+    #[cold]
+    fn settle_lost(&mut self, d: usize, retry: &mut ReadRetry) {
+        let op = self.backend.current(d);
+        if let Some(correction) = self.backend.correction_mut() {
+            let ahead = &self.frontend.read_ahead;
+            let awaits = |page, unit| op.kind() == OpKind::HostRead && ahead.awaits(page, unit, op.pages_word());
+            correction.settle(&op, retry, &self.translation, awaits);
+        }
+    }
+
+    // The usual way has no retry, and is compiled without.
+    #[inline(always)]
+    fn op_ended(&mut self, d: usize, retry: Option<&ReadRetry>) {
+        let ended = self.backend.end(d);
+        self.translation.prefetch_ahead();
+        let op = ended.op;
+        match op.kind() {
+            OpKind::HostRead => {
+                self.read_part_done(&ended, retry);
+                self.begin_on(d);
+            }
+            OpKind::MergeRead => {
+                self.merge_read_done(&ended, retry);
+                self.begin_on(d);
+            }
+            OpKind::MapRead => {
+                self.map_read_done(&ended);
+                self.begin_on(d);
+            }
+            OpKind::HostProgram => {
+                self.backend.wake(d);
+                self.ask(|translation, queues| translation.done(d as u32, op, queues));
+                self.admit();
+                self.settle_durable();
+            }
+            OpKind::GcRead
+            | OpKind::GcProgram
+            | OpKind::FoldRead
+            | OpKind::FoldProgram
+            | OpKind::FoldCopy
+            | OpKind::Erase
+            | OpKind::MetadataProgram
+            | OpKind::RetireRead
+            | OpKind::RetireProgram => {
+                self.backend.wake(d);
+                self.ask(|translation, queues| translation.done(d as u32, op, queues));
+            }
+        }
+        if self.translation.is_read_only() {
+            self.settle_read_only();
+        }
+    }
+
+    /// Begins what waits for a die whose operation has ended.
+    #[inline]
+    fn begin_on(&mut self, d: usize) {
+        self.backend.wake(d);
+        self.begin_woken();
+    }
+}

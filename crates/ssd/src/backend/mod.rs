@@ -1,0 +1,391 @@
+//! Dies and channels: which operation a die does next, and exactly when it ends.
+//!
+//! A die does one operation at a time. Its event is the end of that operation; the steps inside (command, array,
+//! bus) are computed when it begins, the bus by booking. Host reads may pass what else waits for the die; everything
+//! else keeps its order, which is what keeps programs of one block in order and erases behind the reads of what they
+//! erase.
+
+mod array_times;
+mod channel;
+mod correction;
+mod ended;
+mod events;
+mod retry;
+
+use ssdlab_core::{DieSet, Nanos, Ring, nanos_from_us};
+use ssdlab_ftl::{FlashOp, OpKind, Translation};
+use ssdlab_nand::{CellMode, DieSpec};
+
+use crate::power::FlashWork;
+use crate::probe::Probe;
+use crate::spec::DriveSpec;
+use crate::timing::{Interval, Operation, Work};
+
+use array_times::ArrayTimes;
+use channel::Channel;
+pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, ladder_of_unit};
+use events::Tournament;
+
+pub use events::NEVER;
+
+#[derive(Clone, Debug)]
+struct Die {
+    current: FlashOp,
+    busy: bool,
+    channel: u8,
+    /// The read under way did not decode at once.
+    retry: Option<Box<ReadRetry>>,
+    reads: Ring<FlashOp>,
+    others: Ring<FlashOp>,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Backend {
+    dies: Vec<Die>,
+    channels: Vec<Channel>,
+    events: Tournament,
+    /// Dies that may have something to do and nothing under way; see [`Backend::begin_woken`].
+    woken: DieSet,
+    times: ArrayTimes,
+    command_time: Nanos,
+    /// Picoseconds to move one unit with its share of the spare area.
+    unit_picos: u64,
+    row_units: u64,
+    /// Time to move a whole row.
+    row_transfer: Nanos,
+    all_planes: u8,
+    reads_first: bool,
+    /// What the dies were asked to do so far: what their energy follows from.
+    work: FlashWork,
+    /// Drives with `[ecc]` only.
+    correction: Option<Box<Correction>>,
+}
+
+/// An operation that has ended, and its die.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    pub die: usize,
+    pub op: FlashOp,
+}
+
+impl Backend {
+    #[must_use]
+    pub fn new(drive: &DriveSpec, die: &DieSpec, correction: Option<Correction>) -> Self {
+        let (dies, channels) = (drive.flash.dies, drive.controller.channels);
+        let g = &die.geometry;
+        let page_bytes = f64::from(g.page_bytes + g.spare_bytes);
+        let unit_bytes = page_bytes / f64::from(drive.units_per_page(die));
+        let rate = die.bus.mega_transfers_per_s;
+        let unit_picos = if rate == 0.0 { 0 } else { (unit_bytes * 1e6 / rate + 0.5) as u64 };
+        let row_units = u64::from(g.planes * drive.units_per_page(die));
+        let nothing = FlashOp::erase(0);
+        let idle = Die {
+            current: nothing,
+            busy: false,
+            channel: 0,
+            retry: None,
+            reads: Ring::new(8, nothing),
+            others: Ring::new(8, nothing),
+        };
+        Backend {
+            dies: (0..dies).map(|d| Die { channel: (d % channels) as u8, ..idle.clone() }).collect(),
+            channels: vec![Channel::default(); channels as usize],
+            events: Tournament::new(dies as usize),
+            woken: DieSet::with_room(dies),
+            times: ArrayTimes::new(die),
+            command_time: nanos_from_us(die.bus.command_us),
+            unit_picos,
+            row_units,
+            row_transfer: (row_units * unit_picos).div_ceil(1000),
+            all_planes: ((1u32 << g.planes) - 1) as u8,
+            reads_first: drive.controller.reads_first,
+            work: FlashWork::default(),
+            correction: correction.map(Box::new),
+        }
+    }
+
+    /// See [`crate::SimulatedSsd::set_page_read_times`].
+    pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
+        self.times.set_native_reads(by_page);
+    }
+
+    /// The earliest end of an operation, and its die; [`NEVER`] if no die is at work.
+    #[inline]
+    #[must_use]
+    pub fn next_event(&self) -> (Nanos, usize) {
+        self.events.first()
+    }
+
+    /// tBERS of a block in the die's own cell mode.
+    #[must_use]
+    pub fn erase_time(&self) -> Nanos {
+        self.times.erase(self.times.native())
+    }
+
+    /// What the dies were asked to do so far.
+    #[must_use]
+    pub fn work(&self) -> &FlashWork {
+        &self.work
+    }
+
+    /// Blocks have been erased outside the simulated time of their dies.
+    pub fn count_erases(&mut self, blocks: u64) {
+        self.work.erasing += blocks * self.erase_time();
+    }
+
+    #[must_use]
+    pub fn correction(&self) -> Option<&Correction> {
+        self.correction.as_deref()
+    }
+
+    #[inline]
+    pub fn correction_mut(&mut self) -> Option<&mut Correction> {
+        self.correction.as_deref_mut()
+    }
+
+    // ---- queues -------------------------------------------------------------------------------------------------
+
+    /// Queues an operation on its die, which may begin it with [`Backend::begin_woken`].
+    // Put together where it goes: an operation that passes through memory is read before it has been written.
+    #[inline(always)]
+    pub fn queue(&mut self, die: u32, op: FlashOp) {
+        let for_map = op.kind() == OpKind::MapRead && op.command() != ssdlab_ftl::NOBODY;
+        let host_read = matches!(op.kind(), OpKind::HostRead | OpKind::MergeRead) || for_map;
+        let queues = &mut self.dies[die as usize];
+        if host_read && self.reads_first {
+            queues.reads.push_back(op);
+        } else {
+            queues.others.push_back(op);
+        }
+        self.woken.insert(die);
+    }
+
+    /// A read for the host is about to be queued that wants these units of its row.
+    #[inline(always)]
+    pub fn expect_read(&mut self, die: u32, wanted: u64) {
+        if let Some(correction) = &mut self.correction {
+            correction.expect_read(die, wanted);
+        }
+    }
+
+    /// Changes what waits for a die but for the host's reads, and puts `first` ahead of it.
+    #[cold]
+    pub fn requeue(&mut self, die: u32, change: impl FnMut(&mut FlashOp), first: &[FlashOp]) {
+        let waiting = &mut self.dies[die as usize].others;
+        waiting.for_each_mut(change);
+        first.iter().rev().for_each(|&op| waiting.push_front(op));
+        self.woken.insert(die);
+    }
+
+    /// A die has become idle: it is looked at with [`Backend::begin_woken`].
+    #[inline]
+    pub fn wake(&mut self, die: usize) {
+        self.woken.insert(die as u32);
+    }
+
+    /// Takes the dies that are to be looked at out of sight, and puts them back: for those that must wait their turn.
+    #[inline]
+    #[must_use]
+    pub fn take_woken(&mut self) -> DieSet {
+        std::mem::take(&mut self.woken)
+    }
+
+    #[inline]
+    pub fn set_woken(&mut self, woken: DieSet) {
+        debug_assert!(self.woken.is_empty());
+        self.woken = woken;
+    }
+
+    /// Begins what waits for dies that have nothing under way.
+    #[inline]
+    pub fn begin_woken<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        now: Nanos,
+        translation: &mut T,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        while let Some(die) = self.woken.pop_first() {
+            self.begin_next(die as usize, now, translation, probe);
+        }
+    }
+
+    // ---- operations ---------------------------------------------------------------------------------------------
+
+    /// Ends the operation of a die whose event has come. The die must be woken before the next event is asked for, once
+    /// the consequences of this one are known: it begins the successor, or has no event any more.
+    #[inline]
+    pub fn end(&mut self, d: usize) -> Ended {
+        let die = &mut self.dies[d];
+        die.busy = false;
+        Ended { die: d, op: die.current }
+    }
+
+    /// The operation that a die has under way, or had last.
+    #[must_use]
+    pub fn current(&self, d: usize) -> FlashOp {
+        self.dies[d].current
+    }
+
+    /// Begins the next operation of a die that has none under way; if there is none, the die has no event.
+    #[inline]
+    fn begin_next<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: usize,
+        now: Nanos,
+        translation: &mut T,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        let die = &mut self.dies[d];
+        if die.busy {
+            return;
+        }
+        let op = match die.reads.pop_front() {
+            Some(op) => op,
+            None => match die.others.pop_front() {
+                Some(op) => op,
+                None => {
+                    self.events.set(d, NEVER);
+                    return;
+                }
+            },
+        };
+        translation.began(&op);
+        // Dies that know one mode only are not asked which: it would cost them a look at the block's state.
+        let several = self.times.several_modes();
+        let mode = if several { translation.medium().mode(op.block()) } else { self.times.native() };
+        if self.correction.is_some() {
+            return self.begin_corrected(d, op, mode, now, translation, probe);
+        }
+        self.begin(d, op, mode, now, probe);
+    }
+
+    #[inline(always)]
+    fn begin<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: usize,
+        op: FlashOp,
+        mode: CellMode,
+        now: Nanos,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) -> Nanos {
+        let channel = &mut self.channels[usize::from(self.dies[d].channel)];
+        let (array_ended, transfer, end) = match op.kind() {
+            OpKind::HostRead
+            | OpKind::MergeRead
+            | OpKind::GcRead
+            | OpKind::FoldRead
+            | OpKind::MapRead
+            | OpKind::RetireRead => {
+                let read_time = self.times.read(mode);
+                let mut array = 0;
+                let mut rows = op.rows();
+                while rows != 0 {
+                    array += read_time[op.page() as usize + rows.trailing_zeros() as usize];
+                    rows &= rows - 1;
+                }
+                self.work.sensing += array;
+                self.work.units += u64::from(op.units());
+                let ready = now + self.command_time + array;
+                let length = (u64::from(op.units()) * self.unit_picos).div_ceil(1000);
+                let from = channel.book(now, ready, length);
+                (ready, Interval::new(from, from + length), from + length)
+            }
+            OpKind::HostProgram
+            | OpKind::GcProgram
+            | OpKind::FoldProgram
+            | OpKind::MetadataProgram
+            | OpKind::RetireProgram => {
+                let late = if op.kind() == OpKind::HostProgram { data_are_late_by(&op, now).max(0) as u64 } else { 0 };
+                let earliest = now + late + self.command_time;
+                // A program moves its whole row, padding included.
+                let length = self.row_transfer;
+                let from = channel.book(now, earliest, length);
+                let array = self.times.program(mode)[op.page() as usize];
+                self.work.programming += array;
+                self.work.units += self.row_units;
+                let end = from + length + array;
+                (end, Interval::new(from, from + length), end)
+            }
+            OpKind::FoldCopy => {
+                let array = self.times.program(mode)[op.page() as usize];
+                self.work.programming += array;
+                let end = now + self.command_time + array;
+                (end, Interval::new(now, now), end)
+            }
+            OpKind::Erase => {
+                let array = self.times.erase(mode);
+                self.work.erasing += array;
+                let end = now + self.command_time + array;
+                (end, Interval::new(now, now), end)
+            }
+        };
+        probe.check(|checks| checks.operation(&self.as_judged(d, &op, mode, now, transfer, end)));
+        let die = &mut self.dies[d];
+        die.current = op;
+        die.busy = true;
+        probe.explain(|explanations| explanations.operation(d, op.kind(), now, array_ended, end));
+        self.events.set(d, end);
+        end
+    }
+
+    /// An operation in the words of the referee.
+    fn as_judged(
+        &self,
+        d: usize,
+        op: &FlashOp,
+        mode: CellMode,
+        now: Nanos,
+        transfer: Interval,
+        end: Nanos,
+    ) -> Operation {
+        let page = op.page();
+        let (work, data_here) = match op.kind() {
+            OpKind::HostRead
+            | OpKind::MergeRead
+            | OpKind::GcRead
+            | OpKind::FoldRead
+            | OpKind::MapRead
+            | OpKind::RetireRead => (Work::Read { page, rows: op.rows(), units: op.units() }, now),
+            OpKind::HostProgram => {
+                let late = data_are_late_by(op, now);
+                (Work::Program { page }, now.saturating_add_signed(late.into()))
+            }
+            OpKind::GcProgram | OpKind::FoldProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
+                (Work::Program { page }, now)
+            }
+            OpKind::FoldCopy => (Work::Copy { page }, now),
+            OpKind::Erase => (Work::Erase, now),
+        };
+        // The translation layer works on all planes of a die at once.
+        Operation { die: d as u32, planes: self.all_planes, mode, work, begin: now, data_here, transfer, end }
+    }
+
+    /// [`Backend::begin`] on flash that errs.
+    #[inline(never)]
+    fn begin_corrected<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: usize,
+        op: FlashOp,
+        mode: CellMode,
+        now: Nanos,
+        translation: &mut T,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        let retry = self.correction.as_mut().and_then(|correction| correction.begin(d, &op, mode, now, translation));
+        let end = self.begin(d, op, mode, now, probe);
+        if let Some(retry) = retry {
+            self.begin_retry(d, retry, end, probe);
+        }
+    }
+}
+
+/// By how much the data of a host program come later than now; they may be here already. An operation begins within two
+/// seconds of being queued, so that the low bits of the time tell.
+#[inline]
+fn data_are_late_by(op: &FlashOp, now: Nanos) -> i32 {
+    op.ready_code().wrapping_sub(now as u32) as i32
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! A read that did not decode at once: further sensings, transfers and decoding, one step after another.
+//!
+//! The die stays busy until the retry ladder ends. Each step is an event of its own: at its end the next one begins, and
+//! books the bus only then. Pages of the stripe are sensed on the other dies beside what these do, and cross their
+//! channels as soon as there is room: their array time is not booked, their transfers are. Energy counts both.
+
+use ssdlab_core::Nanos;
+
+use super::Backend;
+use super::correction::{ReadRetry, RetryStep};
+use crate::probe::Probe;
+use crate::timing::{Interval, Operation, Work};
+
+impl Backend {
+    /// The first read of a die failed to decode: it ends at `end`, and the attempt to decode it takes its time.
+    #[cold]
+    pub(super) fn begin_retry<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: usize,
+        mut retry: Box<ReadRetry>,
+        end: Nanos,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        let decode = self.correction.as_ref().map_or(0, |c| c.first_decode());
+        retry.first_out = end;
+        self.dies[d].retry = Some(retry);
+        self.occupy(d, end, end + decode, probe);
+    }
+
+    /// Whether the die's read did not decode at once. When its event comes, [`Backend::next_retry_step`] says whether it
+    /// is over.
+    #[inline]
+    #[must_use]
+    pub fn retries(&self, d: usize) -> bool {
+        self.dies[d].retry.is_some()
+    }
+
+    /// Begins what a read does next that did not decode at once. Returns whether there is anything; if not, the read is
+    /// over.
+    #[cold]
+    pub fn next_retry_step<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: usize,
+        now: Nanos,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) -> bool {
+        let Some(retry) = &mut self.dies[d].retry else { return false };
+        let Some(step) = self.correction.as_ref().and_then(|c| c.step(retry)) else { return false };
+        let read = if step.stripe > 0 {
+            self.read_stripe(d, &step, now, probe)
+        } else {
+            self.sense_again(d, &step, now, probe)
+        };
+        self.occupy(d, now, read + step.decode, probe);
+        true
+    }
+
+    /// What a read that is over took beyond the plain one.
+    #[cold]
+    pub fn take_retry(&mut self, d: usize) -> Option<Box<ReadRetry>> {
+        self.dies[d].retry.take()
+    }
+
+    /// Keeps the die busy until `to`.
+    fn occupy<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: usize,
+        from: Nanos,
+        to: Nanos,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        probe.explain(|explanations| explanations.retry(d, from, to));
+        self.events.set(d, to);
+    }
+
+    /// Senses the rows concerned again, as often as the step asks for, and moves what was sensed. Returns when it is out.
+    pub(super) fn sense_again<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: usize,
+        step: &RetryStep,
+        now: Nanos,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) -> Nanos {
+        let op = self.dies[d].current;
+        let read_time = self.times.read(step.mode);
+        let rows = (0..8).filter(|row| step.rows >> row & 1 != 0);
+        let once: Nanos = rows.map(|row| read_time[op.page() as usize + row]).sum();
+        let array = once * u64::from(step.senses);
+        self.work.sensing += array;
+        self.work.units += step.units;
+        let ready = now + self.command_time + array;
+        let length = (step.units * self.unit_picos).div_ceil(1000);
+        let from = self.channels[usize::from(self.dies[d].channel)].book(now, ready, length);
+        let (senses, units) = (step.senses, step.units as u32);
+        probe.check(|checks| {
+            checks.operation(&Operation {
+                die: d as u32,
+                planes: self.all_planes,
+                mode: step.mode,
+                work: Work::ReadAgain { page: op.page(), rows: step.rows, senses, units },
+                begin: now,
+                data_here: now,
+                transfer: Interval::new(from, from + length),
+                end: from + length,
+            });
+        });
+        from + length
+    }
+
+    /// Reads the other pages of a stripe, which lie on the other dies in turn; on a single die, behind one another.
+    /// Returns when the last is out.
+    pub(super) fn read_stripe<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: usize,
+        step: &RetryStep,
+        now: Nanos,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) -> Nanos {
+        let dies = self.dies.len();
+        let page = self.dies[d].current.page() as usize;
+        let read_time = self.times.read(step.mode)[page];
+        let length = (step.stripe_units * self.unit_picos).div_ceil(1000);
+        self.work.sensing += read_time * u64::from(step.stripe);
+        self.work.units += step.stripe_units * u64::from(step.stripe);
+        let mut last = now;
+        for k in 0..step.stripe as usize {
+            let others = (dies - 1).max(1);
+            let channel = usize::from(self.dies[(d + 1 + k % others) % dies].channel);
+            let ready = now + self.command_time + read_time * (k / others + 1) as u64;
+            let from = self.channels[channel].book(now, ready, length);
+            probe.check(|checks| checks.stripe_page(channel as u32, now, Interval::new(from, from + length)));
+            last = last.max(from + length);
+        }
+        last
+    }
+}

@@ -1,0 +1,117 @@
+//! The drive as the bench sees it.
+
+use ssdlab_core::Nanos;
+use ssdlab_device::{
+    Completion, Counters, Device, DeviceInfo, Flash, FlashCounters, LinkPolicy, PowerManagement, Refusal, Request,
+    Security,
+};
+
+use ssdlab_ftl::Translation;
+
+use super::SimulatedSsd;
+use crate::backend::{Correction, CorrectionCounters, NEVER};
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for SimulatedSsd<EXPLAIN, CHECK, T> {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    #[inline(always)]
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        self.info.check(&request)?;
+        if self.frontend.in_flight.is_none()
+            && (self.firmware.idle.has_begun() || self.frontend.link_sleep.is_managed())
+        {
+            self.wake_from_idle(now);
+        }
+        self.frontend.in_flight.begun(now);
+        if self.frontend.commands.have_room() {
+            self.accept(now, now, request);
+        } else {
+            self.frontend.commands.outside.push_back((now, request));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Nanos> {
+        let processed_at = self.firmware.processor.next_event().unwrap_or(NEVER);
+        let finished_at = self.frontend.commands.next_event().unwrap_or(NEVER);
+        let (die_at, _) = self.backend.next_event();
+        let at = die_at.min(processed_at).min(finished_at).min(self.idle_work_at());
+        (at != NEVER).then_some(at)
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        self.run(to, false, done);
+    }
+
+    #[inline]
+    fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
+        self.run(limit, true, done)
+    }
+
+    fn counters(&self) -> Counters {
+        let f = self.translation.counters();
+        let c = self.backend.correction().map_or_else(CorrectionCounters::default, Correction::counters);
+        let layout = self.translation.medium().layout();
+        let row_bytes = u64::from(layout.row_bytes());
+        Counters {
+            host: self.host,
+            flash: Some(FlashCounters {
+                host_program_bytes: f.host_rows * row_bytes,
+                fold_program_bytes: f.fold_rows * row_bytes,
+                gc_program_bytes: (f.gc_rows + f.retire_rows) * row_bytes,
+                metadata_program_bytes: f.metadata_rows * row_bytes,
+                gc_read_bytes: f.gc_read_units * u64::from(layout.unit_bytes),
+                block_erases: f.block_erases,
+                buffer_overwrites: f.overwrites_in_buffer,
+                reread_units: c.reread_units,
+                soft_units: c.soft_units,
+                rebuilt_units: c.rebuilt_units,
+                lost_units: c.lost_units,
+                ..self.flash
+            }),
+            energy: self.energy(),
+        }
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        self.check_own_books()?;
+        self.translation.check_invariants()
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Device>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn flash(&mut self) -> Option<&mut dyn Flash> {
+        Some(self)
+    }
+
+    fn power(&mut self) -> Option<&mut dyn PowerManagement> {
+        self.power.is_some().then_some(self as &mut dyn PowerManagement)
+    }
+
+    fn security(&mut self) -> Option<&mut dyn Security> {
+        Some(self)
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> PowerManagement for SimulatedSsd<EXPLAIN, CHECK, T> {
+    fn supports_link_policy(&self, policy: LinkPolicy) -> bool {
+        self.power.as_deref().map_or(policy == LinkPolicy::Active, |(spec, _)| spec.supports(policy))
+    }
+
+    fn set_link_policy(&mut self, now: Nanos, policy: LinkPolicy) {
+        assert!(
+            self.frontend.in_flight.is_none(),
+            "the host's policy for an idle link changes while commands are under way"
+        );
+        assert!(self.supports_link_policy(policy), "the link of {} does not know {}", self.info.name, policy.name());
+        if let Some((spec, _)) = self.power.as_deref() {
+            let at_rest = self.backend.next_event().0 == NEVER && !self.firmware.processor.prepares_rows();
+            self.frontend.link_sleep.set_policy(now, policy, spec, at_rest);
+        }
+    }
+}

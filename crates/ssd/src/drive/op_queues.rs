@@ -1,0 +1,61 @@
+//! Where the operations of the translation layer go: to the processor, or to their dies at once.
+
+use ssdlab_core::Nanos;
+use ssdlab_ftl::{FlashOp, OpKind, OpSink};
+use ssdlab_nand::BlockId;
+
+use crate::backend::Backend;
+use crate::firmware::Processor;
+
+/// See the module's own page.
+pub struct OpQueues<'a> {
+    backend: &'a mut Backend,
+    processor: &'a mut Processor,
+    now: Nanos,
+}
+
+impl<'a> OpQueues<'a> {
+    #[inline]
+    #[must_use]
+    pub fn new(backend: &'a mut Backend, processor: &'a mut Processor, now: Nanos) -> Self {
+        OpQueues { backend, processor, now }
+    }
+}
+
+impl OpSink for OpQueues<'_> {
+    #[inline(always)]
+    fn enqueue(&mut self, die: u32, op: FlashOp) {
+        if self.processor.prepares(&op) {
+            self.processor.prepare(self.now, die, op);
+        } else {
+            self.backend.queue(die, op);
+        }
+    }
+
+    #[inline(always)]
+    fn enqueue_read(&mut self, die: u32, op: FlashOp, wanted: u64) {
+        self.backend.expect_read(die, wanted);
+        self.enqueue(die, op);
+    }
+
+    #[cold]
+    fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
+        let now = self.now as u32;
+        self.processor.change_rows(die, |op| op.retarget(from, to));
+        let change = |op: &mut FlashOp| {
+            op.retarget(from, to);
+            // It waits longer now than its time code reaches back.
+            if op.kind() == OpKind::HostProgram && op.ready_code().wrapping_sub(now) as i32 <= 0 {
+                op.set_ready_code(now);
+            }
+        };
+        self.backend.requeue(die, change, first);
+    }
+
+    /// The low 32 bits, of now at the earliest: an operation begins within two seconds of being enqueued, so that the
+    /// difference to the time then tells how much later the data come, if at all.
+    #[inline]
+    fn ready_code(&self, ready: Nanos) -> u32 {
+        ready.max(self.now) as u32
+    }
+}

@@ -1,0 +1,143 @@
+//! What the drive does while the host is silent: it writes its buffer out, folds its SLC cache, and collects ahead of need.
+
+use ssdlab_core::{Nanos, nanos_from_ms};
+use ssdlab_ftl::{Translation, Unfolded};
+
+use super::idle_folding::IdleFolding;
+use crate::SimulatedSsd;
+use crate::backend::NEVER;
+use crate::spec::DriveSpec;
+
+/// What has been begun since the host's last command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Nothing,
+    /// The buffer is being written out.
+    Flushed,
+    /// The collector works ahead of need.
+    Collecting,
+}
+
+/// Idle work: when it is due, and how far it is.
+#[derive(Clone, Debug)]
+pub struct Idle {
+    flush_after: Nanos,
+    collect_after: Option<Nanos>,
+    folding: IdleFolding,
+    /// When the host's last command ended.
+    since: Nanos,
+    step: Step,
+}
+
+impl Idle {
+    /// A drive that has just been made has nothing to do.
+    #[must_use]
+    pub fn new(drive: &DriveSpec) -> Self {
+        Idle {
+            flush_after: nanos_from_ms(drive.write_buffer.flush_after_idle_ms),
+            collect_after: drive.gc.background_after_idle_ms.map(nanos_from_ms),
+            folding: IdleFolding::new(drive.slc_cache.as_ref()),
+            since: 0,
+            step: Step::Collecting,
+        }
+    }
+
+    /// When idle work is due, if the drive is idle; [`NEVER`]: not at all.
+    #[inline]
+    fn next_event(&self) -> Nanos {
+        let step = match self.step {
+            Step::Nothing => self.since + self.flush_after,
+            Step::Flushed => match self.collect_after {
+                Some(after) => self.since + after.max(self.flush_after),
+                None => NEVER,
+            },
+            Step::Collecting => NEVER,
+        };
+        step.min(self.folding.next())
+    }
+
+    /// The host's last command has ended.
+    #[inline]
+    pub fn begin(&mut self, at: Nanos) {
+        self.since = at;
+        self.step = Step::Nothing;
+        self.folding.rest(at);
+    }
+
+    /// The drive holds nothing, and has nothing to do from this time on.
+    pub fn begin_empty(&mut self, at: Nanos) {
+        self.since = at;
+        self.step = Step::Collecting;
+    }
+
+    /// Whether idle work has been begun that the host's next command ends.
+    #[inline]
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.step != Step::Nothing || self.folding.has_started()
+    }
+
+    /// Whether the drive may be collecting or folding because it is idle.
+    #[inline]
+    #[must_use]
+    pub fn works(&self) -> bool {
+        self.step == Step::Collecting || self.folding.has_started()
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// When idle work is due, if the drive is idle and has any.
+    #[inline]
+    pub(crate) fn idle_work_at(&self) -> Nanos {
+        if self.frontend.in_flight.is_none() { self.firmware.idle.next_event() } else { NEVER }
+    }
+
+    pub(crate) fn idle_work(&mut self, at: Nanos) {
+        self.now = at;
+        if at == self.firmware.idle.folding.next() {
+            let mut left = Unfolded::Nothing;
+            self.ask(|translation, queues| left = translation.fold_in_background(queues));
+            let collect_after = self.firmware.idle.collect_after;
+            self.firmware.idle.folding.stepped(at, left, collect_after);
+            if self.firmware.rounds.are_used() {
+                self.follow_rounds();
+            }
+        } else if self.firmware.idle.step == Step::Nothing {
+            self.firmware.idle.step = Step::Flushed;
+            self.flush_rows();
+        } else {
+            self.firmware.idle.step = Step::Collecting;
+            self.ask(|translation, queues| {
+                translation.collect_in_background(queues);
+            });
+        }
+    }
+
+    /// Writes rows that are not full as well.
+    pub(crate) fn flush_rows(&mut self) {
+        self.ask(|translation, queues| translation.force(queues));
+        self.translation.unforce();
+    }
+
+    #[cold]
+    pub(crate) fn wake_from_idle(&mut self, now: Nanos) {
+        if self.firmware.idle.works() {
+            self.now = now;
+            self.ask(|translation, queues| translation.stop_background(queues));
+        }
+        self.firmware.idle.step = Step::Nothing;
+        self.firmware.idle.folding.stop();
+        self.frontend.link_sleep.wake(now);
+    }
+
+    /// As [`Self::idle_work_at`], with no commands under way: what the last event has begun or ended is the drive's own
+    /// work, which keeps it from sleeping.
+    #[cold]
+    pub(crate) fn rest(&mut self) -> Nanos {
+        if self.frontend.link_sleep.is_managed() {
+            let at_rest = self.is_at_rest();
+            self.frontend.link_sleep.inside(self.now, at_rest);
+        }
+        self.idle_work_at()
+    }
+}

@@ -1,0 +1,241 @@
+//! The drive's one processor: works through its queue in order.
+//!
+//! Commands take their time in it; so do units that the collector moves, where the drive file says so: their rows go
+//! to the dies once the processor has prepared them.
+
+use std::collections::VecDeque;
+
+use ssdlab_core::{Nanos, Op, Ring, nanos_from_us};
+use ssdlab_device::Request;
+use ssdlab_ftl::{FlashOp, OpKind};
+
+use crate::frontend::unit_range;
+use crate::spec::DriveSpec;
+
+/// What the processor is through with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processed {
+    /// A command has been decoded.
+    Command { slot: u32 },
+    /// A row that the collector writes has been prepared.
+    Row,
+    /// A round of the collector may begin.
+    Round,
+}
+
+/// In the place of a command's slot, in the queue.
+const ROW: u32 = u32::MAX;
+const ROUND: u32 = u32::MAX - 1;
+
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    read_command: Nanos,
+    read_unit: Nanos,
+    write_command: Nanos,
+    write_unit: Nanos,
+    move_unit: Nanos,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Processor {
+    times: Times,
+    /// When it has done what is booked.
+    free: Nanos,
+    /// How long it has worked, what is booked included.
+    busy: Nanos,
+    /// Ends of what is booked, in order, and the slots of the commands that are decoded then.
+    queue: Ring<(Nanos, u32)>,
+    /// Rows that it prepares, with their dies, in the queue's order.
+    rows: VecDeque<(u32, FlashOp)>,
+}
+
+impl Processor {
+    #[must_use]
+    pub fn new(drive: &DriveSpec) -> Self {
+        let c = &drive.controller;
+        Processor {
+            times: Times {
+                read_command: nanos_from_us(c.read_command_us),
+                read_unit: nanos_from_us(c.read_unit_us),
+                write_command: nanos_from_us(c.write_command_us),
+                write_unit: nanos_from_us(c.write_unit_us),
+                move_unit: nanos_from_us(c.move_unit_us),
+            },
+            free: 0,
+            busy: 0,
+            queue: Ring::new(c.queue_depth as usize, (0, 0)),
+            rows: VecDeque::new(),
+        }
+    }
+
+    /// When it is through with the first of what is booked.
+    #[inline]
+    #[must_use]
+    pub fn next_event(&self) -> Option<Nanos> {
+        self.queue.front().map(|(at, _)| at)
+    }
+
+    /// Takes the first of what is booked out of the queue.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Nanos, Processed)> {
+        let (at, slot) = self.queue.pop_front()?;
+        Some((at, processed(slot)))
+    }
+
+    /// The same, if it is a command decoded at this time.
+    #[inline]
+    pub fn pop_command(&mut self, at: Nanos) -> Option<u32> {
+        let (_, slot) = self.queue.front().filter(|next| next.0 == at && next.1 < ROUND)?;
+        self.queue.pop_front();
+        Some(slot)
+    }
+
+    /// How long it has worked, what is booked included.
+    #[must_use]
+    pub fn busy(&self) -> Nanos {
+        self.busy
+    }
+
+    /// It takes nothing before this time.
+    pub fn rest_until(&mut self, at: Nanos) {
+        self.free = self.free.max(at);
+    }
+
+    /// Books time from `earliest` on; returns when it begins.
+    #[inline]
+    fn book(&mut self, earliest: Nanos, time: Nanos) -> Nanos {
+        let start = self.free.max(earliest);
+        self.free = start + time;
+        self.busy += time;
+        start
+    }
+
+    /// Books time for a command that has arrived; returns when it is decoded, and when all is done.
+    #[inline(always)]
+    pub fn decode(&mut self, request: &Request, arrived: Nanos) -> (Nanos, Nanos) {
+        let (first, last) = unit_range(request);
+        let units = u64::from(last - first);
+        let times = &self.times;
+        // The processor hands over the first unit of a read as soon as it is looked up, and the data of a write are
+        // let in once it is decoded; the rest goes on beside the transfers.
+        let (decode, rest) = match request.op {
+            Op::Read => (times.read_command + times.read_unit, (units - 1) * times.read_unit),
+            Op::Write => (times.write_command, units * times.write_unit),
+            Op::Trim | Op::Flush | Op::WriteZeroes => (times.write_command, 0),
+        };
+        let decoded = self.book(arrived, decode + rest) + decode;
+        (decoded, decoded + rest)
+    }
+
+    /// A command's slot comes up once it is decoded.
+    #[inline]
+    pub fn queue_command(&mut self, decoded: Nanos, slot: u32) {
+        self.queue.push_back((decoded, slot));
+    }
+
+    /// Queues the beginning of a round of the collector.
+    pub fn queue_round(&mut self, now: Nanos) {
+        let at = self.book(now, 0);
+        self.queue.push_back((at, ROUND));
+    }
+
+    /// Whether an operation goes to its die by way of the processor: rows that the collector writes, and whatever comes
+    /// after them in the same block, which keeps its order.
+    #[inline]
+    #[must_use]
+    pub fn prepares(&self, op: &FlashOp) -> bool {
+        self.times.move_unit != 0
+            && match op.kind() {
+                OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy => true,
+                OpKind::HostRead | OpKind::MergeRead | OpKind::MapRead => false,
+                _ => self.rows.iter().any(|(_, row)| row.block() == op.block()),
+            }
+    }
+
+    /// Prepares an operation. Only moving units takes time.
+    #[cold]
+    pub fn prepare(&mut self, now: Nanos, die: u32, op: FlashOp) {
+        let time = if op.kind().moves_units() { u64::from(op.units()) * self.times.move_unit } else { 0 };
+        let start = self.book(now, time);
+        self.queue.push_back((start + time, ROW));
+        self.rows.push_back((die, op));
+    }
+
+    /// The row that has been prepared, and its die.
+    pub fn pop_row(&mut self) -> Option<(u32, FlashOp)> {
+        self.rows.pop_front()
+    }
+
+    /// Whether rows are being prepared.
+    #[inline]
+    #[must_use]
+    pub fn prepares_rows(&self) -> bool {
+        !self.rows.is_empty()
+    }
+
+    /// Changes the rows of a die that are being prepared.
+    pub fn change_rows(&mut self, die: u32, mut change: impl FnMut(&mut FlashOp)) {
+        self.rows.iter_mut().filter(|(d, _)| *d == die).for_each(|(_, op)| change(op));
+    }
+}
+
+#[inline]
+fn processed(slot: u32) -> Processed {
+    match slot {
+        ROW => Processed::Row,
+        ROUND => Processed::Round,
+        slot => Processed::Command { slot },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn processor() -> Processor {
+        let drive = toml::from_str(include_str!("../../../../catalog/drives/sm2256-500gb.toml"));
+        let drive: DriveSpec = drive.expect("a drive of the catalog");
+        let mut p = Processor::new(&drive);
+        p.times.move_unit = 15_000;
+        p
+    }
+
+    fn op(kind: OpKind, units: u32, block: u32) -> FlashOp {
+        FlashOp::of_kind(kind, block, 0, 1, units)
+    }
+
+    #[test]
+    fn moved_units_and_commands_take_their_time_one_after_the_other() {
+        let mut p = processor();
+        let now = 1_000_000;
+        p.prepare(now, 0, op(OpKind::GcProgram, 8, 1));
+        p.prepare(now, 0, op(OpKind::FoldProgram, 5, 1));
+        // A command that comes meanwhile waits for both rows.
+        assert_eq!(p.book(now + 7, 14_000), now + 13 * 15_000);
+        p.prepare(now + 10, 0, op(OpKind::FoldCopy, 1, 2));
+        let ends: Vec<Nanos> = std::iter::from_fn(|| p.queue.pop_front()).map(|(at, _)| at).collect();
+        assert_eq!(ends, [now + 120_000, now + 195_000, now + 195_000 + 14_000 + 15_000]);
+        assert_eq!((p.busy, p.free), (14 * 15_000 + 14_000, ends[2]));
+        // After a pause it begins when it is asked.
+        assert_eq!(p.book(2 * now, 1), 2 * now);
+    }
+
+    #[test]
+    fn what_follows_a_row_in_its_block_goes_the_same_way_and_takes_no_time() {
+        let mut p = processor();
+        assert!(!p.prepares(&op(OpKind::HostProgram, 8, 1)));
+        assert!(p.prepares(&op(OpKind::GcProgram, 8, 1)));
+        p.prepare(0, 0, op(OpKind::GcProgram, 8, 1));
+        for kind in [OpKind::HostProgram, OpKind::GcRead, OpKind::Erase] {
+            assert!(p.prepares(&op(kind, 8, 1)) && !p.prepares(&op(kind, 8, 2)), "{kind:?}");
+        }
+        assert!(!p.prepares(&op(OpKind::HostRead, 1, 1)), "what is not on flash is read from memory");
+        p.prepare(0, 0, op(OpKind::HostProgram, 8, 1));
+        assert_eq!((p.busy, p.free), (120_000, 120_000));
+        // Without a time for it, nothing is kept back.
+        let mut free = p;
+        free.times.move_unit = 0;
+        assert!(!free.prepares(&op(OpKind::GcProgram, 8, 1)));
+    }
+}

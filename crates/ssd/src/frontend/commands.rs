@@ -1,0 +1,147 @@
+//! Commands on their way through the drive.
+
+use std::collections::VecDeque;
+
+use ssdlab_core::{Breakdown, Nanos, Ring, UNIT_BYTES};
+use ssdlab_device::{Completion, Request, Status};
+use ssdlab_ftl::Promise;
+
+/// One command that holds a slot of the command queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Command {
+    pub request: Request,
+    /// Writes: the stream that the host has named, or that of writes too long for the SLC cache.
+    pub stream: u8,
+    pub submitted: Nanos,
+    /// When the firmware had decoded it.
+    pub decoded: Nanos,
+    /// When the firmware was through with all of its units.
+    pub processed: Nanos,
+    /// Reads: parts still to come from flash. Writes: merge reads still to come.
+    pub parts: u32,
+    /// First unit not yet admitted to the write buffer.
+    pub next_unit: u32,
+    /// Bytes not yet on the link.
+    pub bytes_left: u64,
+    /// End of its last data on the link so far.
+    pub link_end: Nanos,
+    pub status: Status,
+    /// Reads of one unit: what the die must deliver.
+    pub promised: Option<Promise>,
+}
+
+impl Command {
+    /// One that has just come.
+    #[inline(always)]
+    pub fn new(request: Request, submitted: Nanos, decoded: Nanos, processed: Nanos) -> Self {
+        Command {
+            request,
+            stream: request.hints.stream,
+            submitted,
+            decoded,
+            processed,
+            parts: 0,
+            next_unit: (request.offset_bytes / UNIT_BYTES) as u32,
+            bytes_left: request.length_bytes,
+            link_end: 0,
+            status: Status::Ok,
+            promised: None,
+        }
+    }
+}
+
+/// The slots, and who waits for what.
+#[derive(Clone, Debug)]
+pub struct Commands {
+    slots: Vec<Command>,
+    free: Vec<u32>,
+    active: u32,
+    /// Beyond the queue depth: the host holds them.
+    pub outside: VecDeque<(Nanos, Request)>,
+    /// Writes that wait for room in the buffer, in order.
+    pub writes: Ring<u32>,
+    /// Writes (FUA, no write cache) and flushes that wait until so many units are on flash.
+    pub durable: VecDeque<(u64, u32)>,
+    /// Finished, in order of the time at which the host sees it.
+    finished: Ring<(Nanos, u32)>,
+}
+
+impl Commands {
+    #[must_use]
+    pub fn new(depth: u32) -> Self {
+        let empty = Command::new(Request::flush(0), 0, 0, 0);
+        Commands {
+            slots: vec![empty; depth as usize],
+            free: (0..depth).rev().collect(),
+            active: 0,
+            outside: VecDeque::new(),
+            writes: Ring::new(depth as usize, 0),
+            durable: VecDeque::new(),
+            finished: Ring::new(depth as usize, (0, 0)),
+        }
+    }
+
+    #[inline]
+    pub fn take_slot(&mut self) -> Option<u32> {
+        let slot = self.free.pop()?;
+        self.active += 1;
+        Some(slot)
+    }
+
+    #[inline]
+    pub fn slot(&mut self, at: u32) -> &mut Command {
+        &mut self.slots[at as usize]
+    }
+
+    /// Queues the completion of a command for the time at which the host sees it. The slot is the host's until then.
+    #[inline]
+    pub fn finish(&mut self, at: u32, completed: Nanos, status: Status) {
+        self.slots[at as usize].status = status;
+        if self.finished.back().is_none_or(|f| f.0 <= completed) {
+            self.finished.push_back((completed, at));
+        } else {
+            let behind = self.finished.iter().rev().take_while(|f| f.0 > completed).count();
+            self.finished.insert_before_last(behind, (completed, at));
+        }
+    }
+
+    /// When the host sees the end of a command next.
+    #[inline]
+    #[must_use]
+    pub fn next_event(&self) -> Option<Nanos> {
+        self.finished.front().map(|(at, _)| at)
+    }
+
+    /// The slot of the command whose end the host sees next, if it does so at this time.
+    #[inline]
+    #[must_use]
+    pub fn next_finished(&self, at: Nanos) -> Option<u32> {
+        self.finished.front().filter(|f| f.0 == at).map(|(_, slot)| slot)
+    }
+
+    /// Whether a slot is free, and nobody waits for it outside.
+    #[inline]
+    #[must_use]
+    pub fn have_room(&self) -> bool {
+        self.active < self.slots.len() as u32 && self.outside.is_empty()
+    }
+
+    /// Ends the command that the host sees next, and frees its slot.
+    #[inline]
+    pub fn deliver(&mut self, slot: u32, at: Nanos, breakdown: Breakdown) -> Completion {
+        self.finished.pop_front();
+        let c = &self.slots[slot as usize];
+        self.free.push(slot);
+        self.active -= 1;
+        Completion {
+            tag: c.request.tag,
+            op: c.request.op,
+            status: c.status,
+            offset_bytes: c.request.offset_bytes,
+            length_bytes: c.request.length_bytes,
+            submitted: c.submitted,
+            completed: at,
+            breakdown,
+        }
+    }
+}

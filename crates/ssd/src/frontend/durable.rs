@@ -1,0 +1,62 @@
+//! TRIM, and commands that wait until their data are on flash: FLUSH CACHE, and writes without a write cache.
+
+use ssdlab_core::{Cause, Nanos, UNIT_BYTES};
+use ssdlab_ftl::Translation;
+
+use crate::SimulatedSsd;
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    pub(crate) fn trim(&mut self, slot: u32) {
+        let c = *self.frontend.commands.slot(slot);
+        if self.translation.is_read_only() {
+            self.refuse(slot);
+            return;
+        }
+        // Only whole units can be forgotten; the rest of the range stays as it is, as the standard allows.
+        let first = c.request.offset_bytes.div_ceil(UNIT_BYTES) as u32;
+        let last = ((c.request.offset_bytes + c.request.length_bytes) / UNIT_BYTES) as u32;
+        self.ask(|translation, queues| translation.trim(first..last, queues));
+        self.forgive_lost(first..last);
+        if self.frontend.read_ahead.holds_data() {
+            (first..last).for_each(|lpn| self.frontend.read_ahead.forget(lpn));
+        }
+        self.probe.check(|checks| checks.forget(first..last));
+        self.host.trim_bytes += c.request.length_bytes;
+        self.respond(slot, c.processed.max(self.now));
+    }
+
+    pub(crate) fn flush(&mut self, slot: u32) {
+        let now = self.now;
+        self.wait_until_durable(slot, now);
+    }
+
+    /// A command waits until everything accepted so far is on flash; its own data are in the drive at `from`.
+    pub(crate) fn wait_until_durable(&mut self, slot: u32, from: Nanos) {
+        self.probe.explain(|explanations| explanations.begin_drive_wait(slot));
+        self.frontend.commands.slot(slot).link_end = from;
+        self.frontend.commands.durable.push_back((self.translation.accepted_units(), slot));
+        self.settle_durable();
+    }
+
+    /// Answers the commands that wait for data which are on flash by now, and pushes on what the others wait for:
+    /// rows that are not full go out too.
+    pub(crate) fn settle_durable(&mut self) {
+        while let Some(&(units, slot)) = self.frontend.commands.durable.front() {
+            if self.translation.durable_units() < units {
+                self.ask(|translation, queues| translation.force(queues));
+                if self.translation.is_read_only() {
+                    self.give_up_durable();
+                }
+                return;
+            }
+            self.frontend.commands.durable.pop_front();
+            if self.frontend.commands.durable.is_empty() {
+                self.translation.unforce();
+            }
+            let c = *self.frontend.commands.slot(slot);
+            let done = self.now.max(c.link_end);
+            self.probe.explain(|explanations| explanations.end_drive_wait(slot, c.link_end, done, Cause::Program));
+            self.respond(slot, c.processed.max(done));
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The drive's face to the host: link, command queue, data that were read ahead; commands on their way in and out.
+
+mod commands;
+mod durable;
+mod in_flight;
+mod link;
+mod map_read;
+mod read;
+mod read_ahead;
+mod refuse;
+mod write;
+
+use ssdlab_core::{Cause, Nanos, Op, UNIT_BYTES};
+use ssdlab_device::{Completion, Request, Status};
+use ssdlab_ftl::Translation;
+
+use crate::SimulatedSsd;
+use crate::firmware::Processed;
+use crate::power::LinkSleep;
+use crate::spec::DriveSpec;
+use crate::timing::Interval;
+
+pub use commands::{Command, Commands};
+pub use in_flight::InFlight;
+pub use link::Link;
+pub use read_ahead::ReadAhead;
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Frontend {
+    pub link: Link,
+    pub link_sleep: LinkSleep,
+    pub commands: Commands,
+    pub read_ahead: ReadAhead,
+    /// Pages on their way from flash because they are written in part, and the commands that wait for them.
+    merges: Vec<(u32, u32)>,
+    pub in_flight: InFlight,
+}
+
+impl Frontend {
+    #[must_use]
+    pub fn new(drive: &DriveSpec) -> Self {
+        Frontend {
+            link: Link::new(&drive.link),
+            link_sleep: LinkSleep::default(),
+            commands: Commands::new(drive.controller.queue_depth),
+            read_ahead: ReadAhead::new(drive.controller.read_ahead_kib / 4),
+            merges: Vec::new(),
+            in_flight: InFlight::default(),
+        }
+    }
+}
+
+/// Pages that a request touches, the last excluded; one for a command without data.
+#[inline]
+pub fn unit_range(r: &Request) -> (u32, u32) {
+    if r.op == Op::Flush {
+        return (0, 1);
+    }
+    let first = r.offset_bytes / UNIT_BYTES;
+    let last = (r.offset_bytes + r.length_bytes).div_ceil(UNIT_BYTES);
+    (first as u32, last as u32)
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// Puts a command into a slot and into the processor's queue. `now` is when the drive may see it, `submitted`
+    /// when the host let go of it.
+    // Where the request is taken apart in registers, it need not pass through memory in one piece.
+    #[inline(always)]
+    pub(crate) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) {
+        let slot = self.frontend.commands.take_slot().expect("the caller checked for a slot");
+        // A link that slept carries nothing before it is up.
+        let arrived = now.max(self.frontend.link_sleep.up_at()) + self.frontend.link.command_time();
+        let (first, _) = unit_range(&request);
+        if self.firmware.rounds.hold_commands() {
+            return self.hold(slot, &request, [submitted, now, arrived]);
+        }
+        let (decoded, processed) = self.firmware.processor.decode(&request, arrived);
+        self.probe.explain(|explanations| {
+            explanations.arrive(slot, [submitted, now, arrived]);
+            explanations.add(slot, Cause::Controller, decoded - arrived);
+        });
+        *self.frontend.commands.slot(slot) = Command::new(request, submitted, decoded, processed);
+        self.translation.prefetch(first.min(self.translation.logical_pages() - 1));
+        self.probe.check(|checks| checks.prefetch(first));
+        self.firmware.processor.queue_command(decoded, slot);
+    }
+
+    /// Accepts the command that has waited longest outside.
+    #[inline(never)]
+    fn accept_next(&mut self, now: Nanos) {
+        if let Some((submitted, request)) = self.frontend.commands.outside.pop_front() {
+            self.accept(now, submitted, request);
+        }
+    }
+
+    /// The processor is through with the first of its queue: a command, and perhaps others decoded at the same instant, or
+    /// something that it did for the collector.
+    #[inline]
+    pub(crate) fn processed(&mut self) {
+        let (at, what) = self.firmware.processor.pop().expect("the event says so");
+        self.now = at;
+        match what {
+            Processed::Command { slot } => self.decoded(at, slot),
+            Processed::Round => self.begin_round(),
+            Processed::Row => self.row_prepared(),
+        }
+    }
+
+    #[inline]
+    fn decoded(&mut self, at: Nanos, mut slot: u32) {
+        let mut writes = false;
+        loop {
+            let op = self.frontend.commands.slot(slot).request.op;
+            if op == Op::Write {
+                writes = true;
+                self.begin_write(slot);
+            } else {
+                if std::mem::take(&mut writes) {
+                    self.admit();
+                }
+                match op {
+                    Op::Read if self.waits_for_map(slot) => {}
+                    Op::Read => self.begin_read(slot),
+                    Op::Trim => self.trim(slot),
+                    Op::Flush => self.flush(slot),
+                    Op::Write | Op::WriteZeroes => unreachable!("writes are taken above, and zeroes are refused"),
+                }
+            }
+            let Some(next) = self.firmware.processor.pop_command(at) else { break };
+            slot = next;
+        }
+        if writes {
+            self.admit();
+        }
+    }
+
+    /// Puts `bytes` on the link, from now on at the earliest; returns when they begin and end.
+    #[inline]
+    fn transfer_on_link(&mut self, bytes: u64) -> (Nanos, Nanos) {
+        let (from, to) = self.frontend.link.transfer(self.now, bytes);
+        self.probe.check(|checks| checks.on_link(Interval::new(from, to), bytes));
+        (from, to)
+    }
+
+    /// Sends the final frame of a command whose last work ended at `done` (not before now).
+    #[inline]
+    fn respond(&mut self, slot: u32, done: Nanos) {
+        self.respond_with(slot, done, Status::Ok);
+    }
+
+    #[inline]
+    fn respond_with(&mut self, slot: u32, done: Nanos, status: Status) {
+        let frame = self.frontend.link.status_time();
+        let completed = done + frame;
+        let Command { request: c, submitted, .. } = *self.frontend.commands.slot(slot);
+        self.probe.explain(|explanations| {
+            explanations.add(slot, Cause::Link, frame);
+            // Whatever no stage has claimed was the processor's work beside the transfers.
+            explanations.add_rest(slot, Cause::Controller, completed - submitted);
+        });
+        match c.op {
+            _ if status != Status::Ok => {}
+            Op::Read => {
+                self.host.reads += 1;
+                self.host.read_bytes += c.length_bytes;
+            }
+            Op::Write => {
+                self.host.writes += 1;
+                self.host.write_bytes += c.length_bytes;
+            }
+            Op::Trim | Op::Flush | Op::WriteZeroes => {}
+        }
+        self.frontend.commands.finish(slot, completed, status);
+    }
+
+    /// Hands over everything that the host sees at this instant.
+    #[inline]
+    pub(crate) fn deliver(&mut self, at: Nanos, done: &mut Vec<Completion>) {
+        while let Some(slot) = self.frontend.commands.next_finished(at) {
+            let completion = self.frontend.commands.deliver(slot, at, self.probe.breakdown(slot));
+            debug_assert!(!EXPLAIN || completion.breakdown.sum() == completion.latency(), "{completion:?}");
+            self.frontend.in_flight.ended(at, completion.latency());
+            done.push(completion);
+            if !self.frontend.commands.outside.is_empty() {
+                self.accept_next(at);
+            }
+        }
+        if self.frontend.in_flight.is_none() {
+            self.firmware.idle.begin(at);
+            if self.frontend.link_sleep.is_managed() {
+                let at_rest = self.is_at_rest();
+                self.frontend.link_sleep.rest(at, at_rest);
+            }
+        }
+    }
+}

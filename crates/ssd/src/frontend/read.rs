@@ -1,0 +1,193 @@
+//! Reads: from the buffer, from what was read ahead, or from flash.
+
+use std::ops::Range;
+
+use ssdlab_core::{Cause, UNIT_BYTES};
+use ssdlab_device::Status;
+use ssdlab_ftl::{NOBODY, Promise, ReadFrom, RowReads, Translation, first_page, pages_brought};
+
+use super::read_ahead::{Lookup, Source};
+use super::unit_range;
+use crate::SimulatedSsd;
+use crate::backend::{Ended, ReadRetry};
+use crate::drive::OpQueues;
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    pub(crate) fn begin_read(&mut self, slot: u32) {
+        let request = self.frontend.commands.slot(slot).request;
+        let (first, last) = unit_range(&request);
+        let mut parts = 0;
+        let mut from_ram = 0u64;
+        let mut reads = RowReads::new(slot as u16, self.translation.compresses());
+        let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now);
+        let mut alone = None;
+        for page in first..last {
+            match self.frontend.read_ahead.lookup(page, slot) {
+                Lookup::Absent => {}
+                found @ (Lookup::Here(write) | Lookup::Coming(write)) => {
+                    // What was read ahead must be what the host wrote last.
+                    if let Some(expected) = self.probe.last_write(page) {
+                        assert!(
+                            write == expected,
+                            "page {page} was read ahead as write {write}, the last was {expected}"
+                        );
+                    }
+                    if found == Lookup::Here(write) {
+                        from_ram += 1;
+                        self.flash.buffer_read_units += 1;
+                    } else {
+                        parts += 1;
+                    }
+                    continue;
+                }
+            }
+            match self.translation.read_page(page, &mut reads, &mut queues) {
+                ReadFrom::Flash { unit, bytes, .. } => {
+                    self.flash.host_read_bytes += u64::from(bytes);
+                    alone = Some(unit);
+                }
+                ReadFrom::Nowhere => {
+                    from_ram += 1;
+                    self.flash.unmapped_read_units += 1;
+                }
+                ReadFrom::Ram => {
+                    from_ram += 1;
+                    self.flash.buffer_read_units += 1;
+                }
+            }
+        }
+        parts += reads.finish(&mut queues);
+        // A page by itself is checked when the die has delivered it: to wait for its tag now would be a large part of
+        // all that a random read costs.
+        let promised = match alone {
+            Some(unit) if last - first == 1 => {
+                self.translation.medium().prefetch_tags(unit, 1);
+                Some(Promise { unit, page: first, write_number: self.probe.last_write(first) })
+            }
+            _ => {
+                (first..last).for_each(|page| self.check_page(page));
+                None
+            }
+        };
+        if self.has_lost(first..last) {
+            self.frontend.commands.slot(slot).status = Status::MediaError;
+        }
+        let whole_drive = self.translation.logical_pages();
+        let ahead = self.frontend.read_ahead.observe(first, last, whole_drive);
+        if !ahead.is_empty() {
+            self.fetch_ahead(ahead);
+        }
+        self.begin_woken();
+        let c = self.frontend.commands.slot(slot);
+        c.parts = parts;
+        c.promised = promised;
+        if from_ram > 0 {
+            self.send(slot, from_ram);
+        }
+        if parts == 0 {
+            self.finish_read(slot);
+        }
+    }
+
+    /// Checks what a read of this page would return against what the host wrote.
+    #[inline]
+    fn check_page(&self, page: u32) {
+        let write_number = self.probe.last_write(page);
+        if let Some(unit) = self.translation.unit_of(page) {
+            Promise { unit, page, write_number }.check(self.translation.medium());
+        } else if let Some(expected) = write_number {
+            let found = self.translation.write_number(page).unwrap_or(0);
+            assert!(found == expected, "read of page {page} would return write {found}, the last was {expected}");
+        }
+    }
+
+    /// Reads pages into DRAM that the host has not asked for yet.
+    fn fetch_ahead(&mut self, range: Range<u32>) {
+        let mut reads = RowReads::new(NOBODY, self.translation.compresses());
+        let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now);
+        if self.translation.loads_on_demand() {
+            self.translation.look_up(range.clone(), NOBODY, &mut queues);
+        }
+        for page in range {
+            if !self.frontend.read_ahead.may_replace(page) {
+                continue;
+            }
+            let source = match self.translation.read_page(page, &mut reads, &mut queues) {
+                ReadFrom::Flash { unit, bytes, first } => {
+                    self.flash.host_read_bytes += u64::from(bytes);
+                    Source::Flash { unit, first }
+                }
+                ReadFrom::Ram | ReadFrom::Nowhere => Source::Ram,
+            };
+            self.frontend.read_ahead.expect(page, source, self.probe.last_write(page).unwrap_or(0));
+        }
+        reads.finish(&mut queues);
+    }
+
+    /// Sends pages of a read over the link, from now on.
+    #[inline]
+    fn send(&mut self, slot: u32, pages: u64) {
+        let c = self.frontend.commands.slot(slot);
+        let bytes = c.bytes_left.min(pages * UNIT_BYTES);
+        c.bytes_left -= bytes;
+        let (_, end) = self.transfer_on_link(bytes);
+        self.frontend.commands.slot(slot).link_end = end;
+    }
+
+    /// A die has delivered part of a read, or pages that were read ahead.
+    #[inline]
+    pub(crate) fn read_part_done(&mut self, ended: &Ended, retry: Option<&ReadRetry>) {
+        let op = ended.op;
+        let packed = self.translation.compresses();
+        if op.command() != NOBODY {
+            let lost = retry.is_some_and(|retry| !retry.lost.is_empty());
+            self.deliver_part(op.command().into(), pages_brought(&op, packed).into(), ended, retry, lost);
+            return;
+        }
+        let layout = self.translation.medium().layout();
+        let start = layout.row_start(op.block(), op.page());
+        let first = first_page(&op, packed);
+        for unit in start..start + layout.row_units {
+            let page = self.translation.medium().lpn(unit);
+            if let Some((slot, expected)) = self.frontend.read_ahead.arrived(page, unit, first) {
+                if CHECK {
+                    let found = self.translation.medium().generation(unit);
+                    assert!(found == expected, "write {found} of page {page} was read ahead for write {expected}");
+                }
+                let lost = retry.is_some_and(|retry| retry.lost.contains(&unit));
+                self.deliver_part(slot, 1, ended, retry, lost);
+            }
+        }
+    }
+
+    #[inline]
+    fn deliver_part(&mut self, slot: u32, pages: u64, ended: &Ended, retry: Option<&ReadRetry>, lost: bool) {
+        self.send(slot, pages);
+        let c = self.frontend.commands.slot(slot);
+        if lost {
+            c.status = Status::MediaError;
+        }
+        c.parts -= 1;
+        if c.parts > 0 {
+            return;
+        }
+        // The last part to come decides how long the command took.
+        let (decoded, now) = (c.decoded, self.now);
+        let first_out = retry.map(|retry| retry.first_out);
+        self.probe.explain(|explanations| explanations.read_ended(slot, ended.die, decoded, now, first_out));
+        self.finish_read(slot);
+    }
+
+    /// All parts are on the link, or booked on it.
+    #[inline]
+    fn finish_read(&mut self, slot: u32) {
+        let now = self.now;
+        let c = self.frontend.commands.slot(slot);
+        let (link_end, done, status) = (c.link_end, c.link_end.max(c.processed), c.status);
+        if let Some(promised) = c.promised {
+            promised.check(self.translation.medium());
+        }
+        self.probe.explain(|explanations| explanations.add(slot, Cause::Link, link_end - now));
+        self.respond_with(slot, done, status);
+    }
+}

@@ -1,0 +1,106 @@
+//! Partial, Slumber and DevSleep: where the link is while no command is outstanding, and how long it takes to come
+//! back.
+//!
+//! Nothing happens at the instants at which the state changes: which state the link was in follows from how long it
+//! has been idle, and is worked out when somebody wants to know. The drive itself sleeps in Slumber and DevSleep as
+//! far as it rests inside: while it folds, collects or writes its buffer out, its link may be down, but its
+//! controller and its DRAM are awake.
+//!
+//! Not modelled: links that sleep while commands are outstanding.
+
+use ssdlab_core::Nanos;
+use ssdlab_device::LinkPolicy;
+
+use super::{Descent, LinkState, PowerSpec};
+use crate::backend::NEVER;
+
+/// How long the link, and the drive with it, slept so far: Partial, Slumber, DevSleep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slept {
+    pub link: [Nanos; 3],
+    /// Of that, with nothing at work inside the drive.
+    pub drive: [Nanos; 3],
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug, Default)]
+pub struct LinkSleep {
+    /// Empty: the link never sleeps.
+    descent: Vec<Descent>,
+    /// Since when no command is outstanding; while one is, `None`.
+    idle_since: Option<Nanos>,
+    /// Whether nothing is at work inside.
+    at_rest: bool,
+    /// `slept` is known up to here.
+    settled: Nanos,
+    slept: Slept,
+    /// When the link carries commands again.
+    up_at: Nanos,
+}
+
+impl LinkSleep {
+    /// From `now` on the host treats the link in this way. The drive must be idle; its idle time counts from now.
+    pub fn set_policy(&mut self, now: Nanos, policy: LinkPolicy, spec: &PowerSpec, at_rest: bool) {
+        self.wake(now);
+        self.descent = spec.descent(policy);
+        self.rest(now.max(self.up_at), at_rest);
+    }
+
+    /// When the link carries commands again.
+    #[inline]
+    #[must_use]
+    pub fn up_at(&self) -> Nanos {
+        self.up_at
+    }
+
+    /// Whether the link ever sleeps.
+    #[inline]
+    pub fn is_managed(&self) -> bool {
+        !self.descent.is_empty()
+    }
+
+    /// The host's last command has ended; `at_rest`: and nothing is at work inside.
+    pub fn rest(&mut self, at: Nanos, at_rest: bool) {
+        (self.idle_since, self.at_rest, self.settled) = (Some(at), at_rest, at);
+    }
+
+    /// Work inside has begun or ended, without the host.
+    pub fn inside(&mut self, at: Nanos, at_rest: bool) {
+        self.settle(at);
+        self.at_rest = at_rest;
+    }
+
+    /// The host has a command: wakes the link if it sleeps, which then is up at [`LinkSleep::up_at`].
+    pub fn wake(&mut self, now: Nanos) {
+        self.settle(now);
+        let Some(since) = self.idle_since.take() else { return };
+        if let Some(state) = self.descent.iter().rev().find(|d| since + d.begins <= now) {
+            // A way down that has begun ends before the way up begins.
+            self.up_at = now.max(since + state.entered) + state.exit;
+        }
+    }
+
+    /// Time slept up to `now`.
+    pub fn slept(&self, now: Nanos) -> Slept {
+        let mut to_now = self.clone();
+        to_now.settle(now);
+        to_now.slept
+    }
+
+    fn settle(&mut self, to: Nanos) {
+        let Some(since) = self.idle_since else { return };
+        for (k, d) in self.descent.iter().enumerate() {
+            let ends = self.descent.get(k + 1).map_or(NEVER, |next| since + next.entered);
+            let stayed = to.min(ends).saturating_sub(self.settled.max(since + d.entered));
+            self.slept.link[d.state as usize] += stayed;
+            if self.at_rest && d.state != LinkState::Partial {
+                self.slept.drive[d.state as usize] += stayed;
+            }
+        }
+        self.settled = self.settled.max(to);
+    }
+}
+
+#[cfg(test)]
+#[path = "link_sleep_tests.rs"]
+mod tests;

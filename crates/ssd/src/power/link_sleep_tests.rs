@@ -1,0 +1,64 @@
+use super::*;
+
+/// Partial from 10 to 110 (request at 0), Slumber from 120 to 1020, then DevSleep.
+fn link() -> LinkSleep {
+    let step = |state, begins, entered, exit| Descent { state, begins, entered, exit };
+    LinkSleep {
+        descent: vec![
+            step(LinkState::Partial, 0, 10, 5),
+            step(LinkState::Slumber, 100, 120, 50),
+            step(LinkState::DevSleep, 1000, 1020, 200),
+        ],
+        ..LinkSleep::default()
+    }
+}
+
+#[test]
+fn every_nanosecond_of_an_idle_time_belongs_to_one_state() {
+    let mut link = link();
+    link.rest(5000, true);
+    // A state lasts until the next one is reached; the link is up until the first is.
+    assert_eq!(link.slept(5009).link, [0, 0, 0]);
+    assert_eq!(link.slept(5060).link, [50, 0, 0]);
+    assert_eq!(link.slept(6500), Slept { link: [110, 900, 480], drive: [0, 900, 480] });
+    // However often it is looked at on the way.
+    for at in (5000..6500).step_by(7) {
+        link.inside(at, true);
+    }
+    assert_eq!(link.slept(6500), Slept { link: [110, 900, 480], drive: [0, 900, 480] });
+}
+
+#[test]
+fn the_way_back_is_as_long_as_the_state_is_deep() {
+    for (idle, up) in [(0, 10 + 5), (3, 10 + 5), (10, 10 + 5), (50, 50 + 5), (100, 120 + 50), (130, 130 + 50)] {
+        let mut link = link();
+        link.rest(5000, true);
+        link.wake(5000 + idle);
+        assert_eq!(link.up_at, 5000 + up, "after {idle}");
+    }
+    let mut link = link();
+    link.rest(0, true);
+    link.wake(2000);
+    assert_eq!(link.up_at, 2200);
+    // Awake, it does not sleep, however long it takes.
+    assert_eq!(link.slept(9000), link.slept(2000));
+}
+
+#[test]
+fn a_drive_at_work_inside_does_not_sleep_while_its_link_does() {
+    let mut link = link();
+    link.rest(0, false);
+    link.inside(300, true);
+    link.inside(500, false);
+    link.inside(1100, true);
+    assert_eq!(link.slept(1200), Slept { link: [110, 900, 180], drive: [0, 200, 100] });
+}
+
+#[test]
+fn a_link_that_is_not_managed_never_sleeps() {
+    let mut link = LinkSleep::default();
+    assert!(!link.is_managed());
+    link.rest(0, true);
+    link.wake(1_000_000);
+    assert_eq!((link.up_at, link.slept(2_000_000)), (0, Slept::default()));
+}

@@ -1,0 +1,95 @@
+//! The oracle of what the host wrote, and the referees of time.
+
+use std::ops::Range;
+
+use ssdlab_core::Nanos;
+use ssdlab_nand::{DieSpec, memory};
+
+use crate::spec::DriveSpec;
+use crate::timing::{Interval, LinkReferee, Operation, TimingReferee};
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Checks {
+    /// What the host wrote last, by page: a count from 1 to `max_write_number`, over and over; 0: nothing, or trimmed.
+    /// Empty on a drive that does not check.
+    written: Vec<u8>,
+    max_write_number: u8,
+    flash: TimingReferee,
+    link: LinkReferee,
+}
+
+impl Checks {
+    #[must_use]
+    pub fn new(drive: &DriveSpec, die: &DieSpec, pages: u32, max_write_number: u8) -> Self {
+        Checks {
+            written: memory::filled(pages as usize, 0),
+            max_write_number,
+            flash: TimingReferee::new(drive, die),
+            link: LinkReferee::new(drive.link.generation),
+        }
+    }
+
+    /// The number of the host's last write of a page; 0: it holds nothing.
+    #[inline]
+    #[must_use]
+    pub fn last_write(&self, page: u32) -> u8 {
+        self.written[page as usize]
+    }
+
+    /// The last write of every page.
+    pub fn last_writes(&self) -> impl Iterator<Item = (u32, u8)> + '_ {
+        (0..).zip(self.written.iter().copied())
+    }
+
+    /// One more write of a page; returns its number.
+    #[inline]
+    pub fn count_write(&mut self, page: u32) -> u8 {
+        let written = &mut self.written[page as usize];
+        *written = if *written == self.max_write_number { 1 } else { *written + 1 };
+        *written
+    }
+
+    /// Pages hold nothing any more.
+    pub fn forget(&mut self, pages: Range<u32>) {
+        if pages.start < pages.end {
+            self.written[pages.start as usize..pages.end as usize].fill(0);
+        }
+    }
+
+    #[inline]
+    pub fn prefetch(&self, page: u32) {
+        memory::prefetch(&self.written, page as usize);
+    }
+
+    /// See [`TimingReferee::set_page_read_times`].
+    pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
+        self.flash.set_page_read_times(by_page);
+    }
+
+    /// # Panics
+    /// If a die would not have accepted the operation.
+    pub fn operation(&mut self, operation: &Operation) {
+        if let Err(violation) = self.flash.issue(operation) {
+            panic!("the scheduler broke a rule of the flash: {violation} ({operation:?})");
+        }
+    }
+
+    /// A page of a stripe crosses its channel.
+    ///
+    /// # Panics
+    /// If the channel carries something else then.
+    pub fn stripe_page(&mut self, channel: u32, asked: Nanos, transfer: Interval) {
+        if let Err(violation) = self.flash.pass_through(channel, asked, transfer) {
+            panic!("the scheduler broke a rule of the flash: {violation} (a page of a stripe)");
+        }
+    }
+
+    /// # Panics
+    /// If the link would not have carried the transfer.
+    pub fn on_link(&mut self, transfer: Interval, bytes: u64) {
+        if let Err(violation) = self.link.issue(transfer, bytes) {
+            panic!("the drive broke a rule of the link: {violation}");
+        }
+    }
+}

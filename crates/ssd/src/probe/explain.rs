@@ -1,0 +1,206 @@
+//! Where the time of every command goes.
+//!
+//! Each command slot has an account. A wait for a die is split by what the die did meanwhile, of which the last operations
+//! are remembered; a wait for the drive as a whole, by what all dies did.
+
+use ssdlab_core::{Breakdown, Cause, Nanos};
+use ssdlab_ftl::OpKind;
+
+/// Operations remembered of each die, to tell a waiting command what it waited for.
+const LOG: usize = 16;
+
+/// Parts of a wait for the drive as a whole.
+const DRIVE_CAUSES: [Cause; 7] = [
+    Cause::Program,
+    Cause::GarbageCollection,
+    Cause::Fold,
+    Cause::Erase,
+    Cause::Metadata,
+    Cause::Read,
+    Cause::EccRetry,
+];
+
+/// Where a command's time has gone so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    /// What the dies had done when its wait for the drive began.
+    spent: Breakdown,
+    breakdown: Breakdown,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ran {
+    cause: Cause,
+    from: Nanos,
+    to: Nanos,
+}
+
+/// The last operations of a die, and when the one under way began and its array part ended.
+#[derive(Clone, Debug)]
+struct DieLog {
+    ran: [Ran; LOG],
+    logged: usize,
+    began: Nanos,
+    array_ended: Nanos,
+}
+
+impl DieLog {
+    fn push(&mut self, ran: Ran) {
+        self.ran[self.logged % LOG] = ran;
+        self.logged += 1;
+    }
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Explanations {
+    accounts: Vec<Account>,
+    dies: Vec<DieLog>,
+    /// Die time by cause so far: what the drive as a whole was doing.
+    spent: Breakdown,
+}
+
+impl Explanations {
+    #[must_use]
+    pub fn new(slots: u32, dies: u32) -> Self {
+        let log =
+            DieLog { ran: [Ran { cause: Cause::Queue, from: 0, to: 0 }; LOG], logged: 0, began: 0, array_ended: 0 };
+        Explanations {
+            accounts: vec![Account::default(); slots as usize],
+            dies: vec![log; dies as usize],
+            spent: Breakdown::default(),
+        }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn breakdown(&self, slot: u32) -> Breakdown {
+        self.accounts[slot as usize].breakdown
+    }
+
+    /// A command takes a slot: the host let go of it at `submitted`, the drive may see it from `seen` on, and it has
+    /// `arrived`.
+    #[inline]
+    pub fn arrive(&mut self, slot: u32, [submitted, seen, arrived]: [Nanos; 3]) {
+        let breakdown = &mut self.accounts[slot as usize].breakdown;
+        *breakdown = Breakdown::default();
+        breakdown.add(Cause::Queue, seen - submitted);
+        breakdown.add(Cause::Link, arrived - seen);
+    }
+
+    /// A command has spent time on something.
+    #[inline]
+    pub fn add(&mut self, slot: u32, cause: Cause, time: Nanos) {
+        self.accounts[slot as usize].breakdown.add(cause, time);
+    }
+
+    /// Whatever no stage has claimed of a latency goes to `cause`.
+    #[inline]
+    pub fn add_rest(&mut self, slot: u32, cause: Cause, latency: Nanos) {
+        let breakdown = &mut self.accounts[slot as usize].breakdown;
+        breakdown.add(cause, latency.saturating_sub(breakdown.sum()));
+    }
+
+    /// A command begins to wait for the drive as a whole.
+    #[inline]
+    pub fn begin_drive_wait(&mut self, slot: u32) {
+        self.accounts[slot as usize].spent = self.spent;
+    }
+
+    /// Splits a command's wait for the drive as a whole by what the dies were doing meanwhile; what cannot be split goes to
+    /// `rest`.
+    pub fn end_drive_wait(&mut self, slot: u32, from: Nanos, to: Nanos, rest: Cause) {
+        let Account { spent: before, breakdown } = &mut self.accounts[slot as usize];
+        let wait = to - from;
+        if wait == 0 {
+            return;
+        }
+        let done = |cause: Cause| self.spent.get(cause) - before.get(cause);
+        let total: u64 = DRIVE_CAUSES.iter().map(|&cause| done(cause)).sum();
+        let mut left = wait;
+        // The wait as so many parts in 2^32 of a nanosecond for each nanosecond of a die: rounded down twice, so that the
+        // shares never exceed the whole.
+        let scaled = wait.checked_mul(1 << 32).and_then(|wait| wait.checked_div(total)).map(u128::from);
+        if let Some(scale) = scaled.or_else(|| (u128::from(wait) << 32).checked_div(total.into())) {
+            for cause in DRIVE_CAUSES {
+                let part = done(cause);
+                if part == 0 {
+                    continue;
+                }
+                let share = ((u128::from(part) * scale) >> 32) as Nanos;
+                breakdown.add(if cause == Cause::Program { rest } else { cause }, share);
+                left -= share;
+            }
+        }
+        breakdown.add(rest, left);
+    }
+
+    /// Splits a command's wait for a die by what ran there; what is not accounted for goes to the queue.
+    fn die_wait(&mut self, slot: u32, die: usize, from: Nanos, to: Nanos) {
+        let (log, into) = (&self.dies[die], &mut self.accounts[slot as usize].breakdown);
+        let mut left = to - from;
+        for k in 1..=log.logged.min(LOG) {
+            let ran = &log.ran[(log.logged - k) % LOG];
+            if ran.to <= from {
+                break;
+            }
+            let overlap = ran.to.min(to).saturating_sub(ran.from.max(from));
+            into.add(ran.cause, overlap);
+            left -= overlap;
+        }
+        into.add(Cause::Queue, left);
+    }
+
+    /// The read of a die that ends now is the last that a command decoded at `decoded` has waited for. `first_out`: when
+    /// its plain read was over, if that was not enough.
+    pub fn read_ended(&mut self, slot: u32, die: usize, decoded: Nanos, now: Nanos, first_out: Option<Nanos>) {
+        let (began, array_ended) = (self.dies[die].began.max(decoded), self.dies[die].array_ended);
+        self.die_wait(slot, die, decoded, began);
+        let into = &mut self.accounts[slot as usize].breakdown;
+        let array = array_ended.max(began);
+        into.add(Cause::Read, array - began);
+        let out = first_out.map_or(now, |out| out.max(array));
+        into.add(Cause::Bus, out - array);
+        if first_out.is_some() {
+            into.add(Cause::EccRetry, now - out);
+        }
+    }
+
+    /// The same for a read of the map.
+    pub fn map_read_ended(&mut self, slot: u32, die: usize, decoded: Nanos, now: Nanos) {
+        let began = self.dies[die].began.max(decoded);
+        self.die_wait(slot, die, decoded, began);
+        self.accounts[slot as usize].breakdown.add(Cause::Metadata, now - began);
+    }
+
+    /// A die begins an operation, whose array part and whole end then.
+    #[inline]
+    pub fn operation(&mut self, die: usize, kind: OpKind, from: Nanos, array_ended: Nanos, to: Nanos) {
+        let cause = cause_of(kind);
+        let log = &mut self.dies[die];
+        (log.began, log.array_ended) = (from, array_ended);
+        log.push(Ran { cause, from, to });
+        self.spent.add(cause, to - from);
+    }
+
+    /// A die goes on with a read whose plain read was not enough.
+    pub fn retry(&mut self, die: usize, from: Nanos, to: Nanos) {
+        if to > from {
+            self.dies[die].push(Ran { cause: Cause::EccRetry, from, to });
+            self.spent.add(Cause::EccRetry, to - from);
+        }
+    }
+}
+
+/// Whose time an operation is, seen by somebody who waits for the die.
+#[inline]
+fn cause_of(kind: OpKind) -> Cause {
+    match kind {
+        OpKind::HostRead | OpKind::MergeRead => Cause::Read,
+        OpKind::HostProgram => Cause::Program,
+        OpKind::GcRead | OpKind::GcProgram | OpKind::RetireRead | OpKind::RetireProgram => Cause::GarbageCollection,
+        OpKind::FoldRead | OpKind::FoldProgram | OpKind::FoldCopy => Cause::Fold,
+        OpKind::MapRead | OpKind::MetadataProgram => Cause::Metadata,
+        OpKind::Erase => Cause::Erase,
+    }
+}
