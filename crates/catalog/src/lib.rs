@@ -13,6 +13,7 @@
 
 pub mod claims;
 mod diagnostic;
+pub mod documentation;
 mod embedded;
 mod explain;
 mod keys;

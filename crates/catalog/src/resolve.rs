@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ssdlab_device::DriveSpec;
-use ssdlab_nand::{DieSpec, SpecError};
+use ssdlab_device::{DriveSpec, drive_keys};
+use ssdlab_keys::SpecError;
+use ssdlab_nand::{DieSpec, die_keys};
 
 use crate::diagnostic::Diagnostic;
 use crate::embedded::{DIES, DRIVES, find};
@@ -12,8 +13,8 @@ use crate::keys::SpecRow;
 use crate::load::{Kind, Loaded, SourceText, load};
 use crate::nearest::nearest;
 
-pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES };
-pub(crate) const DIE: Kind = Kind { word: "die type", catalog: DIES };
+pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES, keys: drive_keys };
+pub(crate) const DIE: Kind = Kind { word: "die type", catalog: DIES, keys: die_keys };
 
 /// A drive that was found, read and checked.
 #[derive(Clone, Debug)]

@@ -14,5 +14,5 @@ pub mod timing;
 pub use device::{Counters, Device, DeviceInfo};
 pub use life::{Life, Outlook, Scheme, Wear};
 pub use power::{LinkPolicy, PowerSpec};
-pub use spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec};
+pub use spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec, drive_keys};
 pub use ssd::{BareSsd, Loss, LossReader, SimulatedSsd, Ssd};
