@@ -62,7 +62,6 @@ mod lab;
 pub mod measure;
 pub mod model;
 mod monitor;
-mod nearest;
 mod outcome;
 mod params;
 pub mod plan;
@@ -73,7 +72,6 @@ pub use context::Context;
 pub use error::{BenchError, HostError};
 pub use lab::Lab;
 pub use monitor::Monitor;
-pub use nearest::nearest;
 pub use outcome::{
     Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, Table, TimeShare, Verdict, cause_labels, op_name,
 };

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
+use ssdlab_core::nearest;
 use ssdlab_keys::Key;
-
-use crate::nearest::nearest;
 
 /// Units that keys end in, with their names.
 const UNITS: &[(&str, &str)] = &[

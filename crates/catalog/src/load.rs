@@ -1,6 +1,7 @@
 //! Reads a drive or die file: strictly, with every error at its line, and on top of a `base` if it names one.
 
 use serde::de::DeserializeOwned;
+use ssdlab_core::nearest;
 use ssdlab_keys::{KeyTable, SpecError};
 use toml::Table;
 
@@ -8,7 +9,6 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::embedded::{EmbeddedFile, find};
 use crate::explain::explain;
 use crate::keys::{KeyPlace, SpecRow, keys_of, rows_of};
-use crate::nearest::nearest;
 
 /// A kind of file: which catalog its `base` comes from, and what to call it.
 pub(crate) struct Kind {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ssdlab_core::nearest;
 use ssdlab_device::{DriveSpec, drive_keys};
 use ssdlab_keys::SpecError;
 use ssdlab_nand::{DieSpec, die_keys};
@@ -11,7 +12,6 @@ use crate::diagnostic::Diagnostic;
 use crate::embedded::{DIES, DRIVES, find};
 use crate::keys::SpecRow;
 use crate::load::{Kind, Loaded, SourceText, load};
-use crate::nearest::nearest;
 
 pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES, keys: drive_keys };
 pub(crate) const DIE: Kind = Kind { word: "die type", catalog: DIES, keys: die_keys };

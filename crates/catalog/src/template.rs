@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
+use ssdlab_core::nearest;
 use ssdlab_device::{DriveSpec, drive_keys};
 use ssdlab_keys::SpecError;
 use ssdlab_nand::{DieSpec, die_keys};
@@ -16,7 +17,6 @@ use crate::embedded::find;
 use crate::explain::explain;
 use crate::keys::keys_of;
 use crate::load::merged;
-use crate::nearest::nearest;
 use crate::resolve::{DIE, DRIVE, Drive, locate, missing_die, read_file, resolve};
 
 /// What stands before the keys of a die file.
