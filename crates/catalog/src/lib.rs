@@ -20,7 +20,6 @@ mod keys;
 mod load;
 mod resolve;
 mod template;
-mod told;
 
 pub use diagnostic::{Diagnostic, Place};
 pub use keys::{Origin, SpecRow};
