@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SSDLAB = target/release/ssdlab
 
-.PHONY: build test check unit claims claims-all repeatable theory ecc ecc-tables bench instructions instructions-update valgrind torture fuzz sweep quick clean
+.PHONY: build test check unit claims claims-all repeatable theory keys ecc ecc-tables bench instructions instructions-update valgrind torture fuzz sweep quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -37,6 +37,10 @@ repeatable: build
 theory:
 	$(CARGO) run --release --locked -p ssdlab-validation --bin theory > docs/theory.md.new
 	mv docs/theory.md.new docs/theory.md
+
+## What follows from the declarations of the keys: writes the tables of docs/drive-files.md, and docs/schema.
+keys:
+	$(CARGO) run --locked -p ssdlab-catalog --example key_documents -- docs
 
 ## Errors and their correction: writes docs/error-correction.md and its figure; seconds.
 ecc:

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::nearest::nearest;
+use ssdlab_core::nearest;
 
 /// What values a parameter may have. Bounds are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -194,7 +194,7 @@ impl Params {
                 return Err(ParamError::Unknown {
                     test: test.to_owned(),
                     key: key.clone(),
-                    nearest: nearest(key, &known),
+                    nearest: nearest(key, known.iter().copied()).into_iter().map(str::to_owned).collect(),
                     known: known.iter().map(|&k| k.to_owned()).collect(),
                 });
             };

@@ -7,7 +7,9 @@
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ssdlab_core::Workers;
 
 use crate::error::BenchError;
 use crate::lab::Lab;
@@ -138,12 +140,9 @@ pub fn run_plan<L: Lab>(
     cancel: &AtomicBool,
 ) -> Vec<JobResult> {
     assert!(jobs.iter().all(|j| j.lab < labs.len()), "a job names a device beyond the plan's {}", labs.len());
-    let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let workers = options.threads.unwrap_or_else(cores).get().min(jobs.len());
     // The longest first, so that none is left to run alone at the end.
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by(|&a, &b| jobs[b].test.weight.total_cmp(&jobs[a].test.weight).then(a.cmp(&b)));
-    let next = AtomicUsize::new(0);
     let board = Mutex::new(Board {
         states: vec![State::Waiting; jobs.len()],
         weights: jobs.iter().map(|j| j.test.weight).collect(),
@@ -154,25 +153,20 @@ pub fn run_plan<L: Lab>(
         board.states[job] = state;
         progress(&board.progress());
     };
-    let results: Vec<Mutex<JobResult>> = jobs.iter().map(|_| Mutex::new(JobResult::Cancelled)).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(&index) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if cancel.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    update(index, State::Running(0.0));
-                    let result = run_job(labs, &jobs[index], options, &|f| update(index, State::Running(f)), cancel);
-                    if !matches!(result, JobResult::Cancelled) {
-                        update(index, State::Ended);
-                    }
-                    *results[index].lock().unwrap_or_else(std::sync::PoisonError::into_inner) = result;
-                }
-            });
+    let go_on = || !cancel.load(Ordering::Relaxed);
+    let ended = Workers::new(options.threads).map(jobs.len(), &go_on, &|_, place| {
+        let index = order[place];
+        update(index, State::Running(0.0));
+        let result = run_job(labs, &jobs[index], options, &|f| update(index, State::Running(f)), cancel);
+        if !matches!(result, JobResult::Cancelled) {
+            update(index, State::Ended);
         }
+        result
     });
-    results.into_iter().map(|r| r.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)).collect()
+    let mut in_plan_order: Vec<(usize, JobResult)> =
+        order.into_iter().zip(ended.into_iter().map(|result| result.unwrap_or(JobResult::Cancelled))).collect();
+    in_plan_order.sort_by_key(|&(index, _)| index);
+    in_plan_order.into_iter().map(|(_, result)| result).collect()
 }
 
 fn run_job<L: Lab>(

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::nearest::nearest;
+use ssdlab_core::nearest;
+use ssdlab_keys::Key;
 
 /// Units that keys end in, with their names.
 const UNITS: &[(&str, &str)] = &[
@@ -27,8 +28,8 @@ pub(crate) struct Problem {
     pub help: Vec<String>,
 }
 
-/// Explains an error of the deserializer. `elsewhere` lists every dotted path that a file of this kind may have.
-pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[String]) -> Problem {
+/// Explains an error of the deserializer. `elsewhere` lists the keys that a file of this kind may have.
+pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[Key]) -> Problem {
     let message = error.message();
     let quoted = quoted_words(message);
     let mut problem = Problem { what: message.replace('\n', ", "), span: error.span(), help: Vec::new() };
@@ -67,14 +68,16 @@ pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[String]) -> Problem 
     problem
 }
 
-fn help_for_key(key: &str, known: &[&str], elsewhere: &[String]) -> Vec<String> {
+fn help_for_key(key: &str, known: &[&str], elsewhere: &[Key]) -> Vec<String> {
     let mut help = Vec::new();
     if let Some((right, unit)) = same_quantity(key, known) {
         help.push(format!("the unit is wrong: use `{right}`, in {unit}"));
-    } else if let Some(section) =
-        elsewhere.iter().find_map(|path| path.rsplit_once('.').filter(|(_, last)| *last == key))
+    } else if let Some(section) = elsewhere
+        .iter()
+        .map(Key::split)
+        .find_map(|(section, name)| (name == key && !section.is_empty()).then_some(section))
     {
-        help.push(format!("`{key}` belongs into [{}]", section.0));
+        help.push(format!("`{key}` belongs into [{section}]"));
     } else if let Some(name) = nearest(key, known.iter().copied()).first() {
         help.push(format!("did you mean `{name}`?"));
     }
@@ -97,7 +100,7 @@ fn same_quantity<'a>(key: &str, known: &[&'a str]) -> Option<(&'a str, &'static 
 }
 
 /// Words between backticks.
-pub(crate) fn quoted_words(message: &str) -> Vec<&str> {
+fn quoted_words(message: &str) -> Vec<&str> {
     message.split('`').skip(1).step_by(2).collect()
 }
 
@@ -153,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_key_in_the_wrong_section_is_told_where_it_belongs() {
-        let help = help_for_key("channels", &["die", "dies"], &["flash.dies".into(), "controller.channels".into()]);
+        let help = help_for_key("channels", &["die", "dies"], &ssdlab_ssd::drive_keys().keys);
         assert_eq!(help[0], "`channels` belongs into [controller]");
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use serde::Serialize;
+use ssdlab_keys::KeyTable;
 use toml_edit::{Document, TableLike};
 
 /// Where a value comes from, as the comment behind it says.
@@ -34,6 +35,12 @@ impl Origin {
 pub struct SpecRow {
     /// Dotted path, such as `timing.erase_ms`.
     pub key: String,
+    /// Its section for people: `Die timing`.
+    pub section: String,
+    /// The key for people, without its unit: `erase`.
+    pub heading: String,
+    /// Of the value; empty for counts, names and truths.
+    pub unit: String,
     /// As written in the file.
     pub value: String,
     pub origin: Origin,
@@ -86,17 +93,21 @@ fn trailing_comment(text: &str, value_end: usize) -> Option<String> {
     Some(comment.trim().to_owned())
 }
 
-/// The values of a file as rows of a specification table.
-pub(crate) fn rows_of(text: &str) -> Vec<SpecRow> {
-    keys_of(text)
-        .into_iter()
-        .filter(|k| !k.is_table)
-        .map(|k| SpecRow {
-            value: text.get(k.value).unwrap_or_default().trim_matches('"').to_owned(),
-            origin: Origin::of_comment(k.comment.as_deref()),
-            key: k.path,
+/// The values of a file as rows of a specification table. `base`, which is no key of the drive or die, is left out.
+pub(crate) fn rows_of(text: &str, table: &KeyTable) -> Vec<SpecRow> {
+    let row = |place: KeyPlace| {
+        let key = table.key(&place.path)?;
+        let section = table.section_of(key.split().0)?;
+        Some(SpecRow {
+            section: section.heading.clone(),
+            heading: key.heading.clone(),
+            unit: key.unit.clone(),
+            value: text.get(place.value).unwrap_or_default().trim_matches('"').to_owned(),
+            origin: Origin::of_comment(place.comment.as_deref()),
+            key: place.path,
         })
-        .collect()
+    };
+    keys_of(text).into_iter().filter_map(row).collect()
 }
 
 #[cfg(test)]
@@ -105,16 +116,21 @@ mod tests {
 
     #[test]
     fn rows_carry_the_value_as_written_and_the_comment_as_origin() {
-        let rows = rows_of(
-            "a = \"x # y\" # review, p. 3\n[t]\nb = [1.0, 2.5] # estimate: halfway\nc = 3\n# not behind a value\n",
-        );
-        assert_eq!(
-            rows[0],
-            SpecRow { key: "a".into(), value: "x # y".into(), origin: Origin::Source("review, p. 3".into()) }
-        );
-        assert_eq!(rows[1].key, "t.b");
-        assert_eq!(rows[1].value, "[1.0, 2.5]");
-        assert_eq!(rows[1].origin, Origin::Estimate("halfway".into()));
-        assert_eq!(rows[2].origin, Origin::Unstated);
+        let text = "base = \"ideal\"\ndescription = \"x # y\" # review, p. 3\n[timing]\n\
+                    read_us = [60.0, 90.0] # estimate: halfway\nerase_ms = 3.0\n# not behind a value\n";
+        let rows = rows_of(text, ssdlab_nand::die_keys());
+        let first = SpecRow {
+            key: "description".into(),
+            section: "Die".into(),
+            heading: "description".into(),
+            unit: String::new(),
+            value: "x # y".into(),
+            origin: Origin::Source("review, p. 3".into()),
+        };
+        assert_eq!(rows[0], first);
+        let (read, erase) = (&rows[1], &rows[2]);
+        assert_eq!((read.key.as_str(), read.value.as_str()), ("timing.read_us", "[60.0, 90.0]"));
+        assert_eq!((read.section.as_str(), read.heading.as_str(), read.unit.as_str()), ("Die timing", "read", "µs"));
+        assert_eq!((&read.origin, &erase.origin), (&Origin::Estimate("halfway".into()), &Origin::Unstated));
     }
 }

@@ -13,18 +13,16 @@
 
 pub mod claims;
 mod diagnostic;
+pub mod documentation;
 mod embedded;
 mod explain;
 mod keys;
 mod load;
-mod nearest;
 mod resolve;
 mod template;
-mod told;
 
 pub use diagnostic::{Diagnostic, Place};
 pub use keys::{Origin, SpecRow};
 pub use load::parse;
-pub use nearest::nearest;
 pub use resolve::{Die, Drive, die, die_names, drive_names, parse_die, parse_drive, resolve};
 pub use template::{DIE_PREFIX, OVER_PROVISIONING, Refusal, Template};

@@ -1,19 +1,21 @@
 //! Reads a drive or die file: strictly, with every error at its line, and on top of a `base` if it names one.
 
 use serde::de::DeserializeOwned;
-use ssdlab_nand::SpecError;
+use ssdlab_core::nearest;
+use ssdlab_keys::{KeyTable, SpecError};
 use toml::Table;
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::embedded::{EmbeddedFile, find};
 use crate::explain::explain;
 use crate::keys::{KeyPlace, SpecRow, keys_of, rows_of};
-use crate::nearest::nearest;
 
 /// A kind of file: which catalog its `base` comes from, and what to call it.
 pub(crate) struct Kind {
     pub word: &'static str,
     pub catalog: &'static [EmbeddedFile],
+    /// The keys that such a file can have, besides `base`.
+    pub keys: fn() -> &'static KeyTable,
 }
 
 /// A file that was read, with what is needed to point into it later.
@@ -41,12 +43,12 @@ pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> 
     let own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
     let Some(base) = own.get(BASE) else {
         let spec = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
-        return Ok(Loaded { spec, rows: rows_of(text), base: None, source });
+        return Ok(Loaded { spec, rows: rows_of(text, (kind.keys)()), base: None, source });
     };
     let base = source.find_base(base, kind)?;
     let merged = with_base(base, own, kind)?.to_string();
     let spec = toml::from_str(&merged).map_err(|e| source.problem(&e, kind, &merged))?;
-    let rows = overlay(rows_with_bases(base, kind)?, rows_of(text));
+    let rows = overlay(rows_with_bases(base, kind)?, rows_of(text, (kind.keys)()));
     Ok(Loaded { spec, rows, base: Some(base.name.to_owned()), source })
 }
 
@@ -81,8 +83,8 @@ fn base_of(file: &EmbeddedFile, kind: &Kind) -> Result<Option<&'static EmbeddedF
 
 fn rows_with_bases(file: &EmbeddedFile, kind: &Kind) -> Result<Vec<SpecRow>, Diagnostic> {
     Ok(match base_of(file, kind)? {
-        Some(base) => overlay(rows_with_bases(base, kind)?, rows_of(file.text)),
-        None => rows_of(file.text),
+        Some(base) => overlay(rows_with_bases(base, kind)?, rows_of(file.text, (kind.keys)())),
+        None => rows_of(file.text, (kind.keys)()),
     })
 }
 
@@ -116,7 +118,7 @@ fn merge(into: &mut Table, changes: Table) {
 }
 
 fn overlay(mut rows: Vec<SpecRow>, own: Vec<SpecRow>) -> Vec<SpecRow> {
-    for row in own.into_iter().filter(|row| row.key != BASE) {
+    for row in own {
         match rows.iter_mut().find(|r| r.key == row.key) {
             Some(place) => *place = row,
             None => rows.push(row),
@@ -145,8 +147,7 @@ impl SourceText {
 
     /// Explains an error in `parsed`, which is this file's text or this file merged with its base.
     fn problem(&self, error: &toml::de::Error, kind: &Kind, parsed: &str) -> Diagnostic {
-        let paths: Vec<String> = kind.catalog.iter().flat_map(|f| rows_of(f.text)).map(|row| row.key).collect();
-        let problem = explain(error, &paths);
+        let problem = explain(error, &(kind.keys)().keys);
         let mut diagnostic = Diagnostic::new(problem.what);
         diagnostic.help = problem.help;
         let Some(span) = problem.span else {

@@ -3,17 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ssdlab_nand::{DieSpec, SpecError};
-use ssdlab_ssd::DriveSpec;
+use ssdlab_core::nearest;
+use ssdlab_keys::SpecError;
+use ssdlab_nand::{DieSpec, die_keys};
+use ssdlab_ssd::{DriveSpec, drive_keys};
 
 use crate::diagnostic::Diagnostic;
 use crate::embedded::{DIES, DRIVES, find};
 use crate::keys::SpecRow;
 use crate::load::{Kind, Loaded, SourceText, load};
-use crate::nearest::nearest;
 
-pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES };
-pub(crate) const DIE: Kind = Kind { word: "die type", catalog: DIES };
+pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES, keys: drive_keys };
+pub(crate) const DIE: Kind = Kind { word: "die type", catalog: DIES, keys: die_keys };
 
 /// A drive that was found, read and checked.
 #[derive(Clone, Debug)]

@@ -6,16 +6,17 @@
 use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
-use ssdlab_nand::{DieSpec, SpecError};
-use ssdlab_ssd::DriveSpec;
+use ssdlab_core::nearest;
+use ssdlab_keys::SpecError;
+use ssdlab_nand::{DieSpec, die_keys};
+use ssdlab_ssd::{DriveSpec, drive_keys};
 use toml::{Table, Value};
 
 use crate::diagnostic::Diagnostic;
 use crate::embedded::find;
-use crate::explain::{explain, quoted_words};
+use crate::explain::explain;
 use crate::keys::keys_of;
 use crate::load::merged;
-use crate::nearest::nearest;
 use crate::resolve::{DIE, DRIVE, Drive, locate, missing_die, read_file, resolve};
 
 /// What stands before the keys of a die file.
@@ -57,8 +58,8 @@ impl Template {
         let drive = resolve(device)?;
         let (file, text, folder) = locate(device)?;
         let table = merged(&DRIVE, &file, &text)?;
-        let mut known = known_keys::<DriveSpec>();
-        known.extend(known_keys::<DieSpec>().into_iter().map(|key| format!("{DIE_PREFIX}{key}")));
+        let mut known: Vec<String> = drive_keys().keys.iter().map(|key| key.path.clone()).collect();
+        known.extend(die_keys().keys.iter().map(|key| format!("{DIE_PREFIX}{}", key.path)));
         known.push(OVER_PROVISIONING.to_owned());
         Ok(Template { name: drive.name.clone(), drive, table, folder, known })
     }
@@ -200,31 +201,6 @@ fn read<T: DeserializeOwned>(table: &Table, prefix: &str) -> Result<T, Refusal> 
             Refusal::Value { key: format!("{prefix}{key}"), problem: diagnostic }
         })
     })
-}
-
-/// Every dotted path that a file of this kind may have, as its reader itself says when it meets a key that it does
-/// not know.
-fn known_keys<T: DeserializeOwned>() -> Vec<String> {
-    fn below<T: DeserializeOwned>(path: &str, into: &mut Vec<String>) {
-        const STRANGER: &str = "no such key";
-        let text =
-            if path.is_empty() { format!("\"{STRANGER}\" = 0") } else { format!("[{path}]\n\"{STRANGER}\" = 0") };
-        let fields: Vec<String> = match toml::from_str::<T>(&text) {
-            Err(e) if e.message().starts_with("unknown field") => {
-                quoted_words(e.message()).into_iter().filter(|w| *w != STRANGER).map(str::to_owned).collect()
-            }
-            _ => {
-                into.push(path.to_owned());
-                return;
-            }
-        };
-        for field in fields {
-            below::<T>(&if path.is_empty() { field } else { format!("{path}.{field}") }, into);
-        }
-    }
-    let mut keys = Vec::new();
-    below::<T>("", &mut keys);
-    keys
 }
 
 #[cfg(test)]

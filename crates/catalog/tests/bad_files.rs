@@ -118,15 +118,15 @@ fn an_impossible_geometry_points_into_the_die_file() {
     folder.write("die.toml", "base = \"ideal\"\n[geometry]\npage_bytes = 5000\n");
     let drive = folder.write("my.toml", &format!("{BASE}[flash]\ndie = \"die.toml\"\n"));
     let error = resolve(&drive).unwrap_err().to_string();
-    assert!(error.starts_with("error: geometry.page_bytes: 5000 is not a multiple"), "{error}");
+    assert!(error.starts_with("error: geometry.page_bytes: 5000 is not a multiple of 4096 B"), "{error}");
     assert!(error.contains("die.toml:3:14\n"), "{error}");
-    assert!(error.contains("= help: use 4096, 8192 or 16384"), "{error}");
+    assert!(error.contains("= help: use a multiple of 4096 B, from 4096 to 65,536"), "{error}");
 }
 
 #[test]
 fn sizes_beyond_any_simulation_are_refused() {
     let error = message("large", "base = \"ideal-32die\"\ncapacity_bytes = 17592186040320\n");
-    assert!(error.contains("more than can be simulated\n --> my.toml:2:18\n"), "{error}");
+    assert!(error.contains("17592186040320 B is impossible\n --> my.toml:2:18\n"), "{error}");
     let folder = Folder::new("huge");
     folder.write("die.toml", "base = \"ideal\"\n[geometry]\nblocks_per_plane = 1048576\npages_per_block = 4096\n");
     let drive = folder.write("my.toml", &format!("{BASE}[flash]\ndie = \"die.toml\"\ndies = 32\n"));
@@ -192,11 +192,13 @@ fn the_longest_write_into_a_cache_is_a_length_and_belongs_to_a_cache_that_is_set
     let largest = |base: &str, kib: u32| {
         message("largest-write", &format!("base = \"{base}\"\n[slc_cache]\nlargest_write_kib = {kib}\n"))
     };
-    for kib in [0, 18, 32_772] {
+    for (kib, problem) in
+        [(0, "0 KiB is impossible"), (18, "18 is not a multiple of 4 KiB"), (32_772, "32772 KiB is impossible")]
+    {
         let error = largest("sm2256-500gb", kib);
-        let start = format!("error: slc_cache.largest_write_kib: {kib} KiB is impossible\n --> my.toml:3:21\n");
+        let start = format!("error: slc_cache.largest_write_kib: {problem}\n --> my.toml:3:21\n");
         assert!(error.starts_with(&start), "{error}");
-        assert!(error.contains("use a multiple of 4 KiB, from 4 to 32768"), "{error}");
+        assert!(error.contains("use a multiple of 4 KiB, from 4 to 32,768, or leave it out"), "{error}");
     }
     let error = largest("m600-128gb", 16);
     assert!(error.contains("slc_cache.largest_write_kib: has no effect with policy = \"dynamic\""), "{error}");

@@ -37,6 +37,8 @@ pub enum Command {
     List(ListArgs),
     /// Show every value of a drive or die type, with its source
     Show(ShowArgs),
+    /// Print the JSON Schema of drive or die files
+    Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Print the manual page, of the whole or of one command
@@ -254,4 +256,18 @@ pub struct ShowArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct SchemaArgs {
+    #[arg(value_enum)]
+    pub file: SchemaFile,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchemaFile {
+    /// Drive files
+    Drive,
+    /// Die files
+    Die,
 }

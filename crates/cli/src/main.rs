@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Torture(args) => commands::torture::run(&args),
         Command::List(args) => commands::list::run(&args),
         Command::Show(args) => commands::show::run(&args),
+        Command::Schema(args) => commands::schema::run(&args),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man { command } => commands::manual::man(command.as_deref()),
     };

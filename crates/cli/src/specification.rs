@@ -1,41 +1,7 @@
-//! The specification of a drive as the report shows it: sections, words for keys, units, sources.
+//! The specification of a drive as the report shows it.
 
 use ssdlab_catalog::{Drive, Origin, SpecRow};
 use ssdlab_report::SpecRow as ReportRow;
-
-const SECTIONS: &[(&str, &str)] = &[
-    ("", "Drive"),
-    ("flash", "Flash"),
-    ("link", "Host link"),
-    ("controller", "Controller"),
-    ("write_buffer", "Write buffer"),
-    ("mapping", "Mapping"),
-    ("gc", "Garbage collection"),
-    ("wear_levelling", "Wear levelling"),
-    ("slc_cache", "SLC cache"),
-    ("geometry", "Die geometry"),
-    ("timing", "Die timing"),
-    ("bus", "Flash bus"),
-    ("wear", "Die wear"),
-    ("modes.slc", "Die as pseudo-SLC"),
-    ("modes.mlc", "Die at two bits a cell"),
-    ("power", "Die power"),
-];
-
-/// Endings of keys that are units, with the unit as printed.
-const UNITS: &[(&str, &str)] = &[
-    ("_bytes", "B"),
-    ("_kib", "KiB"),
-    ("_mib", "MiB"),
-    ("_gb", "GB"),
-    ("_us", "µs"),
-    ("_ms", "ms"),
-    ("_ma", "mA"),
-    ("_v", "V"),
-    ("_per_1000", "‰"),
-    ("_per_10000", "per 10,000"),
-    ("mega_transfers_per_s", "MT/s"),
-];
 
 /// Every value of the drive file, then of its die file. Descriptions are left out: they are the title.
 pub fn specification(drive: &Drive) -> Vec<ReportRow> {
@@ -43,23 +9,16 @@ pub fn specification(drive: &Drive) -> Vec<ReportRow> {
 }
 
 fn report_row(row: &SpecRow) -> ReportRow {
-    let (section, key) = row.key.rsplit_once('.').unwrap_or(("", &row.key));
-    let heading = SECTIONS.iter().find(|(name, _)| *name == section);
     let (source, estimate) = match &row.origin {
         Origin::Source(text) => (text.clone(), false),
         Origin::Estimate(reason) => (reason.clone(), true),
         Origin::Unstated => ("not stated in the drive file".to_owned(), false),
     };
-    let unit = UNITS.iter().find(|(ending, _)| key.ends_with(ending));
-    let name = match unit {
-        Some((ending, _)) if key != *ending => key.trim_end_matches(ending),
-        _ => key,
-    };
     ReportRow {
-        section: heading.map_or(section, |(_, words)| words).to_owned(),
-        key: name.replace('_', " "),
+        section: row.section.clone(),
+        key: row.heading.clone(),
         value: row.value.trim_matches(['[', ']']).to_owned(),
-        unit: unit.map_or("", |(_, unit)| unit).to_owned(),
+        unit: row.unit.clone(),
         source,
         estimate,
     }
@@ -67,28 +26,36 @@ fn report_row(row: &SpecRow) -> ReportRow {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_catalog::{drive_names, resolve};
+
     use super::*;
 
     #[test]
     fn keys_become_words_and_their_endings_units() {
-        let row = |key: &str, value: &str| {
-            report_row(&SpecRow { key: key.into(), value: value.into(), origin: Origin::Estimate("because".into()) })
-        };
-        let read = row("timing.read_us", "[60.0, 90.0]");
-        assert_eq!(
-            (read.section.as_str(), read.key.as_str(), read.value.as_str(), read.unit.as_str()),
-            ("Die timing", "read", "60.0, 90.0", "µs")
-        );
-        assert!(read.estimate && read.source == "because");
-        let bus = row("bus.mega_transfers_per_s", "333.0");
-        assert_eq!((bus.key.as_str(), bus.unit.as_str()), ("mega transfers per s", "MT/s"));
+        let rows = specification(&resolve("jmf667h-imft-128gb").unwrap());
+        let found = |section: &str, key: &str| rows.iter().find(|r| r.section == section && r.key == key).unwrap();
+        assert_eq!(found("Die timing", "erase").unit, "ms");
+        assert_eq!(found("Flash bus", "speed").unit, "MT/s");
+        assert_eq!(found("Garbage collection", "start free superblocks").unit, "");
+        assert!(rows.iter().all(|r| !r.value.starts_with('[')));
     }
 
     #[test]
-    fn every_section_of_a_drive_has_a_heading() {
-        let drive = ssdlab_catalog::resolve("jmf667h-imft-128gb").unwrap();
-        for row in specification(&drive) {
-            assert!(SECTIONS.iter().any(|(_, heading)| *heading == row.section), "{}", row.section);
+    fn no_drive_shows_a_raw_key() {
+        for name in drive_names() {
+            let drive = resolve(name).unwrap();
+            let rows = specification(&drive);
+            assert_eq!(
+                rows.len() + 2,
+                drive.rows.len() + drive.die.rows.len(),
+                "{name}: only descriptions are left out"
+            );
+            for row in rows {
+                for words in [&row.section, &row.key] {
+                    assert!(!words.is_empty() && !words.contains(['_', '.']), "{name}: `{words}` is no heading");
+                }
+                assert!(row.section.starts_with(char::is_uppercase), "{name}: `{}` is no heading", row.section);
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ pub fn trace_failure(error: &TraceError) -> Failure {
         }
         TraceError::UnknownFormatName { name } => {
             let diagnostic = Diagnostic::new(format!("there is no trace format `{name}`"));
-            match ssdlab_catalog::nearest(name, FORMATS.iter().map(|f| f.1)).first() {
+            match ssdlab_core::nearest(name, FORMATS.iter().map(|f| f.1)).first() {
                 Some(close) => diagnostic.help(format!("did you mean {close}?")),
                 None => diagnostic,
             }

@@ -1,4 +1,5 @@
-//! The words that every other crate of ssdlab uses: time and its causes, random numbers and latency histograms.
+//! The words that every other crate of ssdlab uses: time and its causes, random numbers and latency histograms; and what
+//! several need: threads that share jobs, panics as results, "did you mean".
 //!
 //! Nothing here knows what a drive is. Nothing here looks at the clock, the environment or a hash order: the same
 //! input and seed give the same bytes on every machine.
@@ -15,17 +16,23 @@ mod die_set;
 mod divide;
 mod histogram;
 mod io;
+mod nearest;
+mod panics;
 mod ring;
 mod rng;
 mod time;
+mod workers;
 
 pub use die_set::{DieSet, MAX_DIES};
 pub use divide::FastDiv;
 pub use histogram::Histogram;
 pub use io::{Breakdown, CAUSES, Cause, Op};
+pub use nearest::nearest;
+pub use panics::catch_panic;
 pub use ring::Ring;
 pub use rng::Rng;
 pub use time::{MICROSECOND, MILLISECOND, Nanos, SECOND, format_duration, nanos_from_ms, nanos_from_us, to_us};
+pub use workers::Workers;
 
 /// Bytes of one logical mapping unit (and of the oracle's unit of checking).
 pub const UNIT_BYTES: u64 = 4096;

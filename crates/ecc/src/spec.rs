@@ -1,16 +1,21 @@
 //! What a controller's firmware does about errors, as keys of a drive file.
 
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::SpecError;
+use ssdlab_keys::{KeyTable, SpecError};
 
 use crate::ldpc::code::LdpcCode;
 
-/// Error correction of a drive: one of `bch` and `ldpc`, then retries, then parity.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Error correction: one of `bch` and `ldpc`, then retries, then parity. Absent: flash never errs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Error correction"))]
 pub struct EccSpec {
-    /// User data of one codeword; a page holds a whole number of codewords. An LDPC code is shortened to it, and taken to
-    /// fail as often as at its full length.
+    /// User data of a codeword; divides 4096. An LDPC code is shortened to it, and taken to fail as often as at its
+    /// full length.
+    #[schemars(range(min = 1, max = 65_536))]
     pub codeword_bytes: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bch: Option<BchSpec>,
@@ -18,43 +23,63 @@ pub struct EccSpec {
     pub ldpc: Option<LdpcSpec>,
     #[serde(default)]
     pub retry: RetrySpec,
-    /// Data pages that share one parity page (RAID 5 over dies); absent: no parity. The parity costs one page in
-    /// `parity_stripe` + 1.
+    /// Data pages that share a parity page (RAID 5 over dies), which costs one page in `parity_stripe` + 1. Absent: no
+    /// parity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4095), extend("x-unit" = "pages"))]
     pub parity_stripe: Option<u32>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A BCH code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "BCH code"))]
 pub struct BchSpec {
-    /// Bits that can be corrected in a codeword, t.
+    /// Wrong bits of a codeword that can be corrected, t.
     pub correctable_bits: u32,
-    /// From the last byte of a codeword to corrected data, microseconds.
+    /// From the last byte of a codeword to corrected data.
+    #[schemars(range(min = 0.0, max = 1e4))]
     pub decode_us: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// An LDPC code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "LDPC code"))]
 pub struct LdpcSpec {
+    /// One of the codes whose decoding is tabulated.
     pub code: LdpcCode,
-    /// Reads of the deepest soft decision: 0 (hard decision only), 3 or 7. Seven are tried after three.
+    /// Sensings of the deepest soft decision: 0 stands for hard decision only; 7 are tried after 3.
+    #[schemars(extend("enum" = [0, 3, 7]))]
     pub soft_reads: u32,
-    /// One iteration of the decoder, microseconds.
+    /// An iteration of the decoder.
+    #[schemars(range(min = 0.0, max = 1e4))]
     pub iteration_us: f64,
-    /// From the last byte of a codeword to corrected data when nothing is wrong, microseconds.
+    /// What comes before the first iteration: from the last byte of a codeword to data in which nothing is wrong.
+    #[schemars(range(min = 0.0, max = 1e4))]
     pub setup_us: f64,
-    /// Soft decisions keep what was sensed before and add to it. Otherwise each starts afresh.
+    /// Whether soft decisions add to what was sensed before, or start afresh.
     pub progressive: bool,
 }
 
-/// Reading again at shifted references.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Reading again at shifted references. Absent: no retries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Read retries"))]
 pub struct RetrySpec {
-    /// Steps in the die's retry table that the firmware walks through, one sensing and one transfer each.
+    /// Reads at shifted references before anything else is tried: steps of the die's retry table, one sensing and one
+    /// transfer each.
+    #[schemars(range(min = 0, max = MAX_RETRIES))]
     pub max_retries: u32,
-    /// Share of the remaining shift that one step makes up for, in per cent.
+    /// Share of the remaining shift that one of them makes up for.
+    #[schemars(range(min = 0.0, max = 100.0))]
     pub recovered_per_retry_percent: f64,
+}
+
+/// Every key of `[ecc]`.
+fn ecc_keys() -> &'static KeyTable {
+    static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<EccSpec>);
+    &KEYS
 }
 
 impl Default for RetrySpec {
@@ -97,53 +122,37 @@ impl EccSpec {
         })
     }
 
-    /// Checks what no single field can.
+    /// Checks every value by itself, then what no single value can tell. Keys of errors are relative to this section.
     ///
     /// # Errors
     /// The first value that cannot be built.
     pub fn validate(&self) -> Result<(), SpecError> {
-        let range = |key: &str, v: f64, low: f64, high: f64, unit: &str| {
-            if (low..=high).contains(&v) {
-                Ok(())
-            } else {
-                Err(SpecError::new(key, format!("{v}{unit} is impossible"), format!("use {low} to {high}{unit}")))
-            }
-        };
+        ecc_keys().check(self)?;
         match (&self.bch, &self.ldpc) {
             (Some(bch), None) => {
-                crate::bch::Bch::new(self.codeword_bytes, bch.correctable_bits).map_err(|e| match e.key.as_str() {
-                    "correctable_bits" => SpecError { key: "bch.correctable_bits".to_owned(), ..e },
-                    _ => e,
-                })?;
-                range("bch.decode_us", bch.decode_us, 0.0, 1e4, " us")?;
+                crate::bch::Bch::new(self.codeword_bytes, bch.correctable_bits).map(|_| ()).map_err(|e| {
+                    match e.key.as_str() {
+                        "correctable_bits" => SpecError { key: "bch.correctable_bits".to_owned(), ..e },
+                        _ => e,
+                    }
+                })
             }
             (None, Some(ldpc)) => {
                 let holds = ldpc.code.data_bits() / 8;
-                if self.codeword_bytes == 0 || self.codeword_bytes > holds {
-                    return Err(SpecError::new(
-                        "codeword_bytes",
-                        format!("{} bytes do not fit the code {}", self.codeword_bytes, ldpc.code.name()),
-                        format!("use 1 to {holds} bytes"),
-                    ));
+                if self.codeword_bytes <= holds {
+                    return Ok(());
                 }
-                if ![0, 3, 7].contains(&ldpc.soft_reads) {
-                    return Err(SpecError::new(
-                        "ldpc.soft_reads",
-                        format!("{} reads have no decoder table", ldpc.soft_reads),
-                        "use 0, 3 or 7",
-                    ));
-                }
-                range("ldpc.iteration_us", ldpc.iteration_us, 0.0, 1e4, " us")?;
-                range("ldpc.setup_us", ldpc.setup_us, 0.0, 1e4, " us")?;
+                Err(SpecError::new(
+                    "codeword_bytes",
+                    format!("{} bytes do not fit the code {}", self.codeword_bytes, ldpc.code.name()),
+                    format!("use 1 to {holds} bytes"),
+                ))
             }
             _ => {
                 let problem = if self.bch.is_some() { "both bch and ldpc are given" } else { "no code is given" };
-                return Err(SpecError::new("codeword_bytes", problem, "give one of [ecc.bch] and [ecc.ldpc]"));
+                Err(SpecError::new("codeword_bytes", problem, "give one of [ecc.bch] and [ecc.ldpc]"))
             }
         }
-        range("retry.max_retries", f64::from(self.retry.max_retries), 0.0, f64::from(MAX_RETRIES), "")?;
-        range("retry.recovered_per_retry_percent", self.retry.recovered_per_retry_percent, 0.0, 100.0, " %")?;
-        range("parity_stripe", f64::from(self.parity_stripe.unwrap_or(1)), 1.0, 4095.0, " pages")
     }
 }
 

@@ -1,25 +1,31 @@
 //! The firmware policies of a drive file: `[mapping]`, `[gc]`, `[wear_levelling]`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::SpecError;
+use ssdlab_keys::SpecError;
 
 /// How logical pages are laid out on the dies.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Mapping"))]
 pub struct MappingSpec {
     /// What is written, collected and erased together.
     pub superblock: SuperblockSpan,
-    /// Blocks in a thousand that firmware keeps for replacing blocks that go bad, and for itself.
+    /// Share of the blocks that firmware keeps to replace blocks that go bad, and for itself.
+    #[schemars(range(min = 0, max = 499))]
     pub reserved_blocks_per_1000: u32,
-    /// Whether the map survives a power cut: every change goes into a journal on flash, and the map itself is
-    /// written out piece by piece, so that recovery needs to read only a bounded stretch of journal.
+    /// Whether the map survives a power cut: every change goes into a journal on flash, and the map itself is written
+    /// out piece by piece, so that recovery needs to read only a bounded stretch of journal.
     pub journal: bool,
-    /// Journal rows between two pieces of checkpoint (each one row of map).
+    /// Journal rows between two pieces of checkpoint, each of one row of map.
     #[serde(default = "default_checkpoint_interval")]
+    #[schemars(range(min = 1, max = 10_000))]
     pub journal_rows_per_checkpoint_row: u32,
-    /// DRAM for map entries, eight bytes each, if it does not hold the whole map: the rest lives on flash only and is
-    /// loaded on demand. Absent: all of the map is in DRAM.
+    /// DRAM for map entries, eight bytes each, if it does not hold the whole map: map pages of one row are then read
+    /// when an entry is missing and written when a changed one must leave (DFTL), on a ring of blocks of their own;
+    /// there are no checkpoints then. Absent: all of the map is in DRAM.
     #[serde(default)]
+    #[schemars(range(min = 1))]
     pub map_cache_kib: Option<u32>,
 }
 
@@ -27,29 +33,7 @@ fn default_checkpoint_interval() -> u32 {
     1
 }
 
-impl MappingSpec {
-    /// Checks what no single field can.
-    ///
-    /// # Errors
-    /// The first value that cannot be built.
-    pub fn validate(&self) -> Result<(), SpecError> {
-        if self.map_cache_kib == Some(0) {
-            let expected = "use at least 1, or leave it out for a map that is in DRAM as a whole";
-            return Err(SpecError::new("mapping.map_cache_kib", "0 KiB hold no entry of the map", expected));
-        }
-        let interval = self.journal_rows_per_checkpoint_row;
-        if (1..=10_000).contains(&interval) {
-            return Ok(());
-        }
-        Err(SpecError::new(
-            "mapping.journal_rows_per_checkpoint_row",
-            format!("{interval} journal rows for a row of checkpoint"),
-            "use 1 to 10,000",
-        ))
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SuperblockSpan {
     /// One block of every plane of every die: the widest stripe, the largest unit of collection.
@@ -59,36 +43,44 @@ pub enum SuperblockSpan {
 }
 
 /// When and how the firmware reclaims space.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Garbage collection"))]
 pub struct GcSpec {
+    /// Which superblock is collected.
     pub policy: VictimPolicy,
     /// For `d-choices`: how many candidates are drawn.
     #[serde(default = "default_choices")]
+    #[schemars(range(min = 1, max = 1000))]
     pub choices: u32,
-    /// Among blocks of equal merit, which one goes first.
+    /// Among superblocks of equal merit, which one goes first.
     #[serde(default)]
     pub tie_break: TieBreak,
     /// Whether moved data share the host's open superblock or have one of their own.
     pub frontier: Frontier,
-    /// Collection starts when no more than this many superblocks are free.
+    /// Collection starts when no more than these superblocks are free.
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub start_free_superblocks: u32,
-    /// Victims collected before the firmware looks again; 0: until more than `start_free_superblocks` are free.
+    /// Superblocks collected before the firmware looks again; 0: until more than `start_free_superblocks` are free.
     pub victims_per_start: u32,
-    /// Superpages (one page of every plane of every die of the superblock) that the collector holds in DRAM.
+    /// Superpages (one page of every plane of every die of the superblock) that the collector holds in memory.
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub buffer_superpages: u32,
     /// What the collector does when its buffer is full.
     pub buffering: Buffering,
-    /// What the host may write while a collection runs.
+    /// What the host may do while a collection runs.
     pub host_share: HostShare,
-    /// For `host_share = "trickle"`: host units let in per thousand units moved.
+    /// For `host_share = "trickle"`: 4 KiB units of the host let in per thousand units moved; 0 stops the world.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1_000_000))]
     pub trickle_per_1000: u32,
-    /// Rows of one die read by one operation of the collector. More rows make the simulation faster and coarser.
+    /// Rows of one die that one operation of the collector reads; more is faster to simulate and coarser.
     #[serde(default = "default_rows_per_read")]
+    #[schemars(range(min = 1, max = 8))]
     pub rows_per_read: u32,
-    /// Idle time after which the firmware collects in the background; absent: never.
+    /// Idle time after which the firmware collects in the background. Absent: never.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e9))]
     pub background_after_idle_ms: Option<f64>,
     /// Free superblocks that background collection works towards.
     #[serde(default)]
@@ -103,7 +95,7 @@ fn default_rows_per_read() -> u32 {
     1
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VictimPolicy {
     /// Fewest valid units.
@@ -112,13 +104,13 @@ pub enum VictimPolicy {
     Fifo,
     /// Fewest valid units among `choices` drawn at random.
     DChoices,
-    /// Highest (1 - u) / 2u x age, u the valid share.
+    /// Highest (1 − u) / 2u × age, u the valid share.
     CostBenefit,
     /// Any closed block.
     Random,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TieBreak {
     /// The block that reached this valid count first.
@@ -128,12 +120,14 @@ pub enum TieBreak {
     Lifo,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Frontier {
+    /// Both go into the same open superblock.
     Shared,
+    /// Each has its own.
     Separate,
-    /// Separate ones for each stream that the host may name with its writes ([`STREAMS`]); moved data stay in their
+    /// Separate ones for each of four streams that the host may name with its writes; moved data stay in their
     /// stream.
     ByStream,
 }
@@ -149,7 +143,7 @@ impl Frontier {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Buffering {
     /// Fill the buffer, write it out, wait until it is written, then read on.
@@ -158,7 +152,7 @@ pub enum Buffering {
     Streaming,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostShare {
     /// The host and the collector compete for the dies; the host stops only when no free block is left to it.
@@ -180,47 +174,26 @@ pub fn spare_superblocks(start_free_superblocks: u32, streams: u8, slc_cache: bo
     start_free_superblocks + 3 + 2 * (u32::from(streams) - 1) + u32::from(slc_cache)
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// How the firmware spreads erases over the blocks. Absent: not at all.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Wear levelling"))]
 pub struct WearLevellingSpec {
-    /// Open the least worn free superblock instead of the one that was freed first.
+    /// Whether the least worn free superblock is opened next, instead of the one that was freed first.
     #[serde(default)]
     pub dynamic: bool,
-    /// Move cold data when the erase counts of two superblocks are further apart than this; absent: never.
+    /// Cold data are moved when the erase counts of two superblocks are further apart than this. Absent: never.
     #[serde(default)]
+    #[schemars(extend("x-heading" = "static spread", "x-unit" = "erases"))]
     pub static_spread_erases: Option<u32>,
 }
 
 impl GcSpec {
-    /// Checks what no single field can.
+    /// Checks what no single value can tell. Ranges are checked with the whole drive.
     ///
     /// # Errors
     /// The first value that cannot be built.
     pub fn validate(&self) -> Result<(), SpecError> {
-        let at_least_one = |key: &str, v: u32| {
-            if (1..=1_000_000).contains(&v) {
-                Ok(())
-            } else {
-                Err(SpecError::new(key, format!("{v} leaves nothing to work with"), "use 1 or more"))
-            }
-        };
-        at_least_one("gc.start_free_superblocks", self.start_free_superblocks)?;
-        at_least_one("gc.buffer_superpages", self.buffer_superpages)?;
-        at_least_one("gc.rows_per_read", self.rows_per_read)?;
-        at_least_one("gc.choices", self.choices)?;
-        if self.choices > 1000 {
-            return Err(SpecError::new("gc.choices", format!("{} candidates", self.choices), "use 1 to 1000"));
-        }
-        if self.trickle_per_1000 > 1_000_000 {
-            return Err(SpecError::new(
-                "gc.trickle_per_1000",
-                format!("{} host units per thousand moved are no trickle", self.trickle_per_1000),
-                "use 0 to 1,000,000",
-            ));
-        }
-        if self.rows_per_read > 8 {
-            return Err(SpecError::new("gc.rows_per_read", "more than 8 rows in one operation", "use 1 to 8"));
-        }
         if self.host_share != HostShare::Trickle && self.trickle_per_1000 != 0 {
             return Err(SpecError::new(
                 "gc.trickle_per_1000",
@@ -234,9 +207,6 @@ impl GcSpec {
                 "a collector that reads on while it writes knows no rounds",
                 "use buffering = \"stop-and-wait\" with host_share = \"between-rounds\"",
             ));
-        }
-        if self.background_after_idle_ms.is_some_and(|t| !(0.0..=1e9).contains(&t)) {
-            return Err(SpecError::new("gc.background_after_idle_ms", "not a time", "use 0 to 1e9 milliseconds"));
         }
         Ok(())
     }

@@ -1,11 +1,9 @@
 //! Cases by the thousand, and what came of them.
 
-use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use ssdlab_core::Rng;
+use ssdlab_core::{Rng, catch_panic};
 
 use crate::memory;
 use crate::mutate::mutate;
@@ -38,38 +36,12 @@ impl std::fmt::Display for Found {
     }
 }
 
-thread_local! {
-    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-fn listen_to_panics() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            let ours = PANIC.with_borrow_mut(|panic| {
-                let ours = panic.is_some();
-                if let Some(message) = panic {
-                    let place = info.location().map_or(String::new(), |at| format!(" ({}:{})", at.file(), at.line()));
-                    *message = format!("panic: {}{place}", info.payload_as_str().unwrap_or("without a message"));
-                }
-                ours
-            });
-            if !ours {
-                before(info);
-            }
-        }));
-    });
-}
-
 /// What is wrong with how `target` takes an input.
 fn verdict(target: &dyn Fn(&[u8]) -> Result<(), String>, input: &[u8]) -> Result<(), String> {
-    PANIC.with_borrow_mut(|panic| *panic = Some(String::new()));
     memory::watch();
-    let result = catch_unwind(AssertUnwindSafe(|| target(input)));
+    let result = catch_panic(|| target(input));
     let most = memory::most_bytes();
-    let message = PANIC.with_borrow_mut(Option::take).unwrap_or_default();
-    result.unwrap_or(Err(message))?;
+    result.and_then(|verdict| verdict)?;
     if most > MEMORY_BYTES {
         return Err(format!("{most} bytes were allocated for {} bytes of input", input.len()));
     }
@@ -78,7 +50,6 @@ fn verdict(target: &dyn Fn(&[u8]) -> Result<(), String>, input: &[u8]) -> Result
 
 /// Runs the corpus as it is and then `cases` mutants of it. `target` panics, or says what is wrong, or returns `Ok`.
 pub fn fuzz(plan: &Fuzz, target: &dyn Fn(&[u8]) -> Result<(), String>) -> Option<Found> {
-    listen_to_panics();
     let (at_work, watch) = channel::<Vec<u8>>();
     std::thread::scope(|scope| {
         scope.spawn(move || {

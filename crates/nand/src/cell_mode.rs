@@ -1,5 +1,6 @@
 //! How many bits a block's cells hold, and what that makes of its pages, times, endurance and energy.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{Nanos, nanos_from_ms, nanos_from_us};
 
@@ -54,12 +55,17 @@ impl std::fmt::Display for CellMode {
 }
 
 /// The modes with fewer bits per cell than the die's own in which its blocks can run: `[modes.slc]`, `[modes.mlc]`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Reduced cell modes"))]
 pub struct CellModes {
+    /// One bit per cell (pseudo-SLC), on a die of two or three.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-heading" = "Die as pseudo-SLC"))]
     pub slc: Option<ReducedMode>,
+    /// Two bits per cell, on a die of three.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-heading" = "Die at two bits a cell"))]
     pub mlc: Option<ReducedMode>,
 }
 
@@ -71,30 +77,47 @@ impl CellModes {
 }
 
 /// A mode with fewer bits per cell than the die's own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Reduced cell mode"))]
 pub struct ReducedMode {
-    /// tR by page kind, microseconds: one value for SLC, lower and upper for MLC.
+    /// tR by kind of page: one value for SLC, lower and upper for MLC.
+    #[schemars(inner(range(min = 0.0, max = 1e6)))]
     pub read_us: Vec<f64>,
-    /// tPROG by page kind, microseconds.
+    /// tPROG by kind of page.
+    #[schemars(inner(range(min = 0.0, max = 1e6)))]
     pub program_us: Vec<f64>,
-    /// tBERS of a block that was written in this mode, milliseconds.
+    /// tBERS of a block that was written in this mode.
+    #[schemars(range(min = 0.0, max = 1e4))]
     pub erase_ms: f64,
+    /// Rated endurance of a block that always runs in this mode.
+    #[schemars(range(min = 1, max = 10_000_000), extend("x-heading" = "rated program/erase", "x-unit" = "cycles"))]
     pub rated_program_erase_cycles: u32,
 }
 
-/// Supply and currents of a die: the energy of an operation is voltage times current times its array time.
+/// Supply and currents of a die: the energy of an operation is voltage times current times its array time. Absent:
+/// operations need no energy (ideal dies).
 ///
 /// The current is that of the whole die while the operation runs, the same for one plane and for all of them, for
 /// every page kind and every cell mode. The transfer over the bus is not part of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Die power"))]
 pub struct Power {
+    /// Supply of the array.
+    #[schemars(range(min = 0.0, max = 20.0))]
     pub supply_v: f64,
+    /// Current of the die while it reads.
+    #[schemars(range(min = 0.0, max = 1e4))]
     pub read_current_ma: f64,
+    /// Current of the die while it programs.
+    #[schemars(range(min = 0.0, max = 1e4))]
     pub program_current_ma: f64,
+    /// Current of the die while it erases.
+    #[schemars(range(min = 0.0, max = 1e4))]
     pub erase_current_ma: f64,
-    /// Of a die that is powered and not selected, microamperes.
+    /// Current of a die that is powered and does nothing.
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub standby_current_ua: f64,
 }
 

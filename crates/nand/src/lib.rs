@@ -26,5 +26,6 @@ pub use history::BlockHistory;
 pub use layout::{BlockId, Layout, UnitAddress};
 pub use medium::{Medium, NO_LPN, Outcome, PageAddress, Row, TagFormat};
 pub use page_order::PageOrder;
-pub use spec::{Bus, DieSpec, Geometry, SpecError, Timing, Wear};
+pub use spec::{Bus, DieSpec, Geometry, Timing, Wear, die_keys};
+pub use ssdlab_keys::SpecError;
 pub use violation::{PairingRule, Violation};

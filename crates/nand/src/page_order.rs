@@ -5,10 +5,11 @@
 //! word line's cells (lower page, LSB), the second (upper page, CSB) or the third (MSB). A later bit is programmed on
 //! top of the earlier ones, in a pass of its own that places twice as many levels and takes longer.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Order in which the pages of the word lines are programmed, as page numbers see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PageOrder {
     /// All pages alike: one bit per cell, or an ideal die.

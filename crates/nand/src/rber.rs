@@ -15,50 +15,79 @@
 //! Kinds of pages of one word line differ by the number of references that a read of them needs, and every reference
 //! makes its share of errors. Blocks differ by a factor, log-normally distributed and cut at three deviations.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Rng;
 
-use crate::{CellMode, SpecError};
+use crate::CellMode;
 
 /// Hours in the year that retention is stated for.
 pub const YEAR_HOURS: f64 = 8760.0;
 
-/// Error rates of a die, by cell mode, as keys of a die file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Raw bit error rates of a die, by cell mode: a section for each mode in which its blocks can run. Only drives with
+/// `[ecc]` need them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Bit errors"))]
 pub struct ErrorSpec {
+    /// Error rates at one bit per cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-heading" = "Bit errors at one bit a cell"))]
     pub slc: Option<ModeErrors>,
+    /// Error rates at two bits per cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-heading" = "Bit errors at two bits a cell"))]
     pub mlc: Option<ModeErrors>,
+    /// Error rates at three bits per cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-heading" = "Bit errors at three bits a cell"))]
     pub tlc: Option<ModeErrors>,
     /// Deviation of the natural logarithm of a block's error rate among the blocks of a die.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub block_spread: f64,
 }
 
-/// Error rates of a die in one cell mode. Rates are means over the pages of a word line.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Error rates of a die in one cell mode. Rates are shares of wrong bits, means over the pages of a word line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Bit errors in one cell mode"))]
 pub struct ModeErrors {
     /// Program/erase cycles at which the rates below are stated: the rated ones.
+    #[schemars(range(min = 1.0, max = 1e7), extend("x-heading" = "reference", "x-unit" = "cycles"))]
     pub reference_cycles: f64,
-    /// Error rate of a new block, freshly written.
+    /// Error rate of a new block, just written.
+    #[schemars(range(min = 0.0, max = 0.1), extend("x-heading" = "fresh"))]
     pub fresh_rber: f64,
-    /// Added by wear at the reference cycles, and the power of the cycles with which it grows.
+    /// Added by wear at the reference cycles.
+    #[schemars(range(min = 0.0, max = 0.1), extend("x-heading" = "wear"))]
     pub wear_rber: f64,
+    /// Power of the cycles by which that grows.
+    #[schemars(range(min = 0.0, max = 10.0))]
     pub wear_exponent: f64,
-    /// Added by a year at 30 °C at the reference cycles; powers of cycles and time.
+    /// Added by a year at 30 °C at the reference cycles.
+    #[schemars(range(min = 0.0, max = 0.1), extend("x-heading" = "retention", "x-unit" = "per year"))]
     pub retention_rber_per_year: f64,
+    /// Power of the cycles by which that grows.
+    #[schemars(range(min = 0.0, max = 10.0))]
     pub retention_cycle_exponent: f64,
+    /// Power of the years by which that grows.
+    #[schemars(range(min = 0.0, max = 10.0))]
     pub retention_time_exponent: f64,
-    /// Added by a million reads of the block at the reference cycles; powers of cycles and reads.
+    /// Added by a million reads of the block at the reference cycles.
+    #[schemars(range(min = 0.0, max = 0.1), extend("x-heading" = "disturb", "x-unit" = "per million reads"))]
     pub disturb_rber_per_million_reads: f64,
+    /// Power of the cycles by which that grows.
+    #[schemars(range(min = 0.0, max = 10.0))]
     pub disturb_cycle_exponent: f64,
+    /// Power of the reads by which that grows.
+    #[schemars(range(min = 0.0, max = 10.0))]
     pub disturb_read_exponent: f64,
-    /// Share of retention and disturb errors that right references win back, in per cent.
+    /// Share of retention and disturb errors that shifted references win back.
+    #[schemars(range(min = 0.0, max = 100.0))]
     pub recoverable_percent: f64,
-    /// References that a read of each kind of page compares with: `[1]`, `[1, 2]` (MLC), `[1, 2, 4]` (TLC).
+    /// References that a read of each kind of page compares with, from the first bit of a cell to the last: `[1]`,
+    /// `[1, 2]` (MLC), `[1, 2, 4]` (TLC).
+    #[schemars(inner(range(min = 1)), length(min = 1))]
     pub references_per_page: Vec<u32>,
 }
 
@@ -139,35 +168,6 @@ impl ModeErrors {
         let kinds = self.references_per_page.len() as f64;
         self.references_per_page.iter().map(move |&r| f64::from(r) * kinds / f64::from(sum))
     }
-
-    fn validate(&self, mode: &str) -> Result<(), SpecError> {
-        for (key, v, low, high) in [
-            ("reference_cycles", self.reference_cycles, 1.0, 1e7),
-            ("fresh_rber", self.fresh_rber, 0.0, 0.1),
-            ("wear_rber", self.wear_rber, 0.0, 0.1),
-            ("wear_exponent", self.wear_exponent, 0.0, 10.0),
-            ("retention_rber_per_year", self.retention_rber_per_year, 0.0, 0.1),
-            ("retention_cycle_exponent", self.retention_cycle_exponent, 0.0, 10.0),
-            ("retention_time_exponent", self.retention_time_exponent, 0.0, 10.0),
-            ("disturb_rber_per_million_reads", self.disturb_rber_per_million_reads, 0.0, 0.1),
-            ("disturb_cycle_exponent", self.disturb_cycle_exponent, 0.0, 10.0),
-            ("disturb_read_exponent", self.disturb_read_exponent, 0.0, 10.0),
-            ("recoverable_percent", self.recoverable_percent, 0.0, 100.0),
-        ] {
-            if !(low..=high).contains(&v) {
-                let key = format!("{mode}.{key}");
-                return Err(SpecError::new(&key, format!("{v} is impossible"), format!("use {low} to {high}")));
-            }
-        }
-        if self.references_per_page.is_empty() || self.references_per_page.contains(&0) {
-            return Err(SpecError::new(
-                &format!("{mode}.references_per_page"),
-                "every kind of page needs at least one reference",
-                "use [1], [1, 2] or [1, 2, 4]",
-            ));
-        }
-        Ok(())
-    }
 }
 
 impl ErrorSpec {
@@ -231,26 +231,12 @@ impl ErrorSpec {
         let normal = radius * libm::cos(std::f64::consts::TAU * rng.unit());
         libm::exp(self.block_spread * normal.clamp(-3.0, 3.0))
     }
-
-    /// Checks what no single field can.
-    ///
-    /// # Errors
-    /// The first value that cannot be, its key relative to this table.
-    pub fn validate(&self) -> Result<(), SpecError> {
-        for (name, mode) in [("slc", &self.slc), ("mlc", &self.mlc), ("tlc", &self.tlc)] {
-            if let Some(mode) = mode {
-                mode.validate(name)?;
-            }
-        }
-        if !(0.0..=1.0).contains(&self.block_spread) {
-            return Err(SpecError::new("block_spread", format!("{} is impossible", self.block_spread), "use 0 to 1"));
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_keys::KeyTable;
+
     use super::*;
 
     fn stress(cycles: f64, retention_hours: f64, block_reads: f64) -> Stress {
@@ -260,7 +246,6 @@ mod tests {
     #[test]
     fn stated_rates_come_out_at_the_references() {
         let spec = ErrorSpec::planar_estimate();
-        spec.validate().unwrap();
         let mlc = spec.mode(CellMode::Mlc).unwrap();
         assert_eq!(mlc.rber(&stress(0.0, 1e4, 1e9)).total(), 1e-6);
         assert!((mlc.rber(&stress(3000.0, 0.0, 0.0)).total() - 1.01e-4).abs() < 1e-12);
@@ -322,11 +307,15 @@ mod tests {
 
     #[test]
     fn impossible_rates_are_refused_by_key() {
+        let keys = KeyTable::of::<ErrorSpec>();
         let mut spec = ErrorSpec::planar_estimate();
+        assert_eq!(keys.check(&spec), Ok(()));
         spec.tlc.as_mut().unwrap().wear_rber = 0.7;
-        assert_eq!(spec.validate().unwrap_err().key, "tlc.wear_rber");
-        spec = ErrorSpec::planar_estimate();
-        spec.mlc.as_mut().unwrap().references_per_page.clear();
-        assert_eq!(spec.validate().unwrap_err().key, "mlc.references_per_page");
+        assert_eq!(keys.check(&spec).unwrap_err().key, "tlc.wear_rber");
+        for none in [vec![], vec![1, 0]] {
+            spec = ErrorSpec::planar_estimate();
+            spec.mlc.as_mut().unwrap().references_per_page = none;
+            assert_eq!(keys.check(&spec).unwrap_err().key, "mlc.references_per_page");
+        }
     }
 }

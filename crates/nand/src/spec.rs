@@ -1,31 +1,18 @@
 //! What a datasheet says of a die, as a file in `catalog/nand`.
 
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ssdlab_keys::{KeyTable, SpecError};
 
 use crate::rber::ErrorSpec;
 use crate::{CellMode, CellModes, PageOrder, Power, ReducedMode};
 
-/// A value in a drive or die file that cannot be built, named by its key so that the loader can point at the line.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: {problem}; {expected}")]
-pub struct SpecError {
-    /// Dotted path of the key, such as `geometry.planes`.
-    pub key: String,
-    pub problem: String,
-    /// What would be right.
-    pub expected: String,
-}
-
-impl SpecError {
-    #[must_use]
-    pub fn new(key: &str, problem: impl Into<String>, expected: impl Into<String>) -> Self {
-        SpecError { key: key.to_owned(), problem: problem.into(), expected: expected.into() }
-    }
-}
-
 /// A die type: geometry, timing, bus, wear, cell modes, power.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Die"))]
 pub struct DieSpec {
     /// A line for people.
     pub description: String,
@@ -33,62 +20,86 @@ pub struct DieSpec {
     pub timing: Timing,
     pub bus: Bus,
     pub wear: Wear,
-    /// Modes with fewer bits per cell in which its blocks can run.
     #[serde(default, skip_serializing_if = "CellModes::is_empty")]
     pub modes: CellModes,
-    /// Without it, operations are taken to need no energy (ideal dies).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<Power>,
-    /// Raw bit error rates. Only drives with an `[ecc]` section need them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<ErrorSpec>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Die geometry"))]
 pub struct Geometry {
+    /// Planes of the die.
+    #[schemars(range(min = 1, max = 4))]
     pub planes: u32,
-    /// Physical blocks of one plane, the surplus for bad blocks included.
+    /// Physical blocks of a plane, the surplus for bad blocks included.
+    #[schemars(range(min = 4, max = 1_048_576))]
     pub blocks_per_plane: u32,
+    /// Pages of a block.
+    #[schemars(range(min = 4, max = 4096))]
     pub pages_per_block: u32,
-    /// Data bytes of a page; a multiple of 4096.
+    /// Data bytes of a page.
+    #[schemars(range(min = 4096, max = 65_536), extend("multipleOf" = 4096))]
     pub page_bytes: u32,
-    /// Spare bytes of a page (ECC, logical address, sequence). They are transferred with the data.
+    /// Spare bytes of a page (ECC, logical address, sequence); no more than its data bytes. They are transferred with
+    /// the data.
     pub spare_bytes: u32,
-    /// The most bits that a cell holds, 1 to 3: the die's own mode, to which `timing` and `wear` belong.
+    /// The most bits that a cell holds: the die's own cell mode, to which `timing` and `wear` belong.
+    #[schemars(range(min = 1, max = 3))]
     pub bits_per_cell: u32,
-    /// Which pages of a block are which bit of their cells.
+    /// Which page of a block is which bit of its cells, in the order of programming.
     pub page_order: PageOrder,
 }
 
 /// Array times of the die's own mode. Lists go from the first bit of a cell to the last: lower, upper (MLC), or LSB,
-/// CSB, MSB (TLC); one entry for `uniform`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// CSB, MSB (TLC); one value for `uniform`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Die timing"))]
 pub struct Timing {
-    /// tR by page kind, microseconds.
+    /// tR by kind of page.
+    #[schemars(inner(range(min = 0.0, max = 1e6)))]
     pub read_us: Vec<f64>,
-    /// tPROG by page kind, microseconds; a multi-plane program takes the same.
+    /// tPROG by kind of page; a program of several planes takes the same time.
+    #[schemars(inner(range(min = 0.0, max = 1e6)))]
     pub program_us: Vec<f64>,
-    /// tBERS, milliseconds.
+    /// tBERS.
+    #[schemars(range(min = 0.0, max = 1e4))]
     pub erase_ms: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Flash bus"))]
 pub struct Bus {
-    /// Million transfers of one byte a second; 0 stands for a bus that takes no time (ideal dies only).
+    /// Million transfers of one byte a second, at least 0.01; 0 stands for a bus that takes no time (ideal dies only).
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "speed"))]
     pub mega_transfers_per_s: f64,
-    /// Command, address and status cycles of one operation, microseconds.
+    /// Command, address and status cycles of one operation.
+    #[schemars(range(min = 0.0, max = 1e4))]
     pub command_us: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Die wear"))]
 pub struct Wear {
+    /// Rated endurance.
+    #[schemars(range(min = 1, max = 10_000_000), extend("x-heading" = "rated program/erase", "x-unit" = "cycles"))]
     pub rated_program_erase_cycles: u32,
-    /// Blocks in ten thousand that are marked bad at the factory.
+    /// Blocks that are marked bad at the factory.
+    #[schemars(range(min = 0, max = 1000))]
     pub factory_bad_blocks_per_10000: u32,
+}
+
+/// Every key of a die file.
+#[must_use]
+pub fn die_keys() -> &'static KeyTable {
+    static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<DieSpec>);
+    &KEYS
 }
 
 impl DieSpec {
@@ -105,30 +116,18 @@ impl DieSpec {
         u64::from(g.planes) * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block) * u64::from(g.page_bytes)
     }
 
-    /// Checks what no single field can.
+    /// Checks every value by itself, then what no single value can tell.
     ///
     /// # Errors
     /// The first value that cannot be built.
     pub fn validate(&self) -> Result<(), SpecError> {
+        die_keys().check(self)?;
         let g = &self.geometry;
-        let range = |key: &str, v: u32, lo: u32, hi: u32| {
-            if (lo..=hi).contains(&v) {
-                Ok(())
-            } else {
-                Err(SpecError::new(key, format!("{v} is impossible"), format!("use {lo} to {hi}")))
-            }
-        };
-        range("geometry.planes", g.planes, 1, 4)?;
-        range("geometry.blocks_per_plane", g.blocks_per_plane, 4, 1 << 20)?;
-        range("geometry.pages_per_block", g.pages_per_block, 4, 4096)?;
-        range("geometry.page_bytes", g.page_bytes, 4096, 65_536)?;
-        range("geometry.spare_bytes", g.spare_bytes, 0, g.page_bytes)?;
-        range("geometry.bits_per_cell", g.bits_per_cell, 1, 3)?;
-        if !g.page_bytes.is_multiple_of(4096) {
+        if g.spare_bytes > g.page_bytes {
             return Err(SpecError::new(
-                "geometry.page_bytes",
-                format!("{} is not a multiple of the 4096-byte mapping unit", g.page_bytes),
-                "use 4096, 8192 or 16384",
+                "geometry.spare_bytes",
+                format!("{} spare bytes on a page of {} bytes", g.spare_bytes, g.page_bytes),
+                format!("use 0 to {}", g.page_bytes),
             ));
         }
         let row_units = g.planes * (g.page_bytes / 4096);
@@ -141,15 +140,7 @@ impl DieSpec {
         }
         self.validate_page_order()?;
         let t = &self.timing;
-        validate_times("timing", &t.read_us, &t.program_us, t.erase_ms, g.page_order.kinds())?;
-        for (key, v, hi, unit) in [
-            ("bus.mega_transfers_per_s", self.bus.mega_transfers_per_s, 1e5, "million transfers a second (0: no time)"),
-            ("bus.command_us", self.bus.command_us, 1e4, "microseconds"),
-        ] {
-            if !(0.0..=hi).contains(&v) {
-                return Err(SpecError::new(key, format!("{v} is impossible"), format!("use 0 to {hi} {unit}")));
-            }
-        }
+        validate_times("timing", &t.read_us, &t.program_us, g.page_order.kinds())?;
         let rate = self.bus.mega_transfers_per_s;
         if rate != 0.0 && rate < 0.01 {
             return Err(SpecError::new(
@@ -158,10 +149,7 @@ impl DieSpec {
                 "use at least 0.01, or 0 for a bus that takes no time",
             ));
         }
-        range("wear.factory_bad_blocks_per_10000", self.wear.factory_bad_blocks_per_10000, 0, 1000)?;
-        range("wear.rated_program_erase_cycles", self.wear.rated_program_erase_cycles, 1, 10_000_000)?;
         self.validate_modes()?;
-        self.validate_power()?;
         self.validate_errors()
     }
 
@@ -200,7 +188,6 @@ impl DieSpec {
     /// Every mode in which a block can run needs its error rates, with one share for each kind of page.
     fn validate_errors(&self) -> Result<(), SpecError> {
         let Some(errors) = &self.errors else { return Ok(()) };
-        errors.validate().map_err(|e| SpecError { key: format!("errors.{}", e.key), ..e })?;
         for mode in CellMode::ALL {
             let Some(spec) = self.mode(mode) else { continue };
             let key = format!("errors.{}", mode.to_string().to_lowercase());
@@ -221,9 +208,7 @@ impl DieSpec {
 
     fn validate_modes(&self) -> Result<(), SpecError> {
         for (key, bits, mode) in [("modes.slc", 1, &self.modes.slc), ("modes.mlc", 2, &self.modes.mlc)] {
-            let Some(ReducedMode { read_us, program_us, erase_ms, rated_program_erase_cycles: cycles }) = mode else {
-                continue;
-            };
+            let Some(ReducedMode { read_us, program_us, .. }) = mode else { continue };
             if bits >= self.geometry.bits_per_cell {
                 return Err(SpecError::new(
                     key,
@@ -231,48 +216,18 @@ impl DieSpec {
                     "describe the die's own mode in [timing] and [wear], and only modes of fewer bits here",
                 ));
             }
-            validate_times(key, read_us, program_us, *erase_ms, bits as usize)?;
-            if !(1..=10_000_000).contains(cycles) {
-                return Err(SpecError::new(
-                    &format!("{key}.rated_program_erase_cycles"),
-                    format!("{cycles} is impossible"),
-                    "use 1 to 10000000",
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn validate_power(&self) -> Result<(), SpecError> {
-        let Some(p) = &self.power else { return Ok(()) };
-        for (key, v, hi, unit) in [
-            ("power.supply_v", p.supply_v, 20.0, "volts"),
-            ("power.read_current_ma", p.read_current_ma, 1e4, "milliamperes"),
-            ("power.program_current_ma", p.program_current_ma, 1e4, "milliamperes"),
-            ("power.erase_current_ma", p.erase_current_ma, 1e4, "milliamperes"),
-            ("power.standby_current_ua", p.standby_current_ua, 1e6, "microamperes"),
-        ] {
-            if !(0.0..=hi).contains(&v) {
-                return Err(SpecError::new(key, format!("{v} is impossible"), format!("use 0 to {hi} {unit}")));
-            }
+            validate_times(key, read_us, program_us, bits as usize)?;
         }
         Ok(())
     }
 }
 
-/// Checks the times of one cell mode.
-fn validate_times(
-    section: &str,
-    read_us: &[f64],
-    program_us: &[f64],
-    erase_ms: f64,
-    kinds: usize,
-) -> Result<(), SpecError> {
+/// Checks that there is a time for each kind of page.
+fn validate_times(section: &str, read_us: &[f64], program_us: &[f64], kinds: usize) -> Result<(), SpecError> {
     for (name, list) in [("read_us", read_us), ("program_us", program_us)] {
-        let key = format!("{section}.{name}");
         if list.len() != kinds {
             return Err(SpecError::new(
-                &key,
+                &format!("{section}.{name}"),
                 format!("{} value(s) for {kinds} page kind(s)", list.len()),
                 match kinds {
                     1 => "give one value",
@@ -281,16 +236,6 @@ fn validate_times(
                 },
             ));
         }
-        if let Some(v) = list.iter().find(|v| !(0.0..=1e6).contains(*v)) {
-            return Err(SpecError::new(&key, format!("{v} us is impossible"), "use 0 to 1,000,000 microseconds"));
-        }
-    }
-    if !(0.0..=1e4).contains(&erase_ms) {
-        return Err(SpecError::new(
-            &format!("{section}.erase_ms"),
-            format!("{erase_ms} is impossible"),
-            "use 0 to 10000 milliseconds",
-        ));
     }
     Ok(())
 }

@@ -15,4 +15,4 @@ pub mod timing;
 pub use backend::{Loss, LossReader};
 pub use drive::{BareSsd, SimulatedSsd, Ssd};
 pub use power::PowerSpec;
-pub use spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec};
+pub use spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec, drive_keys};

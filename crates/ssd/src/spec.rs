@@ -1,21 +1,27 @@
 //! A drive as a file in `catalog/drives`.
 
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{
     CompressionSpec, GcSpec, HostShare, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec, spare_superblocks,
 };
-use ssdlab_nand::{DieSpec, SpecError};
+use ssdlab_keys::{KeyTable, SpecError};
+use ssdlab_nand::DieSpec;
 
 use crate::power::PowerSpec;
 
 /// Everything that makes one drive differ from another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Drive"))]
 pub struct DriveSpec {
     /// A line for people: maker, controller, flash, capacity.
     pub description: String,
-    /// Capacity as sold, in bytes; a multiple of 4096.
+    /// Capacity as sold.
+    #[schemars(range(min = 4096, max = MAX_CAPACITY_BYTES - 4096), extend("multipleOf" = 4096))]
     pub capacity_bytes: u64,
     pub flash: FlashSpec,
     pub link: LinkSpec,
@@ -27,43 +33,50 @@ pub struct DriveSpec {
     pub wear_levelling: WearLevellingSpec,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSpec>,
-    /// Without it, the drive does not meter its energy, and its link never sleeps (ideal drives).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerSpec>,
-    /// Absent: the drive writes every byte that it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression: Option<CompressionSpec>,
-    /// Error correction. Absent: flash never errs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc: Option<EccSpec>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Flash"))]
 pub struct FlashSpec {
-    /// Name of a die type in `catalog/nand`, or path of a die file.
+    /// A die type of the catalog, or the path of a die file.
     pub die: String,
+    /// Dies in all; a multiple of the channels.
+    #[schemars(range(min = 1, max = 64))]
     pub dies: u32,
-    /// Builds the die with as many blocks as give exactly this spare, in hundredths of a per cent of the capacity,
-    /// besides the blocks that are always open or free: for validation against theory. Ideal drives only.
+    /// Builds dies with as many blocks as give exactly this spare area, in shares of the capacity, besides the blocks
+    /// that are always open or free: for comparison with theory. Ideal drives only.
     #[serde(default)]
+    #[schemars(range(min = 100, max = 1_000_000))]
     pub exact_spare_per_10000: Option<u32>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Host link"))]
 pub struct LinkSpec {
+    /// The host interface.
     pub generation: LinkGeneration,
     /// From a completion on the wire to the host's next command on it: interrupt, driver, host controller.
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub host_turnaround_us: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum LinkGeneration {
+    /// 1.5 Gbit/s.
     #[serde(rename = "sata-1.5g")]
     Sata1,
+    /// 3 Gbit/s.
     #[serde(rename = "sata-3g")]
     Sata2,
+    /// 6 Gbit/s.
     #[serde(rename = "sata-6g")]
     Sata3,
     /// Takes no time: for validation.
@@ -71,69 +84,84 @@ pub enum LinkGeneration {
     Ideal,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Controller"))]
 pub struct ControllerSpec {
+    /// For people.
     pub name: String,
+    /// Flash buses that work side by side.
+    #[schemars(range(min = 1, max = 32))]
     pub channels: u32,
-    /// Dies that one channel can interleave.
+    /// Dies of one channel that can be at work at once; channels × ways must reach the number of dies.
     pub ways: u32,
-    /// Commands accepted at once (NCQ: 32).
+    /// Commands that the drive accepts at once (SATA: 32).
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "commands"))]
     pub queue_depth: u32,
+    /// Memory fitted. Takes no part in timing.
+    #[schemars(extend("x-heading" = "DRAM"))]
     pub dram_mib: u32,
-    /// Firmware time to decode and set up one read or write command, microseconds.
+    /// Firmware time of a read command.
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub read_command_us: f64,
+    /// Firmware time of a write command.
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub write_command_us: f64,
-    /// Firmware time for each 4 KiB mapping unit of it (look up or update the map, manage the buffer).
+    /// Firmware time of each 4 KiB of a read: looks up the map.
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub read_unit_us: f64,
+    /// Firmware time of each 4 KiB of a write: updates the map, manages the buffer.
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub write_unit_us: f64,
-    /// Firmware time for each unit that garbage collection or folding moves.
+    /// Firmware time of each 4 KiB that garbage collection or folding moves. The rows that it writes go to the dies once
+    /// the processor has prepared them, and commands wait behind them.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub move_unit_us: f64,
-    /// Data read ahead of a sequential stream, KiB; 0: none.
+    /// Data read ahead of a sequential stream; 0 reads nothing ahead.
+    #[schemars(range(min = 0, max = 16_384))]
     pub read_ahead_kib: u32,
-    /// Host reads pass programs and erases that wait for the same die.
+    /// Whether host reads pass programs and erases that wait for the same die.
     pub reads_first: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Write buffer"))]
 pub struct WriteBufferSpec {
+    /// Data of writes that the drive can hold before they are on flash.
+    #[schemars(range(min = 64, max = 1_048_576))]
     pub capacity_kib: u32,
-    /// Writes are acknowledged once in the buffer. Off: once on flash.
+    /// Whether a write is acknowledged when it is in the buffer, or only when it is on flash.
     pub write_cache: bool,
-    /// Idle time after which a partly filled page is written all the same, milliseconds.
+    /// Idle time after which a partly filled page is written all the same.
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub flush_after_idle_ms: f64,
 }
 
+/// Every key of a drive file.
+#[must_use]
+pub fn drive_keys() -> &'static KeyTable {
+    static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<DriveSpec>);
+    &KEYS
+}
+
 impl DriveSpec {
-    /// Checks what no single field can, against the die that `flash.die` names.
+    /// Checks every value by itself, then what no single value can tell, against the die that `flash.die` names.
     ///
     /// # Errors
     /// The first value that cannot be built.
     pub fn validate(&self, die: &DieSpec) -> Result<(), SpecError> {
         die.validate()?;
+        drive_keys().check(self)?;
         self.gc.validate()?;
         if let Some(cache) = &self.slc_cache {
             cache.validate(die, &self.gc, &self.mapping)?;
         }
-        self.mapping.validate()?;
         if let Some(power) = &self.power {
             power.validate()?;
         }
         self.validate_ecc(die)?;
-        let range = |key: &str, v: u64, lo: u64, hi: u64, unit: &str| {
-            if (lo..=hi).contains(&v) {
-                Ok(())
-            } else {
-                Err(SpecError::new(key, format!("{v}{unit} is impossible"), format!("use {lo} to {hi}{unit}")))
-            }
-        };
-        range("flash.dies", self.flash.dies.into(), 1, 64, "")?;
-        range("controller.channels", self.controller.channels.into(), 1, 32, "")?;
-        range("controller.queue_depth", self.controller.queue_depth.into(), 1, 1024, "")?;
-        range("write_buffer.capacity_kib", self.write_buffer.capacity_kib.into(), 64, 1 << 20, " KiB")?;
-        range("controller.read_ahead_kib", self.controller.read_ahead_kib.into(), 0, 16_384, " KiB")?;
         if !self.flash.dies.is_multiple_of(self.controller.channels) {
             return Err(SpecError::new(
                 "flash.dies",
@@ -151,19 +179,6 @@ impl DriveSpec {
                 format!("use at most {}", self.controller.channels * self.controller.ways),
             ));
         }
-        for (key, v) in [
-            ("link.host_turnaround_us", self.link.host_turnaround_us),
-            ("controller.read_command_us", self.controller.read_command_us),
-            ("controller.write_command_us", self.controller.write_command_us),
-            ("controller.read_unit_us", self.controller.read_unit_us),
-            ("controller.write_unit_us", self.controller.write_unit_us),
-            ("controller.move_unit_us", self.controller.move_unit_us),
-            ("write_buffer.flush_after_idle_ms", self.write_buffer.flush_after_idle_ms),
-        ] {
-            if !(0.0..=1e6).contains(&v) {
-                return Err(SpecError::new(key, format!("{v} is impossible"), "use 0 to 1,000,000"));
-            }
-        }
         if self.gc.host_share == HostShare::BetweenRounds && self.mapping.superblock != SuperblockSpan::AllDies {
             return Err(SpecError::new(
                 "gc.host_share",
@@ -172,13 +187,6 @@ impl DriveSpec {
             ));
         }
         self.validate_rows(die)?;
-        if self.capacity_bytes == 0 || !self.capacity_bytes.is_multiple_of(4096) {
-            return Err(SpecError::new(
-                "capacity_bytes",
-                format!("{} is not a positive multiple of the 4096-byte mapping unit", self.capacity_bytes),
-                "use a multiple of 4096",
-            ));
-        }
         self.validate_spare(die)
     }
 
@@ -259,14 +267,6 @@ impl DriveSpec {
     }
 
     fn validate_spare(&self, die: &DieSpec) -> Result<(), SpecError> {
-        range_reserved(self.mapping.reserved_blocks_per_1000)?;
-        if self.capacity_bytes >= MAX_CAPACITY_BYTES {
-            return Err(SpecError::new(
-                "capacity_bytes",
-                format!("{} bytes are more than can be simulated", self.capacity_bytes),
-                format!("use less than {MAX_CAPACITY_BYTES} bytes (4 TiB)"),
-            ));
-        }
         let blocks = u128::from(self.blocks_per_die(die)) * u128::from(self.flash.dies);
         let flash = blocks * u128::from(die.raw_bytes() / u64::from(die.geometry.blocks_per_plane));
         let most = MAX_FLASH_BYTES / u64::from(self.compression_ratio());
@@ -277,16 +277,8 @@ impl DriveSpec {
                 format!("use dies of less than {most} bytes ({} TiB) in all", most >> 40),
             ));
         }
-        if let Some(spare) = self.flash.exact_spare_per_10000 {
-            return if (100..=1_000_000).contains(&spare) {
-                Ok(())
-            } else {
-                Err(SpecError::new(
-                    "flash.exact_spare_per_10000",
-                    format!("{spare} is not a spare area that a drive can work with"),
-                    "use 100 (1 %) to 1,000,000",
-                ))
-            };
+        if self.flash.exact_spare_per_10000.is_some() {
+            return Ok(());
         }
         let raw = die.raw_bytes() * u64::from(self.flash.dies);
         let usable = self.usable_bytes(die);
@@ -403,15 +395,3 @@ impl DriveSpec {
 const MAX_CAPACITY_BYTES: u64 = 4096 << 30;
 /// Unit addresses have 31 bits.
 const MAX_FLASH_BYTES: u64 = 4096 << 31;
-
-fn range_reserved(v: u32) -> Result<(), SpecError> {
-    if v < 500 {
-        Ok(())
-    } else {
-        Err(SpecError::new(
-            "mapping.reserved_blocks_per_1000",
-            format!("{v} sets aside half of the flash or more"),
-            "use 0 to 499",
-        ))
-    }
-}

@@ -56,10 +56,10 @@ fn a_capacity_leaves_room_for_a_write_count_in_every_tag() {
 
 #[test]
 fn an_exact_spare_beyond_all_bounds_is_refused() {
-    let error = refused(|drive, _| drive.flash.exact_spare_per_10000 = Some(u32::MAX));
-    assert_eq!(error.key, "flash.dies");
-    let error = refused(|drive, _| drive.flash.exact_spare_per_10000 = Some(1_000_001));
-    assert_eq!(error.key, "flash.exact_spare_per_10000");
+    for spare in [u32::MAX, 1_000_001, 99] {
+        let error = refused(|drive, _| drive.flash.exact_spare_per_10000 = Some(spare));
+        assert_eq!(error.key, "flash.exact_spare_per_10000");
+    }
 }
 
 #[test]
@@ -98,4 +98,16 @@ fn a_bus_moves_a_page_in_a_time_that_can_be_counted() {
     for rate in [1e-300, 1e-9, -1.0, f64::NAN] {
         assert_eq!(refused(|_, die| die.bus.mega_transfers_per_s = rate).key, "bus.mega_transfers_per_s");
     }
+}
+
+#[test]
+fn a_drive_that_a_program_puts_together_meets_the_ranges_of_a_file() {
+    let error = refused(|drive, _| drive.write_buffer.capacity_kib = 63);
+    assert_eq!(error.to_string(), "write_buffer.capacity_kib: 63 KiB is impossible; use 64 to 1,048,576 KiB");
+    let error = refused(|_, die| die.timing.read_us[0] = f64::INFINITY);
+    assert_eq!(error.to_string(), "timing.read_us: inf µs is impossible; use 0 to 1,000,000 µs");
+    let error = refused(|drive, _| drive.gc.background_after_idle_ms = Some(f64::NAN));
+    assert_eq!(error.key, "gc.background_after_idle_ms");
+    let error = refused(|drive, _| drive.capacity_bytes = u64::MAX);
+    assert!(!error.key.is_empty() && !error.expected.is_empty(), "{error}");
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ssdlab_bench::Monitor;
-use ssdlab_core::Rng;
+use ssdlab_core::{Rng, Workers};
 
 use crate::plan::Plan;
 use crate::point::{PointError, PointResult};
@@ -116,12 +116,9 @@ fn run_all(
     progress: &(dyn Fn(Progress) + Sync),
     cancel: &AtomicBool,
 ) -> Result<Vec<(usize, State)>, StoreError> {
-    let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let workers = threads.unwrap_or_else(cores).get().min(todo.len());
-    let next = AtomicUsize::new(0);
+    let workers = Workers::new(threads);
     let stop = AtomicBool::new(false);
-    let board = Mutex::new(Board { finished: 0, parts: vec![0.0; workers] });
-    let results = Mutex::new((Vec::with_capacity(todo.len()), None));
+    let board = Mutex::new(Board { finished: 0, parts: vec![0.0; workers.threads(todo.len() as u64)] });
     let update = |worker: usize, part: f64, ended: bool| {
         let mut board = board.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         board.parts[worker] = part;
@@ -129,39 +126,24 @@ fn run_all(
         let done = (board.finished as f64 + board.parts.iter().sum::<f64>()) / todo.len() as f64;
         progress(Progress { done, finished: board.finished, to_run: todo.len() });
     };
-    std::thread::scope(|scope| {
-        for worker in 0..workers {
-            let (next, stop, results, update) = (&next, &stop, &results, &update);
-            scope.spawn(move || {
-                while !cancel.load(Ordering::Relaxed) && !stop.load(Ordering::Relaxed) {
-                    let Some(&index) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                    let point = &plan.points[index];
-                    let report = |part: f64| update(worker, part, false);
-                    let ended = point.run(&plan.tasks[point.task], &Monitor::new(&report, cancel));
-                    let kept = match &ended {
-                        Ok(result) => store.put(&point.key, &plan.describe(index), result),
-                        Err(_) => Ok(()),
-                    };
-                    let mut results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    match ended {
-                        Ok(result) => results.0.push((index, State::Done(result))),
-                        Err(PointError::Failed(why)) => results.0.push((index, State::Failed(why))),
-                        Err(PointError::Cancelled) => {}
-                    }
-                    if let Err(e) = kept {
-                        stop.store(true, Ordering::Relaxed);
-                        results.1.get_or_insert(e);
-                    }
-                    drop(results);
-                    update(worker, 0.0, true);
-                }
-            });
+    let go_on = || !cancel.load(Ordering::Relaxed) && !stop.load(Ordering::Relaxed);
+    let ended = workers.map(todo.len(), &go_on, &|worker, place| {
+        let index = todo[place];
+        let point = &plan.points[index];
+        let report = |part: f64| update(worker, part, false);
+        let state = match point.run(&plan.tasks[point.task], &Monitor::new(&report, cancel)) {
+            Ok(result) => store.put(&point.key, &plan.describe(index), &result).map(|()| State::Done(result)),
+            Err(PointError::Failed(why)) => Ok(State::Failed(why)),
+            Err(PointError::Cancelled) => Ok(State::NotRun),
+        };
+        if state.is_err() {
+            stop.store(true, Ordering::Relaxed);
         }
+        update(worker, 0.0, true);
+        state
     });
-    match results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-        (_, Some(error)) => Err(error),
-        (results, None) => Ok(results),
-    }
+    let states = ended.into_iter().map(|state| state.unwrap_or(Ok(State::NotRun)));
+    todo.iter().zip(states).map(|(&index, state)| Ok((index, state?))).collect()
 }
 
 impl Plan {

@@ -35,11 +35,12 @@ mod trim;
 
 pub use definition::{COMMON_PARAMS, MetricDef, STANDARD_METRICS, TestDef, Variant, reference};
 
+use ssdlab_core::nearest;
+
 use crate::context::Context;
 use crate::error::BenchError;
 use crate::lab::Lab;
 use crate::monitor::Monitor;
-use crate::nearest::nearest;
 use crate::outcome::Outcome;
 use crate::params::ParamError;
 
@@ -90,7 +91,7 @@ pub fn find_test(name: &str) -> Result<&'static TestDef, ParamError> {
         let known: Vec<&str> = TESTS.iter().map(|t| t.name).collect();
         ParamError::UnknownTest {
             name: name.to_owned(),
-            nearest: nearest(name, &known),
+            nearest: nearest(name, known.iter().copied()).into_iter().map(str::to_owned).collect(),
             known: known.iter().map(|&k| k.to_owned()).collect(),
         }
     })

@@ -6,6 +6,7 @@ pub mod manual;
 pub mod replay;
 pub mod review;
 pub mod run;
+pub mod schema;
 pub mod show;
 pub mod sweep;
 pub mod test;

@@ -34,24 +34,33 @@ fn die_text(die: &Die) -> String {
     title + &rows_text(&die.rows)
 }
 
-/// Sections as in the file; the description is already the title.
+/// Keys as in the file, each section with its heading. The description is already the title.
 fn rows_text(rows: &[SpecRow]) -> String {
-    let mut lines = Vec::new();
-    let mut section = "";
-    for row in rows.iter().filter(|row| row.key != "description") {
-        let (of_section, key) = row.key.rsplit_once('.').unwrap_or(("", &row.key));
-        if of_section != section {
-            section = of_section;
-            lines.push(vec![format!("[{section}]")]);
-        }
+    let rows: Vec<&SpecRow> = rows.iter().filter(|row| row.key != "description").collect();
+    let cells = rows.iter().map(|row| {
         let source = match &row.origin {
             Origin::Source(text) => text.clone(),
             Origin::Estimate(reason) => format!("ESTIMATE: {reason}"),
             Origin::Unstated => "source not stated".to_owned(),
         };
-        lines.push(vec![format!("  {key}"), row.value.clone(), source]);
+        vec![format!("  {}", section_and_key(row).1), row.value.clone(), source]
+    });
+    let mut text = String::new();
+    let mut present = "";
+    for (row, line) in rows.iter().zip(table(&cells.collect::<Vec<_>>()).lines()) {
+        let section = section_and_key(row).0;
+        if section != present {
+            text.push_str(&format!("[{section}] {}\n", row.section));
+            present = section;
+        }
+        text.push_str(line);
+        text.push('\n');
     }
-    table(&lines)
+    text
+}
+
+fn section_and_key(row: &SpecRow) -> (&str, &str) {
+    row.key.rsplit_once('.').unwrap_or(("", &row.key))
 }
 
 fn drive_json(drive: &Drive) -> Value {
@@ -87,4 +96,23 @@ fn rows_json(rows: &[SpecRow]) -> Value {
             json!({"key": row.key, "value": row.value, "source": source, "estimate": estimate})
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_catalog::drive_names;
+
+    use super::*;
+
+    #[test]
+    fn every_section_of_every_drive_and_die_has_its_heading() {
+        let drives = drive_names().map(|name| drive_text(&resolve(name).unwrap()));
+        let dies = die_names().map(|name| die_text(&die(name).unwrap()));
+        for text in drives.chain(dies) {
+            for line in text.lines().filter(|line| line.starts_with('[')) {
+                let heading = line.split_once("] ").map_or("", |(_, heading)| heading);
+                assert!(heading.starts_with(char::is_uppercase) && !heading.contains(['_', '.']), "{line}");
+            }
+        }
+    }
 }

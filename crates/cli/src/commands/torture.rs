@@ -1,6 +1,5 @@
 //! `ssdlab torture`: drives, hosts and faults drawn from a seed, and a report of what was wrong.
 
-use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering;
 
 use ssdlab_torture::{Campaign, Report, build_ssd, torture};
@@ -15,8 +14,7 @@ const SHOWN: usize = 10;
 
 pub fn run(args: &TortureArgs) -> Result<(), Failure> {
     stop_on_ctrl_c()?;
-    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let campaign = Campaign { seed: args.seed, runs: args.runs, threads: args.threads.map_or_else(cores, usize::from) };
+    let campaign = Campaign { seed: args.seed, runs: args.runs, threads: args.threads.map_or(0, usize::from) };
     let bar = Bar::new();
     let report = torture(&campaign, &build_ssd, &|done| {
         bar.runs(done, args.runs);

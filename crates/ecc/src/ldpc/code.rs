@@ -1,9 +1,10 @@
 //! The codes that drives may name.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A code of the catalog, by the name that drive files use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LdpcCode {
     /// CCSDS 131.0-B C2: 8176 bits, 7156 of them data, rate 0.875; the class of code that protects 1 KiB.

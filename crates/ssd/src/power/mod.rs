@@ -4,96 +4,100 @@
 mod link_sleep;
 mod meter;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{MILLISECOND, Nanos, SECOND, nanos_from_ms, nanos_from_us};
 use ssdlab_device::LinkPolicy;
-use ssdlab_nand::SpecError;
+use ssdlab_keys::SpecError;
 
 pub use link_sleep::{LinkSleep, Slept};
 pub use meter::{FlashWork, PowerMeter};
 
-/// Power of a drive by its parts, and the sleep of its link; what its dies draw is in the die file
-/// ([`ssdlab_nand::Power`]). Figures are those at the drive's own supply: what the voltage converters lose is part of
-/// them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Power of a drive by its parts, and the sleep of its link. Absent: nothing is metered, and the link never sleeps (ideal
+/// drives). What its dies draw is in the die file. Figures are those at the drive's own supply: what the voltage
+/// converters lose is part of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Power"))]
 pub struct PowerSpec {
     /// The controller with nothing to do, its clocks running.
+    #[schemars(range(min = 0.0, max = 1e5))]
     pub controller_idle_mw: f64,
-    /// What comes on top while the processor works on a command.
+    /// On top of that, while the processor works on a command.
+    #[schemars(range(min = 0.0, max = 1e5))]
     pub controller_active_mw: f64,
     /// The controller while the drive rests and the link is in Slumber.
+    #[schemars(range(min = 0.0, max = 1e5))]
     pub controller_slumber_mw: f64,
     /// The part of it that listens for the end of DevSleep.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "controller DevSleep"))]
     pub controller_devsleep_mw: f64,
-    /// The data path of the controller (DMA, ECC, scrambling), for each byte that crosses the host link or a flash bus.
+    /// Its data path (DMA, ECC, scrambling), for each byte that crosses the host link or a flash bus.
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub controller_pj_per_byte: f64,
     /// Both ends of a flash bus, for each byte that crosses it, spare bytes included.
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub flash_bus_pj_per_byte: f64,
     /// DRAM that is refreshed by the controller and can be accessed, for each MiB of `controller.dram_mib`.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "DRAM standby"))]
     pub dram_standby_uw_per_mib: f64,
     /// DRAM that refreshes itself: in Slumber. In DevSleep it is off.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "DRAM self refresh"))]
     pub dram_self_refresh_uw_per_mib: f64,
     /// Accesses: every byte that crosses the host link or a flash bus goes into the DRAM or comes out of it.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "DRAM"))]
     pub dram_pj_per_byte: f64,
-    /// The drive's end of the host link while it can carry data, whether it does or not.
+    /// The drive's end of the host link while it is up, whether it carries data or not.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "PHY active"))]
     pub phy_active_mw: f64,
+    /// The same in Partial.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "PHY Partial"))]
     pub phy_partial_mw: f64,
+    /// The same in Slumber.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "PHY Slumber"))]
     pub phy_slumber_mw: f64,
-    /// Accepts the host's requests for Partial and Slumber.
+    /// Whether the drive accepts the host's requests for Partial and Slumber.
+    #[schemars(extend("x-heading" = "HIPM"))]
     pub hipm: bool,
-    /// Can ask for Partial and Slumber by itself.
+    /// Whether it can ask for them by itself.
+    #[schemars(extend("x-heading" = "DIPM"))]
     pub dipm: bool,
-    /// Has the DEVSLP signal.
+    /// Whether it has the DEVSLP signal.
+    #[schemars(extend("x-heading" = "DevSleep"))]
     pub devsleep: bool,
-    /// Idle time after which the drive asks for Partial, and for Slumber, where the host allows it to.
+    /// Idle time after which the drive asks for Partial, where the host allows it to.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "DIPM Partial after"))]
     pub dipm_partial_after_ms: f64,
+    /// The same for Slumber.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "DIPM Slumber after"))]
     pub dipm_slumber_after_ms: f64,
-    /// From the request until the link is down.
+    /// From the request until the link is in Partial.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "Partial entry"))]
     pub partial_entry_us: f64,
+    /// The same for Slumber.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "Slumber entry"))]
     pub slumber_entry_us: f64,
-    /// DEVSLP has to stay asserted for so long.
+    /// The least time that DEVSLP stays asserted.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "DevSleep entry"))]
     pub devsleep_entry_ms: f64,
-    /// From the host's wake-up until the link carries a command.
+    /// From the host's wake-up until the link carries a command, out of Partial.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "Partial exit"))]
     pub partial_exit_us: f64,
+    /// The same out of Slumber.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "Slumber exit"))]
     pub slumber_exit_ms: f64,
+    /// The same out of DevSleep.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "DevSleep exit"))]
     pub devsleep_exit_ms: f64,
 }
 
 impl PowerSpec {
-    /// Checks what no single field can.
+    /// Checks that sleeping deeper never costs more. Ranges are checked with the whole drive.
     ///
     /// # Errors
-    /// The first value that cannot be built.
+    /// The first state that costs more than a lighter one.
     pub fn validate(&self) -> Result<(), SpecError> {
-        for (key, v, hi, unit) in [
-            ("controller_idle_mw", self.controller_idle_mw, 1e5, "milliwatts"),
-            ("controller_active_mw", self.controller_active_mw, 1e5, "milliwatts"),
-            ("controller_slumber_mw", self.controller_slumber_mw, 1e5, "milliwatts"),
-            ("controller_devsleep_mw", self.controller_devsleep_mw, 1e5, "milliwatts"),
-            ("controller_pj_per_byte", self.controller_pj_per_byte, 1e6, "picojoules"),
-            ("flash_bus_pj_per_byte", self.flash_bus_pj_per_byte, 1e6, "picojoules"),
-            ("dram_standby_uw_per_mib", self.dram_standby_uw_per_mib, 1e6, "microwatts"),
-            ("dram_self_refresh_uw_per_mib", self.dram_self_refresh_uw_per_mib, 1e6, "microwatts"),
-            ("dram_pj_per_byte", self.dram_pj_per_byte, 1e6, "picojoules"),
-            ("phy_active_mw", self.phy_active_mw, 1e5, "milliwatts"),
-            ("phy_partial_mw", self.phy_partial_mw, 1e5, "milliwatts"),
-            ("phy_slumber_mw", self.phy_slumber_mw, 1e5, "milliwatts"),
-            ("dipm_partial_after_ms", self.dipm_partial_after_ms, 1e6, "milliseconds"),
-            ("dipm_slumber_after_ms", self.dipm_slumber_after_ms, 1e6, "milliseconds"),
-            ("partial_entry_us", self.partial_entry_us, 1e6, "microseconds"),
-            ("slumber_entry_us", self.slumber_entry_us, 1e6, "microseconds"),
-            ("devsleep_entry_ms", self.devsleep_entry_ms, 1e5, "milliseconds"),
-            ("partial_exit_us", self.partial_exit_us, 1e6, "microseconds"),
-            ("slumber_exit_ms", self.slumber_exit_ms, 1e5, "milliseconds"),
-            ("devsleep_exit_ms", self.devsleep_exit_ms, 1e5, "milliseconds"),
-        ] {
-            if !(0.0..=hi).contains(&v) {
-                let key = format!("power.{key}");
-                return Err(SpecError::new(&key, format!("{v} is impossible"), format!("use 0 to {hi} {unit}")));
-            }
-        }
-        // Sleeping deeper never costs more, or energy would seem to come back.
+        // Energy would seem to come back.
         for (deeper, less, lighter, more) in [
             ("controller_slumber_mw", self.controller_slumber_mw, "controller_idle_mw", self.controller_idle_mw),
             (

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use ssdlab_bench::fio_run::Prefill;
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::{STANDARD_METRICS, TestDef, find_test};
-use ssdlab_catalog::{Diagnostic, Template, nearest, parse};
+use ssdlab_catalog::{Diagnostic, Template, parse};
+use ssdlab_core::nearest;
 use ssdlab_workload::fio::JobFile;
 use toml::Value;
 

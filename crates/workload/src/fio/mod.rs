@@ -36,7 +36,6 @@
 mod error;
 mod fit;
 mod job;
-mod nearest;
 mod options;
 mod parse;
 mod source;

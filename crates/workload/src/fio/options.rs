@@ -280,7 +280,7 @@ pub(super) fn find(name: &str) -> Found {
         Some((n, _)) => Found::Ignored(n),
         None => {
             let names = option_table().flat_map(|o| std::iter::once(o.name).chain(o.aliases.iter().copied()));
-            Found::Unknown(super::nearest::nearest(name, names))
+            Found::Unknown(ssdlab_core::nearest(name, names).first().copied())
         }
     }
 }

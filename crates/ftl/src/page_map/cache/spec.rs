@@ -1,40 +1,50 @@
 //! The `[slc_cache]` table of a drive file.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{CellMode, DieSpec, SpecError};
+use ssdlab_keys::SpecError;
+use ssdlab_nand::{CellMode, DieSpec};
 
 use crate::spec::{Frontier, GcSpec, MappingSpec, SuperblockSpan};
 
-/// How a drive uses blocks at one bit per cell (pseudo-SLC) to take in what the host writes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// How a drive uses blocks at one bit per cell (pseudo-SLC) to take in what the host writes. Absent: it does not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "SLC cache"))]
 pub struct SlcCacheSpec {
+    /// Which blocks take what the host writes at one bit per cell.
     pub policy: SlcCachePolicy,
-    /// `dynamic`: superblocks, in a thousand of those that can hold data, that must be free for one to be opened at one
+    /// For `dynamic`: superblocks, as a share of those that can hold data, that must be free for one to be opened at one
     /// bit per cell; with fewer the host's data go into the die's own mode at once.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 900))]
     pub keep_free_per_1000: Option<u32>,
-    /// `dynamic`: where the host's data go while cached ones are folded for want of free blocks.
+    /// For `dynamic`: where the host's data go while cached ones are folded for want of free blocks.
     #[serde(default)]
     pub host_while_folding: Option<HostTarget>,
-    /// `fixed`: what the cache holds, in decimal gigabytes of host data.
+    /// For `fixed`: what the cache holds, in decimal gigabytes of host data.
     #[serde(default)]
+    #[schemars(range(max = 8000.0), extend("exclusiveMinimum" = 0.0))]
     pub capacity_gb: Option<f64>,
-    /// `on-die`: of each die's blocks that can hold data, the share set aside for the cache.
+    /// For `on-die`: of each die's blocks that can hold data, the share set aside for the cache.
     #[serde(default)]
+    #[schemars(range(min = 1, max = 900))]
     pub blocks_per_1000: Option<u32>,
-    /// `fixed`, `on-die`: what happens to writes when the cache is full.
+    /// For `fixed` and `on-die`: what happens to writes when the cache is full.
     #[serde(default)]
     pub when_full: Option<WhenFull>,
-    /// `fixed`, `on-die`: the longest write command whose data go into the cache; those of longer ones go past it, into
-    /// blocks of the die's own mode. Absent: all go into the cache.
+    /// For `fixed` and `on-die`: the longest write command whose data go into the cache; those of longer ones go past
+    /// it, into blocks of the die's own mode. Absent: all go into the cache.
     #[serde(default)]
+    #[schemars(range(min = 4, max = LONGEST_WRITE_KIB), extend("multipleOf" = 4))]
     pub largest_write_kib: Option<u32>,
-    /// Idle time after which the drive begins to fold, milliseconds; absent: it does not by itself.
+    /// Idle time after which the drive begins to fold. Absent: it does not by itself.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e9))]
     pub fold_after_idle_ms: Option<f64>,
-    /// Time from one superblock folded in idle time to the next, milliseconds.
+    /// In idle time, from one superblock folded to the next.
     #[serde(default = "default_pause")]
+    #[schemars(range(min = 0.01, max = 1e6))]
     pub fold_pause_ms: f64,
 }
 
@@ -42,7 +52,7 @@ fn default_pause() -> f64 {
     1.0
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SlcCachePolicy {
     /// Some superblocks are set aside for good.
@@ -54,7 +64,7 @@ pub enum SlcCachePolicy {
 }
 
 /// Where the host's data go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostTarget {
     /// Into blocks of one bit per cell.
@@ -64,7 +74,7 @@ pub enum HostTarget {
 }
 
 /// What happens to writes when the cache is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenFull {
     /// They go past it, into blocks of the die's own mode.
@@ -111,7 +121,7 @@ impl SlcCacheSpec {
         self.largest_write_kib.map_or(u64::MAX, |kib| u64::from(kib) << 10)
     }
 
-    /// Checks what no single field can.
+    /// Checks what no single value can tell. Ranges are checked with the whole drive.
     ///
     /// # Errors
     /// The first value that cannot be built.
@@ -167,34 +177,6 @@ impl SlcCacheSpec {
                 format!("{} leave no room to fold a cache that is set aside", gc.start_free_superblocks),
                 "use 3 or more",
             ));
-        }
-        self.validate_numbers()
-    }
-
-    fn validate_numbers(&self) -> Result<(), SpecError> {
-        let share = |key: &str, v: Option<u32>, least: u32| match v {
-            Some(v) if !(least..=900).contains(&v) => {
-                Err(SpecError::new(key, format!("{v} is impossible"), format!("use {least} to 900")))
-            }
-            _ => Ok(()),
-        };
-        share("slc_cache.keep_free_per_1000", self.keep_free_per_1000, 0)?;
-        share("slc_cache.blocks_per_1000", self.blocks_per_1000, 1)?;
-        if let Some(kib) = self.largest_write_kib
-            && !(kib.is_multiple_of(4) && (4..=LONGEST_WRITE_KIB).contains(&kib))
-        {
-            let problem = format!("{kib} KiB is impossible");
-            let expected = format!("use a multiple of 4 KiB, from 4 to {LONGEST_WRITE_KIB}");
-            return Err(SpecError::new("slc_cache.largest_write_kib", problem, expected));
-        }
-        if self.capacity_gb.is_some_and(|gb| !(gb > 0.0 && gb <= 8000.0)) {
-            return Err(SpecError::new("slc_cache.capacity_gb", "not a capacity", "use more than 0, 8000 at most"));
-        }
-        if self.fold_after_idle_ms.is_some_and(|t| !(0.0..=1e9).contains(&t)) {
-            return Err(SpecError::new("slc_cache.fold_after_idle_ms", "not a time", "use 0 to 1e9 milliseconds"));
-        }
-        if !(0.01..=1e6).contains(&self.fold_pause_ms) {
-            return Err(SpecError::new("slc_cache.fold_pause_ms", "not a pause", "use 0.01 to 1e6 milliseconds"));
         }
         Ok(())
     }

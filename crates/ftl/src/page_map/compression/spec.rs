@@ -1,14 +1,18 @@
 //! The `[compression]` section of a drive file.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::SpecError;
+use ssdlab_keys::SpecError;
 
-/// A controller that compresses what the host writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A controller that compresses what the host writes (docs/compression.md). Absent: the drive writes every byte that it
+/// is given. Not together with `[ecc]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Compression"))]
 pub struct CompressionSpec {
-    /// How many logical units of 4 KiB one of flash can hold at most: 2, 4, 8 or 16. Its inverse is the least that a
-    /// logical unit takes, and the unit in which flash is shared out.
+    /// How many logical units of 4 KiB one of flash can hold at most. Its inverse is the least that a logical unit takes,
+    /// and the unit in which flash is shared out.
+    #[schemars(extend("enum" = [2, 4, 8, 16]))]
     pub max_ratio: u32,
 }
 
@@ -19,17 +23,9 @@ impl CompressionSpec {
     /// Checks the ratio against the die, of which a row holds `row_units` units of 4 KiB.
     ///
     /// # Errors
-    /// A ratio that cannot be built.
+    /// A ratio that makes too many units of a row.
     pub fn validate(&self, row_units: u32) -> Result<(), SpecError> {
         const KEY: &str = "compression.max_ratio";
-        if !matches!(self.max_ratio, 2 | 4 | 8 | 16) {
-            let expected = "use 2, 4, 8 or 16, or leave [compression] out";
-            return Err(SpecError::new(
-                KEY,
-                format!("{} is no power of two that can be built", self.max_ratio),
-                expected,
-            ));
-        }
         if row_units * self.max_ratio > MOST_UNITS {
             let problem = format!(
                 "a row of this die holds {row_units} units of 4096 bytes, {} of 1/{} of that; {MOST_UNITS} is the most",

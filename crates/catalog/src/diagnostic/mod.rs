@@ -1,5 +1,7 @@
 //! The one form of every message about bad input: what, where, what would be right.
 
+mod from_bench;
+
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};

@@ -1,9 +1,9 @@
-//! Errors of the bench and the workload in the form of every other message.
+//! Turns bench and job-file errors into diagnostics.
 
 use ssdlab_bench::ParamError;
 use ssdlab_workload::fio::JobFileError;
 
-use crate::diagnostic::{Diagnostic, Place};
+use super::{Diagnostic, Place};
 
 impl Diagnostic {
     fn did_you_mean(self, nearest: &[String]) -> Self {

@@ -1,0 +1,19 @@
+//! Writes what follows from the declarations of the keys, into the folder named: the tables of `drive-files.md`, and
+//! `schema/drive.json` and `schema/die.json`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ssdlab_catalog::documentation::{File, with_tables};
+
+fn main() -> std::io::Result<()> {
+    let docs = PathBuf::from(std::env::args().nth(1).expect("the folder of the documents"));
+    let page = docs.join("drive-files.md");
+    fs::write(&page, with_tables(&fs::read_to_string(&page)?))?;
+    fs::create_dir_all(docs.join("schema"))?;
+    for (name, file) in [("drive", File::Drive), ("die", File::Die)] {
+        let text = serde_json::to_string_pretty(&file.schema()).expect("a JSON document");
+        fs::write(docs.join(format!("schema/{name}.json")), text + "\n")?;
+    }
+    Ok(())
+}
