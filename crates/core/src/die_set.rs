@@ -37,7 +37,12 @@ impl DieSet {
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.low == 0 && self.high.as_ref().is_none_or(|high| high.iter().all(|&word| word == 0))
+        self.low == 0 && (self.high.is_none() || self.high_is_empty())
+    }
+
+    #[cold]
+    fn high_is_empty(&self) -> bool {
+        self.high.as_ref().is_none_or(|high| high.iter().all(|&word| word == 0))
     }
 
     #[inline]
@@ -121,6 +126,27 @@ impl DieSet {
         Some(n)
     }
 
+    /// Takes all members out, and hands each over, in order.
+    #[inline]
+    pub fn drain(&mut self, mut each: impl FnMut(u32)) {
+        let mut low = std::mem::take(&mut self.low);
+        while low != 0 {
+            each(low.trailing_zeros());
+            low &= low - 1;
+        }
+        if self.high.is_some() {
+            self.drain_high(each);
+        }
+    }
+
+    #[cold]
+    fn drain_high(&mut self, mut each: impl FnMut(u32)) {
+        while let Some(n) = self.first() {
+            self.remove(n);
+            each(n);
+        }
+    }
+
     /// The members in order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         let words = std::iter::once(self.low).chain(self.high.iter().flat_map(|high| high.iter().copied()));
@@ -180,6 +206,11 @@ mod tests {
                         } else {
                             plain[k].remove(&n)
                         };
+                    }
+                    _ if rng.chance(1, 20) => {
+                        let mut drained = Vec::new();
+                        sets[k].drain(|n| drained.push(n));
+                        assert!(drained.into_iter().eq(std::mem::take(&mut plain[k])));
                     }
                     _ => assert_eq!(sets[k].pop_first(), plain[k].pop_first()),
                 }

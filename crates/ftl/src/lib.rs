@@ -49,4 +49,4 @@ pub use spec::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, TieBreak, VictimPolicy,
     WearLevellingSpec, spare_superblocks,
 };
-pub use translation::{Round, Source, Stretch, Translation, TranslationCounters, Unfolded};
+pub use translation::{FlashSpot, Round, Source, Stretch, Translation, TranslationCounters, Unfolded};

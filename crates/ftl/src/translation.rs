@@ -7,7 +7,7 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
-use ssdlab_nand::{Medium, NO_LPN, UnitAddress};
+use ssdlab_nand::{BlockId, Medium, NO_LPN, UnitAddress};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::reads::{ReadFrom, RowReads};
@@ -88,7 +88,15 @@ pub enum Source {
     Unmapped,
     /// The controller has it in RAM: it waits for a program, or its program has not ended.
     Ram,
-    Flash(UnitAddress),
+    Flash(FlashSpot),
+}
+
+/// A unit of flash, and the row that it lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashSpot {
+    pub unit: UnitAddress,
+    pub block: BlockId,
+    pub page: u32,
 }
 
 /// See the module's own page. What has a body here need not be told of by a layer that has nothing of the kind.
@@ -209,9 +217,8 @@ pub trait Translation: Clone + Debug + Send + 'static {
         match self.source(page) {
             Source::Unmapped => ReadFrom::Nowhere,
             Source::Ram => ReadFrom::Ram,
-            Source::Flash(unit) => {
+            Source::Flash(FlashSpot { unit, block, page: row }) => {
                 let layout = self.medium().layout();
-                let (block, row) = layout.row_of(unit);
                 let units = self.units_at(unit);
                 reads.add(page, (unit, units), (layout.die_of(block).0, block, row), sink);
                 ReadFrom::Flash { unit, bytes: units * layout.unit_bytes, first: reads.first_page() }
@@ -222,9 +229,8 @@ pub trait Translation: Clone + Debug + Send + 'static {
     /// Reads what a partial write of a logical page leaves unchanged, for the command in a slot; returns how many bytes of
     /// flash are read. `None` if nothing has to be: the controller has the page in RAM, or it holds nothing.
     fn read_for_merge(&self, page: u32, command: u16, sink: &mut impl OpSink) -> Option<u32> {
-        let Source::Flash(unit) = self.source(page) else { return None };
+        let Source::Flash(FlashSpot { unit, block, page: row }) = self.source(page) else { return None };
         let layout = self.medium().layout();
-        let (block, row) = layout.row_of(unit);
         let units = self.units_at(unit);
         let op = FlashOp::merge_read(block, row, units, command, page);
         sink.enqueue_read(layout.die_of(block).0, op, 1 << (unit & 63));

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use ssdlab_core::Rng;
 use ssdlab_device::{Completion, Device, Request, Status};
-use ssdlab_ftl::{FlashOp, OpKind, OpSink, Source, Stretch, Translation, TranslationCounters};
+use ssdlab_ftl::{FlashOp, FlashSpot, OpKind, OpSink, Source, Stretch, Translation, TranslationCounters};
 use ssdlab_nand::{DieSpec, Layout, Medium, NO_LPN, Outcome, TagFormat, UnitAddress};
 use ssdlab_ssd::{DriveSpec, SimulatedSsd};
 
@@ -140,7 +140,10 @@ impl Translation for AppendOnly {
             _ if self.waiting.iter().any(|&(waits, ..)| waits == page) => Source::Ram,
             None => Source::Unmapped,
             Some(unit) if self.medium.read(unit).is_err() => Source::Ram,
-            Some(unit) => Source::Flash(unit),
+            Some(unit) => {
+                let (block, page) = self.medium.layout().row_of(unit);
+                Source::Flash(FlashSpot { unit, block, page })
+            }
         }
     }
     fn write_number(&self, page: u32) -> Option<u8> {

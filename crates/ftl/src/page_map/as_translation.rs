@@ -7,7 +7,7 @@ use ssdlab_nand::{Medium, UnitAddress};
 use super::PageMap;
 use super::map::Place;
 use crate::op::{FlashOp, OpKind, OpSink};
-use crate::translation::{Round, Source, Stretch, Translation, TranslationCounters, Unfolded};
+use crate::translation::{FlashSpot, Round, Source, Stretch, Translation, TranslationCounters, Unfolded};
 
 impl Translation for PageMap {
     #[inline]
@@ -135,8 +135,14 @@ impl Translation for PageMap {
         match self.map.get(page) {
             Place::Unmapped => Source::Unmapped,
             Place::Buffer(_) => Source::Ram,
-            Place::Flash(unit) if self.in_ram(unit) => Source::Ram,
-            Place::Flash(unit) => Source::Flash(unit),
+            Place::Flash(unit) => {
+                let (block, page) = self.medium.layout().row_of(unit);
+                if page >= self.medium.finished_pages(block) {
+                    Source::Ram
+                } else {
+                    Source::Flash(FlashSpot { unit, block, page })
+                }
+            }
         }
     }
 

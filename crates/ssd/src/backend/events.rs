@@ -1,40 +1,41 @@
 //! The event queue: one slot for each die, the earliest known at once.
 
-use ssdlab_core::Nanos;
+use ssdlab_core::{MAX_DIES, Nanos};
 
-/// A tournament tree over resources each of which has at most one event. Among equal times the resource with the lowest
-/// number goes first.
+/// A tournament tree over at most [`MAX_DIES`] resources, each of which has at most one event. Among equal times the
+/// resource with the lowest number goes first.
 #[derive(Clone, Debug)]
 pub struct Tournament {
-    /// Time and resource in one word; the leaves, from `leaves` on, and above each pair of nodes the lesser one.
-    keys: Vec<u64>,
+    /// Time and resource in one word; the leaves, from `leaves` on, and above each pair of nodes the lesser one. Of a
+    /// fixed size, so that a node can be masked instead of checked.
+    keys: [u64; NODES],
     leaves: usize,
-    /// Bits of a key that tell the resource.
-    shift: u32,
 }
 
-/// The time of a resource that has no event. Others must be below it, divided by the number of resources: nine years for 64
-/// of them, 417 days for 512.
+const NODES: usize = 2 * MAX_DIES as usize;
+const NODE_MASK: usize = NODES - 1;
+/// Bits of a key that tell the resource.
+const SHIFT: u32 = MAX_DIES.ilog2();
+
+/// The time of a resource that has no event. Others must be below it, divided by [`MAX_DIES`]: 417 days.
 pub const NEVER: Nanos = Nanos::MAX;
 
 impl Tournament {
     #[must_use]
     pub fn new(resources: usize) -> Self {
-        let leaves = resources.next_power_of_two().max(2);
-        Tournament { keys: vec![NEVER; 2 * leaves], leaves, shift: leaves.trailing_zeros() }
+        Tournament { keys: [NEVER; NODES], leaves: resources.next_power_of_two().max(2) }
     }
 
     #[inline]
     pub fn set(&mut self, resource: usize, at: Nanos) {
-        let mut node = self.leaves + resource;
+        let mut node = (self.leaves + resource) & NODE_MASK;
         // Carried upwards rather than read again: what has just been stored is slow to come back.
-        let mut least = if at == NEVER { NEVER } else { at << self.shift | resource as u64 };
-        let keys = self.keys.as_mut_slice();
-        keys[node] = least;
+        let mut least = if at == NEVER { NEVER } else { at << SHIFT | resource as u64 };
+        self.keys[node] = least;
         while node > 1 {
-            least = least.min(keys[node ^ 1]);
+            least = least.min(self.keys[(node ^ 1) & NODE_MASK]);
             node /= 2;
-            keys[node] = least;
+            self.keys[node] = least;
         }
     }
 
@@ -43,7 +44,7 @@ impl Tournament {
     #[must_use]
     pub fn first(&self) -> (Nanos, usize) {
         let key = self.keys[1];
-        if key == NEVER { (NEVER, 0) } else { (key >> self.shift, key as usize & (self.leaves - 1)) }
+        if key == NEVER { (NEVER, 0) } else { (key >> SHIFT, key as usize & (MAX_DIES as usize - 1)) }
     }
 }
 

@@ -205,9 +205,9 @@ impl Backend {
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
-        while let Some(die) = self.woken.pop_first() {
-            self.begin_next(die as usize, now, translation, probe);
-        }
+        let mut woken = std::mem::take(&mut self.woken);
+        woken.drain(|die| self.begin_next(die as usize, now, translation, probe));
+        self.woken = woken;
     }
 
     // ---- operations ---------------------------------------------------------------------------------------------
