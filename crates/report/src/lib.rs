@@ -29,7 +29,7 @@
 //!     devices: vec![ReviewedDevice {
 //!         facts: DeviceFacts {
 //!             name: "my-drive".into(), kind: "ssd".into(), description: "a drive of one's own".into(),
-//!             capacity_bytes: 128_035_676_160, queue_depth: 32, supports_trim: true, over_provisioning_percent: 7.4,
+//!             capacity_bytes: 128_035_676_160, queue_depth: 32, supports_trim: true, over_provisioning_percent: Some(7.4),
 //!         },
 //!         specification: vec![],
 //!     }],
