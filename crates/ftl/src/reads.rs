@@ -40,7 +40,7 @@ impl RowReads {
     }
 
     /// Adds a logical page that lives at `unit`, and takes `units` of it, in a row of `at`: die, block and page.
-    #[inline]
+    #[inline(always)]
     pub fn add(
         &mut self,
         page: u32,
@@ -79,7 +79,7 @@ impl RowReads {
     }
 
     /// Hands over what is pending. Returns how many operations there were.
-    #[inline]
+    #[inline(always)]
     pub fn finish(mut self, sink: &mut impl OpSink) -> u32 {
         self.flush(sink);
         self.operations

@@ -212,7 +212,7 @@ pub trait Translation: Clone + Debug + Send + 'static {
 
     /// Reads a logical page for the host: the operation goes into `reads`, where it may meet neighbours. Returns where the
     /// page comes from.
-    #[inline]
+    #[inline(always)]
     fn read_page(&self, page: u32, reads: &mut RowReads, sink: &mut impl OpSink) -> ReadFrom {
         match self.source(page) {
             Source::Unmapped => ReadFrom::Nowhere,

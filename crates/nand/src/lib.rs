@@ -24,7 +24,7 @@ pub use cell_mode::{CellMode, CellModes, ModeSpec, Power, ReducedMode};
 pub use faults::GrowingFaults;
 pub use history::BlockHistory;
 pub use layout::{BlockId, Layout, UnitAddress};
-pub use medium::{Medium, NO_LPN, Outcome, PageAddress, Row, TagFormat};
+pub use medium::{Medium, NO_LPN, Outcome, PageAddress, PageState, Row, TagFormat};
 pub use page_order::PageOrder;
 pub use spec::{Bus, DieSpec, Geometry, Timing, Wear, die_keys};
 pub use ssdlab_keys::SpecError;

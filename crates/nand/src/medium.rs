@@ -97,6 +97,17 @@ pub struct Medium {
     faults: Faults,
 }
 
+/// What becomes of a page between two erases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageState {
+    Empty,
+    /// A program has been decided on; the data are in the controller's RAM.
+    Queued,
+    /// The die is at it.
+    Programming,
+    Programmed,
+}
+
 /// How a program or an erase that broke no rule ended, as the die's status register tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
@@ -154,9 +165,9 @@ impl Medium {
         self.faults = Faults::new(faults, rng);
     }
 
-    /// Rows whose programming has begun since the dies were new (modulo 2^32), copies of [`Medium::copy_row`] aside.
+    /// Rows whose programs have been queued since the dies were new (modulo 2^32), copies of [`Medium::copy_row`] aside.
     #[must_use]
-    pub fn rows_begun(&self) -> u32 {
+    pub fn rows_queued(&self) -> u32 {
         self.next_sequence
     }
 
@@ -255,19 +266,20 @@ impl Medium {
         self.blocks[(block * self.layout.planes) as usize].finished.into()
     }
 
-    /// Pages whose programming has begun.
+    /// Pages whose programs have been queued; some may have begun, or ended.
     #[inline]
     #[must_use]
     pub fn issued_pages(&self, block: BlockId) -> u32 {
         self.blocks[(block * self.layout.planes) as usize].issued.into()
     }
 
-    /// Begins a multi-plane program of a whole row. Returns where the tags of its units go.
+    /// Queues a multi-plane program of a whole row: firmware has decided on it, and holds the data until it has ended.
+    /// Returns where the tags of its units go.
     ///
     /// # Errors
     /// A [`Violation`], with nothing changed.
     #[inline(always)]
-    pub fn begin_program(&mut self, block: BlockId, page: u32) -> Result<Row<'_>, Violation> {
+    pub fn queue_program(&mut self, block: BlockId, page: u32) -> Result<Row<'_>, Violation> {
         let planes = self.layout.planes;
         let first = (block * planes) as usize;
         let states = &mut self.blocks[first..first + planes as usize];
@@ -309,7 +321,7 @@ impl Medium {
         }
     }
 
-    /// Begins to program a copy of a row of `from` into the same page of `to`, its sequence number included, so that
+    /// Queues the program of a copy of a row of `from` into the same page of `to`, its sequence number included, so that
     /// a recovery finds nothing newer or older than there was. For what a block that fails leaves behind.
     ///
     /// # Errors
@@ -317,24 +329,55 @@ impl Medium {
     pub fn copy_row(&mut self, from: BlockId, to: BlockId, page: u32) -> Result<(), Violation> {
         let units = self.layout.row_units;
         let (source, next) = (self.layout.row_start(from, page), self.next_sequence);
-        let target = self.begin_program(to, page)?.start;
+        let target = self.queue_program(to, page)?.start;
         self.next_sequence = next;
         self.sequence[self.layout.row_number(target)] = self.sequence[self.layout.row_number(source)];
         self.tags.copy_within(source as usize..(source + units) as usize, target as usize);
         Ok(())
     }
 
-    /// Ends the oldest program that [`Medium::begin_program`] began on this block. If it fails, neither this row nor
-    /// those begun after it hold what was meant for them.
+    /// The die begins the oldest program that is queued on this block: from now on the row is neither empty nor written.
     ///
     /// # Errors
-    /// [`Violation::ProgramOrder`] if `page` is not that one.
+    /// [`Violation::ProgramOrder`] if `page` is not that one, or the die is at it already.
+    #[inline]
+    pub fn begin_program(&mut self, block: BlockId, page: u32) -> Result<(), Violation> {
+        let state = &mut self.blocks[(block * self.layout.planes) as usize];
+        if u32::from(state.finished) != page || state.finished == state.issued || state.programming {
+            let expected = state.finished.into();
+            let (die, block) = self.layout.die_of(block);
+            return Err(Violation::ProgramOrder { die, block, page, expected });
+        }
+        state.programming = true;
+        Ok(())
+    }
+
+    /// What a page holds: whoever stops the clock can tell what had only been decided on from what was being done.
+    #[must_use]
+    pub fn page_state(&self, block: BlockId, page: u32) -> PageState {
+        let state = &self.blocks[(block * self.layout.planes) as usize];
+        match page {
+            _ if page < u32::from(state.finished) => PageState::Programmed,
+            _ if page == u32::from(state.finished) && state.programming => PageState::Programming,
+            _ if page < u32::from(state.issued) => PageState::Queued,
+            _ => PageState::Empty,
+        }
+    }
+
+    /// Ends the program that the die is at on this block. If it fails, neither this row nor those queued after it hold what
+    /// was meant for them.
+    ///
+    /// # Errors
+    /// [`Violation::ProgramOrder`] if `page` is not the one that the die is at.
     #[inline]
     pub fn finish_program(&mut self, block: BlockId, page: u32) -> Result<Outcome, Violation> {
         let planes = self.layout.planes;
         let first = (block * planes) as usize;
         if self.faults.program_fails() {
             return self.fail_program(block, page);
+        }
+        if !std::mem::take(&mut self.blocks[first].programming) {
+            return Err(self.explain_not_begun(block, page));
         }
         for state in &mut self.blocks[first..first + planes as usize] {
             if u32::from(state.finished) != page || state.finished == state.issued {
@@ -348,12 +391,18 @@ impl Medium {
     }
 
     #[cold]
-    fn fail_program(&mut self, block: BlockId, page: u32) -> Result<Outcome, Violation> {
+    fn explain_not_begun(&self, block: BlockId, page: u32) -> Violation {
         let expected = self.finished_pages(block);
-        if expected != page || expected == self.issued_pages(block) {
-            let (die, block) = self.layout.die_of(block);
-            return Err(Violation::ProgramOrder { die, block, page, expected });
+        let (die, block) = self.layout.die_of(block);
+        Violation::ProgramOrder { die, block, page, expected }
+    }
+
+    #[cold]
+    fn fail_program(&mut self, block: BlockId, page: u32) -> Result<Outcome, Violation> {
+        if self.page_state(block, page) != PageState::Programming {
+            return Err(self.explain_not_begun(block, page));
         }
+        self.blocks[(block * self.layout.planes) as usize].programming = false;
         self.bad[block as usize] = true;
         Ok(Outcome::Failed)
     }
@@ -554,7 +603,8 @@ mod tests {
     }
 
     fn program(m: &mut Medium, block: u32, page: u32) -> Result<(), Violation> {
-        m.begin_program(block, page)?.tags.fill(7);
+        m.queue_program(block, page)?.tags.fill(7);
+        m.begin_program(block, page)?;
         assert_eq!(m.finish_program(block, page)?, Outcome::Done);
         Ok(())
     }
@@ -580,11 +630,19 @@ mod tests {
         let unwritten = Err(Violation::ReadUnwritten { die: 0, block: 3, page: 0 });
         let unit = m.layout().row_start(3, 0);
         assert_eq!(m.read(unit), unwritten);
-        m.begin_program(3, 0).unwrap().tags.copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        m.queue_program(3, 0).unwrap().tags.copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(m.read(unit), unwritten);
         assert_eq!(m.erase(3), Err(Violation::EraseDuringProgram { die: 0, block: 3, page: 0 }));
+        let not_begun = Err(Violation::ProgramOrder { die: 0, block: 3, page: 0, expected: 0 });
+        assert_eq!((m.page_state(3, 0), m.finish_program(3, 0)), (PageState::Queued, not_begun));
+        m.begin_program(3, 0).unwrap();
+        assert_eq!((m.page_state(3, 0), m.read(unit)), (PageState::Programming, unwritten));
+        assert_eq!(m.begin_program(3, 0).map(|()| Outcome::Done), not_begun);
         assert_eq!(m.finish_program(3, 0), Ok(Outcome::Done));
-        assert_eq!(m.read(unit + 5), Ok(5));
+        assert_eq!(
+            (m.read(unit + 5), m.page_state(3, 0), m.page_state(3, 1)),
+            (Ok(5), PageState::Programmed, PageState::Empty)
+        );
         assert_eq!(m.erase(3), Ok(Outcome::Done));
         assert_eq!(m.read(unit), unwritten);
     }
@@ -602,7 +660,8 @@ mod tests {
         let mut m = medium();
         program(&mut m, 9, 0).unwrap();
         m.inject(GrowingFaults { programs_per_failure: 1, erases_per_failure: 1, in_bursts: false }, &Rng::new(1));
-        m.begin_program(9, 1).unwrap().tags.fill(8);
+        m.queue_program(9, 1).unwrap().tags.fill(8);
+        m.begin_program(9, 1).unwrap();
         assert_eq!(m.finish_program(9, 0), Err(Violation::ProgramOrder { die: 1, block: 1, page: 0, expected: 1 }));
         assert_eq!(m.finish_program(9, 1), Ok(Outcome::Failed));
         let (good, failed) = (m.layout().row_start(9, 0), m.layout().row_start(9, 1));
@@ -620,9 +679,10 @@ mod tests {
         program(&mut m, 0, 0).unwrap();
         program(&mut m, 1, 0).unwrap();
         m.copy_row(0, 2, 0).unwrap();
+        m.begin_program(2, 0).unwrap();
         assert_eq!(m.finish_program(2, 0), Ok(Outcome::Done));
         assert_eq!(m.read(m.layout().row_start(2, 0)), Ok(7));
-        assert_eq!((m.sequence(2, 0), m.rows_begun()), (0, 2));
+        assert_eq!((m.sequence(2, 0), m.rows_queued()), (0, 2));
         assert_eq!(m.copy_row(0, 2, 0), Err(Violation::ProgramTwice { die: 0, block: 2, page: 0 }));
     }
 

@@ -5,13 +5,15 @@ use crate::{CellMode, DieSpec};
 /// State of one plane's block since its last erase: eight bytes, as every program and read looks at it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlaneBlock {
-    /// Pages whose programming has begun.
+    /// Pages whose programs have been queued.
     pub issued: u16,
     /// Pages whose programming has ended.
     pub finished: u16,
     /// Pages that it has in its mode.
     pub pages: u16,
     pub mode: CellMode,
+    /// The die programs the page after the last that has ended. Kept for the first plane of a multi-plane block.
+    pub programming: bool,
 }
 
 /// What the cell modes of a die come to for its blocks.
@@ -35,7 +37,7 @@ impl Modes {
 
     /// A block without contents, in `mode`.
     pub fn empty_block(&self, mode: CellMode) -> PlaneBlock {
-        PlaneBlock { issued: 0, finished: 0, pages: self.pages[mode.index()], mode }
+        PlaneBlock { issued: 0, finished: 0, pages: self.pages[mode.index()], mode, programming: false }
     }
 
     /// Program/erase cycles for which a block in `mode` is rated.

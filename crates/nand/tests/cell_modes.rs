@@ -33,7 +33,8 @@ fn medium() -> Medium {
 }
 
 fn program(m: &mut Medium, block: u32, page: u32) -> Result<(), Violation> {
-    m.begin_program(block, page)?.tags.fill(7);
+    m.queue_program(block, page)?.tags.fill(7);
+    m.begin_program(block, page)?;
     assert_eq!(m.finish_program(block, page)?, Outcome::Done);
     Ok(())
 }
@@ -252,11 +253,11 @@ proptest! {
                     }
                     (m.open(b, mode, 0).is_ok(), legal)
                 }
-                Step::Begin(_, page) => (m.begin_program(b, page).is_ok(), block.begin(page)),
-                Step::BeginNext(_) => (m.begin_program(b, block.begun).is_ok(), block.begin(block.begun)),
+                Step::Begin(_, page) => (m.queue_program(b, page).is_ok(), block.begin(page)),
+                Step::BeginNext(_) => (m.queue_program(b, block.begun).is_ok(), block.begin(block.begun)),
                 Step::FinishNext(_) => {
                     let legal = block.ended < block.begun;
-                    let found = m.finish_program(b, block.ended).is_ok();
+                    let found = m.begin_program(b, block.ended).is_ok() && m.finish_program(b, block.ended).is_ok();
                     block.ended += u32::from(legal);
                     (found, legal)
                 }

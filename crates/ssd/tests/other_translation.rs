@@ -100,7 +100,7 @@ impl Translation for AppendOnly {
             let Some((die, block, page)) = self.next_row() else { return };
             let units = self.waiting.len().min(row_units);
             let format = self.medium.format();
-            let row = self.medium.begin_program(block, page).expect("rows are taken in order");
+            let row = self.medium.queue_program(block, page).expect("rows are taken in order");
             row.tags.fill(NO_LPN);
             let mut ready = 0;
             for (k, (lpn, number, here)) in self.waiting.drain(..units).enumerate() {
@@ -155,6 +155,11 @@ impl Translation for AppendOnly {
     fn unit_of(&self, page: u32) -> Option<UnitAddress> {
         let waits = self.waiting.iter().any(|&(waiting, ..)| waiting == page);
         self.lives[page as usize].filter(|_| !waits)
+    }
+    fn began(&mut self, op: &FlashOp) {
+        if op.kind() == OpKind::HostProgram {
+            self.medium.begin_program(op.block(), op.page()).expect("rows are programmed in order");
+        }
     }
     fn done(&mut self, _die: u32, op: FlashOp, sink: &mut impl OpSink) {
         assert_eq!(op.kind(), OpKind::HostProgram);

@@ -97,7 +97,7 @@ impl Ledger {
         let units = (f.host_units + moved) * facts.units_of_4k + f.padding_units;
         let filled = rows * facts.row_units + f.saved_units + f.saved_moving_units;
         balance!(units, filled, "units and padding in rows, and what compression saved");
-        balance!(facts.rows_begun, (rows + f.metadata_rows) as u32, "rows that the medium saw begun");
+        balance!(facts.rows_queued, (rows + f.metadata_rows) as u32, "rows that the medium was asked to program");
         let row_bytes = facts.row_units * facts.unit_bytes;
         let all_rows = rows + f.metadata_rows + f.retire_rows;
         balance!(facts.flash().program_bytes(), all_rows * row_bytes, "bytes programmed");

@@ -42,8 +42,8 @@ pub struct Facts {
     pub unit_bytes: u64,
     pub units_of_4k: u64,
     pub planes: u64,
-    /// Rows whose programming has begun, as the medium counts them (modulo 2^32).
-    pub rows_begun: u32,
+    /// Rows whose programs have been queued, as the medium counts them (modulo 2^32).
+    pub rows_queued: u32,
     /// Sum of the erase counts of all blocks, plane by plane.
     pub erases: u64,
     pub bad_blocks: u64,
@@ -114,7 +114,7 @@ impl Subject for Ssd {
             unit_bytes: layout.unit_bytes.into(),
             units_of_4k: 1 << ftl.unit_shift(),
             planes: layout.planes.into(),
-            rows_begun: medium.rows_begun(),
+            rows_queued: medium.rows_queued(),
             erases: blocks.clone().map(|b| u64::from(medium.erases(b) * layout.planes)).sum(),
             bad_blocks: blocks.filter(|&b| medium.is_bad(b)).count() as u64,
             mapped_units: ftl.mapped_units(),

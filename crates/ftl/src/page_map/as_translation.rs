@@ -130,7 +130,7 @@ impl Translation for PageMap {
         self.secure_erase()
     }
 
-    #[inline]
+    #[inline(always)]
     fn source(&self, page: u32) -> Source {
         match self.map.get(page) {
             Place::Unmapped => Source::Unmapped,
@@ -191,6 +191,8 @@ impl Translation for PageMap {
     fn began(&mut self, op: &FlashOp) {
         if matches!(op.kind(), OpKind::GcRead | OpKind::FoldRead) {
             self.prefetch.follow(*op);
+        } else if op.kind().is_program() && !self.is_frozen() {
+            self.medium.begin_program(op.block(), op.page()).expect("a die programs the pages of a block in order");
         }
     }
 

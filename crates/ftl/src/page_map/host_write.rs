@@ -156,11 +156,11 @@ impl PageMap {
     /// Gives waiting units to dies as far as policy, space and queues allow.
     #[inline]
     pub fn dispatch(&mut self, sink: &mut impl OpSink) {
-        if self.collector.has_revived() {
-            self.look_at_revived(sink);
+        if !self.collector.needs_no_look() {
+            self.look_at_domains(sink);
         }
-        if self.collector.has_held() && self.host_waits() {
-            self.release_held(sink);
+        if self.buffer.units() == 0 {
+            return;
         }
         for stream in 0..self.buffer.streams() {
             while self.buffer.units_of(stream) >= self.row_units {
@@ -173,6 +173,15 @@ impl PageMap {
             {
                 self.dispatch_row(domain, stream, sink);
             }
+        }
+    }
+
+    /// Domains in which something has changed since the last dispatch.
+    #[cold]
+    fn look_at_domains(&mut self, sink: &mut impl OpSink) {
+        self.look_at_revived(sink);
+        if self.host_waits() {
+            self.release_held(sink);
         }
     }
 
@@ -197,7 +206,7 @@ impl PageMap {
         let n = self.buffer.waiting_of(stream).min(self.row_units);
         let taken = self.take_host_row(domain, stream);
         let format = self.medium.format();
-        let row = self.medium.begin_program(taken.place.block, taken.place.page).expect("rows are taken in order");
+        let row = self.medium.queue_program(taken.place.block, taken.place.page).expect("rows are taken in order");
         let mut valid = 0u64;
         let mut ready: Nanos = 0;
         let mut old = [UNMAPPED; 64];
@@ -238,7 +247,7 @@ impl PageMap {
         let pack = Pack::new(&sizes[..n as usize], self.row_units);
         let taken = self.take_host_row(domain, stream);
         let format = self.medium.format();
-        let row = self.medium.begin_program(taken.place.block, taken.place.page).expect("rows are taken in order");
+        let row = self.medium.queue_program(taken.place.block, taken.place.page).expect("rows are taken in order");
         row.tags.fill(NO_LPN);
         let (mut at, mut valid, mut begins, mut ready) = (0, 0, 0, Nanos::MIN);
         let mut old = [UNMAPPED; MOST];

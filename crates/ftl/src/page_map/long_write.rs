@@ -56,7 +56,7 @@ impl PageMap {
             let taken = self.take_host_row(domain, stretch.stream);
             let lpn = stretch.first + gone;
             let format = self.medium.format();
-            let row = self.medium.begin_program(taken.place.block, taken.place.page).expect("rows are taken in order");
+            let row = self.medium.queue_program(taken.place.block, taken.place.page).expect("rows are taken in order");
             for (tag, lpn) in row.tags.iter_mut().zip(lpn..) {
                 *tag = format.pack(lpn, generation(lpn));
             }

@@ -42,11 +42,13 @@ impl MapPrefetch {
             }
             let format = medium.format();
             let tags = medium.tags_from(self.at);
-            while self.left != 0 && entries != 0 {
-                map.prefetch(format.address(tags[(self.left.trailing_zeros() & 63) as usize]));
-                self.left &= self.left - 1;
+            let mut left = self.left;
+            while left != 0 && entries != 0 {
+                map.prefetch(format.address(tags[(left.trailing_zeros() & 63) as usize]));
+                left &= left - 1;
                 entries -= 1;
             }
+            self.left = left;
         }
     }
 

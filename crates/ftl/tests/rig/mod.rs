@@ -252,6 +252,7 @@ impl Rig {
         let pick = if self.rng.chance(1, 2) { busy.len() - 1 } else { self.rng.below(busy.len() as u64) as usize };
         let die = busy[pick];
         let op = self.dies.0[die].pop_front().expect("it is busy");
+        self.ftl.began(&op);
         self.referee(&op);
         self.operations += 1;
         if op.kind() == OpKind::Erase {

@@ -1,41 +1,32 @@
 //! The event queue: one slot for each die, the earliest known at once.
 
-use ssdlab_core::{MAX_DIES, Nanos};
+use ssdlab_core::Nanos;
 
-/// A tournament tree over at most [`MAX_DIES`] resources, each of which has at most one event. Among equal times the
+/// The earliest event of up to [`ssdlab_core::MAX_DIES`] resources, each of which has at most one. Among equal times the
 /// resource with the lowest number goes first.
 #[derive(Clone, Debug)]
 pub struct Tournament {
-    /// Time and resource in one word; the leaves, from `leaves` on, and above each pair of nodes the lesser one. Of a
-    /// fixed size, so that a node can be masked instead of checked.
-    keys: [u64; NODES],
-    leaves: usize,
+    few: Tree<128, 6>,
+    /// In its place where there are more than 64 resources.
+    many: Option<Box<Tree<1024, 9>>>,
 }
 
-const NODES: usize = 2 * MAX_DIES as usize;
-const NODE_MASK: usize = NODES - 1;
-/// Bits of a key that tell the resource.
-const SHIFT: u32 = MAX_DIES.ilog2();
-
-/// The time of a resource that has no event. Others must be below it, divided by [`MAX_DIES`]: 417 days.
+/// The time of a resource that has no event. Others must be below [`NEVER`] / 64, nine years; where there are more than 64
+/// resources, below [`NEVER`] / 512, 417 days.
 pub const NEVER: Nanos = Nanos::MAX;
 
 impl Tournament {
     #[must_use]
     pub fn new(resources: usize) -> Self {
-        Tournament { keys: [NEVER; NODES], leaves: resources.next_power_of_two().max(2) }
+        let many = (resources > 64).then(|| Box::new(Tree::new(resources)));
+        Tournament { few: Tree::new(resources.min(64)), many }
     }
 
     #[inline]
     pub fn set(&mut self, resource: usize, at: Nanos) {
-        let mut node = (self.leaves + resource) & NODE_MASK;
-        // Carried upwards rather than read again: what has just been stored is slow to come back.
-        let mut least = if at == NEVER { NEVER } else { at << SHIFT | resource as u64 };
-        self.keys[node] = least;
-        while node > 1 {
-            least = least.min(self.keys[(node ^ 1) & NODE_MASK]);
-            node /= 2;
-            self.keys[node] = least;
+        match &mut self.many {
+            None => self.few.set(resource, at),
+            Some(many) => many.set(resource, at),
         }
     }
 
@@ -43,8 +34,44 @@ impl Tournament {
     #[inline]
     #[must_use]
     pub fn first(&self) -> (Nanos, usize) {
+        match &self.many {
+            None => self.few.first(),
+            Some(many) => many.first(),
+        }
+    }
+}
+
+/// A tournament tree of so many nodes, whose keys tell the resource in their lowest `SHIFT` bits. Its size is fixed, so that
+/// a node can be masked instead of checked.
+#[derive(Clone, Debug)]
+struct Tree<const NODES: usize, const SHIFT: u32> {
+    /// Time and resource in one word; the leaves, from `leaves` on, and above each pair of nodes the lesser one.
+    keys: [u64; NODES],
+    leaves: usize,
+}
+
+impl<const NODES: usize, const SHIFT: u32> Tree<NODES, SHIFT> {
+    fn new(resources: usize) -> Self {
+        Tree { keys: [NEVER; NODES], leaves: resources.next_power_of_two().max(2) }
+    }
+
+    #[inline]
+    fn set(&mut self, resource: usize, at: Nanos) {
+        let mut node = (self.leaves + resource) & (NODES - 1);
+        // Carried upwards rather than read again: what has just been stored is slow to come back.
+        let mut least = if at == NEVER { NEVER } else { at << SHIFT | resource as u64 };
+        self.keys[node] = least;
+        while node > 1 {
+            least = least.min(self.keys[(node ^ 1) & (NODES - 1)]);
+            node /= 2;
+            self.keys[node] = least;
+        }
+    }
+
+    #[inline]
+    fn first(&self) -> (Nanos, usize) {
         let key = self.keys[1];
-        if key == NEVER { (NEVER, 0) } else { (key >> SHIFT, key as usize & (MAX_DIES as usize - 1)) }
+        if key == NEVER { (NEVER, 0) } else { (key >> SHIFT, key as usize & ((1 << SHIFT) - 1)) }
     }
 }
 

@@ -205,9 +205,28 @@ impl Backend {
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
-        let mut woken = std::mem::take(&mut self.woken);
-        woken.drain(|die| self.begin_next(die as usize, now, translation, probe));
-        self.woken = woken;
+        // Nobody is woken meanwhile.
+        let mut low = self.woken.take_low();
+        while low != 0 {
+            self.begin_next(low.trailing_zeros() as usize, now, translation, probe);
+            low &= low - 1;
+        }
+        if !self.woken.is_empty() {
+            self.begin_woken_of_many(now, translation, probe);
+        }
+    }
+
+    /// The same for the dies from number 64 on.
+    #[cold]
+    fn begin_woken_of_many<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        now: Nanos,
+        translation: &mut T,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        while let Some(die) = self.woken.pop_first() {
+            self.begin_next(die as usize, now, translation, probe);
+        }
     }
 
     // ---- operations ---------------------------------------------------------------------------------------------

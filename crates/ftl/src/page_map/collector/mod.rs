@@ -104,20 +104,6 @@ impl Collector {
         !self.stalled.is_empty()
     }
 
-    /// Whether domains are to be looked at again because units have died in them.
-    #[inline]
-    #[must_use]
-    pub fn has_revived(&self) -> bool {
-        !self.revived.is_empty()
-    }
-
-    /// Whether victims wait for last units that go out once the host waits.
-    #[inline]
-    #[must_use]
-    pub fn has_held(&self) -> bool {
-        !self.held.is_empty()
-    }
-
     /// A superblock has been written to its end, with so many units valid and dead. What has died in it while it was open
     /// can be gained only now.
     pub fn closed(&mut self, domain: usize, local: u32, valid: u32, dead: u32, clock: u64) {
@@ -303,7 +289,6 @@ impl PageMap {
     }
 
     /// The host waits again: victims that are held up by their last units.
-    #[cold]
     pub(super) fn release_held(&mut self, sink: &mut impl OpSink) {
         while let Some(d) = self.collector.held.pop_first() {
             self.release_last_units(d as usize, sink);
@@ -312,7 +297,6 @@ impl PageMap {
     }
 
     /// Units have died in domains whose collection had found nothing to gain.
-    #[cold]
     pub(super) fn look_at_revived(&mut self, sink: &mut impl OpSink) {
         while let Some(d) = self.collector.revived.pop_first() {
             self.collector.stalled.remove(d);

@@ -106,7 +106,7 @@ impl PageMap {
     fn row_moved(&mut self, d: usize, row: &MovedRow, tags: &[u32; 64], sink: &mut impl OpSink) {
         let MovedRow { kind, superblock, die, block, page, units, pages } = *row;
         let start = self.medium.layout().row_start(block, page);
-        let programmed = self.medium.begin_program(block, page).expect("rows are taken in order");
+        let programmed = self.medium.queue_program(block, page).expect("rows are taken in order");
         programmed.tags.copy_from_slice(&tags[..programmed.tags.len()]);
         self.medium.prefetch_tags(start + 16, 1);
         self.validity.set_row(start, u64::MAX >> (64 - units));

@@ -112,7 +112,7 @@ impl PageMap {
     pub(super) fn retire_victims(&mut self, d: usize, sink: &mut impl OpSink) {
         let domain = &mut self.collector.domains[d];
         let (superblocks, layout) = (&self.superblocks, self.medium.layout());
-        if domain.moving.iter().all(|&sb| superblocks.valid(sb) > 0) {
+        if domain.moving.is_empty() || domain.moving.iter().all(|&sb| superblocks.valid(sb) > 0) {
             return;
         }
         let host_programs = self.host.programs().issued();

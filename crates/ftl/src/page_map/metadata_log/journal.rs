@@ -102,7 +102,7 @@ impl Journal {
             let Some(RingRow { die, block, page, .. }) = self.ring.next() else { return };
             let kind = usize::from(self.owed[0] == 0);
             self.owed[kind] -= 1;
-            let row = medium.begin_program(block, page).expect("the system ring is written in order");
+            let row = medium.queue_program(block, page).expect("the system ring is written in order");
             row.tags.fill(NO_LPN);
             row.tags[0] = [TAG_JOURNAL, TAG_CHECKPOINT][kind];
             if kind == 1 {
@@ -157,6 +157,7 @@ mod tests {
                     assert_eq!(medium.erase(op.block()), Ok(ssdlab_nand::Outcome::Done));
                     journal.erased(op.block(), medium, &mut ops);
                 } else {
+                    medium.begin_program(op.block(), op.page()).expect("it is the next of its block");
                     let done = medium.finish_program(op.block(), op.page());
                     assert_eq!(done, Ok(ssdlab_nand::Outcome::Done));
                 }
@@ -193,6 +194,7 @@ mod tests {
         medium.mark_bad(9);
         for page in 0..medium.issued_pages(9) {
             medium.copy_row(9, 15, page).expect("it is fresh");
+            medium.begin_program(15, page).expect("it is the next of its block");
             assert_eq!(medium.finish_program(15, page), Ok(ssdlab_nand::Outcome::Done));
         }
         journal.replace(9, 15);

@@ -98,7 +98,7 @@ impl Area {
     }
 
     fn program(&mut self, page: u32, to: RingRow, medium: &mut Medium, sink: &mut impl OpSink) {
-        let row = medium.begin_program(to.block, to.page).expect("a system ring is written in order");
+        let row = medium.queue_program(to.block, to.page).expect("a system ring is written in order");
         row.tags.fill(NO_LPN);
         row.tags[0] = TAG_MAP;
         if let Some(number) = row.tags.get_mut(1) {
