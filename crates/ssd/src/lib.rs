@@ -1,10 +1,27 @@
 //! The simulated drive: a [`ssdlab_device::Device`] built from a drive file ([`DriveSpec`]) and a die file
-//! ([`ssdlab_nand::DieSpec`]).
+//! ([`ssdlab_nand::DieSpec`]): host link, command queue, firmware time, write buffer, dies and channels, and the
+//! translation layer that decides what they do.
+//!
+//! How a write travels: command frame → firmware (one processor, in order) → room in the write buffer → data over
+//! the link → acknowledged (write cache on) → a row of units is given to a die → bus → array → buffer room freed.
+//! How a read travels: command frame → firmware → map → die (array, then bus), or buffer → data over the link.
+//! Garbage collection, journal and erases are more operations on the same dies and channels.
+//!
+//! The drive has three rooms, which know their own events: `frontend` (link, commands, read-ahead), `firmware`
+//! (processor, rounds, idle work) and `backend` (dies, channels, correction). What explains and what checks is `probe`.
+//!
+//! Liberties, stated: the bus is booked ahead (see `backend/channel.rs`); a die that has begun an operation is not
+//! interrupted (no suspend); the sub-microsecond control frames add to a command's latency and to the link time of
+//! its data, but do not queue.
 
+mod as_device;
 mod backend;
-mod drive;
+mod books;
 mod firmware;
+mod flash_life;
 mod frontend;
+mod op_queues;
+mod page_range;
 mod plain;
 mod power;
 mod probe;
@@ -12,7 +29,257 @@ mod security;
 mod spec;
 pub mod timing;
 
+use ssdlab_core::{Nanos, Rng, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_device::{Completion, DeviceInfo, FlashCounters, HostCounters};
+use ssdlab_ftl::{PageMap, PageMapConfig, SlcCacheSpec, Translation};
+use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
+
+use backend::{Backend, Correction, NEVER};
+use firmware::Firmware;
+use flash_life::WearNotes;
+use frontend::Frontend;
+use power::PowerMeter;
+use probe::Probe;
+
+use op_queues::OpQueues;
+
 pub use backend::{Loss, LossReader};
-pub use drive::{BareSsd, SimulatedSsd, Ssd};
 pub use power::PowerSpec;
 pub use spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec, drive_keys};
+
+/// A drive as reviews and tests use it: every completion explained, every read checked.
+pub type Ssd = SimulatedSsd<true, true>;
+/// A drive that only counts: for measuring the simulator's own speed.
+pub type BareSsd = SimulatedSsd<false, false>;
+
+/// See the module's own page. `EXPLAIN`: completions carry their breakdown. `CHECK`: every read is checked against
+/// the host's last write of that unit, by the low bits of a write count kept on both sides (see
+/// [`ssdlab_nand::TagFormat`]; addresses are checked always); and every flash operation and every transfer on the link
+/// is judged by the referee of time ([`crate::timing`]). `T`: the translation layer that it is built for.
+#[derive(Clone, Debug)]
+pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool, T: Translation = PageMap> {
+    info: DeviceInfo,
+    now: Nanos,
+    translation: T,
+    frontend: Frontend,
+    firmware: Firmware,
+    backend: Backend,
+    probe: Probe<EXPLAIN, CHECK>,
+    power: Option<Box<(PowerSpec, PowerMeter)>>,
+    buffer: BufferLimits,
+    host: HostCounters,
+    /// What is counted here; the rest is counted where it happens.
+    flash: FlashCounters,
+    wear_notes: WearNotes,
+}
+
+/// What the write buffer takes; its contents are the translation layer's.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferLimits {
+    /// Room, in units of flash.
+    pub units: u32,
+    /// Writes are acknowledged once they are in it.
+    pub acknowledges: bool,
+    /// Of longer writes the data go past the SLC cache.
+    pub largest_cached_bytes: u64,
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
+    /// Builds a page-mapped drive, fresh from the factory.
+    ///
+    /// # Errors
+    /// A value of the drive or die file that cannot be built.
+    pub fn new(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Result<Self, SpecError> {
+        let build = |rng: &Rng, logical_pages| {
+            let config = PageMapConfig {
+                die,
+                dies: drive.flash.dies,
+                blocks: drive.blocks_per_die(die),
+                withheld_blocks: drive.withheld_blocks(die),
+                logical_pages,
+                buffer_units: drive.write_buffer.capacity_kib / 4,
+                mapping: &drive.mapping,
+                gc: &drive.gc,
+                wear_levelling: &drive.wear_levelling,
+                slc_cache: drive.slc_cache.as_ref(),
+                compression: drive.compression.as_ref(),
+            };
+            let map = PageMap::new(&config, rng);
+            let usable = usable_bytes(&map);
+            let spare = drive.superblock_bytes(die) * u64::from(drive.spare_superblocks_needed());
+            let needed = drive.capacity_bytes + spare;
+            // An exact spare is as small as it was asked for, but nothing may eat into it.
+            let whole = drive.flash.exact_spare_per_10000.is_some() && usable == drive.built_bytes(die);
+            if usable < needed && !whole {
+                return Err(SpecError::new(
+                    "capacity_bytes",
+                    format!("bad, reserved and system blocks leave {usable} bytes, and {needed} are needed"),
+                    "use a smaller capacity, more flash, or a smaller reserve",
+                ));
+            }
+            Ok(map)
+        };
+        Self::with_translation(name, drive, die, seed, build)
+    }
+
+    /// From now on blocks go bad in use, at moments drawn from `seed`.
+    pub fn inject(&mut self, faults: GrowingFaults, seed: u64) {
+        self.translation.inject(faults, &Rng::new(seed).stream(&self.info.name));
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// Builds a drive with another translation layer, fresh from the factory. `build` makes it, for so many logical pages of
+    /// 4 KiB.
+    ///
+    /// # Errors
+    /// A value of the drive or die file that cannot be built, or what `build` says.
+    pub fn with_translation(
+        name: &str,
+        drive: &DriveSpec,
+        die: &DieSpec,
+        seed: u64,
+        build: impl FnOnce(&Rng, u32) -> Result<T, SpecError>,
+    ) -> Result<Self, SpecError> {
+        drive.validate(die)?;
+        let rng = Rng::new(seed).stream(name);
+        let logical_pages = u32::try_from(drive.capacity_bytes / UNIT_BYTES).map_err(|_| {
+            SpecError::new("capacity_bytes", "more than 2^32 mapping units", "use at most 17,592,186,040,320 bytes")
+        })?;
+        let translation = build(&rng, logical_pages)?;
+        let usable = usable_bytes(&translation);
+        let medium = translation.medium();
+        let correction = match (&drive.ecc, &die.errors) {
+            (Some(ecc), Some(errors)) => {
+                let size = (drive.flash.dies, medium.layout().block_count());
+                Some(Correction::new(ecc, die, errors, size, &rng)?)
+            }
+            _ => None,
+        };
+        let probe = Probe::new(drive, die, logical_pages, medium.format().max_generation());
+        let info = DeviceInfo {
+            name: name.to_owned(),
+            kind: "ssd",
+            description: drive.description.clone(),
+            capacity_bytes: drive.capacity_bytes,
+            sector_bytes: SECTOR_BYTES as u32,
+            queue_depth: drive.controller.queue_depth,
+            streams: translation.streams(),
+            supports_trim: true,
+            supports_write_zeroes: false,
+            compresses: translation.compresses(),
+            holds_contents: false,
+            over_provisioning_percent: Some(match drive.flash.exact_spare_per_10000 {
+                Some(spare) => f64::from(spare) / 100.0,
+                None => (usable as f64 / drive.capacity_bytes as f64 - 1.0) * 100.0,
+            }),
+        };
+        Ok(SimulatedSsd {
+            info,
+            now: 0,
+            translation,
+            frontend: Frontend::new(drive),
+            firmware: Firmware::new(drive),
+            backend: Backend::new(drive, die, correction),
+            probe,
+            power: drive.power.clone().zip(PowerMeter::new(drive, die)).map(Box::new),
+            buffer: BufferLimits {
+                units: drive.write_buffer.capacity_kib / 4 * drive.compression_ratio(),
+                acknowledges: drive.write_buffer.write_cache,
+                largest_cached_bytes: drive.slc_cache.as_ref().map_or(u64::MAX, SlcCacheSpec::largest_write_bytes),
+            },
+            host: HostCounters::default(),
+            flash: FlashCounters::default(),
+            wear_notes: WearNotes::default(),
+        })
+    }
+
+    /// The translation layer, for whoever wants to look inside.
+    #[must_use]
+    pub fn translation(&self) -> &T {
+        &self.translation
+    }
+
+    /// For experiments: gives every page of a block a read time (tR) of its own, as the layers of a stack or the
+    /// quantiles of a distribution have it, instead of the die file's one time for each kind of page.
+    ///
+    /// # Panics
+    /// If there is not one time for each page of a block.
+    pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
+        self.backend.set_page_read_times(by_page);
+        self.probe.check(|checks| checks.set_page_read_times(by_page));
+    }
+
+    /// Lets the translation layer decide something, and begins what it asked of idle dies.
+    #[inline]
+    fn ask(&mut self, question: impl FnOnce(&mut T, &mut OpQueues)) {
+        let (translation, mut queues) = self.translation_and_queues();
+        question(translation, &mut queues);
+        self.begin_woken();
+        if self.firmware.rounds.are_used() {
+            self.follow_rounds();
+        }
+    }
+
+    /// The translation layer, and where its operations go. [`Self::begin_woken`] must follow.
+    #[inline]
+    fn translation_and_queues(&mut self) -> (&mut T, OpQueues<'_>) {
+        let queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now);
+        (&mut self.translation, queues)
+    }
+
+    /// Begins what waits for dies that have nothing under way.
+    #[inline]
+    fn begin_woken(&mut self) {
+        self.backend.begin_woken(self.now, &mut self.translation, &mut self.probe);
+    }
+
+    /// The processor has prepared a row that the collector writes: it goes to its die.
+    #[cold]
+    fn row_prepared(&mut self) {
+        let (die, op) = self.firmware.processor.pop_row().expect("one for each of the queue's");
+        self.backend.queue(die, op);
+        self.begin_woken();
+    }
+
+    /// Whether nothing is at work inside.
+    #[inline]
+    fn is_at_rest(&self) -> bool {
+        self.backend.next_event().0 == NEVER && !self.firmware.processor.prepares_rows()
+    }
+
+    /// Runs events up to `limit`, or up to the first completion if `stop` is set. Returns the time reached.
+    #[inline]
+    fn run(&mut self, limit: Nanos, stop: bool, done: &mut Vec<Completion>) -> Nanos {
+        loop {
+            let (die_at, d) = self.backend.next_event();
+            let processed_at = self.firmware.processor.next_event().unwrap_or(NEVER);
+            let finished_at = self.frontend.commands.next_event().unwrap_or(NEVER);
+            let idle_at = if self.frontend.in_flight.is_none() { self.rest() } else { NEVER };
+            let next = die_at.min(processed_at).min(finished_at).min(idle_at);
+            if next > limit || next == NEVER {
+                if limit != NEVER {
+                    self.now = self.now.max(limit);
+                }
+                return limit;
+            }
+            if die_at == next {
+                self.die_event(die_at, d);
+            } else if processed_at == next {
+                self.processed();
+            } else if finished_at == next {
+                self.deliver(finished_at, done);
+                if stop {
+                    return finished_at;
+                }
+            } else {
+                self.idle_work(idle_at);
+            }
+        }
+    }
+}
+
+/// Bytes of flash that can hold the host's data.
+fn usable_bytes(translation: &impl Translation) -> u64 {
+    translation.usable_units() * u64::from(translation.medium().layout().unit_bytes)
+}

@@ -9,7 +9,7 @@ use ssdlab_core::{Nanos, Op, Ring, nanos_from_us};
 use ssdlab_device::Request;
 use ssdlab_ftl::{FlashOp, OpKind};
 
-use crate::frontend::unit_range;
+use crate::page_range::page_range;
 use crate::spec::DriveSpec;
 
 /// What the processor is through with.
@@ -114,7 +114,7 @@ impl Processor {
     /// Books time for a command that has arrived; returns when it is decoded, and when all is done.
     #[inline(always)]
     pub fn decode(&mut self, request: &Request, arrived: Nanos) -> (Nanos, Nanos) {
-        let (first, last) = unit_range(request);
+        let (first, last) = page_range(request);
         let units = u64::from(last - first);
         let times = &self.times;
         // The processor hands over the first unit of a read as soon as it is looked up, and the data of a write are

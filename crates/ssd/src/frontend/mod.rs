@@ -10,12 +10,13 @@ mod read_ahead;
 mod refuse;
 mod write;
 
-use ssdlab_core::{Cause, Nanos, Op, UNIT_BYTES};
+use ssdlab_core::{Cause, Nanos, Op};
 use ssdlab_device::{Completion, Request, Status};
 use ssdlab_ftl::Translation;
 
 use crate::SimulatedSsd;
 use crate::firmware::Processed;
+use crate::page_range::page_range;
 use crate::power::LinkSleep;
 use crate::spec::DriveSpec;
 use crate::timing::Interval;
@@ -51,17 +52,6 @@ impl Frontend {
     }
 }
 
-/// Pages that a request touches, the last excluded; one for a command without data.
-#[inline]
-pub fn unit_range(r: &Request) -> (u32, u32) {
-    if r.op == Op::Flush {
-        return (0, 1);
-    }
-    let first = r.offset_bytes / UNIT_BYTES;
-    let last = (r.offset_bytes + r.length_bytes).div_ceil(UNIT_BYTES);
-    (first as u32, last as u32)
-}
-
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Puts a command into a slot and into the processor's queue. `now` is when the drive may see it, `submitted`
     /// when the host let go of it.
@@ -71,7 +61,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let slot = self.frontend.commands.take_slot().expect("the caller checked for a slot");
         // A link that slept carries nothing before it is up.
         let arrived = now.max(self.frontend.link_sleep.up_at()) + self.frontend.link.command_time();
-        let (first, _) = unit_range(&request);
+        let (first, _) = page_range(&request);
         if self.firmware.rounds.hold_commands() {
             return self.hold(slot, &request, [submitted, now, arrived]);
         }

@@ -7,15 +7,15 @@ use ssdlab_device::Status;
 use ssdlab_ftl::{NOBODY, Promise, ReadFrom, RowReads, Translation, first_page, pages_brought};
 
 use super::read_ahead::{Lookup, Source};
-use super::unit_range;
 use crate::SimulatedSsd;
 use crate::backend::{Ended, ReadRetry};
-use crate::drive::OpQueues;
+use crate::op_queues::OpQueues;
+use crate::page_range::page_range;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     pub(crate) fn begin_read(&mut self, slot: u32) {
         let request = self.frontend.commands.slot(slot).request;
-        let (first, last) = unit_range(&request);
+        let (first, last) = page_range(&request);
         let mut parts = 0;
         let mut from_ram = 0u64;
         let mut reads = RowReads::new(slot as u16, self.translation.compresses());

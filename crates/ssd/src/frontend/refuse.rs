@@ -5,8 +5,8 @@ use ssdlab_core::Cause;
 use ssdlab_device::Status;
 use ssdlab_ftl::Translation;
 
-use super::unit_range;
 use crate::SimulatedSsd;
+use crate::page_range::page_range;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Whether the drive accepts no more writes.
@@ -29,7 +29,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         for _ in 0..self.frontend.commands.writes.len() {
             let Some(slot) = self.frontend.commands.writes.pop_front() else { break };
             let c = self.frontend.commands.slot(slot);
-            let begun = c.next_unit > unit_range(&c.request).0;
+            let begun = c.next_unit > page_range(&c.request).0;
             if begun && !self.is_at_rest() {
                 self.frontend.commands.writes.push_back(slot);
             } else {

@@ -4,10 +4,10 @@ use ssdlab_core::{Cause, UNIT_BYTES};
 use ssdlab_device::Status;
 use ssdlab_ftl::{PAST_CACHE, Source, Stretch, Translation};
 
-use super::unit_range;
 use crate::SimulatedSsd;
 use crate::backend::{Ended, ReadRetry};
-use crate::drive::OpQueues;
+use crate::op_queues::OpQueues;
+use crate::page_range::page_range;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Puts a decoded write in line for the buffer; [`SimulatedSsd::admit`] must follow.
@@ -29,7 +29,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// A page that is written in part keeps the rest: it must be read first. Returns whether any has to be.
     fn read_for_merge(&mut self, slot: u32) -> bool {
         let request = self.frontend.commands.slot(slot).request;
-        let (first, last) = unit_range(&request);
+        let (first, last) = page_range(&request);
         let head = !request.offset_bytes.is_multiple_of(UNIT_BYTES);
         let tail = !(request.offset_bytes + request.length_bytes).is_multiple_of(UNIT_BYTES);
         let mut edges = [None; 2];
@@ -127,7 +127,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             }
             let c = self.frontend.commands.slot(slot);
             let (request, next, stream) = (c.request, c.next_unit, c.stream);
-            let (_, last) = unit_range(&request);
+            let (_, last) = page_range(&request);
             let units = room.min(last - next);
             let bytes =
                 if next + units == last { c.bytes_left } else { c.bytes_left.min(u64::from(units) * UNIT_BYTES) };

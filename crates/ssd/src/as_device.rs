@@ -8,7 +8,7 @@ use ssdlab_device::{
 
 use ssdlab_ftl::Translation;
 
-use super::SimulatedSsd;
+use crate::SimulatedSsd;
 use crate::backend::{Correction, CorrectionCounters, NEVER};
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for SimulatedSsd<EXPLAIN, CHECK, T> {

@@ -7,7 +7,7 @@ use ssdlab_device::{EccScheme, ExpectedErrors, Flash, Wear};
 use ssdlab_ftl::Translation;
 use ssdlab_nand::BlockHistory;
 
-use super::SimulatedSsd;
+use crate::SimulatedSsd;
 use crate::backend::{Correction, Loss};
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {

@@ -2,7 +2,7 @@
 
 use ssdlab_ftl::{Source, Translation};
 
-use super::SimulatedSsd;
+use crate::SimulatedSsd;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     pub(super) fn check_own_books(&self) -> Result<(), String> {
