@@ -38,6 +38,7 @@ mod metadata_log;
 pub mod pacing;
 mod program_window;
 mod superblock;
+mod system_ring;
 mod validity;
 mod write_buffer;
 

@@ -11,7 +11,7 @@
 use ssdlab_core::Nanos;
 use ssdlab_device::LinkPolicy;
 
-use super::{Descent, LinkState, PowerSpec};
+use super::spec::{Descent, LinkState, PowerSpec};
 use crate::backend::NEVER;
 
 /// How long the link, and the drive with it, slept so far: Partial, Slumber, DevSleep.

@@ -13,8 +13,8 @@
 
 use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN};
 
-use super::system_ring::{RingRow, SystemRing};
 use crate::op::{FlashOp, OpKind, OpSink};
+use crate::page_map::system_ring::{RingRow, SystemRing};
 
 /// First spare entry of a journal row.
 pub const TAG_JOURNAL: u32 = 0xFFFF_FFF0;

@@ -2,7 +2,6 @@
 //! whole. Every change of the map passes through here.
 
 mod journal;
-mod system_ring;
 
 use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN, UnitAddress};
 
@@ -12,7 +11,6 @@ use crate::spec::MappingSpec;
 
 use journal::NO_CHECKPOINTS;
 pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
-pub use system_ring::{RingRow, SystemRing};
 
 /// See the module's own page.
 #[derive(Clone, Debug, Default)]

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN};
 
 use crate::op::{FlashOp, NOBODY, OpKind, OpSink};
-use crate::page_map::metadata_log::{RingRow, SystemRing};
+use crate::page_map::system_ring::{RingRow, SystemRing};
 
 /// First spare entry of a row that holds a map page; the second, where there is one, is the page's number.
 pub const TAG_MAP: u32 = 0xFFFF_FFF2;

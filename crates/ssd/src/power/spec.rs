@@ -1,0 +1,190 @@
+//! The section `[power]` of a drive file, and the states that a link goes through.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ssdlab_core::{MILLISECOND, Nanos, SECOND, nanos_from_ms, nanos_from_us};
+use ssdlab_device::LinkPolicy;
+use ssdlab_keys::SpecError;
+
+/// Power of a drive by its parts, and the sleep of its link. Absent: nothing is metered, and the link never sleeps (ideal
+/// drives). What its dies draw is in the die file. Figures are those at the drive's own supply: what the voltage
+/// converters lose is part of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Power"))]
+pub struct PowerSpec {
+    /// The controller with nothing to do, its clocks running.
+    #[schemars(range(min = 0.0, max = 1e5))]
+    pub controller_idle_mw: f64,
+    /// On top of that, while the processor works on a command.
+    #[schemars(range(min = 0.0, max = 1e5))]
+    pub controller_active_mw: f64,
+    /// The controller while the drive rests and the link is in Slumber.
+    #[schemars(range(min = 0.0, max = 1e5))]
+    pub controller_slumber_mw: f64,
+    /// The part of it that listens for the end of DevSleep.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "controller DevSleep"))]
+    pub controller_devsleep_mw: f64,
+    /// Its data path (DMA, ECC, scrambling), for each byte that crosses the host link or a flash bus.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub controller_pj_per_byte: f64,
+    /// Both ends of a flash bus, for each byte that crosses it, spare bytes included.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub flash_bus_pj_per_byte: f64,
+    /// DRAM that is refreshed by the controller and can be accessed, for each MiB of `controller.dram_mib`.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "DRAM standby"))]
+    pub dram_standby_uw_per_mib: f64,
+    /// DRAM that refreshes itself: in Slumber. In DevSleep it is off.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "DRAM self refresh"))]
+    pub dram_self_refresh_uw_per_mib: f64,
+    /// Accesses: every byte that crosses the host link or a flash bus goes into the DRAM or comes out of it.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "DRAM"))]
+    pub dram_pj_per_byte: f64,
+    /// The drive's end of the host link while it is up, whether it carries data or not.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "PHY active"))]
+    pub phy_active_mw: f64,
+    /// The same in Partial.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "PHY Partial"))]
+    pub phy_partial_mw: f64,
+    /// The same in Slumber.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "PHY Slumber"))]
+    pub phy_slumber_mw: f64,
+    /// Whether the drive accepts the host's requests for Partial and Slumber.
+    #[schemars(extend("x-heading" = "HIPM"))]
+    pub hipm: bool,
+    /// Whether it can ask for them by itself.
+    #[schemars(extend("x-heading" = "DIPM"))]
+    pub dipm: bool,
+    /// Whether it has the DEVSLP signal.
+    #[schemars(extend("x-heading" = "DevSleep"))]
+    pub devsleep: bool,
+    /// Idle time after which the drive asks for Partial, where the host allows it to.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "DIPM Partial after"))]
+    pub dipm_partial_after_ms: f64,
+    /// The same for Slumber.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "DIPM Slumber after"))]
+    pub dipm_slumber_after_ms: f64,
+    /// From the request until the link is in Partial.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "Partial entry"))]
+    pub partial_entry_us: f64,
+    /// The same for Slumber.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "Slumber entry"))]
+    pub slumber_entry_us: f64,
+    /// The least time that DEVSLP stays asserted.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "DevSleep entry"))]
+    pub devsleep_entry_ms: f64,
+    /// From the host's wake-up until the link carries a command, out of Partial.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "Partial exit"))]
+    pub partial_exit_us: f64,
+    /// The same out of Slumber.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "Slumber exit"))]
+    pub slumber_exit_ms: f64,
+    /// The same out of DevSleep.
+    #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "DevSleep exit"))]
+    pub devsleep_exit_ms: f64,
+}
+
+impl PowerSpec {
+    /// Checks that sleeping deeper never costs more. Ranges are checked with the whole drive.
+    ///
+    /// # Errors
+    /// The first state that costs more than a lighter one.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        // Energy would seem to come back.
+        for (deeper, less, lighter, more) in [
+            ("controller_slumber_mw", self.controller_slumber_mw, "controller_idle_mw", self.controller_idle_mw),
+            (
+                "controller_devsleep_mw",
+                self.controller_devsleep_mw,
+                "controller_slumber_mw",
+                self.controller_slumber_mw,
+            ),
+            (
+                "dram_self_refresh_uw_per_mib",
+                self.dram_self_refresh_uw_per_mib,
+                "dram_standby_uw_per_mib",
+                self.dram_standby_uw_per_mib,
+            ),
+            ("phy_partial_mw", self.phy_partial_mw, "phy_active_mw", self.phy_active_mw),
+            ("phy_slumber_mw", self.phy_slumber_mw, "phy_partial_mw", self.phy_partial_mw),
+        ] {
+            if less > more {
+                return Err(SpecError::new(
+                    &format!("power.{deeper}"),
+                    format!("{less} is more than {lighter}, {more}"),
+                    format!("use at most {more}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Idle time after which a host asks for Slumber.
+const HOST_SLUMBER_AFTER: Nanos = 100 * MILLISECOND;
+/// Idle time after which a host asserts DEVSLP.
+const HOST_DEVSLEEP_AFTER: Nanos = 6 * SECOND;
+
+impl PowerSpec {
+    /// Whether the drive knows everything that the policy asks of it.
+    #[must_use]
+    pub fn supports(&self, policy: LinkPolicy) -> bool {
+        (self.hipm || !policy.host_initiates())
+            && (self.dipm || !policy.device_may_initiate())
+            && (self.devsleep || policy != LinkPolicy::HipmDipmDevsleep)
+    }
+
+    /// The states that the link of a drive goes through while it has nothing to do, lightest first, with the idle time
+    /// after which each is asked for.
+    pub(crate) fn descent(&self, policy: LinkPolicy) -> Vec<Descent> {
+        let earliest = |host: Nanos, own_ms: f64| {
+            let host = policy.host_initiates().then_some(host);
+            let own = policy.device_may_initiate().then(|| nanos_from_ms(own_ms));
+            [host, own].into_iter().flatten().min()
+        };
+        let partial = earliest(0, self.dipm_partial_after_ms);
+        let slumber = earliest(HOST_SLUMBER_AFTER, self.dipm_slumber_after_ms);
+        let devsleep = (policy == LinkPolicy::HipmDipmDevsleep).then_some(HOST_DEVSLEEP_AFTER);
+        let entry = [
+            nanos_from_us(self.partial_entry_us),
+            nanos_from_us(self.slumber_entry_us),
+            nanos_from_ms(self.devsleep_entry_ms),
+        ];
+        let exit = [
+            nanos_from_us(self.partial_exit_us),
+            nanos_from_ms(self.slumber_exit_ms),
+            nanos_from_ms(self.devsleep_exit_ms),
+        ];
+        let mut descent: Vec<Descent> = Vec::new();
+        for (state, after) in LinkState::ASLEEP.into_iter().zip([partial, slumber, devsleep]) {
+            let Some(after) = after else { continue };
+            let begins = after.max(descent.last().map_or(0, |d| d.entered));
+            let (entry, exit) = (entry[state as usize], exit[state as usize]);
+            descent.push(Descent { state, begins, entered: begins + entry, exit });
+        }
+        descent
+    }
+}
+
+/// A state of the link in which it carries nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum LinkState {
+    Partial,
+    Slumber,
+    DevSleep,
+}
+
+impl LinkState {
+    pub(crate) const ASLEEP: [LinkState; 3] = [LinkState::Partial, LinkState::Slumber, LinkState::DevSleep];
+}
+
+/// One step down: times since the last command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Descent {
+    pub state: LinkState,
+    pub begins: Nanos,
+    pub entered: Nanos,
+    /// How long the way back takes.
+    pub exit: Nanos,
+}
