@@ -191,7 +191,7 @@ const USE: &str = "
 ## In a drive
 
 A drive file without `[ecc]` describes flash that never errs. With it (docs/drive-files.md), every read of a 4 KiB unit
-draws how far up the ladder it goes (`crates/ssd/src/ssd/correction.rs`), from what the medium knows of its block:
+draws how far up the ladder it goes (`crates/ssd/src/backend/correction/mod.rs`), from what the medium knows of its block:
 life used up in all cell modes, seconds since it was first programmed, reads since its erase. For each block the drive
 keeps one word by page kind, `Odds::escape`; an operation on n units draws 32 bits once, and at or above n times that
 word (nearly always) the plain read was enough. Below, each unit is drawn with its exact chance. Chances below 2^-32 are
