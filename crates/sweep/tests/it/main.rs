@@ -1,0 +1,3 @@
+//! Sweeps from their plan to their table.
+
+mod sweeps;
