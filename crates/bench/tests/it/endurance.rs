@@ -6,6 +6,7 @@ use ssdlab_device::Device;
 use ssdlab_nand::DieSpec;
 use ssdlab_nand::rber::ErrorSpec;
 use ssdlab_ssd::{DriveSpec, Ssd};
+use ssdlab_testkit::{ideal_die, ideal_drive_with};
 
 struct Small(DriveSpec, DieSpec);
 
@@ -20,11 +21,7 @@ impl Lab for Small {
 
 /// Four dies of one bit per cell; 8 MiB and a good quarter of spare; rated 1,000 cycles with the errors of TLC.
 fn small(ecc: &str) -> Small {
-    let read =
-        |path: &str| std::fs::read_to_string(format!("{}/../../catalog/{path}.toml", env!("CARGO_MANIFEST_DIR")));
-    let drive = format!("{}\n{ecc}", read("drives/ideal-32die").expect("a file"));
-    let mut drive: DriveSpec = toml::from_str(&drive).expect("a drive");
-    let mut die: DieSpec = toml::from_str(&read("nand/ideal").expect("a file")).expect("a die");
+    let (mut drive, mut die) = (ideal_drive_with(ecc), ideal_die());
     (die.geometry.blocks_per_plane, die.geometry.pages_per_block, die.geometry.spare_bytes) = (44, 16, 456);
     die.wear.rated_program_erase_cycles = 1000;
     let estimate = ErrorSpec::planar_estimate();

@@ -6,9 +6,9 @@ use ssdlab_device::{Completion, Device, Request, Security, Status};
 use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
 use ssdlab_ftl::{SuperblockSpan, VictimPolicy};
-use ssdlab_nand::DieSpec;
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
 use ssdlab_ssd::{DriveSpec, Ssd};
+use ssdlab_testkit::{ideal_die, ideal_drive};
 
 const PAGES: u64 = 1600;
 const YEAR_S: u64 = 8760 * 3600;
@@ -74,10 +74,7 @@ struct Host {
 impl Host {
     /// Four dies of 4 KiB pages on two channels.
     fn new(ecc: Option<EccSpec>, errors: ErrorSpec, change: impl FnOnce(&mut DriveSpec)) -> Self {
-        let read =
-            |path: &str| std::fs::read_to_string(format!("{}/../../catalog/{path}.toml", env!("CARGO_MANIFEST_DIR")));
-        let mut drive: DriveSpec = toml::from_str(&read("drives/ideal-32die").expect("a file")).expect("a drive");
-        let mut die: DieSpec = toml::from_str(&read("nand/ideal").expect("a file")).expect("a die");
+        let (mut drive, mut die) = (ideal_drive(), ideal_die());
         (die.geometry.blocks_per_plane, die.geometry.pages_per_block, die.geometry.spare_bytes) = (40, 16, 456);
         (die.timing.read_us, die.bus.mega_transfers_per_s, die.bus.command_us) = (vec![50.0], 400.0, 2.0);
         die.errors = Some(errors);

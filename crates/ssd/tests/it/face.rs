@@ -4,14 +4,13 @@ use std::num::NonZeroU32;
 
 use ssdlab_core::{Nanos, Op, SECOND};
 use ssdlab_device::{Device, PayloadId, Refusal, Request};
-use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, Ssd};
+use ssdlab_testkit::ideal_die;
 
 const CAPACITY_BYTES: u64 = 8 << 20;
 
 fn drive() -> Ssd {
-    let path = format!("{}/../../catalog/nand/ideal.toml", env!("CARGO_MANIFEST_DIR"));
-    let mut die: DieSpec = toml::from_str(&std::fs::read_to_string(path).expect("a file")).expect("a die");
+    let mut die = ideal_die();
     (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (60, 16);
     Ssd::new("small", &DriveSpec::plain("ideal", 4, CAPACITY_BYTES), &die, 1).expect("it is valid")
 }

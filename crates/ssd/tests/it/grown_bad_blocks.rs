@@ -3,8 +3,9 @@
 use ssdlab_core::{Nanos, Op, Rng};
 use ssdlab_device::{Completion, Device, Request, Security, Status};
 use ssdlab_ftl::Translation;
-use ssdlab_nand::{DieSpec, GrowingFaults};
+use ssdlab_nand::GrowingFaults;
 use ssdlab_ssd::{DriveSpec, Ssd};
+use ssdlab_testkit::{ideal_die, ideal_drive};
 
 struct Host {
     drive: Ssd,
@@ -15,10 +16,7 @@ struct Host {
 impl Host {
     /// A small drive with the ideal drive's policies: 4 dies of 4 KiB pages, a tenth of the blocks in reserve.
     fn new(faults: GrowingFaults, change: impl FnOnce(&mut DriveSpec)) -> Self {
-        let read =
-            |path: &str| std::fs::read_to_string(format!("{}/../../catalog/{path}.toml", env!("CARGO_MANIFEST_DIR")));
-        let mut drive: DriveSpec = toml::from_str(&read("drives/ideal-32die").expect("a file")).expect("a drive");
-        let mut die: DieSpec = toml::from_str(&read("nand/ideal").expect("a file")).expect("a die");
+        let (mut drive, mut die) = (ideal_drive(), ideal_die());
         (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
         (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
         (drive.mapping.reserved_blocks_per_1000, drive.write_buffer.capacity_kib) = (100, 64);

@@ -2,17 +2,10 @@
 
 use ssdlab_nand::{DieSpec, SpecError};
 use ssdlab_ssd::{DriveSpec, Ssd};
-
-fn drive() -> (DriveSpec, DieSpec) {
-    let read =
-        |path: &str| std::fs::read_to_string(format!("{}/../../catalog/{path}.toml", env!("CARGO_MANIFEST_DIR")));
-    let drive = toml::from_str(&read("drives/ideal-32die").expect("a file")).expect("a drive");
-    let die = toml::from_str(&read("nand/ideal").expect("a file")).expect("a die");
-    (drive, die)
-}
+use ssdlab_testkit::{ideal_die, ideal_drive};
 
 fn refused(change: impl FnOnce(&mut DriveSpec, &mut DieSpec)) -> SpecError {
-    let (mut drive, mut die) = drive();
+    let (mut drive, mut die) = (ideal_drive(), ideal_die());
     drive.capacity_bytes = 1 << 30;
     assert!(Ssd::new("possible", &drive, &die, 1).is_ok());
     change(&mut drive, &mut die);

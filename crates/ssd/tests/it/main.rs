@@ -9,5 +9,4 @@ mod power;
 mod properties;
 mod rounds;
 mod slc_cache;
-mod small_drive;
 mod timing;

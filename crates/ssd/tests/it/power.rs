@@ -6,8 +6,7 @@ use ssdlab_device::{Completion, Device, LinkPolicy, PowerManagement, Request, Se
 use ssdlab_ftl::{HostTarget, SlcCachePolicy, SlcCacheSpec};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Power, ReducedMode, Timing, Wear};
 use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, PowerSpec, Ssd, WriteBufferSpec};
-
-use crate::small_drive::any_drive;
+use ssdlab_testkit::any_drive;
 
 const DIES: u32 = 4;
 /// A page of four units with its spare bytes.
@@ -19,21 +18,19 @@ fn die(bits: u32) -> DieSpec {
         2 => (vec![48.0, 64.0], vec![850.0, 2300.0], PageOrder::Alternating),
         _ => (vec![56.0, 78.0, 106.0], vec![510.0, 1385.0, 3565.0], PageOrder::Triplets),
     };
+    let geometry = Geometry {
+        planes: 1,
+        blocks_per_plane: 64,
+        pages_per_block: 48,
+        page_bytes: 16_384,
+        spare_bytes: 1024,
+        bits_per_cell: bits,
+        page_order,
+    };
     DieSpec {
-        description: "small".to_owned(),
-        geometry: Geometry {
-            planes: 1,
-            blocks_per_plane: 64,
-            pages_per_block: 48,
-            page_bytes: 16_384,
-            spare_bytes: 1024,
-            bits_per_cell: bits,
-            page_order,
-        },
         timing: Timing { read_us, program_us, erase_ms: 3.0 },
         bus: Bus { mega_transfers_per_s: 200.0, command_us: 2.0 },
         wear: Wear { rated_program_erase_cycles: 3000, factory_bad_blocks_per_10000: 0 },
-        errors: None,
         modes: CellModes {
             slc: Some(ReducedMode {
                 read_us: vec![35.0],
@@ -50,6 +47,7 @@ fn die(bits: u32) -> DieSpec {
             erase_current_ma: 30.0,
             standby_current_ua: 10.0,
         }),
+        ..DieSpec::plain(geometry)
     }
 }
 

@@ -8,8 +8,7 @@ use proptest::test_runner::RngSeed;
 use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND, SECTOR_BYTES, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, Request, Security, Status};
 use ssdlab_ssd::Ssd;
-
-use crate::small_drive::{Choice, any_drive};
+use ssdlab_testkit::{DrawnDrive, any_drive};
 
 /// Events without a completion after which a drive counts as stuck.
 const PATIENCE: u32 = 2_000_000;
@@ -26,7 +25,7 @@ struct Host {
 }
 
 impl Host {
-    fn new(choice: &Choice) -> Option<Host> {
+    fn new(choice: &DrawnDrive) -> Option<Host> {
         let (spec, die) = choice.build()?;
         let drive = Ssd::new("small", &spec, &die, choice.seed).expect("it was checked");
         Some(Host {
@@ -121,7 +120,7 @@ impl Host {
     }
 }
 
-fn run(choice: &Choice) -> Option<Vec<Completion>> {
+fn run(choice: &DrawnDrive) -> Option<Vec<Completion>> {
     let mut host = Host::new(choice)?;
     let capacity = host.drive.info().capacity_bytes;
     // Fill, so that garbage collection is near.

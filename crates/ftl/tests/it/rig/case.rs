@@ -5,7 +5,7 @@ use ssdlab_ftl::{
     Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, SlcCachePolicy, SlcCacheSpec,
     SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
-use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Timing, Wear};
+use ssdlab_nand::{CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Wear};
 
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -62,19 +62,16 @@ pub struct Cache {
 
 impl Case {
     pub fn die(&self) -> DieSpec {
+        let geometry = Geometry {
+            planes: self.planes,
+            blocks_per_plane: self.blocks,
+            pages_per_block: self.pages,
+            page_bytes: 4096 * self.units_per_page,
+            spare_bytes: 0,
+            bits_per_cell: 1 + u32::from(self.cache.is_some()),
+            page_order: if self.cache.is_some() { PageOrder::Alternating } else { PageOrder::Uniform },
+        };
         DieSpec {
-            description: String::new(),
-            geometry: Geometry {
-                planes: self.planes,
-                blocks_per_plane: self.blocks,
-                pages_per_block: self.pages,
-                page_bytes: 4096 * self.units_per_page,
-                spare_bytes: 0,
-                bits_per_cell: 1 + u32::from(self.cache.is_some()),
-                page_order: if self.cache.is_some() { PageOrder::Alternating } else { PageOrder::Uniform },
-            },
-            timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
-            bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: self.bad },
             modes: CellModes {
                 slc: self.cache.map(|_| ReducedMode {
@@ -85,8 +82,7 @@ impl Case {
                 }),
                 mlc: None,
             },
-            power: None,
-            errors: None,
+            ..DieSpec::plain(geometry)
         }
     }
 

@@ -12,17 +12,16 @@ pub const ROW: f64 = 32_768.0;
 
 /// The times of a 16 nm MLC die in blocks of 64 pages, half of them at one bit per cell.
 pub fn die() -> DieSpec {
+    let geometry = Geometry {
+        planes: 2,
+        blocks_per_plane: 64,
+        pages_per_block: 64,
+        page_bytes: 16_384,
+        spare_bytes: 1872,
+        bits_per_cell: 2,
+        page_order: PageOrder::Alternating,
+    };
     DieSpec {
-        description: "small".to_owned(),
-        geometry: Geometry {
-            planes: 2,
-            blocks_per_plane: 64,
-            pages_per_block: 64,
-            page_bytes: 16_384,
-            spare_bytes: 1872,
-            bits_per_cell: 2,
-            page_order: PageOrder::Alternating,
-        },
         timing: Timing { read_us: vec![48.0, 64.0], program_us: vec![850.0, 2300.0], erase_ms: 3.0 },
         bus: Bus { mega_transfers_per_s: 166.0, command_us: 2.0 },
         wear: Wear { rated_program_erase_cycles: 3000, factory_bad_blocks_per_10000: 0 },
@@ -35,8 +34,7 @@ pub fn die() -> DieSpec {
             }),
             mlc: None,
         },
-        power: None,
-        errors: None,
+        ..DieSpec::plain(geometry)
     }
 }
 

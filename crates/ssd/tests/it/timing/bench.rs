@@ -3,7 +3,7 @@
 use ssdlab_core::{Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, Request};
 use ssdlab_ftl::{Buffering, GcSpec, HostShare, MappingSpec, SuperblockSpan, Translation};
-use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing};
 use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
 
 /// Everything that takes time, in nanoseconds.
@@ -67,27 +67,23 @@ pub const ON_SATA: Shape = Shape { link: LinkGeneration::Sata3, ..ONE_DIE };
 
 /// The drive and die files of a shape.
 pub fn specs(shape: Shape, t: &Times) -> (DriveSpec, DieSpec) {
+    let geometry = Geometry {
+        planes: 2,
+        blocks_per_plane: 16,
+        pages_per_block: PAGES as u32,
+        page_bytes: 8192,
+        spare_bytes: 512,
+        bits_per_cell: 2,
+        page_order: PageOrder::Alternating,
+    };
     let die = DieSpec {
-        description: String::new(),
-        geometry: Geometry {
-            planes: 2,
-            blocks_per_plane: 16,
-            pages_per_block: PAGES as u32,
-            page_bytes: 8192,
-            spare_bytes: 512,
-            bits_per_cell: 2,
-            page_order: PageOrder::Alternating,
-        },
         timing: Timing {
             read_us: t.read.map(us).to_vec(),
             program_us: t.program.map(us).to_vec(),
             erase_ms: us(t.erase) / 1e3,
         },
         bus: Bus { mega_transfers_per_s: 400.0, command_us: us(t.command) },
-        wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
-        modes: CellModes::default(),
-        power: None,
-        errors: None,
+        ..DieSpec::plain(geometry)
     };
     let plain = DriveSpec::plain("timing", shape.dies, 8 * BLOCK * u64::from(shape.dies) * UNIT_BYTES);
     let spec = DriveSpec {

@@ -1,30 +1,32 @@
-//! Small drives drawn at random.
+//! Small drives drawn at random by property tests.
 
 use proptest::prelude::*;
 use ssdlab_core::UNIT_BYTES;
 use ssdlab_ftl::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
 };
-use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
-use ssdlab_ssd::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec};
+use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
 
+/// A small drive whose capacity is still to be found, and a seed.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct DrawnDrive {
     pub seed: u64,
     die: DieSpec,
     drive: DriveSpec,
     spare_percent: u64,
 }
 
-impl Choice {
+impl DrawnDrive {
     /// The drive with the greatest capacity that its own check accepts, less the spare; `None` if there is none.
+    #[must_use]
     pub fn build(&self) -> Option<(DriveSpec, DieSpec)> {
         let mut spec = self.drive.clone();
         let raw = self.die.raw_bytes() * u64::from(spec.flash.dies);
         for percent in (5..=90).rev().step_by(5) {
             spec.capacity_bytes = raw / 100 * percent / 100 * (100 - self.spare_percent) / UNIT_BYTES * UNIT_BYTES;
             let valid = spec.capacity_bytes > 0 && spec.validate(&self.die).is_ok();
-            if valid && ssdlab_ssd::Ssd::new("small", &spec, &self.die, self.seed).is_ok() {
+            if valid && Ssd::new("small", &spec, &self.die, self.seed).is_ok() {
                 return Some((spec, self.die.clone()));
             }
         }
@@ -45,23 +47,20 @@ prop_compose! {
         bad in prop::sample::select(vec![0u32, 0, 200]),
     ) -> DieSpec {
         let times = |us: u32| if alternating { vec![f64::from(us), f64::from(us) * 2.5] } else { vec![f64::from(us)] };
+        let geometry = Geometry {
+            planes,
+            blocks_per_plane,
+            pages_per_block,
+            page_bytes: units * 4096,
+            spare_bytes: 100 * units,
+            bits_per_cell: if alternating { 2 } else { 1 },
+            page_order: if alternating { PageOrder::Alternating } else { PageOrder::Uniform },
+        };
         DieSpec {
-            description: String::new(),
-            geometry: Geometry {
-                planes,
-                blocks_per_plane,
-                pages_per_block,
-                page_bytes: units * 4096,
-                spare_bytes: 100 * units,
-                bits_per_cell: if alternating { 2 } else { 1 },
-                page_order: if alternating { PageOrder::Alternating } else { PageOrder::Uniform },
-            },
             timing: Timing { read_us: times(read_us), program_us: times(program_us), erase_ms: 3.0 },
             bus: Bus { mega_transfers_per_s: bus, command_us: 1.5 },
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: bad },
-            modes: CellModes::default(),
-            power: None,
-            errors: None,
+            ..DieSpec::plain(geometry)
         }
     }
 }
@@ -145,11 +144,8 @@ prop_compose! {
         dynamic in any::<bool>(),
         spread in prop::option::of(1u32..=8),
         spare_percent in prop::sample::select(vec![0u64, 0, 5, 20]),
-    ) -> Choice {
+    ) -> DrawnDrive {
         let drive = DriveSpec {
-            description: String::new(),
-            capacity_bytes: 0,
-            flash: FlashSpec { die: "small".into(), dies, exact_spare_per_10000: None },
             link: LinkSpec { generation, host_turnaround_us: f64::from(turnaround) },
             controller,
             write_buffer: WriteBufferSpec {
@@ -166,11 +162,8 @@ prop_compose! {
             },
             gc,
             wear_levelling: WearLevellingSpec { dynamic, static_spread_erases: spread },
-            slc_cache: None,
-            power: None,
-            compression: None,
-            ecc: None,
+            ..DriveSpec::plain("small", dies, 0)
         };
-        Choice { seed, die, drive, spare_percent }
+        DrawnDrive { seed, die, drive, spare_percent }
     }
 }
