@@ -289,7 +289,7 @@ fn one_run_is_the_first_of_its_campaign() {
 
 /// Minutes: `cargo test -p ssdlab-torture --test it -- --ignored finds_bugs`.
 #[test]
-#[ignore = "minutes; three hundred runs of the same always run, and `make torture` 500"]
+#[ignore = "minutes; three hundred runs of the same always run, and `make torture` 2,000"]
 fn ten_thousand_runs_pass() {
     let report = torture(&Campaign { seed: 1, runs: 10_000, threads: 2 }, &build_ssd, &|_| true);
     println!("{}", report.tally);
