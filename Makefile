@@ -1,12 +1,27 @@
-# Everything a checkout can do. `make test` is what CI runs.
+# Everything a checkout can do. `make quick` is the everyday loop, `make test` the gate that CI runs, `make test-all`
+# everything else as well. CONTRIBUTING.md says what each of them holds.
 
 CARGO ?= cargo
-SSDLAB = target/release/ssdlab
 
-.PHONY: build test check unit claims claims-all repeatable theory keys ecc ecc-tables bench instructions instructions-update valgrind torture fuzz sweep quick clean
+# Which program the targets below run: the one that is shipped, or with PROGRAM=tested the one that `make unit` has
+# built for the tests anyway, in which overflow is checked.
+PROGRAM ?= shipped
+ifeq ($(PROGRAM),tested)
+SSDLAB = target/debug/ssdlab
+else
+SSDLAB = target/release/ssdlab
+endif
+
+.PHONY: build tested shipped test test-all gate long check unit properties claims claims-all repeatable theory keys ecc \
+	ecc-tables reference bench instructions instructions-update valgrind torture fuzz sweep quick clean
 
 build:
 	$(CARGO) build --release --locked
+
+shipped: build
+
+tested:
+	$(CARGO) test --workspace --locked --no-run
 
 ## The everyday loop: format, lints, unit, property, timing and command-line tests.
 quick: check unit
@@ -18,19 +33,22 @@ check:
 unit:
 	$(CARGO) test --workspace --locked
 
-## Published figures beside ours, at full length: fails if one is missed and the catalog gives no reason. These drives take
-## a few minutes; `make claims-all` checks every drive, and the orders among them: 22 minutes of
-## processor time (docs/published-figures.md).
-CLAIMED = jmf667h-toshiba-128gb jmf667h-toshiba-256gb jmf667h-imft-128gb jmf667h-imft-256gb wd-black2-120gb \
-	m600-128gb
-claims: build
+## The property tests again, with thousands of drives and translation layers.
+properties:
+	$(CARGO) test --locked -p ssdlab-ftl -p ssdlab-ssd --test it -- --ignored properties
+
+## Published figures beside ours, at full length: fails if one is missed and the catalog gives no reason. These two
+## drives take about a minute; `make claims-all` checks every drive, and the orders among them: 22 minutes of processor
+## time (docs/published-figures.md).
+CLAIMED ?= jmf667h-imft-128gb m600-256gb
+claims: $(PROGRAM)
 	$(SSDLAB) claims --strict $(CLAIMED)
 
-claims-all: build
+claims-all: $(PROGRAM)
 	$(SSDLAB) claims --strict
 
 ## Two runs, and runs with one and two threads, give the same bytes.
-repeatable: build
+repeatable: $(PROGRAM)
 	tests/repeatable.sh $(SSDLAB)
 
 ## Closed forms and mean-field results beside the simulator's; writes docs/theory.md.
@@ -51,6 +69,17 @@ ecc-tables:
 	$(CARGO) run --release --locked -p ssdlab-validation --bin ldpc_tables > crates/ecc/data/ldpc.csv.new
 	mv crates/ecc/data/ldpc.csv.new crates/ecc/data/ldpc.csv
 
+## Makes those pages and tables anew beside the repository's, and fails if a byte differs.
+reference:
+	mkdir -p target/reference
+	$(CARGO) run --release --locked -p ssdlab-validation --bin theory > target/reference/theory.md
+	$(CARGO) run --release --locked -p ssdlab-validation --bin ecc_page -- target/reference
+	$(CARGO) run --release --locked -p ssdlab-validation --bin ldpc_tables > target/reference/ldpc.csv
+	cmp target/reference/theory.md docs/theory.md
+	cmp target/reference/error-correction.md docs/error-correction.md
+	cmp target/reference/error-correction.svg docs/error-correction.svg
+	cmp target/reference/ldpc.csv crates/ecc/data/ldpc.csv
+
 ## Speed: the share of a bare mapping loop that the full simulation reaches.
 bench:
 	$(CARGO) bench --locked -p ssdlab-speed --bench steady_state
@@ -70,9 +99,9 @@ valgrind:
 		|| { echo "valgrind is missing and could not be installed: as root, apt-get install valgrind" >&2; exit 1; }; \
 	}
 
-## Drives, hosts and faults drawn from a seed, against a plain oracle: a few hundred runs. Ten thousand: RUNS=10000.
-RUNS ?= 500
-torture: build
+## Drives, hosts and faults drawn from a seed, against a plain oracle.
+RUNS ?= 2000
+torture: $(PROGRAM)
 	$(SSDLAB) torture --runs $(RUNS)
 
 ## Millions of spoiled files for every parser, and hundreds of thousands of absurd drives. Ten minutes.
@@ -83,9 +112,18 @@ fuzz:
 sweep: build
 	$(SSDLAB) sweep examples/sweeps/over-provisioning.toml --out sweep
 
-# Everything is built once here: what would speed up a second build only costs time.
+# Everything is built once: what would speed up a second build only costs time.
 test: export CARGO_INCREMENTAL = 0
-test: check unit build repeatable torture claims instructions
+test: check unit
+	$(MAKE) gate PROGRAM=tested
+
+gate: repeatable torture claims instructions
+
+## The gate, and then all that takes longer: hours.
+test-all: test
+	$(MAKE) long RUNS=10000
+
+long: build repeatable properties torture fuzz reference claims-all
 
 clean:
 	$(CARGO) clean

@@ -15,6 +15,7 @@ mod layout;
 mod medium;
 pub mod memory;
 mod page_order;
+mod plain;
 mod plane_block;
 pub mod rber;
 mod spec;

@@ -573,27 +573,18 @@ pub struct Row<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bus, CellModes, Geometry, PageOrder, Timing, Wear};
+    use crate::{Geometry, PageOrder};
 
     fn die() -> DieSpec {
-        DieSpec {
-            description: "small".into(),
-            geometry: Geometry {
-                planes: 2,
-                blocks_per_plane: 8,
-                pages_per_block: 4,
-                page_bytes: 16_384,
-                spare_bytes: 0,
-                bits_per_cell: 1,
-                page_order: PageOrder::Uniform,
-            },
-            timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
-            bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
-            wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
-            modes: CellModes::default(),
-            power: None,
-            errors: None,
-        }
+        DieSpec::plain(Geometry {
+            planes: 2,
+            blocks_per_plane: 8,
+            pages_per_block: 4,
+            page_bytes: 16_384,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        })
     }
 
     fn medium() -> Medium {

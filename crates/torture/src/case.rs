@@ -5,8 +5,8 @@ use ssdlab_ftl::{
     Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, SlcCachePolicy, SlcCacheSpec,
     SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
-use ssdlab_nand::{Bus, CellMode, CellModes, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Timing, Wear};
-use ssdlab_ssd::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
+use ssdlab_nand::{Bus, CellMode, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Timing, Wear};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
 
 use crate::errors::add_correction;
 
@@ -90,24 +90,22 @@ fn draw_die(rng: &mut Rng) -> DieSpec {
         if alternating { vec![us, us * 2.5] } else { vec![us] }
     };
     let (read_us, program_us) = (times(1, 200), times(100, 3000));
+    let geometry = Geometry {
+        planes,
+        blocks_per_plane: between(rng, 8, 48),
+        // Short blocks often: they are full while their first programs are still under way.
+        pages_per_block: if rng.chance(1, 3) { 4 } else { between(rng, 4, 48) },
+        page_bytes: units * 4096,
+        spare_bytes: 100 * units,
+        bits_per_cell: if alternating { 2 } else { 1 },
+        page_order: if alternating { PageOrder::Alternating } else { PageOrder::Uniform },
+    };
     DieSpec {
         description: "drawn".to_owned(),
-        geometry: Geometry {
-            planes,
-            blocks_per_plane: between(rng, 8, 48),
-            // Short blocks often: they are full while their first programs are still under way.
-            pages_per_block: if rng.chance(1, 3) { 4 } else { between(rng, 4, 48) },
-            page_bytes: units * 4096,
-            spare_bytes: 100 * units,
-            bits_per_cell: if alternating { 2 } else { 1 },
-            page_order: if alternating { PageOrder::Alternating } else { PageOrder::Uniform },
-        },
         timing: Timing { read_us, program_us, erase_ms: one(rng, &[0.1, 3.0, 10.0]) },
         bus: Bus { mega_transfers_per_s: one(rng, &[0.0, 40.0, 400.0]), command_us: one(rng, &[0.0, 1.5]) },
         wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: one(rng, &[0, 0, 100, 300]) },
-        modes: CellModes::default(),
-        power: None,
-        errors: None,
+        ..DieSpec::plain(geometry)
     }
 }
 
@@ -122,8 +120,6 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
     let unit_us = f64::from(between(rng, 0, 10));
     DriveSpec {
         description: "drawn".to_owned(),
-        capacity_bytes: 0,
-        flash: FlashSpec { die: "drawn".to_owned(), dies, exact_spare_per_10000: None },
         link: LinkSpec {
             generation: one(rng, &[LinkGeneration::Sata1, LinkGeneration::Sata3, LinkGeneration::Ideal]),
             host_turnaround_us: f64::from(between(rng, 0, 10)),
@@ -160,10 +156,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
             dynamic: rng.chance(1, 2),
             static_spread_erases: rng.chance(1, 2).then(|| between(rng, 1, 8)),
         },
-        slc_cache: None,
-        power: None,
-        compression: None,
-        ecc: None,
+        ..DriveSpec::plain("drawn", dies, 0)
     }
 }
 

@@ -22,7 +22,7 @@ impl Translation for PageMap {
 
     #[inline]
     fn logical_pages(&self) -> u32 {
-        self.map.len()
+        self.map.logical_pages()
     }
 
     fn usable_units(&self) -> u64 {

@@ -149,7 +149,7 @@ impl PageMap {
     fn least_units(&self) -> u64 {
         let spare = spare_superblocks(self.collector.start_free(), self.allocator.streams(), self.cache.is_some());
         let spare = u64::from(spare) * self.allocator.domains() as u64;
-        (u64::from(self.map.len()) << self.unit_shift) + spare * u64::from(self.superblock_units)
+        (u64::from(self.map.logical_pages()) << self.unit_shift) + spare * u64::from(self.superblock_units)
     }
 
     /// Begins all rows of a block again in another, and points the map there.

@@ -17,7 +17,7 @@ impl PageMap {
         // In units of flash, and in logical ones.
         let mut on_flash = 0u64;
         let mut on_flash_pages = 0u64;
-        for lpn in 0..self.map.len() {
+        for lpn in 0..self.map.logical_pages() {
             let unit = match self.map.get(lpn) {
                 Place::Unmapped => continue,
                 Place::Flash(unit) => unit,

@@ -182,7 +182,7 @@ impl PageMap {
             ring
         };
         let (layout, rows_before) = (self.medium.layout(), self.log.rows_written());
-        self.log = MetadataLog::new(&self.mapping, self.map.len(), layout, rows_before, take_ring);
+        self.log = MetadataLog::new(&self.mapping, self.map.logical_pages(), layout, rows_before, take_ring);
         if let Some(cache) = &mut self.cache {
             cache.clear();
             if cache.pool_per_domain() > 0 {

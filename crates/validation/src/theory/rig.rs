@@ -5,7 +5,7 @@ use ssdlab_device::{Completion, Device, Request};
 use ssdlab_ftl::{
     Buffering, CompressionSpec, Frontier, GcSpec, MappingSpec, SuperblockSpan, TieBreak, Translation, VictimPolicy,
 };
-use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_nand::{DieSpec, Geometry, PageOrder, Timing, Wear};
 use ssdlab_ssd::{ControllerSpec, DriveSpec, FlashSpec, SimulatedSsd, WriteBufferSpec};
 
 use super::point::Measured;
@@ -74,24 +74,21 @@ pub struct Build {
     pub seed: u64,
 }
 
+/// 4 KiB pages, one plane, a bus that takes no time.
 pub fn die(pages: u32) -> DieSpec {
+    let geometry = Geometry {
+        planes: 1,
+        blocks_per_plane: 16,
+        pages_per_block: pages,
+        page_bytes: 4096,
+        spare_bytes: 0,
+        bits_per_cell: 1,
+        page_order: PageOrder::Uniform,
+    };
     DieSpec {
-        description: "4 KiB pages, one plane, a bus that takes no time".into(),
-        geometry: Geometry {
-            planes: 1,
-            blocks_per_plane: 16,
-            pages_per_block: pages,
-            page_bytes: 4096,
-            spare_bytes: 0,
-            bits_per_cell: 1,
-            page_order: PageOrder::Uniform,
-        },
         timing: Timing { read_us: vec![READ_NANOS as f64 / 1e3], program_us: vec![500.0], erase_ms: 1.0 },
-        bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
         wear: Wear { rated_program_erase_cycles: 10_000, factory_bad_blocks_per_10000: 0 },
-        modes: CellModes::default(),
-        power: None,
-        errors: None,
+        ..DieSpec::plain(geometry)
     }
 }
 

@@ -31,7 +31,7 @@ impl Map {
     }
 
     #[must_use]
-    pub fn len(&self) -> u32 {
+    pub fn logical_pages(&self) -> u32 {
         self.entries.len() as u32
     }
 
@@ -51,7 +51,7 @@ impl Map {
     /// The same for a number that may be no page at all.
     #[must_use]
     pub fn get_checked(&self, lpn: u32) -> Option<Place> {
-        (lpn < self.len()).then(|| self.get(lpn))
+        (lpn < self.logical_pages()).then(|| self.get(lpn))
     }
 
     #[inline]

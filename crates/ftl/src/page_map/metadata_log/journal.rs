@@ -140,7 +140,7 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use ssdlab_core::Rng;
-    use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, TagFormat, Timing, Wear};
+    use ssdlab_nand::{DieSpec, Geometry, PageOrder, TagFormat};
 
     use super::*;
 
@@ -168,24 +168,15 @@ mod tests {
 
     #[test]
     fn a_block_that_has_been_replaced_is_never_touched_again() {
-        let die = DieSpec {
-            description: String::new(),
-            geometry: Geometry {
-                planes: 1,
-                blocks_per_plane: 8,
-                pages_per_block: 4,
-                page_bytes: 4096,
-                spare_bytes: 0,
-                bits_per_cell: 1,
-                page_order: PageOrder::Uniform,
-            },
-            timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
-            bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
-            wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
-            modes: CellModes::default(),
-            power: None,
-            errors: None,
-        };
+        let die = DieSpec::plain(Geometry {
+            planes: 1,
+            blocks_per_plane: 8,
+            pages_per_block: 4,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
         let layout = Layout::new(&die, 2, 8);
         let mut medium = Medium::new(&die, layout.clone(), TagFormat::new(100), &Rng::new(1));
         let mut journal = Journal::new(vec![vec![0, 8], vec![1, 9], vec![2, 10]], 100, &layout, 1);

@@ -1,0 +1,4 @@
+//! RAID 0: how requests are split, and arrays of real drives.
+
+mod drives;
+mod splits;

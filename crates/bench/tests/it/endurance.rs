@@ -1,0 +1,94 @@
+//! `endurance` on small drives whose life can be told beforehand.
+
+use ssdlab_bench::suite::{find_test, run_test};
+use ssdlab_bench::{Lab, Monitor, Outcome};
+use ssdlab_device::Device;
+use ssdlab_nand::DieSpec;
+use ssdlab_nand::rber::ErrorSpec;
+use ssdlab_ssd::{DriveSpec, Ssd};
+use ssdlab_testkit::{ideal_die, ideal_drive_with};
+
+struct Small(DriveSpec, DieSpec);
+
+impl Lab for Small {
+    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
+        Ok(Box::new(Ssd::new("small", &self.0, &self.1, seed).map_err(|e| e.to_string())?))
+    }
+    fn name(&self) -> &str {
+        "small"
+    }
+}
+
+/// Four dies of one bit per cell; 8 MiB and a good quarter of spare; rated 1,000 cycles with the errors of TLC.
+fn small(ecc: &str) -> Small {
+    let (mut drive, mut die) = (ideal_drive_with(ecc), ideal_die());
+    (die.geometry.blocks_per_plane, die.geometry.pages_per_block, die.geometry.spare_bytes) = (44, 16, 456);
+    die.wear.rated_program_erase_cycles = 1000;
+    let estimate = ErrorSpec::planar_estimate();
+    let mut errors = estimate.tlc.clone().expect("it has every mode");
+    errors.references_per_page = vec![1];
+    die.errors = Some(ErrorSpec { slc: Some(errors), mlc: None, tlc: None, ..estimate });
+    (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
+    drive.write_buffer.capacity_kib = 64;
+    drive.capacity_bytes = 2048 * 4096;
+    drive.wear_levelling.dynamic = true;
+    Small(drive, die)
+}
+
+const BCH: &str = "[ecc]\ncodeword_bytes = 1024\n[ecc.bch]\ncorrectable_bits = 60\ndecode_us = 4.0\n";
+const LDPC: &str = "[ecc]\ncodeword_bytes = 2048\nparity_stripe = 127\n[ecc.ldpc]\ncode = \"qc-2k\"\nsoft_reads = 7\n\
+                    iteration_us = 1.0\nsetup_us = 1.0\nprogressive = true\n";
+
+fn run(drive: &Small, settings: &[(&str, &str)]) -> Outcome {
+    let mut all = vec![("window_share", "4"), ("settle_share", "4"), ("point_share", "1"), ("read_share", "0.5")];
+    all.extend(settings);
+    let settings: Vec<_> = all.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let test = find_test("endurance").expect("it is in the suite");
+    run_test(test, drive, &settings, 1, false, &Monitor::silent()).expect("it runs")
+}
+
+fn value(out: &Outcome, key: &str) -> f64 {
+    out.metrics.get(key).unwrap_or_else(|| panic!("no {key} among {:?}", out.metrics)).value
+}
+
+#[test]
+fn rated_bytes_are_cycles_times_flash_over_write_amplification() {
+    let drive = small(BCH);
+    let flash = f64::from(44 * 16 * 4) * 4096.0;
+    for (workload, fill) in [("sequential", "100"), ("random", "100"), ("random", "50")] {
+        let out = run(&drive, &[("workload", workload), ("fill_percent", fill)]);
+        let expected = 1000.0 * flash / value(&out, "waf") / 1e12;
+        let got = value(&out, "tb_until_rated");
+        assert!((got / expected - 1.0).abs() < 0.04, "{workload} {fill}: {got} TB, {expected} expected");
+        assert!(workload != "sequential" || (value(&out, "waf") - 1.0).abs() < 0.01);
+        assert!(value(&out, "wear_least") <= 100.0 && value(&out, "wear_most") >= 100.0);
+    }
+}
+
+#[test]
+fn correction_decides_on_the_life_and_soft_decisions_extend_it() {
+    let settings = [("workload", "random"), ("fill_percent", "100")];
+    let [bch, ldpc] = [BCH, LDPC].map(|ecc| run(&small(ecc), &settings));
+    let life = |out: &Outcome| value(out, "life_at_error");
+    assert!(life(&ldpc) > 1.8 * life(&bch), "{} and {}", life(&ldpc), life(&bch));
+    let extension = value(&ldpc, "ecc_extension");
+    assert!((extension - life(&ldpc) / value(&ldpc, "life_at_error_bch")).abs() < 1e-9 && extension > 1.8);
+    assert!(!bch.metrics.contains_key("ecc_extension"), "hard BCH is not laid beside itself");
+    // Bytes and wear go together.
+    for out in [&bch, &ldpc] {
+        let by_wear = value(out, "tb_until_rated") * life(out) / 100.0;
+        assert!((value(out, "tb_until_error") / by_wear - 1.0).abs() < 0.03);
+    }
+    // Old data are read again where they are worn, and then slowly; on the new drive they are not.
+    assert!(value(&ldpc, "reread_fresh") < 1e-9);
+    // A year's less time without power is more life.
+    let young = run(&small(LDPC), &[settings[0], settings[1], ("retention_days", "30")]);
+    assert!(life(&young) > 1.1 * life(&ldpc));
+}
+
+#[test]
+fn without_correction_there_is_no_error_to_wait_for() {
+    let out = run(&small(""), &[("workload", "random"), ("fill_percent", "100")]);
+    assert!(!out.metrics.contains_key("tb_until_error") && value(&out, "tb_until_rated") > 0.0);
+    assert!(out.notes.iter().any(|note| note.contains("[ecc]")), "{:?}", out.notes);
+}

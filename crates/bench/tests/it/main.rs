@@ -1,0 +1,4 @@
+//! The bench at work: runs to the end of a drive's life, and traces.
+
+mod endurance;
+mod replay;

@@ -1,0 +1,4 @@
+//! What the translation layer promises.
+
+mod properties;
+mod rig;

@@ -1,0 +1,368 @@
+//! A translation layer on dies that take their time: operations of one die end in order, those of different dies in
+//! any order. Beside it what must hold: a plain oracle of what the host wrote, a referee of its own, and what a
+//! recovery would find on flash if the power failed now.
+
+pub mod case;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ssdlab_core::Rng;
+use ssdlab_ftl::{
+    FlashOp, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, SlcCacheSpec, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP,
+    Translation, spare_superblocks,
+};
+use ssdlab_nand::{BlockId, GrowingFaults};
+
+use case::Case;
+
+/// A host write that has not been promised to survive yet.
+struct Promise {
+    lpn: u32,
+    generation: u8,
+    /// Accepted units up to which everything must be on flash before this one is.
+    index: u64,
+    /// The page was trimmed since: nothing is promised.
+    trimmed: bool,
+}
+
+/// The operations that wait for each die.
+struct Dies(Vec<VecDeque<FlashOp>>);
+
+impl OpSink for Dies {
+    fn enqueue(&mut self, die: u32, op: FlashOp) {
+        self.0[die as usize].push_back(op);
+    }
+
+    fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
+        let queue = &mut self.0[die as usize];
+        queue.iter_mut().for_each(|op| op.retarget(from, to));
+        first.iter().rev().for_each(|&op| queue.push_front(op));
+    }
+}
+
+pub struct Rig {
+    pub ftl: PageMap,
+    pub rng: Rng,
+    case: Case,
+    /// Every other write is too long for the SLC cache.
+    short_only: bool,
+    /// In units of flash.
+    buffer_units: u32,
+    pub logical_pages: u32,
+    /// What the host wrote last.
+    oracle: BTreeMap<u32, u8>,
+    last_generation: Vec<u8>,
+    dies: Dies,
+    /// The rig's own referee: pages programmed of every block, as operations end.
+    programmed: Vec<u32>,
+    promises: VecDeque<Promise>,
+    promised_from: u64,
+    /// Generation that must survive a power cut, by page.
+    durable: Vec<Option<u8>>,
+    pub operations: u64,
+    /// Operations that had ended when the host last got something done.
+    progress: u64,
+}
+
+impl Rig {
+    /// Builds the case; `None` if its spare area is smaller than the drive's own check allows.
+    pub fn new(case: &Case) -> Option<Rig> {
+        let die = case.die();
+        let (mapping, gc, wear_levelling) = (case.mapping(), case.gc(), case.wear_levelling());
+        let slc_cache = case.slc_cache();
+        let rng = Rng::new(case.seed);
+        let compression = case.compression();
+        let row_units = case.planes * case.units_per_page;
+        // What waits and does not fill a row may leave less than 4 KiB of one.
+        let beside = u32::from(compression.is_some());
+        let rings = slc_cache.as_ref().map_or(gc.frontier.streams(), SlcCacheSpec::streams);
+        let buffer_units = row_units * case.buffer_rows.max(rings.into()) + beside;
+        let config = |logical_pages| PageMapConfig {
+            die: &die,
+            dies: case.dies,
+            blocks: case.blocks,
+            withheld_blocks: 0,
+            logical_pages,
+            buffer_units,
+            mapping: &mapping,
+            gc: &gc,
+            wear_levelling: &wear_levelling,
+            slc_cache: slc_cache.as_ref(),
+            compression: compression.as_ref(),
+        };
+        // The journal's ring depends on the logical pages, and these on what it leaves: try downwards.
+        let width = if case.spans_all_dies() { case.dies } else { 1 };
+        let sets = case.dies / width;
+        let ratio = u64::from(case.ratio());
+        let superblock = u64::from(width * row_units * case.pages) * ratio;
+        let spare = spare_superblocks(gc.start_free_superblocks, gc.frontier.streams(), slc_cache.is_some());
+        let needed = superblock * u64::from(spare * sets + if case.journal { 2 } else { 0 });
+        let most = u64::from(case.dies * case.blocks * row_units * case.pages);
+        let mut ftl = PageMap::new(&config(most as u32), &rng);
+        let mut logical_pages = 0;
+        for _ in 0..4 {
+            let room = ftl.usable_units().saturating_sub(needed);
+            let want = (room - room * u64::from(case.extra_spare_percent) / 100) / ratio;
+            if want < 2 {
+                return None;
+            }
+            logical_pages = want as u32;
+            ftl = PageMap::new(&config(logical_pages), &rng);
+            if ftl.usable_units() >= u64::from(logical_pages) * ratio + needed {
+                break;
+            }
+        }
+        let faults = GrowingFaults {
+            programs_per_failure: case.programs_per_failure,
+            erases_per_failure: case.erases_per_failure,
+            in_bursts: case.seed.is_multiple_of(2),
+        };
+        ftl.inject(faults, &rng);
+        (ftl.usable_units() >= u64::from(logical_pages) * ratio + needed).then(|| Rig {
+            rng: rng.stream("host"),
+            buffer_units: case.ratio() * buffer_units,
+            logical_pages,
+            oracle: BTreeMap::new(),
+            last_generation: vec![0; logical_pages as usize],
+            dies: Dies(vec![VecDeque::new(); case.dies as usize]),
+            programmed: vec![0; (case.dies * case.blocks) as usize],
+            promises: VecDeque::new(),
+            promised_from: 0,
+            durable: vec![None; logical_pages as usize],
+            operations: 0,
+            progress: 0,
+            case: case.clone(),
+            short_only: slc_cache.as_ref().is_some_and(|spec| spec.largest_write_kib.is_some()),
+            ftl,
+        })
+    }
+
+    fn ask(&mut self, question: impl FnOnce(&mut PageMap, &mut Dies)) {
+        question(&mut self.ftl, &mut self.dies);
+    }
+
+    // ---- the host -----------------------------------------------------------------------------------------------
+
+    /// Writes one page, waiting for the dies while the buffer is full. A read-only drive is not written to.
+    pub fn write(&mut self, lpn: u32) {
+        while self.ftl.buffered_units() + self.case.ratio() > self.buffer_units && !self.ftl.is_read_only() {
+            self.work_or_fail("the buffer is full");
+        }
+        if self.ftl.is_read_only() {
+            return;
+        }
+        self.progress = self.operations;
+        let generation = self.last_generation[lpn as usize].wrapping_add(1);
+        self.last_generation[lpn as usize] = generation;
+        self.oracle.insert(lpn, generation);
+        let named = self.rng.below(self.ftl.streams().into()) as u8;
+        let long = self.short_only && self.rng.chance(1, 2);
+        let stream = if long { PAST_CACHE } else { named };
+        if self.ftl.write_to_stream(lpn, generation, 0, stream) {
+            let index = self.ftl.accepted_units();
+            self.promises.push_back(Promise { lpn, generation, index, trimmed: false });
+        } else {
+            let newest = self.promises.iter_mut().rev().find(|p| p.lpn == lpn);
+            newest.expect("an overwritten unit waits in the buffer").generation = generation;
+        }
+        self.ask(|ftl, ops| ftl.dispatch(ops));
+    }
+
+    pub fn trim(&mut self, lpn: u32) {
+        if self.ftl.is_read_only() {
+            return;
+        }
+        self.oracle.remove(&lpn);
+        self.durable[lpn as usize] = None;
+        self.promises.iter_mut().filter(|p| p.lpn == lpn).for_each(|p| p.trimmed = true);
+        self.ask(|ftl, ops| ftl.trim(lpn..lpn + 1, ops));
+    }
+
+    /// FLUSH: everything accepted so far reaches flash; of a read-only drive, what its flash can take.
+    pub fn flush(&mut self) {
+        let until = self.ftl.accepted_units();
+        self.ask(|ftl, ops| ftl.force(ops));
+        while self.ftl.durable_units() < until {
+            if self.ftl.is_read_only() {
+                if !self.step() {
+                    break;
+                }
+            } else {
+                self.work_or_fail("a flush waits");
+            }
+            self.ask(|ftl, ops| ftl.force(ops));
+        }
+        self.ftl.unforce();
+        self.progress = self.operations;
+    }
+
+    pub fn collect_in_background(&mut self) {
+        self.ask(|ftl, ops| {
+            ftl.collect_in_background(ops);
+        });
+    }
+
+    pub fn fold_in_background(&mut self) {
+        self.ask(|ftl, ops| {
+            ftl.fold_in_background(ops);
+        });
+    }
+
+    pub fn stop_background(&mut self) {
+        self.ask(|ftl, ops| ftl.stop_background(ops));
+    }
+
+    /// SECURITY ERASE, once the dies are idle.
+    pub fn secure_erase(&mut self) {
+        self.settle();
+        if self.ftl.is_read_only() {
+            return;
+        }
+        self.ftl.secure_erase();
+        self.programmed.fill(0);
+        self.oracle.clear();
+        self.durable.fill(None);
+        self.promises.iter_mut().for_each(|p| p.trimmed = true);
+    }
+
+    pub fn compresses(&self) -> bool {
+        self.case.max_ratio.is_some()
+    }
+
+    /// The host's data change: from now on they can be compressed so far, if the drive does it.
+    pub fn change_data(&mut self) {
+        let per_1000 = *[0, 300, 500, 750, 900, 1000].get(self.rng.below(6) as usize).expect("one of six");
+        self.ftl.set_compressibility(per_1000);
+    }
+
+    // ---- the dies -----------------------------------------------------------------------------------------------
+
+    fn work_or_fail(&mut self, why: &str) {
+        let flash = u64::from(self.case.dies * self.case.blocks * self.case.pages);
+        let vain = self.operations - self.progress;
+        assert!(vain < 100 * flash, "livelock: {why}, and {vain} operations have brought nothing");
+        assert!(self.step(), "deadlock: {why}, {} units wait, and no die has anything to do", self.ftl.waiting_units());
+    }
+
+    /// One die, drawn at random (the last ones more often), ends its oldest operation. Returns whether any had one.
+    pub fn step(&mut self) -> bool {
+        let busy: Vec<usize> = (0..self.dies.0.len()).filter(|&d| !self.dies.0[d].is_empty()).collect();
+        if busy.is_empty() {
+            return false;
+        }
+        // Now and then one die falls far behind the others.
+        let pick = if self.rng.chance(1, 2) { busy.len() - 1 } else { self.rng.below(busy.len() as u64) as usize };
+        let die = busy[pick];
+        let op = self.dies.0[die].pop_front().expect("it is busy");
+        self.ftl.began(&op);
+        self.referee(&op);
+        self.operations += 1;
+        if op.kind() == OpKind::Erase {
+            self.check_power_cut(); // the last instant before copies vanish
+        }
+        self.ask(|ftl, ops| ftl.done(die as u32, op, ops));
+        self.note_durable();
+        if op.kind() == OpKind::Erase || self.rng.chance(1, 64) {
+            self.check_power_cut();
+        }
+        true
+    }
+
+    /// Lets the dies finish everything that the host has asked for, and checks all books.
+    pub fn settle(&mut self) {
+        self.flush();
+        let flash = u64::from(self.case.dies * self.case.blocks * self.case.pages);
+        let limit = self.operations + 100 * flash;
+        while self.step() {
+            assert!(self.operations < limit, "the firmware works on for ever although the host has asked for nothing");
+        }
+        if !self.ftl.is_read_only() {
+            assert_eq!(self.ftl.buffered_units(), 0, "units are left in the buffer after a flush");
+        }
+        self.check_power_cut();
+        self.check_oracle();
+    }
+
+    /// Checks an operation against what the rig has seen end, independently of the medium.
+    fn referee(&mut self, op: &FlashOp) {
+        let programmed = &mut self.programmed[op.block() as usize];
+        match op.kind() {
+            OpKind::HostProgram
+            | OpKind::GcProgram
+            | OpKind::FoldProgram
+            | OpKind::FoldCopy
+            | OpKind::MetadataProgram
+            | OpKind::RetireProgram => {
+                assert_eq!(op.page(), *programmed, "{op:?} ends out of order");
+                *programmed += 1;
+            }
+            OpKind::Erase => *programmed = 0,
+            OpKind::GcRead | OpKind::FoldRead | OpKind::MapRead | OpKind::RetireRead => {
+                let last = op.page() + 7 - op.rows().leading_zeros();
+                assert!(last < *programmed, "{op:?} reads pages that are not there; {programmed} are");
+            }
+            OpKind::HostRead | OpKind::MergeRead => unreachable!("the translation layer reads nothing for the host"),
+        }
+        // A bad block may still be read; after the last, what waits for the dies is not done any more.
+        let bad = self.ftl.medium().is_bad(op.block());
+        let reads = matches!(op.kind(), OpKind::MapRead | OpKind::RetireRead);
+        assert!(!bad || reads || self.ftl.is_read_only(), "{op:?} on a bad block");
+    }
+
+    // ---- what must hold -----------------------------------------------------------------------------------------
+
+    pub fn check_oracle(&self) {
+        self.ftl.check_invariants().expect("the books balance");
+        for lpn in 0..self.logical_pages {
+            let (found, expected) = (self.ftl.write_number(lpn), self.oracle.get(&lpn).copied());
+            assert_eq!(found, expected, "page {lpn}: found write {found:?}, the host's last was {expected:?}");
+        }
+        assert_eq!(self.ftl.mapped_units(), self.oracle.len() as u64);
+    }
+
+    fn note_durable(&mut self) {
+        let durable = self.ftl.durable_units();
+        assert!(durable >= self.promised_from, "what was promised is taken back");
+        self.promised_from = durable;
+        while let Some(p) = self.promises.front().filter(|p| p.index <= durable) {
+            if !p.trimmed {
+                self.durable[p.lpn as usize] = Some(p.generation);
+            }
+            self.promises.pop_front();
+        }
+    }
+
+    /// If the power failed now: of every page whose write was promised, the finished rows hold that write or a later
+    /// one, and the copy with the highest sequence is the newest, by which a recovery finds it.
+    pub fn check_power_cut(&self) {
+        let medium = self.ftl.medium();
+        let layout = medium.layout();
+        let mut newest: Vec<Option<(u32, u8)>> = vec![None; self.logical_pages as usize];
+        let mut all: Vec<(u32, u32, u8)> = Vec::new();
+        for block in 0..layout.block_count() {
+            for page in 0..medium.finished_pages(block) {
+                let (sequence, start) = (medium.sequence(block, page), layout.row_start(block, page));
+                if matches!(medium.read(start).expect("finished"), TAG_JOURNAL | TAG_CHECKPOINT | TAG_MAP) {
+                    continue;
+                }
+                for unit in start..start + layout.row_units {
+                    let lpn = medium.lpn(unit);
+                    if lpn < self.logical_pages {
+                        let copy = (sequence, medium.generation(unit));
+                        newest[lpn as usize] = newest[lpn as usize].max(Some(copy));
+                        all.push((lpn, copy.0, copy.1));
+                    }
+                }
+            }
+        }
+        for (lpn, durable) in self.durable.iter().enumerate() {
+            let Some(durable) = *durable else { continue };
+            let Some((sequence, found)) = newest[lpn] else {
+                panic!("power cut: write {durable} of page {lpn} was promised, and no copy of it is on flash");
+            };
+            // Generations count modulo 256; what is compared here is never far apart.
+            let ahead = found.wrapping_sub(durable) as i8;
+            assert!(ahead >= 0, "power cut: page {lpn}: write {durable} was promised, sequence {sequence} has {found}");
+        }
+    }
+}

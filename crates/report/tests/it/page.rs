@@ -1,0 +1,231 @@
+//! The page and its pictures, read as a machine reads them.
+
+use ssdlab_bench::{Axis, Chart, Mark, Series, Table};
+use ssdlab_report::{PngPainter, chart_svg, index_html, terminal_summary};
+
+use crate::common::{FIRST, SECOND, one_drive, two_drives};
+
+/// The `<svg>` elements of a page.
+fn pictures(page: &str) -> Vec<&str> {
+    page.match_indices("<svg")
+        .map(|(at, _)| {
+            let end = page[at..].find("</svg>").expect("every picture ends") + at + "</svg>".len();
+            &page[at..end]
+        })
+        .collect()
+}
+
+fn picture(mark: Mark, y: Axis, points: Vec<[f64; 2]>) -> String {
+    let chart = Chart {
+        id: "x".into(),
+        title: "A <title> & \"more\"".into(),
+        caption: String::new(),
+        mark,
+        x: Axis::linear("Time", "s"),
+        y,
+        series: vec![Series { name: "a < b".into(), points }],
+        overlay_drives: false,
+    };
+    chart_svg(&chart, "drive", Some("ten seconds instead of a minute")).unwrap()
+}
+
+#[test]
+fn every_picture_is_well_formed_and_has_words() {
+    let page = index_html(&two_drives()).unwrap();
+    let found = pictures(&page);
+    assert!(found.len() > 20);
+    for svg in found {
+        let document = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{e}: {}", &svg[..200]));
+        let root = document.root_element();
+        assert!(root.has_attribute("aria-label") || root.has_attribute("aria-hidden"));
+        for node in document.descendants() {
+            for attribute in node.attributes() {
+                assert!(!attribute.value().contains("NaN") && !attribute.value().contains("inf"), "{attribute:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tests_own_tables_stand_once_where_all_drives_have_the_same() {
+    let mut review = two_drives();
+    let table = |title: &str, cell: &str| Table {
+        title: title.into(),
+        caption: "read <this>".into(),
+        columns: vec![String::new(), "published".into()],
+        rows: vec![vec!["reads".into(), cell.into()]],
+    };
+    let test = review.outcomes[0].test.clone();
+    for (i, outcome) in review.outcomes.iter_mut().filter(|o| o.test == test).enumerate() {
+        outcome.tables = vec![table("Of all", "7 & 8"), table("Of each", &format!("{i} apiece"))];
+    }
+    let page = index_html(&review).unwrap();
+    assert_eq!(page.matches("<h3>Of all</h3>").count(), 1);
+    assert!(page.contains("<td class=\"n\">7 &amp; 8</td>") && page.contains("read &lt;this&gt;"));
+    for drive in [FIRST, SECOND] {
+        assert_eq!(page.matches(&format!("<h3>Of each, {drive}</h3>")).count(), 1);
+    }
+    let json = ssdlab_report::results_json(&review).unwrap();
+    assert!(json.contains("\"1 apiece\""));
+}
+
+#[test]
+fn the_page_asks_nobody_for_anything() {
+    let page = index_html(&two_drives()).unwrap();
+    for foreign in ["http://", "https://", "//cdn", "@import", "src=\"", "url(\"", "url('"] {
+        let rest = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!rest.contains(foreign), "{foreign}");
+    }
+    for (at, _) in page.match_indices("url(") {
+        assert!(page[at..].starts_with("url(#h"), "{}", &page[at..at + 30]);
+    }
+}
+
+#[test]
+fn ids_are_unique_and_links_lead_somewhere() {
+    let page = index_html(&two_drives()).unwrap();
+    let values = |attribute: &str| -> Vec<String> {
+        page.split(&format!(" {attribute}=\"")).skip(1).map(|s| s.split('"').next().unwrap().to_owned()).collect()
+    };
+    let mut ids = values("id");
+    let n = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), n, "an id is there twice");
+    for link in values("href").iter().filter_map(|h| h.strip_prefix('#')) {
+        assert!(ids.iter().any(|id| id == link), "nothing has the id {link}");
+    }
+    for label in values("aria-labelledby") {
+        assert!(ids.contains(&label), "{label}");
+    }
+}
+
+#[test]
+fn names_that_look_like_markup_are_text() {
+    let mut review = one_drive();
+    let evil = "<script>alert('1')</script>&\"";
+    review.devices[0].facts.name = evil.into();
+    review.devices[0].facts.description = evil.into();
+    review.devices[0].specification[0].source = evil.into();
+    review.claims[0].reason = evil.into();
+    for outcome in &mut review.outcomes {
+        outcome.device = evil.into();
+        outcome.title = evil.into();
+        outcome.notes = vec![evil.into()];
+        for chart in &mut outcome.charts {
+            chart.title = evil.into();
+            chart.series[0].name = evil.into();
+        }
+    }
+    let page = index_html(&review).unwrap();
+    assert!(!page.contains("<script>alert"));
+    assert_eq!(page.matches("<script").count(), 1, "the only script is our own");
+    for svg in pictures(&page) {
+        roxmltree::Document::parse(svg).unwrap();
+    }
+}
+
+#[test]
+fn a_reader_finds_everything_on_the_page() {
+    let page = index_html(&two_drives()).unwrap();
+    for text in [
+        "<title>fixture-alpha-128gb and fixture-beta-128gb",
+        "seed 1",
+        "At a glance",
+        "Where the time went",
+        "The slowest I/Os",
+        "until two blocks were free",
+        "Shortened run: 10 minutes of random writes instead of 60.",
+        ">estimate</span>",
+        ">missed</span>",
+        ">met</span>",
+        ">not run</span>",
+        ">fail</span>",
+        "75,900 IOPS",
+        "−16.9 %",
+        "prefers-color-scheme:dark",
+        "@media print",
+    ] {
+        assert!(page.contains(text), "{text:?} is missing");
+    }
+    assert_eq!(page.matches("<h1").count(), 1);
+}
+
+#[test]
+fn curves_of_several_drives_share_a_picture_and_scatters_a_scale() {
+    let page = index_html(&two_drives()).unwrap();
+    assert_eq!(page.matches("id=\"fig-comparison-qd-scaling-iops-by-queue-depth\"").count(), 1);
+    assert!(
+        page.contains(&format!("data-name=\"{FIRST}, read\""))
+            && page.contains(&format!("data-name=\"{SECOND}, write\""))
+    );
+    let scale = |drive: &str| {
+        let figure = &page[page.find(&format!("id=\"fig-{drive}-consistency-run-log\"")).unwrap()..];
+        let at = figure.find("data-y=\"").unwrap() + 8;
+        figure[at..].split('|').take(3).collect::<Vec<_>>().join("|")
+    };
+    assert_eq!(scale(FIRST), scale(SECOND));
+    assert!(scale(FIRST).ends_with("|log"));
+}
+
+#[test]
+fn ten_thousand_dots_stay_small_and_zero_has_a_place_on_a_logarithmic_axis() {
+    let points: Vec<[f64; 2]> =
+        (0..3600).map(|i| [f64::from(i), if i % 100 == 0 { 0.0 } else { f64::from(1000 + i * 7 % 4001) }]).collect();
+    let svg = picture(Mark::Scatter, Axis::log("IOPS", ""), points.clone());
+    assert!(svg.len() < 100_000, "{} bytes", svg.len());
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let dots: usize = document.descendants().filter_map(|n| n.attribute("d")).map(|d| d.matches("h0").count()).sum();
+    assert_eq!(dots, points.len(), "every second is a dot");
+    let words: Vec<&str> = document.descendants().filter(|n| n.has_tag_name("text")).filter_map(|n| n.text()).collect();
+    assert!(words.contains(&"0") && words.contains(&"1K") && words.contains(&"5K"), "{words:?}");
+    assert!(words.iter().any(|w| w.contains("ten seconds instead of a minute")), "{words:?}");
+    assert!(words.contains(&"A <title> & \"more\""));
+}
+
+#[test]
+fn pictures_without_data_say_so() {
+    for mark in [Mark::Scatter, Mark::Line, Mark::Bars, Mark::StackedBars] {
+        let svg = picture(mark, Axis::linear("IOPS", ""), vec![]);
+        assert!(svg.contains("No data"), "{mark:?}");
+        roxmltree::Document::parse(&svg).unwrap();
+        for y in [Axis::linear("IOPS", ""), Axis::log("Latency", "us")] {
+            for points in [vec![[0.0, 0.0]], vec![[1.0, -3.0], [2.0, 5.0]], vec![[0.0, 7.0], [0.0, 7.0]]] {
+                let svg = picture(mark, y.clone(), points);
+                roxmltree::Document::parse(&svg).unwrap();
+                assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{mark:?} {y:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_png_shows_letters_and_dots() {
+    let points = (0..500).map(|i| [f64::from(i), f64::from(i * i % 977)]).collect();
+    let svg = picture(Mark::Scatter, Axis::linear("IOPS", ""), points);
+    let painter = PngPainter::new();
+    let with = painter.paint("x", &svg).unwrap();
+    assert_eq!(with, painter.paint("x", &svg).unwrap());
+    // Without its letters, or without its dots, the picture is another one.
+    let no_text = svg.replace("<text", "<desc").replace("</text>", "</desc>");
+    assert_ne!(with, painter.paint("x", &no_text).unwrap());
+    assert_ne!(with, painter.paint("x", &svg.replace("h0", "")).unwrap());
+    let error = painter.paint("x", "<svg").unwrap_err().to_string();
+    assert!(error.starts_with("chart x could not be drawn"), "{error}");
+}
+
+#[test]
+fn the_terminal_summary_is_plain_unless_colour_is_asked_for() {
+    let review = two_drives();
+    let plain = terminal_summary(&review, None, false);
+    assert!(!plain.contains('\u{1b}'));
+    for text in ["75,900 IOPS", "FAIL", "2 met, 1 missed, 1 qualitative, 1 not run", "published 74K IOPS", "█"] {
+        assert!(plain.contains(text), "{text:?} is missing:\n{plain}");
+    }
+    let coloured = terminal_summary(&review, None, true);
+    let mut stripped = coloured.clone();
+    for code in ["0", "1", "2", "31", "32"] {
+        stripped = stripped.replace(&format!("\u{1b}[{code}m"), "");
+    }
+    assert!(coloured != plain && stripped == plain);
+}

@@ -1,0 +1,291 @@
+//! Errors on the read path: what they cost in time, to the nanosecond, and that data which cannot be corrected are
+//! reported and never returned.
+
+use ssdlab_core::{Cause, Nanos, Op, Rng};
+use ssdlab_device::{Completion, Device, Request, Security, Status};
+use ssdlab_ecc::ldpc::code::LdpcCode;
+use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
+use ssdlab_ftl::{SuperblockSpan, VictimPolicy};
+use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
+use ssdlab_ssd::{DriveSpec, Ssd};
+use ssdlab_testkit::{ideal_die, ideal_drive};
+
+const PAGES: u64 = 1600;
+const YEAR_S: u64 = 8760 * 3600;
+const COMMAND: Nanos = 2_000;
+const SENSE: Nanos = 50_000;
+/// 4096 bytes and 456 of spare at 400 million transfers a second.
+const TRANSFER: Nanos = 11_380;
+const BCH_ATTEMPT: Nanos = 4_000;
+/// 30 iterations of a microsecond, and one to set up.
+const LDPC_ATTEMPT: Nanos = 31_000;
+
+/// No errors but those that come with age: `yearly` after a year, of which `recoverable` per cent are shift.
+fn aging(yearly: f64, recoverable: f64) -> ErrorSpec {
+    let slc = ModeErrors {
+        reference_cycles: 1000.0,
+        fresh_rber: 1e-9,
+        wear_rber: 0.0,
+        wear_exponent: 1.0,
+        retention_rber_per_year: yearly,
+        retention_cycle_exponent: 0.0,
+        retention_time_exponent: 1.0,
+        disturb_rber_per_million_reads: 0.0,
+        disturb_cycle_exponent: 1.0,
+        disturb_read_exponent: 1.0,
+        recoverable_percent: recoverable,
+        references_per_page: vec![1],
+    };
+    ErrorSpec { slc: Some(slc), mlc: None, tlc: None, block_spread: 0.0 }
+}
+
+fn bch(max_retries: u32) -> EccSpec {
+    EccSpec {
+        codeword_bytes: 1024,
+        bch: Some(BchSpec { correctable_bits: 60, decode_us: 4.0 }),
+        ldpc: None,
+        retry: RetrySpec { max_retries, recovered_per_retry_percent: 100.0 },
+        parity_stripe: None,
+    }
+}
+
+fn ldpc(parity_stripe: Option<u32>) -> EccSpec {
+    EccSpec {
+        codeword_bytes: 2048,
+        bch: None,
+        ldpc: Some(LdpcSpec {
+            code: LdpcCode::Qc2k,
+            soft_reads: 7,
+            iteration_us: 1.0,
+            setup_us: 1.0,
+            progressive: true,
+        }),
+        retry: RetrySpec::default(),
+        parity_stripe,
+    }
+}
+
+struct Host {
+    drive: Ssd,
+    now: Nanos,
+    tag: u64,
+}
+
+impl Host {
+    /// Four dies of 4 KiB pages on two channels.
+    fn new(ecc: Option<EccSpec>, errors: ErrorSpec, change: impl FnOnce(&mut DriveSpec)) -> Self {
+        let (mut drive, mut die) = (ideal_drive(), ideal_die());
+        (die.geometry.blocks_per_plane, die.geometry.pages_per_block, die.geometry.spare_bytes) = (40, 16, 456);
+        (die.timing.read_us, die.bus.mega_transfers_per_s, die.bus.command_us) = (vec![50.0], 400.0, 2.0);
+        die.errors = Some(errors);
+        (drive.flash.dies, drive.flash.exact_spare_per_10000, drive.controller.channels) = (4, None, 2);
+        drive.write_buffer.capacity_kib = 64;
+        drive.capacity_bytes = PAGES * 4096;
+        drive.ecc = ecc;
+        change(&mut drive);
+        Host { drive: Ssd::new("small", &drive, &die, 1).expect("it can be built"), now: 0, tag: 0 }
+    }
+
+    fn send(&mut self, op: Op, offset_bytes: u64, length_bytes: u64) -> Completion {
+        self.tag += 1;
+        let request = Request::new(self.tag, op, offset_bytes, length_bytes);
+        self.drive.submit(self.now, request).unwrap();
+        let mut done = Vec::new();
+        self.now = self.drive.advance_to_completion(self.now + 1_000_000_000_000, &mut done);
+        assert_eq!(done.len(), 1, "{op:?} at {offset_bytes} is answered");
+        assert_eq!(done[0].breakdown.sum(), done[0].latency());
+        done[0]
+    }
+
+    fn command(&mut self, op: Op, page: u64) -> Completion {
+        self.send(op, page * 4096, 4096)
+    }
+
+    fn fill(&mut self) {
+        // Retention knows no flash that was never worn.
+        self.drive.wear_out(1);
+        (0..PAGES).for_each(|page| assert_eq!(self.command(Op::Write, page).status, Status::Ok));
+        self.command(Op::Flush, 0);
+        // Collections that the last writes began come to their end.
+        self.now += 1_000_000_000_000;
+        self.drive.advance(self.now, &mut Vec::new());
+    }
+}
+
+#[test]
+fn fresh_flash_is_read_as_if_there_were_no_errors() {
+    let run = |ecc: Option<EccSpec>| {
+        let mut host = Host::new(ecc, ErrorSpec::planar_estimate(), |_| ());
+        let mut rng = Rng::new(3);
+        (0..5000)
+            .map(|_| {
+                let op = if rng.chance(1, 2) { Op::Read } else { Op::Write };
+                host.command(op, rng.below(PAGES)).completed
+            })
+            .collect::<Vec<_>>()
+    };
+    assert!(run(None) == run(Some(bch(8))));
+    assert!(run(None) == run(Some(ldpc(Some(127)))));
+}
+
+#[test]
+fn a_retry_takes_another_sensing_another_transfer_and_the_decoding_of_both() {
+    let mut host = Host::new(Some(bch(3)), aging(0.1, 100.0), |_| ());
+    host.fill();
+    let plain = host.command(Op::Read, 7);
+    assert_eq!(plain.latency(), COMMAND + SENSE + TRANSFER);
+    host.drive.age(YEAR_S);
+    let old = host.command(Op::Read, 7);
+    assert_eq!(
+        (old.status, old.latency() - plain.latency()),
+        (Status::Ok, COMMAND + SENSE + TRANSFER + 2 * BCH_ATTEMPT)
+    );
+    assert_eq!(old.breakdown.get(Cause::EccRetry), old.latency() - plain.latency());
+    assert_eq!(old.breakdown.get(Cause::Read), plain.breakdown.get(Cause::Read));
+    let c = host.drive.counters().flash.unwrap();
+    assert_eq!((c.reread_units, c.soft_units, c.rebuilt_units, c.lost_units), (1, 0, 0, 0));
+    // What has been written since is as fast as ever.
+    host.command(Op::Write, 7);
+    host.command(Op::Flush, 0);
+    assert_eq!(host.command(Op::Read, 7).latency(), plain.latency());
+}
+
+#[test]
+fn soft_decisions_add_their_sensings_and_transfers() {
+    // Hard decisions fail above 0.01, three sensings above 0.017, seven above 0.02.
+    for (rber, senses, transfers, attempts) in [(0.0125, 2, 1, 2), (0.0175, 6, 2, 3)] {
+        let mut host = Host::new(Some(ldpc(None)), aging(rber, 0.0), |_| ());
+        host.fill();
+        let plain = host.command(Op::Read, 0).latency();
+        host.drive.age(YEAR_S);
+        // Whatever some reads draw: most end where they should, and those take exactly this.
+        let rungs = attempts - 1;
+        let expected = rungs * COMMAND + senses * SENSE + transfers * TRANSFER + attempts * LDPC_ATTEMPT;
+        let extra: Vec<u64> = (0..200).map(|page| host.command(Op::Read, page).latency() - plain).collect();
+        let exact = extra.iter().filter(|&&e| e == expected).count();
+        assert!(exact > 180, "{rber}: {exact} of 200 reads take {expected} ns more; {:?}", &extra[..8]);
+        assert_eq!(host.drive.counters().flash.unwrap().soft_units, 200);
+    }
+}
+
+#[test]
+fn a_page_rebuilt_from_its_stripe_waits_for_all_others_of_it() {
+    // One codeword in some thousands fails at seven sensings.
+    let mut host = Host::new(Some(ldpc(Some(9))), aging(0.0160, 0.0), |_| ());
+    host.fill();
+    host.drive.age(YEAR_S);
+    let before = 3 * LDPC_ATTEMPT + 3 * COMMAND + 7 * SENSE + 3 * TRANSFER;
+    // Nine pages on three other dies, two channels: the last is sensed third on its die.
+    let stripe = COMMAND + 3 * SENSE + TRANSFER + LDPC_ATTEMPT;
+    let mut rebuilt = Vec::new();
+    for round in 0..20 {
+        for page in 0..PAGES {
+            let counted = host.drive.counters().flash.unwrap().rebuilt_units;
+            let c = host.command(Op::Read, page);
+            assert_eq!(c.status, Status::Ok, "round {round}");
+            if host.drive.counters().flash.unwrap().rebuilt_units > counted {
+                rebuilt.push(c.latency());
+            }
+        }
+    }
+    assert!(!rebuilt.is_empty());
+    // Pages of one round share a channel, which is busy with two of them at most when the third comes.
+    let most = before + stripe + 2 * TRANSFER;
+    assert!(rebuilt.iter().all(|&t| (before + stripe..=most).contains(&t)), "{rebuilt:?}, {before} + {stripe}");
+}
+
+#[test]
+fn what_cannot_be_corrected_is_an_error_until_it_is_written_again() {
+    for span in [SuperblockSpan::OneDie, SuperblockSpan::AllDies] {
+        let mut host = Host::new(Some(bch(2)), aging(0.1, 0.0), |drive| {
+            drive.mapping.superblock = span;
+            // Sooner or later it collects everything.
+            drive.gc.policy = VictimPolicy::Random;
+        });
+        host.fill();
+        host.drive.age(YEAR_S);
+        for page in [3, 4, 5] {
+            assert_eq!(host.command(Op::Read, page).status, Status::MediaError);
+        }
+        assert_eq!(host.drive.lost_pages(), [3, 4, 5]);
+        // A command fails if any of its pages does; a page that is written in part needs the rest of it.
+        assert_eq!(host.send(Op::Read, 0, 8 * 4096).status, Status::MediaError);
+        assert_eq!(host.send(Op::Write, 4 * 4096, 512).status, Status::MediaError);
+        assert_eq!(host.command(Op::Write, 4).status, Status::Ok);
+        assert_eq!(host.command(Op::Read, 4).status, Status::Ok);
+        host.command(Op::Trim, 5);
+        assert_eq!(host.command(Op::Read, 5).status, Status::Ok);
+        assert_eq!(host.send(Op::Write, 5 * 4096, 512).status, Status::Ok);
+        // Collections move all that is left of the old data: lost for good, wherever it now lies.
+        let mut rng = Rng::new(1);
+        (0..20_000).for_each(|_| {
+            host.command(Op::Write, 800 + rng.below(800));
+        });
+        let lost = host.drive.lost_pages();
+        assert!(lost.contains(&3) && lost.len() > 500 && !lost.iter().any(|&page| page == 4 || page == 5), "{lost:?}");
+        for page in 0..PAGES {
+            let known = lost.contains(&(page as u32));
+            let status = host.command(Op::Read, page).status;
+            assert!(status == Status::Ok || known || page < 800, "page {page}: {status:?}");
+            assert!(!known || status == Status::MediaError, "page {page} is lost");
+        }
+        assert_eq!(host.drive.check_books(), Ok(()));
+        let ready = host.drive.secure_erase(host.now);
+        assert!(ready > host.now && host.drive.lost_pages().is_empty());
+    }
+}
+
+#[test]
+fn no_read_returns_wrong_data_whatever_the_errors() {
+    // A drive that checks compares every read with what the host wrote, and every collected unit with the map.
+    let mut seen = [0u64; 4];
+    for seed in 0..12 {
+        let mut rng = Rng::new(seed).stream("errors");
+        let ecc = match rng.below(3) {
+            0 => bch(rng.below(4) as u32),
+            1 => ldpc(None),
+            _ => ldpc(Some(1 + rng.below(20) as u32)),
+        };
+        let errors = aging(0.001 * (1 + rng.below(25)) as f64, 10.0 * rng.below(11) as f64);
+        let errors = ErrorSpec { block_spread: 0.3, ..errors };
+        let read_ahead_kib = if rng.chance(1, 2) { 64 } else { 0 };
+        let mut host = Host::new(Some(ecc), errors, |drive| {
+            drive.controller.read_ahead_kib = read_ahead_kib;
+            drive.controller.reads_first = seed % 2 == 0;
+            drive.gc.rows_per_read = 1 + seed as u32 % 4;
+        });
+        host.fill();
+        for _ in 0..40 {
+            host.drive.age(rng.below(YEAR_S / 8));
+            for _ in 0..100 {
+                let (page, pages) = (rng.below(PAGES - 8), 1 + rng.below(8));
+                match rng.below(5) {
+                    0 => host.send(Op::Write, page * 4096, pages * 4096),
+                    1 => host.send(Op::Write, page * 4096 + 512, 512),
+                    2 if rng.chance(1, 4) => host.send(Op::Trim, page * 4096, pages * 4096),
+                    _ => host.send(Op::Read, page * 4096, pages * 4096),
+                };
+            }
+            assert_eq!(host.drive.check_books(), Ok(()));
+        }
+        let c = host.drive.counters().flash.unwrap();
+        seen = [0, 1, 2, 3].map(|k| seen[k] + [c.reread_units, c.soft_units, c.rebuilt_units, c.lost_units][k]);
+        assert!(c.soft_units <= c.reread_units && c.rebuilt_units + c.lost_units <= c.soft_units);
+    }
+    assert!(seen.iter().all(|&n| n > 10), "every way to the end of the ladder was taken: {seen:?}");
+}
+
+#[test]
+fn old_data_on_worn_flash_reads_slowly_and_worn_flash_alone_does_not() {
+    let mean = |cycles: u32, age_s: u64| {
+        let mut host = Host::new(Some(bch(8)), ErrorSpec::planar_estimate(), |_| ());
+        host.drive.wear_out(cycles);
+        host.fill();
+        host.drive.age(age_s);
+        (0..PAGES).map(|page| host.command(Op::Read, page).latency()).sum::<u64>() / PAGES
+    };
+    let fresh = mean(0, 0);
+    assert_eq!(fresh, mean(60_000, 0));
+    assert_eq!(fresh, mean(0, 10 * YEAR_S));
+    assert!(mean(400_000, 5 * YEAR_S) > fresh + SENSE / 2);
+}

@@ -1,0 +1,106 @@
+//! Drives whose parts do not fit together are refused with the key, the reason and what would be right.
+
+use ssdlab_nand::{DieSpec, SpecError};
+use ssdlab_ssd::{DriveSpec, Ssd};
+use ssdlab_testkit::{ideal_die, ideal_drive};
+
+fn refused(change: impl FnOnce(&mut DriveSpec, &mut DieSpec)) -> SpecError {
+    let (mut drive, mut die) = (ideal_drive(), ideal_die());
+    drive.capacity_bytes = 1 << 30;
+    assert!(Ssd::new("possible", &drive, &die, 1).is_ok());
+    change(&mut drive, &mut die);
+    Ssd::new("impossible", &drive, &die, 1).expect_err("it cannot be built")
+}
+
+#[test]
+fn a_row_has_a_power_of_two_of_units() {
+    let error = refused(|_, die| die.geometry.planes = 3);
+    assert_eq!(error.key, "geometry.page_bytes");
+}
+
+#[test]
+fn one_operation_of_the_collector_moves_no_more_than_it_can_count() {
+    let error = refused(|drive, die| {
+        (die.geometry.planes, die.geometry.page_bytes) = (4, 65_536);
+        (drive.gc.rows_per_read, drive.write_buffer.capacity_kib) = (4, 4096);
+    });
+    assert_eq!((error.key.as_str(), error.expected.as_str()), ("gc.rows_per_read", "use at most 3"));
+}
+
+#[test]
+fn the_write_buffer_holds_a_row() {
+    let error = refused(|drive, die| {
+        (die.geometry.planes, die.geometry.page_bytes) = (4, 65_536);
+        drive.write_buffer.capacity_kib = 64;
+    });
+    assert_eq!((error.key.as_str(), error.expected.as_str()), ("write_buffer.capacity_kib", "use at least 256 KiB"));
+}
+
+// Found by fuzzing: each of these was accepted, and then panicked, overflowed or got stuck.
+
+#[test]
+fn a_capacity_leaves_room_for_a_write_count_in_every_tag() {
+    let error = refused(|drive, _| {
+        drive.capacity_bytes = 4096 << 30;
+        drive.flash.exact_spare_per_10000 = Some(700);
+    });
+    assert_eq!(error.key, "capacity_bytes");
+}
+
+#[test]
+fn an_exact_spare_beyond_all_bounds_is_refused() {
+    for spare in [u32::MAX, 1_000_001, 99] {
+        let error = refused(|drive, _| drive.flash.exact_spare_per_10000 = Some(spare));
+        assert_eq!(error.key, "flash.exact_spare_per_10000");
+    }
+}
+
+#[test]
+fn an_exact_spare_that_the_reserve_or_the_journal_eats_up_is_refused() {
+    let error = refused(|drive, _| {
+        drive.capacity_bytes = 1 << 30;
+        drive.mapping.reserved_blocks_per_1000 = 200;
+    });
+    assert_eq!(error.key, "capacity_bytes");
+    assert!(error.problem.starts_with("bad, reserved and system blocks leave"), "{error}");
+}
+
+#[test]
+fn a_journal_writes_its_checkpoints_within_reason() {
+    for interval in [0, u32::MAX] {
+        let error = refused(|drive, _| {
+            drive.mapping.journal = true;
+            drive.mapping.journal_rows_per_checkpoint_row = interval;
+        });
+        assert_eq!(error.key, "mapping.journal_rows_per_checkpoint_row");
+    }
+}
+
+#[test]
+fn a_trickle_is_no_flood_and_a_choice_is_not_among_all() {
+    let error = refused(|drive, _| {
+        drive.gc.host_share = ssdlab_ftl::HostShare::Trickle;
+        drive.gc.trickle_per_1000 = u32::MAX;
+    });
+    assert_eq!(error.key, "gc.trickle_per_1000");
+    assert_eq!(refused(|drive, _| drive.gc.choices = 1_000_000).key, "gc.choices");
+}
+
+#[test]
+fn a_bus_moves_a_page_in_a_time_that_can_be_counted() {
+    for rate in [1e-300, 1e-9, -1.0, f64::NAN] {
+        assert_eq!(refused(|_, die| die.bus.mega_transfers_per_s = rate).key, "bus.mega_transfers_per_s");
+    }
+}
+
+#[test]
+fn a_drive_that_a_program_puts_together_meets_the_ranges_of_a_file() {
+    let error = refused(|drive, _| drive.write_buffer.capacity_kib = 63);
+    assert_eq!(error.to_string(), "write_buffer.capacity_kib: 63 KiB is impossible; use 64 to 1,048,576 KiB");
+    let error = refused(|_, die| die.timing.read_us[0] = f64::INFINITY);
+    assert_eq!(error.to_string(), "timing.read_us: inf µs is impossible; use 0 to 1,000,000 µs");
+    let error = refused(|drive, _| drive.gc.background_after_idle_ms = Some(f64::NAN));
+    assert_eq!(error.key, "gc.background_after_idle_ms");
+    let error = refused(|drive, _| drive.capacity_bytes = u64::MAX);
+    assert!(!error.key.is_empty() && !error.expected.is_empty(), "{error}");
+}

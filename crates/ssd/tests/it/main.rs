@@ -1,0 +1,12 @@
+//! The drive: its times, its promises to the host, and what it refuses.
+
+mod errors;
+mod face;
+mod grown_bad_blocks;
+mod impossible_drives;
+mod other_translation;
+mod power;
+mod properties;
+mod rounds;
+mod slc_cache;
+mod timing;

@@ -1,0 +1,360 @@
+//! Energy and the sleep of the link, on a small drive whose every term can be worked out by hand.
+
+use proptest::prelude::*;
+use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
+use ssdlab_device::{Completion, Device, LinkPolicy, PowerManagement, Request, Security};
+use ssdlab_ftl::{HostTarget, SlcCachePolicy, SlcCacheSpec};
+use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Power, ReducedMode, Timing, Wear};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, PowerSpec, Ssd, WriteBufferSpec};
+use ssdlab_testkit::any_drive;
+
+const DIES: u32 = 4;
+/// A page of four units with its spare bytes.
+const PAGE_BYTES: u64 = 16_384 + 1024;
+
+/// A die of `bits` bits per cell, whose blocks can also run with one.
+fn die(bits: u32) -> DieSpec {
+    let (read_us, program_us, page_order) = match bits {
+        2 => (vec![48.0, 64.0], vec![850.0, 2300.0], PageOrder::Alternating),
+        _ => (vec![56.0, 78.0, 106.0], vec![510.0, 1385.0, 3565.0], PageOrder::Triplets),
+    };
+    let geometry = Geometry {
+        planes: 1,
+        blocks_per_plane: 64,
+        pages_per_block: 48,
+        page_bytes: 16_384,
+        spare_bytes: 1024,
+        bits_per_cell: bits,
+        page_order,
+    };
+    DieSpec {
+        timing: Timing { read_us, program_us, erase_ms: 3.0 },
+        bus: Bus { mega_transfers_per_s: 200.0, command_us: 2.0 },
+        wear: Wear { rated_program_erase_cycles: 3000, factory_bad_blocks_per_10000: 0 },
+        modes: CellModes {
+            slc: Some(ReducedMode {
+                read_us: vec![35.0],
+                program_us: vec![450.0],
+                erase_ms: 3.0,
+                rated_program_erase_cycles: 20_000,
+            }),
+            mlc: None,
+        },
+        power: Some(Power {
+            supply_v: 3.0,
+            read_current_ma: 20.0,
+            program_current_ma: 25.0,
+            erase_current_ma: 30.0,
+            standby_current_ua: 10.0,
+        }),
+        ..DieSpec::plain(geometry)
+    }
+}
+
+fn power() -> PowerSpec {
+    PowerSpec {
+        controller_idle_mw: 200.0,
+        controller_active_mw: 250.0,
+        controller_slumber_mw: 20.0,
+        controller_devsleep_mw: 1.0,
+        controller_pj_per_byte: 300.0,
+        flash_bus_pj_per_byte: 400.0,
+        dram_standby_uw_per_mib: 200.0,
+        dram_self_refresh_uw_per_mib: 40.0,
+        dram_pj_per_byte: 200.0,
+        phy_active_mw: 120.0,
+        phy_partial_mw: 40.0,
+        phy_slumber_mw: 3.0,
+        hipm: true,
+        dipm: true,
+        devsleep: true,
+        dipm_partial_after_ms: 1.0,
+        dipm_slumber_after_ms: 50.0,
+        partial_entry_us: 2.0,
+        slumber_entry_us: 2.0,
+        devsleep_entry_ms: 10.0,
+        partial_exit_us: 10.0,
+        slumber_exit_ms: 10.0,
+        devsleep_exit_ms: 20.0,
+    }
+}
+
+fn drive() -> DriveSpec {
+    let plain = DriveSpec::plain("small", DIES, 96 << 20);
+    DriveSpec {
+        link: LinkSpec { generation: LinkGeneration::Sata3, host_turnaround_us: 6.0 },
+        controller: ControllerSpec {
+            dram_mib: 100,
+            read_command_us: 5.0,
+            write_command_us: 4.0,
+            read_unit_us: 3.0,
+            write_unit_us: 2.0,
+            ..plain.controller
+        },
+        write_buffer: WriteBufferSpec { flush_after_idle_ms: 20.0, ..plain.write_buffer },
+        power: Some(power()),
+        ..plain
+    }
+}
+
+/// Microwatts of the drive above, idle, its link up: controller, PHY, DRAM, dies.
+const IDLE_UW: u64 = 200_000 + 120_000 + 100 * 200 + DIES as u64 * 30;
+const SLUMBER_UW: u64 = 20_000 + 3_000 + 100 * 40 + DIES as u64 * 30;
+const DEVSLEEP_UW: u64 = 1_000 + DIES as u64 * 30;
+
+struct Bench {
+    ssd: Ssd,
+    now: Nanos,
+}
+
+impl Bench {
+    fn new(drive: &DriveSpec, die: &DieSpec) -> Self {
+        Bench { ssd: Ssd::new("small", drive, die, 1).unwrap(), now: 0 }
+    }
+
+    fn command(&mut self, op: Op, offset_bytes: u64, length_bytes: u64) -> Completion {
+        self.ssd.submit(self.now, Request::new(0, op, offset_bytes, length_bytes)).unwrap();
+        let mut done = Vec::new();
+        self.now = self.ssd.advance_to_completion(Nanos::MAX - 1, &mut done);
+        assert_eq!(done.len(), 1);
+        done[0]
+    }
+
+    fn rest(&mut self, time: Nanos) {
+        self.now += time;
+        let mut done = Vec::new();
+        self.ssd.advance(self.now, &mut done);
+        assert!(done.is_empty());
+    }
+
+    fn nanojoules(&self) -> u64 {
+        self.ssd.counters().nanojoules()
+    }
+
+    /// Microwatts drawn on average in the next stretch of time.
+    fn mean_uw(&mut self, time: Nanos) -> f64 {
+        let before = self.nanojoules();
+        self.rest(time);
+        (self.nanojoules() - before) as f64 * 1e6 / time as f64
+    }
+}
+
+#[test]
+fn an_idle_drive_draws_its_idle_power_at_any_time_looked_at() {
+    let mut pieces = Bench::new(&drive(), &die(2));
+    for piece in [1, 999, 123_456_789, SECOND, 7 * SECOND / 3] {
+        pieces.rest(piece);
+        assert_eq!(pieces.nanojoules(), (u128::from(IDLE_UW) * u128::from(pieces.now) / 1_000_000) as u64);
+    }
+    let mut whole = Bench::new(&drive(), &die(2));
+    whole.rest(pieces.now);
+    assert_eq!(whole.nanojoules(), pieces.nanojoules());
+}
+
+#[test]
+fn a_command_draws_what_its_steps_draw() {
+    let mut b = Bench::new(&drive(), &die(2));
+    // A whole row, so that nothing is left in the buffer.
+    b.command(Op::Write, 0, 16_384);
+    b.rest(SECOND);
+    let above_idle = |b: &Bench| b.nanojoules() - (u128::from(IDLE_UW) * u128::from(b.now) / 1_000_000) as u64;
+    let link = 16_384 * (300 + 200);
+    let bus = PAGE_BYTES * (300 + 200 + 400);
+    let program = 75_000 * 850; // 3 V, 25 mA, a lower page of 850 us: picojoules
+    let processor = 250_000 * (4 + 4 * 2); // 4 us and 2 us a unit
+    let write = (link + bus + program + processor) / 1000;
+    assert!(above_idle(&b).abs_diff(write) <= 2, "{} is not {write}", above_idle(&b));
+    b.command(Op::Read, 0, 4096);
+    b.rest(SECOND);
+    let sensing = 60_000 * 48;
+    let processor = 250_000 * (5 + 3);
+    let read = (4096 * (300 + 200) + PAGE_BYTES / 4 * (300 + 200 + 400) + sensing + processor) / 1000;
+    assert!(above_idle(&b).abs_diff(write + read) <= 2, "{} is not {}", above_idle(&b), write + read);
+    // A secure erase: the one block that had been written.
+    b.now = b.ssd.secure_erase(b.now);
+    b.rest(SECOND);
+    let erase = 90_000 * 3000 / 1000;
+    assert!(above_idle(&b).abs_diff(write + read + erase) <= 2);
+}
+
+#[test]
+fn slumber_and_devsleep_draw_what_is_still_powered() {
+    let mut b = Bench::new(&drive(), &die(2));
+    assert!((b.mean_uw(SECOND) - IDLE_UW as f64).abs() < 1.0);
+    b.ssd.set_link_policy(b.now, LinkPolicy::HipmDipmDevsleep);
+    // The host asks for Partial at once, the drive for Slumber after 50 ms; each takes 2 us.
+    b.rest(2 * MICROSECOND);
+    let partial = b.mean_uw(50 * MILLISECOND - 2 * MICROSECOND);
+    assert!((partial - (IDLE_UW - 80_000) as f64).abs() < 1.0, "{partial}");
+    b.rest(2 * MICROSECOND);
+    let slumber = b.mean_uw(5 * SECOND);
+    assert!((slumber - SLUMBER_UW as f64).abs() < 1.0, "{slumber}");
+    // DEVSLP after 6 s, asserted for 10 ms.
+    b.rest(SECOND);
+    let devsleep = b.mean_uw(10 * SECOND);
+    assert!((devsleep - DEVSLEEP_UW as f64).abs() < 1.0, "{devsleep}");
+    // Awake again for a command; its energy is far below that of a second awake.
+    b.command(Op::Read, 0, 4096);
+    let again = b.mean_uw(3 * SECOND);
+    assert!(again > SLUMBER_UW as f64 && again < IDLE_UW as f64 / 5.0, "{again}");
+}
+
+#[test]
+fn a_link_that_sleeps_delays_the_next_command_by_its_way_back() {
+    for (policy, idle, exit) in [
+        (LinkPolicy::Active, 100 * SECOND, 0),
+        (LinkPolicy::Hipm, 50 * MILLISECOND, 10 * MICROSECOND),
+        (LinkPolicy::Hipm, SECOND, 10 * MILLISECOND),
+        (LinkPolicy::Dipm, 500 * MICROSECOND, 0),
+        (LinkPolicy::Dipm, 10 * MILLISECOND, 10 * MICROSECOND),
+        (LinkPolicy::HipmDipm, 60 * MILLISECOND, 10 * MILLISECOND),
+        (LinkPolicy::HipmDipmDevsleep, 7 * SECOND, 20 * MILLISECOND),
+        // In the middle of going down: first down, then up.
+        (LinkPolicy::HipmDipmDevsleep, 6 * SECOND + MILLISECOND, 9 * MILLISECOND + 20 * MILLISECOND),
+    ] {
+        let mut b = Bench::new(&drive(), &die(2));
+        let usual = b.command(Op::Read, 0, 4096);
+        b.ssd.set_link_policy(b.now, policy);
+        b.rest(idle);
+        let first = b.command(Op::Read, 0, 4096);
+        assert_eq!(first.latency(), usual.latency() + exit, "{policy:?}");
+        assert_eq!(first.breakdown.get(Cause::Link), usual.breakdown.get(Cause::Link) + exit, "{policy:?}");
+        // The link is up now; the next command finds it so, or in Partial.
+        assert!(b.command(Op::Read, 0, 4096).latency() <= usual.latency() + 12 * MICROSECOND);
+        b.ssd.check_books().unwrap();
+    }
+}
+
+#[test]
+fn a_drive_that_works_inside_sleeps_only_afterwards() {
+    let busy_uw = |spec: &DriveSpec| {
+        let mut b = Bench::new(spec, &die(2));
+        b.ssd.set_link_policy(b.now, LinkPolicy::HipmDipm);
+        // A unit that is written out 100 ms later, when the link sleeps already.
+        b.command(Op::Write, 0, 4096);
+        b.rest(100 * MILLISECOND - MICROSECOND);
+        b.mean_uw(MILLISECOND)
+    };
+    let mut late = drive();
+    late.write_buffer.flush_after_idle_ms = 100.0;
+    // The controller is awake, the PHY is not; the die programs.
+    assert!(busy_uw(&late) > 220_000.0, "{}", busy_uw(&late));
+    late.write_buffer.flush_after_idle_ms = 200.0;
+    assert!(busy_uw(&late) < 30_000.0, "{}", busy_uw(&late));
+}
+
+#[test]
+fn the_meter_changes_no_time() {
+    let run = |power: Option<PowerSpec>| {
+        let mut b = Bench::new(&DriveSpec { power, ..drive() }, &die(2));
+        let mut rng = Rng::new(7);
+        (0..3000).map(|_| b.command(Op::Write, rng.below((96 << 20) / 4096) * 4096, 4096).completed).collect::<Vec<_>>()
+    };
+    assert_eq!(run(None), run(Some(power())));
+}
+
+#[test]
+fn without_figures_nothing_is_metered_and_nothing_sleeps() {
+    let mut b = Bench::new(&DriveSpec { power: None, ..drive() }, &die(2));
+    b.command(Op::Write, 0, 4096);
+    assert!(b.ssd.power().is_none(), "a drive that says nothing of its link has no power management");
+    b.rest(SECOND);
+    assert_eq!(b.nanojoules(), 0);
+    let without = PowerSpec { devsleep: false, ..power() };
+    let mut b = Bench::new(&DriveSpec { power: Some(without), ..drive() }, &die(2));
+    let power = b.ssd.power().expect("it has a link that sleeps");
+    assert!(!power.supports_link_policy(LinkPolicy::HipmDipmDevsleep));
+    assert!(power.supports_link_policy(LinkPolicy::HipmDipm));
+}
+
+/// Nanojoules a byte for writing through an SLC cache (`cached`) or past it, idle power taken off.
+fn write_energy(bits: u32, cached: bool) -> f64 {
+    let cache = SlcCacheSpec {
+        policy: SlcCachePolicy::Dynamic,
+        keep_free_per_1000: Some(150),
+        host_while_folding: Some(HostTarget::Slc),
+        capacity_gb: None,
+        blocks_per_1000: None,
+        when_full: None,
+        largest_write_kib: None,
+        fold_after_idle_ms: None,
+        fold_pause_ms: 1.0,
+    };
+    let spec = DriveSpec { slc_cache: cached.then_some(cache), ..drive() };
+    let mut b = Bench::new(&spec, &die(bits));
+    let bytes = 16u64 << 20;
+    for offset in (0..bytes).step_by(128 << 10) {
+        b.command(Op::Write, offset, 128 << 10);
+    }
+    b.rest(SECOND);
+    (b.nanojoules() - (u128::from(IDLE_UW) * u128::from(b.now) / 1_000_000) as u64) as f64 / bytes as f64
+}
+
+#[test]
+fn pseudo_slc_writes_are_cheaper_per_byte_than_mlc_and_those_than_tlc() {
+    let (slc, mlc, tlc) = (write_energy(2, true), write_energy(2, false), write_energy(3, false));
+    // Programs alone: 75 mW for 450, 1575 (mean) and 1820 us a page.
+    let program = |us: f64| 75.0 * us / 16_384.0;
+    assert!(((mlc - slc) / (program(1575.0) - program(450.0)) - 1.0).abs() < 0.02, "{slc} {mlc}");
+    assert!(((tlc - mlc) / (program(1820.0) - program(1575.0)) - 1.0).abs() < 0.1, "{mlc} {tlc}");
+}
+
+#[test]
+fn impossible_figures_are_refused_by_name() {
+    for (wrong, key) in [
+        (PowerSpec { phy_slumber_mw: 50.0, ..power() }, "power.phy_slumber_mw"),
+        (PowerSpec { controller_slumber_mw: 201.0, ..power() }, "power.controller_slumber_mw"),
+        (PowerSpec { dram_pj_per_byte: -1.0, ..power() }, "power.dram_pj_per_byte"),
+        (PowerSpec { slumber_exit_ms: f64::NAN, ..power() }, "power.slumber_exit_ms"),
+    ] {
+        let error = DriveSpec { power: Some(wrong), ..drive() }.validate(&die(2)).unwrap_err();
+        assert_eq!(error.key, key);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Whatever a drive does, energy never falls, lies between asleep and everything at once, and does not depend on
+    /// how often it is read.
+    #[test]
+    fn energy_rises_and_reading_it_changes_nothing(
+        choice in any_drive(),
+        policy in prop::sample::select(LinkPolicy::NAMED.map(|n| n.1).to_vec()),
+        seed in any::<u64>(),
+    ) {
+        let Some((mut spec, mut small)) = choice.build() else { return Ok(()) };
+        spec.power = Some(power());
+        small.power = die(2).power;
+        let run = |look: bool| {
+            let mut b = Bench { ssd: Ssd::new("small", &spec, &small, choice.seed).unwrap(), now: 0 };
+            b.ssd.set_link_policy(0, policy);
+            let mut rng = Rng::new(seed);
+            let mut last = 0;
+            for _ in 0..200 {
+                let op = if rng.chance(1, 3) { Op::Read } else { Op::Write };
+                b.command(op, rng.below(spec.capacity_bytes / 4096) * 4096, 4096);
+                if rng.chance(1, 4) {
+                    let long = rng.chance(1, 8);
+                    let time = rng.below(if long { 8 * SECOND } else { 200 * MILLISECOND });
+                    for _ in 0..if look { 3 } else { 1 } {
+                        b.rest(time / if look { 3 } else { 1 });
+                    }
+                    b.rest(if look { time % 3 } else { 0 });
+                }
+                if look {
+                    let reading = b.nanojoules();
+                    assert!(reading >= last, "{reading} after {last}");
+                    last = reading;
+                }
+            }
+            let asleep = u128::from(1_000 + u64::from(spec.flash.dies) * 30) * u128::from(b.now) / 1_000_000;
+            let most = u128::from(IDLE_UW * 2 + 250_000 + u64::from(spec.flash.dies) * 100_000) * u128::from(b.now)
+                / 1_000_000 + 200 * 1_000_000;
+            let reading = u128::from(b.nanojoules());
+            assert!(reading >= asleep && reading <= most, "{asleep} {reading} {most}");
+            (b.now, b.nanojoules())
+        };
+        prop_assert_eq!(run(true), run(false));
+    }
+}

@@ -1,0 +1,306 @@
+//! The referee of time, for each operation after each operation in each kind of conflict: when it is legal at the
+//! earliest, by arithmetic written out here, and that a nanosecond before is refused, by the right rule and with that
+//! very time.
+
+use std::collections::BTreeSet;
+
+use ssdlab_core::Nanos;
+use ssdlab_nand::CellMode;
+use ssdlab_ssd::LinkGeneration;
+use ssdlab_ssd::timing::{Interval, LinkReferee, Operation, TimingReferee, TimingRule, Work};
+
+use super::bench::{BASE, ROW_TRANSFER, Shape, TWO_CHANNELS, TWO_DIES, UNIT_TRANSFER, specs};
+
+const BOTH: u8 = 0b11;
+
+/// Something to do on the planes given, with its array time and its transfer, as the die file has them.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    work: Work,
+    array: Nanos,
+    transfer: Nanos,
+}
+
+fn tasks(planes: u8) -> Vec<Task> {
+    let read = |page, rows, units, array| Task {
+        work: Work::Read { page, rows, units },
+        array,
+        transfer: Nanos::from(units) * UNIT_TRANSFER,
+    };
+    let program = |page, array| Task {
+        work: Work::Program { page },
+        array,
+        transfer: Nanos::from(planes.count_ones()) * ROW_TRANSFER / 2,
+    };
+    vec![
+        read(0, 1, 1, BASE.read[0]),
+        read(2, 1, 1, BASE.read[1]),
+        read(0, 1, 2 * planes.count_ones(), BASE.read[0]),
+        // Pages 1 and 2: a lower and an upper one.
+        read(1, 0b11, 3, BASE.read[0] + BASE.read[1]),
+        // The same, at shifted references and for a soft decision of one of its units.
+        Task {
+            work: Work::ReadAgain { page: 2, rows: 1, senses: 2, units: 1 },
+            array: 2 * BASE.read[1],
+            transfer: UNIT_TRANSFER,
+        },
+        program(1, BASE.program[0]),
+        program(2, BASE.program[1]),
+        Task { work: Work::Copy { page: 2 }, array: BASE.program[1], transfer: 0 },
+        Task { work: Work::Erase, array: BASE.erase, transfer: 0 },
+    ]
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Conflict {
+    /// Another channel: nothing is shared.
+    None,
+    SamePlane,
+    /// The other plane of the pair.
+    OtherPlane,
+    /// All planes of the die, of which one works.
+    Pair,
+    /// Another die of the same channel.
+    Channel,
+    /// Another die of the same channel, which may have only one at work.
+    Interleave,
+}
+
+const CONFLICTS: [Conflict; 6] = [
+    Conflict::None,
+    Conflict::SamePlane,
+    Conflict::OtherPlane,
+    Conflict::Pair,
+    Conflict::Channel,
+    Conflict::Interleave,
+];
+
+impl Conflict {
+    fn referee(self) -> TimingReferee {
+        let shape = if self == Conflict::None { TWO_CHANNELS } else { TWO_DIES };
+        let (mut drive, die) = specs(shape, &BASE);
+        drive.controller.ways = if self == Conflict::Interleave { 1 } else { 2 };
+        TimingReferee::new(&drive, &die)
+    }
+
+    /// Die and planes of the second operation; the first is on die 0, plane 0.
+    fn second(self) -> (u32, u8) {
+        match self {
+            Conflict::None | Conflict::Channel | Conflict::Interleave => (1, BOTH),
+            Conflict::SamePlane => (0, 0b01),
+            Conflict::OtherPlane => (0, 0b10),
+            Conflict::Pair => (0, BOTH),
+        }
+    }
+
+    /// What the second operation has to wait for before it may begin, if anything.
+    fn rule(self) -> Option<TimingRule> {
+        match self {
+            Conflict::None | Conflict::Channel => None,
+            Conflict::SamePlane | Conflict::Pair => Some(TimingRule::PlaneBusy),
+            Conflict::OtherPlane => Some(TimingRule::DieBusy),
+            Conflict::Interleave => Some(TimingRule::InterleaveLimit),
+        }
+    }
+}
+
+/// An operation that begins at `begin`, on a channel that is taken for `taken`.
+fn course(task: Task, (die, planes): (u32, u8), begin: Nanos, data_here: Nanos, taken: Option<Interval>) -> Operation {
+    let addressed = begin + BASE.command;
+    let behind = |ready: Nanos| {
+        let wanted = Interval::new(ready, ready + task.transfer);
+        taken.filter(|t| task.transfer > 0 && t.overlaps(wanted)).map_or(ready, |t| t.to)
+    };
+    let (from, end) = match task.work {
+        Work::Read { .. } | Work::ReadAgain { .. } => {
+            let from = behind(addressed + task.array);
+            (from, from + task.transfer)
+        }
+        Work::Program { .. } => {
+            let from = behind(addressed.max(data_here));
+            (from, from + task.transfer + task.array)
+        }
+        Work::Copy { .. } | Work::Erase => (begin, addressed + task.array),
+    };
+    Operation {
+        die,
+        planes,
+        mode: CellMode::Mlc,
+        work: task.work,
+        begin,
+        data_here,
+        transfer: Interval::new(from, from + task.transfer),
+        end,
+    }
+}
+
+/// The referee accepts exactly this course as the earliest, and none of its instants a nanosecond before.
+fn earliest_is_exact(
+    referee: &TimingReferee,
+    op: Operation,
+    asked: Nanos,
+    waits: Option<TimingRule>,
+    bus: bool,
+) -> BTreeSet<TimingRule> {
+    let probed = referee.earliest(op.die, op.planes, op.work, asked, op.data_here);
+    assert_eq!(probed, op, "the probe");
+    let mut seen = BTreeSet::new();
+    let mut refused = |early: Operation, rule: TimingRule, earliest: Nanos| {
+        let mut referee = referee.clone();
+        let violation = referee.issue(&early).expect_err("a nanosecond early");
+        assert_eq!((violation.rule, violation.earliest), (rule, earliest), "{early:?}");
+        assert_eq!(violation.at, earliest - 1);
+        // Nothing has happened: the legal course is still open.
+        referee.issue(&op).expect("the earliest legal course");
+        seen.insert(rule);
+    };
+    if let Some(rule) = waits {
+        refused(Operation { begin: op.begin - 1, ..op }, rule, op.begin);
+    }
+    let Interval { from, to } = op.transfer;
+    if to > from {
+        let sooner = Operation { transfer: Interval::new(from - 1, to - 1), ..op };
+        let rule = match op.work {
+            _ if bus => TimingRule::ChannelBusy,
+            Work::Read { .. } | Work::ReadAgain { .. } => TimingRule::ReadTime,
+            Work::Program { .. } if op.data_here > op.begin + BASE.command => TimingRule::DataNotHere,
+            Work::Program { .. } => TimingRule::CommandCycles,
+            Work::Copy { .. } | Work::Erase => unreachable!("no data"),
+        };
+        refused(sooner, rule, from);
+        refused(Operation { transfer: Interval::new(from, to - 1), ..op }, TimingRule::TransferTime, to);
+    }
+    let rule = match op.work {
+        Work::Read { .. } | Work::ReadAgain { .. } => TimingRule::DataOut,
+        Work::Program { .. } | Work::Copy { .. } => TimingRule::ProgramTime,
+        Work::Erase => TimingRule::EraseTime,
+    };
+    refused(Operation { end: op.end - 1, ..op }, rule, op.end);
+    seen
+}
+
+#[test]
+fn each_operation_after_each_in_each_conflict_is_legal_exactly_at_its_earliest() {
+    const BEGAN: Nanos = 1_000_000;
+    let mut seen = BTreeSet::new();
+    let mut cases = 0;
+    for conflict in CONFLICTS {
+        for first in tasks(0b01) {
+            let before = course(first, (0, 0b01), BEGAN, BEGAN, None);
+            let mut referee = conflict.referee();
+            referee.issue(&before).expect("an idle die");
+            let on = conflict.second();
+            for second in tasks(on.1) {
+                // From together with the first to after its end, and so that the transfers just meet or overlap.
+                let length = second.array + second.transfer + first.transfer;
+                let meets = before.transfer.from.saturating_sub(length).max(BEGAN);
+                let instants = [BEGAN, BEGAN + 1, before.transfer.from, before.transfer.to, before.end - 1, before.end];
+                for asked in instants.into_iter().chain([before.end + 1, meets, meets + second.transfer]) {
+                    for late in [0, BASE.command, BASE.command + 1, 77_777] {
+                        let program = matches!(second.work, Work::Program { .. });
+                        if late > 0 && !program {
+                            continue;
+                        }
+                        let waits = conflict.rule().filter(|_| asked < before.end);
+                        let begin = if waits.is_some() { before.end } else { asked };
+                        let taken = (conflict != Conflict::None).then_some(before.transfer);
+                        let free = course(second, on, begin, begin + late, None);
+                        let op = course(second, on, begin, begin + late, taken);
+                        let bus = op.transfer != free.transfer;
+                        seen.append(&mut earliest_is_exact(&referee, op, asked, waits, bus));
+                        cases += 1;
+                    }
+                }
+            }
+        }
+    }
+    let all = [
+        TimingRule::PlaneBusy,
+        TimingRule::DieBusy,
+        TimingRule::InterleaveLimit,
+        TimingRule::CommandCycles,
+        TimingRule::DataNotHere,
+        TimingRule::ReadTime,
+        TimingRule::ChannelBusy,
+        TimingRule::TransferTime,
+        TimingRule::ProgramTime,
+        TimingRule::EraseTime,
+        TimingRule::DataOut,
+    ];
+    assert_eq!(seen, BTreeSet::from(all), "every rule has refused something");
+    assert_eq!(cases, 6 * 9 * 9 * (7 + 2 * 4), "every combination");
+}
+
+#[test]
+fn a_transfer_fits_between_two_others_to_the_nanosecond() {
+    // Three dies on a channel: a program is loaded, and a read hands out its data `gap` later; does the third's fit?
+    let shape = Shape { dies: 3, ..TWO_DIES };
+    let (drive, die) = specs(shape, &BASE);
+    let program = Task { work: Work::Program { page: 0 }, array: BASE.program[0], transfer: ROW_TRANSFER };
+    let read = Task { work: Work::Read { page: 2, rows: 1, units: 1 }, array: BASE.read[1], transfer: UNIT_TRANSFER };
+    for (gap, fits) in [(ROW_TRANSFER, true), (ROW_TRANSFER - 1, false)] {
+        let mut referee = TimingReferee::new(&drive, &die);
+        let first = course(program, (0, BOTH), 100_000, 0, None);
+        let begin = first.transfer.to + gap - BASE.command - BASE.read[1];
+        let second = course(read, (1, BOTH), begin, begin, None);
+        referee.issue(&first).expect("an idle drive");
+        referee.issue(&second).expect("another die");
+        let from = if fits { first.transfer.to } else { second.transfer.to };
+        let op = Operation {
+            die: 2,
+            planes: BOTH,
+            mode: CellMode::Mlc,
+            work: program.work,
+            begin,
+            data_here: begin,
+            transfer: Interval::new(from, from + ROW_TRANSFER),
+            end: from + ROW_TRANSFER + BASE.program[0],
+        };
+        assert!(first.transfer.to > begin + BASE.command, "it would like to be loaded during the first");
+        earliest_is_exact(&referee, op, begin, None, true);
+    }
+}
+
+#[test]
+fn as_many_dies_of_a_channel_work_at_once_as_the_controller_interleaves() {
+    let (mut drive, die) = specs(Shape { dies: 4, ..TWO_DIES }, &BASE);
+    for ways in 1..=3u32 {
+        drive.controller.ways = ways;
+        let mut referee = TimingReferee::new(&drive, &die);
+        let erase = Task { work: Work::Erase, array: BASE.erase, transfer: 0 };
+        // Begun one after another: the first to end makes room.
+        for k in 0..ways {
+            let begin = Nanos::from(k) * 1000;
+            referee.issue(&course(erase, (k, BOTH), begin, begin, None)).expect("a free way");
+        }
+        let ends = BASE.command + BASE.erase;
+        let op = course(erase, (3, BOTH), ends, ends, None);
+        let seen = earliest_is_exact(&referee, op, 10_000, Some(TimingRule::InterleaveLimit), false);
+        assert!(seen.contains(&TimingRule::InterleaveLimit));
+    }
+}
+
+#[test]
+fn the_link_carries_one_transfer_at_a_time_and_each_takes_its_bytes() {
+    // 4096 bytes, 256 of frame and 280 of announcement; ten bits a byte, and two dwords of 256 for ALIGN.
+    for (generation, bits_per_us, least) in [
+        (LinkGeneration::Sata1, 1500, 31_123),
+        (LinkGeneration::Sata2, 3000, 15_561),
+        (LinkGeneration::Sata3, 6000, 7_780),
+    ] {
+        let fresh = LinkReferee::new(generation);
+        assert_eq!(fresh.least(4096), least);
+        assert_eq!(least, 4632 * 10 * 1000 * 256 / (254 * bits_per_us));
+        let mut link = fresh.clone();
+        let first = Interval::new(500, 500 + least);
+        let short = link.issue(Interval::new(500, 499 + least), 4096).expect_err("a nanosecond short");
+        assert_eq!((short.rule, short.earliest), (TimingRule::FrameTime, first.to));
+        link.issue(first, 4096).expect("an idle link");
+        let second = Interval::new(first.to, first.to + least);
+        let early = Interval::new(second.from - 1, second.to);
+        let early = link.issue(early, 4096).expect_err("a nanosecond early");
+        assert_eq!((early.rule, early.earliest), (TimingRule::LinkBusy, first.to));
+        link.issue(second, 4096).expect("right behind the first");
+    }
+    assert_eq!(LinkReferee::new(LinkGeneration::Ideal).least(4096), 0);
+}

@@ -1,0 +1,4 @@
+//! Sweeps from their plan to their table, and which code their points belong to.
+
+mod code;
+mod sweeps;

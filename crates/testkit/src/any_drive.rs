@@ -1,0 +1,169 @@
+//! Small drives drawn at random by property tests.
+
+use proptest::prelude::*;
+use ssdlab_core::UNIT_BYTES;
+use ssdlab_ftl::{
+    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
+};
+use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
+
+/// A small drive whose capacity is still to be found, and a seed.
+#[derive(Clone, Debug)]
+pub struct DrawnDrive {
+    pub seed: u64,
+    die: DieSpec,
+    drive: DriveSpec,
+    spare_percent: u64,
+}
+
+impl DrawnDrive {
+    /// The drive with the greatest capacity that its own check accepts, less the spare; `None` if there is none.
+    #[must_use]
+    pub fn build(&self) -> Option<(DriveSpec, DieSpec)> {
+        let mut spec = self.drive.clone();
+        let raw = self.die.raw_bytes() * u64::from(spec.flash.dies);
+        for percent in (5..=90).rev().step_by(5) {
+            spec.capacity_bytes = raw / 100 * percent / 100 * (100 - self.spare_percent) / UNIT_BYTES * UNIT_BYTES;
+            let valid = spec.capacity_bytes > 0 && spec.validate(&self.die).is_ok();
+            if valid && Ssd::new("small", &spec, &self.die, self.seed).is_ok() {
+                return Some((spec, self.die.clone()));
+            }
+        }
+        None
+    }
+}
+
+prop_compose! {
+    fn any_die()(
+        planes in prop::sample::select(vec![1u32, 2, 4]),
+        blocks_per_plane in 12u32..=40,
+        pages_per_block in 4u32..=32,
+        units in prop::sample::select(vec![1u32, 2, 4]),
+        alternating in any::<bool>(),
+        read_us in 1u32..=200,
+        program_us in 100u32..=3000,
+        bus in prop::sample::select(vec![0.0, 40.0, 400.0]),
+        bad in prop::sample::select(vec![0u32, 0, 200]),
+    ) -> DieSpec {
+        let times = |us: u32| if alternating { vec![f64::from(us), f64::from(us) * 2.5] } else { vec![f64::from(us)] };
+        let geometry = Geometry {
+            planes,
+            blocks_per_plane,
+            pages_per_block,
+            page_bytes: units * 4096,
+            spare_bytes: 100 * units,
+            bits_per_cell: if alternating { 2 } else { 1 },
+            page_order: if alternating { PageOrder::Alternating } else { PageOrder::Uniform },
+        };
+        DieSpec {
+            timing: Timing { read_us: times(read_us), program_us: times(program_us), erase_ms: 3.0 },
+            bus: Bus { mega_transfers_per_s: bus, command_us: 1.5 },
+            wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: bad },
+            ..DieSpec::plain(geometry)
+        }
+    }
+}
+
+prop_compose! {
+    fn any_gc()(
+        policy in prop::sample::select(vec![VictimPolicy::Greedy, VictimPolicy::Fifo, VictimPolicy::DChoices,
+            VictimPolicy::CostBenefit, VictimPolicy::Random]),
+        lifo in any::<bool>(),
+        frontier in prop::sample::select(vec![Frontier::Shared, Frontier::Separate, Frontier::ByStream]),
+        start_free_superblocks in 1u32..=3,
+        victims_per_start in 0u32..=2,
+        buffer_superpages in 1u32..=8,
+        streaming in any::<bool>(),
+        host_share in prop::sample::select(vec![HostShare::Unlimited, HostShare::Balanced, HostShare::Trickle]),
+        rows_per_read in 1u32..=8,
+        background in prop::option::of(10u32..2000),
+        background_free_superblocks in 0u32..=8,
+    ) -> GcSpec {
+        GcSpec {
+            policy,
+            choices: 3,
+            tie_break: if lifo { TieBreak::Lifo } else { TieBreak::Fifo },
+            frontier,
+            start_free_superblocks,
+            victims_per_start,
+            buffer_superpages,
+            buffering: if streaming { Buffering::Streaming } else { Buffering::StopAndWait },
+            host_share,
+            trickle_per_1000: if host_share == HostShare::Trickle { 5 } else { 0 },
+            rows_per_read,
+            background_after_idle_ms: background.map(f64::from),
+            background_free_superblocks,
+        }
+    }
+}
+
+prop_compose! {
+    fn any_controller()(
+        (channels, per_channel) in (1u32..=4, 1u32..=4),
+        queue_depth in prop::sample::select(vec![1u32, 4, 32]),
+        command_us in 0u32..=20,
+        unit_us in 0u32..=10,
+        read_ahead_kib in prop::sample::select(vec![0u32, 64, 512]),
+        reads_first in any::<bool>(),
+    ) -> (ControllerSpec, u32) {
+        let spec = ControllerSpec {
+            name: "small".into(),
+            channels,
+            ways: 8,
+            queue_depth,
+            dram_mib: 1,
+            read_command_us: f64::from(command_us),
+            write_command_us: f64::from(command_us) * 1.5,
+            read_unit_us: f64::from(unit_us),
+            write_unit_us: f64::from(unit_us) * 0.7,
+            move_unit_us: 0.0,
+            read_ahead_kib,
+            reads_first,
+        };
+        (spec, channels * per_channel)
+    }
+}
+
+prop_compose! {
+    /// Any small drive that a drive file can describe.
+    pub fn any_drive()(
+        seed in any::<u64>(),
+        die in any_die(),
+        gc in any_gc(),
+        (controller, dies) in any_controller(),
+        generation in prop::sample::select(vec![LinkGeneration::Sata1, LinkGeneration::Sata3, LinkGeneration::Ideal]),
+        turnaround in 0u32..=10,
+        buffer_kib in prop::sample::select(vec![64u32, 100, 256, 2048]),
+        write_cache in any::<bool>(),
+        flush_ms in 0u32..=200,
+        all_dies in any::<bool>(),
+        reserved in prop::sample::select(vec![0u32, 50, 100]),
+        journal in any::<bool>(),
+        interval in 1u32..=4,
+        dynamic in any::<bool>(),
+        spread in prop::option::of(1u32..=8),
+        spare_percent in prop::sample::select(vec![0u64, 0, 5, 20]),
+    ) -> DrawnDrive {
+        let drive = DriveSpec {
+            link: LinkSpec { generation, host_turnaround_us: f64::from(turnaround) },
+            controller,
+            write_buffer: WriteBufferSpec {
+                capacity_kib: buffer_kib,
+                write_cache,
+                flush_after_idle_ms: f64::from(flush_ms),
+            },
+            mapping: MappingSpec {
+                superblock: if all_dies { SuperblockSpan::AllDies } else { SuperblockSpan::OneDie },
+                reserved_blocks_per_1000: reserved,
+                journal,
+                journal_rows_per_checkpoint_row: interval,
+                map_cache_kib: None,
+            },
+            gc,
+            wear_levelling: WearLevellingSpec { dynamic, static_spread_erases: spread },
+            ..DriveSpec::plain("small", dies, 0)
+        };
+        DrawnDrive { seed, die, drive, spare_percent }
+    }
+}

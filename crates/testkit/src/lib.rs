@@ -1,0 +1,13 @@
+//! What tests of several crates need: small drives, read from the catalog or drawn at random.
+//!
+//! - [`ideal_drive`], [`ideal_die`]: the catalog's ideal drive and die, to be made small by the test.
+//! - [`any_drive`]: a property-test strategy over small drives of every kind that a drive file can describe.
+//!
+//! Drives of which only a few things matter begin with `DriveSpec::plain` and `DieSpec::plain`: a key that is new is
+//! then learned there alone.
+
+mod any_drive;
+mod catalog;
+
+pub use any_drive::{DrawnDrive, any_drive};
+pub use catalog::{ideal_die, ideal_drive, ideal_drive_with};

@@ -1,0 +1,300 @@
+//! Torture that finds nothing proves nothing: drives that are broken on purpose must all be found out, and the real
+//! one must pass.
+
+use ssdlab_core::{Nanos, Op};
+use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Refusal, Request, Security, Status};
+use ssdlab_nand::SpecError;
+use ssdlab_ssd::{Loss, Ssd};
+use ssdlab_torture::{Campaign, Case, Facts, Report, Subject, build_ssd, run, run_seed, torture};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bug {
+    /// A write is acknowledged and never done.
+    LostWrite,
+    /// A trim is acknowledged and never done.
+    ForgottenTrim,
+    /// A flush is acknowledged and never done.
+    ForgottenFlush,
+    /// Two pages are mixed up.
+    MixedUpPages,
+    /// A command takes longer than it says.
+    WrongTime,
+    /// The parts of a command's time do not sum to it.
+    WrongBreakdown,
+    /// A byte counter is off by a sector.
+    MiscountedBytes,
+    /// An erase is not counted.
+    MiscountedErases,
+    /// A command is answered twice.
+    AnsweredTwice,
+    /// A command is never answered.
+    NeverAnswered,
+    /// A write is refused although the drive is in order.
+    RefusedWrite,
+    /// A drive that is read-only says that it wrote.
+    PretendsToWrite,
+    /// A read of lost data is answered as if nothing had happened.
+    HidesLoss,
+    /// Data are called lost that are not.
+    CriesLost,
+    /// A page that was lost is forgotten.
+    ForgetsLoss,
+    /// A page that holds what the host wrote counts as lost.
+    CountsSoundAsLost,
+    /// An assertion fails.
+    Panics,
+}
+
+const BUGS: [Bug; 17] = [
+    Bug::LostWrite,
+    Bug::ForgottenTrim,
+    Bug::ForgottenFlush,
+    Bug::MixedUpPages,
+    Bug::WrongTime,
+    Bug::WrongBreakdown,
+    Bug::MiscountedBytes,
+    Bug::MiscountedErases,
+    Bug::AnsweredTwice,
+    Bug::NeverAnswered,
+    Bug::RefusedWrite,
+    Bug::PretendsToWrite,
+    Bug::HidesLoss,
+    Bug::CriesLost,
+    Bug::ForgetsLoss,
+    Bug::CountsSoundAsLost,
+    Bug::Panics,
+];
+
+/// A drive with a bug that shows once in a while.
+struct Broken {
+    inner: Ssd,
+    bug: Bug,
+    commands: u64,
+    /// A command that went in as something else.
+    swapped: Option<Request>,
+    /// Reads, and their bytes, that were answered otherwise than the drive has counted them.
+    hidden: (u64, u64),
+    cried: (u64, u64),
+}
+
+impl Broken {
+    fn new(case: &Case, bug: Bug) -> Result<Self, SpecError> {
+        let inner = build_ssd(case)?;
+        Ok(Broken { inner, bug, commands: 0, swapped: None, hidden: (0, 0), cried: (0, 0) })
+    }
+
+    /// Every so many commands.
+    fn now_and_then(&self) -> bool {
+        self.commands % 40 == 39
+    }
+
+    fn spoil(&mut self, done: &mut Vec<Completion>, from: usize) {
+        let mut k = from;
+        while k < done.len() {
+            let c = &mut done[k];
+            if let Some(request) = self.swapped.take_if(|request| request.tag == c.tag) {
+                (c.op, c.offset_bytes, c.length_bytes) = (request.op, request.offset_bytes, request.length_bytes);
+            }
+            let hit = c.tag % 40 == 39;
+            match self.bug {
+                Bug::WrongTime if hit => c.submitted = c.submitted.saturating_sub(1),
+                Bug::WrongBreakdown if hit => c.breakdown.nanos[1] += 1,
+                Bug::RefusedWrite if hit && c.op == Op::Write => c.status = Status::ReadOnly,
+                Bug::PretendsToWrite if c.op == Op::Write => c.status = Status::Ok,
+                Bug::HidesLoss if c.op == Op::Read && c.status == Status::MediaError => {
+                    c.status = Status::Ok;
+                    self.hidden.0 += 1;
+                    self.hidden.1 += c.length_bytes;
+                }
+                Bug::CriesLost if hit && c.op == Op::Read && c.status == Status::Ok => {
+                    c.status = Status::MediaError;
+                    self.cried.0 += 1;
+                    self.cried.1 += c.length_bytes;
+                }
+                Bug::AnsweredTwice if hit => {
+                    let again = *c;
+                    done.insert(k, again);
+                    k += 1;
+                }
+                Bug::NeverAnswered if hit => {
+                    done.remove(k);
+                    continue;
+                }
+                _ => {}
+            }
+            k += 1;
+        }
+    }
+}
+
+impl Device for Broken {
+    fn info(&self) -> &DeviceInfo {
+        self.inner.info()
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        self.commands += 1;
+        let harmless = match (self.bug, request.op) {
+            (Bug::LostWrite, Op::Write) => Some(Op::Read),
+            (Bug::ForgottenTrim, Op::Trim) => Some(Op::Read),
+            (Bug::ForgottenFlush, Op::Flush) => Some(Op::Read),
+            _ => None,
+        };
+        assert!(self.bug != Bug::Panics || !self.now_and_then(), "made to panic");
+        match harmless.filter(|_| self.swapped.is_none() && (self.now_and_then() || request.op != Op::Write)) {
+            Some(op) => {
+                self.swapped = Some(request);
+                let length_bytes = request.length_bytes.max(512);
+                self.inner.submit(now, Request { op, length_bytes, ..request })
+            }
+            None => self.inner.submit(now, request),
+        }
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        self.inner.next_event()
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        let from = done.len();
+        self.inner.advance(to, done);
+        self.spoil(done, from);
+    }
+
+    fn counters(&self) -> Counters {
+        self.inner.counters()
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        self.inner.check_books()
+    }
+
+    fn security(&mut self) -> Option<&mut dyn Security> {
+        self.inner.security()
+    }
+}
+
+impl Subject for Broken {
+    fn write_count(&self, page: u32) -> Option<u8> {
+        let page = if self.bug == Bug::MixedUpPages && page < 2 { 1 - page } else { page };
+        self.inner.write_count(page)
+    }
+
+    fn max_write_count(&self) -> u8 {
+        self.inner.max_write_count()
+    }
+
+    fn is_read_only(&self) -> bool {
+        Subject::is_read_only(&self.inner)
+    }
+
+    fn facts(&self) -> Facts {
+        let mut facts = self.inner.facts();
+        match self.bug {
+            Bug::MiscountedBytes if self.now_and_then() => facts.counters.host.write_bytes += 512,
+            Bug::MiscountedErases => facts.erases += u64::from(facts.erases > 100),
+            // The books agree with what it says.
+            Bug::HidesLoss | Bug::CriesLost => {
+                let c = &mut facts.counters.host;
+                c.reads = c.reads + self.hidden.0 - self.cried.0;
+                c.read_bytes = c.read_bytes + self.hidden.1 - self.cried.1;
+            }
+            _ => {}
+        }
+        facts
+    }
+
+    fn take_losses(&mut self) -> Vec<Loss> {
+        Subject::take_losses(&mut self.inner)
+    }
+
+    fn is_lost(&self, page: u32) -> bool {
+        self.inner.is_lost(page)
+    }
+
+    fn lost_pages(&self) -> Vec<u32> {
+        let mut lost = Subject::lost_pages(&self.inner);
+        match self.bug {
+            Bug::ForgetsLoss => drop(lost.pop()),
+            Bug::CountsSoundAsLost if lost.first().is_some_and(|&page| page > 0) => lost.insert(0, 0),
+            _ => {}
+        }
+        lost
+    }
+
+    fn age(&mut self, seconds: u64) {
+        Subject::age(&mut self.inner, seconds);
+    }
+}
+
+fn with(bug: Bug, runs: u64) -> Report {
+    let build = |case: &Case| Broken::new(case, bug);
+    torture(&Campaign { seed: 1, runs, threads: 2 }, &build, &|_| true)
+}
+
+#[test]
+fn every_bug_is_found_and_its_run_can_be_repeated() {
+    for bug in BUGS {
+        let report = with(bug, 100);
+        let Some(failure) = report.failures.first() else { panic!("{bug:?} goes unnoticed") };
+        assert_eq!(failure.seed, run_seed(1, failure.run));
+        assert!(!failure.what.is_empty());
+        if bug == Bug::Panics {
+            assert!(failure.what.starts_with("panic: made to panic ("), "{}", failure.what);
+        }
+        let build = |case: &Case| Broken::new(case, bug);
+        let again = torture(&Campaign { seed: failure.seed, runs: 1, threads: 1 }, &build, &|_| true);
+        assert_eq!(again.failures.len(), 1, "{bug:?}");
+        assert_eq!(again.failures[0].what, failure.what);
+    }
+}
+
+#[test]
+fn the_real_drive_passes_and_everything_is_reached() {
+    let report = torture(&Campaign { seed: 7, runs: 300, threads: 2 }, &build_ssd, &|_| true);
+    assert_eq!(report.failures, []);
+    let t = &report.tally;
+    assert_eq!(t.runs, 300);
+    assert!(t.read_only > 0 && t.refused_commands > 0 && t.program_failures > 0 && t.erase_failures > 0, "{t}");
+    let retries = t.reread_units - t.soft_units;
+    assert!(retries > 0 && t.rebuilt_units > 0 && t.lost_units > 0 && t.uncorrectable_commands > 0, "{t}");
+    // 26 subjects with 2 to 5 choices, and phases.
+    assert_eq!(t.coverage.len(), 27);
+    for ((_, subject), choices) in &t.coverage {
+        assert!(choices.len() >= 2 && choices.values().all(|&times| times > 10), "{subject}: {choices:?}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let report = |threads| torture(&Campaign { seed: 3, runs: 40, threads }, &build_ssd, &|_| true);
+    let one = report(1);
+    assert_eq!(one, report(3));
+    assert_eq!(one.tally.to_string(), report(2).tally.to_string());
+}
+
+#[test]
+fn a_campaign_that_is_stopped_begins_no_further_run() {
+    let report = torture(&Campaign { seed: 3, runs: 40, threads: 1 }, &build_ssd, &|done| done < 5);
+    assert_eq!(report.tally.runs + report.failures.len() as u64, 5);
+}
+
+#[test]
+fn one_run_is_the_first_of_its_campaign() {
+    assert_eq!(run_seed(99, 0), 99);
+    let tally = run(99, &build_ssd).expect("it passes");
+    let report = torture(&Campaign { seed: 99, runs: 1, threads: 1 }, &build_ssd, &|_| true);
+    assert_eq!(report.tally, tally);
+}
+
+/// Minutes: `cargo test -p ssdlab-torture --test it -- --ignored finds_bugs`.
+#[test]
+#[ignore = "minutes; three hundred runs of the same always run, and `make torture` 2,000"]
+fn ten_thousand_runs_pass() {
+    let report = torture(&Campaign { seed: 1, runs: 10_000, threads: 2 }, &build_ssd, &|_| true);
+    println!("{}", report.tally);
+    for failure in &report.failures {
+        println!("{failure:?}");
+    }
+    assert!(report.failures.is_empty());
+}

@@ -1,0 +1,4 @@
+//! Torture finds bugs that are put in on purpose, and does not find those that were mended.
+
+mod finds_bugs;
+mod seeds_that_once_failed;
