@@ -53,7 +53,6 @@
 //! ```
 
 mod change_points;
-mod context;
 mod error;
 pub mod explain;
 pub mod fio_run;
@@ -68,7 +67,6 @@ pub mod plan;
 pub mod replay;
 pub mod suite;
 
-pub use context::Context;
 pub use error::{BenchError, HostError};
 pub use lab::Lab;
 pub use monitor::Monitor;

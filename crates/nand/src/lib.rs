@@ -9,6 +9,7 @@
 //! Limits: 31-bit unit addresses (8 TiB of flash), rows of at most 64 units of 4 KiB, one to three bits per cell.
 
 mod cell_mode;
+mod die_modes;
 mod faults;
 mod history;
 mod layout;
@@ -21,7 +22,8 @@ pub mod rber;
 mod spec;
 mod violation;
 
-pub use cell_mode::{CellMode, CellModes, ModeSpec, Power, ReducedMode};
+pub use cell_mode::{CellMode, CellModes, Power, ReducedMode};
+pub use die_modes::ModeSpec;
 pub use faults::GrowingFaults;
 pub use history::BlockHistory;
 pub use layout::{BlockId, Layout, UnitAddress};

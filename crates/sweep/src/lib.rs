@@ -36,15 +36,21 @@ mod fio;
 mod parquet;
 mod plan;
 mod point;
+mod results;
 mod run;
 mod store;
+mod swept;
 mod table;
+mod task;
 
-pub use plan::{Axis, Better, Cell, Charts, Pareto, Plan, TEST_PREFIX, Task};
+pub use plan::{Better, Charts, Pareto, Plan};
 pub use point::{Point, PointError, PointResult};
+pub use results::write_results;
 pub use run::{Progress, State, Sweep, sweep};
 pub use store::{Store, StoreError};
-pub use table::{Column, Table, write_results};
+pub use swept::{Axis, Cell, TEST_PREFIX};
+pub use table::{Column, Table};
+pub use task::Task;
 
 /// Name and version of the shape of a finished point.
 pub const SCHEMA: &str = "ssdlab.sweep-point/1";

@@ -15,7 +15,8 @@ use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, SimulatedSsd};
 
 use crate::fio::fio_metrics;
-use crate::plan::{Cell, Task};
+use crate::swept::Cell;
+use crate::task::Task;
 use crate::{FINGERPRINT, SCHEMA};
 
 /// The whole path of a drive as reviews use it, with every read checked; only the breakdown, which a table has no

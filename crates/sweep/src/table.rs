@@ -1,13 +1,10 @@
 //! The results as one tidy table: a row a point, a column a swept key, fact or metric.
 
-use std::path::{Path, PathBuf};
-
 use ssdlab_bench::suite::STANDARD_METRICS;
 
 use crate::plan::Plan;
 use crate::point::PointResult;
 use crate::run::State;
-use crate::store::{StoreError, write_whole};
 
 /// A column. Cells are empty where a row has no such figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,32 +124,4 @@ pub(crate) fn reason(state: &State) -> &str {
 /// Quotes a field where it needs it.
 fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
-}
-
-/// Writes `results.csv`, with the feature `parquet` also `results.parquet`, and `index.html` into `out`; each whole or
-/// not at all. `version` is the program's.
-///
-/// # Errors
-/// If the file system refuses, or a figure is infinite and has no place in a chart.
-pub fn write_results(out: &Path, plan: &Plan, states: &[State], version: &str) -> Result<Vec<PathBuf>, StoreError> {
-    let table = Table::new(plan, states);
-    #[cfg_attr(not(feature = "parquet"), allow(unused_mut))]
-    let mut files = vec![("results.csv", table.to_csv().into_bytes())];
-    #[cfg(feature = "parquet")]
-    files.push((
-        "results.parquet",
-        crate::parquet::bytes(&table)
-            .map_err(|e| crate::store::refused("make", &out.join("results.parquet"), std::io::Error::other(e)))?,
-    ));
-    let names: Vec<String> = files.iter().map(|f| f.0.to_owned()).collect();
-    let page = ssdlab_report::sweep_html(&crate::charts::page(plan, states, version, names))
-        .map_err(|e| crate::store::refused("make", &out.join("index.html"), std::io::Error::other(e)))?;
-    files.push(("index.html", page.into_bytes()));
-    let mut written = Vec::new();
-    for (name, bytes) in files {
-        let path = out.join(name);
-        write_whole(&path, &bytes)?;
-        written.push(path);
-    }
-    Ok(written)
 }

@@ -8,6 +8,7 @@ use ssdlab_ftl::{
 use ssdlab_nand::{Bus, CellMode, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Timing, Wear};
 use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
 
+use crate::draw::{between, one};
 use crate::errors::add_correction;
 
 /// Mapping units of flash that a drive may have: what a run costs is nearly proportional to it.
@@ -23,14 +24,6 @@ pub struct Case {
     pub die: DieSpec,
     pub drive: DriveSpec,
     pub faults: GrowingFaults,
-}
-
-pub(crate) fn one<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
-    of[rng.below(of.len() as u64) as usize]
-}
-
-pub(crate) fn between(rng: &mut Rng, low: u32, high: u32) -> u32 {
-    low + rng.below(u64::from(high - low + 1)) as u32
 }
 
 impl Case {

@@ -8,7 +8,7 @@ use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
 use ssdlab_nand::{CellMode, DieSpec};
 use ssdlab_ssd::DriveSpec;
 
-use crate::case::{between, one};
+use crate::draw::{between, one};
 
 /// One drive in five of those that do not compress corrects errors: from a stream of its own, so that a seed's drive is
 /// otherwise as it would be without.

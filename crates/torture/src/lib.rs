@@ -21,6 +21,7 @@
 
 mod campaign;
 mod case;
+mod draw;
 mod errors;
 mod host;
 mod ledger;

@@ -9,7 +9,6 @@ use ssdlab_device::Counters;
 use ssdlab_workload::fio::{JobFile, Rw};
 
 use super::meter::{BINS_1000, BINS_MS, EntryMeter, Spread};
-use super::text;
 use crate::error::BenchError;
 use crate::explain;
 use crate::measure::OpStats;
@@ -244,12 +243,6 @@ impl FioReport {
     /// If serialisation fails, which it does not for a report that the bench made.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
-    }
-
-    /// fio's normal layout, and below it where the time went.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        text::normal(self)
     }
 }
 

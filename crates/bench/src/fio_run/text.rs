@@ -10,10 +10,14 @@ const DIGITS: usize = 4;
 /// Slowest commands told for each entry.
 const SLOWEST: usize = 3;
 
-pub(super) fn normal(report: &FioReport) -> String {
-    let mut out = String::new();
-    write(&mut out, report).expect("a String takes all that is written to it");
-    out
+impl FioReport {
+    /// fio's normal layout, and below it where the time went.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        write(&mut out, self).expect("a String takes all that is written to it");
+        out
+    }
 }
 
 fn write(out: &mut String, report: &FioReport) -> fmt::Result {

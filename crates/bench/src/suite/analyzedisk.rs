@@ -4,9 +4,9 @@ use ssdlab_core::{MICROSECOND, Op};
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{build, fill_drive, gigabytes};
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, integer, metric};
 use super::figures::{chart, percentile_chart, put_causes, put_counters, put_latencies, series};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::measure::{Measurement, ServiceTimes};
 use crate::outcome::{Axis, Mark, Outcome};

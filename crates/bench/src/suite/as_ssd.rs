@@ -9,9 +9,9 @@ use ssdlab_core::{Op, SECOND};
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{Timed, build, fill_drive, gigabytes, timed};
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, bytes, choice, integer, metric, seconds, span};
 use super::figures::{by_category, categories, chart, put, put_causes, put_counters, series};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::Host;
 use crate::outcome::{Axis, Mark, Outcome};

@@ -7,9 +7,9 @@
 use ssdlab_workload::Pattern;
 
 use super::common::{build, size, timed};
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, bytes, depth, metric, number, span};
 use super::figures::{by_category, categories, chart, max, put, put_causes, put_counters, series};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::outcome::{Axis, Mark, Outcome};
 

@@ -3,7 +3,7 @@
 use ssdlab_device::Counters;
 use ssdlab_workload::{AccessPattern, Pattern, Source};
 
-use crate::context::Context;
+use super::context::Context;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
 use crate::measure::{Measurement, PerSecond, PowerPerSecond};

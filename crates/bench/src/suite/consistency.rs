@@ -8,11 +8,11 @@ use ssdlab_device::DeviceInfo;
 use ssdlab_workload::Pattern;
 
 use super::common::{FILL_BLOCK_BYTES, build, gigabytes, size};
+use super::context::Context;
 use super::definition::{TestDef, Variant, block, choice, depth, integer, metric, seconds};
 use super::figures::{
     by_second, chart, max, mean, min, percentile_chart, put, put_counters, put_latencies, put_power, series, stddev,
 };
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::explain;
 use crate::measure::{PerSecond, PowerPerSecond, Split};

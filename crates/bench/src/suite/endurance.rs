@@ -11,9 +11,9 @@ use ssdlab_device::{DeviceInfo, EccScheme, Flash, Wear};
 use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, ZoneExtent};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, gigabytes};
+use super::context::Context;
 use super::definition::{TestDef, choice, depths, integer, metric, number};
 use super::figures::{chart, put, put_causes, series};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
 use crate::measure::{Measurement, Meter};

@@ -3,11 +3,11 @@
 use ssdlab_workload::pattern::named;
 
 use super::common::{build, fill_drive, gigabytes, timed};
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, depth, depths, metric, seconds};
 use super::figures::{
     by_category, categories, chart, percentile_chart, put, put_causes, put_counters, put_latencies, series,
 };
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::outcome::{Axis, Mark, Outcome};
 

@@ -3,10 +3,10 @@
 use ssdlab_core::Op;
 
 use super::common::{gigabytes, size};
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, metric};
 use super::figures::{chart, put, put_causes, put_counters, series};
 use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::outcome::{Mark, Outcome};
 

@@ -2,9 +2,9 @@
 
 use ssdlab_workload::storage_bench::Trace;
 
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, choice};
 use super::storage_bench::{FOOTPRINT, IDLE_CAP, METRICS, STATE, requests, run_storage_bench};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 

@@ -3,9 +3,9 @@
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{Timed, build, fill_drive, fit_span, gigabytes, size, timed};
+use super::context::Context;
 use super::definition::{MetricDef, metric};
 use super::figures::{by_category, categories, chart, mean, put, put_causes, put_counters, put_latencies, series};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::measure::{Energy, Measurement};
 use crate::outcome::{Axis, Mark, Outcome};

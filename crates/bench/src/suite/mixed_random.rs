@@ -1,8 +1,8 @@
 //! `mixed-random`: 4 KiB random reads and writes in six mixes.
 
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, depth, seconds, span};
 use super::mixed::{Addresses, METRICS, run_mixed};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 

@@ -4,9 +4,9 @@
 //! either read or written, so that a drive which reads ahead meets gaps. `positions=separate` gives each a sequence of
 //! its own, as fio does.
 
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, WHOLE_SPAN, block, choice, depth, seconds};
 use super::mixed::{Addresses, METRICS, run_mixed};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 

@@ -7,6 +7,7 @@ mod as_ssd;
 mod atto;
 mod common;
 mod consistency;
+mod context;
 mod definition;
 mod destroyer;
 mod endurance;
@@ -27,6 +28,7 @@ mod sequential_read;
 mod sequential_write;
 mod slc_cache;
 mod slc_recovery;
+mod slc_stages;
 mod steady_state;
 mod storage_bench;
 mod storage_bench_statistics;
@@ -35,9 +37,9 @@ mod trim;
 
 pub use definition::{COMMON_PARAMS, MetricDef, STANDARD_METRICS, TestDef, Variant, reference};
 
+use context::Context;
 use ssdlab_core::nearest;
 
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::lab::Lab;
 use crate::monitor::Monitor;

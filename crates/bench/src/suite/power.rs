@@ -5,9 +5,9 @@ use ssdlab_device::{Counters, LinkPolicy};
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, Timed, build, fill_drive, fit_span, gigabytes, size, timed};
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, depth, integer, metric, seconds, span};
 use super::figures::{by_category, by_second, categories, chart, max, put, put_causes, series};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::Host;
 use crate::measure::Energy;

@@ -3,9 +3,9 @@
 use ssdlab_workload::Pattern;
 
 use super::common::{Timed, build, fill_drive, fit_span, gigabytes, size, timed};
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, choice, depths, metric, seconds, span};
 use super::figures::{by_category, categories, chart, put, put_causes, series};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::measure::Energy;
 use crate::outcome::{Axis, Mark, Outcome, Series};

@@ -2,9 +2,9 @@
 
 use ssdlab_core::Op;
 
+use super::context::Context;
 use super::definition::{TestDef, Variant, block, choice, depth, seconds, span};
 use super::rate::run_rate;
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 

@@ -4,8 +4,8 @@ use ssdlab_core::Op;
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, size, timed};
+use super::context::Context;
 use super::figures::{percentile_chart, put_timed, rate_over_time};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 

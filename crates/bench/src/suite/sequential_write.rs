@@ -2,9 +2,9 @@
 
 use ssdlab_core::Op;
 
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, WHOLE_SPAN, block, choice, depth, seconds};
 use super::rate::run_rate;
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 

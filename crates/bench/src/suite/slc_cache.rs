@@ -1,26 +1,17 @@
 //! `slc-cache`: sequential writes over an erased drive; at which positions the rate drops, and how much of the first,
 //! fast stage comes back after idle time.
 
-use ssdlab_core::{Nanos, SECOND};
-use ssdlab_device::{Completion, Counters};
-
 use super::common::{gigabytes, size};
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, choice, depth, depths, integer, metric, seconds};
 use super::figures::{by_category, categories, chart, put, put_causes, put_counters, put_power, series};
 use super::slc_recovery::{Recovered, Target, recover};
+use super::slc_stages::{Folding, Stage, find_stages};
 use super::sweep::{Sweep, axes};
-use crate::change_points::stretches;
-use crate::context::Context;
 use crate::error::BenchError;
-use crate::measure::{ByPosition, Measurement, Meter, PowerPerSecond};
+use crate::measure::{ByPosition, Measurement, PowerPerSecond};
 use crate::outcome::{Axis, Mark, Outcome, Table};
 use crate::params::{Kind, ParamDef};
-
-/// A stage shorter than this many zones is not one.
-const SHORTEST_ZONES: usize = 4;
-const MOST_STAGES: usize = 6;
-/// A stage in which this share of the host's bytes or more is folded works off its cache meanwhile.
-const FOLDING_SHARE: f64 = 0.05;
 
 /// Idle times, in whole seconds; 0 among them.
 const IDLE: ParamDef = ParamDef {
@@ -70,88 +61,6 @@ pub(super) const DEF: TestDef = TestDef {
     weight: 60.0,
 };
 
-/// Fold traffic by the amount written: read once a second.
-#[derive(Default)]
-struct Folding {
-    written: u64,
-    /// (bytes written by the host, bytes folded), both since power on and rising.
-    readings: Vec<(u64, u64)>,
-}
-
-impl Meter for Folding {
-    #[inline]
-    fn record(&mut self, _job: usize, io: &Completion) {
-        self.written += io.length_bytes;
-    }
-
-    fn tick(&mut self, _at: Nanos, counters: &dyn Fn() -> Counters) {
-        self.readings.push((self.written, folded_bytes(&counters())));
-    }
-}
-
-impl Folding {
-    /// Folded over written bytes while the host wrote the bytes `from..to`; to a second.
-    fn ratio(&self, from: u64, to: u64) -> f64 {
-        let at = |bytes: u64| {
-            let i = self.readings.partition_point(|r| r.0 < bytes);
-            self.readings.get(i).or(self.readings.last()).copied().unwrap_or_default()
-        };
-        let (a, b) = (if from == 0 { (0, 0) } else { at(from) }, at(to));
-        if b.0 > a.0 { (b.1 - a.1) as f64 / (b.0 - a.0) as f64 } else { 0.0 }
-    }
-}
-
-/// A stretch of the drive written at one rate.
-pub(super) struct Stage {
-    pub(super) from_bytes: u64,
-    pub(super) to_bytes: u64,
-    pub(super) mb_per_s: f64,
-    folded: f64,
-}
-
-impl Stage {
-    pub(super) fn amount_bytes(&self) -> u64 {
-        self.to_bytes - self.from_bytes
-    }
-
-    fn name(&self, index: usize, stages: &[Stage]) -> &'static str {
-        let slower_follows = stages[index + 1..].iter().any(|s| s.mb_per_s < self.mb_per_s);
-        if stages.len() == 1 {
-            "one rate throughout"
-        } else if self.folded >= FOLDING_SHARE {
-            "folding while the host writes"
-        } else if index == 0 && slower_follows {
-            "cache"
-        } else {
-            "past the cache"
-        }
-    }
-}
-
-fn find_stages(position: &ByPosition, folding: &Folding) -> Vec<Stage> {
-    let zones: Vec<(u64, Nanos)> = position.zones().filter(|z| z.0 > 0 && z.1 > 0).collect();
-    let rates: Vec<f64> = zones.iter().map(|&(bytes, elapsed)| bytes as f64 / elapsed as f64).collect();
-    if rates.is_empty() {
-        return Vec::new();
-    }
-    let mut stages: Vec<Stage> = Vec::new();
-    let mut from = 0;
-    for to in stretches(&rates, SHORTEST_ZONES.min(rates.len()), MOST_STAGES) {
-        let (bytes, elapsed) = zones[from..to].iter().fold((0, 0), |sum, z| (sum.0 + z.0, sum.1 + z.1));
-        let from_bytes = stages.last().map_or(0, |s| s.to_bytes);
-        let to_bytes = from_bytes + bytes;
-        let mb_per_s = bytes as f64 / 1e6 / (elapsed as f64 / SECOND as f64);
-        stages.push(Stage { from_bytes, to_bytes, mb_per_s, folded: folding.ratio(from_bytes, to_bytes) });
-        from = to;
-    }
-    stages
-}
-
-/// Bytes that the device has folded out of its cache so far.
-fn folded_bytes(counters: &Counters) -> u64 {
-    counters.flash.map_or(0, |f| f.fold_program_bytes)
-}
-
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let targets: &[Target] = match ctx.params.choice("recovery") {
         "overwrite" => &[Target::Overwrite],
@@ -170,16 +79,13 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
         let mut meters = (
             (ByPosition::new(capacity, ctx.params.integer("zones")), Measurement::default()),
-            (Folding { written: 0, readings: Vec::new() }, PowerPerSecond::from(&before)),
+            (Folding::default(), PowerPerSecond::from(&before)),
         );
         host.fill(0, capacity, block, depth, &mut meters)?;
         let counters = host.counters().since(&before);
         let ((position, measurement), (mut folding, power)) = meters;
         measurement.check_causes().map_err(BenchError::Books)?;
-        for reading in &mut folding.readings {
-            reading.1 -= folded_bytes(&before);
-        }
-        folding.readings.push((capacity, folded_bytes(&counters)));
+        folding.end(&before, capacity, &counters);
         let stages = find_stages(&position, &folding);
         let mut recovered = Vec::new();
         let mut step = 1;

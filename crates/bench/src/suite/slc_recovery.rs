@@ -4,8 +4,8 @@ use ssdlab_core::SECOND;
 use ssdlab_workload::Pattern;
 
 use super::common::build;
-use super::slc_cache::Stage;
-use crate::context::Context;
+use super::context::Context;
+use super::slc_stages::Stage;
 use crate::error::BenchError;
 use crate::host::Host;
 

@@ -10,9 +10,9 @@ use ssdlab_device::{Counters, DeviceInfo};
 use ssdlab_workload::{AgedFill, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, size, timed};
+use super::context::Context;
 use super::definition::{TestDef, Variant, WHOLE_SPAN, block, choice, depth, integer, metric, number};
 use super::figures::{chart, mean, percentile_chart, put, put_causes, put_counters, put_latencies, series};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::Host;
 use crate::measure::Measurement;

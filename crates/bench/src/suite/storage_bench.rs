@@ -5,13 +5,13 @@ use ssdlab_device::{Completion, Counters};
 use ssdlab_workload::storage_bench::{Plan, Statistics, Trace};
 
 use super::common::{fill_drive, gigabytes};
+use super::context::Context;
 use super::definition::{MetricDef, bytes, choice, metric, number};
 use super::figures::series;
 use super::figures::{
     by_category, categories, chart, percentile_chart, put, put_causes, put_counters_as, put_latencies,
 };
 use super::storage_bench_statistics::{put_statistics, statistics_table};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::Playback;
 use crate::measure::{Measurement, Meter, Over};

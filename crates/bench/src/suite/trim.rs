@@ -8,10 +8,10 @@ use ssdlab_core::Op;
 use ssdlab_workload::Pattern;
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build};
+use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, depth, metric, number, seconds};
 use super::figures::{chart, put, put_causes, put_counters, series};
 use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
-use crate::context::Context;
 use crate::error::BenchError;
 use crate::host::Host;
 use crate::measure::Measurement;

@@ -5,8 +5,8 @@ use ssdlab_bench::Mark;
 use super::Measures;
 use super::canvas::{Anchor, Canvas};
 use super::figure::Figure;
+use super::marks;
 use super::skin;
-use super::xy;
 use crate::text;
 
 /// Draws the names of the series in rows above the plot; returns where the plot may begin. A single series that has
@@ -39,9 +39,9 @@ pub(crate) fn draw(canvas: &mut Canvas, figure: &Figure, m: Measures, indent: f6
                 canvas.bar(x, middle - 6.0, 16.0, 12.0, &fill, &figure.series[i].name);
             }
             Mark::Line => {
-                xy::line_swatch(canvas, (i, figure.colour(i)), x, middle, swatch - 4.0);
+                marks::line_swatch(canvas, (i, figure.colour(i)), x, middle, swatch - 4.0);
             }
-            Mark::Scatter => xy::dot_swatch(canvas, (i, figure.colour(i)), x + 6.0, middle),
+            Mark::Scatter => marks::dot_swatch(canvas, (i, figure.colour(i)), x + 6.0, middle),
         }
         canvas.text(x + swatch + 4.0, y, m.font, Anchor::Start, "l", &name);
         x += room;

@@ -8,6 +8,7 @@ mod bars;
 mod canvas;
 mod figure;
 mod legend;
+mod marks;
 mod scale;
 mod skin;
 mod xy;

@@ -7,8 +7,9 @@ use ssdlab_bench::{Mark, Series};
 use super::canvas::{Anchor, Canvas, coord};
 use super::figure::{Figure, axis_title};
 use super::legend;
+use super::marks::{Style, append_dot, append_marker, dot_attributes, line_attributes, marker_attributes};
 use super::scale::{Role, Scale};
-use super::skin::{DASHES, DOTS, Dot};
+use super::skin::DOTS;
 use super::{Layout, Measures};
 use crate::text;
 
@@ -17,9 +18,6 @@ const MARKED_POINTS: usize = 48;
 /// A scatter is drawn in this many interleaved paths: within one path overlapping dots do not add up, across paths
 /// they do, and dense places become dark.
 const LAYERS: usize = 5;
-
-/// What a series looks like: its place, which decides on dash, marker and dot, and its colour.
-pub(crate) type Style = (usize, usize);
 
 /// Draws the chart from `top` on and returns where it ends. `data` receives what the page's read-out needs.
 pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout, top: f64, data: &mut String) -> f64 {
@@ -197,50 +195,6 @@ fn scatter(c: &mut Canvas, series: &Series, names: &[String], (index, colour): S
     }
 }
 
-/// One dot as a sub-path: a line of no or little length, that its stroke makes visible.
-fn append_dot(d: &mut String, dot: Dot, pen: &mut (i64, i64), at: (i64, i64), size: f64) {
-    let long = libm::round(size * 20.0) as i64;
-    let (dx, dy, draw) = match dot {
-        Dot::Round | Dot::Square => (0, 0, "h0".to_owned()),
-        Dot::Dash => (-long / 2, 0, format!("h{}", coord(long as f64 / 10.0))),
-        Dot::Upright => (0, -long / 2, format!("v{}", coord(long as f64 / 10.0))),
-    };
-    let start = (at.0 + dx, at.1 + dy);
-    let (mx, my) = (start.0 - pen.0, start.1 - pen.1);
-    let letter = if d.is_empty() { 'M' } else { 'm' };
-    let number = |v: i64| coord(v as f64 / 10.0).replacen("0.", ".", usize::from(v.abs() < 10));
-    let (mx, my) = (number(mx), number(my));
-    let gap = if my.starts_with('-') { "" } else { " " };
-    let _ = write!(d, "{letter}{mx}{gap}{my}{draw}");
-    *pen = match dot {
-        Dot::Dash => (start.0 + long, start.1),
-        Dot::Upright => (start.0, start.1 + long),
-        _ => start,
-    };
-}
-
-fn dot_attributes(dot: Dot, colour: usize, size: f64, opacity: f64, name: &str) -> String {
-    let (cap, width) = match dot {
-        Dot::Round => ("round", size),
-        Dot::Square => ("square", size * 0.8),
-        Dot::Dash | Dot::Upright => ("butt", size * 0.55),
-    };
-    format!(
-        "class=\"s{colour}\" stroke-linecap=\"{cap}\" stroke-width=\"{}\" stroke-opacity=\"{opacity}\" data-name=\"{}\"",
-        coord(width),
-        text::escape(name)
-    )
-}
-
-/// The dot of a series in the legend.
-pub(crate) fn dot_swatch(c: &mut Canvas, (index, colour): Style, x: f64, y: f64) {
-    let dot = DOTS[index % DOTS.len()];
-    let mut d = String::new();
-    append_dot(&mut d, dot, &mut (0, 0), ((x * 10.0) as i64, (y * 10.0) as i64), 6.0);
-    let attributes = dot_attributes(dot, colour, 6.0, 1.0, "");
-    c.path(&d, attributes.split(" data-name").next().unwrap_or_default());
-}
-
 fn line(c: &mut Canvas, series: &Series, style: Style, x: &Scale, y: &Scale) {
     let points: Vec<(f64, f64)> = series.points.iter().map(|p| (x.at(p[0]), y.at(p[1]))).collect();
     let mut d = String::new();
@@ -255,49 +209,6 @@ fn line(c: &mut Canvas, series: &Series, style: Style, x: &Scale, y: &Scale) {
         }
         c.path(&markers, &marker_attributes(style.1));
     }
-}
-
-fn line_attributes((index, colour): Style, name: &str) -> String {
-    let dash = DASHES[index % DASHES.len()];
-    let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
-    format!(
-        "class=\"s{colour}\" stroke-width=\"2\" stroke-linejoin=\"round\"{dash} data-name=\"{}\"",
-        text::escape(name)
-    )
-}
-
-fn marker_attributes(colour: usize) -> String {
-    format!("class=\"f{colour}\" stroke=\"none\"")
-}
-
-/// Line and marker of a series in the legend.
-pub(crate) fn line_swatch(c: &mut Canvas, style: Style, x: f64, y: f64, length: f64) {
-    let attributes = line_attributes(style, "");
-    let attributes = attributes.split(" data-name").next().unwrap_or_default();
-    c.path(&format!("M{} {}h{}", coord(x), coord(y), coord(length)), attributes);
-    let mut marker = String::new();
-    append_marker(&mut marker, style.0, x + length / 2.0, y, 3.6);
-    c.path(&marker, &marker_attributes(style.1));
-}
-
-/// A closed shape that differs from series to series.
-fn append_marker(d: &mut String, index: usize, x: f64, y: f64, r: f64) {
-    let at = |dx: f64, dy: f64| format!("{} {}", coord(x + dx * r), coord(y + dy * r));
-    let polygon = |points: &[(f64, f64)]| {
-        let corners: Vec<String> = points.iter().map(|&(dx, dy)| at(dx, dy)).collect();
-        format!("M{}Z", corners.join("L"))
-    };
-    let shape = match index % 8 {
-        0 => format!("M{}a{1} {1} 0 1 0 {2} 0a{1} {1} 0 1 0 -{2} 0", at(-1.0, 0.0), coord(r), coord(2.0 * r)),
-        1 => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
-        2 => polygon(&[(0.0, -1.2), (1.15, 0.9), (-1.15, 0.9)]),
-        3 => polygon(&[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)]),
-        4 => polygon(&[(0.0, 1.2), (1.15, -0.9), (-1.15, -0.9)]),
-        5 => polygon(&[(-1.2, -0.4), (1.2, -0.4), (1.2, 0.4), (-1.2, 0.4)]),
-        6 => polygon(&[(-0.4, -1.2), (0.4, -1.2), (0.4, 1.2), (-0.4, 1.2)]),
-        _ => polygon(&[(-1.1, -1.1), (1.1, 1.1), (1.1, -1.1), (-1.1, 1.1)]),
-    };
-    d.push_str(&shape);
 }
 
 /// Of more points than pixels, the lowest and the highest of each half pixel: no peak is lost.

@@ -1,6 +1,6 @@
 //! Words and scales of swept keys.
 
-use crate::plan::Axis;
+use crate::swept::Axis;
 
 /// A key as a label: `die.geometry.pages_per_block` is `Pages per block`.
 pub(crate) fn key_label(key: &str) -> String {
@@ -87,7 +87,7 @@ pub(crate) fn spread_evenly_by_ratio(axis: &Axis) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Cell;
+    use crate::swept::Cell;
 
     #[test]
     fn keys_become_words() {

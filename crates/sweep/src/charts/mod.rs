@@ -6,10 +6,12 @@ mod front;
 use ssdlab_bench::{Axis as ChartAxis, Chart, Mark, Series};
 use ssdlab_report::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable, figure_text, metric_label};
 
-use crate::plan::{Axis, Cell, Pareto, Plan, Task, usually_better};
+use crate::plan::{Pareto, Plan, usually_better};
 use crate::point::PointResult;
 use crate::run::State;
+use crate::swept::{Axis, Cell};
 use crate::table::{metric, metric_keys, reason, status};
+use crate::task::Task;
 use axis::{key_label, key_with_value, spans_decades, spread_evenly_by_ratio};
 
 /// What is drawn if the plan does not say, as far as there is.

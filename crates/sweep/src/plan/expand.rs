@@ -4,9 +4,11 @@ use ssdlab_bench::plan::PlanJob;
 use ssdlab_catalog::{Diagnostic, Refusal, Template};
 use toml::Value;
 
-use super::file::PlanText;
-use super::{Axis, Cell, TEST_PREFIX, Task, setting};
+use super::file::{PlanText, key_path};
+use super::setting;
 use crate::point::Point;
+use crate::swept::{Axis, Cell, TEST_PREFIX};
+use crate::task::Task;
 
 /// More points than anyone waits for: a slip.
 const MAX_POINTS: usize = 100_000;
@@ -160,14 +162,6 @@ fn check_keys<'a>(
         }
     }
     Ok(())
-}
-
-/// The path of a grid key without the number of its value.
-pub(super) fn key_path(path: &str) -> &str {
-    match path.rfind('[') {
-        Some(at) if path.ends_with(']') => &path[..at],
-        _ => path,
-    }
 }
 
 fn check_parameter(text: &PlanText, tasks: &[Task], key: &str, change: &Change) -> Result<(), Diagnostic> {

@@ -9,8 +9,6 @@ use ssdlab_catalog::{Diagnostic, Place};
 use toml::{Table, Value};
 use toml_edit::{Document, Item, TableLike};
 
-use super::expand::key_path;
-
 /// The plan as a file has it. Swept keys are read from the document instead, where their order and places are.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -179,5 +177,13 @@ fn plain(value: &toml_edit::Value) -> Value {
         toml_edit::Value::Datetime(v) => Value::String(v.value().to_string()),
         toml_edit::Value::Array(v) => Value::Array(v.iter().map(plain).collect()),
         toml_edit::Value::InlineTable(v) => Value::Table(v.iter().map(|(k, v)| (k.to_owned(), plain(v))).collect()),
+    }
+}
+
+/// The path of a grid key without the number of its value.
+pub(super) fn key_path(path: &str) -> &str {
+    match path.rfind('[') {
+        Some(at) if path.ends_with(']') => &path[..at],
+        _ => path,
     }
 }

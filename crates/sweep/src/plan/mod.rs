@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ssdlab_bench::fio_run::Prefill;
 use ssdlab_bench::plan::PlanJob;
-use ssdlab_bench::suite::{STANDARD_METRICS, TestDef, find_test};
+use ssdlab_bench::suite::{STANDARD_METRICS, find_test};
 use ssdlab_catalog::{Diagnostic, Template, parse};
 use ssdlab_core::nearest;
 use ssdlab_workload::fio::JobFile;
@@ -17,61 +17,10 @@ use toml::Value;
 
 use crate::fio::FIO_METRICS;
 use crate::point::Point;
+use crate::swept::{Axis, Cell};
+use crate::task::Task;
 pub use file::Better;
 use file::{ChartsFile, PlanFile, PlanText, PrefillWord, TestEntry};
-
-/// What stands before a test's parameter among the swept keys.
-pub const TEST_PREFIX: &str = "test.";
-
-/// A swept key with its values, each once, in the order of the plan.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
-    pub key: String,
-    pub values: Vec<Cell>,
-}
-
-/// A value of a swept key.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
-    /// As it stands in the table.
-    pub text: String,
-    /// Its number, if it is one.
-    pub number: Option<f64>,
-}
-
-impl Cell {
-    pub(crate) fn of(value: &Value) -> Self {
-        let number = match value {
-            Value::Integer(v) => Some(*v as f64),
-            Value::Float(v) => Some(*v),
-            _ => None,
-        };
-        let text = match value {
-            Value::String(v) => v.clone(),
-            Value::Float(v) => v.to_string(),
-            other => other.to_string(),
-        };
-        Cell { text, number }
-    }
-}
-
-/// What a point is put through.
-#[derive(Clone, Debug)]
-pub enum Task {
-    Test { def: &'static TestDef, settings: Vec<(String, String)> },
-    Job { name: String, text: String, file: Arc<JobFile>, prefill: Prefill },
-}
-
-impl Task {
-    /// As in the table.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        match self {
-            Task::Test { def, .. } => def.name,
-            Task::Job { name, .. } => name,
-        }
-    }
-}
 
 /// Two metrics or keys that cannot both be had.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,7 @@ use ssdlab_core::{Nanos, Op, SECOND};
 use ssdlab_device::{Completion, Device};
 use ssdlab_ftl::{Place, TieBreak, Translation, VictimPolicy};
 
-use super::point::Measured;
-use super::rig::{Ask, Build, Lab, READ_NANOS};
+use super::rig::{Ask, Build, Lab, Measured, READ_NANOS};
 
 /// How much is simulated.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! - [`formulas`]: write amplification of uniform writes
 //! - [`temperature`]: the same of hot and cold data
 //! - [`queueing`]: reads over queue depth, and reads that arrive at random
-//! - [`rig`]: drives that theory can speak of, and the host that drives them
+//! - [`rig`]: drives that theory can speak of, the host that drives them, and what it measured
 //! - [`measure`]: the experiments
 //! - [`point`]: one value of theory with its experiment, also as text (`greedy:op=15,b=1024`)
 //! - [`tables`]: the page

@@ -5,7 +5,7 @@
 use super::formulas;
 use super::measure::{self, Effort};
 use super::queueing;
-use super::rig::{Build, READ_NANOS};
+use super::rig::{Build, Measured, READ_NANOS};
 use super::temperature::{self, Ties};
 use ssdlab_ftl::{TieBreak, VictimPolicy};
 
@@ -96,19 +96,6 @@ pub enum Expectation {
     Value(f64),
     /// From the lower to the greater.
     Between(f64, f64),
-}
-
-/// What was measured; with the 95 % confidence interval's half-width where it is a mean of a correlated series.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Measured {
-    pub value: f64,
-    pub half_width: Option<f64>,
-    /// Beside the main figure: for TRIM, the mean share of pages in use.
-    pub in_use: Option<f64>,
-    /// Commands under way: rate times mean latency, as the host has seen them.
-    pub little: f64,
-    pub commands: u64,
-    pub bytes: u64,
 }
 
 impl Point {

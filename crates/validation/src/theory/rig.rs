@@ -8,8 +8,6 @@ use ssdlab_ftl::{
 use ssdlab_nand::{DieSpec, Geometry, PageOrder, Timing, Wear};
 use ssdlab_ssd::{ControllerSpec, DriveSpec, FlashSpec, SimulatedSsd, WriteBufferSpec};
 
-use super::point::Measured;
-
 /// The whole path of a drive as reviews use it; only the breakdown is off.
 pub type Drive = SimulatedSsd<false, true>;
 
@@ -51,6 +49,19 @@ impl Ask {
     pub fn read(unit: u64) -> Ask {
         Ask { op: Op::Read, unit, stream: 0 }
     }
+}
+
+/// What was measured; with the 95 % confidence interval's half-width where it is a mean of a correlated series.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Measured {
+    pub value: f64,
+    pub half_width: Option<f64>,
+    /// Beside the main figure: for TRIM, the mean share of pages in use.
+    pub in_use: Option<f64>,
+    /// Commands under way: rate times mean latency, as the host has seen them.
+    pub little: f64,
+    pub commands: u64,
+    pub bytes: u64,
 }
 
 /// What a drive of the theory is made of.

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::measure::Effort;
-use super::point::{Expectation, Kind, Measured, Point};
+use super::point::{Expectation, Kind, Point};
+use super::rig::Measured;
 use super::temperature::Ties;
 
 #[derive(Default)]

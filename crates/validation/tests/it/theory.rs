@@ -2,7 +2,8 @@
 //! `theory`.
 
 use ssdlab_validation::theory::measure::Effort;
-use ssdlab_validation::theory::point::{Expectation, Measured, Point};
+use ssdlab_validation::theory::point::{Expectation, Point};
+use ssdlab_validation::theory::rig::Measured;
 use ssdlab_validation::theory::temperature::Ties;
 use ssdlab_validation::theory::{formulas, queueing, temperature};
 

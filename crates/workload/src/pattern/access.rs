@@ -60,8 +60,19 @@ fn sectors(what: &'static str, value: u64) -> Result<u64, PatternError> {
     if value.is_multiple_of(SECTOR_BYTES) { Ok(value) } else { Err(PatternError::OffsetNotSectors { what, value }) }
 }
 
+impl Pattern {
+    /// Checks the description and makes the source. Its random numbers come from streams of `rng` named after
+    /// their use; `rng` itself is not advanced.
+    ///
+    /// # Errors
+    /// Whatever in the description contradicts itself; see [`PatternError`].
+    pub fn build(&self, rng: &Rng) -> Result<AccessPattern, PatternError> {
+        AccessPattern::new(self, rng)
+    }
+}
+
 impl AccessPattern {
-    pub(super) fn new(pattern: &Pattern, rng: &Rng) -> Result<Self, PatternError> {
+    fn new(pattern: &Pattern, rng: &Rng) -> Result<Self, PatternError> {
         let p = pattern;
         sectors("the start of the span", p.start_bytes)?;
         sectors("the alignment offset", p.align_offset_bytes)?;

@@ -1,8 +1,6 @@
 //! The description of a pattern: plain data, made by a test or a job file, checked when built.
 
-use ssdlab_core::Rng;
-
-use super::{AccessPattern, BlockSizes, PatternError, Zone};
+use super::{BlockSizes, Zone};
 
 /// Where the next block lies.
 #[derive(Clone, Debug, PartialEq)]
@@ -204,14 +202,5 @@ impl Pattern {
     pub fn fua(mut self, fua: bool) -> Self {
         self.fua = fua;
         self
-    }
-
-    /// Checks the description and makes the source. Its random numbers come from streams of `rng` named after
-    /// their use; `rng` itself is not advanced.
-    ///
-    /// # Errors
-    /// Whatever in the description contradicts itself; see [`PatternError`].
-    pub fn build(&self, rng: &Rng) -> Result<AccessPattern, PatternError> {
-        AccessPattern::new(self, rng)
     }
 }

@@ -8,7 +8,7 @@
 use ssdlab_core::Op;
 
 use super::apportion::{apportion, logistic, solve};
-use super::plan::PlanError;
+use super::error::PlanError;
 use super::published::Trace;
 
 const KIB: u64 = 1024;

@@ -28,13 +28,15 @@
 mod apportion;
 mod classes;
 mod depths;
+mod error;
 mod places;
 mod plan;
 mod published;
 mod statistics;
 mod stream;
 
-pub use plan::{Plan, PlanError};
+pub use error::PlanError;
+pub use plan::Plan;
 pub use published::{DEPTH_BINS, Estimate, Published, SIZE_BINS, Trace, depth_bin, size_bin};
 pub use statistics::Statistics;
 pub use stream::{Step, Stream};

@@ -1,31 +1,12 @@
 //! A trace laid out: everything that does not depend on chance.
 
-use ssdlab_core::{Nanos, Rng, UNIT_BYTES};
+use ssdlab_core::UNIT_BYTES;
 
 use super::classes::{Class, classes};
 use super::depths::Hillscape;
+use super::error::{FEWEST_REQUESTS, PlanError};
 use super::places::SMALLEST_FOOTPRINT_BYTES;
 use super::published::Trace;
-use super::stream::Stream;
-
-/// Fewer requests cannot hold the published proportions.
-const FEWEST_REQUESTS: u64 = 1_000;
-
-/// Why a trace cannot be laid out.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum PlanError {
-    #[error(
-        "a trace of {requests} requests cannot keep the published proportions; it needs at least {FEWEST_REQUESTS}"
-    )]
-    TooShort { requests: u64 },
-    #[error(
-        "{footprint_bytes} bytes are too few addresses for the trace; it needs at least {SMALLEST_FOOTPRINT_BYTES}"
-    )]
-    TooNarrow { footprint_bytes: u64 },
-    /// The figures of a trace contradict each other; a mistake in this crate.
-    #[error("the figures of {trace} contradict each other: {problem}")]
-    Contradiction { trace: &'static str, problem: String },
-}
 
 /// A trace of a given length over a given range of addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,11 +56,5 @@ impl Plan {
     #[must_use]
     pub fn footprint_bytes(&self) -> u64 {
         self.footprint_bytes
-    }
-
-    /// The requests, in an order and at places that `rng` decides on. No pause is longer than `idle_cap`.
-    #[must_use]
-    pub fn stream(&self, idle_cap: Nanos, rng: &Rng) -> Stream {
-        Stream::new(self, idle_cap, rng)
     }
 }

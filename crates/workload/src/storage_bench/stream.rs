@@ -39,8 +39,16 @@ pub struct Stream {
     pause_rng: Rng,
 }
 
+impl Plan {
+    /// The requests, in an order and at places that `rng` decides on. No pause is longer than `idle_cap`.
+    #[must_use]
+    pub fn stream(&self, idle_cap: Nanos, rng: &Rng) -> Stream {
+        Stream::new(self, idle_cap, rng)
+    }
+}
+
 impl Stream {
-    pub(super) fn new(plan: &Plan, idle_cap: Nanos, rng: &Rng) -> Self {
+    fn new(plan: &Plan, idle_cap: Nanos, rng: &Rng) -> Self {
         Stream {
             left: plan.requests,
             classes: plan.classes.clone(),

@@ -1,9 +1,21 @@
-//! Which format is it? Looked up in the first bytes, by shape, so that a wrong number in a recognisable line is
+//! Which format is it? By its name, or from the first bytes: by shape, so that a wrong number in a recognisable line is
 //! reported as that and not as an unknown format.
 
-use super::format::Format;
+use std::str::FromStr;
+
+use super::error::TraceError;
+use super::format::{FORMATS, Format};
 use super::iolog::{HEADER_V2, HEADER_V3};
 use super::vscsi;
+
+impl FromStr for Format {
+    type Err = TraceError;
+
+    fn from_str(name: &str) -> Result<Self, TraceError> {
+        let found = FORMATS.iter().find(|f| f.1.eq_ignore_ascii_case(name));
+        found.map(|f| f.0).ok_or_else(|| TraceError::UnknownFormatName { name: name.to_owned() })
+    }
+}
 
 /// `start` is the beginning of the file, or all of it.
 pub(super) fn detect(start: &[u8]) -> Option<Format> {

@@ -1,9 +1,6 @@
 //! The formats, by name.
 
 use std::fmt;
-use std::str::FromStr;
-
-use super::error::TraceError;
 
 /// A trace file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,15 +51,6 @@ impl Format {
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = TraceError;
-
-    fn from_str(name: &str) -> Result<Self, TraceError> {
-        let found = FORMATS.iter().find(|f| f.1.eq_ignore_ascii_case(name));
-        found.map(|f| f.0).ok_or_else(|| TraceError::UnknownFormatName { name: name.to_owned() })
     }
 }
 

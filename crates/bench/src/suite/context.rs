@@ -3,13 +3,13 @@
 use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
 use ssdlab_device::LinkPolicy;
 
+use super::definition::{COMMON_PARAMS, TestDef};
 use crate::error::BenchError;
 use crate::host::{Host, Job};
 use crate::lab::Lab;
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
 use crate::params::Params;
-use crate::suite::{COMMON_PARAMS, TestDef};
 
 /// Devices to test, parameters, a seed, and someone to report to.
 pub struct Context<'a> {

@@ -1,0 +1,124 @@
+//! What a die is in each cell mode that it offers: pages, times, rated endurance and energy.
+
+use ssdlab_core::{Nanos, nanos_from_ms, nanos_from_us};
+
+use crate::{CellMode, DieSpec, PageOrder, Power};
+
+/// All that a block is in one cell mode, with every question answered by page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModeSpec {
+    pub mode: CellMode,
+    /// Pages of one plane's block; they take the first rows of its addresses.
+    pub pages_per_block: u32,
+    pub page_order: PageOrder,
+    /// Program/erase cycles for which a block is rated if it always runs in this mode.
+    pub rated_program_erase_cycles: u32,
+    read_us: Vec<f64>,
+    program_us: Vec<f64>,
+    erase_ms: f64,
+    power: Option<Power>,
+}
+
+/// Volts times milliamperes times microseconds are nanojoules.
+fn nanojoules(power: Option<&Power>, current: impl Fn(&Power) -> f64, us: f64) -> u64 {
+    power.map_or(0, |p| (p.supply_v * current(p) * us + 0.5) as u64)
+}
+
+impl ModeSpec {
+    /// Which bit of its cells a page is: 0 (lower, LSB), 1 (upper, CSB) or 2 (MSB).
+    #[must_use]
+    pub fn kind(&self, page: u32) -> usize {
+        debug_assert!(page < self.pages_per_block);
+        self.page_order.kind_index(page, self.pages_per_block)
+    }
+
+    /// tR of a page, nanoseconds; a multi-plane read takes the same.
+    #[must_use]
+    pub fn read_time(&self, page: u32) -> Nanos {
+        nanos_from_us(self.read_us[self.kind(page)])
+    }
+
+    /// tPROG of a page, nanoseconds; a multi-plane program takes the same.
+    #[must_use]
+    pub fn program_time(&self, page: u32) -> Nanos {
+        nanos_from_us(self.program_us[self.kind(page)])
+    }
+
+    /// tBERS, nanoseconds.
+    #[must_use]
+    pub fn erase_time(&self) -> Nanos {
+        nanos_from_ms(self.erase_ms)
+    }
+
+    /// Energy of reading a page, nanojoules (see [`Power`]); 0 if the die file has no `[power]`.
+    #[must_use]
+    pub fn read_energy_nj(&self, page: u32) -> u64 {
+        nanojoules(self.power.as_ref(), |p| p.read_current_ma, self.read_us[self.kind(page)])
+    }
+
+    /// Energy of programming a page, nanojoules.
+    #[must_use]
+    pub fn program_energy_nj(&self, page: u32) -> u64 {
+        nanojoules(self.power.as_ref(), |p| p.program_current_ma, self.program_us[self.kind(page)])
+    }
+
+    /// Energy of erasing a block, nanojoules.
+    #[must_use]
+    pub fn erase_energy_nj(&self) -> u64 {
+        nanojoules(self.power.as_ref(), |p| p.erase_current_ma, self.erase_ms * 1e3)
+    }
+}
+
+impl DieSpec {
+    /// The mode with the most bits per cell, in which every block starts.
+    ///
+    /// # Panics
+    /// If `geometry.bits_per_cell` is not 1, 2 or 3, which [`DieSpec::validate`] refuses.
+    #[must_use]
+    pub fn native_mode(&self) -> CellMode {
+        CellMode::from_bits(self.geometry.bits_per_cell).expect("one, two or three bits per cell")
+    }
+
+    /// What a block is in a mode; `None` if the die does not offer it.
+    ///
+    /// A block in a reduced mode keeps the pages that are the first bits of its word lines' cells: half of an
+    /// `alternating` MLC block, a third of a TLC block. L95B's blocks have 260 word lines, eight of them at the edges
+    /// with one bit per cell at all times, so that they keep 260 of 512 pages.
+    #[must_use]
+    pub fn mode(&self, mode: CellMode) -> Option<ModeSpec> {
+        let g = &self.geometry;
+        if mode == self.native_mode() {
+            return Some(ModeSpec {
+                mode,
+                pages_per_block: g.pages_per_block,
+                page_order: g.page_order,
+                rated_program_erase_cycles: self.wear.rated_program_erase_cycles,
+                read_us: self.timing.read_us.clone(),
+                program_us: self.timing.program_us.clone(),
+                erase_ms: self.timing.erase_ms,
+                power: self.power.clone(),
+            });
+        }
+        let (reduced, page_order) = match mode {
+            CellMode::Slc => (self.modes.slc.as_ref()?, PageOrder::Uniform),
+            CellMode::Mlc => (self.modes.mlc.as_ref()?, PageOrder::Alternating),
+            CellMode::Tlc => return None,
+        };
+        Some(ModeSpec {
+            mode,
+            pages_per_block: g.page_order.word_lines(g.pages_per_block, g.bits_per_cell) * mode.bits(),
+            page_order,
+            rated_program_erase_cycles: reduced.rated_program_erase_cycles,
+            read_us: reduced.read_us.clone(),
+            program_us: reduced.program_us.clone(),
+            erase_ms: reduced.erase_ms,
+            power: self.power.clone(),
+        })
+    }
+
+    /// Whether any block can run in another mode than the die's own.
+    #[must_use]
+    pub fn has_several_modes(&self) -> bool {
+        !self.modes.is_empty()
+    }
+}

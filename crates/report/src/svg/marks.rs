@@ -1,0 +1,97 @@
+//! What a series is drawn with, in the plot as in the legend: dots, lines and markers.
+
+use std::fmt::Write as _;
+
+use super::canvas::{Canvas, coord};
+use super::skin::{DASHES, DOTS, Dot};
+use crate::text;
+
+/// What a series looks like: its place, which decides on dash, marker and dot, and its colour.
+pub(super) type Style = (usize, usize);
+
+/// One dot as a sub-path: a line of no or little length, that its stroke makes visible.
+pub(super) fn append_dot(d: &mut String, dot: Dot, pen: &mut (i64, i64), at: (i64, i64), size: f64) {
+    let long = libm::round(size * 20.0) as i64;
+    let (dx, dy, draw) = match dot {
+        Dot::Round | Dot::Square => (0, 0, "h0".to_owned()),
+        Dot::Dash => (-long / 2, 0, format!("h{}", coord(long as f64 / 10.0))),
+        Dot::Upright => (0, -long / 2, format!("v{}", coord(long as f64 / 10.0))),
+    };
+    let start = (at.0 + dx, at.1 + dy);
+    let (mx, my) = (start.0 - pen.0, start.1 - pen.1);
+    let letter = if d.is_empty() { 'M' } else { 'm' };
+    let number = |v: i64| coord(v as f64 / 10.0).replacen("0.", ".", usize::from(v.abs() < 10));
+    let (mx, my) = (number(mx), number(my));
+    let gap = if my.starts_with('-') { "" } else { " " };
+    let _ = write!(d, "{letter}{mx}{gap}{my}{draw}");
+    *pen = match dot {
+        Dot::Dash => (start.0 + long, start.1),
+        Dot::Upright => (start.0, start.1 + long),
+        _ => start,
+    };
+}
+
+pub(super) fn dot_attributes(dot: Dot, colour: usize, size: f64, opacity: f64, name: &str) -> String {
+    let (cap, width) = match dot {
+        Dot::Round => ("round", size),
+        Dot::Square => ("square", size * 0.8),
+        Dot::Dash | Dot::Upright => ("butt", size * 0.55),
+    };
+    format!(
+        "class=\"s{colour}\" stroke-linecap=\"{cap}\" stroke-width=\"{}\" stroke-opacity=\"{opacity}\" data-name=\"{}\"",
+        coord(width),
+        text::escape(name)
+    )
+}
+
+/// The dot of a series in the legend.
+pub(super) fn dot_swatch(c: &mut Canvas, (index, colour): Style, x: f64, y: f64) {
+    let dot = DOTS[index % DOTS.len()];
+    let mut d = String::new();
+    append_dot(&mut d, dot, &mut (0, 0), ((x * 10.0) as i64, (y * 10.0) as i64), 6.0);
+    let attributes = dot_attributes(dot, colour, 6.0, 1.0, "");
+    c.path(&d, attributes.split(" data-name").next().unwrap_or_default());
+}
+
+pub(super) fn line_attributes((index, colour): Style, name: &str) -> String {
+    let dash = DASHES[index % DASHES.len()];
+    let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
+    format!(
+        "class=\"s{colour}\" stroke-width=\"2\" stroke-linejoin=\"round\"{dash} data-name=\"{}\"",
+        text::escape(name)
+    )
+}
+
+pub(super) fn marker_attributes(colour: usize) -> String {
+    format!("class=\"f{colour}\" stroke=\"none\"")
+}
+
+/// Line and marker of a series in the legend.
+pub(super) fn line_swatch(c: &mut Canvas, style: Style, x: f64, y: f64, length: f64) {
+    let attributes = line_attributes(style, "");
+    let attributes = attributes.split(" data-name").next().unwrap_or_default();
+    c.path(&format!("M{} {}h{}", coord(x), coord(y), coord(length)), attributes);
+    let mut marker = String::new();
+    append_marker(&mut marker, style.0, x + length / 2.0, y, 3.6);
+    c.path(&marker, &marker_attributes(style.1));
+}
+
+/// A closed shape that differs from series to series.
+pub(super) fn append_marker(d: &mut String, index: usize, x: f64, y: f64, r: f64) {
+    let at = |dx: f64, dy: f64| format!("{} {}", coord(x + dx * r), coord(y + dy * r));
+    let polygon = |points: &[(f64, f64)]| {
+        let corners: Vec<String> = points.iter().map(|&(dx, dy)| at(dx, dy)).collect();
+        format!("M{}Z", corners.join("L"))
+    };
+    let shape = match index % 8 {
+        0 => format!("M{}a{1} {1} 0 1 0 {2} 0a{1} {1} 0 1 0 -{2} 0", at(-1.0, 0.0), coord(r), coord(2.0 * r)),
+        1 => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
+        2 => polygon(&[(0.0, -1.2), (1.15, 0.9), (-1.15, 0.9)]),
+        3 => polygon(&[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)]),
+        4 => polygon(&[(0.0, 1.2), (1.15, -0.9), (-1.15, -0.9)]),
+        5 => polygon(&[(-1.2, -0.4), (1.2, -0.4), (1.2, 0.4), (-1.2, 0.4)]),
+        6 => polygon(&[(-0.4, -1.2), (0.4, -1.2), (0.4, 1.2), (-0.4, 1.2)]),
+        _ => polygon(&[(-1.1, -1.1), (1.1, 1.1), (1.1, -1.1), (-1.1, 1.1)]),
+    };
+    d.push_str(&shape);
+}
