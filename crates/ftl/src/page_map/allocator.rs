@@ -197,7 +197,7 @@ impl Allocator {
     ///
     /// # Errors
     /// Why there is none.
-    #[inline]
+    #[inline(always)]
     pub fn room_for_host(
         &self,
         domain: usize,

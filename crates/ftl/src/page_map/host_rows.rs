@@ -63,7 +63,11 @@ impl HostRows {
     #[inline]
     #[must_use]
     pub fn choose(&self, stream: u8) -> Option<usize> {
-        self.writable[stream as usize].next_in_both(&self.unfilled, self.next_domain).map(|domain| domain as usize)
+        let writable = &self.writable[stream as usize];
+        if self.domains == 1 {
+            return writable.contains(0).then_some(0);
+        }
+        writable.next_in_both(&self.unfilled, self.next_domain).map(|domain| domain as usize)
     }
 
     /// A row goes to a domain: the next one's turn comes.

@@ -343,7 +343,7 @@ impl PageMap {
     }
 
     /// Whether there is a place for a row of the host in this domain that the collector does not need.
-    #[inline]
+    #[inline(always)]
     fn room_for_host(&self, domain: usize, stream: u8) -> Result<(), NoRoom> {
         let writer = self.host_writer(domain, stream);
         let to_move = || self.collector.to_move(domain, &self.superblocks, self.unit_shift);
