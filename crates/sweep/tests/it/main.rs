@@ -1,4 +1,4 @@
-//! Sweeps from their plan to their table, and which code their points belong to.
+//! Sweeps from their plan to their table.
 
-mod code;
+mod fingerprint_of_code;
 mod sweeps;
