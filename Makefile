@@ -12,7 +12,7 @@ else
 SSDLAB = target/release/ssdlab
 endif
 
-.PHONY: build tested shipped test test-all gate long check unit properties claims claims-all repeatable theory keys ecc \
+.PHONY: build tested shipped test test-all gate long check unit properties claims claims-all repeatable theory keys house ecc \
 	ecc-tables reference bench instructions instructions-update valgrind torture fuzz sweep quick clean
 
 build:
@@ -59,6 +59,10 @@ theory:
 ## What follows from the declarations of the keys: writes the tables of docs/drive-files.md, and docs/schema.
 keys:
 	$(CARGO) run --locked -p ssdlab-catalog --example key_documents -- docs
+
+## What depends on what: writes the drawing and the table of docs/architecture.md; checks the rules of the house.
+house:
+	$(CARGO) run --locked -p ssdlab-validation --bin house
 
 ## Errors and their correction: writes docs/error-correction.md and its figure; seconds.
 ecc:

@@ -1,4 +1,5 @@
-//! The simulator against theory, and the LDPC table against its decoder.
+//! The simulator against theory, the LDPC table against its decoder, and the workspace against the rules of its house.
 
+mod house;
 mod ldpc;
 mod theory;
