@@ -28,6 +28,7 @@ fn phrase(cause: Cause) -> &'static str {
         Cause::Fold => "behind cache folding",
         Cause::Metadata => "on map and journal traffic",
         Cause::EccRetry => "in ECC retries",
+        Cause::Merge => "behind block merges",
     }
 }
 

@@ -142,6 +142,7 @@ pub(crate) fn read_file(path: &str, word: &str) -> Result<String, Diagnostic> {
 
 fn read_drive(name: &str, file: &str, text: &str, folder: Option<&Path>) -> Result<Drive, Diagnostic> {
     let mut loaded: Loaded<DriveSpec> = load(&DRIVE, file, text)?;
+    check_translation(&loaded)?;
     let die = find_die(&loaded, folder)?;
     loaded.spec.validate(&die.spec).map_err(|e| loaded.source.spec_error(&e))?;
     if let Some(base) = &loaded.base
@@ -151,6 +152,32 @@ fn read_drive(name: &str, file: &str, text: &str, folder: Option<&Path>) -> Resu
         loaded.spec.description = format!("{base} with the changes of {name}");
     }
     Ok(Drive { name: name.to_owned(), spec: loaded.spec, die, rows: loaded.rows, source: loaded.source })
+}
+
+/// A drive has a map of pages, told by `[mapping]` and `[gc]`, or log blocks.
+fn check_translation(drive: &Loaded<DriveSpec>) -> Result<(), Diagnostic> {
+    let has = |section: &str| drive.rows.iter().any(|row| row.key.split_once('.').is_some_and(|(s, _)| s == section));
+    let blocks = drive.spec.log_blocks.is_some();
+    for section in ["mapping", "gc"] {
+        let reserve_only = section == "mapping"
+            && drive
+                .rows
+                .iter()
+                .all(|row| !row.key.starts_with("mapping.") || row.key == "mapping.reserved_blocks_per_1000");
+        if has(section) == blocks && !(blocks && reserve_only) {
+            let what = if blocks {
+                format!("[{section}] has no effect on a drive with [log_blocks]")
+            } else {
+                format!("missing section `[{section}]`")
+            };
+            return Err(Diagnostic::new(what).at(drive.source.value_place(section)).help(if blocks {
+                "leave one of them out"
+            } else {
+                "add it, or [log_blocks] for a drive that translates by blocks; docs/drive-files.md explains both"
+            }));
+        }
+    }
+    Ok(())
 }
 
 /// The die type that a drive file names: of the catalog, or a file beside the drive file.

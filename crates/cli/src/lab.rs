@@ -5,7 +5,6 @@ use ssdlab_catalog::{Drive, resolve};
 use ssdlab_device::Device;
 use ssdlab_nand::SpecError;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
-use ssdlab_ssd::Ssd;
 
 use crate::failure::Failure;
 use crate::specification::specification;
@@ -52,7 +51,7 @@ impl Lab for SimulatedDrive {
 }
 
 fn build(drive: &Drive, seed: u64) -> Result<Box<dyn Device>, SpecError> {
-    Ok(Box::new(Ssd::new(&drive.name, &drive.spec, &drive.die.spec, seed)?))
+    ssdlab_ssd::build::<true, true>(&drive.name, &drive.spec, &drive.die.spec, seed)
 }
 
 /// All drives named, each once.

@@ -60,10 +60,12 @@ pub enum Cause {
     Metadata,
     /// Reading again, soft decoding, parity recovery.
     EccRetry,
+    /// Merging log blocks with data blocks: copies in the way, or firmware holding the host back for them.
+    Merge,
 }
 
 /// Every [`Cause`], in the order of the fields of a [`Breakdown`] and of every report.
-pub const CAUSES: [Cause; 12] = [
+pub const CAUSES: [Cause; 13] = [
     Cause::Link,
     Cause::Queue,
     Cause::Controller,
@@ -76,6 +78,7 @@ pub const CAUSES: [Cause; 12] = [
     Cause::Fold,
     Cause::Metadata,
     Cause::EccRetry,
+    Cause::Merge,
 ];
 
 impl Cause {
@@ -95,6 +98,7 @@ impl Cause {
             Cause::Fold => "fold",
             Cause::Metadata => "metadata",
             Cause::EccRetry => "ecc_retry",
+            Cause::Merge => "merge",
         }
     }
 
@@ -114,6 +118,7 @@ impl Cause {
             Cause::Fold => "cache folding",
             Cause::Metadata => "map and journal",
             Cause::EccRetry => "ECC retry",
+            Cause::Merge => "block merge",
         }
     }
 }

@@ -32,12 +32,14 @@
 //! assert_eq!(ops[0].1.kind(), OpKind::HostProgram);
 //! ```
 
+mod log_block;
 mod op;
 pub mod page_map;
 mod reads;
 mod spec;
 mod translation;
 
+pub use log_block::{LogBlock, LogBlockConfig, LogBlockSpec, LogScheme, Merges};
 pub use op::{FlashOp, NOBODY, OpKind, OpSink};
 pub use page_map::cache::{HostTarget, PAST_CACHE, SlcCachePolicy, SlcCacheSpec, WhenFull};
 pub use page_map::compression::CompressionSpec;

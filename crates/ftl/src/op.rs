@@ -21,6 +21,10 @@ pub enum OpKind {
     /// Reading a piece of a map that DRAM does not hold as a whole.
     MapRead,
     MetadataProgram,
+    /// Bringing a superblock into one piece: a page is read, crosses the bus to be corrected, and is programmed within its
+    /// die.
+    CopyRead,
+    CopyProgram,
     Erase,
     /// Reading what a block that has gone bad still holds, and programming it into the block that replaces it.
     RetireRead,
@@ -32,15 +36,15 @@ impl OpKind {
     #[inline]
     #[must_use]
     pub fn is_program(self) -> bool {
-        use OpKind::{FoldCopy, FoldProgram, GcProgram, HostProgram, MetadataProgram, RetireProgram};
-        matches!(self, HostProgram | GcProgram | FoldProgram | FoldCopy | MetadataProgram | RetireProgram)
+        use OpKind::{CopyProgram, FoldCopy, FoldProgram, GcProgram, HostProgram, MetadataProgram, RetireProgram};
+        matches!(self, HostProgram | GcProgram | FoldProgram | FoldCopy | MetadataProgram | CopyProgram | RetireProgram)
     }
 
     /// Whether it writes what a collector has moved.
     #[inline]
     #[must_use]
     pub fn moves_units(self) -> bool {
-        matches!(self, OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy)
+        matches!(self, OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy | OpKind::CopyProgram)
     }
 }
 
@@ -69,7 +73,7 @@ impl FlashOp {
     #[inline]
     #[must_use]
     pub fn read(kind: OpKind, block: BlockId, page: u32, rows: u8, units: u32) -> Self {
-        debug_assert!(matches!(kind, OpKind::GcRead | OpKind::FoldRead));
+        debug_assert!(matches!(kind, OpKind::GcRead | OpKind::FoldRead | OpKind::CopyRead));
         FlashOp { kind, rows, units: units as u8, page: page as u16, number: 0, block, word: 0 }
     }
 

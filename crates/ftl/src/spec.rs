@@ -29,6 +29,19 @@ pub struct MappingSpec {
     pub map_cache_kib: Option<u32>,
 }
 
+/// For drives that have no map of pages: none of it is used.
+impl Default for MappingSpec {
+    fn default() -> Self {
+        MappingSpec {
+            superblock: SuperblockSpan::AllDies,
+            reserved_blocks_per_1000: 0,
+            journal: false,
+            journal_rows_per_checkpoint_row: default_checkpoint_interval(),
+            map_cache_kib: None,
+        }
+    }
+}
+
 fn default_checkpoint_interval() -> u32 {
     1
 }
@@ -85,6 +98,27 @@ pub struct GcSpec {
     /// Free superblocks that background collection works towards.
     #[serde(default)]
     pub background_free_superblocks: u32,
+}
+
+/// For drives that have no map of pages: none of it is used.
+impl Default for GcSpec {
+    fn default() -> Self {
+        GcSpec {
+            policy: VictimPolicy::Greedy,
+            choices: default_choices(),
+            tie_break: TieBreak::Fifo,
+            frontier: Frontier::Shared,
+            start_free_superblocks: 1,
+            victims_per_start: 0,
+            buffer_superpages: 1,
+            buffering: Buffering::StopAndWait,
+            host_share: HostShare::Unlimited,
+            trickle_per_1000: 0,
+            rows_per_read: default_rows_per_read(),
+            background_after_idle_ms: None,
+            background_free_superblocks: 0,
+        }
+    }
 }
 
 fn default_choices() -> u32 {

@@ -171,6 +171,12 @@ pub trait Translation: Clone + Debug + Send + 'static {
         let _ = per_1000;
     }
 
+    /// A write of these pages begins to come.
+    #[inline]
+    fn write_begins(&mut self, pages: Range<u32>) {
+        let _ = pages;
+    }
+
     /// Accepts the units of a stretch into the write buffer. The drive has seen to it that there is room.
     /// `write_number`: which write of a logical page this is, for the checks.
     fn write_units(&mut self, stretch: &Stretch, write_number: impl FnMut(u32) -> u8);

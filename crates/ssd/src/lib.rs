@@ -30,8 +30,8 @@ mod spec;
 pub mod timing;
 
 use ssdlab_core::{Nanos, Rng, SECTOR_BYTES, UNIT_BYTES};
-use ssdlab_device::{Completion, DeviceInfo, FlashCounters, HostCounters};
-use ssdlab_ftl::{PageMap, PageMapConfig, SlcCacheSpec, Translation};
+use ssdlab_device::{Completion, Device, DeviceInfo, FlashCounters, HostCounters};
+use ssdlab_ftl::{LogBlock, LogBlockConfig, PageMap, PageMapConfig, SlcCacheSpec, Translation};
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
 
 use backend::{Backend, Correction, NEVER};
@@ -126,6 +126,51 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     pub fn inject(&mut self, faults: GrowingFaults, seed: u64) {
         self.translation.inject(faults, &Rng::new(seed).stream(&self.info.name));
     }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK, LogBlock> {
+    /// Builds a drive that translates by blocks (`[log_blocks]`), fresh from the factory.
+    ///
+    /// # Errors
+    /// A value of the drive or die file that cannot be built.
+    pub fn with_log_blocks(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Result<Self, SpecError> {
+        let (drive, die) = &drive.with_planes_apart(die);
+        let Some(spec) = &drive.log_blocks else {
+            return Err(SpecError::new("log_blocks", "the drive has none", "add [log_blocks]"));
+        };
+        let build = |rng: &Rng, logical_pages| {
+            let blocks = u64::from(die.geometry.blocks_per_plane);
+            let reserved = blocks * u64::from(drive.mapping.reserved_blocks_per_1000) / 1000;
+            let config = LogBlockConfig {
+                die,
+                dies: drive.flash.dies,
+                channels: drive.controller.channels,
+                logical_pages,
+                reserved_blocks: reserved as u32,
+                least_worn_first: drive.wear_levelling.dynamic,
+                spec,
+            };
+            LogBlock::new(&config, rng)
+        };
+        Self::with_translation(name, drive, die, seed, build)
+    }
+}
+
+/// The drive that a drive file describes, with the translation layer that it names, fresh from the factory.
+///
+/// # Errors
+/// A value of the drive or die file that cannot be built.
+pub fn build<const EXPLAIN: bool, const CHECK: bool>(
+    name: &str,
+    drive: &DriveSpec,
+    die: &DieSpec,
+    seed: u64,
+) -> Result<Box<dyn Device>, SpecError> {
+    Ok(if drive.log_blocks.is_some() {
+        Box::new(SimulatedSsd::<EXPLAIN, CHECK, LogBlock>::with_log_blocks(name, drive, die, seed)?)
+    } else {
+        Box::new(SimulatedSsd::<EXPLAIN, CHECK>::new(name, drive, die, seed)?)
+    })
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {

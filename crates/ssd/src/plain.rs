@@ -22,7 +22,7 @@ impl DriveSpec {
         DriveSpec {
             description: String::new(),
             capacity_bytes,
-            flash: FlashSpec { die: die.to_owned(), dies, exact_spare_per_10000: None },
+            flash: FlashSpec { die: die.to_owned(), dies, exact_spare_per_10000: None, planes_apart: false },
             link: LinkSpec { generation: LinkGeneration::Ideal, host_turnaround_us: 0.0 },
             controller: ControllerSpec {
                 name: String::new(),
@@ -61,6 +61,7 @@ impl DriveSpec {
                 background_after_idle_ms: None,
                 background_free_superblocks: 0,
             },
+            log_blocks: None,
             wear_levelling: WearLevellingSpec::default(),
             slc_cache: None,
             power: None,

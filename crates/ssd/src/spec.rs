@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{
-    CompressionSpec, GcSpec, HostShare, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec, spare_superblocks,
+    CompressionSpec, GcSpec, HostShare, LogBlockSpec, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec,
+    spare_superblocks,
 };
 use ssdlab_keys::{KeyTable, SpecError};
 use ssdlab_nand::DieSpec;
@@ -27,8 +28,14 @@ pub struct DriveSpec {
     pub link: LinkSpec,
     pub controller: ControllerSpec,
     pub write_buffer: WriteBufferSpec,
+    /// Required, unless the drive has `[log_blocks]`.
+    #[serde(default)]
     pub mapping: MappingSpec,
+    /// Required, unless the drive has `[log_blocks]`.
+    #[serde(default)]
     pub gc: GcSpec,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_blocks: Option<LogBlockSpec>,
     #[serde(default)]
     pub wear_levelling: WearLevellingSpec,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,13 +55,17 @@ pub struct FlashSpec {
     /// A die type of the catalog, or the path of a die file.
     pub die: String,
     /// Dies in all; a multiple of the channels.
-    #[schemars(range(min = 1, max = 64))]
+    #[schemars(range(min = 1, max = 512))]
     pub dies: u32,
     /// Builds dies with as many blocks as give exactly this spare area, in shares of the capacity, besides the blocks
     /// that are always open or free: for comparison with theory. Ideal drives only.
     #[serde(default)]
     #[schemars(range(min = 100, max = 1_000_000))]
     pub exact_spare_per_10000: Option<u32>,
+    /// Operates the planes of a die one by one, as if each were a die of its own on the same channel: for `[log_blocks]`,
+    /// whose copies stay within a plane.
+    #[serde(default)]
+    pub planes_apart: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -130,7 +141,7 @@ pub struct ControllerSpec {
 #[schemars(extend("x-heading" = "Write buffer"))]
 pub struct WriteBufferSpec {
     /// Data of writes that the drive can hold before they are on flash.
-    #[schemars(range(min = 64, max = 1_048_576))]
+    #[schemars(range(min = 4, max = 1_048_576))]
     pub capacity_kib: u32,
     /// Whether a write is acknowledged when it is in the buffer, or only when it is on flash.
     pub write_cache: bool,
@@ -186,8 +197,49 @@ impl DriveSpec {
                 "use superblock = \"all-dies\" with host_share = \"between-rounds\"",
             ));
         }
+        if self.log_blocks.is_some() {
+            return self.validate_log_blocks();
+        }
+        if self.flash.planes_apart {
+            return Err(SpecError::new(
+                "flash.planes_apart",
+                "a page map programs all planes of a die together",
+                "leave it out, or use [log_blocks] instead of [mapping] and [gc]",
+            ));
+        }
         self.validate_rows(die)?;
         self.validate_spare(die)
+    }
+
+    /// What only a map of pages has.
+    fn validate_log_blocks(&self) -> Result<(), SpecError> {
+        let others = [
+            ("slc_cache", self.slc_cache.is_some()),
+            ("compression", self.compression.is_some()),
+            ("ecc", self.ecc.is_some()),
+            ("flash.exact_spare_per_10000", self.flash.exact_spare_per_10000.is_some()),
+            ("wear_levelling.static_spread_erases", self.wear_levelling.static_spread_erases.is_some()),
+        ];
+        match others.into_iter().find(|&(_, given)| given) {
+            Some((key, _)) => Err(SpecError::new(
+                key,
+                "is simulated on drives with a map of pages only",
+                "leave it or [log_blocks] out",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The drive and its dies as `flash.planes_apart` has them: each plane a die of its own.
+    #[must_use]
+    pub fn with_planes_apart(&self, die: &DieSpec) -> (DriveSpec, DieSpec) {
+        let (mut drive, mut die) = (self.clone(), die.clone());
+        if self.flash.planes_apart {
+            let planes = std::mem::replace(&mut die.geometry.planes, 1);
+            drive.flash.dies *= planes;
+            drive.controller.ways *= planes;
+        }
+        (drive, die)
     }
 
     fn validate_ecc(&self, die: &DieSpec) -> Result<(), SpecError> {

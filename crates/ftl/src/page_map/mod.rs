@@ -273,6 +273,7 @@ impl PageMap {
                 }
             }
             OpKind::Erase => self.erased(&op, sink),
+            OpKind::CopyRead | OpKind::CopyProgram => unreachable!("a page map has no merges"),
         }
         self.dispatch(sink);
     }

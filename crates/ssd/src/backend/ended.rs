@@ -64,12 +64,16 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 self.admit();
                 self.settle_durable();
             }
+            OpKind::CopyRead | OpKind::CopyProgram | OpKind::Erase => {
+                self.backend.wake(d);
+                self.ask(|translation, queues| translation.done(d as u32, op, queues));
+                self.admit_waiting();
+            }
             OpKind::GcRead
             | OpKind::GcProgram
             | OpKind::FoldRead
             | OpKind::FoldProgram
             | OpKind::FoldCopy
-            | OpKind::Erase
             | OpKind::MetadataProgram
             | OpKind::RetireRead
             | OpKind::RetireProgram => {

@@ -295,6 +295,7 @@ impl Backend {
             | OpKind::GcRead
             | OpKind::FoldRead
             | OpKind::MapRead
+            | OpKind::CopyRead
             | OpKind::RetireRead => {
                 let read_time = self.times.read(mode);
                 let mut array = 0;
@@ -326,7 +327,7 @@ impl Backend {
                 let end = from + length + array;
                 (end, Interval::new(from, from + length), end)
             }
-            OpKind::FoldCopy => {
+            OpKind::FoldCopy | OpKind::CopyProgram => {
                 let array = self.times.program(mode)[op.page() as usize];
                 self.work.programming += array;
                 let end = now + self.command_time + array;
@@ -365,6 +366,7 @@ impl Backend {
             | OpKind::GcRead
             | OpKind::FoldRead
             | OpKind::MapRead
+            | OpKind::CopyRead
             | OpKind::RetireRead => (Work::Read { page, rows: op.rows(), units: op.units() }, now),
             OpKind::HostProgram => {
                 let late = data_are_late_by(op, now);
@@ -373,7 +375,7 @@ impl Backend {
             OpKind::GcProgram | OpKind::FoldProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
                 (Work::Program { page }, now)
             }
-            OpKind::FoldCopy => (Work::Copy { page }, now),
+            OpKind::FoldCopy | OpKind::CopyProgram => (Work::Copy { page }, now),
             OpKind::Erase => (Work::Erase, now),
         };
         // The translation layer works on all planes of a die at once.

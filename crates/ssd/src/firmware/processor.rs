@@ -147,7 +147,7 @@ impl Processor {
     pub fn prepares(&self, op: &FlashOp) -> bool {
         self.times.move_unit != 0
             && match op.kind() {
-                OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy => true,
+                OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy | OpKind::CopyProgram => true,
                 OpKind::HostRead | OpKind::MergeRead | OpKind::MapRead => false,
                 _ => self.rows.iter().any(|(_, row)| row.block() == op.block()),
             }

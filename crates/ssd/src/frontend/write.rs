@@ -113,6 +113,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if self.translation.is_read_only() {
             self.refuse_writes();
         }
+        // A layer whose pages leave the buffer when their programs begin has room again at once.
+        while self.admit_what_fits() && !self.frontend.commands.writes.is_empty() {}
+    }
+
+    /// Returns whether a write was taken in whole.
+    #[inline]
+    fn admit_what_fits(&mut self) -> bool {
         let mut any = false;
         while let Some(slot) = self.frontend.commands.writes.front() {
             let mut room = self.buffer.units.saturating_sub(self.translation.buffered_units());
@@ -127,8 +134,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             }
             let c = self.frontend.commands.slot(slot);
             let (request, next, stream) = (c.request, c.next_unit, c.stream);
-            let (_, last) = page_range(&request);
+            let (first, last) = page_range(&request);
             let units = room.min(last - next);
+            if next == first {
+                self.translation.write_begins(first..last);
+            }
             let bytes =
                 if next + units == last { c.bytes_left } else { c.bytes_left.min(u64::from(units) * UNIT_BYTES) };
             c.bytes_left -= bytes;
@@ -163,6 +173,15 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
         if any {
             self.dispatch();
+        }
+        any
+    }
+
+    /// Lets writes in that wait, if any do.
+    #[inline]
+    pub(crate) fn admit_waiting(&mut self) {
+        if !self.frontend.commands.writes.is_empty() {
+            self.admit();
         }
     }
 

@@ -10,10 +10,11 @@ use ssdlab_ftl::OpKind;
 const LOG: usize = 16;
 
 /// Parts of a wait for the drive as a whole.
-const DRIVE_CAUSES: [Cause; 7] = [
+const DRIVE_CAUSES: [Cause; 8] = [
     Cause::Program,
     Cause::GarbageCollection,
     Cause::Fold,
+    Cause::Merge,
     Cause::Erase,
     Cause::Metadata,
     Cause::Read,
@@ -200,6 +201,7 @@ fn cause_of(kind: OpKind) -> Cause {
         OpKind::HostProgram => Cause::Program,
         OpKind::GcRead | OpKind::GcProgram | OpKind::RetireRead | OpKind::RetireProgram => Cause::GarbageCollection,
         OpKind::FoldRead | OpKind::FoldProgram | OpKind::FoldCopy => Cause::Fold,
+        OpKind::CopyRead | OpKind::CopyProgram => Cause::Merge,
         OpKind::MapRead | OpKind::MetadataProgram => Cause::Metadata,
         OpKind::Erase => Cause::Erase,
     }

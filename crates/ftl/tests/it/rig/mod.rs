@@ -292,12 +292,13 @@ impl Rig {
             | OpKind::FoldProgram
             | OpKind::FoldCopy
             | OpKind::MetadataProgram
+            | OpKind::CopyProgram
             | OpKind::RetireProgram => {
                 assert_eq!(op.page(), *programmed, "{op:?} ends out of order");
                 *programmed += 1;
             }
             OpKind::Erase => *programmed = 0,
-            OpKind::GcRead | OpKind::FoldRead | OpKind::MapRead | OpKind::RetireRead => {
+            OpKind::GcRead | OpKind::FoldRead | OpKind::MapRead | OpKind::CopyRead | OpKind::RetireRead => {
                 let last = op.page() + 7 - op.rows().leading_zeros();
                 assert!(last < *programmed, "{op:?} reads pages that are not there; {programmed} are");
             }

@@ -1,0 +1,177 @@
+//! Translation by blocks behind the face of every translation layer.
+
+use std::ops::Range;
+
+use ssdlab_nand::{Medium, Outcome, UnitAddress};
+
+use super::LogBlock;
+use super::host_rows::Waiting;
+use crate::op::{FlashOp, OpKind, OpSink};
+use crate::translation::{FlashSpot, Source, Stretch, Translation, TranslationCounters};
+
+impl Translation for LogBlock {
+    fn medium(&self) -> &Medium {
+        self.contents.medium()
+    }
+
+    fn medium_mut(&mut self) -> &mut Medium {
+        self.contents.medium_mut()
+    }
+
+    fn logical_pages(&self) -> u32 {
+        self.geometry.logical_pages
+    }
+
+    fn usable_units(&self) -> u64 {
+        u64::from(self.superblocks.count()) * u64::from(self.geometry.lanes * self.geometry.rows)
+    }
+
+    fn counters(&self) -> TranslationCounters {
+        let chores = self.chores.counters();
+        TranslationCounters {
+            host_units: self.host.started(),
+            host_rows: self.host.started(),
+            gc_units: chores.rows_copied,
+            gc_rows: chores.rows_copied + chores.padding_rows,
+            gc_read_units: chores.rows_read,
+            block_erases: chores.block_erases,
+            collections: self.merges.total(),
+            padding_units: chores.padding_rows,
+            trimmed_units: self.trimmed,
+            ..TranslationCounters::default()
+        }
+    }
+
+    fn check_invariants(&self) -> Result<(), String> {
+        self.check()
+    }
+
+    fn buffered_units(&self) -> u32 {
+        self.host.in_memory()
+    }
+
+    fn waiting_units(&self) -> u32 {
+        self.host.waiting()
+    }
+
+    fn accepted_units(&self) -> u64 {
+        self.host.started() + u64::from(self.host.waiting())
+    }
+
+    fn durable_units(&self) -> u64 {
+        self.host.durable()
+    }
+
+    fn write_begins(&mut self, pages: Range<u32>) {
+        self.command_end = pages.end;
+    }
+
+    fn write_units(&mut self, stretch: &Stretch, mut write_number: impl FnMut(u32) -> u8) {
+        for k in 0..stretch.units {
+            let page = stretch.first + k;
+            let write_number = write_number(page);
+            self.contents.accept(page, write_number);
+            let ready = stretch.from + stretch.each * u64::from(k + 1);
+            self.host.push(Waiting { page, write_number, command_end: self.command_end, ready, trimmed: false });
+        }
+    }
+
+    fn dispatch(&mut self, sink: &mut impl OpSink) {
+        self.place_waiting(sink);
+    }
+
+    /// A row is one page: none is ever held back to be filled.
+    fn force(&mut self, sink: &mut impl OpSink) {
+        self.place_waiting(sink);
+    }
+
+    fn unforce(&mut self) {}
+
+    fn trim(&mut self, pages: Range<u32>, _sink: &mut impl OpSink) {
+        self.trimmed += u64::from(pages.end - pages.start);
+        self.host.forget(&pages);
+        self.contents.forget(pages);
+    }
+
+    fn secure_erase(&mut self) -> u32 {
+        assert!(
+            self.host.is_idle() && self.chores.is_idle() && self.to_relocate.is_empty(),
+            "nothing may be under way"
+        );
+        let free: Vec<bool> = {
+            let mut free = vec![false; self.superblocks.count() as usize];
+            self.superblocks.free().for_each(|place| free[place as usize] = true);
+            free
+        };
+        let mut by_column = vec![0; self.geometry.columns as usize];
+        for place in (0..self.superblocks.count()).filter(|&place| !free[place as usize]) {
+            for lane in 0..self.geometry.lanes {
+                let block = self.superblocks.block(place, lane);
+                assert_eq!(self.contents.erase(block), Outcome::Done, "faults are injected into page maps only");
+            }
+            by_column[self.superblocks.column(place) as usize] += 1;
+            self.superblocks.give_back(place);
+        }
+        self.logs.forget_all();
+        self.data.fill(None);
+        self.contents.forget_all();
+        by_column.into_iter().max().unwrap_or(0)
+    }
+
+    fn source(&self, page: u32) -> Source {
+        if self.host.waits(page) {
+            return Source::Ram;
+        }
+        let Some(unit) = self.contents.unit(page) else { return Source::Unmapped };
+        let medium = self.contents.medium();
+        let (block, row) = medium.layout().row_of(unit);
+        if row >= medium.finished_pages(block) {
+            return Source::Ram;
+        }
+        Source::Flash(FlashSpot { unit, block, page: row })
+    }
+
+    fn write_number(&self, page: u32) -> Option<u8> {
+        (self.source(page) != Source::Unmapped).then(|| self.contents.newest(page))
+    }
+
+    fn valid_units(&self, from: UnitAddress) -> u64 {
+        let medium = self.contents.medium();
+        let units = medium.layout().units() as u64;
+        (0..64)
+            .filter(|k| u64::from(from) + k < units)
+            .filter(|&k| {
+                let unit = from + k as u32;
+                let page = medium.lpn(unit);
+                page < self.geometry.logical_pages && self.contents.unit(page) == Some(unit)
+            })
+            .fold(0, |bits, k| bits | 1 << k)
+    }
+
+    fn unit_of(&self, page: u32) -> Option<UnitAddress> {
+        self.contents.unit(page).filter(|_| !self.host.waits(page))
+    }
+
+    fn began(&mut self, op: &FlashOp) {
+        match op.kind() {
+            OpKind::HostProgram => {
+                self.host.began();
+                self.contents.begin_program(op.block(), op.page());
+            }
+            OpKind::CopyProgram => self.contents.begin_program(op.block(), op.page()),
+            _ => {}
+        }
+    }
+
+    fn done(&mut self, die: u32, op: FlashOp, sink: &mut impl OpSink) {
+        if op.kind() == OpKind::HostProgram {
+            let outcome = self.contents.finish_program(op.block(), op.page());
+            assert_eq!(outcome, Outcome::Done, "faults are injected into page maps only");
+            self.host.ended(die, op.number());
+        } else {
+            let (chores, mut work) = self.at_work();
+            chores.done(die, &op, &mut work, sink);
+        }
+        self.place_waiting(sink);
+    }
+}

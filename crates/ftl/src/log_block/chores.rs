@@ -1,0 +1,306 @@
+//! What firmware does besides taking in what the host writes: copies and erases, one chore of a column at a time.
+//!
+//! The lanes of a superblock work side by side, and so do columns; the superblocks of a column one after the other.
+
+use std::collections::VecDeque;
+
+use ssdlab_nand::{Outcome, UnitAddress};
+
+use super::contents::Contents;
+use super::geometry::{Geometry, Spot};
+use super::superblocks::{Place, Superblocks};
+use crate::op::{FlashOp, OpKind, OpSink};
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub enum Chore {
+    /// Brings rows of a logical superblock to where they belong in a physical one: for each lane, from a row up to
+    /// another.
+    Copy {
+        superblock: u32,
+        into: Place,
+        lanes: Vec<(u32, u32)>,
+    },
+    /// Copies all of a logical superblock, wherever its pages are, into a free physical one, which takes its place.
+    Move {
+        superblock: u32,
+    },
+    /// From now on the logical superblock is that physical one; the one before is erased.
+    Install {
+        superblock: u32,
+        place: Place,
+    },
+    Erase {
+        place: Place,
+    },
+}
+
+/// A lane that copies.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lane {
+    row: u32,
+    end: u32,
+    /// Where the row is copied from that is being read or programmed.
+    from: Option<UnitAddress>,
+}
+
+/// The chore under way.
+#[derive(Clone, Debug)]
+enum UnderWay {
+    Nothing,
+    Copy { superblock: u32, into: Place, lanes: Vec<Lane> },
+    Erase { place: Place, lanes_left: u32 },
+}
+
+/// Copies and erases done.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChoreCounters {
+    pub rows_read: u64,
+    pub rows_copied: u64,
+    pub padding_rows: u64,
+    pub block_erases: u64,
+}
+
+/// What chores work on.
+pub struct Workplace<'a> {
+    pub geometry: &'a Geometry,
+    pub contents: &'a mut Contents,
+    pub superblocks: &'a mut Superblocks,
+    /// By logical superblock: where it is.
+    pub data: &'a mut [Option<Place>],
+}
+
+impl Workplace<'_> {
+    /// Rows of a lane up to the last that holds a page.
+    pub fn rows_in_use(&self, superblock: u32, lane: u32) -> u32 {
+        let holds = |row| {
+            let page = self.geometry.page(Spot { superblock, lane, row });
+            page.is_some_and(|page| self.contents.unit(page).is_some())
+        };
+        (0..self.geometry.rows).rev().find(|&row| holds(row)).map_or(0, |row| row + 1)
+    }
+}
+
+/// Chores of all columns.
+#[derive(Clone, Debug)]
+pub struct Chores {
+    columns: Vec<ColumnChores>,
+    /// Columns that have any.
+    busy: u32,
+    counters: ChoreCounters,
+}
+
+/// Chores of a column in their order, the one under way first.
+#[derive(Clone, Debug)]
+struct ColumnChores {
+    waiting: VecDeque<Chore>,
+    under_way: UnderWay,
+}
+
+impl Chores {
+    #[must_use]
+    pub fn new(columns: u32) -> Self {
+        let none = ColumnChores { waiting: VecDeque::new(), under_way: UnderWay::Nothing };
+        Chores { columns: vec![none; columns as usize], busy: 0, counters: ChoreCounters::default() }
+    }
+
+    pub fn push(&mut self, column: u32, chore: Chore) {
+        let chores = &mut self.columns[column as usize];
+        self.busy += u32::from(chores.is_idle());
+        chores.waiting.push_back(chore);
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.busy == 0
+    }
+
+    #[must_use]
+    pub fn counters(&self) -> ChoreCounters {
+        self.counters
+    }
+
+    /// The physical superblocks that belong to no data and to no log meanwhile.
+    pub fn places(&self) -> impl Iterator<Item = Place> {
+        self.columns.iter().flat_map(ColumnChores::places)
+    }
+
+    /// Begins what waits in columns that have nothing under way.
+    pub fn go_on(&mut self, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
+        for column in &mut self.columns {
+            if !column.is_idle() {
+                column.go_on(&mut self.counters, work, sink);
+                self.busy -= u32::from(column.is_idle());
+            }
+        }
+    }
+
+    /// A read, program or erase of a chore has ended.
+    ///
+    /// # Panics
+    /// If the operation belongs to no chore.
+    pub fn done(&mut self, die: u32, op: &FlashOp, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
+        let column = &mut self.columns[(die / work.geometry.lanes) as usize];
+        column.done(die, op, &mut self.counters, work, sink);
+        self.busy -= u32::from(column.is_idle());
+    }
+}
+
+impl ColumnChores {
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && matches!(self.under_way, UnderWay::Nothing)
+    }
+
+    fn places(&self) -> impl Iterator<Item = Place> {
+        let of = |chore: &Chore| match chore {
+            Chore::Copy { .. } | Chore::Move { .. } => None,
+            Chore::Install { place, .. } | Chore::Erase { place } => Some(*place),
+        };
+        let erasing = match self.under_way {
+            UnderWay::Erase { place, .. } => Some(place),
+            _ => None,
+        };
+        self.waiting.iter().filter_map(of).chain(erasing)
+    }
+
+    /// Begins what waits, as far as nothing is under way.
+    fn go_on(&mut self, counters: &mut ChoreCounters, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
+        while matches!(self.under_way, UnderWay::Nothing) {
+            let Some(chore) = self.waiting.pop_front() else { return };
+            match chore {
+                Chore::Copy { superblock, into, lanes } => {
+                    self.begin_copy(superblock, into, &lanes, counters, work, sink)
+                }
+                Chore::Move { superblock } => {
+                    let into = work.superblocks.take(work.geometry.column(superblock));
+                    let lanes: Vec<_> =
+                        (0..work.geometry.lanes).map(|k| (0, work.rows_in_use(superblock, k))).collect();
+                    self.waiting.push_front(Chore::Install { superblock, place: into });
+                    self.begin_copy(superblock, into, &lanes, counters, work, sink);
+                }
+                Chore::Install { superblock, place } => {
+                    if let Some(old) = work.data[superblock as usize].replace(place) {
+                        self.waiting.push_front(Chore::Erase { place: old });
+                    }
+                }
+                Chore::Erase { place } => {
+                    let lanes_left = work.geometry.lanes;
+                    self.under_way = UnderWay::Erase { place, lanes_left };
+                    let column = work.superblocks.column(place);
+                    for lane in 0..lanes_left {
+                        let block = work.superblocks.block(place, lane);
+                        sink.enqueue(work.geometry.die(column, lane), FlashOp::erase(block));
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin_copy(
+        &mut self,
+        superblock: u32,
+        into: Place,
+        ranges: &[(u32, u32)],
+        counters: &mut ChoreCounters,
+        work: &mut Workplace<'_>,
+        sink: &mut impl OpSink,
+    ) {
+        let mut lanes: Vec<Lane> = ranges.iter().map(|&(row, end)| Lane { row, end, from: None }).collect();
+        let mut any = false;
+        for (k, lane) in (0..).zip(&mut lanes) {
+            any |= next_row(superblock, into, k, lane, counters, work, sink);
+        }
+        if any {
+            self.under_way = UnderWay::Copy { superblock, into, lanes };
+        }
+    }
+
+    fn done(
+        &mut self,
+        die: u32,
+        op: &FlashOp,
+        counters: &mut ChoreCounters,
+        work: &mut Workplace<'_>,
+        sink: &mut impl OpSink,
+    ) {
+        match (op.kind(), std::mem::replace(&mut self.under_way, UnderWay::Nothing)) {
+            (OpKind::Erase, UnderWay::Erase { place, lanes_left }) => {
+                assert_eq!(work.contents.erase(op.block()), Outcome::Done, "faults are injected into page maps only");
+                counters.block_erases += 1;
+                if lanes_left > 1 {
+                    self.under_way = UnderWay::Erase { place, lanes_left: lanes_left - 1 };
+                } else {
+                    work.superblocks.give_back(place);
+                }
+            }
+            (OpKind::CopyRead, UnderWay::Copy { superblock, into, lanes }) => {
+                let k = work.geometry.lane_of(die);
+                program_row(into, k, &lanes[k as usize], counters, work, sink);
+                self.under_way = UnderWay::Copy { superblock, into, lanes };
+            }
+            (OpKind::CopyProgram, UnderWay::Copy { superblock, into, mut lanes }) => {
+                let outcome = work.contents.finish_program(op.block(), op.page());
+                assert_eq!(outcome, Outcome::Done, "faults are injected into page maps only");
+                let k = work.geometry.lane_of(die);
+                let lane = &mut lanes[k as usize];
+                let page = work.geometry.page(Spot { superblock, lane: k, row: lane.row });
+                if let (Some(page), Some(from)) = (page, lane.from) {
+                    work.contents.copied(page, from, op.block(), op.page());
+                }
+                lane.row += 1;
+                next_row(superblock, into, k, lane, counters, work, sink);
+                if lanes.iter().any(|lane| lane.row < lane.end) {
+                    self.under_way = UnderWay::Copy { superblock, into, lanes };
+                }
+            }
+            (kind, under_way) => panic!("{kind:?} ended while {under_way:?}"),
+        }
+        self.go_on(counters, work, sink);
+    }
+}
+
+/// Asks for the next row of a lane; `false` if it has them all.
+fn next_row(
+    superblock: u32,
+    into: Place,
+    k: u32,
+    lane: &mut Lane,
+    counters: &mut ChoreCounters,
+    work: &mut Workplace<'_>,
+    sink: &mut impl OpSink,
+) -> bool {
+    if lane.row == lane.end {
+        return false;
+    }
+    let page = work.geometry.page(Spot { superblock, lane: k, row: lane.row });
+    lane.from = page.and_then(|page| work.contents.unit(page));
+    match lane.from {
+        Some(unit) => {
+            let (block, page) = work.contents.medium().layout().row_of(unit);
+            let die = work.geometry.die(work.superblocks.column(into), k);
+            counters.rows_read += 1;
+            sink.enqueue(die, FlashOp::read(OpKind::CopyRead, block, page, 1, 1));
+        }
+        None => program_row(into, k, lane, counters, work, sink),
+    }
+    true
+}
+
+fn program_row(
+    into: Place,
+    k: u32,
+    lane: &Lane,
+    counters: &mut ChoreCounters,
+    work: &mut Workplace<'_>,
+    sink: &mut impl OpSink,
+) {
+    let block = work.superblocks.block(into, k);
+    work.contents.copy(lane.from, block, lane.row);
+    match lane.from {
+        Some(_) => counters.rows_copied += 1,
+        None => counters.padding_rows += 1,
+    }
+    let die = work.geometry.die(work.superblocks.column(into), k);
+    sink.enqueue(die, FlashOp::program(OpKind::CopyProgram, block, lane.row, 1, 0));
+}

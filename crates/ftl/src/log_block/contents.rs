@@ -1,0 +1,103 @@
+//! The medium, and where on it each logical page lives.
+//!
+//! The firmware of such a drive knows blocks only, and looks pages up in the spare areas of open logs. The simulator keeps
+//! what that look-up would find.
+
+use std::ops::Range;
+
+use ssdlab_nand::{BlockId, Medium, NO_LPN, Outcome, UnitAddress};
+
+const NOWHERE: UnitAddress = UnitAddress::MAX;
+
+/// See the module's own page. A row is one unit.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    medium: Medium,
+    lives: Vec<UnitAddress>,
+    /// The last write of each page that has come from the host.
+    newest: Vec<u8>,
+}
+
+impl Contents {
+    #[must_use]
+    pub fn new(medium: Medium, logical_pages: u32) -> Self {
+        let pages = logical_pages as usize;
+        Contents { medium, lives: vec![NOWHERE; pages], newest: vec![0; pages] }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn medium(&self) -> &Medium {
+        &self.medium
+    }
+
+    pub fn medium_mut(&mut self) -> &mut Medium {
+        &mut self.medium
+    }
+
+    /// Where a page lives, or will once the host's program has ended.
+    #[inline]
+    #[must_use]
+    pub fn unit(&self, page: u32) -> Option<UnitAddress> {
+        Some(self.lives[page as usize]).filter(|&unit| unit != NOWHERE)
+    }
+
+    #[must_use]
+    pub fn newest(&self, page: u32) -> u8 {
+        self.newest[page as usize]
+    }
+
+    /// The host has sent a page.
+    pub fn accept(&mut self, page: u32, write_number: u8) {
+        self.newest[page as usize] = write_number;
+    }
+
+    /// Queues the program of a page of the host.
+    pub fn write(&mut self, page: u32, write_number: u8, block: BlockId, row: u32) {
+        let tag = self.medium.format().pack(page, write_number);
+        let programmed = self.medium.queue_program(block, row).expect("rows are programmed in order");
+        programmed.tags[0] = tag;
+        self.lives[page as usize] = programmed.start;
+    }
+
+    /// Queues the program of a copy of a unit, or of padding.
+    pub fn copy(&mut self, from: Option<UnitAddress>, block: BlockId, row: u32) {
+        let tag = from.map_or(NO_LPN, |unit| self.medium.tag(unit));
+        self.medium.queue_program(block, row).expect("rows are programmed in order").tags[0] = tag;
+    }
+
+    /// A copy of a page has been programmed: it lives there now, unless the host has written it anew or trimmed it.
+    pub fn copied(&mut self, page: u32, from: UnitAddress, block: BlockId, row: u32) {
+        if self.lives[page as usize] == from {
+            self.lives[page as usize] = self.medium.layout().row_start(block, row);
+        }
+    }
+
+    pub fn begin_program(&mut self, block: BlockId, row: u32) {
+        self.medium.begin_program(block, row).expect("rows are programmed in order");
+    }
+
+    #[must_use]
+    pub fn finish_program(&mut self, block: BlockId, row: u32) -> Outcome {
+        self.medium.finish_program(block, row).expect("rows are programmed in order")
+    }
+
+    #[must_use]
+    pub fn erase(&mut self, block: BlockId) -> Outcome {
+        self.medium.erase(block).expect("nothing is being programmed there")
+    }
+
+    pub fn forget(&mut self, pages: Range<u32>) {
+        self.lives[pages.start as usize..pages.end as usize].fill(NOWHERE);
+    }
+
+    pub fn forget_all(&mut self) {
+        self.lives.fill(NOWHERE);
+        self.newest.fill(0);
+    }
+
+    /// Pages that live somewhere, and where.
+    pub fn living(&self) -> impl Iterator<Item = (u32, UnitAddress)> {
+        (0..).zip(self.lives.iter().copied()).filter(|&(_, unit)| unit != NOWHERE)
+    }
+}

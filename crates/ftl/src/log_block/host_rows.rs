@@ -1,0 +1,142 @@
+//! What the host has written and flash does not hold yet.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A page that waits for its program.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    pub page: u32,
+    pub write_number: u8,
+    /// The page behind the last of its command.
+    pub command_end: u32,
+    /// When it has come over the link.
+    pub ready: u64,
+    /// The host has trimmed it since: what is programmed is nobody's.
+    pub trimmed: bool,
+}
+
+/// Pages in the order in which they came: waiting, then under way in programs, which end in any order.
+///
+/// A page leaves the controller's memory when its die begins to program it: the die's page register holds it then. Dies
+/// are loaded in banks. Each die of a bank takes one page; a die that has had one takes the next once all programs of its
+/// bank have ended.
+#[derive(Clone, Debug)]
+pub struct HostRows {
+    waiting: VecDeque<Waiting>,
+    /// Pages of each logical page among them.
+    waits: Vec<u8>,
+    /// Given to dies that have not begun.
+    not_begun: u32,
+    /// By die: whether it has had its page since the bank was last at rest.
+    loaded: Vec<bool>,
+    /// By bank: programs under way.
+    at_work: Vec<u32>,
+    dies_per_bank: u32,
+    /// Programs from the oldest that has not ended on; whether each has.
+    under_way: VecDeque<bool>,
+    first_under_way: u64,
+}
+
+impl HostRows {
+    #[must_use]
+    pub fn new(dies: u32, dies_per_bank: u32, logical_pages: u32) -> Self {
+        HostRows {
+            waiting: VecDeque::new(),
+            waits: vec![0; logical_pages as usize],
+            not_begun: 0,
+            loaded: vec![false; dies as usize],
+            at_work: vec![0; (dies / dies_per_bank) as usize],
+            dies_per_bank,
+            under_way: VecDeque::new(),
+            first_under_way: 0,
+        }
+    }
+
+    pub fn push(&mut self, waiting: Waiting) {
+        let waits = &mut self.waits[waiting.page as usize];
+        *waits = waits.checked_add(1).expect("the buffer holds fewer");
+        self.waiting.push_back(waiting);
+    }
+
+    /// The page that is next, if any.
+    #[must_use]
+    pub fn first(&self) -> Option<Waiting> {
+        self.waiting.front().copied()
+    }
+
+    /// Whether a die can take a page now.
+    #[must_use]
+    pub fn can_take(&mut self, die: u32) -> bool {
+        let bank = die / self.dies_per_bank;
+        if self.loaded[die as usize] && self.at_work[bank as usize] == 0 {
+            let first = (bank * self.dies_per_bank) as usize;
+            self.loaded[first..first + self.dies_per_bank as usize].fill(false);
+        }
+        !self.loaded[die as usize]
+    }
+
+    /// The first page goes to a die. Returns the number of its program.
+    pub fn start(&mut self, die: u32) -> u16 {
+        let first = self.waiting.pop_front().expect("there is one");
+        self.waits[first.page as usize] -= u8::from(!first.trimmed);
+        self.not_begun += 1;
+        self.loaded[die as usize] = true;
+        self.at_work[(die / self.dies_per_bank) as usize] += 1;
+        self.under_way.push_back(false);
+        (self.first_under_way + self.under_way.len() as u64 - 1) as u16
+    }
+
+    pub fn began(&mut self) {
+        self.not_begun -= 1;
+    }
+
+    pub fn ended(&mut self, die: u32, number: u16) {
+        self.at_work[(die / self.dies_per_bank) as usize] -= 1;
+        self.under_way[usize::from(number.wrapping_sub(self.first_under_way as u16))] = true;
+        while self.under_way.front() == Some(&true) {
+            self.under_way.pop_front();
+            self.first_under_way += 1;
+        }
+    }
+
+    /// The host has trimmed these pages.
+    pub fn forget(&mut self, pages: &Range<u32>) {
+        for waiting in self.waiting.iter_mut().filter(|waiting| pages.contains(&waiting.page)) {
+            self.waits[waiting.page as usize] -= u8::from(!waiting.trimmed);
+            waiting.trimmed = true;
+        }
+    }
+
+    #[must_use]
+    pub fn waits(&self, page: u32) -> bool {
+        self.waits[page as usize] > 0
+    }
+
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        self.waiting.len() as u32
+    }
+
+    /// Pages in the controller's memory.
+    #[must_use]
+    pub fn in_memory(&self) -> u32 {
+        self.waiting() + self.not_begun
+    }
+
+    #[must_use]
+    pub fn started(&self) -> u64 {
+        self.first_under_way + self.under_way.len() as u64
+    }
+
+    /// Pages from the first that was ever started up to the first that flash does not hold.
+    #[must_use]
+    pub fn durable(&self) -> u64 {
+        self.first_under_way
+    }
+
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.under_way.is_empty()
+    }
+}

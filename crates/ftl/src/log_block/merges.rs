@@ -1,0 +1,118 @@
+//! Closing a log: which chores bring its superblock into one piece again.
+
+use super::LogBlock;
+use super::chores::Chore;
+use super::logs::Log;
+use super::superblocks::Place;
+
+/// Merges by kind since the drive was new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Merges {
+    /// The log held the whole superblock, in order: it takes its place.
+    pub switch: u64,
+    /// The log held the beginning of the superblock, in order: the rest was copied into it.
+    pub partial: u64,
+    /// Everything was copied into a third superblock.
+    pub full: u64,
+}
+
+impl Merges {
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.switch + self.partial + self.full
+    }
+}
+
+impl LogBlock {
+    /// Plans what closes the log number `k`.
+    pub(super) fn close(&mut self, k: usize) {
+        let log = self.logs.close(k);
+        match log.owner {
+            Some(owner) if log.is_in_order() => self.complete(&log, owner),
+            Some(owner) => {
+                self.merge_fully(owner);
+                self.chores.push(log.column, Chore::Erase { place: log.place });
+            }
+            None => {
+                for superblock in self.superblocks_in(&log) {
+                    self.merge_fully(superblock);
+                }
+                self.chores.push(log.column, Chore::Erase { place: log.place });
+            }
+        }
+        self.relocate_if_due();
+    }
+
+    /// Adds to a log in order what it lacks of its superblock, and puts it in the superblock's place.
+    fn complete(&mut self, log: &Log, superblock: u32) {
+        let ends: Vec<u32> = {
+            let (_, work) = self.at_work();
+            (0..work.geometry.lanes).map(|lane| work.rows_in_use(superblock, lane)).collect()
+        };
+        let lanes: Vec<(u32, u32)> = log.next.iter().zip(ends).map(|(&next, end)| (next, end.max(next))).collect();
+        if lanes.iter().all(|(next, end)| next == end) {
+            self.merges.switch += 1;
+        } else {
+            self.merges.partial += 1;
+        }
+        self.chores.push(log.column, Chore::Copy { superblock, into: log.place, lanes });
+        self.chores.push(log.column, Chore::Install { superblock, place: log.place });
+    }
+
+    /// Copies a superblock's pages, wherever they are, into a fresh one.
+    fn merge_fully(&mut self, superblock: u32) {
+        self.merges.full += 1;
+        self.chores.push(self.geometry.column(superblock), Chore::Move { superblock });
+    }
+
+    /// Logical superblocks with valid pages in a shared log, in order.
+    fn superblocks_in(&self, log: &Log) -> Vec<u32> {
+        let medium = self.contents.medium();
+        let mut found = Vec::new();
+        for (lane, &rows) in (0..).zip(&log.next) {
+            let block = self.superblocks.block(log.place, lane);
+            for row in 0..rows {
+                let unit = medium.layout().row_start(block, row);
+                let page = medium.lpn(unit);
+                if page < self.geometry.logical_pages && self.contents.unit(page) == Some(unit) {
+                    found.push(self.geometry.spot(page).superblock);
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Static wear levelling: after so many merges that copied, the stripe of superblocks that has been erased least often moves, one
+    /// superblock after the other.
+    fn relocate_if_due(&mut self) {
+        let copied = self.merges.partial + self.merges.full;
+        let Some(period) = self.relocate_after_merges else { return };
+        if copied < self.relocate_at + u64::from(period) {
+            return;
+        }
+        self.relocate_at = copied;
+        let stripe = self.geometry.stripe as usize;
+        let erases = |places: &[Option<Place>]| -> Option<u32> {
+            // A superblock that is open in a log moves when it is merged.
+            places.iter().flatten().map(|&place| self.superblocks.erases(place)).reduce(|a, b| a + b)
+        };
+        let stripes = self.data.chunks(stripe).enumerate();
+        let coldest = stripes.filter_map(|(k, places)| Some((erases(places)?, k))).min();
+        let Some((_, coldest)) = coldest else { return };
+        for superblock in (coldest * stripe) as u32..((coldest + 1) * stripe) as u32 {
+            if self.data[superblock as usize].is_some() && !self.logs.iter().any(|log| log.owner == Some(superblock)) {
+                self.to_relocate.push_back(superblock);
+            }
+        }
+    }
+
+    /// Plans the move of the next superblock that is to be relocated. Returns whether there is one.
+    pub(super) fn relocate_next(&mut self) -> bool {
+        let Some(superblock) = self.to_relocate.pop_front() else { return false };
+        self.relocations += 1;
+        self.chores.push(self.geometry.column(superblock), Chore::Move { superblock });
+        true
+    }
+}

@@ -1,0 +1,279 @@
+//! Translation by blocks, as controllers without DRAM do it: data blocks that hold their pages in order, and log blocks
+//! that take what the host writes until they are merged.
+//!
+//! The map of such a drive has an entry a block, not a page, and fits a few KiB of SRAM, or the spare areas that are read
+//! when it starts. Writing in order is as fast as the dies are: a log that has filled up in order takes its data block's
+//! place (a *switch merge*). Any other write leaves a log that must be *merged*: what the log lacks is copied from the
+//! data block, a block's worth of pages for as little as one sector.
+//!
+//! | file | what it owns |
+//! |---|---|
+//! | `geometry` | where a page belongs: superblock, lane, row |
+//! | `superblocks` | physical superblocks: their blocks, which are free, how often each was erased |
+//! | `contents` | the medium, and where each page lives |
+//! | `host_rows` | what the host has written and flash does not hold yet |
+//! | `logs` | open logs, and what each can take ([`LogScheme`]) |
+//! | `chores` | copies and erases, one chore of a column at a time |
+//! | `merges` | which chores close a log; static wear levelling |
+//!
+//! What a copy costs: the page is read, crosses the bus once to be corrected, and is programmed within its die (copy-back).
+//!
+//! Not modelled: blocks that go bad in use; the map's own writes (the map can be found again from the spare areas, where
+//! each page carries its logical address); a log that is closed because the drive is idle.
+
+mod as_translation;
+mod chores;
+mod contents;
+mod geometry;
+mod host_rows;
+mod invariants;
+mod logs;
+mod merges;
+mod spec;
+mod superblocks;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use ssdlab_core::Rng;
+use ssdlab_keys::SpecError;
+use ssdlab_nand::{DieSpec, Layout, Medium, TagFormat};
+
+use crate::op::{FlashOp, OpSink};
+use chores::{Chore, Chores, Workplace};
+use contents::Contents;
+use geometry::Geometry;
+use host_rows::HostRows;
+use logs::{Logs, Room};
+use superblocks::{Place, Superblocks};
+
+pub use merges::Merges;
+pub use spec::{LogBlockSpec, LogScheme};
+
+/// What a drive tells its translation layer of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct LogBlockConfig<'a> {
+    pub die: &'a DieSpec,
+    pub dies: u32,
+    pub channels: u32,
+    pub logical_pages: u32,
+    /// Blocks of a die kept aside, for what goes bad later.
+    pub reserved_blocks: u32,
+    pub least_worn_first: bool,
+    pub spec: &'a LogBlockSpec,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct LogBlock {
+    geometry: Geometry,
+    contents: Contents,
+    superblocks: Superblocks,
+    /// By logical superblock.
+    data: Vec<Option<Place>>,
+    host: HostRows,
+    /// The page behind the last of the command that the host is sending.
+    command_end: u32,
+    logs: Logs,
+    chores: Chores,
+    merges: Merges,
+    relocate_after_merges: Option<u32>,
+    /// Merges that copied, when wear levelling last chose.
+    relocate_at: u64,
+    /// Superblocks that static wear levelling has yet to move.
+    to_relocate: VecDeque<u32>,
+    relocations: u64,
+    trimmed: u64,
+}
+
+impl LogBlock {
+    /// Fresh dies; factory bad blocks are drawn from `rng`.
+    ///
+    /// # Errors
+    /// A value that cannot be built.
+    pub fn new(config: &LogBlockConfig<'_>, rng: &Rng) -> Result<Self, SpecError> {
+        let (spec, g) = (config.spec, &config.die.geometry);
+        if g.planes * config.die.units_per_page() != 1 {
+            return Err(SpecError::new(
+                "log_blocks",
+                format!("{} plane(s) of {} bytes are programmed together", g.planes, g.page_bytes),
+                "use dies with pages of 4096 bytes, and flash.planes_apart = true if they have several planes",
+            ));
+        }
+        let columns = config.dies / config.channels;
+        if !columns.is_multiple_of(spec.stripe_superblocks) {
+            return Err(SpecError::new(
+                "log_blocks.stripe_superblocks",
+                format!("{columns} dies a channel are not a multiple of {}", spec.stripe_superblocks),
+                format!("use a divisor of {columns}"),
+            ));
+        }
+        let layout = Layout::new(config.die, config.dies, g.blocks_per_plane);
+        let medium = Medium::new(config.die, layout, TagFormat::new(config.logical_pages), rng);
+        let geometry = Geometry {
+            lanes: config.channels,
+            columns,
+            stripe: spec.stripe_superblocks,
+            rows: g.pages_per_block,
+            logical_pages: config.logical_pages,
+        };
+        let superblocks = Superblocks::new(&geometry, &medium, config.reserved_blocks, config.least_worn_first);
+        let logs = Logs::new(spec.scheme, spec.open_logs, &geometry);
+        // Data, open logs, and one to merge into.
+        let (data, most_logs) = (geometry.superblocks_of_a_column(), logs.most_in_a_column());
+        let needed = data + most_logs + 1;
+        if superblocks.each() < needed {
+            return Err(SpecError::new(
+                "capacity_bytes",
+                format!(
+                    "{data} blocks of each die hold the capacity, {most_logs} can be logs, and one is merged into: \
+                     {needed} are needed, and {} are good and not reserved",
+                    superblocks.each()
+                ),
+                "use a smaller capacity, more flash, fewer logs or a smaller reserve",
+            ));
+        }
+        let dies_per_bank = match spec.banks {
+            Some(banks) if spec.stripe_superblocks.is_multiple_of(banks) => {
+                config.channels * spec.stripe_superblocks / banks
+            }
+            Some(_) => {
+                return Err(SpecError::new(
+                    "log_blocks.banks",
+                    format!("{} superblocks do not make equal banks", spec.stripe_superblocks),
+                    format!("use a divisor of {}", spec.stripe_superblocks),
+                ));
+            }
+            None => 1,
+        };
+        Ok(LogBlock {
+            host: HostRows::new(config.dies, dies_per_bank, config.logical_pages),
+            command_end: 0,
+            data: vec![None; geometry.superblocks() as usize],
+            contents: Contents::new(medium, config.logical_pages),
+            geometry,
+            superblocks,
+            logs,
+            chores: Chores::new(columns),
+            merges: Merges::default(),
+            relocate_after_merges: spec.relocate_after_merges,
+            relocate_at: 0,
+            to_relocate: VecDeque::new(),
+            relocations: 0,
+            trimmed: 0,
+        })
+    }
+
+    /// Merges since the drive was new.
+    #[must_use]
+    pub fn merges(&self) -> Merges {
+        self.merges
+    }
+
+    /// Superblocks that static wear levelling has moved.
+    #[must_use]
+    pub fn relocations(&self) -> u64 {
+        self.relocations
+    }
+
+    /// The chores, and what they work on.
+    fn at_work(&mut self) -> (&mut Chores, Workplace<'_>) {
+        let LogBlock { geometry, contents, superblocks, data, chores, .. } = self;
+        (chores, Workplace { geometry, contents, superblocks, data })
+    }
+
+    /// Gives the host's pages to dies in the order in which they came, until one has to wait.
+    fn place_waiting(&mut self, sink: &mut impl OpSink) {
+        while self.chores.is_idle() {
+            if self.relocate_next() {
+                self.do_chores(sink);
+                continue;
+            }
+            let Some(first) = self.host.first() else { return };
+            let spot = self.geometry.spot(first.page);
+            let column = self.geometry.column(spot.superblock);
+            let die = self.geometry.die(column, spot.lane);
+            if !self.host.can_take(die) {
+                return;
+            }
+            let Room::Now(k) = self.logs.room(spot, column) else {
+                self.make_room(first.page..first.command_end);
+                self.do_chores(sink);
+                continue;
+            };
+            let (place, row) = self.logs.take(k, spot.lane, spot.row);
+            let block = self.superblocks.block(place, spot.lane);
+            if first.trimmed {
+                self.contents.copy(None, block, row);
+            } else {
+                self.contents.write(first.page, first.write_number, block, row);
+            }
+            let (number, ready) = (self.host.start(die), sink.ready_code(first.ready));
+            sink.enqueue(die, FlashOp::host_program(block, row, 1, number, ready));
+        }
+    }
+
+    /// Begins the chores that are planned.
+    fn do_chores(&mut self, sink: &mut impl OpSink) {
+        let (chores, mut work) = self.at_work();
+        chores.go_on(&mut work, sink);
+    }
+
+    /// Plans what the first pages of a command, one of each lane and superblock, need before they can be programmed: first
+    /// logs are closed, then others opened and begun. The next command waits until all of it is done.
+    fn make_room(&mut self, command: Range<u32>) {
+        let dies_of_a_stripe = self.geometry.stripe * self.geometry.lanes;
+        let pages = command.start..command.end.min(command.start + dies_of_a_stripe);
+        if self.close_logs(pages.clone()) {
+            return;
+        }
+        for page in pages {
+            let spot = self.geometry.spot(page);
+            let column = self.geometry.column(spot.superblock);
+            if self.logs.room(spot, column) == Room::Missing && self.logs.free_slots(column) > 0 {
+                let place = self.superblocks.take(column);
+                self.logs.open(place, spot.superblock, column, self.geometry.lanes);
+            }
+            if let Room::AfterCopying(k) = self.logs.room(spot, column) {
+                let log = self.logs.get(k);
+                let mut lanes: Vec<(u32, u32)> = log.next.iter().map(|&next| (next, next)).collect();
+                lanes[spot.lane as usize].1 = spot.row;
+                let (superblock, into) = (spot.superblock, log.place);
+                self.chores.push(column, Chore::Copy { superblock, into, lanes });
+                self.logs.copied(k, spot.lane, spot.row);
+            }
+        }
+    }
+
+    /// Closes the logs that stand in the way of these pages. Returns whether there were any.
+    fn close_logs(&mut self, pages: Range<u32>) -> bool {
+        let now = self.logs.uses();
+        let mut missing: Vec<u32> = Vec::new();
+        let mut closed = false;
+        for page in pages {
+            let spot = self.geometry.spot(page);
+            let column = self.geometry.column(spot.superblock);
+            match self.logs.room(spot, column) {
+                Room::Now(_) | Room::AfterCopying(_) => continue,
+                Room::Exhausted(k) => {
+                    self.close(k);
+                    closed = true;
+                }
+                Room::Missing => {}
+            }
+            let needs = if self.logs.is_shared() { column } else { spot.superblock };
+            if missing.contains(&needs) {
+                continue;
+            }
+            missing.push(needs);
+            let waiting = if self.logs.is_shared() { 1 } else { missing.len() };
+            while self.logs.free_slots(column) < waiting
+                && let Some(k) = self.logs.to_close(column, now)
+            {
+                self.close(k);
+                closed = true;
+            }
+        }
+        closed
+    }
+}

@@ -1,0 +1,44 @@
+//! `[log_blocks]` of a drive file.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Translation by blocks, as controllers without DRAM do it, instead of a map of pages: `[mapping]` and `[gc]` are then
+/// left out. A superblock is one block of one die of each channel. Data are rewritten superblock by superblock; what is
+/// new goes into log blocks first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Log blocks"))]
+pub struct LogBlockSpec {
+    /// What a log block takes in.
+    pub scheme: LogScheme,
+    /// Log superblocks that can be open at once.
+    #[schemars(range(min = 1, max = 65_535), extend("x-unit" = "superblocks"))]
+    pub open_logs: u32,
+    /// Superblocks on as many dies of each channel that sequential data are striped over.
+    #[schemars(range(min = 1, max = 64))]
+    pub stripe_superblocks: u32,
+    /// Groups of a stripe's superblocks that are written by turns: a group takes more once all that it was given has been
+    /// programmed. Absent: each die takes a page as soon as it can.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 64))]
+    pub banks: Option<u32>,
+    /// After so many merges that copied pages, the stripe of superblocks that was erased least often moves to other blocks (static wear
+    /// levelling). Absent: never.
+    #[serde(default)]
+    #[schemars(range(min = 1), extend("x-unit" = "merges"))]
+    pub relocate_after_merges: Option<u32>,
+}
+
+/// How data get from the host to the block that they belong in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogScheme {
+    /// A log is a replacement of one superblock, written in order: each page has its place in it. What lies before the
+    /// first page that the host writes is copied when the write comes, on its die alone; the rest when the log closes.
+    Replacement,
+    /// A log belongs to one superblock and takes its pages in any order (BAST).
+    Bast,
+    /// Logs take the pages of all superblocks of their dies in any order (FAST).
+    Fast,
+}

@@ -1,0 +1,98 @@
+//! Physical superblocks: which blocks they are made of, which are free, and how often they were erased.
+
+use std::collections::VecDeque;
+
+use ssdlab_nand::{BlockId, Medium};
+
+use super::geometry::Geometry;
+
+/// A physical superblock: column x superblocks of a column + index.
+pub type Place = u32;
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Superblocks {
+    lanes: u32,
+    /// Superblocks of a column.
+    each: u32,
+    /// By place and lane.
+    blocks: Vec<BlockId>,
+    /// By column, in the order in which they became free.
+    free: Vec<VecDeque<Place>>,
+    erases: Vec<u32>,
+    /// Whether the least worn free superblock is taken, instead of the one that became free first.
+    least_worn: bool,
+}
+
+impl Superblocks {
+    /// All good blocks of the dies, put together by their order. A column has as many superblocks as its worst die has
+    /// good blocks, less `reserved`.
+    #[must_use]
+    pub fn new(geometry: &Geometry, medium: &Medium, reserved: u32, least_worn: bool) -> Self {
+        let layout = medium.layout();
+        let good: Vec<Vec<BlockId>> = (0..layout.dies)
+            .map(|die| (0..layout.blocks).map(|b| die * layout.blocks + b).filter(|&b| !medium.is_bad(b)).collect())
+            .collect();
+        let fewest = good.iter().map(Vec::len).min().unwrap_or(0) as u32;
+        let each = fewest.saturating_sub(reserved);
+        let mut blocks = Vec::with_capacity((each * layout.dies) as usize);
+        for column in 0..geometry.columns {
+            for index in 0..each as usize {
+                blocks.extend((0..geometry.lanes).map(|lane| good[geometry.die(column, lane) as usize][index]));
+            }
+        }
+        let free = (0..geometry.columns).map(|column| (column * each..(column + 1) * each).collect()).collect();
+        let erases = vec![0; (each * geometry.columns) as usize];
+        Superblocks { lanes: geometry.lanes, each, blocks, free, erases, least_worn }
+    }
+
+    /// Superblocks of a column.
+    #[must_use]
+    pub fn each(&self) -> u32 {
+        self.each
+    }
+
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.erases.len() as u32
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn block(&self, place: Place, lane: u32) -> BlockId {
+        self.blocks[(place * self.lanes + lane) as usize]
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn column(&self, place: Place) -> u32 {
+        place / self.each
+    }
+
+    #[must_use]
+    pub fn erases(&self, place: Place) -> u32 {
+        self.erases[place as usize]
+    }
+
+    /// # Panics
+    /// If the column has none left, which the drive's spare rules out.
+    pub fn take(&mut self, column: u32) -> Place {
+        let free = &mut self.free[column as usize];
+        let at = if self.least_worn {
+            (0..free.len()).min_by_key(|&k| self.erases[free[k] as usize]).unwrap_or(0)
+        } else {
+            0
+        };
+        free.remove(at).expect("a spare superblock")
+    }
+
+    /// It has been erased.
+    pub fn give_back(&mut self, place: Place) {
+        self.erases[place as usize] += 1;
+        self.free[(place / self.each) as usize].push_back(place);
+    }
+
+    pub fn free(&self) -> impl Iterator<Item = Place> {
+        self.free.iter().flatten().copied()
+    }
+}
