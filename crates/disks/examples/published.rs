@@ -24,19 +24,19 @@ fn one_by_one(disk: &mut dyn Device, from: Nanos, requests: impl Iterator<Item =
     (now, latencies)
 }
 
-/// Decimal MB/s of sequential commands of 64 KiB, one at a time, over 64 MiB from `at`; and when the last one ended.
+/// Decimal MB/s of sequential commands of 64 KiB, one at a time, over 128 MiB from `at`; and when the last one ended.
 fn sequential(disk: &mut dyn Device, now: Nanos, at: u64, write: bool) -> (f64, Nanos) {
     const BLOCK: u64 = 64 << 10;
-    const BYTES: u64 = 64 << 20;
+    const BYTES: u64 = 128 << 20;
     let at = at.min(disk.info().capacity_bytes - BYTES) / SECTOR_BYTES * SECTOR_BYTES;
     let request = |i: u64| match write {
         true => Request::write(i, at + i * BLOCK, BLOCK),
         false => Request::read(i, at + i * BLOCK, BLOCK),
     };
-    // The first quarter fills the cache.
-    let (begins, _) = one_by_one(disk, now, (0..BYTES / BLOCK / 4).map(request));
-    let (ends, _) = one_by_one(disk, begins, (BYTES / BLOCK / 4..BYTES / BLOCK).map(request));
-    ((BYTES * 3 / 4) as f64 / 1e6 / ((ends - begins) as f64 / SECOND as f64), ends)
+    // The first half fills the cache.
+    let (begins, _) = one_by_one(disk, now, (0..BYTES / BLOCK / 2).map(request));
+    let (ends, _) = one_by_one(disk, begins, (BYTES / BLOCK / 2..BYTES / BLOCK).map(request));
+    ((BYTES / 2) as f64 / 1e6 / ((ends - begins) as f64 / SECOND as f64), ends)
 }
 
 /// Mean of 64 rates, over the whole disk.
