@@ -194,7 +194,7 @@ impl Disk {
         let arm = match (&self.busy, &self.read_on) {
             (Some(busy), _) => busy.ends,
             // Cached writes wait for the end of reading on; had they been able to begin, they would have.
-            (None, Some(on)) if !self.write_cache.is_empty() => on.ends,
+            (None, Some(on)) if !self.write_cache.is_empty() => self.mechanics.ends(on),
             _ => Nanos::MAX,
         };
         arm.min(first(&self.decoding)).min(first(&self.leaving))
@@ -303,10 +303,7 @@ impl Disk {
     #[inline]
     fn read(&mut self, slot: u32, now: Nanos) {
         let Command { from, to, .. } = self.slots[slot as usize];
-        if let Some(on) = self.read_on {
-            let reached = self.mechanics.reached(&on, now);
-            self.read_cache.grow(reached);
-        }
+        self.follow_reading_on(now);
         if self.read_cache.holds(from, to) || self.write_cache.holds(from, to) {
             self.counters.cache_hits += 1;
             let at = self.link(now, to - from);
@@ -316,7 +313,8 @@ impl Disk {
         }
         // What the heads are about to pass anyway.
         let coming = self.read_on.filter(|on| {
-            self.busy.is_none() && now < on.ends && self.read_cache.current_start() <= from && from <= on.limit
+            let ahead = self.read_cache.current_start() <= from && from <= on.limit;
+            self.busy.is_none() && on.reached < on.limit && ahead
         });
         if let Some(on) = coming {
             let (time, track) = self.mechanics.pass(on.sector, to, false);
@@ -340,14 +338,27 @@ impl Disk {
         }
     }
 
+    /// What has been read ahead by now is in the cache.
+    #[inline]
+    fn follow_reading_on(&mut self, now: Nanos) {
+        let Some(on) = &mut self.read_on else { return };
+        if on.reached < on.limit && on.followed < now {
+            on.reached = self.mechanics.reached(on, now);
+            on.followed = now;
+            self.read_cache.grow(on.reached);
+        }
+    }
+
     /// The arm is wanted elsewhere, or a command takes over what is being read ahead.
     #[inline]
     fn stop_reading_on(&mut self, now: Nanos) {
+        self.follow_reading_on(now);
         let Some(on) = self.read_on.take() else { return };
-        let reached = self.mechanics.reached(&on, now);
-        self.read_cache.grow(reached);
-        self.counters.transfer_nanos += on.ends.min(now) - on.began;
-        self.arm = self.mechanics.geometry.track(reached - 1);
+        let ends = if on.reached < on.limit { now } else { self.mechanics.ends(&on) };
+        self.counters.transfer_nanos += ends - on.began;
+        if on.reached > on.sector + 1 {
+            self.arm = self.mechanics.geometry.track(on.reached - 1);
+        }
     }
 
     #[inline]
@@ -361,10 +372,7 @@ impl Disk {
             command.through = true;
             self.through.push(slot);
         }
-        if let Some(on) = self.read_on {
-            let reached = self.mechanics.reached(&on, now);
-            self.read_cache.grow(reached);
-        }
+        self.follow_reading_on(now);
         if self.read_cache.forget(from, to) {
             self.stop_reading_on(now);
             self.read_cache.forget(from, to);
@@ -421,8 +429,7 @@ impl Disk {
         let limit = (to + mechanics.read_ahead).min(mechanics.sectors);
         let sector = to - 1;
         let at = now - Nanos::from(mechanics.geometry.sector_time(sector));
-        let ends = if limit > to { at + mechanics.pass(sector, limit, false).0 } else { now };
-        self.read_on = Some(ReadOn { sector, at, limit, began: now, ends });
+        self.read_on = Some(ReadOn { sector, at, limit, began: now, reached: to, followed: now });
         // Sectors go to the host as they come in: after the last one there is no more than that to send.
         let starts = self.link_free.max(now - busy.transfer);
         let passed = (starts + self.link_time(to - from)).max(now + self.link_time(1));
@@ -494,7 +501,7 @@ impl Disk {
         let waited_for = !self.without_room.is_empty() || overdue;
         let last_flushed = self.flushes.iter().map(|&(_, last)| last).max();
         let wanted = waited_for || last_flushed.is_some() || !self.through.is_empty();
-        if self.reads.is_empty() && !wanted && self.read_on.is_some_and(|on| now < on.ends) {
+        if self.reads.is_empty() && !wanted && self.read_on.is_some_and(|on| now < self.mechanics.ends(&on)) {
             return;
         }
         self.stop_reading_on(now);
@@ -522,7 +529,9 @@ impl Disk {
 
     fn read_goes_first(&self, read: &Choice, write: &Choice, now: Nanos) -> bool {
         match (self.is_overdue(read.since, now), self.is_overdue(write.since, now)) {
-            (false, false) if self.mechanics.order == ServiceOrder::ShortestAccess => read.cost() <= write.cost(),
+            (false, false) if self.mechanics.order == ServiceOrder::ShortestAccess => {
+                read.access.cost() <= write.access.cost()
+            }
             (true, false) => true,
             (false, true) => false,
             _ => read.since <= write.since,
@@ -542,8 +551,8 @@ impl Disk {
         let here = Now { track: self.arm, angle: m.angle(now), turn: m.turn };
         let (seeks, switch) = if write { (&m.writes, m.write_switch) } else { (&m.reads, m.read_switch) };
         if overdue || m.order == ServiceOrder::Fifo {
-            let (index, since) = targets.oldest(&may)?;
-            return Some(Choice { index, since, access: targets.access(index, &here, seeks, switch) });
+            let (index, _) = targets.oldest(&may)?;
+            return Some(targets.choice(index, &here, seeks, switch));
         }
         targets.nearest(&here, seeks, switch, may)
     }
@@ -610,11 +619,12 @@ impl Mechanics {
     /// The first sector that reading on has not read by `now`.
     #[inline]
     fn reached(&self, on: &ReadOn, now: Nanos) -> u32 {
-        if now >= on.ends {
-            on.limit
-        } else {
-            self.geometry.reached(on.sector, on.limit, now - on.at, self.switch(false))
-        }
+        self.geometry.reached(on.sector, on.limit, now - on.at, self.switch(false))
+    }
+
+    /// When reading on has read all that it should.
+    fn ends(&self, on: &ReadOn) -> Nanos {
+        on.at + self.pass(on.sector, on.limit, false).0
     }
 }
 
@@ -659,7 +669,7 @@ impl Device for Disk {
     fn counters(&self) -> Counters {
         let mut disk = self.counters;
         if let Some(on) = &self.read_on {
-            disk.transfer_nanos += on.ends.min(self.now) - on.began;
+            disk.transfer_nanos += self.mechanics.ends(on).min(self.now) - on.began;
         }
         disk.replaced_bytes = self.write_cache.replaced * SECTOR_BYTES;
         Counters { host: self.host, flash: None, energy: self.energy(&disk), disk: Some(disk) }

@@ -84,7 +84,9 @@ impl Geometry {
     pub fn new(spec: &MediaSpec, seek: impl Fn(u32) -> Nanos) -> Geometry {
         let turn = turn_of(spec);
         let part = |time: Nanos| ((u128::from(time) << 32) / u128::from(turn)) as Turn;
-        let [track_skew, cylinder_skew] = [spec.track_skew_us, spec.cylinder_skew_us].map(nanos_from_us);
+        // Two nanoseconds more, for what is lost where angles become whole nanoseconds: an arm that needs exactly as long
+        // as the skew is in time.
+        let [track_skew, cylinder_skew] = [spec.track_skew_us, spec.cylinder_skew_us].map(|us| nanos_from_us(us) + 2);
         let heads = FastDiv::new(spec.heads);
         let order = match spec.track_order {
             TrackOrder::Cylinder => Order::Cylinder { heads },

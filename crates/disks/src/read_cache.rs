@@ -15,9 +15,11 @@ pub struct ReadOn {
     pub at: Nanos,
     /// The first sector that is not read ahead.
     pub limit: u32,
-    /// When the read before it ended, and when `limit` is reached.
+    /// When the read before it ended.
     pub began: Nanos,
-    pub ends: Nanos,
+    /// The first sector that had not been read when somebody last asked, and when that was.
+    pub reached: u32,
+    pub followed: Nanos,
 }
 
 /// See the module's own page. Segments are numbered.
@@ -25,8 +27,10 @@ pub struct ReadOn {
 pub struct ReadCache {
     start: Vec<u32>,
     end: Vec<u32>,
-    used: Vec<u64>,
-    uses: u64,
+    /// A ring of all segments, from the one used last to the one not used for longest.
+    newer: Vec<u16>,
+    older: Vec<u16>,
+    last_used: u16,
     sectors: u32,
     /// The segment that was filled last: into which the disk reads on.
     current: usize,
@@ -34,28 +38,51 @@ pub struct ReadCache {
 
 impl ReadCache {
     pub fn new(segments: u32, sectors: u32) -> ReadCache {
-        let n = segments as usize;
-        ReadCache { start: vec![0; n], end: vec![0; n], used: vec![0; n], uses: 0, sectors, current: 0 }
+        let n = segments as u16;
+        ReadCache {
+            start: vec![0; n.into()],
+            end: vec![0; n.into()],
+            newer: (0..n).map(|i| if i == 0 { n - 1 } else { i - 1 }).collect(),
+            older: (0..n).map(|i| if i + 1 == n { 0 } else { i + 1 }).collect(),
+            last_used: 0,
+            sectors,
+            current: 0,
+        }
     }
 
+    /// A segment is used: it becomes the last used one.
+    #[inline]
     fn touch(&mut self, segment: usize) {
-        self.uses += 1;
-        self.used[segment] = self.uses;
+        let (this, last) = (segment as u16, self.last_used);
+        let oldest = self.newer[usize::from(last)];
+        if this == last {
+            return;
+        }
+        if this != oldest {
+            let (newer, older) = (self.newer[segment], self.older[segment]);
+            self.older[usize::from(newer)] = older;
+            self.newer[usize::from(older)] = newer;
+            self.newer[segment] = oldest;
+            self.older[usize::from(oldest)] = this;
+            self.older[segment] = last;
+            self.newer[usize::from(last)] = this;
+        }
+        // The oldest one already stands before the last used one.
+        self.last_used = this;
     }
 
     /// Whether all sectors are held; counts as a use.
     #[inline]
     pub fn holds(&mut self, from: u32, to: u32) -> bool {
-        let mut found = usize::MAX;
-        for segment in 0..self.start.len() {
-            if self.start[segment] <= from && to <= self.end[segment] {
-                found = segment;
-            }
-        }
-        if found == usize::MAX {
+        let holds = |(&start, &end): (&u32, &u32)| (start <= from) & (to <= end);
+        // Without a way out, so that several are compared at once. Mostly none does.
+        let any = self.start.iter().zip(&self.end).fold(false, |any, segment| any | holds(segment));
+        if !any {
             return false;
         }
-        self.touch(found);
+        if let Some(found) = self.start.iter().zip(&self.end).position(holds) {
+            self.touch(found);
+        }
         true
     }
 
@@ -67,12 +94,7 @@ impl ReadCache {
         if self.start[current] < self.end[current] && self.start[current] <= from && from <= self.end[current] {
             self.grow(to);
         } else {
-            let mut oldest = 0;
-            for segment in 1..self.used.len() {
-                if self.used[segment] < self.used[oldest] {
-                    oldest = segment;
-                }
-            }
+            let oldest = usize::from(self.newer[usize::from(self.last_used)]);
             self.current = oldest;
             self.start[oldest] = from.max(to.saturating_sub(self.sectors));
             self.end[oldest] = to;
@@ -99,7 +121,7 @@ impl ReadCache {
         let mut current = false;
         for segment in 0..self.start.len() {
             if self.start[segment] < to && from < self.end[segment] {
-                (self.start[segment], self.end[segment], self.used[segment]) = (0, 0, 0);
+                (self.start[segment], self.end[segment]) = (0, 0);
                 current |= segment == self.current;
             }
         }

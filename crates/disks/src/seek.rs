@@ -11,11 +11,9 @@ use ssdlab_core::nanos_from_ms;
 
 use crate::spec::SeekSpec;
 
-/// Distances up to this one have an entry each, longer ones share one with their neighbours.
-const EXACT: u32 = 1 << EXACT_BITS;
-const EXACT_BITS: u32 = 10;
-/// Beyond [`EXACT`], 16 neighbouring distances take the same time.
-const SHARED_BITS: u32 = 4;
+/// Significant bits of a distance. Shorter ones have an entry of their own; longer ones share theirs with those that
+/// begin with the same bits, which differ by less than half a per cent.
+const BITS: u32 = 9;
 
 /// A seek time, and what is left of it beyond whole turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,21 +31,27 @@ pub struct SeekTable {
 impl SeekTable {
     /// The times of all distances from 0 to `cylinders - 1`, given in milliseconds by `curve`.
     fn new(cylinders: u32, turn: u32, curve: impl Fn(u32) -> f64) -> SeekTable {
-        let entry = |distance: u32| {
-            let nanos = nanos_from_ms(curve(distance)) as u32;
+        let entry = |index: u32| {
+            let shift = (index >> (BITS - 1)).saturating_sub(1);
+            let first = (index - (shift << (BITS - 1))) << shift;
+            // The middle of those that share the entry.
+            let nanos = nanos_from_ms(curve((first + ((1 << shift) >> 1)).min(cylinders - 1))) as u32;
             SeekTime { nanos, beyond_turns: nanos % turn }
         };
-        let exact = (0..EXACT.min(cylinders)).map(entry);
-        // The middle of the distances that share an entry.
-        let shared = (EXACT..cylinders).step_by(1 << SHARED_BITS).map(|d| entry((d + 8).min(cylinders - 1)));
-        SeekTable { entries: exact.chain(shared).collect() }
+        SeekTable { entries: (0..=index_of(cylinders - 1)).map(entry).collect() }
     }
 
     #[inline]
     pub fn of(&self, distance: u32) -> SeekTime {
-        let shared = (distance >> SHARED_BITS) + (EXACT - (EXACT >> SHARED_BITS));
-        self.entries[if distance < EXACT { distance } else { shared } as usize]
+        self.entries[index_of(distance) as usize]
     }
+}
+
+/// Which entry a distance has: its first [`BITS`] bits, and how many follow.
+#[inline]
+fn index_of(distance: u32) -> u32 {
+    let shift = 32 - BITS - (distance | ((1 << BITS) - 1)).leading_zeros();
+    (distance >> shift) + (shift << (BITS - 1))
 }
 
 /// The tables for reading and for writing.
@@ -125,5 +129,24 @@ impl Shape {
         let unlike = 1.0 - self.mean_share * top / self.mean_rise;
         // A straight curve cannot be bent by a straight part.
         if unlike.abs() < 1e-6 { 0.0 } else { (full - single - of_average) / unlike }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_distances_are_exact_and_long_ones_within_half_a_per_cent() {
+        let table = SeekTable::new(200_000, 1_000_000, |distance| f64::from(distance) * 1e-3);
+        for distance in 0..200_000 {
+            let nanos = table.of(distance).nanos;
+            let exact = distance * 1000;
+            assert!(
+                nanos.abs_diff(exact) <= if distance < 512 { 0 } else { exact / 500 + 1000 },
+                "{distance}: {nanos}"
+            );
+            assert_eq!(table.of(distance).beyond_turns, nanos % 1_000_000);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use ssdlab_core::Nanos;
 
 use crate::geometry::{Place, Track};
-use crate::seek::SeekTable;
+use crate::seek::{SeekTable, SeekTime};
 
 /// What an access costs before its first sector passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +29,26 @@ pub struct Choice {
     pub since: Nanos,
 }
 
-impl Choice {
-    /// Time to its first sector.
-    pub fn cost(&self) -> u32 {
-        self.access.seek + self.access.rotation
+impl Access {
+    /// Time to the first sector.
+    #[inline]
+    pub fn cost(self) -> u32 {
+        self.seek + self.rotation
     }
+}
+
+#[inline]
+fn access(there: Place, now: &Now, seeks: &SeekTable, head_switch: u32) -> Access {
+    let mut seek = seeks.of(there.track.cylinder.abs_diff(now.track.cylinder));
+    if there.track.cylinder == now.track.cylinder && there.track.head != now.track.head {
+        seek = SeekTime { nanos: head_switch, beyond_turns: head_switch % now.turn };
+    }
+    // Three angles of less than a turn each: the difference is more than minus two turns.
+    let mut rotation = there.angle.wrapping_sub(now.angle).wrapping_sub(seek.beyond_turns) as i32;
+    let turn = now.turn as i32;
+    rotation += turn & (rotation >> 31);
+    rotation += turn & (rotation >> 31);
+    Access { seek: seek.nanos, rotation: rotation as u32 }
 }
 
 /// Waiting places, in no order. Kept as one list for each property: choosing among them is what a queued disk spends most
@@ -97,19 +112,10 @@ impl Targets {
     }
 
     #[inline]
-    pub fn access(&self, index: usize, now: &Now, seeks: &SeekTable, head_switch: u32) -> Access {
-        let there = self.cylinder[index];
-        let mut seek = seeks.of(there.abs_diff(now.track.cylinder));
-        if there == now.track.cylinder && self.head[index] != now.track.head {
-            seek.nanos = head_switch;
-            seek.beyond_turns = head_switch % now.turn;
-        }
-        // Both in less than a turn's time: the difference is more than minus two turns.
-        let mut rotation = self.angle[index].wrapping_sub(now.angle).wrapping_sub(seek.beyond_turns) as i32;
-        let turn = now.turn as i32;
-        rotation += turn & (rotation >> 31);
-        rotation += turn & (rotation >> 31);
-        Access { seek: seek.nanos, rotation: rotation as u32 }
+    pub fn choice(&self, index: usize, now: &Now, seeks: &SeekTable, head_switch: u32) -> Choice {
+        let track = Track { cylinder: self.cylinder[index], head: self.head[index] };
+        let access = access(Place { track, angle: self.angle[index] }, now, seeks, head_switch);
+        Choice { index, access, since: self.since[index] }
     }
 
     /// The one reached first of those that `may` be served.
@@ -121,15 +127,17 @@ impl Targets {
         head_switch: u32,
         may: impl Fn(usize) -> bool,
     ) -> Option<Choice> {
-        let mut best = (u32::MAX, usize::MAX, Access { seek: 0, rotation: 0 });
-        for index in 0..self.cylinder.len() {
-            let access = self.access(index, now, seeks, head_switch);
-            let cost = access.seek + access.rotation;
-            if cost < best.0 && may(index) {
-                best = (cost, index, access);
+        // Cost and index in one number, so that the smaller one is both.
+        let mut best = u64::MAX;
+        let all = self.cylinder.iter().zip(&self.angle).zip(&self.head);
+        for (index, ((&cylinder, &angle), &head)) in all.enumerate() {
+            let there = Place { track: Track { cylinder, head }, angle };
+            let cost = u64::from(access(there, now, seeks, head_switch).cost()) << 32 | index as u64;
+            if cost < best && may(index) {
+                best = cost;
             }
         }
-        let (_, index, access) = best;
-        (index != usize::MAX).then(|| Choice { index, access, since: self.since[index] })
+        let index = best as u32 as usize;
+        (best != u64::MAX).then(|| self.choice(index, now, seeks, head_switch))
     }
 }
