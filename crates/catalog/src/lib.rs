@@ -1,4 +1,4 @@
-//! What ssdlab knows as data: drives, die types and published figures, each value with its source.
+//! What ssdlab knows as data: drives, disks, die types and published figures, each value with its source.
 //!
 //! The files of `catalog/` are embedded in the binary. [`resolve`] turns the name a user gives (a catalog name, or
 //! the path of a drive file of one's own) into a [`Drive`]; [`claims`] lays published figures beside simulated
@@ -13,6 +13,7 @@
 
 pub mod claims;
 mod diagnostic;
+mod disk;
 pub mod documentation;
 mod embedded;
 mod explain;
@@ -22,6 +23,7 @@ mod resolve;
 mod template;
 
 pub use diagnostic::{Diagnostic, Place};
+pub use disk::{Disk, disk, disk_names, parse_disk};
 pub use keys::{Origin, SpecRow};
 pub use load::parse;
 pub use resolve::{Die, Drive, die, die_names, drive_names, parse_die, parse_drive, resolve};

@@ -13,8 +13,9 @@ use crate::embedded::{DIES, DRIVES, find};
 use crate::keys::SpecRow;
 use crate::load::{Kind, Loaded, SourceText, load};
 
-pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES, keys: drive_keys };
-pub(crate) const DIE: Kind = Kind { word: "die type", catalog: DIES, keys: die_keys };
+const DRIVE_FILES: &str = "docs/drive-files.md";
+pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES, keys: drive_keys, manual: DRIVE_FILES };
+pub(crate) const DIE: Kind = Kind { word: "die type", catalog: DIES, keys: die_keys, manual: DRIVE_FILES };
 
 /// A drive that was found, read and checked.
 #[derive(Clone, Debug)]

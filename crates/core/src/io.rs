@@ -42,7 +42,7 @@ pub enum Cause {
     Queue,
     /// Firmware: decoding the command, looking up and updating the map, and waiting for the processor.
     Controller,
-    /// The write buffer was full, and host programs had to finish first.
+    /// The write buffer was full, and writes to the medium had to finish first.
     Buffer,
     /// Transfers between controller and die, including waiting for the channel.
     Bus,
@@ -62,10 +62,18 @@ pub enum Cause {
     EccRetry,
     /// Merging log blocks with data blocks: copies in the way, or firmware holding the host back for them.
     Merge,
+    /// Arm of a disk: from one cylinder or head to another, and settling there.
+    Seek,
+    /// Platter of a disk: until the first sector comes round.
+    Rotation,
+    /// Sectors of a disk pass under its heads, switches from track to track included.
+    Transfer,
+    /// Cached writes of a disk on their way to the platter: those in the way, and those that a flush waits for.
+    Destage,
 }
 
 /// Every [`Cause`], in the order of the fields of a [`Breakdown`] and of every report.
-pub const CAUSES: [Cause; 13] = [
+pub const CAUSES: [Cause; 17] = [
     Cause::Link,
     Cause::Queue,
     Cause::Controller,
@@ -79,6 +87,10 @@ pub const CAUSES: [Cause; 13] = [
     Cause::Metadata,
     Cause::EccRetry,
     Cause::Merge,
+    Cause::Seek,
+    Cause::Rotation,
+    Cause::Transfer,
+    Cause::Destage,
 ];
 
 impl Cause {
@@ -99,6 +111,10 @@ impl Cause {
             Cause::Metadata => "metadata",
             Cause::EccRetry => "ecc_retry",
             Cause::Merge => "merge",
+            Cause::Seek => "seek",
+            Cause::Rotation => "rotation",
+            Cause::Transfer => "media_transfer",
+            Cause::Destage => "destage",
         }
     }
 
@@ -119,6 +135,10 @@ impl Cause {
             Cause::Metadata => "map and journal",
             Cause::EccRetry => "ECC retry",
             Cause::Merge => "block merge",
+            Cause::Seek => "seek",
+            Cause::Rotation => "rotation",
+            Cause::Transfer => "media transfer",
+            Cause::Destage => "cache destaging",
         }
     }
 }
