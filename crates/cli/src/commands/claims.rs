@@ -49,9 +49,17 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every drive that something was published about, in the catalog's order.
+/// Every device that something was published about: drives and arrays in the catalog's order, then device expressions.
 fn published_drives(claims: &[Claim]) -> Vec<String> {
-    ssdlab_catalog::drive_names().filter(|name| claims.iter().any(|c| c.concerns(name))).map(str::to_owned).collect()
+    let named = ssdlab_catalog::drive_names().chain(ssdlab_catalog::array_names());
+    let mut devices: Vec<String> =
+        named.filter(|name| claims.iter().any(|c| c.concerns(name))).map(str::to_owned).collect();
+    for expression in claims.iter().flat_map(Claim::drives).filter(|name| name.contains('(')) {
+        if !devices.iter().any(|known| known == expression) {
+            devices.push(expression.to_owned());
+        }
+    }
+    devices
 }
 
 /// Exactly the tests that the claims need.
