@@ -28,6 +28,10 @@ fn phrase(cause: Cause) -> &'static str {
         Cause::Fold => "behind cache folding",
         Cause::Metadata => "on map and journal traffic",
         Cause::EccRetry => "in ECC retries",
+        Cause::Seek => "seeking",
+        Cause::Rotation => "waiting for the platter",
+        Cause::Transfer => "on media transfer",
+        Cause::Destage => "behind cached writes",
     }
 }
 
@@ -152,8 +156,8 @@ mod tests {
         let s = sentence(&parts(&all));
         assert_eq!(
             s,
-            "1.20 ms: 100.0 us on the host link, 100.0 us waiting in the queue, 100.0 us in the controller, 100.0 us \
-             waiting for room in the write buffer and 800.0 us elsewhere"
+            "1.60 ms: 100.0 us on the host link, 100.0 us waiting in the queue, 100.0 us in the controller, 100.0 us \
+             waiting for room in the write buffer and 1.20 ms elsewhere"
         );
     }
 }

@@ -286,7 +286,12 @@ impl Device for ModelDevice {
     fn counters(&self) -> Counters {
         let bytes = self.host.read_bytes + self.host.write_bytes;
         let energy = self.now * self.spec.idle_milliwatts / 1000 + bytes * self.spec.nanojoules_per_byte;
-        Counters { host: self.host, flash: Some(self.flash), energy: Some(EnergyCounters { nanojoules: energy }) }
+        Counters {
+            host: self.host,
+            flash: Some(self.flash),
+            disk: None,
+            energy: Some(EnergyCounters { nanojoules: energy }),
+        }
     }
 
     fn check_books(&self) -> Result<(), String> {

@@ -1,11 +1,12 @@
-//! What is written for people and programs from the declarations of the keys: tables for `docs/drive-files.md`, and JSON
-//! Schemas for `docs/schema`.
+//! What is written for people and programs from the declarations of the keys: tables for `docs/drive-files.md` and
+//! `docs/disks.md`, and JSON Schemas for `docs/schema`.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 use ssdlab_keys::{Key, Kind};
 
+use crate::disk::DISK;
 use crate::load::Kind as FileKind;
 use crate::resolve::{DIE, DRIVE};
 
@@ -14,16 +15,18 @@ use crate::resolve::{DIE, DRIVE};
 pub enum File {
     Drive,
     Die,
+    Disk,
 }
 
-/// `document` with the tables of keys as they are now, between the markers that say where each belongs.
+/// `document` with the tables of keys of `files` as they are now, between the markers that say where each belongs.
 ///
 /// # Panics
 /// If a marker is missing.
 #[must_use]
-pub fn with_tables(document: &str) -> String {
+pub fn with_tables(document: &str, files: &[File]) -> String {
     let mut text = document.to_owned();
-    for (file, word) in [(File::Drive, "drive"), (File::Die, "die")] {
+    for file in files {
+        let word = file.word();
         let begin = format!("<!-- Keys of a {word} file, written by `make keys`. -->\n");
         let end = format!("<!-- End of the keys of a {word} file. -->\n");
         let place = |marker: &str| text.find(marker).unwrap_or_else(|| panic!("the document has no {marker}"));
@@ -38,18 +41,26 @@ impl File {
         match self {
             File::Drive => DRIVE,
             File::Die => DIE,
+            File::Disk => DISK,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            File::Drive => "drive",
+            File::Die => "die",
+            File::Disk => "disk",
         }
     }
 
     /// JSON Schema of such a file, draft 2020-12.
     #[must_use]
     pub fn schema(self) -> Value {
-        let title = match self {
-            File::Drive => "ssdlab drive file",
-            File::Die => "ssdlab die file",
-        };
         let kind = self.kind();
-        (kind.keys)().file_schema(title, &format!("A {} of the catalog on which the file builds.", kind.word))
+        (kind.keys)().file_schema(
+            &format!("ssdlab {} file", self.word()),
+            &format!("A {} of the catalog on which the file builds.", kind.word),
+        )
     }
 
     /// Tables of every key in Markdown, a section each.

@@ -1,4 +1,4 @@
-//! What ssdlab knows as data: drives, die types and published figures, each value with its source.
+//! What ssdlab knows as data: drives, disks, die types and published figures, each value with its source.
 //!
 //! The files of `catalog/` are embedded in the binary. [`device`] turns what a user gives (a catalog name, the path of
 //! a file of one's own, or a device expression) into a [`DeviceRecipe`]. [`resolve`] does so for names of drives alone,
@@ -15,6 +15,7 @@
 pub mod claims;
 mod device;
 mod diagnostic;
+mod disk;
 pub mod documentation;
 mod embedded;
 mod explain;
@@ -25,6 +26,7 @@ mod template;
 
 pub use device::{BuildSsd, DEVICE, DeviceRecipe, DeviceTemplate, Parts, device};
 pub use diagnostic::{Diagnostic, Place};
+pub use disk::{Disk, disk, disk_names, parse_disk};
 pub use keys::{Origin, SpecRow};
 pub use load::parse;
 pub use resolve::{Die, Drive, array_names, die, die_names, drive_names, parse_die, parse_drive, resolve};

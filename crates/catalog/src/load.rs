@@ -16,6 +16,8 @@ pub(crate) struct Kind {
     pub catalog: &'static [EmbeddedFile],
     /// The keys that such a file can have, besides `base`.
     pub keys: fn() -> &'static KeyTable,
+    /// The document that explains such files.
+    pub manual: &'static str,
 }
 
 /// A file that was read, with what is needed to point into it later.
@@ -149,7 +151,8 @@ impl SourceText {
     fn problem(&self, error: &toml::de::Error, kind: &Kind, parsed: &str) -> Diagnostic {
         let problem = explain(error, &(kind.keys)().keys);
         let mut diagnostic = Diagnostic::new(problem.what);
-        diagnostic.help = problem.help;
+        let manual = |help: String| help.replace("docs/drive-files.md", kind.manual);
+        diagnostic.help = problem.help.into_iter().map(manual).collect();
         let Some(span) = problem.span else {
             return diagnostic.at(self.place(0..0));
         };

@@ -9,12 +9,14 @@ use ssdlab_nand::{DieSpec, die_keys};
 use ssdlab_ssd::{DriveSpec, drive_keys};
 
 use crate::diagnostic::Diagnostic;
+use crate::disk::disk_names;
 use crate::embedded::{ARRAYS, DIES, DRIVES, find};
 use crate::keys::SpecRow;
 use crate::load::{Kind, Loaded, SourceText, load};
 
-pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES, keys: drive_keys };
-pub(crate) const DIE: Kind = Kind { word: "die type", catalog: DIES, keys: die_keys };
+const DRIVE_FILES: &str = "docs/drive-files.md";
+pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES, keys: drive_keys, manual: DRIVE_FILES };
+pub(crate) const DIE: Kind = Kind { word: "die type", catalog: DIES, keys: die_keys, manual: DRIVE_FILES };
 
 /// A drive that was found, read and checked.
 #[derive(Clone, Debug)]
@@ -89,7 +91,7 @@ pub(crate) fn locate(device: &str) -> Result<(String, String, Option<PathBuf>), 
     } else {
         Diagnostic::new(format!("there is no drive `{device}`"))
     };
-    let close = nearest(device, drive_names().chain(array_names()));
+    let close = nearest(device, drive_names().chain(disk_names()).chain(array_names()));
     if !close.is_empty() {
         error = error.help(format!("did you mean {}?", close.join(" or ")));
     } else if find(DIES, device).is_some() {

@@ -42,7 +42,7 @@ pub enum Cause {
     Queue,
     /// Firmware: decoding the command, looking up and updating the map, and waiting for the processor.
     Controller,
-    /// The write buffer was full, and host programs had to finish first.
+    /// The write buffer was full, and writes to the medium had to finish first.
     Buffer,
     /// Transfers between controller and die, including waiting for the channel.
     Bus,
@@ -60,10 +60,18 @@ pub enum Cause {
     Metadata,
     /// Reading again, soft decoding, parity recovery.
     EccRetry,
+    /// Arm of a disk: from one cylinder or head to another, and settling there.
+    Seek,
+    /// Platter of a disk: until the first sector comes round.
+    Rotation,
+    /// Sectors of a disk pass under its heads, switches from track to track included.
+    Transfer,
+    /// Cached writes of a disk on their way to the platter: those in the way, and those that a flush waits for.
+    Destage,
 }
 
 /// Every [`Cause`], in the order of the fields of a [`Breakdown`] and of every report.
-pub const CAUSES: [Cause; 12] = [
+pub const CAUSES: [Cause; 16] = [
     Cause::Link,
     Cause::Queue,
     Cause::Controller,
@@ -76,6 +84,10 @@ pub const CAUSES: [Cause; 12] = [
     Cause::Fold,
     Cause::Metadata,
     Cause::EccRetry,
+    Cause::Seek,
+    Cause::Rotation,
+    Cause::Transfer,
+    Cause::Destage,
 ];
 
 impl Cause {
@@ -95,6 +107,10 @@ impl Cause {
             Cause::Fold => "fold",
             Cause::Metadata => "metadata",
             Cause::EccRetry => "ecc_retry",
+            Cause::Seek => "seek",
+            Cause::Rotation => "rotation",
+            Cause::Transfer => "media_transfer",
+            Cause::Destage => "destage",
         }
     }
 
@@ -114,6 +130,10 @@ impl Cause {
             Cause::Fold => "cache folding",
             Cause::Metadata => "map and journal",
             Cause::EccRetry => "ECC retry",
+            Cause::Seek => "seek",
+            Cause::Rotation => "rotation",
+            Cause::Transfer => "media transfer",
+            Cause::Destage => "cache destaging",
         }
     }
 }

@@ -65,6 +65,28 @@ counters! {
 }
 
 counters! {
+    /// What arm, platters and cache of a disk have done.
+    DiskCounters {
+        /// Accesses that moved the arm to another cylinder or changed heads, and the time that took.
+        seeks,
+        seek_nanos,
+        /// Waiting for the first sector of an access to come round.
+        rotation_nanos,
+        /// Sectors passing under the heads, reading ahead included.
+        transfer_nanos,
+        /// Accesses to the platters.
+        media_reads,
+        media_writes,
+        /// Reads answered from the cache.
+        cache_hits,
+        /// Bytes written from the cache to the platters.
+        destaged_bytes,
+        /// Bytes in the cache that were written again before they reached the platters.
+        replaced_bytes,
+    }
+}
+
+counters! {
     /// What the device has drawn.
     EnergyCounters {
         nanojoules,
@@ -86,6 +108,8 @@ pub struct Counters {
     pub host: HostCounters,
     /// `None` for a device without flash, or one that does not tell.
     pub flash: Option<FlashCounters>,
+    /// `None` for a device without platters.
+    pub disk: Option<DiskCounters>,
     /// `None` for a device that does not meter what it draws.
     pub energy: Option<EnergyCounters>,
 }
@@ -121,6 +145,7 @@ impl Counters {
         Counters {
             host: self.host.combined(&other.host, &f),
             flash: either(self.flash, other.flash, |a, b| a.combined(b, &f)),
+            disk: either(self.disk, other.disk, |a, b| a.combined(b, &f)),
             energy: either(self.energy, other.energy, |a, b| a.combined(b, &f)),
         }
     }
@@ -157,13 +182,25 @@ mod tests {
                 rebuilt_units: f(19),
                 lost_units: f(20),
             }),
-            energy: Some(EnergyCounters { nanojoules: f(21) }),
+            disk: Some(DiskCounters {
+                seeks: f(21),
+                seek_nanos: f(22),
+                rotation_nanos: f(23),
+                transfer_nanos: f(24),
+                media_reads: f(25),
+                media_writes: f(26),
+                cache_hits: f(27),
+                destaged_bytes: f(28),
+                replaced_bytes: f(29),
+            }),
+            energy: Some(EnergyCounters { nanojoules: f(30) }),
         }
     }
 
     fn values(c: &Counters) -> Vec<u64> {
         let mut all = c.host.named();
         all.extend(c.flash.map_or(Vec::new(), |f| f.named()));
+        all.extend(c.disk.map_or(Vec::new(), |d| d.named()));
         all.extend(c.energy.map_or(Vec::new(), |e| e.named()));
         all.into_iter().map(|named| named.1).collect()
     }
@@ -171,19 +208,19 @@ mod tests {
     #[test]
     fn every_counter_of_every_group_is_added_and_subtracted() {
         let (a, b) = (distinct(1000), distinct(30));
-        let added: Vec<u64> = (1..=21).map(|k| 1030 + 2 * k * k).collect();
+        let added: Vec<u64> = (1..=30).map(|k| 1030 + 2 * k * k).collect();
         assert_eq!(values(&a.plus(&b)), added);
-        assert_eq!(values(&a.since(&b)), [970; 21]);
+        assert_eq!(values(&a.since(&b)), [970; 30]);
         assert_eq!(a.plus(&b).since(&b), a);
     }
 
     #[test]
     fn a_group_that_only_one_side_has_is_kept() {
-        let disk = Counters { host: HostCounters { reads: 3, ..Default::default() }, ..Counters::default() };
-        let sum = disk.plus(&distinct(7));
+        let plain = Counters { host: HostCounters { reads: 3, ..Default::default() }, ..Counters::default() };
+        let sum = plain.plus(&distinct(7));
         assert_eq!((sum.flash, sum.energy), (distinct(7).flash, distinct(7).energy));
         assert_eq!(sum.host.reads, 3 + distinct(7).host.reads);
-        assert_eq!(disk.plus(&disk).flash, None);
+        assert_eq!(plain.plus(&plain).flash, None);
         assert_eq!(distinct(7).since(&Counters::default()), distinct(7));
     }
 
@@ -197,7 +234,7 @@ mod tests {
             metadata_program_bytes: 10,
             ..Default::default()
         };
-        let c = Counters { host: written, flash: Some(programmed), energy: None };
+        let c = Counters { host: written, flash: Some(programmed), ..Counters::default() };
         assert_eq!(c.waf(), Some(1.5));
         assert_eq!(Counters { flash: None, ..c }.waf(), None);
         assert_eq!(Counters { host: HostCounters::default(), ..c }.waf(), None);

@@ -72,6 +72,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
                 lost_units: c.lost_units,
                 ..self.flash
             }),
+            disk: None,
             energy: self.energy(),
         }
     }

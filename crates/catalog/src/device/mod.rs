@@ -15,6 +15,7 @@ use ssdlab_keys::SpecError;
 use ssdlab_ssd::Ssd;
 
 use crate::diagnostic::{Diagnostic, Place};
+use crate::disk::Disk;
 use crate::keys::{Origin, SpecRow};
 use crate::resolve::Drive;
 
@@ -37,6 +38,7 @@ pub struct DeviceRecipe {
 #[derive(Clone, Debug)]
 pub enum Parts {
     Ssd(Box<Drive>),
+    Disk(Box<Disk>),
     Raid0 {
         stripe_bytes: u64,
         members: Vec<DeviceRecipe>,
@@ -68,6 +70,7 @@ impl DeviceRecipe {
         let member = |k: usize, recipe: &DeviceRecipe| recipe.build_with(member_seed(seed, k), ssd);
         Ok(match &self.parts {
             Parts::Ssd(drive) => ssd(drive, seed).map_err(|e| drive.explain(&e))?,
+            Parts::Disk(disk) => disk.build(seed).map_err(|e| Diagnostic::new(e.to_string()))?,
             Parts::Raid0 { stripe_bytes, members } => {
                 let members = members.iter().enumerate().map(|(k, m)| member(k, m)).collect::<Result<_, _>>()?;
                 Box::new(Raid0::new(&self.name, members, *stripe_bytes).map_err(refused)?)
@@ -92,7 +95,7 @@ impl DeviceRecipe {
     #[must_use]
     pub fn members(&self) -> Vec<&DeviceRecipe> {
         match &self.parts {
-            Parts::Ssd(_) => Vec::new(),
+            Parts::Ssd(_) | Parts::Disk(_) => Vec::new(),
             Parts::Raid0 { members, .. } => members.iter().collect(),
             Parts::Ranges(parts) => parts.iter().map(|(member, _)| member).collect(),
         }
@@ -100,7 +103,7 @@ impl DeviceRecipe {
 
     fn members_mut(&mut self) -> Box<dyn Iterator<Item = &mut DeviceRecipe> + '_> {
         match &mut self.parts {
-            Parts::Ssd(_) => Box::new(std::iter::empty()),
+            Parts::Ssd(_) | Parts::Disk(_) => Box::new(std::iter::empty()),
             Parts::Raid0 { members, .. } => Box::new(members.iter_mut()),
             Parts::Ranges(parts) => Box::new(parts.iter_mut().map(|(member, _)| member)),
         }
@@ -112,6 +115,7 @@ impl DeviceRecipe {
         let members: Vec<Value> = self.members().into_iter().map(DeviceRecipe::identity).collect();
         match &self.parts {
             Parts::Ssd(drive) => json!({ "drive": drive.spec, "die": drive.die.spec }),
+            Parts::Disk(disk) => json!({ "disk": disk.spec }),
             Parts::Raid0 { stripe_bytes, .. } => json!({ "raid0": members, "stripe_bytes": stripe_bytes }),
             Parts::Ranges(parts) => {
                 let bytes: Vec<Option<u64>> = parts.iter().map(|(_, bytes)| *bytes).collect();
@@ -146,7 +150,7 @@ impl DeviceRecipe {
     #[must_use]
     pub fn drives(&self) -> usize {
         match &self.parts {
-            Parts::Ssd(_) => 1,
+            Parts::Ssd(_) | Parts::Disk(_) => 1,
             _ => self.members().into_iter().map(DeviceRecipe::drives).sum(),
         }
     }
@@ -156,6 +160,7 @@ impl DeviceRecipe {
     pub fn capacity_bytes(&self) -> u64 {
         match &self.parts {
             Parts::Ssd(drive) => drive.spec.capacity_bytes,
+            Parts::Disk(disk) => disk.spec.capacity_bytes,
             Parts::Raid0 { stripe_bytes, members } => {
                 raid0_capacity(members.iter().map(DeviceRecipe::capacity_bytes), *stripe_bytes)
             }
@@ -168,7 +173,11 @@ impl DeviceRecipe {
     /// Whether the file of any drive in it says what that draws.
     #[must_use]
     pub fn meters_energy(&self) -> bool {
-        self.ssds().iter().any(|drive| drive.spec.power.is_some())
+        match &self.parts {
+            Parts::Ssd(drive) => drive.spec.power.is_some(),
+            Parts::Disk(disk) => disk.spec.power.is_some(),
+            _ => self.members().into_iter().any(DeviceRecipe::meters_energy),
+        }
     }
 
     /// Its own values with their sources, without those of its members. A drive has those of its die in
@@ -177,6 +186,7 @@ impl DeviceRecipe {
     pub fn rows(&self) -> Vec<SpecRow> {
         match &self.parts {
             Parts::Ssd(drive) => drive.rows.clone(),
+            Parts::Disk(disk) => disk.rows.iter().filter(|row| row.key != "kind").cloned().collect(),
             Parts::Raid0 { stripe_bytes, members } => vec![
                 row("members", "RAID 0", "members", members.len().to_string(), ""),
                 row("stripe_kib", "RAID 0", "stripe", (*stripe_bytes as f64 / 1024.0).to_string(), "KiB"),

@@ -10,7 +10,8 @@ use toml::Table;
 use super::expression::{Argument, MAX_DEPTH, MAX_DEVICES, Node, parse};
 use super::{DeviceRecipe, Parts};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::embedded::{ARRAYS, DRIVES, find};
+use crate::disk::{Disk, disk, parse_disk};
+use crate::embedded::{ARRAYS, DISKS, DRIVES, find};
 use crate::explain::Problem;
 use crate::load;
 use crate::resolve::{Drive, drive_of, locate};
@@ -65,17 +66,21 @@ fn named(name: &str, depth: usize) -> Result<DeviceRecipe, Diagnostic> {
     if let Some(file) = find(ARRAYS, name) {
         return array_file(name, file.path, file.text, Path::new(""), depth);
     }
+    if find(DISKS, name).is_some() {
+        return disk(name).map(disk_recipe);
+    }
     let (file, text, folder) = locate(name)?;
     let kind = toml::from_str::<Table>(&text).ok().and_then(|table| Some(table.get("kind")?.as_str()?.to_owned()));
     match kind.as_deref() {
         None => Ok(ssd(drive_of(name, &file, &text, folder.as_deref())?)),
+        Some("disk") => parse_disk(&file, &text).map(disk_recipe),
         Some("array") => array_file(name, &file, &text, folder.as_deref().unwrap_or(Path::new("")), depth),
         Some(other) => {
-            let known = ["array"];
+            let known = ["disk", "array"];
             let at = text.find(other).unwrap_or(0);
             let error = Diagnostic::new(format!("there is no kind of device `{other}`"));
             Err(did_you_mean(error.at(Place::new(&file, &text, at..at + other.len())), other, known)
-                .help("kind is \"array\"; the file of an SSD has none"))
+                .help("kinds are \"disk\" and \"array\"; the file of an SSD has none"))
         }
     }
 }
@@ -85,6 +90,15 @@ fn ssd(drive: Drive) -> DeviceRecipe {
         name: drive.name.clone(),
         description: drive.spec.description.clone(),
         parts: Parts::Ssd(Box::new(drive)),
+        place: None,
+    }
+}
+
+fn disk_recipe(disk: Disk) -> DeviceRecipe {
+    DeviceRecipe {
+        name: disk.name.clone(),
+        description: disk.spec.description.clone(),
+        parts: Parts::Disk(Box::new(disk)),
         place: None,
     }
 }
@@ -161,7 +175,7 @@ impl Origin<'_> {
     }
 
     fn not_made_of_devices(&self, name: &str, span: &Range<usize>) -> Diagnostic {
-        if find(DRIVES, name).is_some() || find(ARRAYS, name).is_some() {
+        if [DRIVES, DISKS, ARRAYS].iter().any(|files| find(files, name).is_some()) {
             return self
                 .wrong(format!("`{name}` is a device, and not made of others"), span)
                 .help("leave the parentheses out");
@@ -280,7 +294,7 @@ fn description(recipe: &DeviceRecipe) -> String {
         .collect();
     let members = members.join(", ");
     match &recipe.parts {
-        Parts::Ssd(drive) => drive.spec.description.clone(),
+        Parts::Ssd(_) | Parts::Disk(_) => recipe.description.clone(),
         Parts::Raid0 { .. } => format!("RAID 0 of {members}"),
         Parts::Ranges(_) => format!("ranges on {members}"),
     }

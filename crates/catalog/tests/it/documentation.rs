@@ -4,15 +4,19 @@ use std::fs;
 
 use ssdlab_catalog::documentation::{File, with_tables};
 use ssdlab_catalog::resolve;
+use ssdlab_disks::disk_keys;
 use ssdlab_keys::Kind;
 use ssdlab_nand::die_keys;
 use ssdlab_ssd::drive_keys;
 
 const DOCUMENT: &str = include_str!("../../../../docs/drive-files.md");
+const DISKS: &str = include_str!("../../../../docs/disks.md");
 
 #[test]
 fn the_tables_of_keys_are_those_of_the_declarations() {
-    assert!(with_tables(DOCUMENT) == DOCUMENT, "docs/drive-files.md is not what `make keys` writes");
+    let now = with_tables(DOCUMENT, &[File::Drive, File::Die]);
+    assert!(now == DOCUMENT, "docs/drive-files.md is not what `make keys` writes");
+    assert!(with_tables(DISKS, &[File::Disk]) == DISKS, "docs/disks.md is not what `make keys` writes");
 }
 
 #[test]
@@ -20,6 +24,7 @@ fn the_published_schemas_are_those_of_the_declarations() {
     let published = [
         (File::Drive, include_str!("../../../../docs/schema/drive.json")),
         (File::Die, include_str!("../../../../docs/schema/die.json")),
+        (File::Disk, include_str!("../../../../docs/schema/disk.json")),
     ];
     for (file, text) in published {
         let now = serde_json::to_string_pretty(&file.schema()).unwrap() + "\n";
@@ -29,7 +34,7 @@ fn the_published_schemas_are_those_of_the_declarations() {
 
 #[test]
 fn every_key_is_declared_with_all_that_is_told_of_it() {
-    for table in [drive_keys(), die_keys()] {
+    for table in [drive_keys(), die_keys(), disk_keys()] {
         for section in table.sections.iter().filter(|s| !s.path.is_empty()) {
             let has_keys = table.keys.iter().any(|key| key.split().0 == section.path);
             assert!(!has_keys || section.required || !section.doc.is_empty(), "[{}] has no meaning", section.path);

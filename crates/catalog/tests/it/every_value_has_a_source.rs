@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ssdlab_catalog::{Drive, Origin, SpecRow, claims, die, die_names, drive_names, resolve};
+use ssdlab_catalog::{Drive, Origin, SpecRow, claims, die, die_names, disk, disk_names, drive_names, resolve};
 
 fn rows_of_everything() -> Vec<(String, SpecRow)> {
     let drives = drive_names().flat_map(|name| {
@@ -13,7 +13,11 @@ fn rows_of_everything() -> Vec<(String, SpecRow)> {
         let die = die(name).unwrap_or_else(|e| panic!("{e}"));
         die.rows.into_iter().map(move |row| (name.to_owned(), row))
     });
-    drives.chain(dies).collect()
+    let disks = disk_names().flat_map(|name| {
+        let disk = disk(name).unwrap_or_else(|e| panic!("{e}"));
+        disk.rows.into_iter().map(move |row| (name.to_owned(), row))
+    });
+    drives.chain(dies).chain(disks).collect()
 }
 
 #[test]
@@ -58,11 +62,18 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "ecc.bch.correctable_bits",
         "ecc.ldpc.soft_reads",
         "ecc.retry.max_retries",
+        "media.heads",
+        "media.zone_cylinders",
+        "media.zone_sectors_per_track",
+        "cache.read_segments",
+        "cache.write_segments",
     ];
     const UNITS: &[&str] = &[
         "_us",
         "_ms",
         "_percent",
+        "_per_minute",
+        "_ppm",
         "_bytes",
         "_kib",
         "_mib",

@@ -4,6 +4,7 @@ use serde_json::json;
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::find_test;
 use ssdlab_catalog::claims::{self, Claim, ClaimRow, ClaimState};
+use ssdlab_catalog::{array_names, disk_names, drive_names};
 
 use crate::args::ClaimsArgs;
 use crate::failure::Failure;
@@ -51,7 +52,7 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
 
 /// Every device that something was published about: drives and arrays in the catalog's order, then device expressions.
 fn published_drives(claims: &[Claim]) -> Vec<String> {
-    let named = ssdlab_catalog::drive_names().chain(ssdlab_catalog::array_names());
+    let named = drive_names().chain(disk_names()).chain(array_names());
     let mut devices: Vec<String> =
         named.filter(|name| claims.iter().any(|c| c.concerns(name))).map(str::to_owned).collect();
     for expression in claims.iter().flat_map(Claim::drives).filter(|name| name.contains('(')) {
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn every_test_that_a_claim_needs_exists_and_takes_its_parameters() {
         let claims = claims::all();
-        let mut devices: Vec<&str> = ssdlab_catalog::drive_names().collect();
+        let mut devices: Vec<&str> = drive_names().chain(disk_names()).chain(array_names()).collect();
         devices.extend(claims::missing_drives(&claims));
         let jobs = needed_jobs(&claims, &devices).unwrap_or_else(|e| panic!("{e}"));
         assert!(jobs.len() > 20);

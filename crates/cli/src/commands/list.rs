@@ -2,7 +2,7 @@
 
 use ssdlab_bench::suite::{COMMON_PARAMS, MetricDef, STANDARD_METRICS, TESTS, TestDef};
 use ssdlab_bench::{Kind, ParamDef};
-use ssdlab_catalog::{array_names, device, die, die_names, drive_names};
+use ssdlab_catalog::{array_names, device, die, die_names, disk_names, drive_names};
 
 use crate::args::{ListArgs, ListWhat};
 use crate::failure::Failure;
@@ -19,6 +19,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
 
 fn devices() -> Result<Vec<Vec<String>>, Failure> {
     drive_names()
+        .chain(disk_names())
         .chain(array_names())
         .map(|name| {
             let device = device(name)?;

@@ -30,10 +30,14 @@ pub(crate) const CAUSE_COLOURS: [(&str, &str); CAUSES.len()] = [
     ("#a6611a", "#bd7a35"),
     ("#d27fb0", "#c76aa2"),
     ("#9c1c2e", "#cf4a5c"),
+    ("#3b4ea3", "#7286dd"),
+    ("#79a3e0", "#a9c8f5"),
+    ("#0f7d8c", "#35b3c4"),
+    ("#8a7a1f", "#c2b04a"),
 ];
 
 /// Hatches of the causes: neighbours in a bar must differ without colour too.
-pub(crate) const CAUSE_HATCHES: [usize; CAUSES.len()] = [0, 3, 1, 4, 2, 0, 5, 6, 1, 4, 3, 6];
+pub(crate) const CAUSE_HATCHES: [usize; CAUSES.len()] = [0, 3, 1, 4, 2, 0, 5, 6, 1, 4, 3, 6, 0, 2, 5, 1];
 
 /// Dash patterns of lines; the first is solid.
 pub(crate) const DASHES: [&str; 8] = ["", "7 4", "2 3", "10 3 2 3", "14 4", "5 2 1 2 1 2", "1 5", "10 3 5 3"];

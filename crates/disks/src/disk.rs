@@ -1,0 +1,693 @@
+//! The disk as a device: commands in, the arm from place to place, completions out.
+//!
+//! ```text
+//! submit → [slot] → firmware ─┬─ read held in the cache ───────────────────────────→ link → done
+//!                             ├─ read ahead already under way: until it has passed ─┐
+//!                             ├─ read → waits for the arm → seek, rotation, transfer ┴→ link → done
+//!                             ├─ write → waits for room → link → cache → done
+//!                             │                                  └→ later: seek, rotation, transfer
+//!                             ├─ write through (FUA, no write-back): done when it is on the platters
+//!                             └─ flush: done when all that the cache held is on the platters
+//! ```
+//!
+//! The arm does one thing at a time. When it is free it serves, in this order: reads, and cached writes that somebody
+//! waits for (a full cache, a flush, a write through, or too long a wait), whichever is reached first; then it reads on
+//! where it last read; then it writes what is cached. Reading on is given up at once for anything that somebody waits
+//! for; everything else is done to its end.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ssdlab_core::{Nanos, Op, Ring, Rng, SECTOR_BYTES, nanos_from_ms, nanos_from_us};
+use ssdlab_device::{
+    Completion, Counters, Device, DeviceInfo, DiskCounters, EnergyCounters, HostCounters, Refusal, Request,
+};
+use ssdlab_keys::SpecError;
+
+use crate::commands::Command;
+use crate::geometry::{Geometry, Track, turn_of};
+use crate::occupancy::Occupancy;
+use crate::read_cache::{ReadCache, ReadOn};
+use crate::seek::{self, SeekTable};
+use crate::spec::{DiskSpec, PowerSpec, ServiceOrder};
+use crate::targets::{Access, Choice, Now, Targets};
+use crate::write_cache::{Piece, WriteCache};
+
+/// What never changes: shared between a disk and its copies.
+#[derive(Debug)]
+struct Mechanics {
+    geometry: Geometry,
+    reads: SeekTable,
+    writes: SeekTable,
+    read_switch: u32,
+    write_switch: u32,
+    turn: u32,
+    /// Where in its turn the platter was at time 0.
+    phase: u32,
+    order: ServiceOrder,
+    longest_wait: Nanos,
+    command: Nanos,
+    /// Picoseconds of a byte on the link.
+    byte_picos: u64,
+    sectors: u32,
+    read_ahead: u32,
+    write_back: bool,
+    power: Option<PowerSpec>,
+}
+
+/// What the arm is at.
+#[derive(Clone, Copy, Debug)]
+struct Busy {
+    ends: Nanos,
+    access: Access,
+    transfer: Nanos,
+    /// Where the arm is then.
+    track: Track,
+    work: Work,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    /// For the command in this slot.
+    Read {
+        slot: u32,
+    },
+    Destage,
+}
+
+/// A simulated hard disk. See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    info: DeviceInfo,
+    mechanics: Arc<Mechanics>,
+    now: Nanos,
+    /// Commands beyond the queue depth, with the time they came.
+    outside: VecDeque<(Request, Nanos)>,
+    slots: Vec<Command>,
+    free_slots: Vec<u32>,
+    processor_free: Nanos,
+    link_free: Nanos,
+    /// Slots of commands that the firmware reads, and of those whose data are on the link, with the time of the end.
+    decoding: Ring<(Nanos, u32)>,
+    leaving: Ring<(Nanos, u32)>,
+    /// Reads that wait for the arm.
+    reads: Targets,
+    read_slots: Vec<u32>,
+    read_cache: ReadCache,
+    read_on: Option<ReadOn>,
+    write_cache: WriteCache,
+    /// Writes that wait for room in the cache, in order; writes that wait until they are on the platters.
+    without_room: VecDeque<u32>,
+    through: Vec<u32>,
+    /// Flushes, with the number of the last write before them.
+    flushes: Vec<(u32, u64)>,
+    writes_numbered: u64,
+    arm: Track,
+    busy: Option<Busy>,
+    /// Time that the arm has spent on cached writes, up to the end of the one under way.
+    destage_time: Nanos,
+    /// Completed before the host asked.
+    early: Vec<Completion>,
+    host: HostCounters,
+    counters: DiskCounters,
+    occupancy: Occupancy,
+}
+
+impl Disk {
+    /// `seed` says where in its turn the platter is at first.
+    ///
+    /// # Errors
+    /// The first value of `spec` that cannot be built.
+    pub fn new(name: &str, spec: DiskSpec, seed: u64) -> Result<Disk, SpecError> {
+        spec.validate()?;
+        let cylinders = spec.media.zone_cylinders.iter().sum();
+        let turn = turn_of(&spec.media);
+        let [reads, writes] = seek::tables(&spec.seek, cylinders, turn);
+        let geometry = Geometry::new(&spec.media, |distance| reads.of(distance).nanos.into());
+        let settle = nanos_from_ms(spec.seek.single_track_write_ms - spec.seek.single_track_read_ms) as u32;
+        let read_switch = nanos_from_ms(spec.seek.head_switch_ms) as u32;
+        let segment = spec.cache.segment_kib * 2;
+        let depth = spec.controller.queue_depth;
+        let any = Command::new(Request::flush(0), 0, 0, 0);
+        let sectors = (spec.capacity_bytes / SECTOR_BYTES) as u32;
+        Ok(Disk {
+            info: DeviceInfo {
+                description: spec.description,
+                capacity_bytes: spec.capacity_bytes,
+                queue_depth: depth,
+                ..DeviceInfo::new(name, "hdd")
+            },
+            mechanics: Arc::new(Mechanics {
+                geometry,
+                reads,
+                writes,
+                read_switch,
+                write_switch: read_switch + settle,
+                turn,
+                phase: Rng::new(seed).stream("platter").below(turn.into()) as u32,
+                order: spec.controller.order,
+                longest_wait: nanos_from_ms(spec.controller.longest_wait_ms),
+                command: nanos_from_us(spec.controller.command_us),
+                byte_picos: 1_000_000 / u64::from(spec.controller.link_mb_per_s),
+                sectors,
+                read_ahead: spec.cache.read_ahead_kib * 2,
+                write_back: spec.cache.write_back,
+                power: spec.power,
+            }),
+            now: 0,
+            outside: VecDeque::new(),
+            slots: vec![any; depth as usize],
+            free_slots: (0..depth).rev().collect(),
+            processor_free: 0,
+            link_free: 0,
+            decoding: Ring::new(depth as usize, (0, 0)),
+            leaving: Ring::new(depth as usize, (0, 0)),
+            reads: Targets::default(),
+            read_slots: Vec::new(),
+            read_cache: ReadCache::new(spec.cache.read_segments, segment),
+            read_on: None,
+            write_cache: WriteCache::new(spec.cache.write_segments, segment),
+            without_room: VecDeque::new(),
+            through: Vec::new(),
+            flushes: Vec::new(),
+            writes_numbered: 0,
+            arm: Track::default(),
+            busy: None,
+            destage_time: 0,
+            early: Vec::new(),
+            host: HostCounters::default(),
+            counters: DiskCounters::default(),
+            occupancy: Occupancy::default(),
+        })
+    }
+
+    /// Byte ranges that are acknowledged or on their way into the cache and not on the platters: what a power cut would
+    /// take. In no order.
+    pub fn unwritten(&self) -> impl Iterator<Item = std::ops::Range<u64>> + '_ {
+        let all = self.write_cache.extents().iter().chain(&self.write_cache.writing);
+        all.map(|e| u64::from(e.from) * SECTOR_BYTES..u64::from(e.to) * SECTOR_BYTES)
+    }
+
+    #[inline]
+    fn next(&self) -> Nanos {
+        let first = |ring: &Ring<(Nanos, u32)>| ring.front().map_or(Nanos::MAX, |(at, _)| at);
+        let arm = match (&self.busy, &self.read_on) {
+            (Some(busy), _) => busy.ends,
+            // Cached writes wait for the end of reading on; had they been able to begin, they would have.
+            (None, Some(on)) if !self.write_cache.is_empty() => on.ends,
+            _ => Nanos::MAX,
+        };
+        arm.min(first(&self.decoding)).min(first(&self.leaving))
+    }
+
+    fn run(&mut self, to: Nanos, until_completion: bool, done: &mut Vec<Completion>) -> Nanos {
+        let before = done.len();
+        done.append(&mut self.early);
+        loop {
+            if until_completion && done.len() > before {
+                let at = done[done.len() - 1].completed.max(self.now);
+                // What completes at the same instant belongs to it.
+                if self.next() > at {
+                    self.now = at;
+                    return at;
+                }
+            }
+            let at = self.next();
+            if at > to {
+                self.now = to;
+                return to;
+            }
+            self.step(at, done);
+        }
+    }
+
+    /// What happens at `at`, one thing at a time.
+    #[inline]
+    fn step(&mut self, at: Nanos, done: &mut Vec<Completion>) {
+        self.now = at;
+        if let Some(busy) = self.busy.filter(|busy| busy.ends == at) {
+            self.busy = None;
+            self.arm_is_done(at, &busy, done);
+        } else if let Some((_, slot)) = self.decoding.front().filter(|d| d.0 == at) {
+            self.decoding.pop_front();
+            self.decoded(slot, at, done);
+        } else if let Some((_, slot)) = self.leaving.front().filter(|d| d.0 == at) {
+            self.leaving.pop_front();
+            self.complete(slot, at, done);
+            return;
+        }
+        if self.busy.is_none() {
+            self.dispatch(at);
+        }
+    }
+
+    fn give_slot(&mut self, request: Request, submitted: Nanos, now: Nanos) {
+        let slot = self.free_slots.pop().expect("there is a free slot");
+        let decoded = self.processor_free.max(now) + self.mechanics.command;
+        self.processor_free = decoded;
+        self.slots[slot as usize] = Command::new(request, submitted, now, decoded);
+        self.decoding.push_back((decoded, slot));
+    }
+
+    fn complete(&mut self, slot: u32, at: Nanos, done: &mut Vec<Completion>) {
+        let command = &self.slots[slot as usize];
+        done.push(command.complete(at));
+        let Request { op, length_bytes, .. } = command.request;
+        match op {
+            Op::Read => {
+                self.host.reads += 1;
+                self.host.read_bytes += length_bytes;
+            }
+            Op::Write => {
+                self.host.writes += 1;
+                self.host.write_bytes += length_bytes;
+            }
+            Op::Trim | Op::Flush | Op::WriteZeroes => {}
+        }
+        self.occupancy.leave(command.submitted, at);
+        self.free_slots.push(slot);
+        if let Some((request, submitted)) = self.outside.pop_front() {
+            self.give_slot(request, submitted, at);
+        }
+    }
+
+    /// Books the link for so many bytes, from `now` on, no earlier than it is free. Returns when they have passed.
+    #[inline]
+    fn link(&mut self, now: Nanos, sectors: u32) -> Nanos {
+        self.link_free = self.link_free.max(now) + self.link_time(sectors);
+        self.link_free
+    }
+
+    #[inline]
+    fn link_time(&self, sectors: u32) -> Nanos {
+        u64::from(sectors) * SECTOR_BYTES * self.mechanics.byte_picos / 1000
+    }
+
+    #[inline]
+    fn decoded(&mut self, slot: u32, now: Nanos, done: &mut Vec<Completion>) {
+        match self.slots[slot as usize].request.op {
+            Op::Read => self.read(slot, now),
+            Op::Write => self.write(slot, now),
+            Op::Flush => {
+                let last = self.writes_numbered;
+                if self.write_cache.has_any_up_to(last) {
+                    self.flushes.push((slot, last));
+                } else {
+                    self.complete(slot, now, done);
+                }
+            }
+            Op::Trim | Op::WriteZeroes => unreachable!("refused at the door"),
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, slot: u32, now: Nanos) {
+        let Command { from, to, .. } = self.slots[slot as usize];
+        if let Some(on) = self.read_on {
+            let reached = self.mechanics.reached(&on, now);
+            self.read_cache.grow(reached);
+        }
+        if self.read_cache.holds(from, to) || self.write_cache.holds(from, to) {
+            self.counters.cache_hits += 1;
+            let at = self.link(now, to - from);
+            self.slots[slot as usize].spent.link = at - now;
+            self.leaving.push_back((at, slot));
+            return;
+        }
+        // What the heads are about to pass anyway.
+        let coming = self.read_on.filter(|on| {
+            self.busy.is_none() && now < on.ends && self.read_cache.current_start() <= from && from <= on.limit
+        });
+        if let Some(on) = coming {
+            let (time, track) = self.mechanics.pass(on.sector, to, false);
+            let ends = (on.at + time).max(now);
+            let access = Access { seek: 0, rotation: 0 };
+            self.stop_reading_on(now);
+            self.busy = Some(Busy { ends, access, transfer: ends - now, track, work: Work::Read { slot } });
+            return;
+        }
+        self.slots[slot as usize].spent.destage = self.destage_time_at(now);
+        self.reads.push(self.mechanics.geometry.place(from), now);
+        self.read_slots.push(slot);
+    }
+
+    /// Time that the arm has spent on cached writes by `now`.
+    #[inline]
+    fn destage_time_at(&self, now: Nanos) -> Nanos {
+        match &self.busy {
+            Some(Busy { work: Work::Destage, ends, .. }) => self.destage_time - (ends - now),
+            _ => self.destage_time,
+        }
+    }
+
+    /// The arm is wanted elsewhere, or a command takes over what is being read ahead.
+    #[inline]
+    fn stop_reading_on(&mut self, now: Nanos) {
+        let Some(on) = self.read_on.take() else { return };
+        let reached = self.mechanics.reached(&on, now);
+        self.read_cache.grow(reached);
+        self.counters.transfer_nanos += on.ends.min(now) - on.began;
+        self.arm = self.mechanics.geometry.track(reached - 1);
+    }
+
+    #[inline]
+    fn write(&mut self, slot: u32, now: Nanos) {
+        self.writes_numbered += 1;
+        let write_back = self.mechanics.write_back;
+        let command = &mut self.slots[slot as usize];
+        command.number = self.writes_numbered;
+        let (from, to) = (command.from, command.to);
+        if command.request.fua || !write_back {
+            command.through = true;
+            self.through.push(slot);
+        }
+        if let Some(on) = self.read_on {
+            let reached = self.mechanics.reached(&on, now);
+            self.read_cache.grow(reached);
+        }
+        if self.read_cache.forget(from, to) {
+            self.stop_reading_on(now);
+            self.read_cache.forget(from, to);
+        }
+        if !self.without_room.is_empty() || !self.let_in(slot, now) {
+            self.without_room.push_back(slot);
+        }
+    }
+
+    /// Lets a write into the cache as far as there is room; whether all of it is in.
+    #[inline]
+    fn let_in(&mut self, slot: u32, now: Nanos) -> bool {
+        let Command { next, to, number, through, decoded, .. } = self.slots[slot as usize];
+        let arrived = self.link_free.max(now) + self.link_time(to - next);
+        let piece = Piece { from: next, to, number, arrived, through };
+        let reached = self.write_cache.take(piece, now, &self.mechanics.geometry);
+        self.slots[slot as usize].next = reached;
+        if reached == next {
+            return false;
+        }
+        let passed = self.link(now, reached - next);
+        if reached < to {
+            return false;
+        }
+        let spent = &mut self.slots[slot as usize].spent;
+        spent.buffer = now - decoded;
+        if !through {
+            spent.link = passed - now;
+            self.leaving.push_back((passed, slot));
+        }
+        true
+    }
+
+    #[inline]
+    fn arm_is_done(&mut self, now: Nanos, busy: &Busy, done: &mut Vec<Completion>) {
+        self.arm = busy.track;
+        let moved = busy.access.seek > 0;
+        self.counters.seeks += u64::from(moved);
+        self.counters.seek_nanos += u64::from(busy.access.seek);
+        self.counters.rotation_nanos += u64::from(busy.access.rotation);
+        self.counters.transfer_nanos += busy.transfer;
+        match busy.work {
+            Work::Read { slot } => self.has_read(slot, now, busy),
+            Work::Destage => self.has_written(now, busy, done),
+        }
+    }
+
+    #[inline]
+    fn has_read(&mut self, slot: u32, now: Nanos, busy: &Busy) {
+        self.counters.media_reads += 1;
+        let Command { from, to, .. } = self.slots[slot as usize];
+        self.read_cache.fill(from, to);
+        let mechanics = &*self.mechanics;
+        let limit = (to + mechanics.read_ahead).min(mechanics.sectors);
+        let sector = to - 1;
+        let at = now - Nanos::from(mechanics.geometry.sector_time(sector));
+        let ends = if limit > to { at + mechanics.pass(sector, limit, false).0 } else { now };
+        self.read_on = Some(ReadOn { sector, at, limit, began: now, ends });
+        // Sectors go to the host as they come in: after the last one there is no more than that to send.
+        let starts = self.link_free.max(now - busy.transfer);
+        let passed = (starts + self.link_time(to - from)).max(now + self.link_time(1));
+        self.link_free = passed;
+        let spent = &mut self.slots[slot as usize].spent;
+        spent.link = passed - now;
+        spent.seek = busy.access.seek.into();
+        spent.rotation = busy.access.rotation.into();
+        spent.transfer = busy.transfer;
+        self.leaving.push_back((passed, slot));
+    }
+
+    fn has_written(&mut self, now: Nanos, busy: &Busy, done: &mut Vec<Completion>) {
+        self.counters.media_writes += 1;
+        let extent = self.write_cache.end();
+        self.counters.destaged_bytes += u64::from(extent.to - extent.from) * SECTOR_BYTES;
+        let mut index = 0;
+        while index < self.through.len() {
+            let slot = self.through[index];
+            let Command { from, to, next, number, .. } = self.slots[slot as usize];
+            if next < to || self.write_cache.has_any_of(from, to, number) {
+                index += 1;
+                continue;
+            }
+            let spent = &mut self.slots[slot as usize].spent;
+            spent.seek = busy.access.seek.into();
+            spent.rotation = busy.access.rotation.into();
+            spent.transfer = busy.transfer;
+            self.through.swap_remove(index);
+            self.complete(slot, now, done);
+        }
+        while let Some(&slot) = self.without_room.front() {
+            if !self.let_in(slot, now) {
+                break;
+            }
+            self.without_room.pop_front();
+        }
+        let mut index = 0;
+        while index < self.flushes.len() {
+            let (slot, last) = self.flushes[index];
+            if self.write_cache.has_any_up_to(last) {
+                index += 1;
+                continue;
+            }
+            self.flushes.swap_remove(index);
+            let command = &mut self.slots[slot as usize];
+            command.spent.destage = now - command.decoded;
+            self.complete(slot, now, done);
+        }
+    }
+
+    /// The arm is free: what it does next.
+    #[inline]
+    fn dispatch(&mut self, now: Nanos) {
+        if self.write_cache.is_empty() {
+            if !self.reads.is_empty() {
+                self.stop_reading_on(now);
+                let overdue = self.reads.any_overdue(now, self.mechanics.longest_wait);
+                let choice = self.choose(&self.reads, now, false, overdue, |_| true).expect("a read waits");
+                self.start_read(choice, now);
+            }
+            return;
+        }
+        self.dispatch_writes_too(now);
+    }
+
+    fn dispatch_writes_too(&mut self, now: Nanos) {
+        let overdue = self.write_cache.targets.any_overdue(now, self.mechanics.longest_wait);
+        let waited_for = !self.without_room.is_empty() || overdue;
+        let last_flushed = self.flushes.iter().map(|&(_, last)| last).max();
+        let wanted = waited_for || last_flushed.is_some() || !self.through.is_empty();
+        if self.reads.is_empty() && !wanted && self.read_on.is_some_and(|on| now < on.ends) {
+            return;
+        }
+        self.stop_reading_on(now);
+        let reads_overdue = self.reads.any_overdue(now, self.mechanics.longest_wait);
+        let any = waited_for || !wanted;
+        let extents = self.write_cache.extents();
+        let may = |i: usize| any || extents[i].through || last_flushed.is_some_and(|last| extents[i].oldest <= last);
+        let write = if wanted || self.reads.is_empty() {
+            self.choose(&self.write_cache.targets, now, true, overdue, may)
+        } else {
+            None
+        };
+        let read = self.choose(&self.reads, now, false, reads_overdue, |_| true);
+        match (read, write) {
+            (Some(read), Some(write)) if self.read_goes_first(&read, &write, now) => self.start_read(read, now),
+            (_, Some(write)) => self.start_write(write, now),
+            (Some(read), None) => self.start_read(read, now),
+            (None, None) => {}
+        }
+    }
+
+    fn is_overdue(&self, since: Nanos, now: Nanos) -> bool {
+        now - since > self.mechanics.longest_wait
+    }
+
+    fn read_goes_first(&self, read: &Choice, write: &Choice, now: Nanos) -> bool {
+        match (self.is_overdue(read.since, now), self.is_overdue(write.since, now)) {
+            (false, false) if self.mechanics.order == ServiceOrder::ShortestAccess => read.cost() <= write.cost(),
+            (true, false) => true,
+            (false, true) => false,
+            _ => read.since <= write.since,
+        }
+    }
+
+    #[inline]
+    fn choose(
+        &self,
+        targets: &Targets,
+        now: Nanos,
+        write: bool,
+        overdue: bool,
+        may: impl Fn(usize) -> bool,
+    ) -> Option<Choice> {
+        let m = &*self.mechanics;
+        let here = Now { track: self.arm, angle: m.angle(now), turn: m.turn };
+        let (seeks, switch) = if write { (&m.writes, m.write_switch) } else { (&m.reads, m.read_switch) };
+        if overdue || m.order == ServiceOrder::Fifo {
+            let (index, since) = targets.oldest(&may)?;
+            return Some(Choice { index, since, access: targets.access(index, &here, seeks, switch) });
+        }
+        targets.nearest(&here, seeks, switch, may)
+    }
+
+    #[inline]
+    fn start_read(&mut self, choice: Choice, now: Nanos) {
+        self.reads.swap_remove(choice.index);
+        let slot = self.read_slots.swap_remove(choice.index);
+        let destage_time = self.destage_time;
+        let command = &mut self.slots[slot as usize];
+        command.spent.destage = destage_time - command.spent.destage;
+        let (from, to) = (command.from, command.to);
+        let (transfer, track) = self.mechanics.pass(from, to, false);
+        self.start(choice.access, transfer, track, now, Work::Read { slot });
+    }
+
+    fn start_write(&mut self, choice: Choice, now: Nanos) {
+        let extent = self.write_cache.begin(choice.index);
+        let (transfer, track) = self.mechanics.pass(extent.from, extent.to, true);
+        let ends = self.start(choice.access, transfer, track, now, Work::Destage).max(extent.arrived);
+        if let Some(busy) = &mut self.busy {
+            busy.ends = ends;
+        }
+        self.destage_time += ends - now;
+    }
+
+    #[inline]
+    fn start(&mut self, access: Access, transfer: Nanos, track: Track, now: Nanos, work: Work) -> Nanos {
+        let ends = now + Nanos::from(access.seek) + Nanos::from(access.rotation) + transfer;
+        self.busy = Some(Busy { ends, access, transfer, track, work });
+        ends
+    }
+
+    fn energy(&self, disk: &DiskCounters) -> Option<EnergyCounters> {
+        let power = self.mechanics.power.as_ref()?;
+        let above = |mw: f64| (mw - power.idle_mw) * 1e-3;
+        let watts_nanos = power.idle_mw * 1e-3 * self.now as f64
+            + above(power.seek_mw) * disk.seek_nanos as f64
+            + above(power.transfer_mw) * disk.transfer_nanos as f64;
+        Some(EnergyCounters { nanojoules: watts_nanos as u64 })
+    }
+}
+
+impl Mechanics {
+    #[inline]
+    fn angle(&self, now: Nanos) -> u32 {
+        ((now + Nanos::from(self.phase)) % Nanos::from(self.turn)) as u32
+    }
+
+    #[inline]
+    fn switch(&self, write: bool) -> impl Fn(Track, Track) -> u32 {
+        let (seeks, heads) = if write { (&self.writes, self.write_switch) } else { (&self.reads, self.read_switch) };
+        move |from, to| match from.cylinder.abs_diff(to.cylinder) {
+            0 => heads,
+            distance => seeks.of(distance).nanos,
+        }
+    }
+
+    #[inline]
+    fn pass(&self, from: u32, to: u32, write: bool) -> (Nanos, Track) {
+        self.geometry.pass(from, to, self.switch(write))
+    }
+
+    /// The first sector that reading on has not read by `now`.
+    #[inline]
+    fn reached(&self, on: &ReadOn, now: Nanos) -> u32 {
+        if now >= on.ends {
+            on.limit
+        } else {
+            self.geometry.reached(on.sector, on.limit, now - on.at, self.switch(false))
+        }
+    }
+}
+
+impl Device for Disk {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        self.info.check(&request)?;
+        if self.next() < now {
+            let mut early = std::mem::take(&mut self.early);
+            self.run(now - 1, false, &mut early);
+            self.early = early;
+        }
+        self.now = now;
+        self.occupancy.enter(now);
+        if self.free_slots.is_empty() {
+            self.outside.push_back((request, now));
+        } else {
+            self.give_slot(request, now, now);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Nanos> {
+        if !self.early.is_empty() {
+            return Some(self.now);
+        }
+        Some(self.next()).filter(|&at| at != Nanos::MAX)
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        self.run(to, false, done);
+    }
+
+    fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
+        self.run(limit, true, done)
+    }
+
+    fn counters(&self) -> Counters {
+        let mut disk = self.counters;
+        if let Some(on) = &self.read_on {
+            disk.transfer_nanos += on.ends.min(self.now) - on.began;
+        }
+        disk.replaced_bytes = self.write_cache.replaced * SECTOR_BYTES;
+        Counters { host: self.host, flash: None, energy: self.energy(&disk), disk: Some(disk) }
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        self.occupancy.check()?;
+        self.write_cache.check()?;
+        let inside = (self.slots.len() - self.free_slots.len() + self.outside.len()) as u64;
+        if inside != self.occupancy.inside {
+            return Err(format!(
+                "{inside} commands hold a slot or wait for one, but {} are inside",
+                self.occupancy.inside
+            ));
+        }
+        let DiskCounters { seek_nanos, rotation_nanos, transfer_nanos, .. } = self.counters;
+        let busy = seek_nanos + rotation_nanos + transfer_nanos;
+        if busy > self.now {
+            return Err(format!("the arm was busy for {busy} ns in {} ns", self.now));
+        }
+        let idle = self.busy.is_none() && self.reads.is_empty() && self.write_cache.is_empty();
+        if idle && (!self.without_room.is_empty() || !self.through.is_empty() || !self.flushes.is_empty()) {
+            return Err("commands wait for an arm that has nothing to do".to_owned());
+        }
+        Ok(())
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Device>> {
+        Some(Box::new(self.clone()))
+    }
+}

@@ -1,0 +1,38 @@
+//! Simulated hard disks.
+//!
+//! A [`Disk`] is a [`ssdlab_device::Device`] built from a [`DiskSpec`], the contents of a disk file. What it does follows
+//! from its parts: where sectors lie (`geometry`), how long the arm takes (`seek`), which of the waiting places it
+//! reaches first (`targets`), what it has read and reads on (`read_cache`), and what waits to be written
+//! (`write_cache`).
+//!
+//! Time is counted in whole nanoseconds; platters turn at exactly the same speed for ever. Sectors do not go bad and
+//! are not remapped, no read is ever repeated, and the disk neither spins down nor parks its heads.
+//!
+//! ```
+//! use ssdlab_device::{Device, Request};
+//! use ssdlab_disks::{Disk, DiskSpec};
+//!
+//! let mut disk = Disk::new("plain", DiskSpec::plain(), 1)?;
+//! disk.submit(0, Request::read(7, 1 << 20, 4096)).unwrap();
+//! let mut done = Vec::new();
+//! disk.advance_to_completion(u64::MAX, &mut done);
+//! // No more than its longest seek and a turn.
+//! assert!(done[0].latency() < 30_000_000);
+//! # Ok::<(), ssdlab_keys::SpecError>(())
+//! ```
+
+mod commands;
+mod disk;
+mod geometry;
+mod occupancy;
+mod plain;
+mod read_cache;
+mod seek;
+mod spec;
+mod targets;
+mod write_cache;
+
+pub use disk::Disk;
+pub use spec::{
+    CacheSpec, ControllerSpec, DiskKind, DiskSpec, MediaSpec, PowerSpec, SeekSpec, ServiceOrder, TrackOrder, disk_keys,
+};
