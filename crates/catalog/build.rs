@@ -10,7 +10,9 @@ fn main() {
     let manifest_dir = env::var("CARGO_MANIFEST_DIR").expect("cargo says so");
     let catalog = Path::new(&manifest_dir).join("../../catalog");
     let mut out = String::new();
-    for (constant, folder) in [("DRIVES", "drives"), ("DIES", "nand"), ("DISKS", "disks"), ("CLAIMS", "claims")] {
+    let kinds =
+        [("DRIVES", "drives"), ("DIES", "nand"), ("DISKS", "disks"), ("ARRAYS", "arrays"), ("CLAIMS", "claims")];
+    for (constant, folder) in kinds {
         let dir = catalog.join(folder);
         println!("cargo::rerun-if-changed={}", dir.display());
         let mut files: Vec<PathBuf> = fs::read_dir(&dir)

@@ -1,7 +1,7 @@
 //! Devices made of devices.
 //!
-//! [`Raid0`] stripes over its members and is a [`ssdlab_device::Device`] like them: it can be tested, reviewed, and be
-//! a member of another array.
+//! [`Raid0`] stripes over its members, [`Ranges`] gives each member a range of addresses. Both are a
+//! [`ssdlab_device::Device`] like their members: they can be tested, reviewed, and be members of another array.
 //!
 //! ```
 //! use ssdlab_arrays::Raid0;
@@ -18,8 +18,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod error;
+mod joined;
 mod occupancy;
 mod raid0;
+mod ranges;
 mod stripes;
 
-pub use raid0::{ArrayError, Raid0};
+pub use error::ArrayError;
+pub use joined::Joined;
+pub use raid0::{Raid0, raid0_capacity};
+pub use ranges::{Ranges, Spans};
+pub use stripes::Stripes;

@@ -1,317 +1,52 @@
 //! RAID 0: stripes over members, no redundancy.
-//!
-//! A request is split into one part for each member that it touches, and completes with the last of them. All parts go
-//! out at the instant of the request. The last part's breakdown is therefore the request's. An error of any part is the
-//! request's status: the first that comes back.
-//!
-//! A flush goes to all members. The array itself takes no time and has no queue: a part that a member has no slot for
-//! waits outside that member, which counts the wait as [`ssdlab_core::Cause::Queue`].
-//!
-//! Not modelled: the processor and the bus of the host or controller that does the striping.
 
-use ssdlab_core::{Nanos, Op};
-use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, HostCounters, LinkPolicy, PowerManagement, Refusal, Request, Security,
-    Status,
-};
-use thiserror::Error;
+use ssdlab_device::{Device, DeviceInfo};
 
-use crate::occupancy::Occupancy;
-use crate::stripes::{Extent, Stripes};
+use crate::error::ArrayError;
+use crate::joined::{Joined, names_of, spare_percent, together};
+use crate::stripes::Stripes;
 
-/// Why an array cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ArrayError {
-    #[error("an array of {members} members: use at least 2")]
-    TooFewMembers { members: usize },
-    #[error("a stripe of {stripe_bytes} bytes: use a multiple of {sector_bytes} bytes, the largest sector of a member")]
-    Stripe { stripe_bytes: u64, sector_bytes: u32 },
-    #[error("{member} has {capacity_bytes} bytes, less than one stripe of {stripe_bytes}")]
-    MemberTooSmall { member: String, capacity_bytes: u64, stripe_bytes: u64 },
-}
-
-/// See the module's own page.
-pub struct Raid0 {
-    info: DeviceInfo,
-    stripes: Stripes,
-    members: Vec<Box<dyn Device>>,
-    /// What the members had counted before they became members.
-    members_before: HostCounters,
-    /// For each of [`LinkPolicy::NAMED`], whether all members support it; `None` if one has no power management.
-    link_policies: Option<[bool; LinkPolicy::NAMED.len()]>,
-    requests: Vec<InFlight>,
-    free: Vec<usize>,
-    /// Parts that came back. Empty between calls.
-    arrived: Vec<Completion>,
-    /// What the host asked of the array and got.
-    host: HostCounters,
-    /// What the members did for it without error, part by part.
-    parts: HostCounters,
-    occupancy: Occupancy,
-    /// The first request whose parts did not add up to it.
-    discrepancy: Option<String>,
-}
-
-/// A request under way. Its place in the list is the tag of its parts.
-#[derive(Clone, Copy, Debug)]
-struct InFlight {
-    request: Request,
-    submitted: Nanos,
-    parts: u32,
-    /// Bytes of parts that have not come back.
-    bytes_left: u64,
-    status: Status,
-}
+/// See the module's own page, and [`Joined`].
+pub type Raid0 = Joined<Stripes>;
 
 impl Raid0 {
     /// An array of members that are at rest.
     ///
     /// # Errors
     /// [`ArrayError`]: fewer than two members, a stripe that is no number of sectors, a member smaller than a stripe.
-    pub fn new(name: &str, mut members: Vec<Box<dyn Device>>, stripe_bytes: u64) -> Result<Self, ArrayError> {
+    pub fn new(name: &str, members: Vec<Box<dyn Device>>, stripe_bytes: u64) -> Result<Self, ArrayError> {
         if members.len() < 2 {
             return Err(ArrayError::TooFewMembers { members: members.len() });
         }
-        let info = info_of(name, &members, stripe_bytes)?;
-        let link_policies = LinkPolicy::NAMED.map(|(_, policy)| {
-            let supports = |m: &mut Box<dyn Device>| Some(m.power()?.supports_link_policy(policy));
-            members.iter_mut().map(supports).try_fold(true, |all, one| Some(all && one?))
-        });
-        let link_policies =
-            link_policies.iter().all(Option::is_some).then(|| link_policies.map(|all| all.unwrap_or(false)));
-        Ok(Raid0 {
-            info,
-            stripes: Stripes { stripe_bytes, members: members.len() as u64 },
-            members_before: sum_of(&members).host,
-            members,
-            link_policies,
-            requests: Vec::new(),
-            free: Vec::new(),
-            arrived: Vec::new(),
-            host: HostCounters::default(),
-            parts: HostCounters::default(),
-            occupancy: Occupancy::default(),
-            discrepancy: None,
-        })
-    }
-
-    fn take_slot(&mut self, in_flight: InFlight) -> usize {
-        if let Some(slot) = self.free.pop() {
-            self.requests[slot] = in_flight;
-            return slot;
+        let info = together(name, &members);
+        let sector_bytes = info.sector_bytes;
+        if stripe_bytes == 0 || !stripe_bytes.is_multiple_of(sector_bytes.into()) {
+            return Err(ArrayError::Stripe { stripe_bytes, sector_bytes });
         }
-        self.requests.push(in_flight);
-        self.requests.len() - 1
-    }
-
-    fn send(&mut self, now: Nanos, slot: usize, extent: Extent) {
-        let Extent { member, offset_bytes, length_bytes } = extent;
-        let in_flight = &mut self.requests[slot];
-        in_flight.parts += 1;
-        in_flight.bytes_left += length_bytes;
-        let part = Request { tag: slot as u64, offset_bytes, length_bytes, ..in_flight.request };
-        let member = &mut self.members[member];
-        if let Err(refusal) = member.submit(now, part) {
-            panic!("{} refused a part of a request that the array accepted: {refusal}", member.info().name);
+        let infos = || members.iter().map(|m| m.info());
+        if let Some(small) = infos().find(|i| i.capacity_bytes < stripe_bytes) {
+            let (member, capacity_bytes) = (small.name.clone(), small.capacity_bytes);
+            return Err(ArrayError::MemberTooSmall { member, capacity_bytes, stripe_bytes });
         }
-    }
-
-    /// A part has come back; returns the completion of its request if it was the last.
-    fn join(&mut self, part: &Completion) -> Option<Completion> {
-        if part.status == Status::Ok {
-            count(&mut self.parts, part.op, part.length_bytes);
-        }
-        let slot = part.tag as usize;
-        let in_flight = &mut self.requests[slot];
-        if in_flight.status == Status::Ok {
-            in_flight.status = part.status;
-        }
-        in_flight.parts -= 1;
-        if part.op != Op::Flush {
-            in_flight.bytes_left = in_flight.bytes_left.wrapping_sub(part.length_bytes);
-        }
-        if in_flight.parts > 0 {
-            return None;
-        }
-        let InFlight { request, submitted, bytes_left, status, .. } = *in_flight;
-        self.free.push(slot);
-        if bytes_left != 0 {
-            let what = || format!("the parts of {request:?} differ from it by {} bytes", bytes_left as i64);
-            self.discrepancy.get_or_insert_with(what);
-        }
-        if status == Status::Ok {
-            count(&mut self.host, request.op, request.length_bytes);
-        }
-        self.occupancy.leave(submitted, part.completed);
-        Some(Completion {
-            tag: request.tag,
-            status,
-            offset_bytes: request.offset_bytes,
-            length_bytes: request.length_bytes,
-            submitted,
-            ..*part
-        })
+        let capacity_bytes = raid0_capacity(infos().map(|i| i.capacity_bytes), stripe_bytes);
+        let info = DeviceInfo {
+            description: format!("RAID 0 of {}, stripes of {}", names_of(&members), size(stripe_bytes)),
+            capacity_bytes,
+            over_provisioning_percent: spare_percent(&members, capacity_bytes),
+            ..info
+        };
+        let stripes = Stripes { stripe_bytes, members: members.len() as u64 };
+        Ok(Joined::of(info, stripes, members))
     }
 }
 
-impl Device for Raid0 {
-    fn info(&self) -> &DeviceInfo {
-        &self.info
-    }
-
-    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
-        self.info.check(&request)?;
-        self.occupancy.enter(now);
-        let slot = self.take_slot(InFlight { request, submitted: now, parts: 0, bytes_left: 0, status: Status::Ok });
-        if request.op == Op::Flush {
-            for member in 0..self.members.len() {
-                self.send(now, slot, Extent { member, offset_bytes: 0, length_bytes: 0 });
-            }
-        } else {
-            for extent in self.stripes.extents(request.offset_bytes, request.length_bytes) {
-                self.send(now, slot, extent);
-            }
-        }
-        Ok(())
-    }
-
-    fn next_event(&self) -> Option<Nanos> {
-        self.members.iter().filter_map(|m| m.next_event()).min()
-    }
-
-    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
-        let mut arrived = std::mem::take(&mut self.arrived);
-        for member in &mut self.members {
-            member.advance(to, &mut arrived);
-        }
-        // Each member's are in time order; a stable sort keeps the members in order where times are equal.
-        arrived.sort_by_key(|part| part.completed);
-        done.extend(arrived.drain(..).filter_map(|part| self.join(&part)));
-        self.arrived = arrived;
-    }
-
-    /// Commands and bytes as the host asked for them; flash and energy of all members together.
-    fn counters(&self) -> Counters {
-        Counters { host: self.host, ..sum_of(&self.members) }
-    }
-
-    fn check_books(&self) -> Result<(), String> {
-        for (index, member) in self.members.iter().enumerate() {
-            member.check_books().map_err(|e| format!("member {index} ({}): {e}", member.info().name))?;
-        }
-        if let Some(discrepancy) = &self.discrepancy {
-            return Err(discrepancy.clone());
-        }
-        if self.occupancy.in_flight() == 0 {
-            let now = sum_of(&self.members).host.named();
-            let expected = self.members_before.named().into_iter().zip(self.parts.named());
-            for ((name, now), ((_, before), (_, parts))) in now.into_iter().zip(expected) {
-                let members = now - before;
-                if members != parts {
-                    return Err(format!("{name}: the members have counted {members}, the parts sent to them {parts}"));
-                }
-            }
-        }
-        self.occupancy.check()
-    }
-
-    fn snapshot(&self) -> Option<Box<dyn Device>> {
-        Some(Box::new(Raid0 {
-            members: self.members.iter().map(|m| m.snapshot()).collect::<Option<_>>()?,
-            info: self.info.clone(),
-            stripes: self.stripes,
-            members_before: self.members_before,
-            link_policies: self.link_policies,
-            requests: self.requests.clone(),
-            free: self.free.clone(),
-            arrived: Vec::new(),
-            host: self.host,
-            parts: self.parts,
-            occupancy: self.occupancy.clone(),
-            discrepancy: self.discrepancy.clone(),
-        }))
-    }
-
-    /// If all members have it.
-    fn power(&mut self) -> Option<&mut dyn PowerManagement> {
-        self.link_policies.is_some().then_some(self as &mut dyn PowerManagement)
-    }
-
-    /// If all members have it.
-    fn security(&mut self) -> Option<&mut dyn Security> {
-        let all = self.members.iter_mut().all(|m| m.security().is_some());
-        all.then_some(self as &mut dyn Security)
-    }
+/// What members of these capacities are together: whole stripes, as many on each as the smallest has.
+pub fn raid0_capacity(members: impl Iterator<Item = u64> + Clone, stripe_bytes: u64) -> u64 {
+    let smallest = members.clone().min().unwrap_or(0);
+    smallest / stripe_bytes * stripe_bytes * members.count() as u64
 }
 
-impl PowerManagement for Raid0 {
-    fn supports_link_policy(&self, policy: LinkPolicy) -> bool {
-        self.link_policies.is_some_and(|supported| supported[policy as usize])
-    }
-
-    fn set_link_policy(&mut self, now: Nanos, policy: LinkPolicy) {
-        assert!(self.supports_link_policy(policy), "not all members of {} know {}", self.info.name, policy.name());
-        for member in &mut self.members {
-            member.power().expect("all members have it").set_link_policy(now, policy);
-        }
-    }
-}
-
-impl Security for Raid0 {
-    /// All members at the same time; ready when the last of them is.
-    fn secure_erase(&mut self, now: Nanos) -> Nanos {
-        let erase = |m: &mut Box<dyn Device>| m.security().expect("all members have it").secure_erase(now);
-        self.members.iter_mut().map(erase).max().unwrap_or(now)
-    }
-}
-
-/// What all members can do.
-fn info_of(name: &str, members: &[Box<dyn Device>], stripe_bytes: u64) -> Result<DeviceInfo, ArrayError> {
-    let infos: Vec<&DeviceInfo> = members.iter().map(|m| m.info()).collect();
-    let sector_bytes = infos.iter().map(|i| i.sector_bytes).max().unwrap_or(0);
-    if stripe_bytes == 0 || !stripe_bytes.is_multiple_of(sector_bytes.into()) {
-        return Err(ArrayError::Stripe { stripe_bytes, sector_bytes });
-    }
-    if let Some(small) = infos.iter().find(|i| i.capacity_bytes < stripe_bytes) {
-        let (member, capacity_bytes) = (small.name.clone(), small.capacity_bytes);
-        return Err(ArrayError::MemberTooSmall { member, capacity_bytes, stripe_bytes });
-    }
-    let smallest = infos.iter().map(|i| i.capacity_bytes).min().unwrap_or(0);
-    let capacity_bytes = smallest / stripe_bytes * stripe_bytes * infos.len() as u64;
-    let names: Vec<&str> = infos.iter().map(|i| i.name.as_str()).collect();
-    let raw = |i: &&DeviceInfo| Some(i.capacity_bytes as f64 * (1.0 + i.over_provisioning_percent? / 100.0));
-    let raw: Option<f64> = infos.iter().map(raw).sum();
-    Ok(DeviceInfo {
-        description: format!("RAID 0 of {} in stripes of {stripe_bytes} bytes", names.join(", ")),
-        capacity_bytes,
-        sector_bytes,
-        queue_depth: infos.iter().map(|i| i.queue_depth).sum(),
-        streams: infos.iter().map(|i| i.streams).min().unwrap_or(1),
-        supports_trim: infos.iter().all(|i| i.supports_trim),
-        supports_write_zeroes: infos.iter().all(|i| i.supports_write_zeroes),
-        compresses: infos.iter().any(|i| i.compresses),
-        // A payload is one buffer, and parts of it go to several members.
-        holds_contents: false,
-        over_provisioning_percent: raw.map(|raw| (raw / capacity_bytes as f64 - 1.0) * 100.0),
-        ..DeviceInfo::new(name, "array")
-    })
-}
-
-fn sum_of(members: &[Box<dyn Device>]) -> Counters {
-    members.iter().fold(Counters::default(), |sum, m| sum.plus(&m.counters()))
-}
-
-fn count(counters: &mut HostCounters, op: Op, bytes: u64) {
-    match op {
-        Op::Read => {
-            counters.reads += 1;
-            counters.read_bytes += bytes;
-        }
-        Op::Write => {
-            counters.writes += 1;
-            counters.write_bytes += bytes;
-        }
-        Op::Trim => counters.trim_bytes += bytes,
-        Op::Flush | Op::WriteZeroes => {}
-    }
+/// In KiB where that is whole.
+fn size(bytes: u64) -> String {
+    if bytes.is_multiple_of(1024) { format!("{} KiB", bytes / 1024) } else { format!("{bytes} bytes") }
 }

@@ -1,4 +1,6 @@
-//! Which member holds which bytes.
+//! Which member holds which bytes of a striped array.
+
+use crate::joined::{Extent, Layout};
 
 /// Stripes laid over members in turn: stripe `k` is on member `k % members`, at its place `k / members`.
 #[derive(Clone, Copy, Debug)]
@@ -7,23 +9,15 @@ pub struct Stripes {
     pub members: u64,
 }
 
-/// Bytes of one member, in sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
-    pub member: usize,
-    pub offset_bytes: u64,
-    pub length_bytes: u64,
-}
-
-impl Stripes {
+impl Layout for Stripes {
     /// What of a range lies on each member. Stripes of one member follow one another there, so that each has at most one
     /// extent. The member of the first byte comes first.
     ///
     /// # Panics
     /// If the range is empty.
-    pub fn extents(self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Extent> {
+    fn extents(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Extent> {
         assert!(length_bytes > 0, "an empty range lies nowhere");
-        let Stripes { stripe_bytes, members } = self;
+        let Stripes { stripe_bytes, members } = *self;
         let last_byte = offset_bytes + length_bytes - 1;
         let (first, last) = (offset_bytes / stripe_bytes, last_byte / stripe_bytes);
         (first..=last.min(first + members - 1)).map(move |head| {

@@ -87,7 +87,9 @@ pub fn parse_setting(text: &str) -> Result<(String, String), ParamError> {
     }
 }
 
-fn parse_bytes(text: &str) -> Option<u64> {
+/// A number of bytes as people write it: `65536`, `128KiB`, `8 GB`.
+#[must_use]
+pub fn parse_bytes(text: &str) -> Option<u64> {
     const SUFFIXES: [(&str, u64); 9] = [
         ("KiB", 1 << 10),
         ("MiB", 1 << 20),

@@ -22,6 +22,7 @@ const UNITS: &[(&str, &str)] = &[
 ];
 
 /// A problem with a file, before it is known where the file's text came from.
+#[derive(Debug)]
 pub(crate) struct Problem {
     pub what: String,
     pub span: Option<Range<usize>>,

@@ -1,7 +1,8 @@
 //! What ssdlab knows as data: drives, disks, die types and published figures, each value with its source.
 //!
-//! The files of `catalog/` are embedded in the binary. [`resolve`] turns the name a user gives (a catalog name, or
-//! the path of a drive file of one's own) into a [`Drive`]; [`claims`] lays published figures beside simulated
+//! The files of `catalog/` are embedded in the binary. [`device`] turns what a user gives (a catalog name, the path of
+//! a file of one's own, or a device expression) into a [`DeviceRecipe`]. [`resolve`] does so for names of drives alone,
+//! which it turns into a [`Drive`]. [`claims`] lays published figures beside simulated
 //! ones. Every error is a [`Diagnostic`]: what is wrong, where, and what would be right.
 //!
 //! ```
@@ -12,6 +13,7 @@
 //! ```
 
 pub mod claims;
+mod device;
 mod diagnostic;
 mod disk;
 pub mod documentation;
@@ -22,9 +24,10 @@ mod load;
 mod resolve;
 mod template;
 
+pub use device::{BuildSsd, DEVICE, DeviceRecipe, DeviceTemplate, Parts, device};
 pub use diagnostic::{Diagnostic, Place};
 pub use disk::{Disk, disk, disk_names, parse_disk};
 pub use keys::{Origin, SpecRow};
 pub use load::parse;
-pub use resolve::{Die, Drive, die, die_names, drive_names, parse_die, parse_drive, resolve};
+pub use resolve::{Die, Drive, array_names, die, die_names, drive_names, parse_die, parse_drive, resolve};
 pub use template::{DIE_PREFIX, OVER_PROVISIONING, Refusal, Template};

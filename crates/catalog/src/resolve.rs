@@ -9,7 +9,8 @@ use ssdlab_nand::{DieSpec, die_keys};
 use ssdlab_ssd::{DriveSpec, drive_keys};
 
 use crate::diagnostic::Diagnostic;
-use crate::embedded::{DIES, DRIVES, find};
+use crate::disk::disk_names;
+use crate::embedded::{ARRAYS, DIES, DRIVES, find};
 use crate::keys::SpecRow;
 use crate::load::{Kind, Loaded, SourceText, load};
 
@@ -52,6 +53,11 @@ pub fn drive_names() -> impl Iterator<Item = &'static str> + Clone {
     DRIVES.iter().map(|f| f.name)
 }
 
+/// Names of the arrays of the catalog, in alphabetical order.
+pub fn array_names() -> impl Iterator<Item = &'static str> + Clone {
+    ARRAYS.iter().map(|f| f.name)
+}
+
 /// Names of the die types of the catalog, in alphabetical order.
 pub fn die_names() -> impl Iterator<Item = &'static str> + Clone {
     DIES.iter().map(|f| f.name)
@@ -64,7 +70,7 @@ pub fn die_names() -> impl Iterator<Item = &'static str> + Clone {
 /// not a drive file, or if the drive file or its die file cannot be read or built. Real devices are not opened.
 pub fn resolve(device: &str) -> Result<Drive, Diagnostic> {
     let (file, text, folder) = locate(device)?;
-    read_drive(device, &file, &text, folder.as_deref())
+    drive_of(device, &file, &text, folder.as_deref())
 }
 
 /// Finds a drive: its file as messages name it, the file's text, and the folder of the files that it names.
@@ -85,7 +91,7 @@ pub(crate) fn locate(device: &str) -> Result<(String, String, Option<PathBuf>), 
     } else {
         Diagnostic::new(format!("there is no drive `{device}`"))
     };
-    let close = nearest(device, drive_names());
+    let close = nearest(device, drive_names().chain(disk_names()).chain(array_names()));
     if !close.is_empty() {
         error = error.help(format!("did you mean {}?", close.join(" or ")));
     } else if find(DIES, device).is_some() {
@@ -103,7 +109,7 @@ pub(crate) fn locate(device: &str) -> Result<(String, String, Option<PathBuf>), 
 /// # Errors
 /// As [`resolve`]. A die file that it names is looked for beside `file`.
 pub fn parse_drive(file: &str, text: &str) -> Result<Drive, Diagnostic> {
-    read_drive(file, file, text, Path::new(file).parent())
+    drive_of(file, file, text, Path::new(file).parent())
 }
 
 /// Reads a die type from the text of a die file; `file` is its name in messages.
@@ -141,7 +147,8 @@ pub(crate) fn read_file(path: &str, word: &str) -> Result<String, Diagnostic> {
     })
 }
 
-fn read_drive(name: &str, file: &str, text: &str, folder: Option<&Path>) -> Result<Drive, Diagnostic> {
+/// Reads a drive that [`locate`] has found.
+pub(crate) fn drive_of(name: &str, file: &str, text: &str, folder: Option<&Path>) -> Result<Drive, Diagnostic> {
     let mut loaded: Loaded<DriveSpec> = load(&DRIVE, file, text)?;
     check_translation(&loaded)?;
     let die = find_die(&loaded, folder)?;

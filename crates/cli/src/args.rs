@@ -6,8 +6,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 /// An SSD laboratory in software: simulated drives, the test bench of the classic reviews, and reports that say why.
 ///
-/// DEVICE is a drive of the catalog (see `ssdlab list devices`) or the path of a drive file of your own, which must
-/// end in .toml. Real devices and files are refused: they are not supported yet.
+/// DEVICE is a drive or array of the catalog (see `ssdlab list devices`), the path of a file of your own, which must
+/// end in .toml, or a device expression such as 'raid0(NAME*2, stripe=128KiB)' (see docs/arrays.md). Real devices and
+/// files are refused: they are not supported yet.
 ///
 /// Exit codes: 0 done; 1 a run failed or was stopped; 2 the input was wrong, and nothing ran.
 #[derive(Debug, Parser)]
@@ -78,7 +79,7 @@ pub struct TestArgs {
     /// Name of the test (see `ssdlab list tests`)
     #[arg(value_name = "TEST")]
     pub test: String,
-    /// A drive of the catalog, or the path of a drive file (.toml)
+    /// A device of the catalog, the path of a file (.toml), or a device expression
     #[arg(value_name = "DEVICE")]
     pub device: String,
     /// Set a parameter of the test, such as queue_depth=32 or span_bytes=8GB; may be given several times
@@ -99,7 +100,7 @@ pub struct RunArgs {
     /// fio job file
     #[arg(value_name = "JOB.fio")]
     pub job: PathBuf,
-    /// A drive of the catalog, or the path of a drive file (.toml)
+    /// A device of the catalog, the path of a file (.toml), or a device expression
     #[arg(value_name = "DEVICE")]
     pub device: String,
     /// fio's layout, or JSON with fio's field names
@@ -134,7 +135,7 @@ pub struct ReplayArgs {
     /// Trace file
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-    /// A drive of the catalog, or the path of a drive file (.toml)
+    /// A device of the catalog, the path of a file (.toml), or a device expression
     #[arg(value_name = "DEVICE")]
     pub device: String,
     /// Format of the trace, if it shall not be recognised by itself: msr, vscsi1, vscsi2, mqsim, blkparse, iolog2,
@@ -240,7 +241,7 @@ pub struct ListArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ListWhat {
-    /// Drives of the catalog
+    /// Drives and arrays of the catalog
     Devices,
     /// Tests of the bench, with their parameters and figures
     Tests,
@@ -250,7 +251,7 @@ pub enum ListWhat {
 
 #[derive(Debug, clap::Args)]
 pub struct ShowArgs {
-    /// A drive or die type of the catalog, or the path of a drive file (.toml)
+    /// A device or die type of the catalog, the path of a file (.toml), or a device expression
     #[arg(value_name = "DEVICE|DIE")]
     pub name: String,
     /// Print one JSON document

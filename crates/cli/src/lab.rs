@@ -1,48 +1,49 @@
-//! Simulated drives for the bench: the one place where a drive is built.
+//! Simulated devices for the bench: the one place where they are built.
 
 use ssdlab_bench::Lab;
-use ssdlab_catalog::{Drive, resolve};
+use ssdlab_catalog::{DeviceRecipe, device};
 use ssdlab_device::Device;
-use ssdlab_nand::SpecError;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
 
 use crate::failure::Failure;
-use crate::specification::specification;
+use crate::specification::{members, specification};
 
-/// A drive of the catalog or of a drive file, fresh from the factory as often as tests ask for one.
+/// A device of the catalog, of a file or of a device expression, fresh from the factory as often as tests ask for one.
 #[derive(Debug)]
 pub struct SimulatedDrive {
-    drive: Drive,
-    /// What the drive says of itself, for the report.
+    recipe: DeviceRecipe,
+    /// What the device says of itself, for the report.
     pub reviewed: ReviewedDevice,
 }
 
 impl SimulatedDrive {
-    /// Finds the drive and builds it once, so that whatever is wrong with it is found before anything runs.
+    /// Finds the device and builds it once, so that whatever is wrong with it is found before anything runs.
     ///
     /// # Errors
-    /// What is wrong with the name, the file or the drive.
-    pub fn new(device: &str, seed: u64) -> Result<Self, Failure> {
-        let drive = resolve(device)?;
-        let facts = DeviceFacts::from(build(&drive, seed).map_err(|e| drive.explain(&e))?.info());
-        let specification = specification(&drive);
-        Ok(SimulatedDrive { drive, reviewed: ReviewedDevice { facts, specification } })
+    /// What is wrong with the name, the expression, a file or the device.
+    pub fn new(text: &str, seed: u64) -> Result<Self, Failure> {
+        let recipe = device(text)?;
+        let facts = DeviceFacts::from(recipe.build(seed)?.info());
+        // A file that gives an array a name describes it, too.
+        let facts = DeviceFacts { description: recipe.description.clone(), ..facts };
+        let (specification, members) = (specification(&recipe), members(&recipe));
+        Ok(SimulatedDrive { recipe, reviewed: ReviewedDevice { facts, specification, members } })
     }
 
     /// Its name on the command line and in reports.
     pub fn device(&self) -> &str {
-        &self.drive.name
+        &self.recipe.name
     }
 
-    /// Whether its file says what it draws.
+    /// Whether a file of it says what it draws.
     pub fn meters_energy(&self) -> bool {
-        self.drive.spec.power.is_some()
+        self.recipe.meters_energy()
     }
 }
 
 impl Lab for SimulatedDrive {
     fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
-        build(&self.drive, seed).map_err(|e| e.to_string())
+        self.recipe.build(seed).map_err(|e| e.to_string())
     }
 
     fn name(&self) -> &str {
@@ -50,19 +51,18 @@ impl Lab for SimulatedDrive {
     }
 }
 
-fn build(drive: &Drive, seed: u64) -> Result<Box<dyn Device>, SpecError> {
-    ssdlab_ssd::build::<true, true>(&drive.name, &drive.spec, &drive.die.spec, seed)
-}
-
-/// All drives named, each once.
+/// All devices named, each once.
 ///
 /// # Errors
 /// As [`SimulatedDrive::new`], and if one is named twice.
 pub fn drives(devices: &[String], seed: u64) -> Result<Vec<SimulatedDrive>, Failure> {
-    for (i, device) in devices.iter().enumerate() {
-        if devices[..i].contains(device) {
+    let mut drives: Vec<SimulatedDrive> = Vec::new();
+    for device in devices {
+        let drive = SimulatedDrive::new(device, seed)?;
+        if drives.iter().any(|other| other.device() == drive.device()) {
             return Err(Failure::bad_input(format!("{device} is named twice")).help("name each drive once"));
         }
+        drives.push(drive);
     }
-    devices.iter().map(|device| SimulatedDrive::new(device, seed)).collect()
+    Ok(drives)
 }

@@ -1,11 +1,27 @@
-//! The specification of a drive as the report shows it.
+//! The specification of a device as the report shows it.
 
-use ssdlab_catalog::{Drive, Origin, SpecRow};
-use ssdlab_report::SpecRow as ReportRow;
+use ssdlab_catalog::{DeviceRecipe, Origin, Parts, SpecRow};
+use ssdlab_report::{Member, SpecRow as ReportRow};
 
-/// Every value of the drive file, then of its die file. Descriptions are left out: they are the title.
-pub fn specification(drive: &Drive) -> Vec<ReportRow> {
-    drive.rows.iter().chain(&drive.die.rows).filter(|row| row.key != "description").map(report_row).collect()
+/// Every value of the device itself, and of a drive those of its die file as well. Descriptions are left out: they are
+/// the title.
+pub fn specification(recipe: &DeviceRecipe) -> Vec<ReportRow> {
+    let die = match &recipe.parts {
+        Parts::Ssd(drive) => drive.die.rows.as_slice(),
+        _ => &[],
+    };
+    recipe.rows().iter().chain(die).filter(|row| row.key != "description").map(report_row).collect()
+}
+
+/// What a device is made of, level by level: equal members once, with their number.
+pub fn members(recipe: &DeviceRecipe) -> Vec<Member> {
+    let member = |(count, recipe): (usize, &DeviceRecipe)| Member {
+        name: recipe.name.clone(),
+        count,
+        specification: specification(recipe),
+        members: members(recipe),
+    };
+    recipe.counted_members().into_iter().map(member).collect()
 }
 
 fn report_row(row: &SpecRow) -> ReportRow {
@@ -26,13 +42,13 @@ fn report_row(row: &SpecRow) -> ReportRow {
 
 #[cfg(test)]
 mod tests {
-    use ssdlab_catalog::{drive_names, resolve};
+    use ssdlab_catalog::{array_names, device, drive_names, resolve};
 
     use super::*;
 
     #[test]
     fn keys_become_words_and_their_endings_units() {
-        let rows = specification(&resolve("jmf667h-imft-128gb").unwrap());
+        let rows = specification(&device("jmf667h-imft-128gb").unwrap());
         let found = |section: &str, key: &str| rows.iter().find(|r| r.section == section && r.key == key).unwrap();
         assert_eq!(found("Die timing", "erase").unit, "ms");
         assert_eq!(found("Flash bus", "speed").unit, "MT/s");
@@ -44,7 +60,7 @@ mod tests {
     fn no_drive_shows_a_raw_key() {
         for name in drive_names() {
             let drive = resolve(name).unwrap();
-            let rows = specification(&drive);
+            let rows = specification(&device(name).unwrap());
             assert_eq!(
                 rows.len() + 2,
                 drive.rows.len() + drive.die.rows.len(),
@@ -57,5 +73,20 @@ mod tests {
                 assert!(row.section.starts_with(char::is_uppercase), "{name}: `{}` is no heading", row.section);
             }
         }
+    }
+
+    #[test]
+    fn an_array_has_its_own_values_and_those_of_each_kind_of_member() {
+        for name in array_names() {
+            let recipe = device(name).unwrap();
+            assert!(!specification(&recipe).is_empty() && !members(&recipe).is_empty(), "{name}");
+        }
+        let recipe = device("raid0(raid0(ideal-32die*2), ideal-32die)").unwrap();
+        let found = members(&recipe);
+        let names: Vec<(usize, &str)> = found.iter().map(|m| (m.count, m.name.as_str())).collect();
+        assert_eq!(names, [(1, "raid0(ideal-32die*2)"), (1, "ideal-32die")]);
+        assert_eq!(found[0].members[0].count, 2);
+        assert_eq!(found[0].members[0].specification, found[1].specification);
+        assert!(specification(&recipe).iter().any(|row| row.key == "stripe" && row.value == "128"));
     }
 }

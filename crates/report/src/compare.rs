@@ -67,11 +67,18 @@ impl Names {
     }
 }
 
+/// Device expressions can be longer than file systems take.
+const LONGEST_FOLDER: usize = 80;
+
 /// Folder name of each device, unique.
 pub(crate) fn device_folders(review: &Review) -> BTreeMap<String, String> {
     let mut names = Names::default();
     names.unique("comparison".to_owned());
-    review.devices.iter().map(|d| (d.facts.name.clone(), names.unique(text::slug(&d.facts.name)))).collect()
+    let folder = |name: &str| {
+        let slug = text::slug(name);
+        slug[..slug.len().min(LONGEST_FOLDER)].trim_end_matches(['-', '.']).to_owned()
+    };
+    review.devices.iter().map(|d| (d.facts.name.clone(), names.unique(folder(&d.facts.name)))).collect()
 }
 
 /// File name of a test in its variant.

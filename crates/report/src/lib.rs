@@ -31,7 +31,7 @@
 //!             name: "my-drive".into(), kind: "ssd".into(), description: "a drive of one's own".into(),
 //!             capacity_bytes: 128_035_676_160, queue_depth: 32, supports_trim: true, over_provisioning_percent: Some(7.4),
 //!         },
-//!         specification: vec![],
+//!         specification: vec![], members: vec![],
 //!     }],
 //!     outcomes: vec![Outcome {
 //!         test: "qd-scaling".into(), variant: String::new(), device: "my-drive".into(),
@@ -66,7 +66,7 @@ pub use error::ReportError;
 pub use html::{index_html, sweep_html};
 pub use json::{ResultRow, ResultsDocument, results_json};
 pub use png::PngPainter;
-pub use review::{ClaimRow, ClaimState, DeviceFacts, Review, ReviewedDevice, SpecRow};
+pub use review::{ClaimRow, ClaimState, DeviceFacts, Member, Review, ReviewedDevice, SpecRow};
 pub use sweep::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use terminal::terminal_summary;
 pub use write::{Written, write_review};

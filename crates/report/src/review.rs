@@ -31,6 +31,18 @@ pub struct ReviewedDevice {
     pub facts: DeviceFacts,
     /// Grouped by [`SpecRow::section`], in the order given.
     pub specification: Vec<SpecRow>,
+    /// What it is made of, if it is made of devices.
+    pub members: Vec<Member>,
+}
+
+/// A device that others are made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    pub name: String,
+    /// How many equal ones stand side by side.
+    pub count: usize,
+    pub specification: Vec<SpecRow>,
+    pub members: Vec<Member>,
 }
 
 /// What a device says of itself: [`DeviceInfo`], in a form that can be stored and read back.

@@ -1,7 +1,7 @@
 //! One drive in one test with one seed, and what came of it.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -10,6 +10,7 @@ use ssdlab_bench::fio_run::{FioError, FioOptions, run_file};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::{COMMON_PARAMS, run_test};
 use ssdlab_bench::{BenchError, Lab, Metric, Monitor, Params};
+use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts};
 use ssdlab_device::Device;
 use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, SimulatedSsd};
@@ -40,7 +41,24 @@ pub struct Point {
     pub settings: Vec<(String, String)>,
     drive: String,
     /// The drive to build, or why there can be none.
-    built: Result<(DriveSpec, DieSpec), String>,
+    built: Result<Built, String>,
+}
+
+/// What to build.
+#[derive(Clone, Debug)]
+pub(crate) enum Built {
+    /// Alone, so that a plan of many drives stays small.
+    Ssd(Box<(DriveSpec, DieSpec)>),
+    Device(Arc<DeviceRecipe>),
+}
+
+impl Built {
+    pub fn of(recipe: DeviceRecipe) -> Self {
+        match recipe.parts {
+            Parts::Ssd(drive) => Built::Ssd(Box::new((drive.spec, drive.die.spec))),
+            _ => Built::Device(Arc::new(recipe)),
+        }
+    }
 }
 
 /// What a point gave.
@@ -69,19 +87,25 @@ pub enum PointError {
 
 struct PointLab<'a> {
     name: &'a str,
-    drive: &'a DriveSpec,
-    die: &'a DieSpec,
+    built: &'a Built,
     /// What the drive said of itself when it was last built.
     facts: Mutex<(u64, Option<f64>)>,
 }
 
 impl Lab for PointLab<'_> {
     fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
-        let drive = Drive::new(self.name, self.drive, self.die, seed).map_err(|e| e.to_string())?;
-        let info = drive.info();
+        let device: Box<dyn Device> = match self.built {
+            Built::Ssd(specs) => Box::new(Drive::new(self.name, &specs.0, &specs.1, seed).map_err(|e| e.to_string())?),
+            Built::Device(recipe) => {
+                let ssd: &BuildSsd<'_> =
+                    &|drive, seed| Ok(Box::new(Drive::new(&drive.name, &drive.spec, &drive.die.spec, seed)?));
+                recipe.build_with(seed, ssd).map_err(|e| e.to_string())?
+            }
+        };
+        let info = device.info();
         *self.facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
             (info.capacity_bytes, info.over_provisioning_percent);
-        Ok(Box::new(drive))
+        Ok(device)
     }
 
     fn name(&self) -> &str {
@@ -97,7 +121,7 @@ impl Point {
         task: &Task,
         parameters: &[(String, String)],
         seed: u64,
-        built: Result<(DriveSpec, DieSpec), String>,
+        built: Result<Built, String>,
     ) -> Self {
         let (what, settings) = match task {
             Task::Test { def, settings } => {
@@ -110,7 +134,8 @@ impl Point {
             }
         };
         let built_json = match &built {
-            Ok((drive, die)) => json!({ "drive": drive, "die": die }),
+            Ok(Built::Ssd(specs)) => json!({ "drive": specs.0, "die": specs.1 }),
+            Ok(Built::Device(recipe)) => recipe.identity(),
             Err(reason) => json!({ "impossible": reason }),
         };
         let identity = json!({
@@ -131,11 +156,11 @@ impl Point {
     /// # Errors
     /// See [`PointError`]; neither is a property of the point.
     pub fn run(&self, task: &Task, monitor: &Monitor<'_>) -> Result<PointResult, PointError> {
-        let (drive, die) = match &self.built {
-            Ok(specs) => specs,
+        let built = match &self.built {
+            Ok(built) => built,
             Err(reason) => return Ok(PointResult::Impossible { reason: reason.clone() }),
         };
-        let lab = PointLab { name: &self.drive, drive, die, facts: Mutex::new((0, None)) };
+        let lab = PointLab { name: &self.drive, built, facts: Mutex::new((0, None)) };
         let run = || match task {
             Task::Test { def, .. } => run_test(def, &lab, &self.settings, self.seed, false, monitor)
                 .map(|outcome| (outcome.metrics, outcome.notes)),

@@ -15,7 +15,7 @@ pub use check::{Band, Check, Figure, Order};
 pub use evaluate::{ClaimRow, ClaimState, evaluate};
 
 use crate::diagnostic::{Diagnostic, Place};
-use crate::embedded::{CLAIMS, DRIVES, find};
+use crate::embedded::{ARRAYS, CLAIMS, DISKS, DRIVES, find};
 use crate::explain::explain;
 
 /// A published figure, order or behaviour, as a file of `catalog/claims` has it.
@@ -137,7 +137,7 @@ pub fn missing_drives(claims: &[Claim]) -> Vec<&str> {
 }
 
 fn is_known(drive: &str) -> bool {
-    find(DRIVES, drive).is_some()
+    [DRIVES, DISKS, ARRAYS].iter().any(|files| find(files, drive).is_some()) || drive.contains('(')
 }
 
 /// The tests that `claims` need on `devices`, each once. Claims that also need other drives are left out.

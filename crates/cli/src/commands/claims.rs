@@ -4,6 +4,7 @@ use serde_json::json;
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::find_test;
 use ssdlab_catalog::claims::{self, Claim, ClaimRow, ClaimState};
+use ssdlab_catalog::{array_names, disk_names, drive_names};
 
 use crate::args::ClaimsArgs;
 use crate::failure::Failure;
@@ -49,9 +50,17 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every drive that something was published about, in the catalog's order.
+/// Every device that something was published about: drives and arrays in the catalog's order, then device expressions.
 fn published_drives(claims: &[Claim]) -> Vec<String> {
-    ssdlab_catalog::drive_names().filter(|name| claims.iter().any(|c| c.concerns(name))).map(str::to_owned).collect()
+    let named = drive_names().chain(disk_names()).chain(array_names());
+    let mut devices: Vec<String> =
+        named.filter(|name| claims.iter().any(|c| c.concerns(name))).map(str::to_owned).collect();
+    for expression in claims.iter().flat_map(Claim::drives).filter(|name| name.contains('(')) {
+        if !devices.iter().any(|known| known == expression) {
+            devices.push(expression.to_owned());
+        }
+    }
+    devices
 }
 
 /// Exactly the tests that the claims need.
@@ -117,7 +126,7 @@ mod tests {
     #[test]
     fn every_test_that_a_claim_needs_exists_and_takes_its_parameters() {
         let claims = claims::all();
-        let mut devices: Vec<&str> = ssdlab_catalog::drive_names().collect();
+        let mut devices: Vec<&str> = drive_names().chain(disk_names()).chain(array_names()).collect();
         devices.extend(claims::missing_drives(&claims));
         let jobs = needed_jobs(&claims, &devices).unwrap_or_else(|e| panic!("{e}"));
         assert!(jobs.len() > 20);

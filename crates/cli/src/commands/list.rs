@@ -2,7 +2,7 @@
 
 use ssdlab_bench::suite::{COMMON_PARAMS, MetricDef, STANDARD_METRICS, TESTS, TestDef};
 use ssdlab_bench::{Kind, ParamDef};
-use ssdlab_catalog::{die, die_names, drive_names, resolve};
+use ssdlab_catalog::{array_names, device, die, die_names, disk_names, drive_names};
 
 use crate::args::{ListArgs, ListWhat};
 use crate::failure::Failure;
@@ -19,13 +19,11 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
 
 fn devices() -> Result<Vec<Vec<String>>, Failure> {
     drive_names()
+        .chain(disk_names())
+        .chain(array_names())
         .map(|name| {
-            let drive = resolve(name)?;
-            Ok(vec![
-                name.to_owned(),
-                format!("{:.1} GB", drive.spec.capacity_bytes as f64 / 1e9),
-                drive.spec.description,
-            ])
+            let device = device(name)?;
+            Ok(vec![name.to_owned(), format!("{:.1} GB", device.capacity_bytes() as f64 / 1e9), device.description])
         })
         .collect()
 }

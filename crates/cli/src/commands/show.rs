@@ -1,7 +1,7 @@
 //! `ssdlab show`: every value of a drive or die type, with its source; estimates marked.
 
 use serde_json::{Value, json};
-use ssdlab_catalog::{Die, Drive, Origin, SpecRow, die, die_names, resolve};
+use ssdlab_catalog::{DeviceRecipe, Die, Drive, Origin, Parts, SpecRow, device, die, die_names};
 
 use crate::args::ShowArgs;
 use crate::failure::Failure;
@@ -16,12 +16,25 @@ pub fn run(args: &ShowArgs) -> Result<(), Failure> {
             print(&die_text(&die))
         };
     }
-    let drive = resolve(&args.name)?;
-    if args.json {
-        print_json(&drive_json(&drive))
-    } else {
-        print(&format!("{}\n{}", drive_text(&drive), die_text(&drive.die)))
+    let recipe = device(&args.name)?;
+    if args.json { print_json(&device_json(&recipe)) } else { print(&device_text(&recipe)) }
+}
+
+/// A drive and its die; of an array, the array and each kind of member once.
+fn device_text(recipe: &DeviceRecipe) -> String {
+    if let Parts::Ssd(drive) = &recipe.parts {
+        return format!("{}\n{}", drive_text(drive), die_text(&drive.die));
     }
+    let mut text = format!("{}: {}\n{}", recipe.name, recipe.description, rows_text(&recipe.rows()));
+    let mut shown: Vec<&str> = Vec::new();
+    for member in recipe.members() {
+        if !shown.contains(&member.name.as_str()) {
+            shown.push(&member.name);
+            text.push('\n');
+            text.push_str(&device_text(member));
+        }
+    }
+    text
 }
 
 fn drive_text(drive: &Drive) -> String {
@@ -63,6 +76,28 @@ fn section_and_key(row: &SpecRow) -> (&str, &str) {
     row.key.rsplit_once('.').unwrap_or(("", &row.key))
 }
 
+fn device_json(recipe: &DeviceRecipe) -> Value {
+    if let Parts::Ssd(drive) = &recipe.parts {
+        return drive_json(drive);
+    }
+    let members = recipe.counted_members().into_iter().map(|(count, member)| {
+        let mut member = device_json(member);
+        member["count"] = json!(count);
+        member
+    });
+    json!({
+        "schema": "ssdlab.show/1",
+        "device": {
+            "name": recipe.name,
+            "kind": "array",
+            "description": recipe.description,
+            "capacity_bytes": recipe.capacity_bytes(),
+        },
+        "values": rows_json(&recipe.rows()),
+        "members": members.collect::<Vec<Value>>(),
+    })
+}
+
 fn drive_json(drive: &Drive) -> Value {
     json!({
         "schema": "ssdlab.show/1",
@@ -100,7 +135,7 @@ fn rows_json(rows: &[SpecRow]) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use ssdlab_catalog::drive_names;
+    use ssdlab_catalog::{drive_names, resolve};
 
     use super::*;
 

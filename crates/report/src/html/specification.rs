@@ -1,7 +1,7 @@
 //! What the drives are made of, and how we know.
 
 use crate::number;
-use crate::review::{Review, ReviewedDevice};
+use crate::review::{Member, Review, SpecRow};
 use crate::text::escape;
 
 pub(crate) fn write(out: &mut String, review: &Review) {
@@ -13,24 +13,39 @@ pub(crate) fn write(out: &mut String, review: &Review) {
     out.push_str("Nobody published those marked <span class=\"tag estimate\">estimate</span>.</p>\n");
     for device in review.devices.iter().filter(|d| !d.specification.is_empty()) {
         out.push_str(&format!("<h3>{}</h3>\n", escape(&device.facts.name)));
-        let estimates = device.specification.iter().filter(|r| r.estimate).count();
         let open = if review.devices.len() == 1 { " open" } else { "" };
-        let n = device.specification.len();
-        out.push_str(&format!("<details{open}><summary>{n} parameters, {estimates} of them estimates</summary>\n"));
-        table(out, device);
+        out.push_str(&format!("<details{open}><summary>{}</summary>\n", count(&device.specification)));
+        table(out, &device.facts.name, &device.specification);
         out.push_str("</details>\n");
+        members(out, &device.members);
     }
     out.push_str("</section>\n");
 }
 
-fn table(out: &mut String, device: &ReviewedDevice) {
-    let name = escape(&device.facts.name);
+/// What a device is made of, closed until a reader opens it.
+fn members(out: &mut String, list: &[Member]) {
+    for member in list {
+        let times = if member.count == 1 { String::new() } else { format!("{} × ", member.count) };
+        let (name, rows) = (escape(&member.name), count(&member.specification));
+        out.push_str(&format!("<details class=\"member\"><summary>{times}{name}: {rows}</summary>\n"));
+        table(out, &member.name, &member.specification);
+        members(out, &member.members);
+        out.push_str("</details>\n");
+    }
+}
+
+fn count(rows: &[SpecRow]) -> String {
+    format!("{} parameters, {} of them estimates", rows.len(), rows.iter().filter(|r| r.estimate).count())
+}
+
+fn table(out: &mut String, name: &str, rows: &[SpecRow]) {
+    let name = escape(name);
     out.push_str(&format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Specification of {name}\"><table class=\"spec\">\n\
          <thead><tr><th scope=\"col\">Parameter</th><th scope=\"col\" class=\"n\">Value</th><th scope=\"col\">Source</th></tr></thead>\n"
     ));
     let mut sections: Vec<&str> = Vec::new();
-    for row in &device.specification {
+    for row in rows {
         if !sections.contains(&row.section.as_str()) {
             sections.push(&row.section);
         }
@@ -40,7 +55,7 @@ fn table(out: &mut String, device: &ReviewedDevice) {
             "<tbody><tr class=\"section\"><th scope=\"rowgroup\" colspan=\"3\">{}</th></tr>\n",
             escape(section)
         ));
-        for row in device.specification.iter().filter(|r| r.section == section) {
+        for row in rows.iter().filter(|r| r.section == section) {
             let mark = if row.estimate { "<span class=\"tag estimate\">estimate</span> " } else { "" };
             let unit = number::unit(&row.unit);
             let gap = if unit.is_empty() { "" } else { " " };

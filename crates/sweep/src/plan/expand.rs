@@ -1,12 +1,12 @@
 //! From keys and values to points.
 
 use ssdlab_bench::plan::PlanJob;
-use ssdlab_catalog::{Diagnostic, Refusal, Template};
+use ssdlab_catalog::{DEVICE, DeviceTemplate, Diagnostic, Refusal};
 use toml::Value;
 
 use super::file::{PlanText, key_path};
 use super::setting;
-use crate::point::Point;
+use crate::point::{Built, Point};
 use crate::swept::{Axis, Cell, TEST_PREFIX};
 use crate::task::Task;
 
@@ -24,7 +24,7 @@ struct Change {
 /// Every key that the plan sweeps, and every point.
 pub(super) fn expand(
     text: &PlanText,
-    template: &Template,
+    template: &DeviceTemplate,
     drive: &str,
     tasks: &[Task],
     seeds: &[u64],
@@ -143,7 +143,7 @@ fn grid(text: &PlanText) -> Result<Vec<Vec<Change>>, Diagnostic> {
 
 fn check_keys<'a>(
     text: &PlanText,
-    template: &Template,
+    template: &DeviceTemplate,
     tasks: &[Task],
     changes: impl Iterator<Item = &'a Change>,
 ) -> Result<(), Diagnostic> {
@@ -199,7 +199,7 @@ fn note_values(axes: &mut Vec<Axis>, swept: &[&Change]) {
 
 fn points_of(
     text: &PlanText,
-    template: &Template,
+    template: &DeviceTemplate,
     drive: &str,
     fixed: &[Change],
     swept: &[&Change],
@@ -211,21 +211,26 @@ fn points_of(
     let of_drive: Vec<(String, Value)> =
         all().filter(|c| !c.key.starts_with(TEST_PREFIX)).map(|c| (c.key.clone(), c.value.clone())).collect();
     let built = match template.with(&of_drive) {
-        Ok(specs) => Ok(specs),
+        Ok(recipe) => Ok(Built::of(recipe)),
         Err(Refusal::Impossible(error)) => Err(error.to_string()),
         Err(Refusal::Value { key, problem }) => {
             let change = all().find(|c| c.key == key || key.starts_with(&format!("{}.", c.key)));
             let path = change.map_or("drive", |c| c.path.as_str());
+            if key == DEVICE && problem.place.is_some() {
+                // An expression points at its own words.
+                return Err(problem);
+            }
             let problem = Diagnostic { what: format!("{key}: {}", problem.what), ..problem };
             return Err(text.at_value(problem, path));
         }
     };
+    let name = of_drive.iter().find(|(key, _)| key == DEVICE).and_then(|(_, value)| value.as_str()).unwrap_or(drive);
     let parameters: Vec<(String, String)> =
         all().filter_map(|c| Some((c.key.strip_prefix(TEST_PREFIX)?.to_owned(), setting(&c.value)))).collect();
     for (index, task) in tasks.iter().enumerate() {
         for &seed in seeds {
             let cells = swept.iter().map(|c| Cell::of(&c.value)).collect();
-            points.push(Point::new(drive, cells, index, task, &parameters, seed, built.clone()));
+            points.push(Point::new(name, cells, index, task, &parameters, seed, built.clone()));
         }
     }
     Ok(())

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ssdlab_bench::fio_run::Prefill;
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::{STANDARD_METRICS, find_test};
-use ssdlab_catalog::{Diagnostic, Template, parse};
+use ssdlab_catalog::{DeviceTemplate, Diagnostic, parse};
 use ssdlab_core::nearest;
 use ssdlab_workload::fio::JobFile;
 use toml::Value;
@@ -79,13 +79,8 @@ impl Plan {
         let read: PlanFile = parse(file, text, "docs/sweeps.md")?;
         let text = PlanText::new(file, text);
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-        let device = if read.drive.ends_with(".toml") {
-            folder.join(&read.drive).display().to_string()
-        } else {
-            read.drive.clone()
-        };
-        let template = Template::open(&device).map_err(|e| {
-            // A drive file points at its own line.
+        let template = DeviceTemplate::open(&read.drive, folder).map_err(|e| {
+            // A drive file, and an expression, point at their own line.
             if e.place.is_some() { e } else { text.at_value(e, "drive") }
         })?;
         let seeds = read.seeds.unwrap_or_else(|| vec![1]);

@@ -326,6 +326,7 @@ fn device(name: &str, description: &str) -> ReviewedDevice {
             row("Flash", "program time, mean", "1300", "us", "scaled from the 24 nm part", true),
             row("Firmware", "garbage collection", "greedy, paced", "", "behaviour in the published scatter", true),
         ],
+        members: vec![],
     }
 }
 

@@ -1,0 +1,219 @@
+//! Devices that can be built: a drive, or devices made of devices.
+//!
+//! [`device`] reads what stands where a drive name can stand: a name of the catalog, the path of a file, or a device
+//! expression such as `raid0(a*2, stripe=128KiB)`. `docs/arrays.md` has the syntax.
+
+mod expression;
+mod reader;
+mod template;
+
+use serde_json::{Value, json};
+use ssdlab_arrays::{ArrayError, Raid0, Ranges, raid0_capacity};
+use ssdlab_core::Rng;
+use ssdlab_device::Device;
+use ssdlab_keys::SpecError;
+
+use crate::diagnostic::{Diagnostic, Place};
+use crate::disk::Disk;
+use crate::keys::{Origin, SpecRow};
+use crate::resolve::Drive;
+
+pub use reader::device;
+pub use template::{DEVICE, DeviceTemplate};
+
+/// A device that was found, read and checked.
+#[derive(Clone, Debug)]
+pub struct DeviceRecipe {
+    /// As given; an expression as one would write it by hand. Names of the same device are the same.
+    pub name: String,
+    /// A line for people.
+    pub description: String,
+    pub parts: Parts,
+    /// Where an expression stands that might not be possible to build.
+    place: Option<Box<Place>>,
+}
+
+/// What a device is made of.
+#[derive(Clone, Debug)]
+pub enum Parts {
+    Ssd(Box<Drive>),
+    Disk(Box<Disk>),
+    Raid0 {
+        stripe_bytes: u64,
+        members: Vec<DeviceRecipe>,
+    },
+    /// Each with the bytes of its range; `None`: all that the device has.
+    Ranges(Vec<(DeviceRecipe, Option<u64>)>),
+}
+
+/// Builds an SSD of a drive.
+pub type BuildSsd<'a> = dyn Fn(&Drive, u64) -> Result<Box<dyn Device>, SpecError> + 'a;
+
+impl DeviceRecipe {
+    /// The device as it leaves the factory. The same seed gives the same specimens. Members get seeds of their own.
+    ///
+    /// # Errors
+    /// What cannot be built, and where that is written.
+    pub fn build(&self, seed: u64) -> Result<Box<dyn Device>, Diagnostic> {
+        self.build_with(seed, &|drive, seed| {
+            ssdlab_ssd::build::<true, true>(&drive.name, &drive.spec, &drive.die.spec, seed)
+        })
+    }
+
+    /// As [`DeviceRecipe::build`], with SSDs of another make.
+    ///
+    /// # Errors
+    /// As [`DeviceRecipe::build`].
+    pub fn build_with(&self, seed: u64, ssd: &BuildSsd<'_>) -> Result<Box<dyn Device>, Diagnostic> {
+        let refused = |e: ArrayError| self.impossible(e.to_string());
+        let member = |k: usize, recipe: &DeviceRecipe| recipe.build_with(member_seed(seed, k), ssd);
+        Ok(match &self.parts {
+            Parts::Ssd(drive) => ssd(drive, seed).map_err(|e| drive.explain(&e))?,
+            Parts::Disk(disk) => disk.build(seed).map_err(|e| Diagnostic::new(e.to_string()))?,
+            Parts::Raid0 { stripe_bytes, members } => {
+                let members = members.iter().enumerate().map(|(k, m)| member(k, m)).collect::<Result<_, _>>()?;
+                Box::new(Raid0::new(&self.name, members, *stripe_bytes).map_err(refused)?)
+            }
+            Parts::Ranges(parts) => {
+                let part = |(k, (m, bytes)): (usize, &(DeviceRecipe, Option<u64>))| Ok((member(k, m)?, *bytes));
+                let parts = parts.iter().enumerate().map(part).collect::<Result<_, Diagnostic>>()?;
+                Box::new(Ranges::new(&self.name, parts).map_err(refused)?)
+            }
+        })
+    }
+
+    fn impossible(&self, what: String) -> Diagnostic {
+        let diagnostic = Diagnostic::new(what);
+        match &self.place {
+            Some(place) => diagnostic.at((**place).clone()),
+            None => diagnostic,
+        }
+    }
+
+    /// What it is made of, one level down; a drive has none.
+    #[must_use]
+    pub fn members(&self) -> Vec<&DeviceRecipe> {
+        match &self.parts {
+            Parts::Ssd(_) | Parts::Disk(_) => Vec::new(),
+            Parts::Raid0 { members, .. } => members.iter().collect(),
+            Parts::Ranges(parts) => parts.iter().map(|(member, _)| member).collect(),
+        }
+    }
+
+    fn members_mut(&mut self) -> Box<dyn Iterator<Item = &mut DeviceRecipe> + '_> {
+        match &mut self.parts {
+            Parts::Ssd(_) | Parts::Disk(_) => Box::new(std::iter::empty()),
+            Parts::Raid0 { members, .. } => Box::new(members.iter_mut()),
+            Parts::Ranges(parts) => Box::new(parts.iter_mut().map(|(member, _)| member)),
+        }
+    }
+
+    /// Everything that decides on what [`DeviceRecipe::build`] builds.
+    #[must_use]
+    pub fn identity(&self) -> Value {
+        let members: Vec<Value> = self.members().into_iter().map(DeviceRecipe::identity).collect();
+        match &self.parts {
+            Parts::Ssd(drive) => json!({ "drive": drive.spec, "die": drive.die.spec }),
+            Parts::Disk(disk) => json!({ "disk": disk.spec }),
+            Parts::Raid0 { stripe_bytes, .. } => json!({ "raid0": members, "stripe_bytes": stripe_bytes }),
+            Parts::Ranges(parts) => {
+                let bytes: Vec<Option<u64>> = parts.iter().map(|(_, bytes)| *bytes).collect();
+                json!({ "ranges": members, "bytes": bytes })
+            }
+        }
+    }
+
+    /// The members, equal neighbours once with their number.
+    #[must_use]
+    pub fn counted_members(&self) -> Vec<(usize, &DeviceRecipe)> {
+        let mut counted: Vec<(usize, &DeviceRecipe)> = Vec::new();
+        for member in self.members() {
+            match counted.last_mut() {
+                Some((count, last)) if last.name == member.name => *count += 1,
+                _ => counted.push((1, member)),
+            }
+        }
+        counted
+    }
+
+    /// Every SSD in it.
+    #[must_use]
+    pub fn ssds(&self) -> Vec<&Drive> {
+        match &self.parts {
+            Parts::Ssd(drive) => vec![drive],
+            _ => self.members().into_iter().flat_map(DeviceRecipe::ssds).collect(),
+        }
+    }
+
+    /// How many drives it takes, of any kind.
+    #[must_use]
+    pub fn drives(&self) -> usize {
+        match &self.parts {
+            Parts::Ssd(_) | Parts::Disk(_) => 1,
+            _ => self.members().into_iter().map(DeviceRecipe::drives).sum(),
+        }
+    }
+
+    /// As sold; of an array, what can be addressed.
+    #[must_use]
+    pub fn capacity_bytes(&self) -> u64 {
+        match &self.parts {
+            Parts::Ssd(drive) => drive.spec.capacity_bytes,
+            Parts::Disk(disk) => disk.spec.capacity_bytes,
+            Parts::Raid0 { stripe_bytes, members } => {
+                raid0_capacity(members.iter().map(DeviceRecipe::capacity_bytes), *stripe_bytes)
+            }
+            Parts::Ranges(parts) => {
+                parts.iter().map(|(member, bytes)| bytes.unwrap_or_else(|| member.capacity_bytes())).sum()
+            }
+        }
+    }
+
+    /// Whether the file of any drive in it says what that draws.
+    #[must_use]
+    pub fn meters_energy(&self) -> bool {
+        match &self.parts {
+            Parts::Ssd(drive) => drive.spec.power.is_some(),
+            Parts::Disk(disk) => disk.spec.power.is_some(),
+            _ => self.members().into_iter().any(DeviceRecipe::meters_energy),
+        }
+    }
+
+    /// Its own values with their sources, without those of its members. A drive has those of its die in
+    /// [`Drive::die`].
+    #[must_use]
+    pub fn rows(&self) -> Vec<SpecRow> {
+        match &self.parts {
+            Parts::Ssd(drive) => drive.rows.clone(),
+            Parts::Disk(disk) => disk.rows.iter().filter(|row| row.key != "kind").cloned().collect(),
+            Parts::Raid0 { stripe_bytes, members } => vec![
+                row("members", "RAID 0", "members", members.len().to_string(), ""),
+                row("stripe_kib", "RAID 0", "stripe", (*stripe_bytes as f64 / 1024.0).to_string(), "KiB"),
+            ],
+            Parts::Ranges(parts) => {
+                let bytes = |(member, bytes): &(DeviceRecipe, Option<u64>)| match bytes {
+                    Some(bytes) => row(&member.name, "Ranges", &member.name, (*bytes as f64 / 1e9).to_string(), "GB"),
+                    None => row(&member.name, "Ranges", &member.name, "rest".to_owned(), ""),
+                };
+                parts.iter().map(bytes).collect()
+            }
+        }
+    }
+}
+
+/// A value that the expression gives.
+fn row(key: &str, section: &str, heading: &str, value: String, unit: &str) -> SpecRow {
+    SpecRow {
+        key: key.to_owned(),
+        section: section.to_owned(),
+        heading: heading.to_owned(),
+        unit: unit.to_owned(),
+        value,
+        origin: Origin::Source("device expression".to_owned()),
+    }
+}
+
+/// Members are specimens of their own.
+fn member_seed(seed: u64, member: usize) -> u64 {
+    Rng::new(seed).stream(&format!("member {member}")).next_u64()
+}

@@ -1,0 +1,313 @@
+//! From what stands where a drive name can stand to a device that can be built.
+
+use std::ops::Range;
+use std::path::Path;
+
+use ssdlab_bench::parse_bytes;
+use ssdlab_core::nearest;
+use toml::Table;
+
+use super::expression::{Argument, MAX_DEPTH, MAX_DEVICES, Node, parse};
+use super::{DeviceRecipe, Parts};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::disk::{Disk, disk, parse_disk};
+use crate::embedded::{ARRAYS, DISKS, DRIVES, find};
+use crate::explain::Problem;
+use crate::load;
+use crate::resolve::{Drive, drive_of, locate};
+
+const RAID0: &str = "raid0";
+const RANGES: &str = "ranges";
+/// The key of the last range, which takes what is left.
+const REST: &str = "rest";
+/// What hosts of 2009 took by default (ICH7R), and the published best for three drives without a cache.
+const DEFAULT_STRIPE: u64 = 128 << 10;
+
+/// Where an expression stands.
+#[derive(Clone)]
+struct Origin<'a> {
+    file: &'a str,
+    /// The whole text of the file, or the expression.
+    text: &'a str,
+    /// Of the expression in the text.
+    begin: usize,
+    /// Folder that paths begin at.
+    folder: &'a Path,
+    /// Files that name files.
+    depth: usize,
+}
+
+/// Finds and reads a device: a name of the catalog, the path of a `.toml` file, or a device expression.
+///
+/// # Errors
+/// If there is no such device (with the nearest names), the expression is wrong (pointing into it), or a file that it
+/// names cannot be read or built. Real devices are not opened.
+pub fn device(text: &str) -> Result<DeviceRecipe, Diagnostic> {
+    device_beside(text, Path::new(""))
+}
+
+/// As [`device`], with paths that begin at `folder`.
+pub(super) fn device_beside(text: &str, folder: &Path) -> Result<DeviceRecipe, Diagnostic> {
+    let trimmed = text.trim();
+    let is_file = trimmed.ends_with(".toml") && folder.join(trimmed).exists();
+    if is_file || !trimmed.contains(['(', ')', '*']) && ![RAID0, RANGES].contains(&trimmed) {
+        return named(&beside(folder, trimmed), 0);
+    }
+    Origin { file: "DEVICE", text: trimmed, begin: 0, folder, depth: 0 }.read(trimmed)
+}
+
+/// The path of a file, or a name of the catalog as it is.
+fn beside(folder: &Path, name: &str) -> String {
+    if name.ends_with(".toml") { folder.join(name).display().to_string() } else { name.to_owned() }
+}
+
+/// A device of the catalog or of a file.
+fn named(name: &str, depth: usize) -> Result<DeviceRecipe, Diagnostic> {
+    if let Some(file) = find(ARRAYS, name) {
+        return array_file(name, file.path, file.text, Path::new(""), depth);
+    }
+    if find(DISKS, name).is_some() {
+        return disk(name).map(disk_recipe);
+    }
+    let (file, text, folder) = locate(name)?;
+    let kind = toml::from_str::<Table>(&text).ok().and_then(|table| Some(table.get("kind")?.as_str()?.to_owned()));
+    match kind.as_deref() {
+        None => Ok(ssd(drive_of(name, &file, &text, folder.as_deref())?)),
+        Some("disk") => parse_disk(&file, &text).map(disk_recipe),
+        Some("array") => array_file(name, &file, &text, folder.as_deref().unwrap_or(Path::new("")), depth),
+        Some(other) => {
+            let known = ["disk", "array"];
+            let at = text.find(other).unwrap_or(0);
+            let error = Diagnostic::new(format!("there is no kind of device `{other}`"));
+            Err(did_you_mean(error.at(Place::new(&file, &text, at..at + other.len())), other, known)
+                .help("kinds are \"disk\" and \"array\"; the file of an SSD has none"))
+        }
+    }
+}
+
+fn ssd(drive: Drive) -> DeviceRecipe {
+    DeviceRecipe {
+        name: drive.name.clone(),
+        description: drive.spec.description.clone(),
+        parts: Parts::Ssd(Box::new(drive)),
+        place: None,
+    }
+}
+
+fn disk_recipe(disk: Disk) -> DeviceRecipe {
+    DeviceRecipe {
+        name: disk.name.clone(),
+        description: disk.spec.description.clone(),
+        parts: Parts::Disk(Box::new(disk)),
+        place: None,
+    }
+}
+
+/// A file that gives a device expression a name.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ArrayFile {
+    #[serde(rename = "kind")]
+    _kind: String,
+    /// A line for people.
+    description: String,
+    device: toml::Spanned<String>,
+}
+
+fn array_file(name: &str, file: &str, text: &str, folder: &Path, depth: usize) -> Result<DeviceRecipe, Diagnostic> {
+    let read: ArrayFile = load::parse(file, text, "docs/arrays.md")?;
+    let span = read.device.span();
+    if depth == MAX_DEPTH {
+        return Err(Diagnostic::new("files that name files that name files: too deep")
+            .at(Place::new(file, text, span))
+            .help("a file must not name itself, nor one that leads back to it"));
+    }
+    // Only where the text has no escapes can be pointed into it.
+    let plain = text.get(span.start + 1..span.end.saturating_sub(1)) == Some(read.device.as_ref().as_str());
+    let origin = if plain {
+        Origin { file, text, begin: span.start + 1, folder, depth: depth + 1 }
+    } else {
+        Origin { file, text: read.device.as_ref(), begin: 0, folder, depth: depth + 1 }
+    };
+    let device = origin.read(read.device.as_ref())?;
+    Ok(DeviceRecipe { name: name.to_owned(), description: read.description, ..device })
+}
+
+impl Origin<'_> {
+    fn read(&self, expression: &str) -> Result<DeviceRecipe, Diagnostic> {
+        let node = parse(expression).map_err(|problem| self.diagnostic(problem))?;
+        self.one(&node)
+    }
+
+    fn diagnostic(&self, problem: Problem) -> Diagnostic {
+        let place = self.place(problem.span.unwrap_or(0..0));
+        problem.help.into_iter().fold(Diagnostic::new(problem.what).at(place), Diagnostic::help)
+    }
+
+    fn place(&self, span: Range<usize>) -> Place {
+        Place::new(self.file, self.text, span.start + self.begin..span.end + self.begin)
+    }
+
+    fn wrong(&self, what: impl Into<String>, span: &Range<usize>) -> Diagnostic {
+        Diagnostic::new(what).at(self.place(span.clone()))
+    }
+
+    /// A device that stands by itself, not so many of it.
+    fn one(&self, node: &Node) -> Result<DeviceRecipe, Diagnostic> {
+        if let Some((count, span)) = &node.count {
+            let help = format!("make an array of them, as in {RAID0}(NAME*{count})");
+            return Err(self.wrong(format!("{count} devices where one is needed"), span).help(help));
+        }
+        self.single(node)
+    }
+
+    /// What a node is, without its count.
+    fn single(&self, node: &Node) -> Result<DeviceRecipe, Diagnostic> {
+        match (node.name.as_str(), &node.arguments) {
+            (RAID0, Some(arguments)) => self.raid0(node, arguments),
+            (RANGES, Some(arguments)) => self.ranges(node, arguments),
+            (RAID0 | RANGES, None) => Err(self
+                .wrong(format!("`{}` needs devices", node.name), &node.name_span)
+                .help(format!("name them in parentheses, as in {}", example(&node.name)))),
+            (name, None) => self.named(name, &node.name_span),
+            (name, Some(_)) => Err(self.not_made_of_devices(name, &node.name_span)),
+        }
+    }
+
+    fn not_made_of_devices(&self, name: &str, span: &Range<usize>) -> Diagnostic {
+        if [DRIVES, DISKS, ARRAYS].iter().any(|files| find(files, name).is_some()) {
+            return self
+                .wrong(format!("`{name}` is a device, and not made of others"), span)
+                .help("leave the parentheses out");
+        }
+        let known = [RAID0, RANGES];
+        let error = self.wrong(format!("nothing that is made of devices is called `{name}`"), span);
+        did_you_mean(error, name, known).help(format!("there are {}", known.join(", ")))
+    }
+
+    fn named(&self, name: &str, span: &Range<usize>) -> Result<DeviceRecipe, Diagnostic> {
+        named(&beside(self.folder, name), self.depth).map_err(|error| {
+            // A file points at its own line.
+            if error.place.is_some() { error } else { error.at(self.place(span.clone())) }
+        })
+    }
+
+    fn raid0(&self, node: &Node, arguments: &[Argument]) -> Result<DeviceRecipe, Diagnostic> {
+        let mut stripe_bytes = None;
+        let mut members = Vec::new();
+        for Argument { key, node } in arguments {
+            let Some((key, key_span)) = key else {
+                let member = self.single(node)?;
+                let count = node.count.as_ref().map_or(1, |(count, _)| *count);
+                if members.len() + count > MAX_DEVICES {
+                    let error = self.wrong(format!("more than {MAX_DEVICES} devices"), &node.span);
+                    return Err(error.help(format!("use at most {MAX_DEVICES}")));
+                }
+                members.extend(std::iter::repeat_n(member, count));
+                continue;
+            };
+            if key != "stripe" {
+                let error = self.wrong(format!("{RAID0} has no setting `{key}`"), key_span);
+                return Err(error.help("its only setting is stripe, as in stripe=128KiB"));
+            }
+            if stripe_bytes.is_some() {
+                return Err(self.wrong("`stripe` is there twice", key_span).help("leave one of them out"));
+            }
+            stripe_bytes = Some(self.bytes(node)?);
+        }
+        if members.len() < 2 {
+            let error = self.wrong(format!("{RAID0} of {} device(s)", members.len()), &node.span);
+            return Err(error.help(format!("use at least 2, as in {}", example(RAID0))));
+        }
+        self.array(node, Parts::Raid0 { stripe_bytes: stripe_bytes.unwrap_or(DEFAULT_STRIPE), members })
+    }
+
+    fn ranges(&self, node: &Node, arguments: &[Argument]) -> Result<DeviceRecipe, Diagnostic> {
+        let mut parts = Vec::new();
+        let mut end = Some(0);
+        for Argument { key, node } in arguments {
+            let Some((key, key_span)) = key else {
+                let error = self.wrong("a device without a range", &node.span);
+                return Err(error.help(format!("say which, as in {}", example(RANGES))));
+            };
+            let Some(begin) = end else {
+                return Err(self.wrong("a range behind the rest", key_span).help("`rest` comes last"));
+            };
+            end = self.range_end(key, key_span, begin)?;
+            parts.push((self.one(node)?, end.map(|end| end - begin)));
+        }
+        if parts.len() < 2 {
+            let error = self.wrong(format!("{RANGES} of {} device(s)", parts.len()), &node.span);
+            return Err(error.help(format!("use at least 2, as in {}", example(RANGES))));
+        }
+        self.array(node, Parts::Ranges(parts))
+    }
+
+    /// Where a range ends that must begin at `begin`; `None`: with its device.
+    fn range_end(&self, key: &str, span: &Range<usize>, begin: u64) -> Result<Option<u64>, Diagnostic> {
+        if key == REST {
+            return Ok(None);
+        }
+        let ends =
+            key.split_once('-').and_then(|(from, to)| Some((parse_bytes(from.trim())?, parse_bytes(to.trim())?)));
+        let Some((from, to)) = ends else {
+            let error = self.wrong(format!("`{key}` is no range"), span);
+            return Err(error.help("ranges look like 0-30GB, the last may be `rest`"));
+        };
+        if from != begin {
+            let error = self.wrong(format!("the range begins at byte {from}, the one before it ends at {begin}"), span);
+            return Err(error.help("ranges follow one another from byte 0 on"));
+        }
+        if to <= from {
+            return Err(self.wrong("an empty range", span).help("the end of a range must lie behind its begin"));
+        }
+        Ok(Some(to))
+    }
+
+    fn bytes(&self, node: &Node) -> Result<u64, Diagnostic> {
+        let plain = node.arguments.is_none() && node.count.is_none();
+        parse_bytes(&node.name).filter(|&bytes| plain && bytes > 0).ok_or_else(|| {
+            let error = self.wrong(format!("`{node}` is no size"), &node.span);
+            error.help("sizes look like 128KiB, 1MiB or 65536")
+        })
+    }
+
+    fn array(&self, node: &Node, parts: Parts) -> Result<DeviceRecipe, Diagnostic> {
+        let name = Node { count: None, ..node.clone() }.to_string();
+        let place = Some(Box::new(self.place(node.span.clone())));
+        let recipe = DeviceRecipe { description: String::new(), name, parts, place };
+        let drives = recipe.drives();
+        if drives > MAX_DEVICES {
+            let error = self.wrong(format!("{drives} drives"), &node.span);
+            return Err(error.help(format!("use at most {MAX_DEVICES}")));
+        }
+        Ok(DeviceRecipe { description: description(&recipe), ..recipe })
+    }
+}
+
+/// What an array is, for people.
+fn description(recipe: &DeviceRecipe) -> String {
+    let members: Vec<String> = recipe
+        .counted_members()
+        .into_iter()
+        .map(|(count, member)| if count == 1 { member.name.clone() } else { format!("{count} × {}", member.name) })
+        .collect();
+    let members = members.join(", ");
+    match &recipe.parts {
+        Parts::Ssd(_) | Parts::Disk(_) => recipe.description.clone(),
+        Parts::Raid0 { .. } => format!("RAID 0 of {members}"),
+        Parts::Ranges(_) => format!("ranges on {members}"),
+    }
+}
+
+fn example(function: &str) -> String {
+    match function {
+        RANGES => format!("{RANGES}(0-30GB=NAME, {REST}=NAME)"),
+        _ => format!("{RAID0}(NAME*2, stripe=128KiB)"),
+    }
+}
+
+fn did_you_mean<'a>(error: Diagnostic, typed: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+    let close = nearest(typed, known);
+    if close.is_empty() { error } else { error.help(format!("did you mean {}?", close.join(" or "))) }
+}

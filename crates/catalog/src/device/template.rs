@@ -1,0 +1,117 @@
+//! A device with places for changes: what a sweep makes its devices of.
+//!
+//! A change of a drive's key holds for every SSD of the device. [`DEVICE`] puts another device in its place.
+
+use std::path::{Path, PathBuf};
+
+use toml::Value;
+
+use super::reader::device_beside;
+use super::{DeviceRecipe, Parts};
+use crate::diagnostic::Diagnostic;
+use crate::template::{Refusal, Template};
+
+/// The key whose value is another device: a name or a device expression.
+pub const DEVICE: &str = "device";
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct DeviceTemplate {
+    pub recipe: DeviceRecipe,
+    /// One for each kind of SSD in it.
+    ssds: Vec<Template>,
+    folder: PathBuf,
+}
+
+impl DeviceTemplate {
+    /// Finds and reads a device as [`crate::device`] does, with paths that begin at `folder`.
+    ///
+    /// # Errors
+    /// As [`crate::device`].
+    pub fn open(text: &str, folder: &Path) -> Result<Self, Diagnostic> {
+        Self::of(device_beside(text, folder)?, folder)
+    }
+
+    fn of(recipe: DeviceRecipe, folder: &Path) -> Result<Self, Diagnostic> {
+        let mut ssds: Vec<Template> = Vec::new();
+        for drive in recipe.ssds() {
+            if ssds.iter().all(|known| known.name != drive.name) {
+                ssds.push(Template::open(&drive.name)?);
+            }
+        }
+        Ok(DeviceTemplate { recipe, ssds, folder: folder.to_owned() })
+    }
+
+    /// # Errors
+    /// If there is no such key, with the nearest; without a place.
+    pub fn check_key(&self, key: &str) -> Result<(), Diagnostic> {
+        if key == DEVICE {
+            return Ok(());
+        }
+        match self.ssds.first() {
+            Some(template) => template.check_key(key),
+            None => Err(Diagnostic::new(format!("{} has no SSD with a key `{key}`", self.recipe.name))
+                .help(format!("the key that any device has is `{DEVICE}`"))),
+        }
+    }
+
+    /// The device with these changes.
+    ///
+    /// # Errors
+    /// See [`Refusal`].
+    ///
+    /// # Panics
+    /// If a key does not pass [`DeviceTemplate::check_key`].
+    pub fn with(&self, changes: &[(String, Value)]) -> Result<DeviceRecipe, Refusal> {
+        let slip = |problem: Diagnostic| Refusal::Value { key: DEVICE.to_owned(), problem };
+        let mut of_drives = changes.to_vec();
+        let Some(at) = of_drives.iter().position(|(key, _)| key == DEVICE) else {
+            let mut recipe = self.recipe.clone();
+            self.change(&mut recipe, &of_drives)?;
+            return Ok(recipe);
+        };
+        let (_, value) = of_drives.remove(at);
+        let Some(text) = value.as_str() else {
+            let problem = Diagnostic::new(format!("{value} does not fit here"));
+            return Err(slip(problem.help("give a name or a device expression in double quotes")));
+        };
+        let other = Self::open(text, &self.folder).map_err(slip)?;
+        let mut recipe = other.recipe.clone();
+        other.change(&mut recipe, &of_drives)?;
+        Ok(recipe)
+    }
+
+    fn change(&self, recipe: &mut DeviceRecipe, changes: &[(String, Value)]) -> Result<(), Refusal> {
+        if let Parts::Ssd(drive) = &mut recipe.parts {
+            let template = self.ssds.iter().find(|t| t.name == drive.name).expect("there is one for each SSD");
+            (drive.spec, drive.die.spec) = template.with(changes)?;
+            return Ok(());
+        }
+        recipe.members_mut().try_for_each(|member| self.change(member, changes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(text: &str, key: &str, value: impl Into<Value>) -> Result<DeviceRecipe, Refusal> {
+        DeviceTemplate::open(text, Path::new("")).unwrap().with(&[(key.to_owned(), value.into())])
+    }
+
+    #[test]
+    fn a_change_holds_for_every_ssd() {
+        let recipe = changed("raid0(raid0(ideal-32die*2), ideal-16k-32die)", "gc.policy", "fifo").unwrap();
+        let policies: Vec<_> = recipe.ssds().iter().map(|drive| drive.spec.gc.policy).collect();
+        assert_eq!(policies, [ssdlab_ftl::VictimPolicy::Fifo; 3]);
+    }
+
+    #[test]
+    fn another_device_takes_the_place() {
+        let recipe = changed("ideal-32die", DEVICE, "raid0(ideal-32die*3)").unwrap();
+        assert_eq!((recipe.name.as_str(), recipe.drives()), ("raid0(ideal-32die*3)", 3));
+        for wrong in [Value::from(3), Value::from("raid0(ideal-32die)"), Value::from("ideal-33die")] {
+            assert!(matches!(changed("ideal-32die", DEVICE, wrong), Err(Refusal::Value { key, .. }) if key == DEVICE));
+        }
+    }
+}

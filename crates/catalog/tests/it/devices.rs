@@ -1,0 +1,143 @@
+//! Device expressions: what is read, what is built, and how wrong ones are pointed at.
+
+use ssdlab_catalog::{DeviceRecipe, Parts, array_names, device};
+use ssdlab_device::Request;
+
+const SSD: &str = "jmf667h-toshiba-128gb";
+
+/// The message about a wrong expression, with the words that it underlines.
+fn wrong(text: &str) -> (String, String) {
+    let error = device(text).map(|recipe| recipe.name).unwrap_err();
+    let place = error.place.as_ref().unwrap_or_else(|| panic!("{text}: {error}"));
+    let marked = place.text.chars().skip(place.column - 1).take(place.width).collect();
+    (error.to_string(), marked)
+}
+
+fn stripe(recipe: &DeviceRecipe) -> u64 {
+    match recipe.parts {
+        Parts::Raid0 { stripe_bytes, .. } => stripe_bytes,
+        _ => panic!("{recipe:?}"),
+    }
+}
+
+#[test]
+fn an_expression_has_one_name_however_it_is_written() {
+    let recipe = device(&format!(" raid0( {SSD} *2,stripe= 64KiB )")).unwrap();
+    assert_eq!(recipe.name, format!("raid0({SSD}*2, stripe=64KiB)"));
+    assert_eq!(device(&recipe.name).unwrap().name, recipe.name);
+    assert_eq!((stripe(&recipe), recipe.drives()), (65_536, 2));
+    assert_eq!(stripe(&device(&format!("raid0({SSD}, {SSD})")).unwrap()), 128 << 10);
+    assert_eq!(recipe.description, format!("RAID 0 of 2 × {SSD}"));
+}
+
+#[test]
+fn what_is_built_has_the_capacity_that_was_said() {
+    let expressions = [
+        format!("raid0({SSD}*3)"),
+        format!("raid0(raid0({SSD}*2, stripe=4KiB), jmf667h-imft-128gb, stripe=1MiB)"),
+        format!("ranges(0-30GB={SSD}, rest=raid0({SSD}*2))"),
+        format!("ranges(0-2048={SSD}, 2048-4096={SSD})"),
+    ];
+    for text in expressions.into_iter().chain(array_names().map(str::to_owned)) {
+        let recipe = device(&text).unwrap_or_else(|e| panic!("{e}"));
+        let mut built = recipe.build(1).unwrap_or_else(|e| panic!("{e}"));
+        let capacity = built.info().capacity_bytes;
+        assert_eq!((capacity, built.info().name.as_str()), (recipe.capacity_bytes(), recipe.name.as_str()));
+        built.submit(0, Request::read(1, 0, capacity)).unwrap();
+        let mut done = Vec::new();
+        built.advance_to_completion(u64::MAX, &mut done);
+        assert_eq!((done.len(), built.check_books()), (1, Ok(())), "{text}");
+    }
+}
+
+#[test]
+fn members_are_specimens_of_their_own_and_the_same_each_time() {
+    let recipe = device(&format!("raid0({SSD}*3)")).unwrap();
+    let seeds = |seed: u64| {
+        let seen = std::cell::RefCell::new(Vec::new());
+        let build = |drive: &ssdlab_catalog::Drive, seed: u64| {
+            seen.borrow_mut().push(seed);
+            Ok(Box::new(ssdlab_ssd::Ssd::new(&drive.name, &drive.spec, &drive.die.spec, seed)?) as Box<_>)
+        };
+        recipe.build_with(seed, &build).unwrap();
+        seen.into_inner()
+    };
+    let first = seeds(1);
+    assert!(first[0] != first[1] && first[1] != first[2] && first[0] != first[2], "{first:?}");
+    assert_eq!(first, seeds(1));
+    assert_ne!(first, seeds(2));
+}
+
+#[test]
+fn wrong_expressions_are_pointed_at() {
+    let (message, marked) = wrong("raid0(jmf667h-toshiba-128g*2)");
+    assert_eq!(marked, "jmf667h-toshiba-128g");
+    assert!(message.contains("did you mean jmf667h-toshiba-128gb"), "{message}");
+    let (message, marked) = wrong(&format!("riad0({SSD}*2)"));
+    assert!(marked == "riad0" && message.contains("did you mean raid0?"), "{message}");
+    assert_eq!(wrong(&format!("{SSD}(2)")).1, SSD);
+    assert_eq!(wrong(&format!("raid0({SSD}*2, strip=4KiB)")).1, "strip");
+    assert_eq!(wrong(&format!("raid0({SSD}*2, stripe=x)")).1, "x");
+    assert_eq!(wrong(&format!("raid0({SSD}*2, stripe=4KiB, stripe=4KiB)")).1, "stripe");
+    assert_eq!(wrong(&format!("raid0({SSD})")).1, format!("raid0({SSD})"));
+    assert_eq!(wrong(&format!("{SSD}*2")).1, "2");
+    assert_eq!(wrong("raid0").1, "raid0");
+    assert_eq!(wrong(&format!("raid0({SSD}*40, {SSD}*40)")).1, format!("{SSD}*40"));
+    assert_eq!(wrong(&format!("raid0(raid0({SSD}*33)*2)")).1, format!("raid0(raid0({SSD}*33)*2)"));
+    assert_eq!(wrong(&format!("ranges(0-1GB={SSD}, {SSD})")).1, SSD);
+    assert_eq!(wrong(&format!("ranges(0-1GB={SSD}, 2GB-3GB={SSD})")).1, "2GB-3GB");
+    assert_eq!(wrong(&format!("ranges(rest={SSD}, rest={SSD})")).1, "rest");
+    assert_eq!(wrong(&format!("ranges(all={SSD}, rest={SSD})")).1, "all");
+    assert_eq!(wrong(&format!("ranges(0-0={SSD}, rest={SSD})")).1, "0-0");
+}
+
+#[test]
+fn what_cannot_be_built_is_pointed_at() {
+    let refused = |text: &str| {
+        let error = device(text).unwrap().build(1).map(|_| ()).unwrap_err();
+        (error.what, error.place.map(|place| place.column))
+    };
+    let (what, column) = refused(&format!("raid0(raid0({SSD}*2, stripe=1000)*2)"));
+    assert!(what.contains("a stripe of 1000 bytes") && column == Some(7), "{what} {column:?}");
+    let (what, _) = refused(&format!("ranges(0-900GB={SSD}, rest={SSD})"));
+    assert!(what.contains("less than its range"), "{what}");
+}
+
+#[test]
+fn a_file_gives_an_expression_a_name() {
+    let folder = std::env::temp_dir().join(format!("ssdlab-arrays-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, device: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, format!("kind = \"array\"\ndescription = \"mine\"\ndevice = \"{device}\"\n")).unwrap();
+        path.display().to_string()
+    };
+    let pair = write("pair.toml", &format!("raid0({SSD}*2)"));
+    let recipe = device(&pair).unwrap();
+    assert_eq!((recipe.name.as_str(), recipe.description.as_str(), recipe.drives()), (pair.as_str(), "mine", 2));
+    // Paths begin where the file is.
+    let two_pairs = write("two.toml", "raid0(pair.toml*2)");
+    assert_eq!(device(&two_pairs).unwrap().drives(), 4);
+    assert_eq!(device(&format!("raid0({pair}, {pair})")).unwrap().drives(), 4);
+    let (message, marked) = wrong(&write("wrong.toml", &format!("raid0({SSD}*0)")));
+    assert!(marked == "0" && message.contains("wrong.toml:3:"), "{message}");
+    let (message, _) = wrong(&write("itself.toml", "raid0(itself.toml*2)"));
+    assert!(message.contains("too deep"), "{message}");
+    std::fs::write(folder.join("odd.toml"), "kind = \"aray\"\n").unwrap();
+    let (message, marked) = wrong(&folder.join("odd.toml").display().to_string());
+    assert!(marked == "aray" && message.contains("did you mean array?"), "{message}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn anything_at_all_is_read_or_refused() {
+    let mut rng = ssdlab_core::Rng::new(3);
+    let pieces =
+        ["raid0", "ranges", "ideal-32die", "(", ")", ",", "*", "=", "2", "stripe", "4KiB", "0-1GB", "rest", " ", "ä"];
+    for _ in 0..20_000 {
+        let text: String = (0..rng.below(12)).map(|_| pieces[rng.below(pieces.len() as u64) as usize]).collect();
+        if let Err(error) = device(&text) {
+            assert!(!error.help.is_empty(), "{error}");
+        }
+    }
+}
