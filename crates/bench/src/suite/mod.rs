@@ -29,13 +29,14 @@ mod sequential_write;
 mod slc_cache;
 mod slc_recovery;
 mod slc_stages;
+mod stalls;
 mod steady_state;
 mod storage_bench;
 mod storage_bench_statistics;
 mod sweep;
 mod trim;
 
-pub use definition::{COMMON_PARAMS, MetricDef, STANDARD_METRICS, TestDef, Variant, reference};
+pub use definition::{COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference};
 
 use context::Context;
 use ssdlab_core::nearest;

@@ -6,6 +6,7 @@ use ssdlab_workload::{Mix, Pattern};
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, size, timed};
 use super::context::Context;
 use super::figures::{percentile_chart, put_timed, rate_over_time};
+use super::stalls::{put_stalls, show_stalls};
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 
@@ -51,5 +52,7 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
     out.notes = notes;
     out.charts.push(rate_over_time(&result.per_second, &label));
     out.charts.push(percentile_chart(&[(&label, &result.measurement.latency())]));
+    put_stalls(&mut out, &result.stalls, "");
+    show_stalls(&mut out, &result.stalls, &label);
     Ok(out)
 }

@@ -129,7 +129,8 @@ fn consistency_finds_the_drain_rate_as_its_steady_level() {
     assert!(value(&out, "waf") < 4.0 && value(&out, "iops") > value(&out, "iops_mean_tail"));
     close(value(&out, "latency_mean_tail"), 32.0 / (25e6 / 4096.0) * 1e6, 0.01);
     let ids: Vec<&str> = out.charts.iter().map(|c| c.id.as_str()).collect();
-    assert_eq!(ids, ["iops-whole-log", "iops-tail-log", "iops-tail-linear", "power-over-time", "latency-percentiles"]);
+    let common = ["power-over-time", "latency-percentiles", "stalls", "felt"];
+    assert_eq!(ids, [&["iops-whole-log", "iops-tail-log", "iops-tail-linear"], &common[..]].concat());
     assert_eq!(out.charts[0].series[0].points.len(), 100);
     assert_eq!(out.charts[1].series[0].points.len(), 30);
     assert_eq!(out.charts[2].y.max, Some(40_000.0));
@@ -164,6 +165,26 @@ fn consistency_counts_the_seconds_in_which_nothing_completes() {
     let out = run(&stalling, "consistency", &[("seconds", "20"), ("tail_from_seconds", "10")]);
     assert_eq!(value(&out, "zero_iops_seconds"), 12.0);
     assert_eq!((value(&out, "iops_min"), value(&out, "iops_max")), (0.0, 32.0));
+}
+
+#[test]
+fn stalls_are_found_and_what_they_felt_like() {
+    let stalling = ModelSpec { write: 5 * SECOND / 4, ways: 1, ..plain() };
+    let out = run(&stalling, "random-write", &[("seconds", "600"), ("queue_depth", "1")]);
+    assert_eq!((value(&out, "stall_longest"), value(&out, "stall_share")), (1_250_000.0, 100.0));
+    assert_eq!((value(&out, "seconds_over_100ms"), value(&out, "seconds_over_500ms")), (100.0, 100.0));
+    // The last quarter of a second of each write: four seconds of five have a part of one.
+    assert_eq!(value(&out, "seconds_over_1s"), 80.0);
+    let chart = out.charts.iter().find(|c| c.id == "stalls").unwrap();
+    assert_eq!(chart.series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["controller"]);
+    let table = out.tables.iter().find(|t| t.title.contains("longest gaps")).unwrap();
+    assert_eq!((table.rows.len(), table.rows[0][2].as_str()), (10, "1"));
+    // A device that never waits stalls nowhere.
+    let out = run(&plain(), "random-write", &[("seconds", "3")]);
+    assert_eq!(
+        (value(&out, "stall_longest"), value(&out, "stall_share"), value(&out, "seconds_over_100ms")),
+        (20.0, 0.0, 0.0)
+    );
 }
 
 #[test]
