@@ -1,7 +1,7 @@
 //! Simulated drives for the bench: the one place where a drive is built.
 
 use ssdlab_bench::Lab;
-use ssdlab_catalog::{Drive, resolve};
+use ssdlab_catalog::{Drive, drive_names, resolve};
 use ssdlab_device::Device;
 use ssdlab_nand::SpecError;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
@@ -48,6 +48,14 @@ impl Lab for SimulatedDrive {
 
     fn name(&self) -> &str {
         self.device()
+    }
+
+    fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        if !drive_names().any(|name| name == model) {
+            return Ok(None);
+        }
+        let drive = resolve(model).map_err(|d| d.to_string())?;
+        build(&drive, seed).map(Some).map_err(|e| e.to_string())
     }
 }
 

@@ -3,7 +3,7 @@
 use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op};
 use ssdlab_workload::{Mix, Pattern};
 
-use super::common::{build, fill_drive, gigabytes};
+use super::common::{build, fill_drive, gigabytes, note_if_few};
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, integer, metric};
 use super::figures::{chart, percentile_chart, put, put_causes, put_counters, put_latencies, series};
@@ -16,8 +16,6 @@ use crate::outcome::{Axis, Mark, Outcome};
 /// Points of a line of the linear distribution, at most.
 const MOST_BINS: u64 = 2_000;
 const BINS_PER_DECADE: u32 = 25;
-/// Below this, percentiles say little.
-const FEWEST_REQUESTS: u64 = 1_000;
 /// After the writes the drive is asked for a sector this often …
 const PROBE_INTERVAL: Nanos = 100 * MILLISECOND;
 /// … until so many reads in a row were as fast as this share of the reads before the writes, in per cent.
@@ -128,9 +126,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             ctx.params.integer("flush_limit_seconds")
         )),
     }
-    if requests < FEWEST_REQUESTS {
-        out.notes.push(format!("{requests} requests are too few for the percentiles and the shape of a distribution."));
-    }
+    note_if_few(requests, &mut out.notes);
     out.charts.push(chart(
         "service-time-density",
         "Distribution of service times",

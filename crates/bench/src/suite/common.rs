@@ -12,6 +12,9 @@ pub(super) const FILL_BLOCK_BYTES: u64 = 128 << 10;
 /// Filling for its own sake goes as fast as the interface allows; the order stays sequential.
 pub(super) const FILL_QUEUE_DEPTH: u32 = 32;
 
+/// Below this, a 99.9th percentile is a single request or none.
+const FEWEST_REQUESTS: u64 = 1_000;
+
 /// A run with the usual measurements.
 pub(super) struct Timed {
     pub measurement: Measurement,
@@ -82,6 +85,23 @@ pub(super) fn size(bytes: u64) -> String {
         if half_kib.is_multiple_of(2) { format!("{} KiB", half_kib / 2) } else { format!("{}.5 KiB", half_kib / 2) }
     } else {
         format!("{bytes} B")
+    }
+}
+
+/// Secure erase of a drive that a test has just been given. One that has no such command is as it left the factory, and
+/// `notes` say so.
+pub(super) fn erase(host: &mut Host<'_>, notes: &mut Vec<String>) -> Result<(), BenchError> {
+    if host.has_secure_erase() {
+        return host.secure_erase();
+    }
+    notes.push("The drive has no secure erase: it was used as it left the factory.".to_owned());
+    Ok(())
+}
+
+/// Says so where a run was too short, or the drive too slow, for what is derived from many requests.
+pub(super) fn note_if_few(requests: u64, notes: &mut Vec<String>) {
+    if requests < FEWEST_REQUESTS {
+        notes.push(format!("{requests} requests were measured: too few for the higher percentiles and rare events."));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ssdlab_workload::pattern::named;
 
-use super::common::{build, fill_drive, gigabytes, timed};
+use super::common::{build, fill_drive, gigabytes, note_if_few, timed};
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, depth, depths, metric, seconds};
 use super::figures::{
@@ -75,6 +75,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             put_latencies(&mut out, &m.latency(), "");
             put_counters(&mut out, &run.counters, m.elapsed());
             put_stalls(&mut out, &run.stalls, "");
+            note_if_few(m.requests(), &mut out.notes);
         }
     }
     let names: Vec<String> = queue_depths.iter().map(u64::to_string).collect();
