@@ -64,6 +64,15 @@ pub fn sentence(breakdown: &Breakdown) -> String {
     format!("{}: {list}", format_duration(total))
 }
 
+/// The cause that took the largest part, and its share in per cent; `None` where nothing is known.
+#[must_use]
+pub fn main_cause(breakdown: &Breakdown) -> Option<(Cause, f64)> {
+    let total = breakdown.sum();
+    // Of equal causes the first in report order.
+    let main = CAUSES.iter().copied().rev().max_by_key(|&c| breakdown.get(c))?;
+    (total > 0).then(|| (main, 100.0 * breakdown.get(main) as f64 / total as f64))
+}
+
 /// Microseconds by cause key, without the causes that took no time.
 fn causes_us(breakdown: &Breakdown, requests: u64) -> BTreeMap<String, f64> {
     CAUSES

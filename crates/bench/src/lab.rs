@@ -13,6 +13,15 @@ pub trait Lab: Sync {
 
     /// Its name in reports.
     fn name(&self) -> &str;
+
+    /// Another model, fresh likewise, that a test measures beside this one to give an index: `model` as the catalog calls
+    /// it. `None` where there is no such device.
+    ///
+    /// # Errors
+    /// Why it cannot be made.
+    fn reference(&self, _model: &str, _seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        Ok(None)
+    }
 }
 
 impl<L: Lab + ?Sized> Lab for &L {
@@ -22,5 +31,9 @@ impl<L: Lab + ?Sized> Lab for &L {
 
     fn name(&self) -> &str {
         (**self).name()
+    }
+
+    fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        (**self).reference(model, seed)
     }
 }

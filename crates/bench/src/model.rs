@@ -36,7 +36,14 @@ pub struct ModelSpec {
     /// many bytes, and not trimmed or erased since. 1 is no slower.
     pub scattered_below_bytes: u64,
     pub scattered_factor: u64,
+    /// Whether reads wait until the cache is empty, as behind an adapter that writes back in one go.
+    pub reads_wait_for_drain: bool,
     pub trim_works: bool,
+    /// Commands that the model has or has not, beside reads, writes and flushes.
+    pub supports_trim: bool,
+    pub supports_secure_erase: bool,
+    /// Whether it counts what its flash does.
+    pub tells_of_flash: bool,
     /// Drawn all the time, and for each byte that a command moves.
     pub idle_milliwatts: u64,
     pub nanojoules_per_byte: u64,
@@ -58,7 +65,11 @@ impl Default for ModelSpec {
             drain_bytes_per_second: 100_000_000,
             scattered_below_bytes: 65_536,
             scattered_factor: 4,
+            reads_wait_for_drain: false,
             trim_works: true,
+            supports_trim: true,
+            supports_secure_erase: true,
+            tells_of_flash: true,
             idle_milliwatts: 500,
             nanojoules_per_byte: 2,
         }
@@ -125,8 +136,8 @@ impl ModelDevice {
         let info = DeviceInfo {
             description: "a queue with fixed service times".to_owned(),
             capacity_bytes: spec.capacity_bytes,
-            supports_trim: true,
-            over_provisioning_percent: Some(spec.over_provisioning_percent),
+            supports_trim: spec.supports_trim,
+            over_provisioning_percent: spec.tells_of_flash.then_some(spec.over_provisioning_percent),
             ..DeviceInfo::new(&spec.name, "model")
         };
         ModelDevice {
@@ -185,8 +196,10 @@ impl ModelDevice {
                 let time = self.spec.read + r.length_bytes * self.spec.read_picos_per_byte / 1000;
                 self.host.reads += 1;
                 self.host.read_bytes += r.length_bytes;
+                let drain = if self.spec.reads_wait_for_drain { self.drained_at.saturating_sub(start) } else { 0 };
+                parts.add(Cause::Program, drain);
                 parts.add(Cause::Read, time);
-                start + time
+                start + drain + time
             }
             Op::Write => {
                 self.host.writes += 1;
@@ -267,7 +280,9 @@ impl Device for ModelDevice {
     }
 
     fn next_event(&self) -> Option<Nanos> {
-        self.pending.peek().map(|r| r.0.0)
+        // Draining is something that it does by itself, where anyone can notice.
+        let drained = (self.spec.reads_wait_for_drain && self.drained_at > self.now).then_some(self.drained_at);
+        self.pending.peek().map(|r| r.0.0).or(drained)
     }
 
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
@@ -286,12 +301,8 @@ impl Device for ModelDevice {
     fn counters(&self) -> Counters {
         let bytes = self.host.read_bytes + self.host.write_bytes;
         let energy = self.now * self.spec.idle_milliwatts / 1000 + bytes * self.spec.nanojoules_per_byte;
-        Counters {
-            host: self.host,
-            flash: Some(self.flash),
-            disk: None,
-            energy: Some(EnergyCounters { nanojoules: energy }),
-        }
+        let flash = self.spec.tells_of_flash.then_some(self.flash);
+        Counters { host: self.host, flash, disk: None, energy: Some(EnergyCounters { nanojoules: energy }) }
     }
 
     fn check_books(&self) -> Result<(), String> {
@@ -303,7 +314,7 @@ impl Device for ModelDevice {
     }
 
     fn security(&mut self) -> Option<&mut dyn Security> {
-        Some(self)
+        if self.spec.supports_secure_erase { Some(self) } else { None }
     }
 }
 

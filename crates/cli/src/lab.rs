@@ -1,7 +1,7 @@
 //! Simulated devices for the bench: the one place where they are built.
 
 use ssdlab_bench::Lab;
-use ssdlab_catalog::{DeviceRecipe, device};
+use ssdlab_catalog::{DeviceRecipe, device, disk_names, drive_names};
 use ssdlab_device::Device;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
 
@@ -48,6 +48,14 @@ impl Lab for SimulatedDrive {
 
     fn name(&self) -> &str {
         self.device()
+    }
+
+    fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        if !drive_names().chain(disk_names()).any(|name| name == model) {
+            return Ok(None);
+        }
+        let recipe = device(model).map_err(|d| d.to_string())?;
+        recipe.build(seed).map(Some).map_err(|d| d.to_string())
     }
 }
 

@@ -15,8 +15,16 @@ pub struct Results {
     pub outcomes: Vec<Outcome>,
     /// One for each test that failed.
     pub failures: Vec<Failure>,
+    /// Tests that a drive does not allow (no TRIM, no flash …), and why.
+    pub unsuitable: Vec<Unsuitable>,
     /// Tests that Ctrl-C stopped or kept from beginning.
     pub cancelled: usize,
+}
+
+/// A test that makes no sense on a drive.
+pub struct Unsuitable {
+    pub what: String,
+    failure: Failure,
 }
 
 /// Runs the plan.
@@ -40,10 +48,15 @@ pub fn run(
     let options = PlanOptions { threads, seed, quick };
     let results = run_plan(drives, jobs, options, &|p| bar.plan(p), &CANCEL);
     drop(bar);
-    let mut sorted = Results { outcomes: Vec::new(), failures: Vec::new(), cancelled: 0 };
+    let mut sorted = Results { outcomes: Vec::new(), failures: Vec::new(), unsuitable: Vec::new(), cancelled: 0 };
     for (job, result) in jobs.iter().zip(results) {
         match result {
             JobResult::Finished(outcome) => sorted.outcomes.push(*outcome),
+            JobResult::Failed(error @ BenchError::Unsuitable(_)) => {
+                let what = format!("{} on {}: {error}", job.test.name, names[job.lab]);
+                let failure = bench_failure(job.test.name, names[job.lab], error);
+                sorted.unsuitable.push(Unsuitable { what, failure });
+            }
             JobResult::Failed(error) => sorted.failures.push(bench_failure(job.test.name, names[job.lab], error)),
             JobResult::Cancelled => sorted.cancelled += 1,
         }
@@ -57,6 +70,7 @@ impl Results {
     /// # Errors
     /// The last failure, or that the run was stopped.
     pub fn conclude(mut self) -> Result<(), Failure> {
+        self.failures.extend(self.unsuitable.into_iter().map(|u| u.failure));
         if self.cancelled > 0 {
             self.failures.push(Failure::run(format!("stopped: {} test(s) did not finish", self.cancelled)));
         }

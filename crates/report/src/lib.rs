@@ -50,6 +50,7 @@
 mod compare;
 mod csv;
 mod error;
+mod felt;
 mod html;
 mod json;
 mod number;

@@ -132,7 +132,7 @@ pub(crate) fn metric_label(key: &str) -> String {
     if let Some(of_empty) = key.strip_suffix("_full") {
         return format!("{}, full drive", metric_label(of_empty));
     }
-    if key.starts_with("latency_") || key == "waf_tail" {
+    if ["latency_", "stall_", "seconds_over_"].iter().any(|k| key.starts_with(k)) || key == "waf_tail" {
         if let Some(of_all) = key.strip_suffix("_tail") {
             return format!("{}, at the end of the run", metric_label(of_all));
         }
@@ -164,6 +164,13 @@ pub(crate) fn metric_label(key: &str) -> String {
         "bandwidth" => "Bandwidth".to_owned(),
         "waf" => "Write amplification".to_owned(),
         "power_mean" => "Power, mean".to_owned(),
+        "stall_longest" => "Longest gap without a completion".to_owned(),
+        "stall_share" => "Time in gaps over 0.1 s".to_owned(),
+        "seconds_over_100ms" => "Seconds with a wait over 0.1 s".to_owned(),
+        "seconds_over_500ms" => "Seconds with a wait over 0.5 s".to_owned(),
+        "seconds_over_1s" => "Seconds with a wait over 1 s".to_owned(),
+        "rate_begin" => "Transfer rate, begin".to_owned(),
+        "rate_end" => "Transfer rate, end".to_owned(),
         "energy" => "Energy".to_owned(),
         other => {
             let mut words = other.replace('_', " ");

@@ -3,10 +3,14 @@
 use ssdlab_bench::{Mark, Outcome};
 
 use crate::compare::{self, TestGroup};
+use crate::felt;
 use crate::html::key_metrics;
 use crate::number;
 use crate::review::{ClaimState, Review};
 use crate::write::Written;
+
+/// The chart whose dots are gaps and not seconds.
+const STALLS: &str = "stalls";
 
 /// What stands out in colour, if the caller wants any.
 #[derive(Clone, Copy)]
@@ -102,6 +106,7 @@ pub fn terminal_summary(review: &Review, written: Option<&Written>, colour: bool
             line(&if head { painter.paint(Tone::Head, &text) } else { text });
         }
         runs(review, &groups, &mut line);
+        felt(&groups, &painter, &mut line);
         verdicts(&groups, &painter, &mut line);
     }
     claims(review, &painter, &mut line);
@@ -132,11 +137,33 @@ fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
     rows.collect()
 }
 
+/// How often a user would have noticed that the drive was busy.
+fn felt(groups: &[TestGroup], painter: &Painter, line: &mut impl FnMut(&str)) {
+    let (noticed, calm) = felt::felt(groups);
+    let sentence = felt::calm_sentence(noticed.len(), calm);
+    if noticed.is_empty() && sentence.is_empty() {
+        return;
+    }
+    line("");
+    if !noticed.is_empty() {
+        line(&painter.paint(Tone::Head, "What it felt like: share of seconds in which a request waited longer"));
+        let heads = ["", "", "longest gap"].into_iter().chain(felt::LIMITS.map(|l| l.1)).map(str::to_owned).collect();
+        let rows = noticed.into_iter().map(|f| [f.test, f.device, f.longest].into_iter().chain(f.shares).collect());
+        let rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).collect();
+        for text in table(&rows, 2) {
+            line(&format!("  {text}"));
+        }
+    }
+    if !sentence.is_empty() {
+        line(&painter.paint(Tone::Quiet, &sentence));
+    }
+}
+
 /// The course of every per-second scatter, the first of each outcome.
 fn runs(review: &Review, groups: &[TestGroup], line: &mut impl FnMut(&str)) {
     let mut rows = Vec::new();
     for outcome in groups.iter().flat_map(|g| &g.outcomes) {
-        let scatter = outcome.charts.iter().find(|c| c.mark == Mark::Scatter);
+        let scatter = outcome.charts.iter().find(|c| c.mark == Mark::Scatter && c.id != STALLS);
         let Some(series) = scatter.and_then(|c| c.series.iter().find(|s| s.points.len() >= 60)) else {
             continue;
         };

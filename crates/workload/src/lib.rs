@@ -6,6 +6,7 @@
 //! | a known name, such as Iometer's file server | [`pattern::named`] |
 //! | a fio job file | [`fio::JobFile`] |
 //! | a stand-in for a Storage Bench trace | [`storage_bench::Plan`] |
+//! | applications as in the StorageMark indexes | [`application_mix::Stream`] |
 //! | a recording of a real host | [`trace::open`], [`trace::Placement`] |
 //!
 //! **What it is not.** This crate produces commands and sends none: queue depth, think time, rates, replay speed and
@@ -29,6 +30,7 @@
 //! # Ok::<(), ssdlab_workload::PatternError>(())
 //! ```
 
+pub mod application_mix;
 pub mod fio;
 pub mod pattern;
 pub mod storage_bench;

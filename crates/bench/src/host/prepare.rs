@@ -128,6 +128,11 @@ impl Host<'_> {
         self.port.hints.compressibility_per_1000 = (percent.clamp(0.0, 100.0) * 10.0 + 0.5) as u16;
     }
 
+    /// Whether the device has the security commands.
+    pub fn has_secure_erase(&mut self) -> bool {
+        self.port.device.security().is_some()
+    }
+
     /// ATA SECURITY ERASE UNIT, and waits until the device is ready again.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 //! - [`ByPosition`]: the rate over the address range;
 //! - [`ServiceTimes`]: every single latency;
 //! - [`Over`]: how many requests took longer than a limit;
+//! - [`Stalls`]: the longest gaps without a completion, and the seconds in which a request waited long;
 //! - [`Energy`] and [`PowerPerSecond`]: joules and watts, where the device meters them.
 
 mod by_position;
@@ -17,6 +18,7 @@ mod per_second;
 mod service_times;
 mod slowest;
 mod split;
+mod stalls;
 
 pub use by_position::ByPosition;
 pub use energy::{Energy, PowerPerSecond};
@@ -26,6 +28,7 @@ pub use per_second::{PerSecond, Second};
 pub use service_times::ServiceTimes;
 pub use slowest::Slowest;
 pub use split::Split;
+pub use stalls::{FELT, Gap, STALL, Stalls};
 
 use ssdlab_core::Nanos;
 use ssdlab_device::{Completion, Counters};

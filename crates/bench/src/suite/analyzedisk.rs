@@ -1,27 +1,53 @@
 //! `analyzedisk`: the service time test of Intel's IPEAK AnalyzeDisk, a distribution of single-sector accesses.
 
-use ssdlab_core::{MICROSECOND, Op};
+use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op};
 use ssdlab_workload::{Mix, Pattern};
 
-use super::common::{build, fill_drive, gigabytes};
+use super::common::{build, fill_drive, gigabytes, note_if_few};
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, integer, metric};
-use super::figures::{chart, percentile_chart, put_causes, put_counters, put_latencies, series};
+use super::figures::{chart, percentile_chart, put, put_causes, put_counters, put_latencies, series};
+use super::stalls::{put_stalls, show_stalls};
 use crate::error::BenchError;
-use crate::measure::{Measurement, ServiceTimes};
+use crate::host::{Host, Job};
+use crate::measure::{Measurement, ServiceTimes, Stalls};
 use crate::outcome::{Axis, Mark, Outcome};
 
+/// Points of a line of the linear distribution, at most.
+const MOST_BINS: u64 = 2_000;
+const BINS_PER_DECADE: u32 = 25;
+/// After the writes the drive is asked for a sector this often …
+const PROBE_INTERVAL: Nanos = 100 * MILLISECOND;
+/// … until so many reads in a row were as fast as this share of the reads before the writes, in per cent.
+const USUAL_READS: u32 = 10;
+const USUAL_PERCENT: f64 = 99.0;
 /// The chart covers this share of the requests, in per cent, so that a few slow ones do not squeeze the others.
 const DRAWN_PERCENT: f64 = 99.5;
 
 pub(super) const DEF: TestDef = TestDef {
     name: "analyzedisk",
     title: "AnalyzeDisk service time",
-    summary: "25,000 random single-sector reads over the whole of a full drive, then as many writes, one at a time: the \
-              distribution of service times.",
+    summary: "25,000 random single-sector reads over the whole of a full drive, then as many buffered writes, one at a \
+              time: the distribution of service times, and how long the drive stays busy afterwards.",
     params: &[
         integer("requests", "25000", "", 1, 10_000_000, "number of reads, and of writes"),
-        integer("bin_us", "5", "us", 1, 1_000_000, "width of the distribution's bins. Not published"),
+        integer(
+            "bin_us",
+            "5",
+            "us",
+            1,
+            1_000_000,
+            "width of the linear distribution's bins; wider where the drive is so slow that there would be more than \
+             2,000. Not published",
+        ),
+        integer(
+            "flush_limit_seconds",
+            "3600",
+            "s",
+            1,
+            1_000_000,
+            "how long the drive is watched after the writes, at most",
+        ),
     ],
     metrics: &[
         metric("latency_mean_read", "us", "mean service time of reads; likewise latency_p50_read … latency_max_read"),
@@ -30,14 +56,28 @@ pub(super) const DEF: TestDef = TestDef {
             "us",
             "mean service time of writes, with the write cache as the drive has it; likewise latency_p50_write … latency_max_write",
         ),
+        metric(
+            "flush_seconds",
+            "s",
+            "time after the last write until the drive is at rest, or serves ten reads in a row, one every 0.1 s, as \
+             fast as the slowest of a hundred before the writes: what it still writes back holds the reads up no more",
+        ),
     ],
     variants: AS_IT_IS,
     weight: 6.0,
 };
 
+/// The reads, or the writes.
+struct Run {
+    op: Op,
+    times: ServiceTimes,
+    measurement: Measurement,
+    stalls: Stalls,
+}
+
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let requests = ctx.params.integer("requests");
-    let (runs, counters, capacity) = ctx.on_fresh_drive(|host| {
+    let (runs, counters, flush, capacity) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         ctx.monitor().step(0.0, 0.8);
         fill_drive(host)?;
@@ -47,12 +87,15 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         for (i, (op, mix)) in [(Op::Read, Mix::Read), (Op::Write, Mix::Write)].into_iter().enumerate() {
             ctx.monitor().step(0.8 + 0.1 * i as f64, (0.9 + 0.1 * i as f64).min(1.0));
             let source = build(ctx, &Pattern::random(mix, capacity, 512), if i == 0 { "reads" } else { "writes" })?;
-            let mut meters = (ServiceTimes::default(), Measurement::default());
+            let mut meters = (ServiceTimes::default(), (Measurement::default(), Stalls::default()));
             host.run(&mut [ctx.job(source, 1).for_requests(requests)], &mut meters)?;
-            meters.1.check_causes().map_err(BenchError::Books)?;
-            runs.push((op, meters));
+            let (times, (measurement, stalls)) = meters;
+            measurement.check_causes().map_err(BenchError::Books)?;
+            runs.push(Run { op, times, measurement, stalls });
         }
-        Ok((runs, host.counters().since(&before), capacity))
+        let counters = host.counters().since(&before);
+        let flush = until_calm(ctx, host, &runs[0].measurement)?;
+        Ok((runs, counters, flush, capacity))
     })?;
     let method = format!(
         "The drive ({} GB) was filled in sequence. Then {requests} reads of one sector at random addresses, and \
@@ -61,18 +104,29 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     );
     let mut out = ctx.outcome("", method);
     let bin = ctx.params.integer("bin_us") * MICROSECOND;
-    let mut lines = Vec::new();
+    let (mut lines, mut log_lines) = (Vec::new(), Vec::new());
     let mut histograms = Vec::new();
     let mut elapsed = 0;
-    for (op, (times, m)) in &runs {
+    for Run { op, times, measurement: m, stalls } in &runs {
         let name = op.name();
         put_latencies(&mut out, &m.latency(), &format!("_{name}"));
+        put_stalls(&mut out, stalls, &format!("_{name}"));
         put_causes(&mut out, &format!("single-sector {name}"), m);
-        lines.push(series(name, times.density(bin, DRAWN_PERCENT)));
+        let covered = times.percentile(DRAWN_PERCENT);
+        lines.push(series(name, times.density(bin.max(covered / MOST_BINS), DRAWN_PERCENT)));
+        log_lines.push(series(name, times.density_by_decade(BINS_PER_DECADE)));
         histograms.push((name, m.latency()));
         elapsed += m.elapsed();
     }
     put_counters(&mut out, &counters, elapsed);
+    match flush {
+        Some(time) => put(&mut out, "flush_seconds", time as f64 / 1e9, "s"),
+        None => out.notes.push(format!(
+            "After the writes, the drive did not come to rest and held reads up for as long as it was watched ({} s).",
+            ctx.params.integer("flush_limit_seconds")
+        )),
+    }
+    note_if_few(requests, &mut out.notes);
     out.charts.push(chart(
         "service-time-density",
         "Distribution of service times",
@@ -82,7 +136,49 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         Axis { min: Some(0.0), ..Axis::linear("probability density", "1/us") },
         lines,
     ));
+    out.charts.push(chart(
+        "service-time-density-log",
+        "Distribution of service times, over all orders of magnitude",
+        "Probability density over the logarithm of time: the area under a line between two times is the share of \
+         requests between them, with 1 for all of them in one decade.",
+        Mark::Line,
+        Axis::log("service time", "us"),
+        Axis { min: Some(0.0), ..Axis::linear("probability density", "1/decade") },
+        log_lines,
+    ));
     let lines: Vec<_> = histograms.iter().map(|(n, h)| (*n, h)).collect();
     out.charts.push(percentile_chart(&lines));
+    show_stalls(&mut out, &runs[1].stalls, "Single-sector writes");
     Ok(out)
+}
+
+/// Time until the drive is at rest or serves reads as it did before the writes; `None` if it does not within the limit.
+fn until_calm(ctx: &Context<'_>, host: &mut Host<'_>, reads: &Measurement) -> Result<Option<Nanos>, BenchError> {
+    let capacity = host.info().capacity_bytes;
+    let usual = reads.op(Op::Read).latency.percentile(USUAL_PERCENT);
+    let written = host.now();
+    let limit = written + ctx.nanos("flush_limit_seconds");
+    let mut probes = build(ctx, &Pattern::random(Mix::Read, capacity, 512), "probes")?;
+    // When the present row of usual reads began, and how many there are.
+    let (mut since, mut usual_reads) = (written, 0);
+    loop {
+        if host.device().next_event().is_none() {
+            return Ok(Some(since - written));
+        }
+        let sent = host.now();
+        let mut meter = Measurement::default();
+        host.run(&mut [Job::new(&mut probes, 1).for_requests(1)], &mut meter)?;
+        if meter.latency().max() <= usual {
+            usual_reads += 1;
+        } else {
+            (since, usual_reads) = (host.now(), 0);
+        }
+        if usual_reads == USUAL_READS {
+            return Ok(Some(since - written));
+        }
+        if host.now() >= limit {
+            return Ok(None);
+        }
+        host.idle((sent + PROBE_INTERVAL).saturating_sub(host.now()))?;
+    }
 }

@@ -6,17 +6,21 @@ use ssdlab_workload::{AccessPattern, Pattern, Source};
 use super::context::Context;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
-use crate::measure::{Measurement, PerSecond, PowerPerSecond};
+use crate::measure::{Measurement, PerSecond, PowerPerSecond, Stalls};
 
 pub(super) const FILL_BLOCK_BYTES: u64 = 128 << 10;
 /// Filling for its own sake goes as fast as the interface allows; the order stays sequential.
 pub(super) const FILL_QUEUE_DEPTH: u32 = 32;
+
+/// Below this, a 99.9th percentile is a single request or none.
+const FEWEST_REQUESTS: u64 = 1_000;
 
 /// A run with the usual measurements.
 pub(super) struct Timed {
     pub measurement: Measurement,
     pub per_second: PerSecond,
     pub power: PowerPerSecond,
+    pub stalls: Stalls,
     /// What the device counted during the run, the requests after the end included.
     pub counters: Counters,
 }
@@ -27,12 +31,13 @@ pub(super) struct Timed {
 /// As [`Host::run`], and if latencies have time without a cause.
 pub(super) fn timed<S: Source>(host: &mut Host<'_>, job: &mut Job<S>) -> Result<Timed, BenchError> {
     let before = host.counters();
-    let mut meters = ((PerSecond::default(), PowerPerSecond::from(&before)), Measurement::default());
+    let by_second = (PerSecond::default(), PowerPerSecond::from(&before));
+    let mut meters = (by_second, (Measurement::default(), Stalls::default()));
     host.run(std::slice::from_mut(job), &mut meters)?;
     let counters = host.counters().since(&before);
-    let ((per_second, power), measurement) = meters;
+    let ((per_second, power), (measurement, stalls)) = meters;
     measurement.check_causes().map_err(BenchError::Books)?;
-    Ok(Timed { measurement, per_second, power, counters })
+    Ok(Timed { measurement, per_second, power, stalls, counters })
 }
 
 /// A pattern as a source; a contradiction in it means that the test does not suit the device or its settings.
@@ -80,6 +85,23 @@ pub(super) fn size(bytes: u64) -> String {
         if half_kib.is_multiple_of(2) { format!("{} KiB", half_kib / 2) } else { format!("{}.5 KiB", half_kib / 2) }
     } else {
         format!("{bytes} B")
+    }
+}
+
+/// Secure erase of a drive that a test has just been given. One that has no such command is as it left the factory, and
+/// `notes` say so.
+pub(super) fn erase(host: &mut Host<'_>, notes: &mut Vec<String>) -> Result<(), BenchError> {
+    if host.has_secure_erase() {
+        return host.secure_erase();
+    }
+    notes.push("The drive has no secure erase: it was used as it left the factory.".to_owned());
+    Ok(())
+}
+
+/// Says so where a run was too short, or the drive too slow, for what is derived from many requests.
+pub(super) fn note_if_few(requests: u64, notes: &mut Vec<String>) {
+    if requests < FEWEST_REQUESTS {
+        notes.push(format!("{requests} requests were measured: too few for the higher percentiles and rare events."));
     }
 }
 

@@ -13,9 +13,10 @@ use super::definition::{TestDef, Variant, block, choice, depth, integer, metric,
 use super::figures::{
     by_second, chart, max, mean, min, percentile_chart, put, put_counters, put_latencies, put_power, series, stddev,
 };
+use super::stalls::{put_stalls, show_stalls};
 use crate::error::BenchError;
 use crate::explain;
-use crate::measure::{PerSecond, PowerPerSecond, Split};
+use crate::measure::{PerSecond, PowerPerSecond, Split, Stalls};
 use crate::outcome::{Axis, Chart, Mark, Outcome};
 
 /// Top of the linear axis on which the reviews of 2013 laid every drive.
@@ -121,7 +122,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let definition = ctx.params.choice("over_provisioning").to_owned();
 
-    let (used, fill, split, per_second, power, at_start, at_end) = ctx.on_fresh_drive(|host| {
+    let (used, fill, split, (per_second, power, stalls), at_start, at_end) = ctx.on_fresh_drive(|host| {
         let used = used_bytes(host.info(), &definition)?;
         ctx.monitor().step(0.0, 0.2);
         let fill = host.fill(0, used, FILL_BLOCK_BYTES, ctx.params.depth("fill_queue_depth"), &mut ())?;
@@ -131,10 +132,10 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let mut job = [ctx.job(source, depth).for_nanos(length * SECOND)];
         let at_start = host.counters();
         let series = (PerSecond::default(), PowerPerSecond::from(&at_start));
-        let mut meters = (series, Split::after(tail_from * SECOND));
+        let mut meters = (series, (Split::after(tail_from * SECOND), Stalls::default()));
         host.run(&mut job, &mut meters)?;
-        let ((per_second, power), split) = meters;
-        Ok((used, fill, split, per_second, power, at_start, host.counters()))
+        let ((per_second, power), (split, stalls)) = meters;
+        Ok((used, fill, split, (per_second, power, stalls), at_start, host.counters()))
     })?;
     let (whole, tail) = (split.whole(), split.tail());
     whole.check_causes().map_err(BenchError::Books)?;
@@ -190,6 +191,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     out.charts = charts(&form, &label, &iops, tail_from as usize);
     put_power(&mut out, &power, &label);
     out.charts.push(percentile_chart(&[("whole run", &whole.latency()), ("steady state", &tail.latency())]));
+    put_stalls(&mut out, &stalls, "");
+    show_stalls(&mut out, &stalls, &format!("{label}, whole run"));
     Ok(out)
 }
 

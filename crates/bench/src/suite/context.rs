@@ -1,7 +1,7 @@
 //! What a test is given.
 
 use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
-use ssdlab_device::LinkPolicy;
+use ssdlab_device::{Device, LinkPolicy};
 
 use super::definition::{COMMON_PARAMS, TestDef};
 use crate::error::BenchError;
@@ -50,10 +50,32 @@ impl<'a> Context<'a> {
         test: impl FnOnce(&mut Host<'_>) -> Result<T, BenchError>,
     ) -> Result<T, BenchError> {
         let mut device = self.lab.fresh(self.seed).map_err(BenchError::Device)?;
-        let mut host = Host::new(&mut *device, self.monitor);
+        self.on(&mut *device, self.link_policy(), test)
+    }
+
+    /// The same on a new drive of another model, if there is one. Its link stays up.
+    ///
+    /// # Errors
+    /// As [`Context::on_fresh_drive`].
+    pub fn on_reference_drive<T>(
+        &self,
+        model: &str,
+        test: impl FnOnce(&mut Host<'_>) -> Result<T, BenchError>,
+    ) -> Result<Option<T>, BenchError> {
+        let device = self.lab.reference(model, self.seed).map_err(BenchError::Device)?;
+        device.map(|mut device| self.on(&mut *device, LinkPolicy::Active, test)).transpose()
+    }
+
+    fn on<T>(
+        &self,
+        device: &mut dyn Device,
+        link: LinkPolicy,
+        test: impl FnOnce(&mut Host<'_>) -> Result<T, BenchError>,
+    ) -> Result<T, BenchError> {
+        let mut host = Host::new(device, self.monitor);
         host.set_max_transfer_bytes(self.params.integer("max_transfer_bytes"));
         host.set_compressibility(self.params.number("compressibility_percent"));
-        host.set_link_policy(self.link_policy())?;
+        host.set_link_policy(link)?;
         let result = test(&mut host)?;
         host.check_books()?;
         Ok(result)
@@ -64,6 +86,11 @@ impl<'a> Context<'a> {
     pub fn link_policy(&self) -> LinkPolicy {
         let name = self.params.choice("link_power");
         LinkPolicy::named(name).unwrap_or_else(|| panic!("{name} is offered, but no policy has this name"))
+    }
+
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// The generator of this test's own stream `name`.

@@ -63,6 +63,20 @@ pub const STANDARD_METRICS: &[MetricDef] = &[
     ),
 ];
 
+/// Metric names of the tests that look for stalls: random and sequential rates, consistency, file server, AnalyzeDisk
+/// (with `_read` and `_write`) and the application mixes.
+pub const STALL_METRICS: &[MetricDef] = &[
+    metric("stall_longest", "us", "the longest gap without a completion"),
+    metric("stall_share", "%", "share of the measured time that lay in gaps longer than 0.1 s"),
+    metric(
+        "seconds_over_100ms",
+        "%",
+        "what it felt like: share of the seconds in which a request had been waiting for longer than 0.1 s",
+    ),
+    metric("seconds_over_500ms", "%", "the same for 0.5 s"),
+    metric("seconds_over_1s", "%", "the same for 1 s"),
+];
+
 /// Parameters of the host that every test takes.
 pub const COMMON_PARAMS: &[ParamDef] = &[
     bytes(
@@ -219,6 +233,8 @@ pub fn reference(tests: &[&TestDef]) -> String {
     params_table(&mut out, COMMON_PARAMS);
     out.push_str("## Figures of every test\n\n");
     metrics_table(&mut out, STANDARD_METRICS);
+    out.push_str("## Figures of tests that look for stalls\n\n");
+    metrics_table(&mut out, STALL_METRICS);
     out
 }
 

@@ -2,12 +2,13 @@
 
 use ssdlab_workload::pattern::named;
 
-use super::common::{build, fill_drive, gigabytes, timed};
+use super::common::{build, fill_drive, gigabytes, note_if_few, timed};
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, depth, depths, metric, seconds};
 use super::figures::{
     by_category, categories, chart, percentile_chart, put, put_causes, put_counters, put_latencies, series,
 };
+use super::stalls::{put_stalls, show_stalls};
 use crate::error::BenchError;
 use crate::outcome::{Axis, Mark, Outcome};
 
@@ -73,6 +74,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             put(&mut out, "bandwidth", m.mb_per_s(), "MB/s");
             put_latencies(&mut out, &m.latency(), "");
             put_counters(&mut out, &run.counters, m.elapsed());
+            put_stalls(&mut out, &run.stalls, "");
+            note_if_few(m.requests(), &mut out.notes);
         }
     }
     let names: Vec<String> = queue_depths.iter().map(u64::to_string).collect();
@@ -89,5 +92,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let labels: Vec<String> = names.iter().map(|n| format!("QD{n}")).collect();
     let lines: Vec<_> = labels.iter().map(String::as_str).zip(&histograms).collect();
     out.charts.push(percentile_chart(&lines));
+    if let Some(at) = queue_depths.iter().position(|&d| d == headline) {
+        show_stalls(&mut out, &runs[at].stalls, &format!("File server, QD{headline}"));
+    }
     Ok(out)
 }

@@ -2,7 +2,7 @@
 
 use ssdlab_core::Op;
 
-use super::common::{gigabytes, size};
+use super::common::{erase, gigabytes, size};
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, metric};
 use super::figures::{chart, put, put_causes, put_counters, series};
@@ -26,8 +26,9 @@ pub(super) const DEF: TestDef = TestDef {
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
+    let mut notes = Vec::new();
     let (write, read, counters, capacity) = ctx.on_fresh_drive(|host| {
-        host.secure_erase()?;
+        erase(host, &mut notes)?;
         ctx.monitor().step(0.0, 0.5);
         let before = host.counters();
         let write = Sweep::run(host, &ctx.params, Op::Write)?;
@@ -43,6 +44,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         ctx.params.depth("queue_depth"),
     );
     let mut out = ctx.outcome("", method);
+    out.notes = notes;
     let mut lines = Vec::new();
     for (name, sweep) in [("write", &write), ("read", &read)] {
         let (slowest, fastest) = sweep.range();

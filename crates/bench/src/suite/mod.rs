@@ -10,6 +10,7 @@ mod consistency;
 mod context;
 mod definition;
 mod destroyer;
+mod disk_inspection;
 mod endurance;
 pub(crate) mod figures;
 mod fileserver;
@@ -29,13 +30,20 @@ mod sequential_write;
 mod slc_cache;
 mod slc_recovery;
 mod slc_stages;
+mod stalls;
 mod steady_state;
 mod storage_bench;
 mod storage_bench_statistics;
+mod storagemark;
+mod storagemark_boot;
+mod storagemark_database;
+mod storagemark_desktop;
+mod storagemark_streaming;
+mod storagemark_workstation;
 mod sweep;
 mod trim;
 
-pub use definition::{COMMON_PARAMS, MetricDef, STANDARD_METRICS, TestDef, Variant, reference};
+pub use definition::{COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference};
 
 use context::Context;
 use ssdlab_core::nearest;
@@ -73,6 +81,7 @@ suite! {
     as_ssd,
     atto,
     hdtach,
+    disk_inspection,
     trim,
     slc_cache,
     destroyer,
@@ -81,6 +90,11 @@ suite! {
     endurance,
     fileserver,
     analyzedisk,
+    storagemark_desktop,
+    storagemark_boot,
+    storagemark_workstation,
+    storagemark_database,
+    storagemark_streaming,
     power,
 }
 

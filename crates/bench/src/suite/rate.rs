@@ -3,9 +3,10 @@
 use ssdlab_core::Op;
 use ssdlab_workload::{Mix, Pattern};
 
-use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, size, timed};
+use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, note_if_few, size, timed};
 use super::context::Context;
 use super::figures::{percentile_chart, put_timed, rate_over_time};
+use super::stalls::{put_stalls, show_stalls};
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 
@@ -49,7 +50,10 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
     let mut out = ctx.outcome(&format!("QD{depth}"), method);
     put_timed(&mut out, &label, &result);
     out.notes = notes;
+    note_if_few(result.measurement.requests(), &mut out.notes);
     out.charts.push(rate_over_time(&result.per_second, &label));
     out.charts.push(percentile_chart(&[(&label, &result.measurement.latency())]));
+    put_stalls(&mut out, &result.stalls, "");
+    show_stalls(&mut out, &result.stalls, &label);
     Ok(out)
 }

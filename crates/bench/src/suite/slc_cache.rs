@@ -1,7 +1,7 @@
 //! `slc-cache`: sequential writes over an erased drive; at which positions the rate drops, and how much of the first,
 //! fast stage comes back after idle time.
 
-use super::common::{gigabytes, size};
+use super::common::{erase, gigabytes, size};
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, choice, depth, depths, integer, metric, seconds};
 use super::figures::{by_category, categories, chart, put, put_causes, put_counters, put_power, series};
@@ -69,9 +69,15 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         _ => &[Target::Overwrite, Target::Trim],
     };
     let idle_seconds = ctx.params.list("idle_seconds").to_vec();
+    let mut notes = Vec::new();
     let (sweep, stages, (counters, power), recovered, capacity) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
-        host.secure_erase()?;
+        erase(host, &mut notes)?;
+        let knows_trim = host.info().supports_trim;
+        if !knows_trim && targets.contains(&Target::Trim) {
+            notes.push("The drive does not know TRIM: recovery after it was left out.".to_owned());
+        }
+        let targets: Vec<Target> = targets.iter().copied().filter(|&t| t != Target::Trim || knows_trim).collect();
         // The sweep, then one more for each recovery after TRIM.
         let sweeps = 1 + targets.iter().map(|t| t.sweeps(idle_seconds.len())).sum::<usize>();
         ctx.monitor().step_of(0, sweeps);
@@ -89,7 +95,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let stages = find_stages(&position, &folding);
         let mut recovered = Vec::new();
         let mut step = 1;
-        for &target in targets.iter().filter(|_| stages.len() > 1) {
+        for target in targets.into_iter().filter(|_| stages.len() > 1) {
             recovered.push((target, recover(ctx, host, target, &stages, (&mut step, sweeps))?));
         }
         Ok((Sweep { position, measurement }, stages, (counters, power), recovered, capacity))
@@ -102,6 +108,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         ctx.params.depth("queue_depth"),
     );
     let mut out = ctx.outcome("", method);
+    out.notes = notes;
     put(&mut out, "bandwidth", sweep.mean(), "MB/s");
     put_causes(&mut out, "sequential write", &sweep.measurement);
     put_counters(&mut out, &counters, sweep.measurement.elapsed());

@@ -250,9 +250,11 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put(&mut out, "rounds", rounds.len() as f64, "count");
     put(&mut out, "drive_writes", drive_writes, "ratio");
     put(&mut out, "iops_change", change(&of(Round::iops)) * 100.0, "%");
-    put(&mut out, "waf_change", change(&of(Round::waf)) * 100.0, "%");
+    if counters.flash.is_some() {
+        put(&mut out, "waf_change", change(&of(Round::waf)) * 100.0, "%");
+    }
     put_causes(&mut out, &label, &measurement);
-    out.charts = charts(&rounds, span);
+    out.charts = charts(&rounds, span, counters.flash.is_some());
     out.charts.push(percentile_chart(&[(&label, &measurement.latency())]));
     Ok(out)
 }
@@ -274,8 +276,8 @@ fn prepare(host: &mut Host<'_>, fill: &str, span_bytes: u64, block_bytes: u64, r
     Ok(())
 }
 
-/// IOPS and write amplification of every round, over what had been written by its end.
-fn charts(rounds: &[Round], span: u64) -> Vec<Chart> {
+/// IOPS of every round, and write amplification if the device tells of its flash, over what had been written by its end.
+fn charts(rounds: &[Round], span: u64, tells_of_flash: bool) -> Vec<Chart> {
     let draw = |id: &str, title: &str, y: Axis, f: fn(&Round) -> f64| {
         let mut written = 0;
         let points = rounds.iter().map(|r| {
@@ -286,15 +288,13 @@ fn charts(rounds: &[Round], span: u64) -> Vec<Chart> {
         let x = Axis { min: Some(0.0), ..Axis::linear("drive writes", "") };
         chart(id, title, "One point a round.", Mark::Line, x, y, vec![series("", points)])
     };
-    vec![
-        draw("iops-by-round", "IOPS on the way to the steady state", Axis::linear("IOPS", "IOPS"), Round::iops),
-        draw(
-            "waf-by-round",
-            "Write amplification on the way",
-            Axis::linear("write amplification", "ratio"),
-            Round::waf,
-        ),
-    ]
+    let iops = Axis::linear("IOPS", "IOPS");
+    let mut charts = vec![draw("iops-by-round", "IOPS on the way to the steady state", iops, Round::iops)];
+    if tells_of_flash {
+        let waf = Axis::linear("write amplification", "ratio");
+        charts.push(draw("waf-by-round", "Write amplification on the way", waf, Round::waf));
+    }
+    charts
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use ssdlab_core::{MILLISECOND, Nanos, nanos_from_ms, to_us};
 use ssdlab_device::{Completion, Counters};
 use ssdlab_workload::storage_bench::{Plan, Statistics, Trace};
 
-use super::common::{fill_drive, gigabytes};
+use super::common::{erase, fill_drive, gigabytes};
 use super::context::Context;
 use super::definition::{MetricDef, bytes, choice, metric, number};
 use super::figures::series;
@@ -115,6 +115,8 @@ struct Played {
     counters: Counters,
     statistics: Statistics,
     footprint_bytes: u64,
+    /// What the drive could not do.
+    said: Vec<String>,
 }
 
 /// Mean service time of equal slices of the trace, in the order of completion.
@@ -186,7 +188,8 @@ fn play(ctx: &Context<'_>, trace: Trace, state: State, part: impl Fn(f64) -> f64
         let footprint_bytes =
             footprint(trace, requests, ctx.params.integer("footprint_bytes"), host.info().capacity_bytes)?;
         let plan = Plan::new(trace, requests, footprint_bytes).map_err(|e| BenchError::Unsuitable(e.to_string()))?;
-        host.secure_erase()?;
+        let mut said = Vec::new();
+        erase(host, &mut said)?;
         if state == State::Full {
             monitor.step(part(0.0), part(FILL_SHARE));
             fill_drive(host)?;
@@ -209,7 +212,7 @@ fn play(ctx: &Context<'_>, trace: Trace, state: State, part: impl Fn(f64) -> f64
         let curve = slices.means_us.iter().enumerate().map(|(i, &us)| [at(i), us]).collect();
         let slow = over.percent();
         let footprint_bytes = plan.footprint_bytes();
-        Ok(Played { state, playback, measurement, slow, curve, counters, statistics, footprint_bytes })
+        Ok(Played { state, playback, measurement, slow, curve, counters, statistics, footprint_bytes, said })
     })
 }
 
@@ -369,6 +372,7 @@ fn notes(trace: Trace, runs: &[Played]) -> Vec<String> {
             gigabytes(run.footprint_bytes)
         ));
     }
+    notes.extend(runs[0].said.iter().cloned());
     for run in runs {
         let percent = unmapped_percent(&run.counters);
         if percent >= 1.0 {

@@ -50,10 +50,56 @@ fn small(test: &str) -> &'static [(&'static str, &'static str)] {
         "slc-cache" => &[("zones", "100"), ("idle_seconds", "0,1")],
         "destroyer" | "heavy" | "light" => &[("requests", "2000")],
         "analyzedisk" => &[("requests", "500")],
+        "disk-inspection" => &[("places", "8")],
+        "storagemark-desktop" | "storagemark-boot" | "storagemark-workstation" => &[("requests", "3000")],
+        "storagemark-database" | "storagemark-streaming" => &[("requests", "3000")],
         "power" => &[("idle_seconds", "2"), ("seconds", "2")],
         "steady-state" => &[("round_share", "1"), ("settle_turnovers", "5")],
         _ => &[],
     }
+}
+
+/// A device that the test fits on.
+fn device_for(test: &str) -> ModelSpec {
+    if test.starts_with("storagemark") { of_16_gb(ModelSpec::default()) } else { ModelSpec::default() }
+}
+
+fn of_16_gb(spec: ModelSpec) -> ModelSpec {
+    ModelSpec { capacity_bytes: 16_013_942_784, drain_bytes_per_second: 10_000_000_000, ..spec }
+}
+
+/// Small, without flash, TRIM or secure erase: a hard disk, as far as the bench can tell.
+fn disk_like(spec: ModelSpec) -> ModelSpec {
+    ModelSpec { supports_trim: false, supports_secure_erase: false, tells_of_flash: false, ..spec }
+}
+
+#[test]
+fn every_test_runs_on_a_device_without_flash_trim_and_erase_or_says_what_it_lacks() {
+    for def in TESTS {
+        let spec = disk_like(device_for(def.name));
+        match run_with(&spec, def.name, small(def.name)) {
+            Ok(out) => {
+                assert!(!out.metrics.keys().any(|k| k.contains("waf")), "{}", def.name);
+                let erases = ["hdtach", "slc-cache", "destroyer", "heavy", "light"].contains(&def.name);
+                assert_eq!(
+                    out.notes.iter().any(|n| n.contains("no secure erase")),
+                    erases,
+                    "{}: {:?}",
+                    def.name,
+                    out.notes
+                );
+            }
+            Err(BenchError::Unsuitable(why)) => {
+                assert!(["trim", "endurance"].contains(&def.name), "{}: {why}", def.name);
+            }
+            Err(e) => panic!("{}: {e}", def.name),
+        }
+    }
+    let out = run(&disk_like(cached()), "slc-cache", &[("zones", "100"), ("idle_seconds", "0,1")]);
+    assert!(out.metrics.contains_key("recovered_overwrite_1s") && !out.metrics.contains_key("recovered_trim_1s"));
+    assert!(out.notes.iter().any(|n| n.contains("does not know TRIM")), "{:?}", out.notes);
+    let e = run_with(&disk_like(plain()), "consistency", &[("over_provisioning", "raw-25")]).unwrap_err();
+    assert!(matches!(e, BenchError::Unsuitable(_)), "{e}");
 }
 
 #[test]
@@ -67,7 +113,7 @@ fn every_test_runs_reports_rising_progress_and_fills_its_outcome() {
         let cancel = AtomicBool::new(false);
         let settings: Vec<_> = small(def.name).iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
         let monitor = Monitor::new(&report, &cancel);
-        let out = run_test(def, &ModelSpec::default(), &settings, 1, false, &monitor).unwrap();
+        let out = run_test(def, &device_for(def.name), &settings, 1, false, &monitor).unwrap();
         assert!(last.get() > 0.99, "{}: progress ended at {}", def.name, last.get());
         assert_eq!((out.test.as_str(), out.device.as_str()), (def.name, "model"));
         assert!(!out.metrics.is_empty() && !out.charts.is_empty() && !out.time_shares.is_empty(), "{}", def.name);
@@ -129,7 +175,8 @@ fn consistency_finds_the_drain_rate_as_its_steady_level() {
     assert!(value(&out, "waf") < 4.0 && value(&out, "iops") > value(&out, "iops_mean_tail"));
     close(value(&out, "latency_mean_tail"), 32.0 / (25e6 / 4096.0) * 1e6, 0.01);
     let ids: Vec<&str> = out.charts.iter().map(|c| c.id.as_str()).collect();
-    assert_eq!(ids, ["iops-whole-log", "iops-tail-log", "iops-tail-linear", "power-over-time", "latency-percentiles"]);
+    let common = ["power-over-time", "latency-percentiles", "stalls", "felt"];
+    assert_eq!(ids, [&["iops-whole-log", "iops-tail-log", "iops-tail-linear"], &common[..]].concat());
     assert_eq!(out.charts[0].series[0].points.len(), 100);
     assert_eq!(out.charts[1].series[0].points.len(), 30);
     assert_eq!(out.charts[2].y.max, Some(40_000.0));
@@ -164,6 +211,26 @@ fn consistency_counts_the_seconds_in_which_nothing_completes() {
     let out = run(&stalling, "consistency", &[("seconds", "20"), ("tail_from_seconds", "10")]);
     assert_eq!(value(&out, "zero_iops_seconds"), 12.0);
     assert_eq!((value(&out, "iops_min"), value(&out, "iops_max")), (0.0, 32.0));
+}
+
+#[test]
+fn stalls_are_found_and_what_they_felt_like() {
+    let stalling = ModelSpec { write: 5 * SECOND / 4, ways: 1, ..plain() };
+    let out = run(&stalling, "random-write", &[("seconds", "600"), ("queue_depth", "1")]);
+    assert_eq!((value(&out, "stall_longest"), value(&out, "stall_share")), (1_250_000.0, 100.0));
+    assert_eq!((value(&out, "seconds_over_100ms"), value(&out, "seconds_over_500ms")), (100.0, 100.0));
+    // The last quarter of a second of each write: four seconds of five have a part of one.
+    assert_eq!(value(&out, "seconds_over_1s"), 80.0);
+    let chart = out.charts.iter().find(|c| c.id == "stalls").unwrap();
+    assert_eq!(chart.series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["controller"]);
+    let table = out.tables.iter().find(|t| t.title.contains("longest gaps")).unwrap();
+    assert_eq!((table.rows.len(), table.rows[0][2].as_str()), (10, "1"));
+    // A device that never waits stalls nowhere.
+    let out = run(&plain(), "random-write", &[("seconds", "3")]);
+    assert_eq!(
+        (value(&out, "stall_longest"), value(&out, "stall_share"), value(&out, "seconds_over_100ms")),
+        (20.0, 0.0, 0.0)
+    );
 }
 
 #[test]
@@ -257,6 +324,109 @@ fn analyzedisk_gives_the_distribution_of_service_times() {
     assert_eq!(density.name, "read");
     // All reads take 100 us: one bin of 5 us holds all the probability.
     assert_eq!(density.points.iter().filter(|p| p[1] > 0.0).collect::<Vec<_>>(), [&[102.5, 0.2]]);
+}
+
+#[test]
+fn analyzedisk_waits_until_reads_are_served_as_before() {
+    // 256 kB of writes are acknowledged at once and drain at 25.6 kB/s; reads wait for all of it, or do not.
+    let holding = ModelSpec {
+        cache_bytes: 1 << 20,
+        drain_bytes_per_second: 25_600,
+        scattered_factor: 1,
+        capacity_bytes: 1 << 20,
+        reads_wait_for_drain: true,
+        ..ModelSpec::default()
+    };
+    let settings = [("requests", "500"), ("settle_seconds", "100")];
+    let out = run(&holding, "analyzedisk", &settings);
+    close(value(&out, "flush_seconds"), 10.0, 0.01);
+    assert_eq!(value(&out, "latency_mean_write"), 20.0);
+    let out = run(&ModelSpec { reads_wait_for_drain: false, ..holding.clone() }, "analyzedisk", &settings);
+    assert_eq!(value(&out, "flush_seconds"), 0.0);
+    // One that never gets there within the time that it is watched.
+    let slower = ModelSpec { drain_bytes_per_second: 2_560, ..holding };
+    let out =
+        run(&slower, "analyzedisk", &[("requests", "500"), ("settle_seconds", "1000"), ("flush_limit_seconds", "50")]);
+    assert!(!out.metrics.contains_key("flush_seconds") && out.notes.iter().any(|n| n.contains("held reads up")));
+}
+
+#[test]
+fn analyzedisk_of_a_slow_drive_has_a_chart_of_sensible_size() {
+    let slow = ModelSpec { write: 210_000 * MICROSECOND, ways: 1, ..plain() };
+    let out = run(&slow, "analyzedisk", &[("requests", "100")]);
+    assert_eq!(value(&out, "latency_mean_write"), 210_000.0);
+    assert!(out.charts.iter().all(|c| c.series.iter().all(|s| s.points.len() <= 2_001)));
+    let log = out.charts.iter().find(|c| c.id == "service-time-density-log").unwrap();
+    assert!(log.x.log && log.series.iter().all(|s| s.points.iter().all(|p| p[0] > 0.0)));
+    assert!(out.notes.iter().any(|n| n.contains("too few")), "{:?}", out.notes);
+    assert_eq!((value(&out, "stall_longest_write"), value(&out, "stall_share_write")), (210_000.0, 100.0));
+    assert_eq!(value(&out, "stall_share_read"), 0.0);
+}
+
+#[test]
+fn disk_inspection_reads_at_the_first_and_the_last_address() {
+    let out = run(&plain(), "disk-inspection", &[("places", "8")]);
+    for key in ["rate_begin", "rate_end", "rate_mean", "rate_min", "rate_max"] {
+        close(value(&out, key), 0.131072 / 100e-6, 1e-9);
+    }
+    let points = &out.charts[0].series[0].points;
+    assert_eq!(points.len(), 8);
+    let capacity = plain().capacity_bytes as f64 / 1e9;
+    assert!(points[0][0] < capacity / 10.0 && points[7][0] > capacity * 0.9, "{points:?}");
+    let e = run_with(&plain(), "disk-inspection", &[("places", "1000")]).unwrap_err();
+    assert!(e.to_string().contains("do not fit 0.064 GB"), "{e}");
+}
+
+/// A model beside a reference.
+struct Beside(ModelSpec, ModelSpec);
+
+impl Lab for Beside {
+    fn fresh(&self, seed: u64) -> Result<Box<dyn ssdlab_device::Device>, String> {
+        self.0.fresh(seed)
+    }
+    fn name(&self) -> &str {
+        "model"
+    }
+    fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn ssdlab_device::Device>>, String> {
+        assert_eq!(model, "raptor-wd360gd-36gb");
+        self.1.fresh(seed).map(Some)
+    }
+}
+
+#[test]
+fn a_mix_has_the_reference_at_100_and_is_the_same_for_both() {
+    let with = |lab: &dyn Lab, test: &str| {
+        let settings = vec![("requests".to_owned(), "3000".to_owned())];
+        run_test(find_test(test).unwrap(), lab, &settings, 1, false, &Monitor::silent()).unwrap()
+    };
+    let fast = of_16_gb(plain());
+    // Eight ways and at most four requests in flight: nothing waits, so that times scale with the service.
+    let slow = ModelSpec { read: 3 * fast.read, write: 3 * fast.write, ..fast.clone() };
+    for test in ["storagemark-desktop", "storagemark-streaming"] {
+        close(value(&with(&Beside(fast.clone(), slow.clone()), test), "index"), 300.0, 1e-9);
+        close(value(&with(&Beside(slow.clone(), slow.clone()), test), "index"), 100.0, 1e-9);
+    }
+    let out = with(&fast, "storagemark-database");
+    assert!(!out.metrics.contains_key("index") && out.notes.iter().any(|n| n.contains("no index")), "{:?}", out.notes);
+    assert!(out.notes[0].contains("stand-in") && out.title.contains("stand-in"));
+    // 67 reads of 100 us and 33 writes of 20 us.
+    close(value(&out, "latency_mean"), 0.67 * 100.0 + 0.33 * 20.0, 0.001);
+    assert!(value(&out, "depth_mean") > 2.0);
+}
+
+#[test]
+fn a_mix_follows_those_before_it_on_the_same_drive() {
+    // 100 MB, and a slow way out: what the desktop mix leaves behind is felt in the next.
+    let mut filling = of_16_gb(plain());
+    (filling.cache_bytes, filling.drain_bytes_per_second) = (100_000_000, 5_000_000);
+    let mean = |before: &str| {
+        let settings = [("requests", "20000"), ("before", before), ("settle_seconds", "100")];
+        value(&run(&filling, "storagemark-boot", &settings), "latency_mean_write")
+    };
+    let (alone, after) = (mean("nothing"), mean("mixes"));
+    assert!(alone < 25.0 && after > 1000.0, "{alone} {after}");
+    let small = run_with(&plain(), "storagemark-desktop", &[]).unwrap_err();
+    assert!(small.to_string().contains("the mixes use the first 12 GB"), "{small}");
 }
 
 #[test]
@@ -465,4 +635,27 @@ fn a_device_without_a_meter_has_no_power_test_and_no_power_figures() {
 fn a_host_that_lets_the_link_sleep_needs_a_drive_that_knows_how() {
     let error = run_with(&plain(), "random-read", &[("link_power", "hipm")]).unwrap_err();
     assert!(matches!(&error, BenchError::Unsuitable(why) if why.contains("`hipm`")), "{error}");
+}
+
+#[test]
+fn a_drive_of_200_ms_a_write_gets_through_the_suite_and_short_runs_say_that_they_are() {
+    let spec = ModelSpec { write: 200_000 * MICROSECOND, ways: 1, capacity_bytes: 32_044_482_560, ..plain() };
+    let spec = disk_like(spec);
+    for def in TESTS {
+        for variant in def.variants.iter().filter(|v| v.in_review) {
+            match run_test(def, &spec, &variant.settings(), 1, true, &Monitor::silent()) {
+                Ok(out) => {
+                    let few = out.notes.iter().any(|n| n.contains("too few"));
+                    let slow = ["random-write", "sequential-write", "fileserver"].contains(&def.name);
+                    assert_eq!(few, slow, "{}: {:?}", def.name, out.notes);
+                }
+                Err(e) => assert!(matches!(e, BenchError::Unsuitable(_)), "{}: {e}", def.name),
+            }
+        }
+    }
+    // In full, 3 minutes at QD3: five writes a second, each behind two others.
+    let out = run(&spec, "random-write", &[("queue_depth", "3")]);
+    close(value(&out, "iops"), 5.0, 0.001);
+    close(value(&out, "latency_mean"), 600_000.0, 0.002);
+    assert_eq!((value(&out, "stall_longest"), value(&out, "seconds_over_500ms")), (200_000.0, 100.0));
 }

@@ -7,7 +7,7 @@
 use ssdlab_core::Op;
 use ssdlab_workload::Pattern;
 
-use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build};
+use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, erase};
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, depth, metric, number, seconds};
 use super::figures::{chart, put, put_causes, put_counters, series};
@@ -57,7 +57,12 @@ pub(super) const DEF: TestDef = TestDef {
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
+    let mut notes = Vec::new();
     let (clean, dirty, trimmed, torture, counters) = ctx.on_fresh_drive(|host| {
+        // Said now, and not after half an hour of torture.
+        if !host.info().supports_trim {
+            return Err(BenchError::Unsuitable(format!("{} does not support TRIM", host.info().name)));
+        }
         let capacity = host.info().capacity_bytes;
         let monitor = ctx.monitor();
         let curve = |host: &mut Host<'_>, from: f64| {
@@ -65,7 +70,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             ctx.settle(host)?;
             Sweep::run(host, &ctx.params, Op::Write)
         };
-        host.secure_erase()?;
+        erase(host, &mut notes)?;
         let before = host.counters();
         let clean = curve(host, 0.0)?;
         monitor.step(0.1, 0.2);
@@ -90,6 +95,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         ctx.params.integer("torture_seconds"),
     );
     let mut out = ctx.outcome("", method);
+    out.notes = notes;
     let mut lines = Vec::new();
     for (key, name, sweep) in
         [("clean", "clean", &clean), ("dirty", "after torture", &dirty), ("trimmed", "after TRIM", &trimmed)]

@@ -16,6 +16,8 @@ pub enum Check {
     Range(RangeCheck),
     /// One drive must be better than another, or one setting than another.
     Order(Box<Order>),
+    /// Several drives must stand in the published order, but for so many pairs.
+    Ranking(Box<Ranking>),
     /// A test made for a yes or no must say yes.
     Verdict(VerdictCheck),
     /// The slowest I/Os must be slow for the published reason.
@@ -86,6 +88,20 @@ pub struct Order {
     pub lower: Figure,
     /// The higher figure over the lower one must be more than this.
     pub ratio_above: f64,
+}
+
+/// A metric of one test on several drives.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ranking {
+    pub test: String,
+    #[serde(default)]
+    pub params: Values,
+    pub metric: String,
+    /// What was published of each drive. Only the order counts: the higher figure must be higher here.
+    pub published: BTreeMap<String, f64>,
+    /// Pairs of drives that may stand in the wrong order, as a share of all pairs.
+    pub wrong_pairs_at_most_percent: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use ssdlab_bench::{Metric, Outcome};
 
-use super::check::{Band, Check, Figure, Order, RangeCheck, ValueCheck, Values};
+use super::check::{Band, Check, Figure, Order, RangeCheck, Ranking, ValueCheck, Values};
 use super::facts::facts_of;
 use super::{Claim, check};
 use crate::resolve::resolve;
@@ -74,10 +74,15 @@ impl ClaimRow {
 pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec<ClaimRow> {
     let mut rows = Vec::new();
     for claim in claims {
-        if let Check::Order(order) = &claim.check {
-            if claim.drives().iter().any(|d| devices.contains(d)) {
-                let mut judged = judge_order(claim, order, outcomes);
-                without_missing(&mut judged, &[&order.higher.device, &order.lower.device], outcomes);
+        let of_several = match &claim.check {
+            Check::Order(order) => Some(judge_order(claim, order, outcomes)),
+            Check::Ranking(ranking) => Some(judge_ranking(claim, ranking, outcomes)),
+            _ => None,
+        };
+        if let Some(mut judged) = of_several {
+            let drives: Vec<&str> = claim.drives().into_iter().collect();
+            if drives.iter().any(|d| devices.contains(d)) {
+                without_missing(&mut judged, &drives, outcomes);
                 explain_miss(&mut judged, claim);
                 rows.push(judged);
             }
@@ -146,6 +151,7 @@ fn judge_on(claim: &Claim, device: &str, outcomes: &[Outcome]) -> ClaimRow {
             row.reason = reason.clone();
         }
         Check::Order(order) => return judge_order(claim, order, outcomes),
+        Check::Ranking(ranking) => return judge_ranking(claim, ranking, outcomes),
     }
     row
 }
@@ -335,6 +341,41 @@ fn judge_order(claim: &Claim, order: &Order, outcomes: &[Outcome]) -> ClaimRow {
                 note_shortened(row, outcome);
                 break;
             }
+        }
+        Ok(())
+    });
+    row
+}
+
+fn judge_ranking(claim: &Claim, ranking: &Ranking, outcomes: &[Outcome]) -> ClaimRow {
+    let best = ranking.published.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or("", |d| d.0.as_str());
+    let mut row = row(claim, best);
+    row.tolerance =
+        format!("at most {} % of the pairs in the wrong order", number(ranking.wrong_pairs_at_most_percent));
+    attempt(&mut row, |row| {
+        let mut scores = Vec::new();
+        let mut shortened = None;
+        for (device, published) in &ranking.published {
+            let outcome = find(outcomes, device, &ranking.test, &ranking.params)?;
+            scores.push((device, *published, metric(outcome, &ranking.metric)?.value));
+            shortened = shortened.or(outcome.shortened.is_some().then_some(outcome));
+        }
+        let (mut pairs, mut wrong) = (0, Vec::new());
+        for (i, a) in scores.iter().enumerate() {
+            // Drives that were published as equal have no order.
+            for b in scores[i + 1..].iter().filter(|b| b.1 != a.1) {
+                pairs += 1;
+                let (first, second) = if a.1 > b.1 { (a, b) } else { (b, a) };
+                if first.2 <= second.2 {
+                    wrong.push(format!("{} before {}", second.0, first.0));
+                }
+            }
+        }
+        row.ours_text = format!("{} of {pairs} pairs in the wrong order", wrong.len());
+        let allowed = f64::from(pairs) * ranking.wrong_pairs_at_most_percent / 100.0;
+        verdict(row, wrong.len() as f64 <= allowed, || wrong.join(", "));
+        if let Some(outcome) = shortened {
+            note_shortened(row, outcome);
         }
         Ok(())
     });

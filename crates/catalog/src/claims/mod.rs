@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-pub use check::{Band, Check, Figure, Order};
+pub use check::{Band, Check, Figure, Order, Ranking};
 pub use evaluate::{ClaimRow, ClaimState, evaluate};
 
 use crate::diagnostic::{Diagnostic, Place};
@@ -24,7 +24,7 @@ use crate::explain::explain;
 pub struct Claim {
     /// Stable identifier.
     pub id: String,
-    /// Catalog names of the drives that it is checked on, each by itself; an order names its drives in the check.
+    /// Catalog names of the drives that it is checked on, each by itself; an order and a ranking name their drives in the check.
     #[serde(default)]
     pub devices: Vec<String>,
     /// What was measured or stated, for people.
@@ -83,8 +83,10 @@ impl Claim {
     #[must_use]
     pub fn drives(&self) -> BTreeSet<&str> {
         let mut drives: BTreeSet<&str> = self.devices.iter().map(String::as_str).collect();
-        if let Check::Order(order) = &self.check {
-            drives.extend([order.higher.device.as_str(), order.lower.device.as_str()]);
+        match &self.check {
+            Check::Order(order) => drives.extend([order.higher.device.as_str(), order.lower.device.as_str()]),
+            Check::Ranking(ranking) => drives.extend(ranking.published.keys().map(String::as_str)),
+            _ => {}
         }
         drives
     }
@@ -114,6 +116,11 @@ impl Claim {
             Check::Order(order) => [&order.higher, &order.lower]
                 .into_iter()
                 .map(|f| NeededRun { device: f.device.clone(), test: f.test.clone(), settings: settings(&f.params) })
+                .collect(),
+            Check::Ranking(c) => c
+                .published
+                .keys()
+                .map(|device| NeededRun { device: device.clone(), test: c.test.clone(), settings: settings(&c.params) })
                 .collect(),
             Check::Fact(_) | Check::NotSimulated(_) => Vec::new(),
         }
@@ -147,7 +154,7 @@ pub fn needed(claims: &[Claim], devices: &[&str]) -> Vec<NeededRun> {
         .iter()
         .flat_map(|claim| {
             let complete = match &claim.check {
-                Check::Order(_) => claim.drives().iter().all(|d| devices.contains(d)),
+                Check::Order(_) | Check::Ranking(_) => claim.drives().iter().all(|d| devices.contains(d)),
                 _ => true,
             };
             if complete { claim.runs() } else { Vec::new() }

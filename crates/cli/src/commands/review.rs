@@ -30,6 +30,12 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let jobs = jobs.into_iter().filter(|j| !only.is_empty() || j.test.name != "power" || drives[j.lab].meters_energy());
     let jobs: Vec<PlanJob> = jobs.collect();
     let mut results = plan::run(&drives, &jobs, args.threads, seed, quick)?;
+    if only.is_empty() {
+        // Nobody asked for these by name: a review has the tests that its drives allow.
+        for left_out in results.unsuitable.drain(..) {
+            eprintln!("left out: {}", left_out.what);
+        }
+    }
     let outcomes = std::mem::take(&mut results.outcomes);
     if !outcomes.is_empty() {
         let claims = claims_about(&drives, &outcomes);

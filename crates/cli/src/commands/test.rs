@@ -52,6 +52,13 @@ pub fn text(outcome: &Outcome) -> String {
             text.push_str(&format!("  {} at {:.3} s, {}\n", io.op, io.at_s, io.sentence));
         }
     }
+    for own in &outcome.tables {
+        let mut rows: Vec<Vec<String>> = std::iter::once(&own.columns).chain(&own.rows).cloned().collect();
+        for row in &mut rows {
+            row[0].insert_str(0, "  ");
+        }
+        text.push_str(&format!("\n{}:\n{}", own.title, table(&rows)));
+    }
     if let Some(verdict) = &outcome.verdict {
         text.push_str(&format!("\n{}: {}\n", if verdict.pass { "pass" } else { "FAIL" }, verdict.sentence));
     }

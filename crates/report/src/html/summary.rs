@@ -4,6 +4,7 @@ use ssdlab_bench::Outcome;
 
 use super::claims;
 use crate::compare::TestGroup;
+use crate::felt;
 use crate::number;
 use crate::review::{ClaimState, Review};
 use crate::text::{self, escape};
@@ -29,11 +30,13 @@ const KEYS: [&str; 16] = [
 ];
 
 /// What tells most about tests whose figure the list above would not put first.
-const HEADS: [(&str, &[&str]); 6] = [
+const HEADS: [(&str, &[&str]); 8] = [
     ("sequential", &["bandwidth"]),
     ("destroyer", &["bandwidth", "latency_mean", "share_over_10ms"]),
     ("heavy", &["bandwidth", "latency_mean", "share_over_10ms"]),
     ("light", &["bandwidth", "latency_mean", "share_over_10ms"]),
+    ("storagemark", &["index", "latency_mean", "stall_share"]),
+    ("disk-inspection", &["rate_begin", "rate_end"]),
     ("power", &["power_idle", "power_slumber", "power_max"]),
     ("slc-cache", &["stage1_bandwidth", "stage1_amount", "recovered_trim_600s"]),
 ];
@@ -65,6 +68,7 @@ pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) {
     verdicts(out, groups);
     claims::headline(out, review);
     key_figures(out, review, groups);
+    felt_like(out, groups);
     out.push_str("</section>\n");
 }
 
@@ -105,6 +109,45 @@ fn verdicts(out: &mut String, groups: &[TestGroup]) {
         ));
     }
     out.push_str("</ul>\n");
+}
+
+fn felt_like(out: &mut String, groups: &[TestGroup]) {
+    let (noticed, calm) = felt::felt(groups);
+    if noticed.is_empty() && calm == 0 {
+        return;
+    }
+    out.push_str("<h3>What it felt like</h3>\n");
+    if !noticed.is_empty() {
+        out.push_str(
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What it felt like\"><table class=\"metrics\">\n\
+             <thead><tr><th scope=\"col\">Test</th><th scope=\"col\">Drive</th><th scope=\"col\" class=\"n\">Longest gap</th>",
+        );
+        for (_, name) in felt::LIMITS {
+            out.push_str(&format!("<th scope=\"col\" class=\"n\">Seconds {name}</th>"));
+        }
+        out.push_str("</tr></thead><tbody>\n");
+        for row in &noticed {
+            out.push_str(&format!(
+                "<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td>{}</td><td class=\"n\">{}</td>",
+                row.anchor,
+                escape(&row.test),
+                escape(&row.device),
+                escape(&row.longest)
+            ));
+            for share in &row.shares {
+                out.push_str(&format!("<td class=\"n\">{}</td>", escape(share)));
+            }
+            out.push_str("</tr>\n");
+        }
+        out.push_str(
+            "</tbody></table></div>\n<p class=\"under\">Share of the seconds in which a request had been waiting for longer. \
+             A gap is time without a completion.</p>\n",
+        );
+    }
+    let sentence = felt::calm_sentence(noticed.len(), calm);
+    if !sentence.is_empty() {
+        out.push_str(&format!("<p class=\"under\">{sentence}</p>\n"));
+    }
 }
 
 fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {

@@ -229,3 +229,31 @@ fn the_terminal_summary_is_plain_unless_colour_is_asked_for() {
     }
     assert!(coloured != plain && stripped == plain);
 }
+
+#[test]
+fn what_it_felt_like_stands_on_the_page_and_in_the_terminal_worst_drive_first() {
+    let mut review = two_drives();
+    let test = review.outcomes[0].test.clone();
+    for (i, outcome) in review.outcomes.iter_mut().filter(|o| o.test == test).enumerate() {
+        let share = [2.5, 61.0][i.min(1)];
+        for (key, value, unit) in [
+            ("stall_longest", 2.0e6, "us"),
+            ("stall_share", share / 2.0, "%"),
+            ("seconds_over_100ms", share, "%"),
+            ("seconds_over_500ms", share / 5.0, "%"),
+            ("seconds_over_1s", 0.0, "%"),
+        ] {
+            outcome.metrics.insert(key.to_owned(), ssdlab_bench::Metric::new(value, unit));
+        }
+    }
+    let terminal = terminal_summary(&review, None, false);
+    let from = terminal.find("What it felt like").expect("the table is there");
+    let (slow, fast) = (terminal[from..].find("61 %").unwrap(), terminal[from..].find("2.5 %").unwrap());
+    assert!(slow < fast, "{}", &terminal[from..]);
+    let page = index_html(&review).unwrap();
+    let section = &page[page.find("<h3>What it felt like</h3>").unwrap()..];
+    let section = &section[..section.find("</table>").unwrap()];
+    assert!(section.contains("61 %") && section.contains("12.2 %") && section.contains("2 s"), "{section}");
+    // Without the figures there is nothing to say.
+    assert!(!terminal_summary(&two_drives(), None, false).contains("felt"));
+}

@@ -203,3 +203,35 @@ fn a_miss_with_a_reason_stays_a_miss_and_tells_it() {
     assert_eq!((met.state, met.known_miss, met.reason.as_str()), (ClaimState::Met, false, ""));
     assert!(judge(&claim(VALUE), 50.0).is_unexplained_miss());
 }
+
+#[test]
+fn a_ranking_allows_its_share_of_pairs_in_the_wrong_order() {
+    let text = |percent: f64| {
+        format!(
+            "check.ranking = {{ test = \"t\", metric = \"index\", published = {{ a = 500.0, b = 400.0, c = 100.0, d = 100.0 }}, \
+             wrong_pairs_at_most_percent = {percent:?} }}"
+        )
+    };
+    let judged = |percent: f64, ours: [f64; 4]| {
+        let outcomes: Vec<Outcome> =
+            ["a", "b", "c", "d"].iter().zip(ours).map(|(d, v)| outcome(d, &[], &[("index", v, "points")])).collect();
+        let mut rows = evaluate(&claim(&text(percent)), &["b"], &outcomes);
+        assert_eq!(rows.len(), 1);
+        rows.remove(0)
+    };
+    let right = judged(0.0, [9.0, 8.0, 1.0, 2.0]);
+    assert_eq!((right.state, right.device.as_str()), (ClaimState::Met, "a"));
+    // Of six pairs, c and d have no published order.
+    assert_eq!(right.ours_text, "0 of 5 pairs in the wrong order");
+    let swapped = judged(10.0, [8.0, 9.0, 1.0, 2.0]);
+    assert_eq!((swapped.state, swapped.reason.as_str()), (ClaimState::Missed, "b before a"));
+    assert_eq!(judged(20.0, [8.0, 9.0, 1.0, 2.0]).state, ClaimState::Met);
+    // Equal figures are not in order.
+    assert_eq!(judged(10.0, [9.0, 9.0, 1.0, 2.0]).state, ClaimState::Missed);
+    // A drive of it that was not measured, and that the catalog does not have.
+    let rows = evaluate(&claim(&text(10.0)), &["a"], &[outcome("a", &[], &[("index", 9.0, "points")])]);
+    assert_eq!(rows[0].state, ClaimState::NotSimulated);
+    let needed = super::super::needed(&claim(&text(10.0)), &["a", "b"]);
+    assert!(needed.is_empty(), "without all of its drives there is nothing to rank: {needed:?}");
+    assert_eq!(super::super::needed(&claim(&text(10.0)), &["a", "b", "c", "d"]).len(), 4);
+}

@@ -1,0 +1,80 @@
+//! What the mean hides: the longest gaps without a completion, and how often a user would have noticed.
+
+use ssdlab_core::{CAUSES, Cause, Nanos, format_duration, to_us};
+
+use super::figures::{by_category, categories, chart, put, series};
+use crate::explain;
+use crate::measure::{Gap, Stalls};
+use crate::outcome::{Axis, Chart, Mark, Outcome, Series, Table};
+
+/// Gaps in the table.
+const LISTED: usize = 10;
+/// Names of the limits of [`crate::measure::FELT`] in keys and in charts.
+const FELT_NAMES: [(&str, &str); 3] = [("100ms", "over 0.1 s"), ("500ms", "over 0.5 s"), ("1s", "over 1 s")];
+const UNKNOWN: &str = "the device does not say";
+
+/// The metrics, each with `suffix`.
+pub(super) fn put_stalls(out: &mut Outcome, stalls: &Stalls, suffix: &str) {
+    let longest = stalls.longest().first().map_or(0, |g| g.length);
+    put(out, &format!("stall_longest{suffix}"), to_us(longest), "us");
+    put(out, &format!("stall_share{suffix}"), stalls.percent_in_stalls(), "%");
+    for ((key, _), percent) in FELT_NAMES.into_iter().zip(stalls.percent_felt()) {
+        put(out, &format!("seconds_over_{key}{suffix}"), percent, "%");
+    }
+}
+
+/// The two charts and the table of a run, which `label` names.
+pub(super) fn show_stalls(out: &mut Outcome, stalls: &Stalls, label: &str) {
+    let gaps = stalls.longest();
+    if gaps.is_empty() {
+        return;
+    }
+    out.charts.push(gap_chart(&gaps, stalls.began(), label));
+    out.charts.push(chart(
+        "felt",
+        "What it felt like",
+        &format!("Share of the seconds in which a request had been waiting for longer. {label}."),
+        Mark::Bars,
+        categories("", "", FELT_NAMES.map(|n| n.1.to_owned()).to_vec()),
+        Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("share of seconds", "%") },
+        vec![series("", by_category(&stalls.percent_felt()))],
+    ));
+    out.tables.push(Table {
+        title: "The longest gaps without a completion".to_owned(),
+        caption: format!("{label}. Where the time went of the requests that ended the gap."),
+        columns: ["at", "length", "requests that ended it", "what the device did"].map(str::to_owned).to_vec(),
+        rows: gaps.iter().take(LISTED).map(|g| row(g, stalls.began())).collect(),
+    });
+}
+
+/// A dot a gap, by the main cause of what ended it.
+fn gap_chart(gaps: &[Gap], began: Nanos, label: &str) -> Chart {
+    let main = |g: &Gap| explain::main_cause(&g.breakdown).map(|c| c.0);
+    let of_cause = |cause: Option<Cause>| -> Option<Series> {
+        let mut points: Vec<[f64; 2]> = gaps
+            .iter()
+            .filter(|g| main(g) == cause)
+            .map(|g| [(g.start - began) as f64 / 1e9, to_us(g.length)])
+            .collect();
+        points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        (!points.is_empty()).then(|| series(cause.map_or(UNKNOWN, Cause::label), points))
+    };
+    chart(
+        "stalls",
+        "The longest gaps without a completion",
+        &format!("A dot a gap, by the main cause of what ended it. {label}."),
+        Mark::Scatter,
+        Axis { min: Some(0.0), ..Axis::linear("time", "s") },
+        Axis::log("length of the gap", "us"),
+        CAUSES.iter().map(|&c| Some(c)).chain([None]).filter_map(of_cause).collect(),
+    )
+}
+
+fn row(gap: &Gap, began: Nanos) -> Vec<String> {
+    let cause = match explain::main_cause(&gap.breakdown) {
+        Some((cause, percent)) => format!("{percent:.0} % {}", cause.label()),
+        None => UNKNOWN.to_owned(),
+    };
+    let at = format!("{:.3} s", (gap.start - began) as f64 / 1e9);
+    vec![at, format_duration(gap.length), gap.requests.to_string(), cause]
+}

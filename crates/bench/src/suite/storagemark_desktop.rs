@@ -1,0 +1,23 @@
+//! `storagemark-desktop`: a stand-in for the Desktop StorageMark 2006.
+
+use ssdlab_workload::application_mix::Application;
+
+use super::context::Context;
+use super::definition::{AS_IT_IS, TestDef};
+use super::storagemark::{BEFORE, METRICS, requests, run_storagemark};
+use crate::error::BenchError;
+use crate::outcome::Outcome;
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "storagemark-desktop",
+    title: "Application mix: desktop (stand-in)",
+    summary: "Office work, mail, the web and a virus scanner, on a full drive. A stand-in for a trace that was never published; index with the WD Raptor WD360GD at 100.",
+    params: &[requests("300000"), BEFORE],
+    metrics: METRICS,
+    variants: AS_IT_IS,
+    weight: 5.0,
+};
+
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
+    run_storagemark(ctx, Application::Desktop)
+}

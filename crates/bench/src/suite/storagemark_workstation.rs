@@ -1,0 +1,23 @@
+//! `storagemark-workstation`: a stand-in for Tweakers' workstation index.
+
+use ssdlab_workload::application_mix::Application;
+
+use super::context::Context;
+use super::definition::{AS_IT_IS, TestDef};
+use super::storagemark::{BEFORE, METRICS, requests, run_storagemark};
+use crate::error::BenchError;
+use crate::outcome::Outcome;
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "storagemark-workstation",
+    title: "Application mix: workstation (stand-in)",
+    summary: "Files copied, photographs edited, sound and video converted, right after the mixes before it. A stand-in for a trace that was never published; index with the WD Raptor WD360GD at 100.",
+    params: &[requests("300000"), BEFORE],
+    metrics: METRICS,
+    variants: AS_IT_IS,
+    weight: 10.0,
+};
+
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
+    run_storagemark(ctx, Application::Workstation)
+}
