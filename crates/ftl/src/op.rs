@@ -50,6 +50,8 @@ impl OpKind {
 
 /// Number of nobody, where a command's would stand.
 pub const NOBODY: u16 = u16::MAX;
+/// The same for the write buffer: a read of the map that a merge read waits for.
+pub const FOR_BUFFER: u16 = u16::MAX - 1;
 
 /// One operation of one die, in two words. Which die follows from the block; who queues operations knows it.
 ///
@@ -99,10 +101,11 @@ impl FlashOp {
         FlashOp { kind: OpKind::MergeRead, ..Self::host_read(block, page, units, command, lpn) }
     }
 
-    /// A read of a piece of the map. `command`: the slot of the command that waits for it, or [`NOBODY`].
+    /// A read of a piece of the map, for the entry of a logical page. `command`: the slot of the command that waits for it,
+    /// [`FOR_BUFFER`] or [`NOBODY`].
     #[must_use]
-    pub fn map_read(block: BlockId, page: u32, units: u32, command: u16) -> Self {
-        FlashOp { kind: OpKind::MapRead, ..Self::host_read(block, page, units, command, 0) }
+    pub fn map_read(block: BlockId, page: u32, units: u32, command: u16, lpn: u32) -> Self {
+        FlashOp { kind: OpKind::MapRead, ..Self::host_read(block, page, units, command, lpn) }
     }
 
     /// A read of a row of a block that has gone bad, and that `replacement` takes the place of.
@@ -186,7 +189,8 @@ impl FlashOp {
         self.units.into()
     }
 
-    /// Reads for the host, for a merge and of the map: the slot of the command that waits, or [`NOBODY`].
+    /// Reads for the host, for a merge and of the map: the slot of the command that waits, [`NOBODY`] or [`FOR_BUFFER`].
+    /// A merge read that nobody waits for completes a unit in the write buffer.
     #[inline]
     #[must_use]
     pub fn command(&self) -> u16 {
@@ -233,11 +237,22 @@ impl FlashOp {
         self.word += u32::from(counts);
     }
 
-    /// Merge reads: the logical page.
+    /// Whether it is read to complete a unit in the write buffer.
+    #[inline]
+    #[must_use]
+    pub fn is_read_for_buffer(&self) -> bool {
+        match self.kind {
+            OpKind::MergeRead => self.number == NOBODY,
+            OpKind::MapRead => self.number == FOR_BUFFER,
+            _ => false,
+        }
+    }
+
+    /// Merge reads, and reads of the map for the write buffer: the logical page.
     #[inline]
     #[must_use]
     pub fn merged_page(&self) -> u32 {
-        debug_assert!(self.kind == OpKind::MergeRead);
+        debug_assert!(matches!(self.kind, OpKind::MergeRead | OpKind::MapRead));
         self.word
     }
 

@@ -31,6 +31,8 @@ pub struct TranslationCounters {
     pub trimmed_units: u64,
     /// Units of flash that are padding in host and collector rows.
     pub padding_units: u64,
+    /// Units of flash read to complete what the host has written in part, while it waited in the write buffer.
+    pub merge_read_units: u64,
     /// Units of flash that compression has saved: of what the host wrote, and again of what was moved.
     pub saved_units: u64,
     pub saved_moving_units: u64,
@@ -195,6 +197,33 @@ pub trait Translation: Clone + Debug + Send + 'static {
         None
     }
 
+    /// Whether the write buffer takes in logical pages of which the host has written some sectors only. What is missing is
+    /// then read from flash before the page is programmed: by merge reads for [`crate::NOBODY`], which are told of in
+    /// [`Translation::done`].
+    #[inline]
+    fn buffers_parts(&self) -> bool {
+        false
+    }
+
+    /// Accepts sectors of a logical page into the write buffer, one bit each, where [`Translation::buffers_parts`]. The drive
+    /// has seen to it that there is room. They are there at `ready`; `write_number`: as in [`Translation::write_units`].
+    fn write_part(&mut self, page: u32, sectors: u8, stream: u8, ready: u64, write_number: u8) {
+        let _ = (page, sectors, stream, ready, write_number);
+        unreachable!("this translation layer takes whole units only");
+    }
+
+    /// Sectors of a logical page in the write buffer that are still on flash only, one bit each.
+    #[inline]
+    fn missing_sectors(&self, page: u32) -> u8 {
+        let _ = page;
+        0
+    }
+
+    /// Sees to it that the missing sectors of a logical page are being read.
+    fn fetch_missing(&mut self, page: u32, sink: &mut impl OpSink) {
+        let _ = (page, sink);
+    }
+
     /// Gives waiting units to dies as far as policy, space and queues allow.
     fn dispatch(&mut self, sink: &mut impl OpSink);
 
@@ -272,7 +301,7 @@ pub trait Translation: Clone + Debug + Send + 'static {
         if page == NO_LPN || page >= self.logical_pages() {
             return false;
         }
-        let lives_at = self.unit_of(page);
+        let lives_at = self.needed_unit_of(page);
         if op.kind() != OpKind::RetireRead {
             return lives_at == Some(unit);
         }
@@ -285,6 +314,12 @@ pub trait Translation: Clone + Debug + Send + 'static {
     /// the buffer, or holds nothing.
     fn unit_of(&self, page: u32) -> Option<UnitAddress>;
 
+    /// The same; and of a page that waits in the buffer, the unit that holds its missing sectors.
+    #[inline]
+    fn needed_unit_of(&self, page: u32) -> Option<UnitAddress> {
+        self.unit_of(page)
+    }
+
     // ---- operations ---------------------------------------------------------------------------------------------
 
     /// A die begins an operation.
@@ -293,7 +328,8 @@ pub trait Translation: Clone + Debug + Send + 'static {
         let _ = op;
     }
 
-    /// A die has done what it was asked. Follow-up work goes to `sink`. Reads for the host and of the map are not told of.
+    /// A die has done what it was asked. Follow-up work goes to `sink`. Reads for a command are not told of, nor are those of
+    /// the map for [`crate::NOBODY`].
     fn done(&mut self, die: u32, op: FlashOp, sink: &mut impl OpSink);
 
     /// Some operation has ended: a good moment for the simulator to fetch what it will need soon. Changes no result.

@@ -66,6 +66,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
                 gc_read_bytes: f.gc_read_units * u64::from(layout.unit_bytes),
                 block_erases: f.block_erases,
                 buffer_overwrites: f.overwrites_in_buffer,
+                rmw_read_bytes: self.flash.rmw_read_bytes + f.merge_read_units * u64::from(layout.unit_bytes),
                 reread_units: c.reread_units,
                 soft_units: c.soft_units,
                 rebuilt_units: c.rebuilt_units,

@@ -171,7 +171,9 @@ impl<S: Subject> Host<S> {
             let (writing, trimming) = (self.writing[page], self.trimming[page]);
             losses.found(&loss, writing + trimming > 0, self.drive.is_lost(loss.page))?;
             if !loss.stale && trimming == 0 {
-                let told = self.oracle.check_page(loss.page, writing.into(), Some(loss.write_count));
+                // Of what has since been written in part, the buffer has the last write.
+                let found = if loss.in_part { self.drive.write_count(loss.page) } else { Some(loss.write_count) };
+                let told = self.oracle.check_page(loss.page, writing.into(), found);
                 told.map_err(|e| format!("{loss:?}: {e}"))?;
             }
         }

@@ -123,7 +123,7 @@ impl Losses {
         let op = match loss.reader {
             LossReader::Host => Some(Op::Read),
             LossReader::Merge => Some(Op::Write),
-            LossReader::ReadAhead | LossReader::Firmware => None,
+            LossReader::ReadAhead | LossReader::Buffer | LossReader::Firmware => None,
         };
         let mut tags = Vec::new();
         for (&tag, asked) in self.asked.iter_mut().filter(|(_, asked)| asked.needs(page)) {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn loss(page: u32, reader: LossReader) -> Loss {
-        Loss { page, write_count: 1, reader, stale: false }
+        Loss { page, write_count: 1, reader, stale: false, in_part: false }
     }
 
     /// Ten pages, of which the collector has found number 3 lost.

@@ -1,6 +1,6 @@
 //! What the host does for a while.
 
-use ssdlab_core::{MILLISECOND, Op, Rng, SECOND, UNIT_BYTES};
+use ssdlab_core::{MILLISECOND, Op, Rng, SECOND, SECTOR_BYTES, UNIT_BYTES};
 
 use crate::host::Host;
 use crate::subject::Subject;
@@ -126,9 +126,13 @@ impl Phase {
             Phase::Unaligned => {
                 // Few pages, so that commands meet on them.
                 let span = 1 + host.rng.below(u64::from(all)) as u32;
-                for _ in 0..commands {
-                    let op = if host.rng.chance(1, 3) { Op::Read } else { Op::Write };
-                    random(host, op, depth, (0, span), most.min(32), false)?;
+                if host.rng.chance(1, 2) {
+                    sectors(host, depth, span.min(1 + all / 4), 2 * commands)?;
+                } else {
+                    for _ in 0..commands {
+                        let op = if host.rng.chance(1, 3) { Op::Read } else { Op::Write };
+                        random(host, op, depth, (0, span), most.min(32), false)?;
+                    }
                 }
             }
             Phase::TrimStorm => {
@@ -229,6 +233,38 @@ fn mixed<S: Subject>(host: &mut Host<S>, depth: usize, most: u64, commands: u64)
         let (offset, length) = host.place(0, host.pages, most, aligned);
         let fua = host.rng.chance(1, 10);
         host.send(depth, op, offset, length, fua)?;
+    }
+    Ok(())
+}
+
+/// Few sectors at a time, here and there or one after another, so that units meet in the buffer with some of their sectors;
+/// now and then something that must find them whole.
+fn sectors<S: Subject>(host: &mut Host<S>, depth: usize, span: u32, commands: u64) -> Result<(), String> {
+    let in_order = host.rng.chance(1, 3);
+    let all = u64::from(span) * UNIT_BYTES / SECTOR_BYTES;
+    let mut next = 0;
+    for _ in 0..commands {
+        let (offset, length) = if in_order {
+            let length = (1 + host.rng.below(8)).min(all - next);
+            let at = next;
+            next = (next + length) % all;
+            (at * SECTOR_BYTES, length * SECTOR_BYTES)
+        } else {
+            host.place(0, span, 7, false)
+        };
+        match host.rng.below(64) {
+            0..=7 => host.send(depth, Op::Read, offset, length, false)?,
+            8 | 9 => host.send(depth, Op::Trim, offset / UNIT_BYTES * UNIT_BYTES, UNIT_BYTES, false)?,
+            10 | 11 => host.send(depth, Op::Write, offset / UNIT_BYTES * UNIT_BYTES, UNIT_BYTES, false)?,
+            12 => host.send(depth, Op::Flush, 0, 0, false)?,
+            13 => host.send(depth, Op::Write, offset, length, true)?,
+            14 => {
+                let time = host.rng.below(300 * MILLISECOND);
+                host.pass(time)?;
+                host.drive.check_books()?;
+            }
+            _ => host.send(depth, Op::Write, offset, length, false)?,
+        }
     }
     Ok(())
 }

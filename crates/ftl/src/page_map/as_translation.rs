@@ -110,6 +110,24 @@ impl Translation for PageMap {
     }
 
     #[inline]
+    fn buffers_parts(&self) -> bool {
+        true
+    }
+
+    fn write_part(&mut self, page: u32, sectors: u8, stream: u8, ready: u64, write_number: u8) {
+        self.write_part(page, sectors, stream, ready, write_number);
+    }
+
+    #[inline]
+    fn missing_sectors(&self, page: u32) -> u8 {
+        self.missing_sectors(page)
+    }
+
+    fn fetch_missing(&mut self, page: u32, sink: &mut impl OpSink) {
+        self.fetch_missing(page, sink);
+    }
+
+    #[inline]
     fn dispatch(&mut self, sink: &mut impl OpSink) {
         self.dispatch(sink);
     }
@@ -183,6 +201,15 @@ impl Translation for PageMap {
     fn unit_of(&self, page: u32) -> Option<UnitAddress> {
         match self.map.get(page) {
             Place::Flash(unit) => Some(unit),
+            Place::Unmapped | Place::Buffer(_) => None,
+        }
+    }
+
+    #[inline]
+    fn needed_unit_of(&self, page: u32) -> Option<UnitAddress> {
+        match self.map.get(page) {
+            Place::Flash(unit) => Some(unit),
+            Place::Buffer(at) if !self.parts.is_whole(at) => Some(self.buffer.slot(at).old),
             Place::Unmapped | Place::Buffer(_) => None,
         }
     }

@@ -50,6 +50,9 @@ impl PageMap {
                 slot.tag = tag;
                 slot.ready = ready;
                 self.counters.overwrites_in_buffer += 1;
+                if !self.parts.is_empty() {
+                    self.parts.complete(at);
+                }
                 if let Some(compression) = &mut self.compression {
                     self.buffer.resize(at, compression.draw());
                 }
@@ -87,6 +90,7 @@ impl PageMap {
         let old = match self.map.get(lpn) {
             Place::Unmapped => return,
             Place::Buffer(at) => {
+                self.parts.complete(at);
                 let slot = self.buffer.slot_mut(at);
                 slot.tag = NO_LPN;
                 std::mem::replace(&mut slot.old, UNMAPPED)
@@ -162,15 +166,12 @@ impl PageMap {
         if self.buffer.units() == 0 {
             return;
         }
+        if self.buffer.is_forced() || !self.parts.is_empty() {
+            return self.dispatch_with_care(sink);
+        }
         for stream in 0..self.buffer.streams() {
             while self.buffer.units_of(stream) >= self.row_units {
                 let Some(domain) = self.host.choose(stream) else { break };
-                self.dispatch_row(domain, stream, sink);
-            }
-            if self.buffer.is_forced()
-                && (1..self.row_units).contains(&self.buffer.units_of(stream))
-                && let Some(domain) = self.host.choose(stream)
-            {
                 self.dispatch_row(domain, stream, sink);
             }
         }
@@ -199,7 +200,7 @@ impl PageMap {
         self.buffer.set_forced(false);
     }
 
-    fn dispatch_row(&mut self, domain: usize, stream: u8, sink: &mut impl OpSink) {
+    pub(super) fn dispatch_row(&mut self, domain: usize, stream: u8, sink: &mut impl OpSink) {
         if self.compression.is_some() {
             return self.dispatch_packed_row(domain, stream, sink);
         }

@@ -190,6 +190,16 @@ impl PageMap {
         if units != self.buffer.units() {
             return Err(format!("units that wait take {units} of flash, {} were counted", self.buffer.units()));
         }
+        for (at, part) in self.parts.iter() {
+            let slot = self.buffer.slot(at);
+            let lpn = self.medium.format().lpn(slot.tag);
+            if lpn == NO_LPN || self.map.get(lpn) != Place::Buffer(at) || slot.old == UNMAPPED {
+                return Err(format!("slot {at} lacks sectors, but does not hold a page that has others on flash"));
+            }
+            if part.present == 0 || self.medium.generation(slot.old) != part.base {
+                return Err(format!("page {lpn} waits for the rest of write {}, which is not on flash", part.base));
+            }
+        }
         Ok(())
     }
 }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`map`] | where each logical page lives; what DRAM holds of that |
 //! | `validity`, `superblock` | which units of flash are valid; states and valid counts of superblocks |
-//! | `write_buffer` | units that wait for a row |
+//! | `write_buffer`, `parts` | units that wait for a row; which of them lack sectors |
 //! | `allocator` | free and open superblocks: where the next row goes |
 //! | `host_rows` | in which domain the host's next row goes, and which rows have reached flash |
 //! | `collector` | victims, what is read of them, and what waits to be written |
@@ -18,7 +18,7 @@
 //! | `bad_blocks` | what has failed, and whether the drive can still write |
 //! | `map_prefetch` | nothing of the drive: which map entries this machine should fetch soon |
 //!
-//! The way of a host unit is in `host_write.rs` and `long_write.rs`, that of a moved one in `collector/`.
+//! The way of a host unit is in `host_write.rs`, `partial_write.rs` and `long_write.rs`, that of a moved one in `collector/`.
 
 mod allocator;
 mod as_translation;
@@ -36,6 +36,8 @@ pub mod map;
 mod map_prefetch;
 mod metadata_log;
 pub mod pacing;
+mod partial_write;
+mod parts;
 mod program_window;
 mod superblock;
 mod system_ring;
@@ -58,6 +60,7 @@ use map::{DemandMapCounters, Map, Place};
 use map_prefetch::MapPrefetch;
 use metadata_log::MetadataLog;
 use pacing::HostPacing;
+use parts::Parts;
 use superblock::{State, Superblocks};
 use validity::Validity;
 use write_buffer::WriteBuffer;
@@ -93,6 +96,7 @@ pub struct PageMap {
     validity: Validity,
     superblocks: Superblocks,
     buffer: WriteBuffer,
+    parts: Parts,
     allocator: Allocator,
     host: HostRows,
     collector: Collector,
@@ -111,6 +115,8 @@ pub struct PageMap {
     least_worn_first: bool,
     static_spread_erases: Option<u32>,
     row_units: u32,
+    /// Room of the write buffer, in units of flash.
+    buffer_room: u32,
     /// Units that a superblock can hold in the die's own cell mode.
     superblock_units: u32,
     /// Binary logarithm of the units of flash that make 4 KiB.
@@ -142,6 +148,8 @@ impl PageMap {
             map: Map::new(config.logical_pages),
             validity: Validity::new(units, row_units),
             buffer: WriteBuffer::new(config.buffer_units * ratio, buffer_streams, ratio > 1),
+            parts: Parts::default(),
+            buffer_room: config.buffer_units * ratio,
             allocator: Allocator::new(&superblocks, gc.frontier, config.wear_levelling.dynamic, row_units),
             host: HostRows::new(superblocks.domains()),
             collector: Collector::new(gc, &superblocks, superblock_units, row_units),
@@ -246,9 +254,13 @@ impl PageMap {
     #[inline]
     pub fn done(&mut self, die: u32, op: FlashOp, sink: &mut impl OpSink) {
         if self.is_frozen() {
+            if op.is_read_for_buffer() {
+                self.read_for_buffer_ended(&op, sink);
+            }
             return;
         }
         match op.kind() {
+            OpKind::MergeRead | OpKind::MapRead if op.is_read_for_buffer() => self.read_for_buffer_ended(&op, sink),
             OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead | OpKind::MapRead => return,
             OpKind::HostProgram => {
                 if !self.finish_program(die, &op, sink) {
@@ -361,6 +373,7 @@ impl PageMap {
         let reserve = reserved_blocks(layout.blocks, &self.mapping);
         self.superblocks = Superblocks::new(self.mapping.superblock, &self.medium, reserve);
         self.buffer.set_forced(false);
+        self.parts.clear();
         self.begin_empty();
         self.check_room();
         per_die.into_iter().max().unwrap_or(0)

@@ -229,8 +229,16 @@ impl WriteBuffer {
         (self.slots[at], self.sizes.get(at).copied().unwrap_or(1))
     }
 
-    fn place(&self, stream: u8, k: u32) -> u32 {
+    /// The slot of the `k`-th unit from the front of a stream.
+    #[must_use]
+    pub fn place(&self, stream: u8, k: u32) -> u32 {
         self.at(stream, self.rings[stream as usize].head.wrapping_add(k))
+    }
+
+    /// The number, in the order of its stream, of the unit in front.
+    #[must_use]
+    pub fn head(&self, stream: u8) -> u32 {
+        self.rings[stream as usize].head
     }
 
     /// Lets go the first `n` units of a stream, which are all of one unit of flash.

@@ -119,6 +119,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.translation.unforce();
     }
 
+    /// A unit in the buffer is whole now: if the idle drive has begun to write its buffer out, it goes on.
+    pub(crate) fn flush_merged(&mut self) {
+        if self.frontend.in_flight.is_none() && self.firmware.idle.step != Step::Nothing {
+            self.flush_rows();
+        }
+    }
+
     #[cold]
     pub(crate) fn wake_from_idle(&mut self, now: Nanos) {
         if self.firmware.idle.works() {

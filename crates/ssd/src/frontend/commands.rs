@@ -23,6 +23,8 @@ pub struct Command {
     pub next_unit: u32,
     /// Bytes not yet on the link.
     pub bytes_left: u64,
+    /// Writes: units at its ends that it writes in part go into the buffer as such.
+    pub in_parts: bool,
     /// End of its last data on the link so far.
     pub link_end: Nanos,
     pub status: Status,
@@ -43,6 +45,7 @@ impl Command {
             parts: 0,
             next_unit: (request.offset_bytes / UNIT_BYTES) as u32,
             bytes_left: request.length_bytes,
+            in_parts: false,
             link_end: 0,
             status: Status::Ok,
             promised: None,

@@ -1,6 +1,6 @@
 //! Reads that wait for a piece of the map, on drives whose DRAM does not hold it as a whole.
 
-use ssdlab_ftl::{NOBODY, Translation};
+use ssdlab_ftl::{FOR_BUFFER, NOBODY, Translation};
 
 use crate::SimulatedSsd;
 use crate::backend::Ended;
@@ -26,6 +26,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(crate) fn map_read_done(&mut self, ended: &Ended) {
         if ended.op.command() == NOBODY {
             return;
+        }
+        if ended.op.command() == FOR_BUFFER {
+            return self.buffer_map_read_done(ended);
         }
         let (slot, now) = (u32::from(ended.op.command()), self.now);
         let c = self.frontend.commands.slot(slot);

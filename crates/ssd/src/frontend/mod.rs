@@ -5,6 +5,7 @@ mod durable;
 mod in_flight;
 mod link;
 mod map_read;
+mod partial_write;
 mod read;
 mod read_ahead;
 mod refuse;
@@ -33,7 +34,8 @@ pub struct Frontend {
     pub link_sleep: LinkSleep,
     pub commands: Commands,
     pub read_ahead: ReadAhead,
-    /// Pages on their way from flash because they are written in part, and the commands that wait for them.
+    /// Pages on their way from flash because they are written in part, and the commands that wait for them: reads, and
+    /// writes that are not answered from the buffer.
     merges: Vec<(u32, u32)>,
     pub in_flight: InFlight,
 }

@@ -50,6 +50,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     from_ram += 1;
                     self.flash.unmapped_read_units += 1;
                 }
+                ReadFrom::Ram
+                    if self.frontend.waits_for_rest(&mut self.translation, (page, slot), &request, &mut queues) =>
+                {
+                    parts += 1;
+                }
                 ReadFrom::Ram => {
                     from_ram += 1;
                     self.flash.buffer_read_units += 1;
@@ -117,6 +122,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     self.flash.host_read_bytes += u64::from(bytes);
                     Source::Flash { unit, first }
                 }
+                // It is read when it is asked for.
+                ReadFrom::Ram if self.translation.missing_sectors(page) != 0 => continue,
                 ReadFrom::Ram | ReadFrom::Nowhere => Source::Ram,
             };
             self.frontend.read_ahead.expect(page, source, self.probe.last_write(page).unwrap_or(0));
@@ -161,7 +168,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     #[inline]
-    fn deliver_part(&mut self, slot: u32, pages: u64, ended: &Ended, retry: Option<&ReadRetry>, lost: bool) {
+    pub(super) fn deliver_part(&mut self, slot: u32, pages: u64, ended: &Ended, retry: Option<&ReadRetry>, lost: bool) {
         self.send(slot, pages);
         let c = self.frontend.commands.slot(slot);
         if lost {

@@ -1,13 +1,13 @@
 //! Writes: into the buffer, and what happens when it is full.
 
 use ssdlab_core::{Cause, UNIT_BYTES};
-use ssdlab_device::Status;
-use ssdlab_ftl::{PAST_CACHE, Source, Stretch, Translation};
+use ssdlab_ftl::{PAST_CACHE, Stretch, Translation};
 
 use crate::SimulatedSsd;
-use crate::backend::{Ended, ReadRetry};
 use crate::op_queues::OpQueues;
 use crate::page_range::page_range;
+
+use super::partial_write::wholly_written;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Puts a decoded write in line for the buffer; [`SimulatedSsd::admit`] must follow.
@@ -20,91 +20,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
         let aligned =
             request.offset_bytes.is_multiple_of(UNIT_BYTES) && request.length_bytes.is_multiple_of(UNIT_BYTES);
-        if !aligned && self.read_for_merge(slot) {
-            return;
+        if aligned || self.begin_partial_write(slot) {
+            self.frontend.commands.writes.push_back(slot);
         }
-        self.frontend.commands.writes.push_back(slot);
-    }
-
-    /// A page that is written in part keeps the rest: it must be read first. Returns whether any has to be.
-    fn read_for_merge(&mut self, slot: u32) -> bool {
-        let request = self.frontend.commands.slot(slot).request;
-        let (first, last) = page_range(&request);
-        let head = !request.offset_bytes.is_multiple_of(UNIT_BYTES);
-        let tail = !(request.offset_bytes + request.length_bytes).is_multiple_of(UNIT_BYTES);
-        let mut edges = [None; 2];
-        if head || (first + 1 == last && tail) {
-            edges[0] = Some(first);
-        }
-        if tail && first + 1 != last {
-            edges[1] = Some(last - 1);
-        }
-        if edges.iter().flatten().any(|&page| self.has_lost(page..page + 1)) {
-            self.frontend.commands.slot(slot).status = Status::MediaError;
-        }
-        let mut parts = 0;
-        for page in edges.into_iter().flatten() {
-            if !matches!(self.translation.source(page), Source::Flash(_)) {
-                continue;
-            }
-            parts += 1;
-            // Another write brings this page already: both are merged with what it brings.
-            let coming = self.frontend.merges.iter().any(|&(p, _)| p == page);
-            self.frontend.merges.push((page, slot));
-            if !coming {
-                let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now);
-                let bytes = self.translation.read_for_merge(page, slot as u16, &mut queues);
-                self.flash.rmw_read_bytes += u64::from(bytes.unwrap_or(0));
-            }
-        }
-        let c = self.frontend.commands.slot(slot);
-        c.parts = parts;
-        let unmergeable = c.status != Status::Ok;
-        self.begin_woken();
-        if parts == 0 && unmergeable {
-            self.refuse_with(slot, Status::MediaError);
-            return true;
-        }
-        parts > 0
-    }
-
-    /// A page to be merged has come from flash.
-    pub(crate) fn merge_read_done(&mut self, ended: &Ended, retry: Option<&ReadRetry>) {
-        let page = ended.op.merged_page();
-        let mut k = 0;
-        while k < self.frontend.merges.len() {
-            if self.frontend.merges[k].0 == page {
-                let (_, slot) = self.frontend.merges.remove(k);
-                self.merge_part_done(slot, ended, retry);
-            } else {
-                k += 1;
-            }
-        }
-        self.admit();
-    }
-
-    fn merge_part_done(&mut self, slot: u32, ended: &Ended, retry: Option<&ReadRetry>) {
-        let now = self.now;
-        let c = self.frontend.commands.slot(slot);
-        c.parts -= 1;
-        if retry.is_some_and(|retry| !retry.lost.is_empty()) {
-            c.status = Status::MediaError;
-        }
-        if c.parts > 0 {
-            return;
-        }
-        let (decoded, first_out) = (c.decoded, retry.map(|retry| retry.first_out));
-        self.probe.explain(|explanations| {
-            explanations.read_ended(slot, ended.die, decoded, now, first_out);
-            explanations.begin_drive_wait(slot);
-        });
-        if c.status != Status::Ok {
-            self.refuse_with(slot, Status::MediaError);
-            return;
-        }
-        // From here on it waits for the buffer.
-        c.decoded = now;
-        self.frontend.commands.writes.push_back(slot);
     }
 
     /// Lets waiting writes into the buffer as far as there is room, oldest first.
@@ -133,7 +51,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 break;
             }
             let c = self.frontend.commands.slot(slot);
-            let (request, next, stream) = (c.request, c.next_unit, c.stream);
+            let (request, next, stream, in_parts) = (c.request, c.next_unit, c.stream, c.in_parts);
             let (first, last) = page_range(&request);
             let units = room.min(last - next);
             if next == first {
@@ -147,15 +65,22 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             let each = if units == 1 { end - start } else { (end - start) / u64::from(units) };
             let stretch = Stretch { first: next, units, stream, from: start, each };
             let alone = next + units < last || self.frontend.commands.writes.len() == 1;
-            let direct = if alone && units > 1 { self.write_rows(&stretch) } else { None };
-            let probe = &mut self.probe;
-            self.translation.write_units(&stretch.after(direct.unwrap_or(0)), |page| probe.count_write(page));
+            let direct = if in_parts {
+                self.write_in_parts(&request, &stretch);
+                None
+            } else {
+                let direct = if alone && units > 1 { self.write_rows(&stretch) } else { None };
+                let probe = &mut self.probe;
+                self.translation.write_units(&stretch.after(direct.unwrap_or(0)), |page| probe.count_write(page));
+                direct
+            };
             // Rows that have gone to dies directly begin once the command has been seen to.
             let woken = direct.map(|_| self.backend.take_woken());
             if self.frontend.read_ahead.holds_data() {
                 (next..next + units).for_each(|page| self.frontend.read_ahead.forget(page));
             }
-            self.forgive_lost(next..next + units);
+            let pages = next..next + units;
+            self.forgive_lost(if in_parts { wholly_written(&request, pages) } else { pages });
             let whole = next + units == last;
             if whole {
                 self.frontend.commands.writes.pop_front();

@@ -14,15 +14,19 @@ pub enum LossReader {
     ReadAhead,
     /// A write of part of a page, which needs the rest.
     Merge,
+    /// The write buffer, which needs the rest of a page.
+    Buffer,
     /// The drive's own work: collection, folding, saving what a failed block holds.
     Firmware,
 }
 
 impl LossReader {
-    fn of(op: &FlashOp, awaited: bool) -> Self {
+    /// `awaited`: the unit was read ahead, and a command waits for it.
+    pub fn of(op: &FlashOp, awaited: bool) -> Self {
         match op.kind() {
             OpKind::HostRead if op.command() == NOBODY && !awaited => LossReader::ReadAhead,
             OpKind::HostRead => LossReader::Host,
+            OpKind::MergeRead if op.is_read_for_buffer() => LossReader::Buffer,
             OpKind::MergeRead => LossReader::Merge,
             _ => LossReader::Firmware,
         }
@@ -38,6 +42,8 @@ pub struct Loss {
     pub reader: LossReader,
     /// The page lives elsewhere by now: nobody misses the unit.
     pub stale: bool,
+    /// The host has written a part of the page since, which waits in the buffer for the rest.
+    pub in_part: bool,
 }
 
 /// See the module's own page.
@@ -59,14 +65,13 @@ impl Losses {
         self.noted.as_mut().map_or_else(Vec::new, std::mem::take)
     }
 
-    /// A read has found a unit lost that holds the given write of a page. `awaited`: it was read ahead, and a command
-    /// waits for it.
-    pub fn found(&mut self, op: &FlashOp, (page, write_count): (u32, u8), stale: bool, awaited: bool) {
+    /// A read has found a unit lost.
+    pub fn found(&mut self, loss: Loss) {
         if let Some(noted) = &mut self.noted {
-            noted.push(Loss { page, write_count, reader: LossReader::of(op, awaited), stale });
+            noted.push(loss);
         }
-        if !stale {
-            self.pages.insert(page);
+        if !loss.stale {
+            self.pages.insert(loss.page);
         }
     }
 

@@ -424,7 +424,13 @@ impl Correction {
         retry.lost.retain(|&unit| {
             let page = medium.lpn(unit);
             let stale = !translation.is_current(op, unit);
-            self.losses.found(op, (page, medium.generation(unit)), stale, awaited(page, unit));
+            self.losses.found(Loss {
+                page,
+                write_count: medium.generation(unit),
+                reader: LossReader::of(op, awaited(page, unit)),
+                stale,
+                in_part: !stale && translation.unit_of(page).is_none(),
+            });
             !stale
         });
         self.counters.lost_units += retry.lost.len() as u64;

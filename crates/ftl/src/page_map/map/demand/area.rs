@@ -63,8 +63,8 @@ impl Area {
         self.moved
     }
 
-    /// Reads a map page for `tag`; returns whether there is one on flash.
-    pub fn read(&mut self, page: u32, tag: u16, medium: &Medium, sink: &mut impl OpSink) -> bool {
+    /// Reads a map page for `tag` and the entry of a logical page; returns whether there is one on flash.
+    pub fn read(&mut self, page: u32, (tag, lpn): (u16, u32), medium: &Medium, sink: &mut impl OpSink) -> bool {
         let row = self.rows[page as usize];
         if row == NOWHERE {
             return false;
@@ -74,7 +74,7 @@ impl Area {
         if at >= medium.finished_pages(block) {
             return false; // still in RAM
         }
-        sink.enqueue(layout.die_of(block).0, FlashOp::map_read(block, at, layout.row_units, tag));
+        sink.enqueue(layout.die_of(block).0, FlashOp::map_read(block, at, layout.row_units, tag, lpn));
         true
     }
 
@@ -120,7 +120,7 @@ impl Area {
             return;
         }
         self.moved += 1;
-        self.read(page, NOBODY, medium, sink);
+        self.read(page, (NOBODY, 0), medium, sink);
         // Ahead of new pages: what is owed longest must not be erased before.
         self.owed.push_front(page);
     }

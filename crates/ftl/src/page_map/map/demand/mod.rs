@@ -114,7 +114,7 @@ impl DemandMap {
         if self.at_hand.replace(page) == Some(page) {
             return false;
         }
-        let fetched = self.area.read(page, tag, medium, sink);
+        let fetched = self.area.read(page, (tag, lpn), medium, sink);
         self.counters.fetches += u64::from(fetched);
         fetched
     }
@@ -128,7 +128,7 @@ impl DemandMap {
     fn flush(&mut self, page: Option<u32>, medium: &mut Medium, sink: &mut impl OpSink) {
         let Some(page) = page else { return };
         if self.at_hand != Some(page) {
-            self.area.read(page, NOBODY, medium, sink);
+            self.area.read(page, (NOBODY, 0), medium, sink);
         }
         self.counters.flushes += 1;
         self.area.write(page, medium, sink);

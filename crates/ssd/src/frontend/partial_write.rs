@@ -1,0 +1,203 @@
+//! Writes of a part of a page: the rest is on flash, or in the buffer.
+//!
+//! Where the write cache is on, the sectors go into the write buffer and are acknowledged like any others; the translation
+//! layer sees to the rest before it programs the page, and a read of what is missing waits for it. Where it is off, or the
+//! translation layer takes whole pages only, the rest is read first.
+//!
+//! A page whose rest turns out to be lost counts as lost as a whole, as a page is the least that the drive keeps account
+//! of; a real drive would keep the new sectors.
+
+use std::ops::Range;
+
+use ssdlab_core::{Op, UNIT_BYTES};
+use ssdlab_device::{Request, Status};
+use ssdlab_ftl::{OpSink, Promise, Source, Stretch, Translation};
+
+use super::Frontend;
+use crate::SimulatedSsd;
+use crate::backend::{Ended, ReadRetry};
+use crate::op_queues::OpQueues;
+use crate::page_range::{page_range, sectors_of};
+
+/// The pages that a write writes in part: its first, its last, both, or the only one.
+fn partly_written(request: &Request) -> impl Iterator<Item = u32> + Clone + use<> {
+    let (first, last) = page_range(request);
+    let head = !request.offset_bytes.is_multiple_of(UNIT_BYTES);
+    let tail = !(request.offset_bytes + request.length_bytes).is_multiple_of(UNIT_BYTES);
+    let at_head = head || (first + 1 == last && tail);
+    let at_tail = tail && first + 1 != last;
+    at_head.then_some(first).into_iter().chain(at_tail.then_some(last - 1))
+}
+
+/// Of a range of pages, those that a write writes as a whole.
+#[inline]
+pub(super) fn wholly_written(request: &Request, pages: Range<u32>) -> Range<u32> {
+    let first = request.offset_bytes.div_ceil(UNIT_BYTES) as u32;
+    let last = ((request.offset_bytes + request.length_bytes) / UNIT_BYTES) as u32;
+    pages.start.max(first)..pages.end.min(last)
+}
+
+impl Frontend {
+    /// The command in a slot reads a page that the controller has in RAM, in part perhaps. Returns whether it has to wait
+    /// for the rest.
+    #[inline]
+    pub(super) fn waits_for_rest(
+        &mut self,
+        translation: &mut impl Translation,
+        (page, slot): (u32, u32),
+        request: &Request,
+        sink: &mut impl OpSink,
+    ) -> bool {
+        let missing = translation.missing_sectors(page);
+        if missing == 0 || missing & sectors_of(request, page) == 0 {
+            return false;
+        }
+        translation.fetch_missing(page, sink);
+        let waits = translation.missing_sectors(page) != 0;
+        if waits {
+            self.merges.push((page, slot));
+        }
+        waits
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// Begins a write of which the first or last page is written in part. Returns whether it goes in line for the buffer
+    /// now.
+    #[cold]
+    pub(super) fn begin_partial_write(&mut self, slot: u32) -> bool {
+        if !self.buffer.acknowledges || !self.translation.buffers_parts() {
+            return !self.read_for_merge(slot);
+        }
+        let request = self.frontend.commands.slot(slot).request;
+        if partly_written(&request).any(|page| self.has_lost(page..page + 1)) {
+            self.refuse_with(slot, Status::MediaError);
+            return false;
+        }
+        self.frontend.commands.slot(slot).in_parts = true;
+        true
+    }
+
+    /// Lets a stretch of a write into the buffer whose first or last page may be written in part.
+    #[cold]
+    pub(super) fn write_in_parts(&mut self, request: &Request, stretch: &Stretch) {
+        for k in 0..stretch.units {
+            let page = stretch.first + k;
+            let sectors = sectors_of(request, page);
+            let ready = stretch.from + stretch.each * u64::from(k + 1);
+            if let Source::Flash(spot) = self.translation.source(page) {
+                // What it will be completed with must be what the host wrote last.
+                let write_number = self.probe.last_write(page);
+                Promise { unit: spot.unit, page, write_number }.check(self.translation.medium());
+            }
+            let number = self.probe.count_write(page);
+            self.translation.write_part(page, sectors, stretch.stream, ready, number);
+        }
+    }
+
+    /// The rest of pages that are written in part is read before the write goes on. Returns whether any has to be.
+    fn read_for_merge(&mut self, slot: u32) -> bool {
+        let request = self.frontend.commands.slot(slot).request;
+        let edges = partly_written(&request);
+        if edges.clone().any(|page| self.has_lost(page..page + 1)) {
+            self.frontend.commands.slot(slot).status = Status::MediaError;
+        }
+        let mut parts = 0;
+        for page in edges {
+            if !matches!(self.translation.source(page), Source::Flash(_)) {
+                continue;
+            }
+            parts += 1;
+            // Another write brings this page already: both are merged with what it brings.
+            let coming = self.frontend.merges.iter().any(|&(p, _)| p == page);
+            self.frontend.merges.push((page, slot));
+            if !coming {
+                let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now);
+                let bytes = self.translation.read_for_merge(page, slot as u16, &mut queues);
+                self.flash.rmw_read_bytes += u64::from(bytes.unwrap_or(0));
+            }
+        }
+        let c = self.frontend.commands.slot(slot);
+        c.parts = parts;
+        let unmergeable = c.status != Status::Ok;
+        self.begin_woken();
+        if parts == 0 && unmergeable {
+            self.refuse_with(slot, Status::MediaError);
+            return true;
+        }
+        parts > 0
+    }
+
+    /// A page to be merged has come from flash.
+    pub(crate) fn merge_read_done(&mut self, ended: &Ended, retry: Option<&ReadRetry>) {
+        // First who waits for it: the die is asked what it did, before it goes on.
+        self.release_merged(ended, retry);
+        if ended.op.is_read_for_buffer() {
+            self.backend.wake(ended.die);
+            self.ask(|translation, queues| translation.done(ended.die as u32, ended.op, queues));
+            self.flush_merged();
+        }
+        self.admit();
+    }
+
+    /// A piece of the map has come that the write buffer needs.
+    pub(super) fn buffer_map_read_done(&mut self, ended: &Ended) {
+        let page = ended.op.merged_page();
+        let awaited = self.frontend.merges.iter().any(|&(p, _)| p == page);
+        let (translation, mut queues) = self.translation_and_queues();
+        translation.done(ended.die as u32, ended.op, &mut queues);
+        if awaited {
+            // Another write may have begun in its place meanwhile.
+            translation.fetch_missing(page, &mut queues);
+            if self.translation.missing_sectors(page) == 0 {
+                self.release_merged(ended, None);
+            }
+        }
+        self.backend.wake(ended.die);
+        self.ask(|translation, queues| translation.dispatch(queues));
+        self.flush_merged();
+    }
+
+    /// Goes on with the commands that wait for a page.
+    fn release_merged(&mut self, ended: &Ended, retry: Option<&ReadRetry>) {
+        let page = ended.op.merged_page();
+        let mut k = 0;
+        while k < self.frontend.merges.len() {
+            if self.frontend.merges[k].0 != page {
+                k += 1;
+                continue;
+            }
+            let (_, slot) = self.frontend.merges.remove(k);
+            if self.frontend.commands.slot(slot).request.op == Op::Read {
+                let lost = retry.is_some_and(|retry| !retry.lost.is_empty());
+                self.deliver_part(slot, 1, ended, retry, lost);
+            } else {
+                self.merge_part_done(slot, ended, retry);
+            }
+        }
+    }
+
+    fn merge_part_done(&mut self, slot: u32, ended: &Ended, retry: Option<&ReadRetry>) {
+        let now = self.now;
+        let c = self.frontend.commands.slot(slot);
+        c.parts -= 1;
+        if retry.is_some_and(|retry| !retry.lost.is_empty()) {
+            c.status = Status::MediaError;
+        }
+        if c.parts > 0 {
+            return;
+        }
+        let (decoded, first_out) = (c.decoded, retry.map(|retry| retry.first_out));
+        self.probe.explain(|explanations| {
+            explanations.read_ended(slot, ended.die, decoded, now, first_out);
+            explanations.begin_drive_wait(slot);
+        });
+        if c.status != Status::Ok {
+            self.refuse_with(slot, Status::MediaError);
+            return;
+        }
+        // From here on it waits for the buffer.
+        c.decoded = now;
+        self.frontend.commands.writes.push_back(slot);
+    }
+}
