@@ -46,7 +46,7 @@ use ssdlab_core::Rng;
 use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, Layout, Medium, Outcome, TagFormat, UnitAddress};
 
 use crate::op::{FlashOp, OpKind, OpSink};
-use crate::spec::{Buffering, GcSpec, HostShare, MappingSpec, WearLevellingSpec};
+use crate::spec::{Buffering, Frontier, GcSpec, HostShare, MappingSpec, WearLevellingSpec};
 use crate::translation::{Translation, TranslationCounters};
 use allocator::Allocator;
 use bad_blocks::BadBlocks;
@@ -119,6 +119,8 @@ pub struct PageMap {
     rows_per_span: u32,
     /// Nothing but room in its buffer ever holds the collector up.
     streams_freely: bool,
+    /// Any row or moved unit may change whether the host may write another row; otherwise only what the allocator notes.
+    room_changes_by_row: bool,
 }
 
 impl PageMap {
@@ -164,6 +166,9 @@ impl PageMap {
             streams_freely: gc.buffering == Buffering::Streaming
                 && gc.host_share == HostShare::Unlimited
                 && config.slc_cache.is_none(),
+            room_changes_by_row: gc.frontier == Frontier::Shared
+                || gc.host_share != HostShare::Unlimited
+                || config.slc_cache.is_some(),
             superblocks,
             medium,
         };
@@ -248,37 +253,30 @@ impl PageMap {
         if self.is_frozen() {
             return;
         }
+        if op.kind().is_program() && !self.finish_program(die, &op, sink) {
+            return;
+        }
         match op.kind() {
             OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead | OpKind::MapRead => return,
             OpKind::HostProgram => {
-                if !self.finish_program(die, &op, sink) {
-                    return;
-                }
                 if self.host.end(die, op.units(), op.number()) {
                     self.erase_finished(sink);
                 }
             }
             OpKind::GcRead | OpKind::FoldRead => self.collector_read(&op, sink),
             OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy => {
-                if !self.finish_program(die, &op, sink) {
-                    return;
-                }
                 if !self.collector_wrote(&op, sink) {
                     return;
                 }
             }
-            OpKind::MetadataProgram | OpKind::RetireProgram => {
-                if !self.finish_program(die, &op, sink) {
-                    return;
-                }
-            }
+            OpKind::MetadataProgram | OpKind::RetireProgram => {}
             OpKind::Erase => self.erased(&op, sink),
         }
         self.dispatch(sink);
     }
 
     /// Returns whether the program was good; if not, it has been asked for again, elsewhere.
-    #[inline]
+    #[inline(always)]
     fn finish_program(&mut self, die: u32, op: &FlashOp, sink: &mut impl OpSink) -> bool {
         match self.medium.finish_program(op.block(), op.page()) {
             Ok(Outcome::Done) => true,
