@@ -61,6 +61,8 @@ struct Space {
     collector: [Option<Frontier>; STREAMS as usize],
     /// The host's open superblock of one bit per cell.
     cache: Option<Frontier>,
+    /// Any of these are others than when this was last asked.
+    changed: bool,
 }
 
 impl Space {
@@ -87,7 +89,7 @@ impl Allocator {
     /// Lists every free superblock of a drive that is empty.
     #[must_use]
     pub fn new(superblocks: &Superblocks, frontier: FrontierPolicy, least_worn_first: bool, row_units: u32) -> Self {
-        let mut spaces = vec![Space::default(); superblocks.domains() as usize];
+        let mut spaces = vec![Space { changed: true, ..Space::default() }; superblocks.domains() as usize];
         for (domain, space) in spaces.iter_mut().enumerate() {
             for sb in superblocks.of_domain(domain).filter(|&sb| superblocks.state(sb) == State::Free) {
                 if superblocks.in_pool(sb) { &mut space.pool_free } else { &mut space.free }.push_back(sb);
@@ -115,6 +117,12 @@ impl Allocator {
         self.streams
     }
 
+    /// Whether other superblocks of a domain are free, coming or open than when this was last asked.
+    #[inline]
+    pub fn has_changed(&mut self, domain: usize) -> bool {
+        std::mem::take(&mut self.spaces[domain].changed)
+    }
+
     /// Free superblocks in the die's own cell mode.
     #[inline]
     #[must_use]
@@ -126,7 +134,8 @@ impl Allocator {
     #[inline]
     #[must_use]
     pub fn free_or_coming(&self, domain: usize) -> u32 {
-        self.free(domain) + self.spaces[domain].coming
+        let space = &self.spaces[domain];
+        space.free.len() as u32 + space.coming
     }
 
     /// Victims on their way to be free.
@@ -206,17 +215,16 @@ impl Allocator {
         to_move: impl FnOnce() -> ToMove,
     ) -> Result<(), NoRoom> {
         let space = &self.spaces[domain];
-        let (open, reason, fits) = match writer {
-            Writer::HostCache if has_pool => (&space.cache, NoRoom::CacheFull, !space.pool_free.is_empty()),
-            Writer::HostCache => (&space.cache, NoRoom::KeptForCollector, self.may_open(domain)),
-            Writer::Host { stream } | Writer::Collector { stream } => {
-                (&space.host[self.open_for(stream)], NoRoom::KeptForCollector, self.may_open(domain))
-            }
+        let (open, pool) = match writer {
+            Writer::HostCache => (&space.cache, has_pool),
+            Writer::Host { stream } | Writer::Collector { stream } => (&space.host[self.open_for(stream)], false),
         };
         let fits = match open {
             Some(open) => !self.shared_frontier || !space.free.is_empty() || self.fits_beside(domain, open, to_move()),
-            None => fits,
+            None if pool => !space.pool_free.is_empty(),
+            None => self.may_open(domain),
         };
+        let reason = if pool { NoRoom::CacheFull } else { NoRoom::KeptForCollector };
         if fits { Ok(()) } else { Err(reason) }
     }
 
@@ -238,66 +246,57 @@ impl Allocator {
         superblocks: &mut Superblocks,
         medium: &mut Medium,
     ) -> Option<Place> {
-        if self.frontier(domain, writer).is_none() {
-            let opened = self.open(domain, writer, superblocks, medium)?;
-            *self.frontier(domain, writer) = Some(opened);
+        let stream = match writer {
+            Writer::HostCache => 0,
+            Writer::Host { stream } | Writer::Collector { stream } => self.open_for(stream),
+        };
+        let space = &mut self.spaces[domain];
+        let open = match writer {
+            Writer::HostCache => &mut space.cache,
+            Writer::Collector { stream } if !self.shared_frontier => &mut space.collector[stream as usize],
+            Writer::Host { .. } | Writer::Collector { .. } => &mut space.host[stream],
+        };
+        if open.is_none() {
+            let cached = writer == Writer::HostCache;
+            let free = if cached && superblocks.has_pool() { &mut space.pool_free } else { &mut space.free };
+            let sb = Self::take_free(free, self.least_worn_first, superblocks, medium)?;
+            superblocks.open(sb, stream as u8);
+            space.changed = true;
+            *open = Some(Self::begin(sb, domain, cached, superblocks, medium));
         }
-        let place = self.frontier(domain, writer);
-        let frontier = place.as_mut()?;
+        let frontier = open.as_mut()?;
         let superblock = frontier.superblock();
         let (die, page, last) = frontier.take();
         if last {
-            *place = None;
+            *open = None;
+            space.changed = true;
             superblocks.set_state(superblock, State::Closed);
         }
         Some(Place { superblock, die, block: superblocks.block_on(superblock, die), page, last })
     }
 
-    #[inline(always)]
-    fn frontier(&mut self, domain: usize, writer: Writer) -> &mut Option<Frontier> {
-        let shared = self.shared_frontier;
-        match writer {
-            Writer::HostCache => &mut self.spaces[domain].cache,
-            Writer::Collector { stream } if !shared => &mut self.spaces[domain].collector[stream as usize],
-            Writer::Host { stream } | Writer::Collector { stream } => {
-                let at = self.open_for(stream);
-                &mut self.spaces[domain].host[at]
-            }
-        }
-    }
-
+    /// Begins to write a superblock that has been opened; `cached`: at one bit per cell.
     #[cold]
-    fn open(
-        &mut self,
+    fn begin(
+        sb: SuperblockId,
         domain: usize,
-        writer: Writer,
-        superblocks: &mut Superblocks,
+        cached: bool,
+        superblocks: &Superblocks,
         medium: &mut Medium,
-    ) -> Option<Frontier> {
-        let stream = match writer {
-            Writer::HostCache => return self.open_cache(domain, superblocks, medium),
-            Writer::Host { stream } | Writer::Collector { stream } => self.open_for(stream),
-        };
-        let free = &mut self.spaces[domain].free;
-        let sb = Self::take_free(free, self.least_worn_first, superblocks, medium)?;
-        superblocks.open(sb, stream as u8);
-        Some(Frontier::new(sb, superblocks.dies_of(domain), medium.layout().pages))
-    }
-
-    fn open_cache(&mut self, domain: usize, superblocks: &mut Superblocks, medium: &mut Medium) -> Option<Frontier> {
-        let space = &mut self.spaces[domain];
-        let free = if superblocks.has_pool() { &mut space.pool_free } else { &mut space.free };
-        let sb = Self::take_free(free, self.least_worn_first, superblocks, medium)?;
-        superblocks.open(sb, 0);
-        for die in superblocks.dies_of(domain) {
+    ) -> Frontier {
+        let dies = superblocks.dies_of(domain);
+        if !cached {
+            return Frontier::new(sb, dies, medium.layout().pages);
+        }
+        for die in dies.clone() {
             let block = superblocks.block_on(sb, die);
             medium.open(block, CellMode::Slc, 0).expect("a free superblock is erased, and its die has the mode");
         }
-        let pages = medium.pages(superblocks.any_block(sb));
-        Some(Frontier::new(sb, superblocks.dies_of(domain), pages))
+        Frontier::new(sb, dies, medium.pages(superblocks.any_block(sb)))
     }
 
     /// Takes the superblock out of a free list that is opened next.
+    #[cold]
     fn take_free(
         free: &mut VecDeque<SuperblockId>,
         least_worn_first: bool,
@@ -312,12 +311,14 @@ impl Allocator {
     /// A superblock is being emptied, and will be free.
     pub fn expect(&mut self, domain: usize, from_pool: bool) {
         let space = &mut self.spaces[domain];
+        space.changed = true;
         *(if from_pool { &mut space.pool_coming } else { &mut space.coming }) += 1;
     }
 
     /// A superblock that was expected has been erased. `sound`: it can be used again.
     pub fn arrived(&mut self, domain: usize, sb: SuperblockId, from_pool: bool, sound: bool) {
         let space = &mut self.spaces[domain];
+        space.changed = true;
         let (coming, free) = if from_pool {
             (&mut space.pool_coming, &mut space.pool_free)
         } else {
@@ -331,7 +332,9 @@ impl Allocator {
 
     /// Gives up the free superblock that was freed last, for its blocks.
     pub fn give_up_free(&mut self, domain: usize) -> Option<SuperblockId> {
-        self.spaces[domain].free.pop_back()
+        let space = &mut self.spaces[domain];
+        space.changed = true;
+        space.free.pop_back()
     }
 
     /// A superblock has taken the place of another, with all that it holds.

@@ -214,7 +214,7 @@ impl Translation for PageMap {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn began(&mut self, op: &FlashOp) {
         if matches!(op.kind(), OpKind::GcRead | OpKind::FoldRead) {
             self.prefetch.follow(*op);

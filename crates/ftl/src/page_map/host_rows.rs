@@ -52,6 +52,12 @@ impl HostRows {
         self.writable[stream as usize].set(domain as u32, may);
     }
 
+    /// Whether the host may write rows of a stream in a domain.
+    #[must_use]
+    pub fn may_write_in(&self, domain: usize, stream: u8) -> bool {
+        self.writable[stream as usize].contains(domain as u32)
+    }
+
     /// Whether the host may write rows of a stream anywhere.
     #[inline]
     #[must_use]

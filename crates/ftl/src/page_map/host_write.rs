@@ -110,18 +110,15 @@ impl PageMap {
     #[inline]
     fn invalidate_row(&mut self, old: &[UnitAddress]) {
         if self.compression.is_some() {
-            return old.iter().filter(|&&unit| unit != UNMAPPED).for_each(|&unit| self.invalidate(unit));
+            return old.iter().for_each(|&unit| self.invalidate(unit));
         }
         let mut superblocks = [0; 64];
-        let mut n = 0;
-        for &unit in old {
-            if unit != UNMAPPED {
-                self.validity.clear(unit);
-                superblocks[n & 63] = self.superblocks.of_unit(unit, self.medium.layout());
-                n += 1;
-            }
+        let superblocks = &mut superblocks[..old.len()];
+        for (&unit, sb) in old.iter().zip(superblocks.iter_mut()) {
+            self.validity.clear(unit);
+            *sb = self.superblocks.of_unit(unit, self.medium.layout());
         }
-        for &sb in &superblocks[..n] {
+        for &sb in superblocks.iter() {
             self.lose_units(sb, 1);
         }
     }
@@ -137,10 +134,12 @@ impl PageMap {
     #[inline]
     fn lose_units(&mut self, sb: SuperblockId, units: u32) {
         let left = self.superblocks.lose_valid(sb, units);
-        let closed = self.superblocks.state(sb) == State::Closed;
-        if closed || self.collector.has_stalled() {
+        if self.superblocks.state(sb) == State::Closed {
             let (local, domain) = self.superblocks.local(sb, self.medium.layout());
-            self.collector.units_died(domain, closed.then_some(local), units, left);
+            self.collector.units_died(domain, local, units, left);
+        }
+        if self.collector.has_stalled() {
+            self.collector.revive(self.superblocks.local(sb, self.medium.layout()).1);
         }
     }
 
@@ -163,17 +162,34 @@ impl PageMap {
         if !self.collector.needs_no_look() {
             self.look_at_domains(sink);
         }
-        if self.buffer.units() == 0 {
+        let least = self.buffer.least_row(self.row_units);
+        if self.buffer.units() < least {
             return;
         }
         if self.buffer.is_forced() || !self.parts.is_empty() {
             return self.dispatch_with_care(sink);
         }
         for stream in 0..self.buffer.streams() {
-            while self.buffer.units_of(stream) >= self.row_units {
-                let Some(domain) = self.host.choose(stream) else { break };
-                self.dispatch_row(domain, stream, sink);
+            if self.buffer.units_of(stream) >= least
+                && let Some(domain) = self.host.choose(stream)
+            {
+                self.dispatch_rows(domain, stream, sink);
             }
+        }
+    }
+
+    /// Writes rows of a stream, the first of them in this domain.
+    #[inline(never)]
+    fn dispatch_rows(&mut self, mut domain: usize, stream: u8, sink: &mut impl OpSink) {
+        loop {
+            let filled = self.buffer.units_of(stream) >= self.row_units;
+            self.dispatch_row(domain, stream, sink);
+            let least = self.buffer.least_row(self.row_units);
+            if !filled || self.buffer.units_of(stream) < least {
+                return;
+            }
+            let Some(next) = self.host.choose(stream) else { return };
+            domain = next;
         }
     }
 
@@ -208,32 +224,39 @@ impl PageMap {
         let taken = self.take_host_row(domain, stream);
         let format = self.medium.format();
         let row = self.medium.queue_program(taken.place.block, taken.place.page).expect("rows are taken in order");
-        let mut valid = 0u64;
-        let mut ready: Nanos = 0;
-        let mut old = [UNMAPPED; 64];
+        let (mut k, mut valid, mut ready) = (0, 0u64, Nanos::MIN);
+        let (mut old, mut replaced) = ([UNMAPPED; 64], 0);
         let (first, second) = self.buffer.fronts(stream, n);
-        let slots = first.iter().chain(second);
-        slots.zip(row.tags.iter_mut().zip(&mut old)).zip(row.start..).for_each(|((slot, (tag, old)), unit)| {
-            *tag = slot.tag;
-            if slot.tag != NO_LPN {
-                valid |= 1 << (unit - row.start);
-                self.map.set_flash(format.address(slot.tag), unit);
+        // Stretch by stretch: a chain of the two would ask for each slot which it comes from.
+        for stretch in [first, second] {
+            for (slot, tag) in stretch.iter().zip(&mut row.tags[k as usize..]) {
+                *tag = slot.tag;
+                if slot.tag != NO_LPN {
+                    valid |= 1 << k;
+                    self.map.set_flash(format.address(slot.tag), row.start + k);
+                }
+                if slot.old != UNMAPPED {
+                    old[replaced & 63] = slot.old;
+                    replaced += 1;
+                }
+                ready = ready.max(slot.ready);
+                k += 1;
             }
-            *old = slot.old;
-            ready = ready.max(slot.ready);
-        });
+        }
         row.tags[n as usize..].fill(NO_LPN);
         let start = row.start;
         self.buffer.drop_front(stream, n);
         // What the next row replaces, just in time: asked for when it came into the buffer, it would be gone again.
         let soon = self.buffer.waiting_of(stream).min(self.row_units);
         let (first, second) = self.buffer.fronts(stream, soon);
-        for slot in first.iter().chain(second).filter(|slot| slot.old != UNMAPPED) {
-            self.validity.prefetch(slot.old);
+        for stretch in [first, second] {
+            for slot in stretch.iter().filter(|slot| slot.old != UNMAPPED) {
+                self.validity.prefetch(slot.old);
+            }
         }
         self.validity.set_row(start, valid);
         self.add_valid(taken.place.superblock, valid.count_ones());
-        self.host_row_filled(taken, &old[..n as usize], n, ready, sink);
+        self.host_row_filled(taken, &old[..replaced], n, n, ready, sink);
     }
 
     /// The same on a drive that compresses: units that came first, as far as they fill the row.
@@ -251,8 +274,8 @@ impl PageMap {
         let row = self.medium.queue_program(taken.place.block, taken.place.page).expect("rows are taken in order");
         row.tags.fill(NO_LPN);
         let (mut at, mut valid, mut begins, mut ready) = (0, 0, 0, Nanos::MIN);
-        let mut old = [UNMAPPED; MOST];
-        for (k, old) in pack.order().zip(&mut old) {
+        let (mut old, mut replaced) = ([UNMAPPED; MOST], 0);
+        for k in pack.order() {
             let (slot, size) = self.buffer.front(stream, k as u32);
             let size = u32::from(size);
             begins |= 1 << at;
@@ -261,7 +284,10 @@ impl PageMap {
                 valid |= (u64::MAX >> (64 - size)) << at;
                 self.map.set_flash(format.address(slot.tag), row.start + at);
             }
-            *old = slot.old;
+            if slot.old != UNMAPPED {
+                old[replaced] = slot.old;
+                replaced += 1;
+            }
             ready = ready.max(slot.ready);
             at += size;
         }
@@ -277,7 +303,7 @@ impl PageMap {
         self.add_valid(taken.place.superblock, valid.count_ones());
         let pages = pack.chosen.count_ones();
         self.counters.saved_units += u64::from((pages << self.unit_shift) - at);
-        self.host_row_filled(taken, &old[..pages as usize], at, ready, sink);
+        self.host_row_filled(taken, &old[..replaced], pages, at, ready, sink);
     }
 
     /// Takes the next row for the host in a domain that was checked for room.
@@ -294,23 +320,23 @@ impl PageMap {
         HostRow { domain, place, cost_micro }
     }
 
-    /// Gives a row of the host, whose tags and map entries are in place, to its die. `old`: what each of its logical
-    /// units replaces; `units`: what they take of flash.
+    /// Gives a row of the host, whose tags and map entries are in place, to its die. `old`: what its `pages` logical
+    /// units replace; `units`: what they take of flash.
     #[inline]
     pub(super) fn host_row_filled(
         &mut self,
         row: HostRow,
-        old: &[u32],
+        old: &[UnitAddress],
+        pages: u32,
         units: u32,
         ready: Nanos,
         sink: &mut impl OpSink,
     ) {
         let HostRow { domain, place: RowPlace { die, block, page, .. }, cost_micro } = row;
-        let n = old.len() as u32;
         let start = self.medium.layout().row_start(block, page);
         self.medium.prefetch_tags(start + 16, 1);
         self.invalidate_row(old);
-        self.counters.host_units += u64::from(n);
+        self.counters.host_units += u64::from(pages);
         self.counters.host_rows += 1;
         self.counters.padding_units += u64::from(self.row_units - units);
         if self.pacing.limits_host() {
@@ -319,7 +345,7 @@ impl PageMap {
         let number = self.host.begin(die, units, self.buffer.dispatched());
         self.note_writable(domain);
         sink.enqueue(die, FlashOp::host_program(block, page, units, number, sink.ready_code(ready)));
-        self.log.note_written(start, units, n, &mut self.medium, sink);
+        self.log.note_written(start, units, pages, &mut self.medium, sink);
         self.start_if_due(domain, sink);
     }
 
@@ -365,16 +391,31 @@ impl PageMap {
         (0..self.buffer.streams()).any(|stream| self.buffer.units_of(stream) >= least)
     }
 
-    /// Something has changed that decides whether the host may write in this domain.
-    #[inline]
+    /// Something may have changed that decides whether the host may write in this domain.
+    #[inline(always)]
     pub(super) fn note_writable(&mut self, domain: usize) {
+        if self.allocator.has_changed(domain) || self.room_changes_by_row {
+            self.note_change(domain);
+        }
+    }
+
+    #[inline(never)]
+    fn note_change(&mut self, domain: usize) {
         if self.cache.is_some() {
             self.aim_cache(domain);
         }
         for stream in 0..self.buffer.streams() {
-            let credit = !self.pacing.limits_host() || self.collector.leaves_host(domain, self.row_units);
-            let may = credit && self.room_for_host(domain, stream).is_ok();
+            let may = self.host_may_write(domain, stream);
             self.host.set_writable(domain, stream, may);
         }
+    }
+
+    /// Whether the host may write a row of a stream in this domain; [`HostRows`] keeps the answer.
+    ///
+    /// [`HostRows`]: super::host_rows::HostRows
+    #[inline(always)]
+    pub(super) fn host_may_write(&self, domain: usize, stream: u8) -> bool {
+        let credit = !self.pacing.limits_host() || self.collector.leaves_host(domain, self.row_units);
+        credit && self.room_for_host(domain, stream).is_ok()
     }
 }

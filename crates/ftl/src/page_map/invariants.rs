@@ -119,6 +119,14 @@ impl PageMap {
             if count(State::Open) != open {
                 return Err(format!("domain {domain}: {} open superblocks, {open} frontiers", count(State::Open)));
             }
+            // Otherwise it may be out of date by what has died since, until the next row or step.
+            let exact = !self.room_changes_by_row && !self.is_frozen();
+            let stale = |&stream: &u8| self.host.may_write_in(domain, stream) != self.host_may_write(domain, stream);
+            if let Some(stream) = (0..self.buffer.streams()).find(stale).filter(|_| exact) {
+                return Err(format!(
+                    "domain {domain}: whether the host may write rows of stream {stream} is out of date"
+                ));
+            }
         }
         Ok(())
     }

@@ -61,14 +61,13 @@ impl PageMap {
                 *tag = format.pack(lpn, generation(lpn));
             }
             let mut old = [UNMAPPED; 64];
-            let old = &mut old[..n as usize];
-            self.map.replace_run(lpn, row.start, old);
+            let old = self.map.replace_run(lpn..lpn + n, row.start, &mut old);
             self.validity.set_row(row.start, u64::MAX >> (64 - n));
             gone += n;
             self.buffer.pass(n);
             self.add_valid(taken.place.superblock, n);
             let ready = stretch.from + stretch.each * u64::from(gone);
-            self.host_row_filled(taken, old, n, ready, sink);
+            self.host_row_filled(taken, old, n, n, ready, sink);
         }
         gone
     }

@@ -48,7 +48,7 @@ use ssdlab_core::Rng;
 use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, Layout, Medium, Outcome, TagFormat, UnitAddress};
 
 use crate::op::{FlashOp, OpKind, OpSink};
-use crate::spec::{Buffering, GcSpec, HostShare, MappingSpec, WearLevellingSpec};
+use crate::spec::{Buffering, Frontier, GcSpec, HostShare, MappingSpec, WearLevellingSpec};
 use crate::translation::{Translation, TranslationCounters};
 use allocator::Allocator;
 use bad_blocks::BadBlocks;
@@ -125,6 +125,8 @@ pub struct PageMap {
     rows_per_span: u32,
     /// Nothing but room in its buffer ever holds the collector up.
     streams_freely: bool,
+    /// Any row or moved unit may change whether the host may write another row; otherwise only what the allocator notes.
+    room_changes_by_row: bool,
 }
 
 impl PageMap {
@@ -172,6 +174,9 @@ impl PageMap {
             streams_freely: gc.buffering == Buffering::Streaming
                 && gc.host_share == HostShare::Unlimited
                 && config.slc_cache.is_none(),
+            room_changes_by_row: gc.frontier == Frontier::Shared
+                || gc.host_share != HostShare::Unlimited
+                || config.slc_cache.is_some(),
             superblocks,
             medium,
         };
@@ -259,31 +264,24 @@ impl PageMap {
             }
             return;
         }
+        if op.kind().is_program() && !self.finish_program(die, &op, sink) {
+            return;
+        }
         match op.kind() {
             OpKind::MergeRead | OpKind::MapRead if op.is_read_for_buffer() => self.read_for_buffer_ended(&op, sink),
             OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead | OpKind::MapRead => return,
             OpKind::HostProgram => {
-                if !self.finish_program(die, &op, sink) {
-                    return;
-                }
                 if self.host.end(die, op.units(), op.number()) {
                     self.erase_finished(sink);
                 }
             }
             OpKind::GcRead | OpKind::FoldRead => self.collector_read(&op, sink),
             OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy => {
-                if !self.finish_program(die, &op, sink) {
-                    return;
-                }
                 if !self.collector_wrote(&op, sink) {
                     return;
                 }
             }
-            OpKind::MetadataProgram | OpKind::RetireProgram => {
-                if !self.finish_program(die, &op, sink) {
-                    return;
-                }
-            }
+            OpKind::MetadataProgram | OpKind::RetireProgram => {}
             OpKind::Erase => self.erased(&op, sink),
             OpKind::CopyRead | OpKind::CopyProgram => unreachable!("a page map has no merges"),
         }
@@ -291,7 +289,7 @@ impl PageMap {
     }
 
     /// Returns whether the program was good; if not, it has been asked for again, elsewhere.
-    #[inline]
+    #[inline(always)]
     fn finish_program(&mut self, die: u32, op: &FlashOp, sink: &mut impl OpSink) -> bool {
         match self.medium.finish_program(op.block(), op.page()) {
             Ok(Outcome::Done) => true,

@@ -111,17 +111,15 @@ impl Collector {
         self.domains[domain].closed(local, valid, dead, clock);
     }
 
-    /// Units of a superblock have died; of a closed one, `left` are.
+    /// Units of a closed superblock have died; `left` are valid. What may be gained now tells [`Collector::revive`].
     #[inline]
-    pub fn units_died(&mut self, domain: usize, closed: Option<u32>, units: u32, left: u32) {
-        if let Some(local) = closed {
-            self.domains[domain].units_died(local, units, left);
-        }
-        self.revive(domain);
+    pub fn units_died(&mut self, domain: usize, local: u32, units: u32, left: u32) {
+        self.domains[domain].units_died(local, units, left);
     }
 
+    /// Something has died in a domain: if there was nothing to gain in it, it is looked at again.
     #[inline]
-    fn revive(&mut self, domain: usize) {
+    pub fn revive(&mut self, domain: usize) {
         if !self.stalled.is_empty() && self.stalled.contains(domain as u32) {
             self.revived.insert(domain as u32);
         }

@@ -136,9 +136,13 @@ impl PageMap {
     /// After a host program has ended: victims that waited for it.
     #[inline]
     pub(in crate::page_map) fn erase_finished(&mut self, sink: &mut impl OpSink) {
-        if self.collector.finishing.is_empty() {
-            return;
+        if !self.collector.finishing.is_empty() {
+            self.erase_finished_somewhere(sink);
         }
+    }
+
+    #[inline(never)]
+    fn erase_finished_somewhere(&mut self, sink: &mut impl OpSink) {
         for d in 0..self.collector.domains.len() {
             if self.collector.finishing.contains(d as u32) {
                 self.erase_where_finished(d, sink);

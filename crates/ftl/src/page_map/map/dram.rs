@@ -1,5 +1,7 @@
 //! The map from logical pages to flash, as the simulator always knows it: four bytes a logical page.
 
+use std::ops::Range;
+
 use ssdlab_nand::{UnitAddress, memory};
 
 /// A logical page that was never written, or was trimmed.
@@ -59,18 +61,27 @@ impl Map {
         self.entries[lpn as usize] = unit;
     }
 
-    /// Points `old.len()` pages from `lpn` on, none of which is in the write buffer, at as many units from `unit` on.
-    /// Tells where they were.
+    /// Points up to 64 pages, none of which is in the write buffer, at as many units from `unit` on. Returns where those
+    /// were that held data, in `old`.
     #[inline]
-    pub fn replace_run(&mut self, lpn: u32, unit: UnitAddress, old: &mut [u32]) {
-        let entries = &mut self.entries[lpn as usize..lpn as usize + old.len()];
-        let mut new = 0;
-        for ((entry, old), unit) in entries.iter_mut().zip(old).zip(unit..) {
+    pub fn replace_run<'a>(
+        &mut self,
+        lpns: Range<u32>,
+        unit: UnitAddress,
+        old: &'a mut [UnitAddress; 64],
+    ) -> &'a [UnitAddress] {
+        let mut replaced = 0;
+        let pages = lpns.len();
+        for (entry, unit) in self.entries[lpns.start as usize..lpns.end as usize].iter_mut().zip(unit..) {
             debug_assert!(*entry == UNMAPPED || *entry & BUFFERED == 0);
-            new += u32::from(*entry == UNMAPPED);
-            *old = std::mem::replace(entry, unit);
+            if *entry != UNMAPPED {
+                old[replaced & 63] = *entry;
+                replaced += 1;
+            }
+            *entry = unit;
         }
-        self.mapped += u64::from(new);
+        self.mapped += (pages - replaced) as u64;
+        &old[..replaced]
     }
 
     /// A page that held nothing is about to hold data.

@@ -85,16 +85,21 @@ impl MetadataLog {
     }
 
     /// A row of the collector holds copies of the units with these tags: `pages` changes of the map.
-    #[inline]
+    #[inline(always)]
     pub fn note_moved(&mut self, tags: &[u32], pages: u32, medium: &mut Medium, sink: &mut impl OpSink) {
-        if let Some(demand) = &mut self.demand_map {
-            let format = medium.format();
-            for &tag in tags.iter().filter(|&&tag| tag != NO_LPN) {
-                demand.moved(format.address(tag), medium, sink);
-            }
+        if self.demand_map.is_some() {
+            self.move_entries(tags, medium, sink);
         }
         if let Some(journal) = &mut self.journal {
             journal.note(pages, medium, sink);
+        }
+    }
+
+    fn move_entries(&mut self, tags: &[u32], medium: &mut Medium, sink: &mut impl OpSink) {
+        let Some(demand) = &mut self.demand_map else { return };
+        let format = medium.format();
+        for &tag in tags.iter().filter(|&&tag| tag != NO_LPN) {
+            demand.moved(format.address(tag), medium, sink);
         }
     }
 
