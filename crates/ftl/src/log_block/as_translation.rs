@@ -55,7 +55,7 @@ impl Translation for LogBlock {
     }
 
     fn accepted_units(&self) -> u64 {
-        self.host.started() + u64::from(self.host.waiting())
+        self.host.accepted()
     }
 
     fn durable_units(&self) -> u64 {
@@ -171,6 +171,9 @@ impl Translation for LogBlock {
         } else {
             let (chores, mut work) = self.at_work();
             chores.done(die, &op, &mut work, sink);
+            if self.chores.is_busy(die / self.geometry.lanes) {
+                return;
+            }
         }
         self.place_waiting(sink);
     }

@@ -64,6 +64,8 @@ pub struct ChoreCounters {
 /// What chores work on.
 pub struct Workplace<'a> {
     pub geometry: &'a Geometry,
+    /// Units that cross the bus for each page that is copied: 1 if it is corrected on its way.
+    pub units_out: u32,
     pub contents: &'a mut Contents,
     pub superblocks: &'a mut Superblocks,
     /// By logical superblock: where it is.
@@ -114,6 +116,19 @@ impl Chores {
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.busy == 0
+    }
+
+    /// Columns that have chores.
+    #[inline]
+    #[must_use]
+    pub fn busy(&self) -> u32 {
+        self.busy
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn is_busy(&self, column: u32) -> bool {
+        !self.columns[column as usize].is_idle()
     }
 
     #[must_use]
@@ -280,7 +295,7 @@ fn next_row(
             let (block, page) = work.contents.medium().layout().row_of(unit);
             let die = work.geometry.die(work.superblocks.column(into), k);
             counters.rows_read += 1;
-            sink.enqueue(die, FlashOp::read(OpKind::CopyRead, block, page, 1, 1));
+            sink.enqueue(die, FlashOp::read(OpKind::CopyRead, block, page, 1, work.units_out));
         }
         None => program_row(into, k, lane, counters, work, sink),
     }

@@ -16,14 +16,15 @@ pub struct Waiting {
     pub trimmed: bool,
 }
 
-/// Pages in the order in which they came: waiting, then under way in programs, which end in any order.
+/// Pages in the order in which they came: waiting, or under way in programs. They leave in any order.
 ///
 /// A page leaves the controller's memory when its die begins to program it: the die's page register holds it then. Dies
 /// are loaded in banks. Each die of a bank takes one page; a die that has had one takes the next once all programs of its
 /// bank have ended.
 #[derive(Clone, Debug)]
 pub struct HostRows {
-    waiting: VecDeque<Waiting>,
+    /// Each with the low bits of its number among all that were accepted.
+    waiting: VecDeque<(Waiting, u16)>,
     /// Pages of each logical page among them.
     waits: Vec<u8>,
     /// Given to dies that have not begun.
@@ -33,9 +34,9 @@ pub struct HostRows {
     /// By bank: programs under way.
     at_work: Vec<u32>,
     dies_per_bank: u32,
-    /// Programs from the oldest that has not ended on; whether each has.
-    under_way: VecDeque<bool>,
-    first_under_way: u64,
+    /// Pages from the oldest that is not on flash on; whether each is.
+    on_flash: VecDeque<bool>,
+    durable: u64,
 }
 
 impl HostRows {
@@ -48,21 +49,23 @@ impl HostRows {
             loaded: vec![false; dies as usize],
             at_work: vec![0; (dies / dies_per_bank) as usize],
             dies_per_bank,
-            under_way: VecDeque::new(),
-            first_under_way: 0,
+            on_flash: VecDeque::new(),
+            durable: 0,
         }
     }
 
     pub fn push(&mut self, waiting: Waiting) {
         let waits = &mut self.waits[waiting.page as usize];
         *waits = waits.checked_add(1).expect("the buffer holds fewer");
-        self.waiting.push_back(waiting);
+        let number = self.accepted() as u16;
+        self.waiting.push_back((waiting, number));
+        self.on_flash.push_back(false);
     }
 
-    /// The page that is next, if any.
+    /// The page that waits as number `k`, from the oldest on.
     #[must_use]
-    pub fn first(&self) -> Option<Waiting> {
-        self.waiting.front().copied()
+    pub fn get(&self, k: usize) -> Option<Waiting> {
+        self.waiting.get(k).map(|&(waiting, _)| waiting)
     }
 
     /// Whether a die can take a page now.
@@ -76,15 +79,14 @@ impl HostRows {
         !self.loaded[die as usize]
     }
 
-    /// The first page goes to a die. Returns the number of its program.
-    pub fn start(&mut self, die: u32) -> u16 {
-        let first = self.waiting.pop_front().expect("there is one");
-        self.waits[first.page as usize] -= u8::from(!first.trimmed);
+    /// The page that waits as number `k` goes to a die. Returns the number of its program.
+    pub fn start(&mut self, k: usize, die: u32) -> u16 {
+        let (page, number) = self.waiting.remove(k).expect("it waits");
+        self.waits[page.page as usize] -= u8::from(!page.trimmed);
         self.not_begun += 1;
         self.loaded[die as usize] = true;
         self.at_work[(die / self.dies_per_bank) as usize] += 1;
-        self.under_way.push_back(false);
-        (self.first_under_way + self.under_way.len() as u64 - 1) as u16
+        number
     }
 
     pub fn began(&mut self) {
@@ -93,16 +95,16 @@ impl HostRows {
 
     pub fn ended(&mut self, die: u32, number: u16) {
         self.at_work[(die / self.dies_per_bank) as usize] -= 1;
-        self.under_way[usize::from(number.wrapping_sub(self.first_under_way as u16))] = true;
-        while self.under_way.front() == Some(&true) {
-            self.under_way.pop_front();
-            self.first_under_way += 1;
+        self.on_flash[usize::from(number.wrapping_sub(self.durable as u16))] = true;
+        while self.on_flash.front() == Some(&true) {
+            self.on_flash.pop_front();
+            self.durable += 1;
         }
     }
 
     /// The host has trimmed these pages.
     pub fn forget(&mut self, pages: &Range<u32>) {
-        for waiting in self.waiting.iter_mut().filter(|waiting| pages.contains(&waiting.page)) {
+        for (waiting, _) in self.waiting.iter_mut().filter(|(waiting, _)| pages.contains(&waiting.page)) {
             self.waits[waiting.page as usize] -= u8::from(!waiting.trimmed);
             waiting.trimmed = true;
         }
@@ -125,18 +127,23 @@ impl HostRows {
     }
 
     #[must_use]
-    pub fn started(&self) -> u64 {
-        self.first_under_way + self.under_way.len() as u64
+    pub fn accepted(&self) -> u64 {
+        self.durable + self.on_flash.len() as u64
     }
 
-    /// Pages from the first that was ever started up to the first that flash does not hold.
+    #[must_use]
+    pub fn started(&self) -> u64 {
+        self.accepted() - u64::from(self.waiting())
+    }
+
+    /// Pages from the first that was ever accepted up to the first that flash does not hold.
     #[must_use]
     pub fn durable(&self) -> u64 {
-        self.first_under_way
+        self.durable
     }
 
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.under_way.is_empty()
+        self.on_flash.is_empty()
     }
 }

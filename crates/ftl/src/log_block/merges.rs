@@ -108,11 +108,11 @@ impl LogBlock {
         }
     }
 
-    /// Plans the move of the next superblock that is to be relocated. Returns whether there is one.
-    pub(super) fn relocate_next(&mut self) -> bool {
-        let Some(superblock) = self.to_relocate.pop_front() else { return false };
-        self.relocations += 1;
-        self.chores.push(self.geometry.column(superblock), Chore::Move { superblock });
-        true
+    /// Plans the move of the next superblock that is to be relocated, if there is one.
+    pub(super) fn relocate_next(&mut self) {
+        if let Some(superblock) = self.to_relocate.pop_front() {
+            self.relocations += 1;
+            self.chores.push(self.geometry.column(superblock), Chore::Move { superblock });
+        }
     }
 }

@@ -16,7 +16,8 @@
 //! | `chores` | copies and erases, one chore of a column at a time |
 //! | `merges` | which chores close a log; static wear levelling |
 //!
-//! What a copy costs: the page is read, crosses the bus once to be corrected, and is programmed within its die (copy-back).
+//! What a copy costs: the page is read, crosses the bus once to be corrected (if it is), and is programmed within its die
+//! (copy-back).
 //!
 //! Not modelled: blocks that go bad in use; the map's own writes (the map can be found again from the spare areas, where
 //! each page carries its logical address); a log that is closed because the drive is idle.
@@ -50,6 +51,12 @@ use superblocks::{Place, Superblocks};
 pub use merges::Merges;
 pub use spec::{LogBlockSpec, LogScheme};
 
+/// How many pages that wait are looked at where some may pass others.
+const LOOK_AHEAD: usize = 64;
+
+/// Dies of a channel, at most.
+const MAX_COLUMNS: usize = 512;
+
 /// What a drive tells its translation layer of itself.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBlockConfig<'a> {
@@ -77,6 +84,8 @@ pub struct LogBlock {
     logs: Logs,
     chores: Chores,
     merges: Merges,
+    merges_at_once: u32,
+    corrects_copies: bool,
     relocate_after_merges: Option<u32>,
     /// Merges that copied, when wear levelling last chose.
     relocate_at: u64,
@@ -119,8 +128,8 @@ impl LogBlock {
         };
         let superblocks = Superblocks::new(&geometry, &medium, config.reserved_blocks, config.least_worn_first);
         let logs = Logs::new(spec.scheme, spec.open_logs, &geometry);
-        // Data, open logs, and one to merge into.
-        let (data, most_logs) = (geometry.superblocks_of_a_column(), logs.most_in_a_column());
+        // Data, open logs, those that are being closed, and one to merge into.
+        let (data, most_logs) = (geometry.superblocks_of_a_column(), logs.most_in_a_column() + spec.merges_at_once);
         let needed = data + most_logs + 1;
         if superblocks.each() < needed {
             return Err(SpecError::new(
@@ -156,6 +165,8 @@ impl LogBlock {
             logs,
             chores: Chores::new(columns),
             merges: Merges::default(),
+            merges_at_once: spec.merges_at_once,
+            corrects_copies: spec.corrects_copies,
             relocate_after_merges: spec.relocate_after_merges,
             relocate_at: 0,
             to_relocate: VecDeque::new(),
@@ -178,37 +189,49 @@ impl LogBlock {
 
     /// The chores, and what they work on.
     fn at_work(&mut self) -> (&mut Chores, Workplace<'_>) {
+        let units_out = u32::from(self.corrects_copies);
         let LogBlock { geometry, contents, superblocks, data, chores, .. } = self;
-        (chores, Workplace { geometry, contents, superblocks, data })
+        (chores, Workplace { geometry, units_out, contents, superblocks, data })
     }
 
-    /// Gives the host's pages to dies in the order in which they came, until one has to wait.
+    /// Gives the host's pages to dies in the order in which they came. One that has to wait holds back those of its column,
+    /// or, in firmware that finishes one thing before it begins the next, all.
     fn place_waiting(&mut self, sink: &mut impl OpSink) {
-        while self.chores.is_idle() {
-            if self.relocate_next() {
+        let look_ahead = if self.merges_at_once > 1 { LOOK_AHEAD } else { 1 };
+        let mut held_back = [false; MAX_COLUMNS];
+        let mut k = 0;
+        while self.chores.busy() < self.merges_at_once && k < look_ahead {
+            if !self.to_relocate.is_empty() {
+                if !self.chores.is_idle() {
+                    return;
+                }
+                self.relocate_next();
                 self.do_chores(sink);
                 continue;
             }
-            let Some(first) = self.host.first() else { return };
-            let spot = self.geometry.spot(first.page);
+            let Some(waiting) = self.host.get(k) else { return };
+            let spot = self.geometry.spot(waiting.page);
             let column = self.geometry.column(spot.superblock);
             let die = self.geometry.die(column, spot.lane);
-            if !self.host.can_take(die) {
-                return;
+            let held_back = &mut held_back[column as usize];
+            if *held_back || self.chores.is_busy(column) || !self.host.can_take(die) {
+                *held_back = true;
+                k += 1;
+                continue;
             }
-            let Room::Now(k) = self.logs.room(spot, column) else {
-                self.make_room(first.page..first.command_end);
+            let Room::Now(log) = self.logs.room(spot, column) else {
+                self.make_room(waiting.page..waiting.command_end);
                 self.do_chores(sink);
                 continue;
             };
-            let (place, row) = self.logs.take(k, spot.lane, spot.row);
+            let (place, row) = self.logs.take(log, spot.lane, spot.row);
             let block = self.superblocks.block(place, spot.lane);
-            if first.trimmed {
+            if waiting.trimmed {
                 self.contents.copy(None, block, row);
             } else {
-                self.contents.write(first.page, first.write_number, block, row);
+                self.contents.write(waiting.page, waiting.write_number, block, row);
             }
-            let (number, ready) = (self.host.start(die), sink.ready_code(first.ready));
+            let (number, ready) = (self.host.start(k, die), sink.ready_code(waiting.ready));
             sink.enqueue(die, FlashOp::host_program(block, row, 1, number, ready));
         }
     }

@@ -15,6 +15,14 @@ pub struct LogBlockSpec {
     /// Log superblocks that can be open at once.
     #[schemars(range(min = 1, max = 65_535), extend("x-unit" = "superblocks"))]
     pub open_logs: u32,
+    /// Columns that can be at chores (merges, copies, erases) while the host's next pages are taken in: 1 for firmware that
+    /// finishes one thing before it begins the next.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 512), extend("x-unit" = "columns"))]
+    pub merges_at_once: u32,
+    /// Whether a page that is copied crosses the bus to be corrected, instead of staying within its die with its errors.
+    #[serde(default = "yes")]
+    pub corrects_copies: bool,
     /// Superblocks on as many dies of each channel that sequential data are striped over.
     #[schemars(range(min = 1, max = 64))]
     pub stripe_superblocks: u32,
@@ -28,6 +36,14 @@ pub struct LogBlockSpec {
     #[serde(default)]
     #[schemars(range(min = 1), extend("x-unit" = "merges"))]
     pub relocate_after_merges: Option<u32>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// How data get from the host to the block that they belong in.
