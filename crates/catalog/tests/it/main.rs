@@ -1,5 +1,6 @@
 //! The files of the catalog, bad files, and the page about them.
 
 mod bad_files;
+mod disks;
 mod documentation;
 mod every_value_has_a_source;
