@@ -426,7 +426,7 @@ impl Disk {
         let Command { from, to, .. } = self.slots[slot as usize];
         self.read_cache.fill(from, to);
         let mechanics = &*self.mechanics;
-        let limit = (to + mechanics.read_ahead).min(mechanics.sectors);
+        let limit = to.saturating_add(mechanics.read_ahead).min(mechanics.sectors);
         let sector = to - 1;
         let at = now - Nanos::from(mechanics.geometry.sector_time(sector));
         self.read_on = Some(ReadOn { sector, at, limit, began: now, reached: to, followed: now });

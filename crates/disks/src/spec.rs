@@ -81,8 +81,9 @@ pub enum TrackOrder {
     Serpentine,
 }
 
-/// The arm. A seek takes single-track time plus what the curve rises from there, scaled so that the mean over all pairs
-/// of cylinders is the average given.
+/// The arm. A seek for reading takes single-track time plus what the curve rises from there, scaled so that the mean over
+/// all pairs of cylinders is the average given. A seek for writing takes longer by the difference of the averages, over a
+/// single track by that of the single-track times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Seek"))]

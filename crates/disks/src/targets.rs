@@ -33,7 +33,7 @@ impl Access {
     /// Time to the first sector.
     #[inline]
     pub fn cost(self) -> u32 {
-        self.seek + self.rotation
+        self.seek.saturating_add(self.rotation)
     }
 }
 

@@ -2,5 +2,6 @@
 
 mod bad_files;
 mod devices;
+mod disks;
 mod documentation;
 mod every_value_has_a_source;
