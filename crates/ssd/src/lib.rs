@@ -3,7 +3,8 @@
 //! translation layer that decides what they do.
 //!
 //! How a write travels: command frame → firmware (one processor, in order) → room in the write buffer → data over
-//! the link → acknowledged (write cache on) → a row of units is given to a die → bus → array → buffer room freed.
+//! the link → acknowledged (write cache on) → a row of units is given to a die → bus → array → buffer room freed. A unit of
+//! which only some sectors have come is completed from flash before its row goes (`frontend/partial_write.rs`).
 //! How a read travels: command frame → firmware → map → die (array, then bus), or buffer → data over the link.
 //! Garbage collection, journal and erases are more operations on the same dies and channels.
 //!
@@ -210,7 +211,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             sector_bytes: SECTOR_BYTES as u32,
             queue_depth: drive.controller.queue_depth,
             streams: translation.streams(),
-            supports_trim: true,
+            supports_trim: drive.supports_trim,
             supports_write_zeroes: false,
             compresses: translation.compresses(),
             holds_contents: false,

@@ -22,6 +22,7 @@ impl DriveSpec {
         DriveSpec {
             description: String::new(),
             capacity_bytes,
+            supports_trim: true,
             flash: FlashSpec { die: die.to_owned(), dies, exact_spare_per_10000: None, planes_apart: false },
             link: LinkSpec { generation: LinkGeneration::Ideal, host_turnaround_us: 0.0 },
             controller: ControllerSpec {

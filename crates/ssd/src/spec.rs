@@ -24,6 +24,9 @@ pub struct DriveSpec {
     /// Capacity as sold.
     #[schemars(range(min = 4096, max = MAX_CAPACITY_BYTES - 4096), extend("multipleOf" = 4096))]
     pub capacity_bytes: u64,
+    /// Whether the drive knows TRIM (DATA SET MANAGEMENT); if not, it refuses the command.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub supports_trim: bool,
     pub flash: FlashSpec,
     pub link: LinkSpec,
     pub controller: ControllerSpec,
@@ -46,6 +49,10 @@ pub struct DriveSpec {
     pub compression: Option<CompressionSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc: Option<EccSpec>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

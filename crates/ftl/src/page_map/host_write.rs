@@ -50,8 +50,8 @@ impl PageMap {
                 slot.tag = tag;
                 slot.ready = ready;
                 self.counters.overwrites_in_buffer += 1;
-                if !self.parts.is_empty() {
-                    self.parts.complete(at);
+                if self.buffer.is_lacking() {
+                    self.complete_part(at);
                 }
                 if let Some(compression) = &mut self.compression {
                     self.buffer.resize(at, compression.draw());
@@ -90,7 +90,9 @@ impl PageMap {
         let old = match self.map.get(lpn) {
             Place::Unmapped => return,
             Place::Buffer(at) => {
-                self.parts.complete(at);
+                if self.buffer.is_lacking() {
+                    self.complete_part(at);
+                }
                 let slot = self.buffer.slot_mut(at);
                 slot.tag = NO_LPN;
                 std::mem::replace(&mut slot.old, UNMAPPED)
@@ -166,7 +168,7 @@ impl PageMap {
         if self.buffer.units() < least {
             return;
         }
-        if self.buffer.is_forced() || !self.parts.is_empty() {
+        if self.buffer.needs_care() {
             return self.dispatch_with_care(sink);
         }
         for stream in 0..self.buffer.streams() {

@@ -198,6 +198,9 @@ impl PageMap {
         if units != self.buffer.units() {
             return Err(format!("units that wait take {units} of flash, {} were counted", self.buffer.units()));
         }
+        if self.buffer.is_lacking() == self.parts.is_empty() {
+            return Err(format!("units lack sectors: {}, the buffer says otherwise", !self.parts.is_empty()));
+        }
         for (at, part) in self.parts.iter() {
             let slot = self.buffer.slot(at);
             let lpn = self.medium.format().lpn(slot.tag);

@@ -36,7 +36,7 @@ impl PageMap {
         generation: impl FnMut(u32) -> u8,
         sink: &mut impl OpSink,
     ) -> Option<u32> {
-        let first = self.buffer.units() == 0 && self.collector.needs_no_look() && !self.buffer.is_forced();
+        let first = self.buffer.units() == 0 && self.collector.needs_no_look() && !self.buffer.needs_care();
         let first = first && self.compression.is_none();
         (first && stretch.units >= self.row_units).then(|| self.write_whole_rows(stretch, generation, sink))
     }

@@ -372,6 +372,7 @@ impl PageMap {
         self.superblocks = Superblocks::new(self.mapping.superblock, &self.medium, reserve);
         self.buffer.set_forced(false);
         self.parts.clear();
+        self.buffer.set_lacking(false);
         self.begin_empty();
         self.check_room();
         per_die.into_iter().max().unwrap_or(0)

@@ -26,14 +26,23 @@ impl PageMap {
         self.take_in(lpn, generation, ready, stream);
         if let (Some(part), Place::Buffer(at)) = (part, self.map.get(lpn)) {
             self.parts.set(at, Part { present: part.present | sectors, ..part });
+            self.buffer.set_lacking(!self.parts.is_empty());
         }
+    }
+
+    /// A unit in the buffer is whole, or not wanted any more.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn complete_part(&mut self, at: u32) {
+        self.parts.complete(at);
+        self.buffer.set_lacking(!self.parts.is_empty());
     }
 
     /// Sectors of a unit in the buffer that are still on flash only.
     #[inline]
     #[must_use]
     pub fn missing_sectors(&self, lpn: u32) -> u8 {
-        if self.parts.is_empty() {
+        if !self.buffer.is_lacking() {
             return 0;
         }
         match self.map.get(lpn) {
@@ -68,7 +77,7 @@ impl PageMap {
         let slot = *self.buffer.slot(at);
         // A collector has moved it meanwhile, and still has it.
         if self.in_ram(slot.old) {
-            return self.parts.complete(at);
+            return self.complete_part(at);
         }
         let lpn = self.medium.format().lpn(slot.tag);
         let layout = self.medium.layout();
@@ -81,6 +90,8 @@ impl PageMap {
     }
 
     /// A read for the buffer has ended: of the map, or of what is missing of a unit.
+    #[cold]
+    #[inline(never)]
     pub(super) fn read_for_buffer_ended(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
         let lpn = op.merged_page();
         // Whole meanwhile, or trimmed.
@@ -97,7 +108,7 @@ impl PageMap {
                     "page {lpn} would be merged with {found:?}, not write {}",
                     part.base
                 );
-                self.parts.complete(at);
+                self.complete_part(at);
             }
             _ => {}
         }
@@ -105,9 +116,10 @@ impl PageMap {
 
     /// [`PageMap::dispatch`] while some units are not whole, or rows go out that are not full.
     #[cold]
+    #[inline(never)]
     pub(super) fn dispatch_with_care(&mut self, sink: &mut impl OpSink) {
         for stream in 0..self.buffer.streams() {
-            if !self.parts.is_empty() {
+            if self.buffer.is_lacking() {
                 self.ask_for_rows(stream, sink);
             }
             while self.has_row(stream)

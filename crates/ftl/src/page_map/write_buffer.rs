@@ -31,6 +31,11 @@ struct Ring {
     tail: u32,
 }
 
+/// A flush waits: partly filled rows are written too.
+const FORCED: u8 = 1;
+/// Some units wait for sectors that are still on flash only.
+const LACKING: u8 = 2;
+
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct WriteBuffer {
@@ -50,8 +55,8 @@ pub struct WriteBuffer {
     accepted: u64,
     /// Streams that have been written, one bit each.
     used: u8,
-    /// A flush waits: partly filled rows are written too.
-    forced: bool,
+    /// [`FORCED`] and [`LACKING`]: what keeps rows from going out as soon as they are full, and only then.
+    care: u8,
 }
 
 impl WriteBuffer {
@@ -75,7 +80,7 @@ impl WriteBuffer {
             units_by_stream: [0; STREAMS as usize],
             accepted: 0,
             used: 1,
-            forced: false,
+            care: 0,
         }
     }
 
@@ -103,18 +108,36 @@ impl WriteBuffer {
     #[inline]
     #[must_use]
     pub fn is_forced(&self) -> bool {
-        self.forced
+        self.care & FORCED != 0
     }
 
     pub fn set_forced(&mut self, forced: bool) {
-        self.forced = forced;
+        self.care = if forced { self.care | FORCED } else { self.care & !FORCED };
+    }
+
+    /// Whether some units wait for sectors.
+    #[inline]
+    #[must_use]
+    pub fn is_lacking(&self) -> bool {
+        self.care & LACKING != 0
+    }
+
+    pub fn set_lacking(&mut self, lacking: bool) {
+        self.care = if lacking { self.care | LACKING } else { self.care & !LACKING };
+    }
+
+    /// Whether rows that are not full go out, or some that are must wait.
+    #[inline]
+    #[must_use]
+    pub fn needs_care(&self) -> bool {
+        self.care != 0
     }
 
     /// Units of flash that make a row worth writing.
     #[inline]
     #[must_use]
     pub fn least_row(&self, row_units: u32) -> u32 {
-        if self.forced { 1 } else { row_units }
+        if self.is_forced() { 1 } else { row_units }
     }
 
     /// Units of flash that all waiting units take.

@@ -51,11 +51,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 self.begin_on(d);
             }
             OpKind::MergeRead => {
-                self.merge_read_done(&ended, retry);
+                self.merge_read_done(op, d, retry);
                 self.begin_on(d);
             }
             OpKind::MapRead => {
-                self.map_read_done(&ended);
+                self.map_read_done(op, d);
                 self.begin_on(d);
             }
             OpKind::HostProgram => {

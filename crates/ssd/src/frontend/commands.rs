@@ -6,6 +6,9 @@ use ssdlab_core::{Breakdown, Nanos, Ring, UNIT_BYTES};
 use ssdlab_device::{Completion, Request, Status};
 use ssdlab_ftl::Promise;
 
+/// In the place of the merge reads that a write waits for: its first and last page go into the buffer in part.
+pub const IN_PARTS: u32 = u32::MAX;
+
 /// One command that holds a slot of the command queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
@@ -17,14 +20,12 @@ pub struct Command {
     pub decoded: Nanos,
     /// When the firmware was through with all of its units.
     pub processed: Nanos,
-    /// Reads: parts still to come from flash. Writes: merge reads still to come.
+    /// Reads: parts still to come from flash. Writes: merge reads still to come, or [`IN_PARTS`].
     pub parts: u32,
     /// First unit not yet admitted to the write buffer.
     pub next_unit: u32,
     /// Bytes not yet on the link.
     pub bytes_left: u64,
-    /// Writes: units at its ends that it writes in part go into the buffer as such.
-    pub in_parts: bool,
     /// End of its last data on the link so far.
     pub link_end: Nanos,
     pub status: Status,
@@ -45,7 +46,6 @@ impl Command {
             parts: 0,
             next_unit: (request.offset_bytes / UNIT_BYTES) as u32,
             bytes_left: request.length_bytes,
-            in_parts: false,
             link_end: 0,
             status: Status::Ok,
             promised: None,

@@ -11,9 +11,9 @@ use std::ops::Range;
 
 use ssdlab_core::{Op, UNIT_BYTES};
 use ssdlab_device::{Request, Status};
-use ssdlab_ftl::{OpSink, Promise, Source, Stretch, Translation};
+use ssdlab_ftl::{FlashOp, Promise, Source, Stretch, Translation};
 
-use super::Frontend;
+use super::commands::IN_PARTS;
 use crate::SimulatedSsd;
 use crate::backend::{Ended, ReadRetry};
 use crate::op_queues::OpQueues;
@@ -30,41 +30,17 @@ fn partly_written(request: &Request) -> impl Iterator<Item = u32> + Clone + use<
 }
 
 /// Of a range of pages, those that a write writes as a whole.
-#[inline]
-pub(super) fn wholly_written(request: &Request, pages: Range<u32>) -> Range<u32> {
+fn wholly_written(request: &Request, pages: Range<u32>) -> Range<u32> {
     let first = request.offset_bytes.div_ceil(UNIT_BYTES) as u32;
     let last = ((request.offset_bytes + request.length_bytes) / UNIT_BYTES) as u32;
     pages.start.max(first)..pages.end.min(last)
-}
-
-impl Frontend {
-    /// The command in a slot reads a page that the controller has in RAM, in part perhaps. Returns whether it has to wait
-    /// for the rest.
-    #[inline]
-    pub(super) fn waits_for_rest(
-        &mut self,
-        translation: &mut impl Translation,
-        (page, slot): (u32, u32),
-        request: &Request,
-        sink: &mut impl OpSink,
-    ) -> bool {
-        let missing = translation.missing_sectors(page);
-        if missing == 0 || missing & sectors_of(request, page) == 0 {
-            return false;
-        }
-        translation.fetch_missing(page, sink);
-        let waits = translation.missing_sectors(page) != 0;
-        if waits {
-            self.merges.push((page, slot));
-        }
-        waits
-    }
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Begins a write of which the first or last page is written in part. Returns whether it goes in line for the buffer
     /// now.
     #[cold]
+    #[inline(never)]
     pub(super) fn begin_partial_write(&mut self, slot: u32) -> bool {
         if !self.buffer.acknowledges || !self.translation.buffers_parts() {
             return !self.read_for_merge(slot);
@@ -74,16 +50,18 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             self.refuse_with(slot, Status::MediaError);
             return false;
         }
-        self.frontend.commands.slot(slot).in_parts = true;
+        self.frontend.commands.slot(slot).parts = IN_PARTS;
         true
     }
 
     /// Lets a stretch of a write into the buffer whose first or last page may be written in part.
     #[cold]
-    pub(super) fn write_in_parts(&mut self, request: &Request, stretch: &Stretch) {
+    #[inline(never)]
+    pub(super) fn write_in_parts(&mut self, slot: u32, stretch: Stretch) {
+        let request = self.frontend.commands.slot(slot).request;
         for k in 0..stretch.units {
             let page = stretch.first + k;
-            let sectors = sectors_of(request, page);
+            let sectors = sectors_of(&request, page);
             let ready = stretch.from + stretch.each * u64::from(k + 1);
             if let Source::Flash(spot) = self.translation.source(page) {
                 // What it will be completed with must be what the host wrote last.
@@ -93,6 +71,30 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             let number = self.probe.count_write(page);
             self.translation.write_part(page, sectors, stretch.stream, ready, number);
         }
+        self.forgive_lost(wholly_written(&request, stretch.first..stretch.first + stretch.units));
+    }
+
+    /// The command in a slot reads pages that the controller has in RAM, in part perhaps. Returns for how many of them it has
+    /// to wait.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wait_for_missing(&mut self, slot: u32) -> u32 {
+        let request = self.frontend.commands.slot(slot).request;
+        let (first, last) = page_range(&request);
+        let mut waiting = 0;
+        for page in first..last {
+            if self.translation.missing_sectors(page) & sectors_of(&request, page) == 0 {
+                continue;
+            }
+            let (translation, mut queues) = self.translation_and_queues();
+            translation.fetch_missing(page, &mut queues);
+            if translation.missing_sectors(page) != 0 {
+                self.frontend.merges.push((page, slot));
+                self.flash.buffer_read_units -= 1;
+                waiting += 1;
+            }
+        }
+        waiting
     }
 
     /// The rest of pages that are written in part is read before the write goes on. Returns whether any has to be.
@@ -129,7 +131,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     /// A page to be merged has come from flash.
-    pub(crate) fn merge_read_done(&mut self, ended: &Ended, retry: Option<&ReadRetry>) {
+    // Apart from the ways that are used all the time, here and below: they would save more registers for it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn merge_read_done(&mut self, op: FlashOp, die: usize, retry: Option<&ReadRetry>) {
+        let ended = &Ended { die, op };
         // First who waits for it: the die is asked what it did, before it goes on.
         self.release_merged(ended, retry);
         if ended.op.is_read_for_buffer() {
@@ -141,6 +147,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     /// A piece of the map has come that the write buffer needs.
+    #[cold]
+    #[inline(never)]
     pub(super) fn buffer_map_read_done(&mut self, ended: &Ended) {
         let page = ended.op.merged_page();
         let awaited = self.frontend.merges.iter().any(|&(p, _)| p == page);

@@ -50,11 +50,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     from_ram += 1;
                     self.flash.unmapped_read_units += 1;
                 }
-                ReadFrom::Ram
-                    if self.frontend.waits_for_rest(&mut self.translation, (page, slot), &request, &mut queues) =>
-                {
-                    parts += 1;
-                }
                 ReadFrom::Ram => {
                     from_ram += 1;
                     self.flash.buffer_read_units += 1;
@@ -62,6 +57,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             }
         }
         parts += reads.finish(&mut queues);
+        if from_ram > 0 {
+            let waiting = self.wait_for_missing(slot);
+            parts += waiting;
+            from_ram -= u64::from(waiting);
+        }
         // A page by itself is checked when the die has delivered it: to wait for its tag now would be a large part of
         // all that a random read costs.
         let promised = match alone {

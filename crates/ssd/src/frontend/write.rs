@@ -7,7 +7,7 @@ use crate::SimulatedSsd;
 use crate::op_queues::OpQueues;
 use crate::page_range::page_range;
 
-use super::partial_write::wholly_written;
+use super::commands::IN_PARTS;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Puts a decoded write in line for the buffer; [`SimulatedSsd::admit`] must follow.
@@ -51,7 +51,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 break;
             }
             let c = self.frontend.commands.slot(slot);
-            let (request, next, stream, in_parts) = (c.request, c.next_unit, c.stream, c.in_parts);
+            let (request, next, stream, in_parts) = (c.request, c.next_unit, c.stream, c.parts == IN_PARTS);
             let (first, last) = page_range(&request);
             let units = room.min(last - next);
             if next == first {
@@ -66,12 +66,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             let stretch = Stretch { first: next, units, stream, from: start, each };
             let alone = next + units < last || self.frontend.commands.writes.len() == 1;
             let direct = if in_parts {
-                self.write_in_parts(&request, &stretch);
+                self.write_in_parts(slot, stretch);
                 None
             } else {
                 let direct = if alone && units > 1 { self.write_rows(&stretch) } else { None };
                 let probe = &mut self.probe;
                 self.translation.write_units(&stretch.after(direct.unwrap_or(0)), |page| probe.count_write(page));
+                self.forgive_lost(next..next + units);
                 direct
             };
             // Rows that have gone to dies directly begin once the command has been seen to.
@@ -79,8 +80,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             if self.frontend.read_ahead.holds_data() {
                 (next..next + units).for_each(|page| self.frontend.read_ahead.forget(page));
             }
-            let pages = next..next + units;
-            self.forgive_lost(if in_parts { wholly_written(&request, pages) } else { pages });
             let whole = next + units == last;
             if whole {
                 self.frontend.commands.writes.pop_front();

@@ -16,6 +16,16 @@ fn drive() -> Ssd {
 }
 
 #[test]
+fn a_drive_without_trim_says_so_and_refuses_it() {
+    let mut die = ideal_die();
+    (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (60, 16);
+    let spec = DriveSpec { supports_trim: false, ..DriveSpec::plain("ideal", 4, CAPACITY_BYTES) };
+    let mut drive = Ssd::new("small", &spec, &die, 1).expect("it is valid");
+    assert!(!drive.info().supports_trim);
+    assert_eq!(drive.submit(0, Request::trim(1, 0, 4096)), Err(Refusal::Unsupported { op: Op::Trim }));
+}
+
+#[test]
 fn a_command_that_is_refused_has_not_happened() {
     let mut drive = drive();
     drive.advance(SECOND, &mut Vec::new());
