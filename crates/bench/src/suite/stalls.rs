@@ -59,14 +59,20 @@ fn gap_chart(gaps: &[Gap], began: Nanos, label: &str) -> Chart {
         points.sort_by(|a, b| a[0].total_cmp(&b[0]));
         (!points.is_empty()).then(|| series(cause.map_or(UNKNOWN, Cause::label), points))
     };
+    let lines: Vec<Series> = CAUSES.iter().map(|&c| Some(c)).chain([None]).filter_map(of_cause).collect();
+    // A single cause has no legend.
+    let causes = match lines.as_slice() {
+        [one] => format!("A dot a gap; the main cause of what ended each of them: {}.", one.name),
+        _ => "A dot a gap, by the main cause of what ended it.".to_owned(),
+    };
     chart(
         "stalls",
         "The longest gaps without a completion",
-        &format!("A dot a gap, by the main cause of what ended it. {label}."),
+        &format!("{causes} {label}."),
         Mark::Scatter,
         Axis { min: Some(0.0), ..Axis::linear("time", "s") },
         Axis::log("length of the gap", "us"),
-        CAUSES.iter().map(|&c| Some(c)).chain([None]).filter_map(of_cause).collect(),
+        lines,
     )
 }
 

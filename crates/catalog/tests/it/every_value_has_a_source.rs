@@ -224,7 +224,8 @@ fn claims_speak_of_drives_that_exist_and_leave_the_fourth_drive_to_prediction() 
     assert!(all.len() > 100);
     for claim in &all {
         assert!(!claim.drives().is_empty(), "{} speaks of no drive", claim.id);
-        for drive in claim.drives() {
+        // A set or an adapter is an expression over drives.
+        for drive in claim.drives().into_iter().filter(|d| !d.contains('(')) {
             assert!(drive_names().any(|name| name == drive), "{}: {drive}", claim.id);
         }
         assert!(
@@ -234,7 +235,7 @@ fn claims_speak_of_drives_that_exist_and_leave_the_fourth_drive_to_prediction() 
         );
     }
     let headline: Vec<&str> = all.iter().filter(|c| c.headline).map(|c| c.id.as_str()).collect();
-    assert_eq!(headline.len(), 28, "{headline:?}");
+    assert_eq!(headline.len(), 69, "{headline:?}");
 }
 
 #[test]
