@@ -285,6 +285,11 @@ pub trait Translation: Clone + Debug + Send + 'static {
     /// the buffer, or holds nothing.
     fn unit_of(&self, page: u32) -> Option<UnitAddress>;
 
+    /// Logical pages that hold data.
+    fn mapped_units(&self) -> u64 {
+        (0..self.logical_pages()).filter(|&page| self.source(page) != Source::Unmapped).count() as u64
+    }
+
     // ---- operations ---------------------------------------------------------------------------------------------
 
     /// A die begins an operation.

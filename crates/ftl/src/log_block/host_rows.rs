@@ -25,7 +25,7 @@ pub struct Waiting {
 pub struct HostRows {
     waiting: VecDeque<Waiting>,
     /// Pages of each logical page among them.
-    waits: Vec<u8>,
+    waits: Vec<u16>,
     /// Given to dies that have not begun.
     not_begun: u32,
     /// By die: whether it has had its page since the bank was last at rest.
@@ -79,7 +79,7 @@ impl HostRows {
     /// The first page goes to a die. Returns the number of its program.
     pub fn start(&mut self, die: u32) -> u16 {
         let first = self.waiting.pop_front().expect("there is one");
-        self.waits[first.page as usize] -= u8::from(!first.trimmed);
+        self.waits[first.page as usize] -= u16::from(!first.trimmed);
         self.not_begun += 1;
         self.loaded[die as usize] = true;
         self.at_work[(die / self.dies_per_bank) as usize] += 1;
@@ -103,7 +103,7 @@ impl HostRows {
     /// The host has trimmed these pages.
     pub fn forget(&mut self, pages: &Range<u32>) {
         for waiting in self.waiting.iter_mut().filter(|waiting| pages.contains(&waiting.page)) {
-            self.waits[waiting.page as usize] -= u8::from(!waiting.trimmed);
+            self.waits[waiting.page as usize] -= u16::from(!waiting.trimmed);
             waiting.trimmed = true;
         }
     }
