@@ -320,6 +320,11 @@ pub trait Translation: Clone + Debug + Send + 'static {
         self.unit_of(page)
     }
 
+    /// Logical pages that hold data.
+    fn mapped_units(&self) -> u64 {
+        (0..self.logical_pages()).filter(|&page| self.source(page) != Source::Unmapped).count() as u64
+    }
+
     // ---- operations ---------------------------------------------------------------------------------------------
 
     /// A die begins an operation.

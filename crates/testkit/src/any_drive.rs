@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 use ssdlab_core::UNIT_BYTES;
 use ssdlab_ftl::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
+    Buffering, Frontier, GcSpec, HostShare, LogBlockSpec, LogScheme, MappingSpec, SuperblockSpan, TieBreak,
+    VictimPolicy, WearLevellingSpec,
 };
 use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
-use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, WriteBufferSpec};
 
 /// A small drive whose capacity is still to be found, and a seed.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ impl DrawnDrive {
         for percent in (5..=90).rev().step_by(5) {
             spec.capacity_bytes = raw / 100 * percent / 100 * (100 - self.spare_percent) / UNIT_BYTES * UNIT_BYTES;
             let valid = spec.capacity_bytes > 0 && spec.validate(&self.die).is_ok();
-            if valid && Ssd::new("small", &spec, &self.die, self.seed).is_ok() {
+            if valid && ssdlab_ssd::build::<true, true>("small", &spec, &self.die, self.seed).is_ok() {
                 return Some((spec, self.die.clone()));
             }
         }
@@ -164,6 +165,35 @@ prop_compose! {
             wear_levelling: WearLevellingSpec { dynamic, static_spread_erases: spread },
             ..DriveSpec::plain("small", dies, 0)
         };
+        DrawnDrive { seed, die, drive, spare_percent }
+    }
+}
+
+prop_compose! {
+    /// Any small drive that translates by blocks.
+    pub fn any_log_block_drive()(
+        drawn in any_drive(),
+        scheme in prop::sample::select(vec![LogScheme::Replacement, LogScheme::Bast, LogScheme::Fast]),
+        open_logs in 1u32..=6,
+        stripe in 1u32..=4,
+        banks in prop::option::of(1u32..=2),
+        relocate_after_merges in prop::option::of(1u32..=40),
+        planes_apart in any::<bool>(),
+        buffer_kib in prop::sample::select(vec![4u32, 16, 64, 2048]),
+        queue_depth in prop::sample::select(vec![1u32, 4, 32]),
+    ) -> DrawnDrive {
+        let DrawnDrive { seed, mut die, mut drive, spare_percent } = drawn;
+        die.geometry.page_bytes = 4096;
+        die.geometry.planes = if planes_apart { 2 } else { 1 };
+        drive.flash.planes_apart = planes_apart;
+        drive.controller.queue_depth = queue_depth;
+        drive.write_buffer.capacity_kib = buffer_kib;
+        drive.wear_levelling.static_spread_erases = None;
+        let columns = drive.flash.dies * die.geometry.planes / drive.controller.channels;
+        let stripe_superblocks = (1..=stripe).rev().find(|&k| columns.is_multiple_of(k)).unwrap_or(1);
+        let banks = banks.filter(|&banks| stripe_superblocks.is_multiple_of(banks));
+        let spec = LogBlockSpec { scheme, open_logs, stripe_superblocks, banks, relocate_after_merges };
+        drive.log_blocks = Some(spec);
         DrawnDrive { seed, die, drive, spare_percent }
     }
 }

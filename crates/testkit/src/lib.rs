@@ -1,7 +1,8 @@
 //! What tests of several crates need: small drives, read from the catalog or drawn at random.
 //!
 //! - [`ideal_drive`], [`ideal_die`]: the catalog's ideal drive and die, to be made small by the test.
-//! - [`any_drive`]: a property-test strategy over small drives of every kind that a drive file can describe.
+//! - [`any_drive`]: a property-test strategy over small drives of every kind that a drive file can describe with a map of
+//!   pages; [`any_log_block_drive`]: the same with log blocks.
 //!
 //! Drives of which only a few things matter begin with `DriveSpec::plain` and `DieSpec::plain`: a key that is new is
 //! then learned there alone.
@@ -9,5 +10,5 @@
 mod any_drive;
 mod catalog;
 
-pub use any_drive::{DrawnDrive, any_drive};
+pub use any_drive::{DrawnDrive, any_drive, any_log_block_drive};
 pub use catalog::{ideal_die, ideal_drive, ideal_drive_with};

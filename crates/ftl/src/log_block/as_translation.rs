@@ -88,7 +88,9 @@ impl Translation for LogBlock {
     fn unforce(&mut self) {}
 
     fn trim(&mut self, pages: Range<u32>, _sink: &mut impl OpSink) {
-        self.trimmed += u64::from(pages.end - pages.start);
+        // Of a trim that covers no page whole the end comes before the start.
+        let pages = pages.start..pages.end.max(pages.start);
+        self.trimmed += pages.clone().filter(|&page| self.source(page) != Source::Unmapped).count() as u64;
         self.host.forget(&pages);
         self.contents.forget(pages);
     }
@@ -110,6 +112,7 @@ impl Translation for LogBlock {
                 assert_eq!(self.contents.erase(block), Outcome::Done, "faults are injected into page maps only");
             }
             by_column[self.superblocks.column(place) as usize] += 1;
+            self.chores.count_erases(self.geometry.lanes.into());
             self.superblocks.give_back(place);
         }
         self.logs.forget_all();
@@ -132,7 +135,10 @@ impl Translation for LogBlock {
     }
 
     fn write_number(&self, page: u32) -> Option<u8> {
-        (self.source(page) != Source::Unmapped).then(|| self.contents.newest(page))
+        if self.host.waits(page) {
+            return Some(self.contents.newest(page));
+        }
+        self.contents.unit(page).map(|unit| self.contents.medium().generation(unit))
     }
 
     fn valid_units(&self, from: UnitAddress) -> u64 {

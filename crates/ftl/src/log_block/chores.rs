@@ -136,6 +136,11 @@ impl Chores {
         self.counters
     }
 
+    /// Blocks have been erased that no chore has.
+    pub fn count_erases(&mut self, blocks: u64) {
+        self.counters.block_erases += blocks;
+    }
+
     /// The physical superblocks that belong to no data and to no log meanwhile.
     pub fn places(&self) -> impl Iterator<Item = Place> {
         self.columns.iter().flat_map(ColumnChores::places)

@@ -26,7 +26,7 @@ pub struct HostRows {
     /// Each with the low bits of its number among all that were accepted.
     waiting: VecDeque<(Waiting, u16)>,
     /// Pages of each logical page among them.
-    waits: Vec<u8>,
+    waits: Vec<u16>,
     /// Given to dies that have not begun.
     not_begun: u32,
     /// By die: whether it has had its page since the bank was last at rest.
@@ -82,7 +82,7 @@ impl HostRows {
     /// The page that waits as number `k` goes to a die. Returns the number of its program.
     pub fn start(&mut self, k: usize, die: u32) -> u16 {
         let (page, number) = self.waiting.remove(k).expect("it waits");
-        self.waits[page.page as usize] -= u8::from(!page.trimmed);
+        self.waits[page.page as usize] -= u16::from(!page.trimmed);
         self.not_begun += 1;
         self.loaded[die as usize] = true;
         self.at_work[(die / self.dies_per_bank) as usize] += 1;
@@ -105,7 +105,7 @@ impl HostRows {
     /// The host has trimmed these pages.
     pub fn forget(&mut self, pages: &Range<u32>) {
         for (waiting, _) in self.waiting.iter_mut().filter(|(waiting, _)| pages.contains(&waiting.page)) {
-            self.waits[waiting.page as usize] -= u8::from(!waiting.trimmed);
+            self.waits[waiting.page as usize] -= u16::from(!waiting.trimmed);
             waiting.trimmed = true;
         }
     }

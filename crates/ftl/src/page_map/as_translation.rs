@@ -197,6 +197,10 @@ impl Translation for PageMap {
         self.validity.span(from)
     }
 
+    fn mapped_units(&self) -> u64 {
+        self.mapped_units()
+    }
+
     #[inline]
     fn unit_of(&self, page: u32) -> Option<UnitAddress> {
         match self.map.get(page) {

@@ -4,6 +4,7 @@ mod errors;
 mod face;
 mod grown_bad_blocks;
 mod impossible_drives;
+mod log_blocks;
 mod other_translation;
 mod power;
 mod properties;

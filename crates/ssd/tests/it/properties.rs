@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND, SECTOR_BYTES, UNIT_BYTES};
-use ssdlab_device::{Completion, Device, Request, Security, Status};
-use ssdlab_ssd::Ssd;
-use ssdlab_testkit::{DrawnDrive, any_drive};
+use ssdlab_device::{Completion, Device, Request, Status};
+use ssdlab_ssd::build;
+use ssdlab_testkit::{DrawnDrive, any_drive, any_log_block_drive};
 
 /// Events without a completion after which a drive counts as stuck.
 const PATIENCE: u32 = 2_000_000;
 
 struct Host {
-    drive: Ssd,
+    drive: Box<dyn Device>,
     rng: Rng,
     now: Nanos,
     next_tag: u64,
@@ -27,7 +27,7 @@ struct Host {
 impl Host {
     fn new(choice: &DrawnDrive) -> Option<Host> {
         let (spec, die) = choice.build()?;
-        let drive = Ssd::new("small", &spec, &die, choice.seed).expect("it was checked");
+        let drive = build::<true, true>("small", &spec, &die, choice.seed).expect("it was checked");
         Some(Host {
             drive,
             rng: Rng::new(choice.seed).stream("host"),
@@ -156,7 +156,8 @@ fn run(choice: &DrawnDrive) -> Option<Vec<Completion>> {
         host.take_completions();
         host.check();
         if host.rng.chance(1, 8) {
-            host.now = host.drive.secure_erase(host.now);
+            let security = host.drive.security().expect("every simulated drive can be erased");
+            host.now = security.secure_erase(host.now);
             host.check();
         }
     }
@@ -181,6 +182,18 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(3), failure_persistence: None,
+        ..ProptestConfig::with_cases(60) })]
+
+    #[test]
+    fn every_drive_with_log_blocks_serves_every_host(choice in any_log_block_drive()) {
+        let key = |c: &Completion| (c.tag, c.submitted, c.completed, c.breakdown);
+        let runs = [run(&choice), run(&choice)].map(|log| log.map(|l| l.iter().map(key).collect::<Vec<_>>()));
+        prop_assert_eq!(&runs[0], &runs[1]);
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(2), failure_persistence: None,
         ..ProptestConfig::with_cases(3000) })]
 
@@ -188,6 +201,12 @@ proptest! {
     #[test]
     #[ignore = "minutes in a release build; 200 cases of the same run always"]
     fn thousands_more_drives(choice in any_drive()) {
+        run(&choice);
+    }
+
+    #[test]
+    #[ignore = "minutes in a release build; 60 cases of the same run always"]
+    fn thousands_more_drives_with_log_blocks(choice in any_log_block_drive()) {
         run(&choice);
     }
 }

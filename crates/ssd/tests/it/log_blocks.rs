@@ -1,0 +1,248 @@
+//! Translation by blocks: what is merged, what is copied for it, and where pages lie afterwards.
+
+use ssdlab_core::{Rng, UNIT_BYTES};
+use ssdlab_device::{Device, FlashCounters, Request};
+use ssdlab_ftl::{LogBlock, LogBlockSpec, LogScheme, Merges, Source, Translation};
+use ssdlab_nand::{DieSpec, Geometry, PageOrder};
+use ssdlab_ssd::{DriveSpec, SimulatedSsd};
+
+const LANES: u64 = 2;
+const ROWS: u64 = 8;
+/// Pages of a superblock.
+const SUPERBLOCK: u64 = LANES * ROWS;
+const SUPERBLOCKS: u64 = 10;
+
+/// Ten superblocks on two dies, each on a channel of its own, and a host that sends one command after the other.
+struct Small {
+    drive: SimulatedSsd<true, true, LogBlock>,
+    now: u64,
+}
+
+impl Small {
+    fn new(scheme: LogScheme) -> Self {
+        Self::with(LogBlockSpec {
+            scheme,
+            open_logs: 1,
+            stripe_superblocks: 1,
+            banks: None,
+            relocate_after_merges: None,
+        })
+    }
+
+    fn with(log_blocks: LogBlockSpec) -> Self {
+        let die = DieSpec::plain(Geometry {
+            planes: 1,
+            blocks_per_plane: 16,
+            pages_per_block: ROWS as u32,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
+        let plain = DriveSpec::plain("small", LANES as u32, SUPERBLOCKS * SUPERBLOCK * UNIT_BYTES);
+        let spec = DriveSpec { log_blocks: Some(log_blocks), ..plain };
+        let drive = SimulatedSsd::with_log_blocks("small", &spec, &die, 1).expect("a valid drive");
+        Small { drive, now: 0 }
+    }
+
+    fn filled(scheme: LogScheme) -> Self {
+        let mut small = Small::new(scheme);
+        (0..SUPERBLOCKS).for_each(|k| small.write(k * SUPERBLOCK, SUPERBLOCK));
+        small
+    }
+
+    fn send(&mut self, request: Request) {
+        let mut done = Vec::new();
+        self.drive.submit(self.now, request).expect("it lies within the drive");
+        while done.is_empty() {
+            self.now = self.drive.next_event().expect("a command is under way");
+            self.drive.advance(self.now, &mut done);
+        }
+    }
+
+    fn write(&mut self, page: u64, pages: u64) {
+        self.send(Request::write(0, page * UNIT_BYTES, pages * UNIT_BYTES));
+    }
+
+    /// Lets the drive finish what it is at.
+    fn rest(&mut self) {
+        self.send(Request::flush(0));
+        while let Some(at) = self.drive.next_event() {
+            self.now = at;
+            self.drive.advance(at, &mut Vec::new());
+        }
+        self.drive.check_books().expect("the books balance");
+        self.drive.translation().check_invariants().expect("everything known twice agrees");
+    }
+
+    fn merges(&self) -> (u64, u64, u64) {
+        let Merges { switch, partial, full } = self.drive.translation().merges();
+        (switch, partial, full)
+    }
+
+    fn flash(&self) -> FlashCounters {
+        self.drive.counters().flash.expect("a drive has flash")
+    }
+
+    /// Since `before`: pages copied, and blocks erased.
+    fn since(&self, before: &FlashCounters) -> (u64, u64) {
+        let now = self.flash();
+        let copied = (now.gc_program_bytes - before.gc_program_bytes) / UNIT_BYTES;
+        (copied, now.block_erases - before.block_erases)
+    }
+
+    /// Whether each page of a superblock lies in its row, and all of a lane in one block.
+    fn is_in_order(&self, superblock: u64) -> bool {
+        let place = |lane: u64, row: u64| {
+            let page = superblock * SUPERBLOCK + row * LANES + lane;
+            match self.drive.translation().source(page as u32) {
+                Source::Flash(spot) => (spot.block, u64::from(spot.page)),
+                other => panic!("page {page} is in {other:?}"),
+            }
+        };
+        (0..LANES).all(|lane| (0..ROWS).all(|row| place(lane, row) == (place(lane, 0).0, row)))
+    }
+
+    fn read_all(&mut self) {
+        self.send(Request::read(0, 0, SUPERBLOCKS * SUPERBLOCK * UNIT_BYTES));
+    }
+}
+
+#[test]
+fn what_is_written_in_order_takes_its_place_without_a_copy() {
+    for scheme in [LogScheme::Replacement, LogScheme::Bast] {
+        let mut small = Small::filled(scheme);
+        small.rest();
+        assert_eq!(small.merges(), (9, 0, 0), "the tenth log is open");
+        let before = small.flash();
+        assert_eq!(before.gc_program_bytes, 0);
+        small.write(0, 4 * SUPERBLOCK);
+        small.rest();
+        assert_eq!(small.merges(), (13, 0, 0));
+        // The fill's last log replaced nothing; three of the four others have.
+        assert_eq!(small.since(&before), (0, 3 * LANES));
+        assert!((0..SUPERBLOCKS).all(|superblock| small.is_in_order(superblock)));
+    }
+}
+
+#[test]
+fn a_replacement_copies_what_comes_before_on_its_lane_and_the_rest_when_it_closes() {
+    let mut small = Small::filled(LogScheme::Replacement);
+    small.rest();
+    // Lane 1, row 3 of the first superblock: rows 0 to 2 of this lane are copied, none of lane 0.
+    let before = small.flash();
+    small.write(7, 1);
+    small.rest();
+    assert_eq!(small.merges(), (10, 0, 0));
+    assert_eq!(small.since(&before), (3, 0));
+    // Another superblock: the rest is copied, four rows of lane 1 and all of lane 0.
+    let before = small.flash();
+    small.write(SUPERBLOCK, 1);
+    small.rest();
+    assert_eq!(small.merges(), (10, 1, 0));
+    assert_eq!(small.since(&before), (4 + ROWS, LANES));
+    assert!(small.is_in_order(0));
+    // What comes later in the open superblock is no merge; what comes again is.
+    let before = small.flash();
+    small.write(SUPERBLOCK + 1, SUPERBLOCK - 1);
+    small.rest();
+    assert_eq!((small.merges(), small.since(&before)), ((10, 1, 0), (0, 0)));
+    small.write(SUPERBLOCK, 1);
+    small.rest();
+    assert_eq!((small.merges(), small.since(&before)), ((11, 1, 0), (0, LANES)));
+    // The first page of the second superblock is in a log again.
+    let others = (0..SUPERBLOCKS).filter(|&superblock| superblock != 1);
+    assert!(others.into_iter().all(|superblock| small.is_in_order(superblock)));
+    small.read_all();
+}
+
+#[test]
+fn a_log_of_one_superblock_is_completed_if_it_is_in_order_and_else_copied_with_it() {
+    let mut small = Small::filled(LogScheme::Bast);
+    small.rest();
+    small.write(0, 3); // in order: rows 0 of both lanes, row 1 of lane 0
+    small.rest();
+    let before = small.flash();
+    small.write(SUPERBLOCK + 5, 1); // row 2, as the first of its log
+    small.rest();
+    assert_eq!((small.merges(), small.since(&before)), ((10, 1, 0), (SUPERBLOCK - 3, LANES)));
+    let before = small.flash();
+    small.write(0, 1);
+    small.rest();
+    assert_eq!((small.merges(), small.since(&before)), ((10, 1, 1), (SUPERBLOCK, 2 * LANES)));
+    // A log that is full: eight times the same page fill a lane.
+    let before = small.flash();
+    (0..ROWS).for_each(|_| small.write(0, 1));
+    small.rest();
+    assert_eq!((small.merges(), small.since(&before)), ((10, 1, 2), (SUPERBLOCK, 2 * LANES)));
+    assert!((1..SUPERBLOCKS).all(|superblock| small.is_in_order(superblock)));
+    small.read_all();
+}
+
+#[test]
+fn a_shared_log_is_merged_with_every_superblock_that_it_holds_pages_of() {
+    let mut small = Small::filled(LogScheme::Fast);
+    small.rest();
+    assert_eq!(small.merges(), (0, 0, 9), "each log of the fill held one superblock");
+    // Two pages each of eight superblocks fill a log, after that of the fill's last superblock has been merged.
+    (0..8).for_each(|k| small.write(k * SUPERBLOCK, 2));
+    small.rest();
+    assert_eq!(small.merges(), (0, 0, 10));
+    let before = small.flash();
+    small.write(0, 1);
+    small.rest();
+    assert_eq!(small.merges(), (0, 0, 18));
+    assert_eq!(small.since(&before), (8 * SUPERBLOCK, 8 * LANES + LANES));
+    assert!((1..SUPERBLOCKS).all(|superblock| small.is_in_order(superblock)));
+    small.read_all();
+}
+
+#[test]
+fn trimmed_pages_are_not_copied() {
+    for scheme in [LogScheme::Replacement, LogScheme::Bast] {
+        let mut small = Small::filled(scheme);
+        small.rest();
+        // Rows 4 to 7 of the first superblock.
+        small.send(Request::trim(0, SUPERBLOCK / 2 * UNIT_BYTES, SUPERBLOCK / 2 * UNIT_BYTES));
+        small.write(0, 1);
+        small.rest();
+        let before = small.flash();
+        (0..SUPERBLOCKS).skip(1).for_each(|k| small.write(k * SUPERBLOCK, SUPERBLOCK));
+        small.rest();
+        let (copied, _) = small.since(&before);
+        assert_eq!(copied, SUPERBLOCK / 2 - 1, "{scheme:?}: all but the page that the host has written");
+        assert_eq!(small.drive.translation().mapped_units(), SUPERBLOCKS * SUPERBLOCK - SUPERBLOCK / 2);
+        assert_eq!(small.drive.translation().counters().trimmed_units, SUPERBLOCK / 2);
+        assert_eq!(small.drive.translation().write_number(SUPERBLOCK as u32 - 1), None);
+        small.read_all();
+    }
+}
+
+#[test]
+fn superblocks_that_are_never_written_move_when_others_have_been_merged_often() {
+    let spec = LogBlockSpec {
+        scheme: LogScheme::Replacement,
+        open_logs: 2,
+        stripe_superblocks: 1,
+        banks: None,
+        relocate_after_merges: Some(8),
+    };
+    let mut small = Small::with(spec);
+    (0..SUPERBLOCKS).for_each(|k| small.write(k * SUPERBLOCK, SUPERBLOCK));
+    let first = |small: &Small| match small.drive.translation().source(0) {
+        Source::Flash(spot) => spot.block,
+        other => panic!("{other:?}"),
+    };
+    let block = first(&small);
+    let mut rng = Rng::new(1);
+    let mut merges = 0;
+    while small.drive.translation().relocations() < 20 {
+        small.write(5 * SUPERBLOCK + rng.below(5 * SUPERBLOCK), 1);
+        merges = small.drive.translation().merges().partial;
+        assert!(merges < 1000, "after {merges} merges");
+    }
+    small.rest();
+    assert!(merges >= 8 * 20, "{merges} merges made 20 superblocks move");
+    assert_ne!(first(&small), block, "the first superblock has moved");
+    small.read_all();
+}
