@@ -16,6 +16,7 @@ use ssdlab_device::{
     Status,
 };
 
+use crate::count::count;
 use crate::occupancy::Occupancy;
 
 /// Which member holds which bytes.
@@ -303,19 +304,4 @@ pub(crate) fn names_of(members: &[Box<dyn Device>]) -> String {
 
 fn sum_of(members: &[Box<dyn Device>]) -> Counters {
     members.iter().fold(Counters::default(), |sum, m| sum.plus(&m.counters()))
-}
-
-fn count(counters: &mut HostCounters, op: Op, bytes: u64) {
-    match op {
-        Op::Read => {
-            counters.reads += 1;
-            counters.read_bytes += bytes;
-        }
-        Op::Write => {
-            counters.writes += 1;
-            counters.write_bytes += bytes;
-        }
-        Op::Trim => counters.trim_bytes += bytes,
-        Op::Flush | Op::WriteZeroes => {}
-    }
 }

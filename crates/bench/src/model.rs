@@ -290,6 +290,7 @@ impl Device for ModelDevice {
             host: self.host,
             flash: Some(self.flash),
             disk: None,
+            cache: None,
             energy: Some(EnergyCounters { nanojoules: energy }),
         }
     }

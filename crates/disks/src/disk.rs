@@ -662,7 +662,7 @@ impl Device for Disk {
             disk.transfer_nanos += on.ends.min(self.now) - on.began;
         }
         disk.replaced_bytes = self.write_cache.replaced * SECTOR_BYTES;
-        Counters { host: self.host, flash: None, energy: self.energy(&disk), disk: Some(disk) }
+        Counters { host: self.host, flash: None, energy: self.energy(&disk), disk: Some(disk), cache: None }
     }
 
     fn check_books(&self) -> Result<(), String> {

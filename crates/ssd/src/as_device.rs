@@ -73,6 +73,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
                 ..self.flash
             }),
             disk: None,
+            cache: None,
             energy: self.energy(),
         }
     }
