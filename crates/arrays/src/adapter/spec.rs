@@ -48,6 +48,7 @@ pub struct AdapterLinkSpec {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Adapter cache"))]
 pub struct AdapterCacheSpec {
+    /// Memory for data.
     #[schemars(range(min = 1, max = 65_536))]
     pub capacity_mib: u32,
     /// What is allocated and found again as a whole. Which of its sectors are there, and which are dirty, is known of

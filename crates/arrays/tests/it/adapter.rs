@@ -177,7 +177,7 @@ fn whatever_the_host_does_its_data_reach_the_device() {
                 n => Request::write(tag, at * 512, sectors * 512).with_fua(n == 9),
             };
             if request.op == Op::Write {
-                (at..at + sectors).for_each(|s| drop(last.insert(s, now)));
+                last.extend((at..at + sectors).map(|sector| (sector, now)));
             }
             cached.submit(now, request).unwrap();
         }
