@@ -280,11 +280,8 @@ pub(crate) fn together(name: &str, members: &[Box<dyn Device>]) -> DeviceInfo {
 
 /// Spare area of all members, as a percentage of what is sold of them together.
 pub(crate) fn spare_percent(members: &[Box<dyn Device>], capacity_bytes: u64) -> Option<f64> {
-    let raw = |m: &Box<dyn Device>| {
-        let info = m.info();
-        Some(info.capacity_bytes as f64 * (1.0 + info.over_provisioning_percent? / 100.0))
-    };
-    let raw: f64 = members.iter().map(raw).sum::<Option<f64>>()?;
+    let raw = |info: &DeviceInfo| Some(info.capacity_bytes as f64 * (1.0 + info.over_provisioning_percent? / 100.0));
+    let raw: f64 = members.iter().map(|m| raw(m.info())).sum::<Option<f64>>()?;
     Some((raw / capacity_bytes as f64 - 1.0) * 100.0)
 }
 

@@ -218,8 +218,7 @@ impl Lines {
         let &number = self.ready.range(from..).next()?;
         let mut at = number;
         let mut run: Option<Run> = None;
-        loop {
-            let Some(&place) = self.places.get(&at).filter(|_| self.ready.contains(&at)) else { break };
+        while let Some(&place) = self.places.get(&at).filter(|_| self.ready.contains(&at)) {
             let line = &mut self.lines[place];
             let can = line.dirty & !line.flying;
             let first = u64::from(can.trailing_zeros());

@@ -275,7 +275,7 @@ impl Adapter {
         let cache = self.cache.as_mut().expect("only a cache holds reads back");
         let Some((from, to)) = cache.lines.missing(offset_bytes, length_bytes) else {
             cache.counters.read_hits += 1;
-            self.to_host(n, now, now);
+            self.pass_to_host(n, now, now);
             return self.read_ahead(offset_bytes, length_bytes);
         };
         let covers = |f: &Fill| !f.stale && f.offset_bytes <= from && to <= f.offset_bytes + f.length_bytes;
@@ -331,7 +331,7 @@ impl Adapter {
     }
 
     /// Data of which the first are there at `first` and the last at `last` go to the host.
-    fn to_host(&mut self, n: usize, first: Nanos, last: Nanos) {
+    fn pass_to_host(&mut self, n: usize, first: Nanos, last: Nanos) {
         let command = &mut self.commands[n];
         let time = self.way.time(command.request.length_bytes);
         // What comes from the device passes while it comes.
@@ -342,7 +342,7 @@ impl Adapter {
         self.at(end, Event::Ends(n));
     }
 
-    fn from_device(&mut self, part: &Completion) {
+    fn device_ended(&mut self, part: &Completion) {
         match For::of(part.tag) {
             For::Command(n) => {
                 let command = &mut self.commands[n];
@@ -350,7 +350,7 @@ impl Adapter {
                 command.spend_as(part);
                 let passed = command.passed.max(part.completed);
                 if part.op == Op::Read && part.status == Status::Ok {
-                    return self.to_host(n, part.submitted, part.completed);
+                    return self.pass_to_host(n, part.submitted, part.completed);
                 }
                 command.spend(Cause::Link, passed);
                 self.at(passed, Event::Ends(n));
@@ -377,7 +377,7 @@ impl Adapter {
                     let command = &mut self.commands[n];
                     command.spend_as(part);
                     if read {
-                        self.to_host(n, part.submitted, part.completed);
+                        self.pass_to_host(n, part.submitted, part.completed);
                     } else if fill.ahead {
                         // Reading ahead failed, not what the host asked for: that is read by itself.
                         self.read(n);
@@ -535,7 +535,7 @@ impl Adapter {
             self.device.advance(self.now, parts);
             let mut quiet = parts.is_empty();
             for part in parts.drain(..) {
-                self.from_device(&part);
+                self.device_ended(&part);
             }
             while let Some(&Reverse((at, _, event))) = self.events.peek() {
                 if at > self.now {
