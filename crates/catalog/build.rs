@@ -10,8 +10,14 @@ fn main() {
     let manifest_dir = env::var("CARGO_MANIFEST_DIR").expect("cargo says so");
     let catalog = Path::new(&manifest_dir).join("../../catalog");
     let mut out = String::new();
-    let kinds =
-        [("DRIVES", "drives"), ("DIES", "nand"), ("DISKS", "disks"), ("ARRAYS", "arrays"), ("CLAIMS", "claims")];
+    let kinds = [
+        ("DRIVES", "drives"),
+        ("DIES", "nand"),
+        ("DISKS", "disks"),
+        ("ARRAYS", "arrays"),
+        ("ADAPTERS", "adapters"),
+        ("CLAIMS", "claims"),
+    ];
     for (constant, folder) in kinds {
         let dir = catalog.join(folder);
         println!("cargo::rerun-if-changed={}", dir.display());

@@ -16,6 +16,7 @@ use ssdlab_device::{
     Status,
 };
 
+use crate::count::count;
 use crate::occupancy::Occupancy;
 
 /// Which member holds which bytes.
@@ -279,11 +280,8 @@ pub(crate) fn together(name: &str, members: &[Box<dyn Device>]) -> DeviceInfo {
 
 /// Spare area of all members, as a percentage of what is sold of them together.
 pub(crate) fn spare_percent(members: &[Box<dyn Device>], capacity_bytes: u64) -> Option<f64> {
-    let raw = |m: &Box<dyn Device>| {
-        let info = m.info();
-        Some(info.capacity_bytes as f64 * (1.0 + info.over_provisioning_percent? / 100.0))
-    };
-    let raw: f64 = members.iter().map(raw).sum::<Option<f64>>()?;
+    let raw = |info: &DeviceInfo| Some(info.capacity_bytes as f64 * (1.0 + info.over_provisioning_percent? / 100.0));
+    let raw: f64 = members.iter().map(|m| raw(m.info())).sum::<Option<f64>>()?;
     Some((raw / capacity_bytes as f64 - 1.0) * 100.0)
 }
 
@@ -303,19 +301,4 @@ pub(crate) fn names_of(members: &[Box<dyn Device>]) -> String {
 
 fn sum_of(members: &[Box<dyn Device>]) -> Counters {
     members.iter().fold(Counters::default(), |sum, m| sum.plus(&m.counters()))
-}
-
-fn count(counters: &mut HostCounters, op: Op, bytes: u64) {
-    match op {
-        Op::Read => {
-            counters.reads += 1;
-            counters.read_bytes += bytes;
-        }
-        Op::Write => {
-            counters.writes += 1;
-            counters.write_bytes += bytes;
-        }
-        Op::Trim => counters.trim_bytes += bytes,
-        Op::Flush | Op::WriteZeroes => {}
-    }
 }

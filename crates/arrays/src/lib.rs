@@ -1,7 +1,8 @@
 //! Devices made of devices.
 //!
-//! [`Raid0`] stripes over its members, [`Ranges`] gives each member a range of addresses. Both are a
-//! [`ssdlab_device::Device`] like their members: they can be tested, reviewed, and be members of another array.
+//! [`Raid0`] stripes over its members, [`Ranges`] gives each member a range of addresses. [`Adapter`] is the
+//! way from the host to a device, perhaps with a cache. All are a [`ssdlab_device::Device`] like their members: they can
+//! be tested, reviewed, and be members of another array.
 //!
 //! ```
 //! use ssdlab_arrays::Raid0;
@@ -18,6 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod adapter;
+mod count;
 mod error;
 mod joined;
 mod occupancy;
@@ -25,6 +28,7 @@ mod raid0;
 mod ranges;
 mod stripes;
 
+pub use adapter::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, adapter_keys};
 pub use error::ArrayError;
 pub use joined::Joined;
 pub use raid0::{Raid0, raid0_capacity};

@@ -33,6 +33,8 @@ fn phrase(cause: Cause) -> &'static str {
         Cause::Rotation => "waiting for the platter",
         Cause::Transfer => "on media transfer",
         Cause::Destage => "behind cached writes",
+        Cause::AdapterCache => "waiting for room in the adapter's cache",
+        Cause::AdapterFlush => "behind a flush of the adapter's cache",
     }
 }
 
@@ -166,8 +168,8 @@ mod tests {
         let s = sentence(&parts(&all));
         assert_eq!(
             s,
-            "1.60 ms: 100.0 us on the host link, 100.0 us waiting in the queue, 100.0 us in the controller, 100.0 us \
-             waiting for room in the write buffer and 1.20 ms elsewhere"
+            "1.80 ms: 100.0 us on the host link, 100.0 us waiting in the queue, 100.0 us in the controller, 100.0 us \
+             waiting for room in the write buffer and 1.40 ms elsewhere"
         );
     }
 }

@@ -302,7 +302,8 @@ impl Device for ModelDevice {
         let bytes = self.host.read_bytes + self.host.write_bytes;
         let energy = self.now * self.spec.idle_milliwatts / 1000 + bytes * self.spec.nanojoules_per_byte;
         let flash = self.spec.tells_of_flash.then_some(self.flash);
-        Counters { host: self.host, flash, disk: None, energy: Some(EnergyCounters { nanojoules: energy }) }
+        let energy = Some(EnergyCounters { nanojoules: energy });
+        Counters { host: self.host, flash, disk: None, cache: None, energy }
     }
 
     fn check_books(&self) -> Result<(), String> {

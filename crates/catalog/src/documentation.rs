@@ -1,11 +1,12 @@
-//! What is written for people and programs from the declarations of the keys: tables for `docs/drive-files.md` and
-//! `docs/disks.md`, and JSON Schemas for `docs/schema`.
+//! What is written for people and programs from the declarations of the keys: tables for `docs/drive-files.md`,
+//! `docs/disks.md` and `docs/arrays.md`, and JSON Schemas for `docs/schema`.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 use ssdlab_keys::{Key, Kind};
 
+use crate::adapter::ADAPTER;
 use crate::disk::DISK;
 use crate::load::Kind as FileKind;
 use crate::resolve::{DIE, DRIVE};
@@ -16,6 +17,7 @@ pub enum File {
     Drive,
     Die,
     Disk,
+    Adapter,
 }
 
 /// `document` with the tables of keys of `files` as they are now, between the markers that say where each belongs.
@@ -42,6 +44,7 @@ impl File {
             File::Drive => DRIVE,
             File::Die => DIE,
             File::Disk => DISK,
+            File::Adapter => ADAPTER,
         }
     }
 
@@ -50,6 +53,7 @@ impl File {
             File::Drive => "drive",
             File::Die => "die",
             File::Disk => "disk",
+            File::Adapter => "host adapter",
         }
     }
 

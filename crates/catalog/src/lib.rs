@@ -12,6 +12,7 @@
 //! assert_eq!(dies.value, "16");
 //! ```
 
+mod adapter;
 pub mod claims;
 mod device;
 mod diagnostic;
@@ -24,6 +25,7 @@ mod load;
 mod resolve;
 mod template;
 
+pub use adapter::{Adapter, adapter, adapter_names};
 pub use device::{BuildSsd, DEVICE, DeviceRecipe, DeviceTemplate, Parts, device};
 pub use diagnostic::{Diagnostic, Place};
 pub use disk::{Disk, disk, disk_names, parse_disk};

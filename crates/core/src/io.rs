@@ -70,10 +70,14 @@ pub enum Cause {
     Transfer,
     /// Cached writes of a disk on their way to the platter: those in the way, and those that a flush waits for.
     Destage,
+    /// The cache of a host adapter was full of data that no drive had yet.
+    AdapterCache,
+    /// Held back by an adapter that writes its cache out, or waiting for it to have done so.
+    AdapterFlush,
 }
 
 /// Every [`Cause`], in the order of the fields of a [`Breakdown`] and of every report.
-pub const CAUSES: [Cause; 17] = [
+pub const CAUSES: [Cause; 19] = [
     Cause::Link,
     Cause::Queue,
     Cause::Controller,
@@ -91,6 +95,8 @@ pub const CAUSES: [Cause; 17] = [
     Cause::Rotation,
     Cause::Transfer,
     Cause::Destage,
+    Cause::AdapterCache,
+    Cause::AdapterFlush,
 ];
 
 impl Cause {
@@ -115,6 +121,8 @@ impl Cause {
             Cause::Rotation => "rotation",
             Cause::Transfer => "media_transfer",
             Cause::Destage => "destage",
+            Cause::AdapterCache => "adapter_cache_full",
+            Cause::AdapterFlush => "adapter_flush",
         }
     }
 
@@ -139,6 +147,8 @@ impl Cause {
             Cause::Rotation => "rotation",
             Cause::Transfer => "media transfer",
             Cause::Destage => "cache destaging",
+            Cause::AdapterCache => "adapter cache full",
+            Cause::AdapterFlush => "adapter flushing",
         }
     }
 }

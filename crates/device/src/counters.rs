@@ -87,6 +87,28 @@ counters! {
 }
 
 counters! {
+    /// What the cache of a host adapter has done.
+    CacheCounters {
+        /// Reads answered by the cache alone, and those that needed the device behind it.
+        read_hits,
+        read_misses,
+        /// Reads that waited for the end of a flush.
+        held_reads,
+        read_ahead_bytes,
+        /// Bytes in the cache that were written again before they went to the device.
+        overwritten_bytes,
+        /// Times that writing out began at the lowest address.
+        sweeps,
+        /// Writes to the device, their bytes, and of these the bytes beyond the first line of a write.
+        flush_writes,
+        flushed_bytes,
+        merged_bytes,
+        /// Lines that became clean.
+        flushed_lines,
+    }
+}
+
+counters! {
     /// What the device has drawn.
     EnergyCounters {
         nanojoules,
@@ -110,6 +132,8 @@ pub struct Counters {
     pub flash: Option<FlashCounters>,
     /// `None` for a device without platters.
     pub disk: Option<DiskCounters>,
+    /// `None` for a device without an adapter that has a cache.
+    pub cache: Option<CacheCounters>,
     /// `None` for a device that does not meter what it draws.
     pub energy: Option<EnergyCounters>,
 }
@@ -146,6 +170,7 @@ impl Counters {
             host: self.host.combined(&other.host, &f),
             flash: either(self.flash, other.flash, |a, b| a.combined(b, &f)),
             disk: either(self.disk, other.disk, |a, b| a.combined(b, &f)),
+            cache: either(self.cache, other.cache, |a, b| a.combined(b, &f)),
             energy: either(self.energy, other.energy, |a, b| a.combined(b, &f)),
         }
     }
@@ -193,7 +218,19 @@ mod tests {
                 destaged_bytes: f(28),
                 replaced_bytes: f(29),
             }),
-            energy: Some(EnergyCounters { nanojoules: f(30) }),
+            cache: Some(CacheCounters {
+                read_hits: f(30),
+                read_misses: f(31),
+                held_reads: f(32),
+                read_ahead_bytes: f(33),
+                overwritten_bytes: f(34),
+                sweeps: f(35),
+                flush_writes: f(36),
+                flushed_bytes: f(37),
+                merged_bytes: f(38),
+                flushed_lines: f(39),
+            }),
+            energy: Some(EnergyCounters { nanojoules: f(40) }),
         }
     }
 
@@ -201,6 +238,7 @@ mod tests {
         let mut all = c.host.named();
         all.extend(c.flash.map_or(Vec::new(), |f| f.named()));
         all.extend(c.disk.map_or(Vec::new(), |d| d.named()));
+        all.extend(c.cache.map_or(Vec::new(), |d| d.named()));
         all.extend(c.energy.map_or(Vec::new(), |e| e.named()));
         all.into_iter().map(|named| named.1).collect()
     }
@@ -208,9 +246,9 @@ mod tests {
     #[test]
     fn every_counter_of_every_group_is_added_and_subtracted() {
         let (a, b) = (distinct(1000), distinct(30));
-        let added: Vec<u64> = (1..=30).map(|k| 1030 + 2 * k * k).collect();
+        let added: Vec<u64> = (1..=40).map(|k| 1030 + 2 * k * k).collect();
         assert_eq!(values(&a.plus(&b)), added);
-        assert_eq!(values(&a.since(&b)), [970; 30]);
+        assert_eq!(values(&a.since(&b)), [970; 40]);
         assert_eq!(a.plus(&b).since(&b), a);
     }
 

@@ -37,7 +37,7 @@ mod refusal;
 mod request;
 
 pub use completion::{Completion, Status};
-pub use counters::{Counters, DiskCounters, EnergyCounters, FlashCounters, HostCounters};
+pub use counters::{CacheCounters, Counters, DiskCounters, EnergyCounters, FlashCounters, HostCounters};
 pub use device::{Device, PowerManagement, Security};
 pub use flash::{EccScheme, ExpectedErrors, Flash, Wear};
 pub use info::DeviceInfo;

@@ -74,6 +74,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
                 ..self.flash
             }),
             disk: None,
+            cache: None,
             energy: self.energy(),
         }
     }

@@ -178,6 +178,8 @@ prop_compose! {
         stripe in 1u32..=4,
         banks in prop::option::of(1u32..=2),
         relocate_after_merges in prop::option::of(1u32..=40),
+        merges_at_once in prop::sample::select(vec![1u32, 1, 2, 3, 8]),
+        corrects_copies in any::<bool>(),
         planes_apart in any::<bool>(),
         buffer_kib in prop::sample::select(vec![4u32, 16, 64, 2048]),
         queue_depth in prop::sample::select(vec![1u32, 4, 32]),
@@ -192,7 +194,15 @@ prop_compose! {
         let columns = drive.flash.dies * die.geometry.planes / drive.controller.channels;
         let stripe_superblocks = (1..=stripe).rev().find(|&k| columns.is_multiple_of(k)).unwrap_or(1);
         let banks = banks.filter(|&banks| stripe_superblocks.is_multiple_of(banks));
-        let spec = LogBlockSpec { scheme, open_logs, stripe_superblocks, banks, relocate_after_merges };
+        let spec = LogBlockSpec {
+            scheme,
+            open_logs,
+            merges_at_once,
+            corrects_copies,
+            stripe_superblocks,
+            banks,
+            relocate_after_merges,
+        };
         drive.log_blocks = Some(spec);
         DrawnDrive { seed, die, drive, spare_percent }
     }

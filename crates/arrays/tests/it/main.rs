@@ -1,4 +1,7 @@
-//! RAID 0: how requests are split, and arrays of real drives.
+//! RAID 0 and adapters: how requests are split and cached, arrays of real drives, and theory.
 
+mod adapter;
 mod drives;
+mod server;
 mod splits;
+mod theory;

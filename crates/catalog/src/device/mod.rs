@@ -13,6 +13,7 @@ use ssdlab_core::Rng;
 use ssdlab_device::Device;
 use ssdlab_keys::SpecError;
 
+use crate::adapter::Adapter;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::disk::Disk;
 use crate::keys::{Origin, SpecRow};
@@ -44,6 +45,8 @@ pub enum Parts {
     },
     /// Each with the bytes of its range; `None`: all that the device has.
     Ranges(Vec<(DeviceRecipe, Option<u64>)>),
+    /// A host adapter with what is attached to it.
+    Adapter(Box<Adapter>, Box<DeviceRecipe>),
 }
 
 /// Builds an SSD of a drive.
@@ -74,6 +77,11 @@ impl DeviceRecipe {
                 let members = members.iter().enumerate().map(|(k, m)| member(k, m)).collect::<Result<_, _>>()?;
                 Box::new(Raid0::new(&self.name, members, *stripe_bytes).map_err(refused)?)
             }
+            Parts::Adapter(adapter, device) => {
+                let drives = device.drives() as u32;
+                let device = device.build_with(seed, ssd)?;
+                Box::new(ssdlab_arrays::Adapter::new(&self.name, &adapter.spec, device, drives))
+            }
             Parts::Ranges(parts) => {
                 let part = |(k, (m, bytes)): (usize, &(DeviceRecipe, Option<u64>))| Ok((member(k, m)?, *bytes));
                 let parts = parts.iter().enumerate().map(part).collect::<Result<_, Diagnostic>>()?;
@@ -97,6 +105,7 @@ impl DeviceRecipe {
             Parts::Ssd(_) | Parts::Disk(_) => Vec::new(),
             Parts::Raid0 { members, .. } => members.iter().collect(),
             Parts::Ranges(parts) => parts.iter().map(|(member, _)| member).collect(),
+            Parts::Adapter(_, device) => vec![device],
         }
     }
 
@@ -105,6 +114,7 @@ impl DeviceRecipe {
             Parts::Ssd(_) | Parts::Disk(_) => Box::new(std::iter::empty()),
             Parts::Raid0 { members, .. } => Box::new(members.iter_mut()),
             Parts::Ranges(parts) => Box::new(parts.iter_mut().map(|(member, _)| member)),
+            Parts::Adapter(_, device) => Box::new(std::iter::once(&mut **device)),
         }
     }
 
@@ -116,6 +126,7 @@ impl DeviceRecipe {
             Parts::Ssd(drive) => json!({ "drive": drive.spec, "die": drive.die.spec }),
             Parts::Disk(disk) => json!({ "disk": disk.spec }),
             Parts::Raid0 { stripe_bytes, .. } => json!({ "raid0": members, "stripe_bytes": stripe_bytes }),
+            Parts::Adapter(adapter, _) => json!({ "adapter": adapter.spec, "device": members }),
             Parts::Ranges(parts) => {
                 let bytes: Vec<Option<u64>> = parts.iter().map(|(_, bytes)| *bytes).collect();
                 json!({ "ranges": members, "bytes": bytes })
@@ -163,6 +174,7 @@ impl DeviceRecipe {
             Parts::Raid0 { stripe_bytes, members } => {
                 raid0_capacity(members.iter().map(DeviceRecipe::capacity_bytes), *stripe_bytes)
             }
+            Parts::Adapter(_, device) => device.capacity_bytes(),
             Parts::Ranges(parts) => {
                 parts.iter().map(|(member, bytes)| bytes.unwrap_or_else(|| member.capacity_bytes())).sum()
             }
@@ -190,6 +202,7 @@ impl DeviceRecipe {
                 row("members", "RAID 0", "members", members.len().to_string(), ""),
                 row("stripe_kib", "RAID 0", "stripe", (*stripe_bytes as f64 / 1024.0).to_string(), "KiB"),
             ],
+            Parts::Adapter(adapter, _) => adapter.rows.clone(),
             Parts::Ranges(parts) => {
                 let bytes = |(member, bytes): &(DeviceRecipe, Option<u64>)| match bytes {
                     Some(bytes) => row(&member.name, "Ranges", &member.name, (*bytes as f64 / 1e9).to_string(), "GB"),

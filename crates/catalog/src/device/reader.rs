@@ -3,18 +3,20 @@
 use std::ops::Range;
 use std::path::Path;
 
+use ssdlab_arrays::adapter_keys;
 use ssdlab_bench::parse_bytes;
 use ssdlab_core::nearest;
 use toml::Table;
 
 use super::expression::{Argument, MAX_DEPTH, MAX_DEVICES, Node, parse};
 use super::{DeviceRecipe, Parts};
+use crate::adapter::{adapter_names, key_named, read_adapter};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::disk::{Disk, disk, parse_disk};
-use crate::embedded::{ARRAYS, DISKS, DRIVES, find};
+use crate::embedded::{ADAPTERS, ARRAYS, DISKS, DRIVES, find};
 use crate::explain::Problem;
 use crate::load;
-use crate::resolve::{Drive, drive_of, locate};
+use crate::resolve::{Drive, drive_of, locate, read_file};
 
 const RAID0: &str = "raid0";
 const RANGES: &str = "ranges";
@@ -66,21 +68,24 @@ fn named(name: &str, depth: usize) -> Result<DeviceRecipe, Diagnostic> {
     if let Some(file) = find(ARRAYS, name) {
         return array_file(name, file.path, file.text, Path::new(""), depth);
     }
+    if find(ADAPTERS, name).is_some() {
+        return Err(nothing_attached(name));
+    }
     if find(DISKS, name).is_some() {
         return disk(name).map(disk_recipe);
     }
     let (file, text, folder) = locate(name)?;
-    let kind = toml::from_str::<Table>(&text).ok().and_then(|table| Some(table.get("kind")?.as_str()?.to_owned()));
-    match kind.as_deref() {
+    match kind_of(&text).as_deref() {
         None => Ok(ssd(drive_of(name, &file, &text, folder.as_deref())?)),
         Some("disk") => parse_disk(&file, &text).map(disk_recipe),
         Some("array") => array_file(name, &file, &text, folder.as_deref().unwrap_or(Path::new("")), depth),
+        Some("adapter") => Err(nothing_attached(name)),
         Some(other) => {
-            let known = ["disk", "array"];
+            let known = ["disk", "array", "adapter"];
             let at = text.find(other).unwrap_or(0);
             let error = Diagnostic::new(format!("there is no kind of device `{other}`"));
             Err(did_you_mean(error.at(Place::new(&file, &text, at..at + other.len())), other, known)
-                .help("kinds are \"disk\" and \"array\"; the file of an SSD has none"))
+                .help("kinds are \"disk\", \"array\" and \"adapter\"; the file of an SSD has none"))
         }
     }
 }
@@ -92,6 +97,15 @@ fn ssd(drive: Drive) -> DeviceRecipe {
         parts: Parts::Ssd(Box::new(drive)),
         place: None,
     }
+}
+
+fn kind_of(text: &str) -> Option<String> {
+    toml::from_str::<Table>(text).ok().and_then(|table| Some(table.get("kind")?.as_str()?.to_owned()))
+}
+
+fn nothing_attached(name: &str) -> Diagnostic {
+    Diagnostic::new(format!("`{name}` is an adapter with nothing attached"))
+        .help(format!("name the device, as in {name}(NAME) or {name}({RAID0}(NAME*2))"))
 }
 
 fn disk_recipe(disk: Disk) -> DeviceRecipe {
@@ -170,6 +184,7 @@ impl Origin<'_> {
                 .wrong(format!("`{}` needs devices", node.name), &node.name_span)
                 .help(format!("name them in parentheses, as in {}", example(&node.name)))),
             (name, None) => self.named(name, &node.name_span),
+            (name, Some(arguments)) if self.is_adapter(name) => self.adapter(node, arguments),
             (name, Some(_)) => Err(self.not_made_of_devices(name, &node.name_span)),
         }
     }
@@ -180,9 +195,9 @@ impl Origin<'_> {
                 .wrong(format!("`{name}` is a device, and not made of others"), span)
                 .help("leave the parentheses out");
         }
-        let known = [RAID0, RANGES];
+        let known: Vec<&str> = [RAID0, RANGES].into_iter().chain(adapter_names()).collect();
         let error = self.wrong(format!("nothing that is made of devices is called `{name}`"), span);
-        did_you_mean(error, name, known).help(format!("there are {}", known.join(", ")))
+        did_you_mean(error, name, known.iter().copied()).help(format!("there are {}", known.join(", ")))
     }
 
     fn named(&self, name: &str, span: &Range<usize>) -> Result<DeviceRecipe, Diagnostic> {
@@ -220,6 +235,56 @@ impl Origin<'_> {
             return Err(error.help(format!("use at least 2, as in {}", example(RAID0))));
         }
         self.array(node, Parts::Raid0 { stripe_bytes: stripe_bytes.unwrap_or(DEFAULT_STRIPE), members })
+    }
+
+    fn is_adapter(&self, name: &str) -> bool {
+        let of_file = |text: String| kind_of(&text).as_deref() == Some("adapter");
+        find(ADAPTERS, name).is_some()
+            || name.ends_with(".toml") && std::fs::read_to_string(beside(self.folder, name)).is_ok_and(of_file)
+    }
+
+    /// An adapter with one device, and other values for some of its keys.
+    fn adapter(&self, node: &Node, arguments: &[Argument]) -> Result<DeviceRecipe, Diagnostic> {
+        let mut changes: Vec<(&str, &str)> = Vec::new();
+        let mut device: Option<DeviceRecipe> = None;
+        for Argument { key, node: value } in arguments {
+            let Some((key, key_span)) = key else {
+                let several = value.count.as_ref().is_some_and(|(count, _)| *count > 1);
+                if device.is_some() || several {
+                    let error = self.wrong(format!("{} takes one device", node.name), &value.span);
+                    return Err(error.help(format!("make several drives one, as in {}({RAID0}(NAME*2))", node.name)));
+                }
+                device = Some(self.single(value)?);
+                continue;
+            };
+            let Some(path) = key_named(key) else {
+                let known = adapter_keys().keys.iter().map(|k| k.split().1);
+                let error = self.wrong(format!("an adapter has no key `{key}`"), key_span);
+                return Err(did_you_mean(error, key, known).help("docs/arrays.md has the keys of an adapter"));
+            };
+            changes.push((path, &value.name));
+        }
+        let Some(device) = device else {
+            return Err(nothing_attached(&node.name).at(self.place(node.span.clone())));
+        };
+        let adapter = match find(ADAPTERS, &node.name) {
+            Some(file) => read_adapter(&node.name, file.path, file.text, &changes),
+            None => {
+                let path = beside(self.folder, &node.name);
+                read_file(&path, "adapter").and_then(|text| read_adapter(&node.name, &path, &text, &changes))
+            }
+        };
+        let adapter = adapter.map_err(|e| if e.place.is_some() { e } else { e.at(self.place(node.span.clone())) })?;
+        if changes.iter().any(|(path, _)| path.starts_with("cache.")) && adapter.spec.cache.is_none() {
+            let error = self.wrong(format!("{} has no cache", node.name), &node.span);
+            return Err(error.help("leave the keys of a cache out"));
+        }
+        let (drives, ports) = (device.drives(), adapter.spec.ports);
+        if drives > ports as usize {
+            let error = self.wrong(format!("{drives} drives on the {ports} port(s) of {}", node.name), &node.span);
+            return Err(error.help(format!("use at most {ports}, or an adapter with more ports")));
+        }
+        self.array(node, Parts::Adapter(Box::new(adapter), Box::new(device)))
     }
 
     fn ranges(&self, node: &Node, arguments: &[Argument]) -> Result<DeviceRecipe, Diagnostic> {
@@ -297,6 +362,7 @@ fn description(recipe: &DeviceRecipe) -> String {
         Parts::Ssd(_) | Parts::Disk(_) => recipe.description.clone(),
         Parts::Raid0 { .. } => format!("RAID 0 of {members}"),
         Parts::Ranges(_) => format!("ranges on {members}"),
+        Parts::Adapter(adapter, _) => format!("{members} on {}", adapter.spec.description),
     }
 }
 

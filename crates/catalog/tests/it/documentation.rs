@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use ssdlab_arrays::adapter_keys;
 use ssdlab_catalog::documentation::{File, with_tables};
 use ssdlab_catalog::resolve;
 use ssdlab_disks::disk_keys;
@@ -11,11 +12,13 @@ use ssdlab_ssd::drive_keys;
 
 const DOCUMENT: &str = include_str!("../../../../docs/drive-files.md");
 const DISKS: &str = include_str!("../../../../docs/disks.md");
+const ARRAYS: &str = include_str!("../../../../docs/arrays.md");
 
 #[test]
 fn the_tables_of_keys_are_those_of_the_declarations() {
     let now = with_tables(DOCUMENT, &[File::Drive, File::Die]);
     assert!(now == DOCUMENT, "docs/drive-files.md is not what `make keys` writes");
+    assert!(with_tables(ARRAYS, &[File::Adapter]) == ARRAYS, "docs/arrays.md is not what `make keys` writes");
     assert!(with_tables(DISKS, &[File::Disk]) == DISKS, "docs/disks.md is not what `make keys` writes");
 }
 
@@ -25,6 +28,7 @@ fn the_published_schemas_are_those_of_the_declarations() {
         (File::Drive, include_str!("../../../../docs/schema/drive.json")),
         (File::Die, include_str!("../../../../docs/schema/die.json")),
         (File::Disk, include_str!("../../../../docs/schema/disk.json")),
+        (File::Adapter, include_str!("../../../../docs/schema/adapter.json")),
     ];
     for (file, text) in published {
         let now = serde_json::to_string_pretty(&file.schema()).unwrap() + "\n";
@@ -34,7 +38,7 @@ fn the_published_schemas_are_those_of_the_declarations() {
 
 #[test]
 fn every_key_is_declared_with_all_that_is_told_of_it() {
-    for table in [drive_keys(), die_keys(), disk_keys()] {
+    for table in [drive_keys(), die_keys(), disk_keys(), adapter_keys()] {
         for section in table.sections.iter().filter(|s| !s.path.is_empty()) {
             let has_keys = table.keys.iter().any(|key| key.split().0 == section.path);
             assert!(!has_keys || section.required || !section.doc.is_empty(), "[{}] has no meaning", section.path);

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ssdlab_catalog::{Drive, Origin, SpecRow, claims, die, die_names, disk, disk_names, drive_names, resolve};
+use ssdlab_catalog::{
+    Drive, Origin, SpecRow, adapter, adapter_names, claims, die, die_names, disk, disk_names, drive_names, resolve,
+};
 
 fn rows_of_everything() -> Vec<(String, SpecRow)> {
     let drives = drive_names().flat_map(|name| {
@@ -17,7 +19,11 @@ fn rows_of_everything() -> Vec<(String, SpecRow)> {
         let disk = disk(name).unwrap_or_else(|e| panic!("{e}"));
         disk.rows.into_iter().map(move |row| (name.to_owned(), row))
     });
-    drives.chain(dies).chain(disks).collect()
+    let adapters = adapter_names().flat_map(|name| {
+        let adapter = adapter(name).expect("it is of the catalog").unwrap_or_else(|e| panic!("{e}"));
+        adapter.rows.into_iter().map(move |row| (name.to_owned(), row))
+    });
+    drives.chain(dies).chain(disks).chain(adapters).collect()
 }
 
 #[test]
@@ -67,6 +73,8 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "media.zone_sectors_per_track",
         "cache.read_segments",
         "cache.write_segments",
+        "ports",
+        "cache.drive_queue_depth",
     ];
     const UNITS: &[&str] = &[
         "_us",

@@ -23,6 +23,8 @@ impl Small {
         Self::with(LogBlockSpec {
             scheme,
             open_logs: 1,
+            merges_at_once: 1,
+            corrects_copies: true,
             stripe_superblocks: 1,
             banks: None,
             relocate_after_merges: None,
@@ -223,6 +225,8 @@ fn superblocks_that_are_never_written_move_when_others_have_been_merged_often() 
     let spec = LogBlockSpec {
         scheme: LogScheme::Replacement,
         open_logs: 2,
+        merges_at_once: 1,
+        corrects_copies: true,
         stripe_superblocks: 1,
         banks: None,
         relocate_after_merges: Some(8),

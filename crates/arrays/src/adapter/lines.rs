@@ -1,0 +1,302 @@
+//! The lines of the cache: which sectors are there, which are dirty, and which are on their way to the drives.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ssdlab_core::SECTOR_BYTES;
+
+/// A line has at most as many sectors as a mask has bits: 64 KiB.
+type Mask = u128;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    number: u64,
+    valid: Mask,
+    /// Not yet on its way to a drive.
+    dirty: Mask,
+    flying: Mask,
+    /// When the line became dirty, counted in lines that did. Means something while it is dirty or flying.
+    order: u64,
+    /// When it was last used, counted in uses. Means something while it is clean.
+    used: u64,
+    /// Hint of the last write.
+    compressibility_per_1000: u16,
+}
+
+/// Sectors on their way to the drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub offset_bytes: u64,
+    pub length_bytes: u64,
+    pub compressibility_per_1000: u16,
+}
+
+/// Sectors that went each way, all in all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flow {
+    pub dirtied: u64,
+    pub overwritten: u64,
+    pub taken: u64,
+    pub written: u64,
+    pub lost: u64,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    sectors_per_line: u64,
+    capacity: usize,
+    dirty_limit: u64,
+    lines: Vec<Line>,
+    places: BTreeMap<u64, usize>,
+    /// Clean lines by last use.
+    clean: BTreeMap<u64, usize>,
+    /// Lines with sectors that could be written out.
+    ready: BTreeSet<u64>,
+    /// Lines that are not clean, by the order in which they became so.
+    unclean: BTreeSet<u64>,
+    orders: u64,
+    uses: u64,
+    pub flow: Flow,
+}
+
+/// Bits from `from` on, `count` of them.
+fn bits(from: u64, count: u64) -> Mask {
+    let ones = if count >= 128 { Mask::MAX } else { (1 << count) - 1 };
+    ones << from
+}
+
+impl Lines {
+    pub fn new(capacity_bytes: u64, line_bytes: u64, dirty_limit_percent: u64) -> Self {
+        let sectors_per_line = line_bytes / SECTOR_BYTES;
+        assert!((1..=128).contains(&sectors_per_line), "lines of {line_bytes} bytes");
+        let capacity = (capacity_bytes / line_bytes) as usize;
+        Lines {
+            sectors_per_line,
+            capacity,
+            dirty_limit: (capacity as u64 * dirty_limit_percent / 100).max(1),
+            lines: Vec::new(),
+            places: BTreeMap::new(),
+            clean: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            unclean: BTreeSet::new(),
+            orders: 0,
+            uses: 0,
+            flow: Flow::default(),
+        }
+    }
+
+    pub fn capacity(&self) -> u64 {
+        self.capacity as u64
+    }
+
+    /// Lines with data that no drive has yet.
+    pub fn dirty(&self) -> u64 {
+        self.unclean.len() as u64
+    }
+
+    /// Lines that become dirty from now on have this order or a later one.
+    pub fn next_order(&self) -> u64 {
+        self.orders
+    }
+
+    /// Whether every line that became dirty before `order` is clean.
+    pub fn clean_before(&self, order: u64) -> bool {
+        self.unclean.first().is_none_or(|&oldest| oldest >= order)
+    }
+
+    /// Whether a line at or above `line` could be written out.
+    pub fn ready_from(&self, line: u64) -> bool {
+        self.ready.range(line..).next().is_some()
+    }
+
+    /// The pieces of a range: line, first sector in it, sectors.
+    fn pieces(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = (u64, u64, u64)> + use<> {
+        let per_line = self.sectors_per_line;
+        let (mut at, end) = (offset_bytes / SECTOR_BYTES, (offset_bytes + length_bytes) / SECTOR_BYTES);
+        std::iter::from_fn(move || {
+            let from = at % per_line;
+            let count = (per_line - from).min(end - at);
+            let piece = (at / per_line, from, count);
+            at += count;
+            (count > 0).then_some(piece)
+        })
+    }
+
+    /// The line with this number, or a new one in a free place or that of the least recently used clean line.
+    fn place(&mut self, number: u64) -> Option<usize> {
+        if let Some(&place) = self.places.get(&number) {
+            return Some(place);
+        }
+        let place = if self.lines.len() < self.capacity {
+            self.lines.push(Line::default());
+            self.lines.len() - 1
+        } else {
+            let (_, place) = self.clean.pop_first()?;
+            self.places.remove(&self.lines[place].number);
+            place
+        };
+        self.uses += 1;
+        self.lines[place] = Line { number, used: self.uses, ..Line::default() };
+        self.places.insert(number, place);
+        self.clean.insert(self.uses, place);
+        Some(place)
+    }
+
+    fn use_again(&mut self, place: usize) {
+        let line = &mut self.lines[place];
+        if line.dirty | line.flying == 0 {
+            self.clean.remove(&line.used);
+            self.uses += 1;
+            line.used = self.uses;
+            self.clean.insert(self.uses, place);
+        }
+    }
+
+    /// Takes data of the host, as much of it as has room from the begin on. Returns the bytes taken.
+    pub fn write(&mut self, offset_bytes: u64, length_bytes: u64, compressibility_per_1000: u16) -> u64 {
+        let mut taken = 0;
+        for (number, from, count) in self.pieces(offset_bytes, length_bytes) {
+            let known = self.places.get(&number).map(|&p| self.lines[p]);
+            let becomes_dirty = known.is_none_or(|line| line.dirty | line.flying == 0);
+            if becomes_dirty && self.dirty() >= self.dirty_limit {
+                break;
+            }
+            let Some(place) = self.place(number) else { break };
+            let line = &mut self.lines[place];
+            if becomes_dirty {
+                self.clean.remove(&line.used);
+                line.order = self.orders;
+                self.unclean.insert(self.orders);
+                self.orders += 1;
+            }
+            let mask = bits(from, count);
+            self.flow.overwritten += u64::from((mask & line.dirty).count_ones());
+            self.flow.dirtied += u64::from((mask & !line.dirty).count_ones());
+            line.dirty |= mask;
+            line.valid |= mask;
+            line.compressibility_per_1000 = compressibility_per_1000;
+            if line.dirty & !line.flying != 0 {
+                self.ready.insert(number);
+            }
+            taken += count * SECTOR_BYTES;
+        }
+        taken
+    }
+
+    /// What of a range is not there, from the first such byte to the last; a hit counts as a use.
+    pub fn missing(&mut self, offset_bytes: u64, length_bytes: u64) -> Option<(u64, u64)> {
+        let mut missing: Option<(u64, u64)> = None;
+        for (number, from, count) in self.pieces(offset_bytes, length_bytes) {
+            let mask = bits(from, count);
+            let place = self.places.get(&number).copied();
+            let absent = mask & !place.map_or(0, |p| self.lines[p].valid);
+            if let Some(place) = place {
+                self.use_again(place);
+            }
+            if absent != 0 {
+                let base = number * self.sectors_per_line;
+                let first = (base + u64::from(absent.trailing_zeros())) * SECTOR_BYTES;
+                let last = (base + u64::from(128 - absent.leading_zeros())) * SECTOR_BYTES;
+                missing = Some((missing.map_or(first, |m| m.0), last));
+            }
+        }
+        missing
+    }
+
+    /// Keeps what was read from the drives, where there is room for it without waiting. Newer data stay.
+    pub fn fill(&mut self, offset_bytes: u64, length_bytes: u64) {
+        for (number, from, count) in self.pieces(offset_bytes, length_bytes) {
+            if let Some(place) = self.place(number) {
+                self.lines[place].valid |= bits(from, count);
+            }
+        }
+    }
+
+    /// Takes the next dirty sectors at or above the line `from` to be written out: one run, over neighbouring lines if
+    /// these have the same hint. Returns the run and the line at which the next one is to be looked for.
+    pub fn take(&mut self, from: u64, most_bytes: u64) -> Option<(Run, u64)> {
+        let &number = self.ready.range(from..).next()?;
+        let mut at = number;
+        let mut run: Option<Run> = None;
+        while let Some(&place) = self.places.get(&at).filter(|_| self.ready.contains(&at)) {
+            let line = &mut self.lines[place];
+            let can = line.dirty & !line.flying;
+            let first = u64::from(can.trailing_zeros());
+            let hint = line.compressibility_per_1000;
+            let most = match &run {
+                None => most_bytes / SECTOR_BYTES,
+                Some(run) if first > 0 || run.compressibility_per_1000 != hint => break,
+                Some(run) => (most_bytes - run.length_bytes) / SECTOR_BYTES,
+            };
+            let count = u64::from((!(can >> first)).trailing_zeros()).min(self.sectors_per_line - first).min(most);
+            if count == 0 {
+                break;
+            }
+            let mask = bits(first, count);
+            line.dirty &= !mask;
+            line.flying |= mask;
+            self.flow.taken += count;
+            if line.dirty & !line.flying == 0 {
+                self.ready.remove(&at);
+            }
+            let offset_bytes = (at * self.sectors_per_line + first) * SECTOR_BYTES;
+            let run = run.get_or_insert(Run { offset_bytes, length_bytes: 0, compressibility_per_1000: hint });
+            run.length_bytes += count * SECTOR_BYTES;
+            if first + count < self.sectors_per_line {
+                break;
+            }
+            at += 1;
+        }
+        // The rest of a line that was taken in part is still ahead.
+        run.map(|run| (run, at))
+    }
+
+    /// A run has ended: on the drives, or lost with an error. Returns the lines that are clean now.
+    pub fn landed(&mut self, run: Run, written: bool) -> u64 {
+        let mut cleaned = 0;
+        for (number, from, count) in self.pieces(run.offset_bytes, run.length_bytes) {
+            let place = self.places[&number];
+            let line = &mut self.lines[place];
+            line.flying &= !bits(from, count);
+            *(if written { &mut self.flow.written } else { &mut self.flow.lost }) += count;
+            if line.dirty & !line.flying != 0 {
+                self.ready.insert(number);
+            }
+            if line.dirty | line.flying == 0 {
+                self.unclean.remove(&line.order);
+                self.uses += 1;
+                line.used = self.uses;
+                self.clean.insert(self.uses, place);
+                cleaned += 1;
+            }
+        }
+        cleaned
+    }
+
+    /// Counts everything again.
+    ///
+    /// # Errors
+    /// The first two figures that differ.
+    pub fn check(&self) -> Result<(), String> {
+        let sum = |of: fn(&Line) -> Mask| self.lines.iter().map(|l| u64::from(of(l).count_ones())).sum::<u64>();
+        let (dirty, flying) = (sum(|l| l.dirty), sum(|l| l.flying));
+        let unclean = self.lines.iter().filter(|l| l.dirty | l.flying != 0).count() as u64;
+        let ready = self.lines.iter().filter(|l| l.dirty & !l.flying != 0).count() as u64;
+        let Flow { dirtied, taken, written, lost, .. } = self.flow;
+        for (what, one, other) in [
+            ("sectors made dirty, and those taken or still dirty", dirtied, taken + dirty),
+            ("sectors taken, and those written, lost or under way", taken, written + lost + flying),
+            ("dirty lines", unclean, self.dirty()),
+            ("lines that can be written out", ready, self.ready.len() as u64),
+            ("lines", self.lines.len() as u64, self.places.len() as u64),
+            ("clean lines", self.lines.len() as u64 - unclean, self.clean.len() as u64),
+        ] {
+            if one != other {
+                return Err(format!("adapter cache: {what} differ: {one} and {other}"));
+            }
+        }
+        let invalid = self.lines.iter().find(|l| (l.dirty | l.flying) & !l.valid != 0);
+        invalid
+            .map_or(Ok(()), |l| Err(format!("adapter cache: line {} has dirty sectors that are not there", l.number)))
+    }
+}

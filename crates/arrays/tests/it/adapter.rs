@@ -1,0 +1,201 @@
+//! What the cache of an adapter promises, whatever the policy.
+
+use ssdlab_arrays::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice};
+use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
+use ssdlab_device::{Completion, Device, Request};
+
+use crate::server::{Server, Service, Written};
+
+fn cache(policy: FlushChoice) -> AdapterCacheSpec {
+    AdapterCacheSpec {
+        capacity_mib: 1,
+        line_kib: 16,
+        flush_policy: policy,
+        flush_threshold_percent: 50,
+        dirty_limit_percent: 75,
+        flush_after_idle_ms: 10.0,
+        drive_queue_depth: 4,
+        merge_kib: 64,
+        read_ahead_kib: 0,
+        battery: false,
+        drive_write_cache: true,
+    }
+}
+
+fn link() -> AdapterLinkSpec {
+    AdapterLinkSpec { name: "PCIe x1".into(), megabytes_per_s: 215.0, command_us: 10.0 }
+}
+
+fn adapter(cache: Option<AdapterCacheSpec>, service: Nanos) -> (Adapter, Written) {
+    let server = Server::new(64 << 20, Service::Fixed(service), 1);
+    let written = server.written.clone();
+    let description = "an adapter".to_owned();
+    let spec = AdapterSpec { kind: AdapterKind::Adapter, description, ports: 1, link: link(), cache };
+    (Adapter::new("adapter", &spec, Box::new(server), 1), written)
+}
+
+fn run(device: &mut Adapter, now: Nanos, request: Request) -> Completion {
+    let mut done = Vec::new();
+    device.submit(now, request).unwrap();
+    device.advance_to_completion(Nanos::MAX, &mut done);
+    assert_eq!((done.len(), done[0].breakdown.sum()), (1, done[0].latency()), "{done:?}");
+    done[0]
+}
+
+#[test]
+fn a_plain_host_adds_its_time_and_its_link() {
+    let (mut host, _) = adapter(None, 100 * MICROSECOND);
+    let read = run(&mut host, 0, Request::read(1, 0, 4096));
+    assert_eq!((read.latency(), read.breakdown.get(Cause::Controller)), (110 * MICROSECOND, 10 * MICROSECOND));
+    // 1 MB needs longer on the link than in the device, and passes while it comes.
+    let read = run(&mut host, SECOND, Request::read(2, 0, 1_000_448));
+    let on_link = 1_000_448 * 1000 / 215;
+    assert!(read.latency().abs_diff(10 * MICROSECOND + on_link) < 2 * MICROSECOND, "{read:?}");
+    let write = run(&mut host, 2 * SECOND, Request::write(3, 0, 1_000_448));
+    assert!(write.latency().abs_diff(read.latency()) < 2 * MICROSECOND, "{write:?}");
+    assert_eq!(host.check_books(), Ok(()));
+}
+
+#[test]
+fn a_write_ends_in_the_cache_and_is_read_from_there() {
+    for policy in [FlushChoice::Burst, FlushChoice::Polite] {
+        let (mut cached, written) = adapter(Some(cache(policy)), 10 * MILLISECOND);
+        let write = run(&mut cached, 0, Request::write(1, 4096, 4096));
+        assert!(write.latency() < 40 * MICROSECOND, "{write:?}");
+        let read = run(&mut cached, MILLISECOND, Request::read(2, 4096, 4096));
+        assert!(read.latency() < 40 * MICROSECOND, "{read:?}");
+        assert!(written.lock().unwrap().is_empty(), "the host was not quiet for long enough");
+        // Idle time writes it out; then it is clean, and still there.
+        cached.advance(SECOND, &mut Vec::new());
+        assert_eq!(written.lock().unwrap().len(), 8);
+        assert!(run(&mut cached, 2 * SECOND, Request::read(3, 4096, 4096)).latency() < 40 * MICROSECOND);
+        let miss = run(&mut cached, 3 * SECOND, Request::read(4, 8192, 4096));
+        assert!(miss.latency() > 10 * MILLISECOND && miss.breakdown.get(Cause::Read) == 10 * MILLISECOND);
+        let counters = cached.counters().cache.unwrap();
+        assert_eq!((counters.read_hits, counters.read_misses, counters.flushed_bytes), (2, 1, 4096));
+        assert_eq!(cached.check_books(), Ok(()));
+    }
+}
+
+#[test]
+fn a_flush_means_it_without_a_battery_and_ends_at_once_with_one() {
+    for battery in [false, true] {
+        let spec = AdapterCacheSpec { battery, ..cache(FlushChoice::Polite) };
+        let (mut cached, written) = adapter(Some(spec), 10 * MILLISECOND);
+        run(&mut cached, 0, Request::write(1, 0, 512));
+        let flush = run(&mut cached, MILLISECOND, Request::flush(2));
+        assert_eq!(written.lock().unwrap().contains_key(&0), !battery);
+        if battery {
+            assert!(flush.latency() < 20 * MICROSECOND, "{flush:?}");
+        } else {
+            assert_eq!(flush.breakdown.get(Cause::AdapterFlush), 10 * MILLISECOND);
+            assert!(flush.latency() > 20 * MILLISECOND, "the device was flushed, too: {flush:?}");
+        }
+        let forced = run(&mut cached, SECOND, Request::write(3, 1 << 20, 512).with_fua(true));
+        assert_eq!(forced.latency() < 20 * MICROSECOND, battery);
+        assert_eq!(cached.check_books(), Ok(()));
+    }
+}
+
+#[test]
+fn a_burst_holds_reads_back_and_a_polite_flush_does_not() {
+    let waited = |policy| {
+        let (mut cached, _) = adapter(Some(cache(policy)), MILLISECOND);
+        let mut done = Vec::new();
+        // Half of the 64 lines: the threshold. Then a read that the cache cannot answer.
+        (0..32).for_each(|tag| cached.submit(0, Request::write(tag, tag * 65_536, 4096)).unwrap());
+        cached.advance(MILLISECOND, &mut done);
+        cached.submit(MILLISECOND, Request::read(99, 32 << 20, 4096)).unwrap();
+        cached.advance(SECOND, &mut done);
+        let read = done.iter().find(|c| c.tag == 99).unwrap();
+        assert_eq!((read.breakdown.sum(), done.len(), cached.check_books()), (read.latency(), 33, Ok(())));
+        (read.latency(), read.breakdown.get(Cause::AdapterFlush), cached.counters().cache.unwrap().held_reads)
+    };
+    let (burst, held, reads) = waited(FlushChoice::Burst);
+    assert!(burst > 25 * MILLISECOND && held > 25 * MILLISECOND && reads == 1, "{burst} {held}");
+    let (polite, held, reads) = waited(FlushChoice::Polite);
+    assert!(polite < 8 * MILLISECOND && held == 0 && reads == 0, "{polite} {held}");
+}
+
+#[test]
+fn neighbours_go_out_as_one_write_in_ascending_order() {
+    let (mut cached, written) = adapter(Some(cache(FlushChoice::Burst)), MILLISECOND);
+    // Backwards, so that the order is the cache's own.
+    for tag in (0..16u64).rev() {
+        run(&mut cached, (16 - tag) * MILLISECOND / 4, Request::write(tag, tag * 16_384, 16_384));
+    }
+    let now = 5 * MILLISECOND;
+    run(&mut cached, now, Request::flush(99));
+    let written = written.lock().unwrap();
+    let ends: Vec<Nanos> = written.values().map(|w| w[0]).collect();
+    assert!(ends.windows(2).all(|w| w[0] <= w[1]) && written.values().all(|w| w.len() == 1));
+    let counters = cached.counters().cache.unwrap();
+    assert_eq!((counters.flush_writes, counters.merged_bytes), (4, 4 * 48 * 1024));
+    assert_eq!(counters.flushed_lines, 16);
+}
+
+#[test]
+fn a_sequential_stream_is_read_ahead() {
+    let time = |read_ahead_kib| {
+        let spec = AdapterCacheSpec { read_ahead_kib, ..cache(FlushChoice::Polite) };
+        let (mut cached, _) = adapter(Some(spec), MILLISECOND);
+        (0..64).fold(0, |now, tag| now + run(&mut cached, now, Request::read(tag, tag * 16_384, 16_384)).latency())
+    };
+    assert!(time(256) * 4 < time(0), "{} {}", time(256), time(0));
+}
+
+/// Random commands at random times, policies and sizes: each ends once with its whole breakdown, time goes forward, and
+/// after a flush every sector that the host wrote has been written to the device after the host's last write of it.
+#[test]
+fn whatever_the_host_does_its_data_reach_the_device() {
+    for seed in 0..60 {
+        let mut rng = Rng::new(seed);
+        let policy = [FlushChoice::Burst, FlushChoice::Polite][rng.below(2) as usize];
+        let spec = AdapterCacheSpec {
+            line_kib: [4, 16, 64][rng.below(3) as usize],
+            flush_threshold_percent: rng.below(76) as u32,
+            merge_kib: [4, 64, 512][rng.below(3) as usize],
+            read_ahead_kib: [0, 128][rng.below(2) as usize],
+            drive_queue_depth: 1 + rng.below(8) as u32,
+            battery: rng.chance(1, 4),
+            ..cache(policy)
+        };
+        let battery = spec.battery;
+        let (mut cached, written) = adapter(Some(spec), 1 + rng.below(2 * MILLISECOND));
+        let span = (1 << 20) << rng.below(3);
+        let mut last: std::collections::BTreeMap<u64, Nanos> = Default::default();
+        let (mut now, mut done, commands) = (0, Vec::new(), 600);
+        for tag in 0..commands {
+            now += rng.below(MILLISECOND);
+            cached.advance(now, &mut done);
+            let most = if rng.chance(1, 20) { 3000 } else { 64 };
+            let sectors = 1 + rng.below(most);
+            let at = rng.below(span / 512);
+            let request = match rng.below(20) {
+                0 => Request::flush(tag),
+                1..=8 => Request::read(tag, at * 512, sectors * 512),
+                n => Request::write(tag, at * 512, sectors * 512).with_fua(n == 9),
+            };
+            if request.op == Op::Write {
+                last.extend((at..at + sectors).map(|sector| (sector, now)));
+            }
+            cached.submit(now, request).unwrap();
+        }
+        cached.advance(now + 100 * SECOND, &mut done);
+        assert_eq!(done.len() as u64, commands, "seed {seed}");
+        assert!(done.windows(2).all(|w| w[0].completed <= w[1].completed), "seed {seed}");
+        let mut tags: Vec<u64> = done.iter().map(|c| c.tag).collect();
+        tags.sort_unstable();
+        assert!(tags.into_iter().eq(0..commands), "seed {seed}");
+        for c in &done {
+            assert_eq!(c.breakdown.sum(), c.latency(), "seed {seed}: {c:?}");
+        }
+        let written = written.lock().unwrap();
+        for (sector, at) in last {
+            let reached = written.get(&sector).and_then(|w| w.last()).copied();
+            assert!(reached.is_some_and(|end| end > at), "seed {seed}, battery {battery}: sector {sector}");
+        }
+        assert_eq!(cached.check_books(), Ok(()), "seed {seed}");
+        assert_eq!(cached.next_event(), None, "seed {seed}: everything is clean");
+    }
+}
