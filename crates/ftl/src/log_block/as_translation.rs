@@ -178,6 +178,8 @@ impl Translation for LogBlock {
             let (chores, mut work) = self.at_work();
             chores.done(die, &op, &mut work, sink);
         }
-        self.place_waiting(sink);
+        if self.chores.is_idle() {
+            self.place_waiting(sink);
+        }
     }
 }
