@@ -2,11 +2,11 @@
 
 use ssdlab_core::{Rng, UNIT_BYTES};
 use ssdlab_ftl::{
-    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, SlcCachePolicy, SlcCacheSpec,
-    SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
+    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, LogBlockSpec, LogScheme, MappingSpec,
+    SlcCachePolicy, SlcCacheSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
 use ssdlab_nand::{Bus, CellMode, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Timing, Wear};
-use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, Ssd, WriteBufferSpec};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, SimulatedSsd, Ssd, WriteBufferSpec};
 
 use crate::draw::{between, one};
 use crate::errors::add_correction;
@@ -16,6 +16,9 @@ const MOST_UNITS: u32 = 12_000;
 
 /// Units of flash that a row may have.
 const MOST_PLACES: u32 = 64;
+
+/// What is left of a seed divided by eight, if its drive translates by blocks.
+const LOG_BLOCKS: u64 = 2;
 
 /// One drive and what goes wrong in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,9 +30,27 @@ pub struct Case {
 }
 
 impl Case {
-    /// The case of a seed. Drives that their own checks refuse are drawn again.
+    /// The case of a seed: every eighth has a drive that translates by blocks. Drives that their own checks refuse are
+    /// drawn again.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
+        if seed % 8 == LOG_BLOCKS { Self::draw_log_blocks(seed) } else { Self::draw_page_map(seed) }
+    }
+
+    fn draw_log_blocks(seed: u64) -> Self {
+        let mut rng = Rng::new(seed).stream("case");
+        loop {
+            let mut die = draw_die(&mut rng);
+            let mut drive = draw_drive(&mut rng, &die);
+            add_log_blocks(&mut drive, &mut die, &mut rng);
+            let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]);
+            if let Some(drive) = with_capacity_of_log_blocks(drive, &die, seed, spare) {
+                return Case { seed, die, drive, faults: GrowingFaults::default() };
+            }
+        }
+    }
+
+    fn draw_page_map(seed: u64) -> Self {
         let mut rng = Rng::new(seed).stream("case");
         loop {
             let die = draw_die(&mut rng);
@@ -72,6 +93,43 @@ fn with_capacity(mut drive: DriveSpec, die: &DieSpec, seed: u64, spare: u64) -> 
         room = room.checked_sub(superblock)?;
     }
     None
+}
+
+/// The same for a drive that translates by blocks: the greatest capacity with which it can be built.
+fn with_capacity_of_log_blocks(mut drive: DriveSpec, die: &DieSpec, seed: u64, spare: u64) -> Option<DriveSpec> {
+    let all = die.raw_bytes() * u64::from(drive.flash.dies) / UNIT_BYTES;
+    let mut can_be_built = |pages: u64| {
+        drive.capacity_bytes = pages * UNIT_BYTES;
+        drive.validate(die).is_ok()
+            && SimulatedSsd::<true, true, _>::with_log_blocks("torture", &drive, die, seed).is_ok()
+    };
+    let (mut most, mut too_many) = (0, all + 1);
+    while most + 1 < too_many {
+        let pages = most.midpoint(too_many);
+        *(if can_be_built(pages) { &mut most } else { &mut too_many }) = pages;
+    }
+    let pages = most * (100 - spare) / 100;
+    (pages > 0 && can_be_built(pages)).then_some(drive)
+}
+
+/// Translation by blocks. Blocks do not go bad in use.
+fn add_log_blocks(drive: &mut DriveSpec, die: &mut DieSpec, rng: &mut Rng) {
+    die.geometry.page_bytes = 4096;
+    die.geometry.planes = between(rng, 1, 2);
+    drive.flash.planes_apart = die.geometry.planes > 1;
+    drive.write_buffer.capacity_kib = one(rng, &[4, 16, 64, 2048]);
+    drive.wear_levelling.static_spread_erases = None;
+    let columns = drive.flash.dies * die.geometry.planes / drive.controller.channels;
+    let divisors = |n: u32| (1..=n).filter(|k| n.is_multiple_of(*k)).collect::<Vec<_>>();
+    let stripe_superblocks = one(rng, &divisors(columns));
+    let banks = one(rng, &divisors(stripe_superblocks));
+    drive.log_blocks = Some(LogBlockSpec {
+        scheme: one(rng, &[LogScheme::Replacement, LogScheme::Bast, LogScheme::Fast]),
+        open_logs: one(rng, &[1, 1, 2, 4, 8]),
+        stripe_superblocks,
+        banks: rng.chance(1, 2).then_some(banks),
+        relocate_after_merges: rng.chance(1, 2).then(|| between(rng, 1, 40)),
+    });
 }
 
 fn draw_die(rng: &mut Rng) -> DieSpec {

@@ -1,10 +1,12 @@
 //! What is tortured: a drive that lets the ledger look inside.
 
+use ssdlab_core::Nanos;
 use ssdlab_core::Rng;
+use ssdlab_device::{Completion, DeviceInfo, Refusal, Request, Security};
 use ssdlab_device::{Counters, Device, FlashCounters};
-use ssdlab_ftl::{Translation, TranslationCounters};
+use ssdlab_ftl::{LogBlock, Translation, TranslationCounters};
 use ssdlab_nand::SpecError;
-use ssdlab_ssd::{Loss, Ssd};
+use ssdlab_ssd::{Loss, SimulatedSsd, Ssd};
 
 use crate::case::Case;
 
@@ -63,18 +65,94 @@ impl Facts {
     }
 }
 
-/// Builds the drive of a case.
+/// Builds the drive of a case, of either kind.
 ///
 /// # Errors
 /// If it cannot be built.
-pub fn build_ssd(case: &Case) -> Result<Ssd, SpecError> {
+pub fn build_ssd(case: &Case) -> Result<Box<dyn Subject>, SpecError> {
+    Ok(if case.drive.log_blocks.is_some() {
+        Box::new(build_log_blocks(case)?)
+    } else {
+        Box::new(build_page_map(case)?)
+    })
+}
+
+fn build_log_blocks(case: &Case) -> Result<SimulatedSsd<true, true, LogBlock>, SpecError> {
+    SimulatedSsd::with_log_blocks("torture", &case.drive, &case.die, case.seed)
+}
+
+fn build_page_map(case: &Case) -> Result<Ssd, SpecError> {
     let mut drive = Ssd::new("torture", &case.drive, &case.die, case.seed)?;
     drive.inject(case.faults, Rng::new(case.seed).stream("faults").next_u64());
     drive.note_losses();
     Ok(drive)
 }
 
-impl Subject for Ssd {
+impl Device for Box<dyn Subject> {
+    fn info(&self) -> &DeviceInfo {
+        (**self).info()
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        (**self).submit(now, request)
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        (**self).next_event()
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        (**self).advance(to, done);
+    }
+
+    fn counters(&self) -> Counters {
+        (**self).counters()
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        (**self).check_books()
+    }
+
+    fn security(&mut self) -> Option<&mut dyn Security> {
+        (**self).security()
+    }
+}
+
+impl Subject for Box<dyn Subject> {
+    fn write_count(&self, page: u32) -> Option<u8> {
+        (**self).write_count(page)
+    }
+
+    fn max_write_count(&self) -> u8 {
+        (**self).max_write_count()
+    }
+
+    fn is_read_only(&self) -> bool {
+        (**self).is_read_only()
+    }
+
+    fn facts(&self) -> Facts {
+        (**self).facts()
+    }
+
+    fn take_losses(&mut self) -> Vec<Loss> {
+        (**self).take_losses()
+    }
+
+    fn is_lost(&self, page: u32) -> bool {
+        (**self).is_lost(page)
+    }
+
+    fn lost_pages(&self) -> Vec<u32> {
+        (**self).lost_pages()
+    }
+
+    fn age(&mut self, seconds: u64) {
+        (**self).age(seconds);
+    }
+}
+
+impl<T: Translation> Subject for SimulatedSsd<true, true, T> {
     fn write_count(&self, page: u32) -> Option<u8> {
         self.translation().write_number(page)
     }
@@ -88,7 +166,7 @@ impl Subject for Ssd {
     }
 
     fn take_losses(&mut self) -> Vec<Loss> {
-        Ssd::take_losses(self)
+        SimulatedSsd::take_losses(self)
     }
 
     fn is_lost(&self, page: u32) -> bool {
@@ -96,11 +174,11 @@ impl Subject for Ssd {
     }
 
     fn lost_pages(&self) -> Vec<u32> {
-        Ssd::lost_pages(self)
+        SimulatedSsd::lost_pages(self)
     }
 
     fn age(&mut self, seconds: u64) {
-        Ssd::age(self, seconds);
+        SimulatedSsd::age(self, seconds);
     }
 
     fn facts(&self) -> Facts {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ssdlab_ftl::{Buffering, Frontier, HostShare, SlcCachePolicy, SuperblockSpan, TieBreak, VictimPolicy};
+use ssdlab_ftl::{Buffering, Frontier, HostShare, LogScheme, SlcCachePolicy, SuperblockSpan, TieBreak, VictimPolicy};
 use ssdlab_nand::PageOrder;
 
 use crate::case::Case;
@@ -129,6 +129,15 @@ impl Tally {
             ("factory bad blocks", on(case.die.wear.factory_bad_blocks_per_10000 > 0)),
             ("failing programs", on(case.faults.programs_per_failure > 0)),
             ("failing erases", on(case.faults.erases_per_failure > 0)),
+            (
+                "translation",
+                match case.drive.log_blocks.as_ref().map(|spec| spec.scheme) {
+                    None => "page map",
+                    Some(LogScheme::Replacement) => "replacement",
+                    Some(LogScheme::Bast) => "bast",
+                    Some(LogScheme::Fast) => "fast",
+                },
+            ),
         ];
         for (k, (subject, choice)) in choices.into_iter().enumerate() {
             *self.coverage.entry((k as u8, subject)).or_default().entry(choice).or_default() += 1;

@@ -181,6 +181,8 @@ impl Translation for LogBlock {
                 return;
             }
         }
-        self.place_waiting(sink);
+        if self.chores.is_idle() {
+            self.place_waiting(sink);
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_nand::{Outcome, UnitAddress};
+use ssdlab_nand::{BlockId, Outcome, UnitAddress};
 
 use super::contents::Contents;
 use super::geometry::{Geometry, Spot};
@@ -36,20 +36,31 @@ pub enum Chore {
 }
 
 /// A lane that copies.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Lane {
     row: u32,
     end: u32,
+    /// The page that belongs in `row`; one behind the drive's last if there is none.
+    page: u32,
+    /// What is copied into.
+    block: BlockId,
+    die: u32,
     /// Where the row is copied from that is being read or programmed.
     from: Option<UnitAddress>,
 }
 
 /// The chore under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnderWay {
     Nothing,
-    Copy { superblock: u32, into: Place, lanes: Vec<Lane> },
-    Erase { place: Place, lanes_left: u32 },
+    /// See [`ColumnChores::lanes`].
+    Copy {
+        lanes_left: u32,
+    },
+    Erase {
+        place: Place,
+        lanes_left: u32,
+    },
 }
 
 /// Copies and erases done.
@@ -97,12 +108,14 @@ pub struct Chores {
 struct ColumnChores {
     waiting: VecDeque<Chore>,
     under_way: UnderWay,
+    /// What the lanes copy.
+    lanes: Vec<Lane>,
 }
 
 impl Chores {
     #[must_use]
     pub fn new(columns: u32) -> Self {
-        let none = ColumnChores { waiting: VecDeque::new(), under_way: UnderWay::Nothing };
+        let none = ColumnChores { waiting: VecDeque::new(), under_way: UnderWay::Nothing, lanes: Vec::new() };
         Chores { columns: vec![none; columns as usize], busy: 0, counters: ChoreCounters::default() }
     }
 
@@ -161,9 +174,12 @@ impl Chores {
     /// # Panics
     /// If the operation belongs to no chore.
     pub fn done(&mut self, die: u32, op: &FlashOp, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
-        let column = &mut self.columns[(die / work.geometry.lanes) as usize];
-        column.done(die, op, &mut self.counters, work, sink);
-        self.busy -= u32::from(column.is_idle());
+        let (column, lane) = work.geometry.column_and_lane(die);
+        let chores = &mut self.columns[column as usize];
+        if chores.done(lane as usize, op, &mut self.counters, work, sink) {
+            chores.go_on(&mut self.counters, work, sink);
+            self.busy -= u32::from(chores.is_idle());
+        }
     }
 }
 
@@ -226,101 +242,100 @@ impl ColumnChores {
         work: &mut Workplace<'_>,
         sink: &mut impl OpSink,
     ) {
-        let mut lanes: Vec<Lane> = ranges.iter().map(|&(row, end)| Lane { row, end, from: None }).collect();
-        let mut any = false;
-        for (k, lane) in (0..).zip(&mut lanes) {
-            any |= next_row(superblock, into, k, lane, counters, work, sink);
+        let column = work.superblocks.column(into);
+        self.lanes.clear();
+        self.lanes.extend((0..).zip(ranges).map(|(k, &(row, end))| Lane {
+            row,
+            end,
+            page: work.geometry.page_number(Spot { superblock, lane: k, row }),
+            block: work.superblocks.block(into, k),
+            die: work.geometry.die(column, k),
+            from: None,
+        }));
+        let lanes_left = self.lanes.iter().filter(|lane| lane.row < lane.end).count() as u32;
+        if lanes_left > 0 {
+            self.under_way = UnderWay::Copy { lanes_left };
         }
-        if any {
-            self.under_way = UnderWay::Copy { superblock, into, lanes };
-        }
+        self.lanes.iter_mut().filter(|lane| lane.row < lane.end).for_each(|lane| lane.begin(counters, work, sink));
     }
 
+    /// Returns whether the chore under way has ended.
+    #[inline]
     fn done(
         &mut self,
-        die: u32,
+        lane: usize,
         op: &FlashOp,
         counters: &mut ChoreCounters,
         work: &mut Workplace<'_>,
         sink: &mut impl OpSink,
-    ) {
-        match (op.kind(), std::mem::replace(&mut self.under_way, UnderWay::Nothing)) {
+    ) -> bool {
+        let lanes_left = match (op.kind(), &mut self.under_way) {
+            (OpKind::CopyRead, UnderWay::Copy { .. }) => {
+                self.lanes[lane].program(counters, work, sink);
+                return false;
+            }
+            (OpKind::CopyProgram, UnderWay::Copy { lanes_left }) => {
+                let lane = &mut self.lanes[lane];
+                lane.programmed(work);
+                if lane.row < lane.end {
+                    lane.begin(counters, work, sink);
+                    return false;
+                }
+                lanes_left
+            }
             (OpKind::Erase, UnderWay::Erase { place, lanes_left }) => {
                 assert_eq!(work.contents.erase(op.block()), Outcome::Done, "faults are injected into page maps only");
                 counters.block_erases += 1;
-                if lanes_left > 1 {
-                    self.under_way = UnderWay::Erase { place, lanes_left: lanes_left - 1 };
-                } else {
-                    work.superblocks.give_back(place);
+                if *lanes_left == 1 {
+                    work.superblocks.give_back(*place);
                 }
-            }
-            (OpKind::CopyRead, UnderWay::Copy { superblock, into, lanes }) => {
-                let k = work.geometry.lane_of(die);
-                program_row(into, k, &lanes[k as usize], counters, work, sink);
-                self.under_way = UnderWay::Copy { superblock, into, lanes };
-            }
-            (OpKind::CopyProgram, UnderWay::Copy { superblock, into, mut lanes }) => {
-                let outcome = work.contents.finish_program(op.block(), op.page());
-                assert_eq!(outcome, Outcome::Done, "faults are injected into page maps only");
-                let k = work.geometry.lane_of(die);
-                let lane = &mut lanes[k as usize];
-                let page = work.geometry.page(Spot { superblock, lane: k, row: lane.row });
-                if let (Some(page), Some(from)) = (page, lane.from) {
-                    work.contents.copied(page, from, op.block(), op.page());
-                }
-                lane.row += 1;
-                next_row(superblock, into, k, lane, counters, work, sink);
-                if lanes.iter().any(|lane| lane.row < lane.end) {
-                    self.under_way = UnderWay::Copy { superblock, into, lanes };
-                }
+                lanes_left
             }
             (kind, under_way) => panic!("{kind:?} ended while {under_way:?}"),
+        };
+        *lanes_left -= 1;
+        let ended = *lanes_left == 0;
+        if ended {
+            self.under_way = UnderWay::Nothing;
         }
-        self.go_on(counters, work, sink);
+        ended
     }
 }
 
-/// Asks for the next row of a lane; `false` if it has them all.
-fn next_row(
-    superblock: u32,
-    into: Place,
-    k: u32,
-    lane: &mut Lane,
-    counters: &mut ChoreCounters,
-    work: &mut Workplace<'_>,
-    sink: &mut impl OpSink,
-) -> bool {
-    if lane.row == lane.end {
-        return false;
-    }
-    let page = work.geometry.page(Spot { superblock, lane: k, row: lane.row });
-    lane.from = page.and_then(|page| work.contents.unit(page));
-    match lane.from {
-        Some(unit) => {
-            let (block, page) = work.contents.medium().layout().row_of(unit);
-            let die = work.geometry.die(work.superblocks.column(into), k);
-            counters.rows_read += 1;
-            sink.enqueue(die, FlashOp::read(OpKind::CopyRead, block, page, 1, work.units_out));
+impl Lane {
+    /// Asks for its row.
+    #[inline]
+    fn begin(&mut self, counters: &mut ChoreCounters, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
+        self.from = if self.page < work.geometry.logical_pages { work.contents.unit(self.page) } else { None };
+        match self.from {
+            Some(unit) => {
+                let (block, row) = work.contents.medium().layout().row_of(unit);
+                counters.rows_read += 1;
+                sink.enqueue(self.die, FlashOp::read(OpKind::CopyRead, block, row, 1, work.units_out));
+            }
+            None => self.program(counters, work, sink),
         }
-        None => program_row(into, k, lane, counters, work, sink),
     }
-    true
-}
 
-fn program_row(
-    into: Place,
-    k: u32,
-    lane: &Lane,
-    counters: &mut ChoreCounters,
-    work: &mut Workplace<'_>,
-    sink: &mut impl OpSink,
-) {
-    let block = work.superblocks.block(into, k);
-    work.contents.copy(lane.from, block, lane.row);
-    match lane.from {
-        Some(_) => counters.rows_copied += 1,
-        None => counters.padding_rows += 1,
+    #[inline]
+    fn program(&self, counters: &mut ChoreCounters, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
+        work.contents.copy(self.from, self.block, self.row);
+        match self.from {
+            Some(_) => counters.rows_copied += 1,
+            None => counters.padding_rows += 1,
+        }
+        sink.enqueue(self.die, FlashOp::program(OpKind::CopyProgram, self.block, self.row, 1, 0));
     }
-    let die = work.geometry.die(work.superblocks.column(into), k);
-    sink.enqueue(die, FlashOp::program(OpKind::CopyProgram, block, lane.row, 1, 0));
+
+    /// Its row has been programmed; the next is due.
+    #[inline]
+    fn programmed(&mut self, work: &mut Workplace<'_>) {
+        let outcome = work.contents.finish_program(self.block, self.row);
+        assert_eq!(outcome, Outcome::Done, "faults are injected into page maps only");
+        if let Some(from) = self.from {
+            work.contents.copied(self.page, from, self.block, self.row);
+        }
+        self.row += 1;
+        self.page += work.geometry.pages_of_a_row();
+    }
 }

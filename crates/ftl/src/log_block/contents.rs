@@ -61,22 +61,26 @@ impl Contents {
     }
 
     /// Queues the program of a copy of a unit, or of padding.
+    #[inline]
     pub fn copy(&mut self, from: Option<UnitAddress>, block: BlockId, row: u32) {
         let tag = from.map_or(NO_LPN, |unit| self.medium.tag(unit));
         self.medium.queue_program(block, row).expect("rows are programmed in order").tags[0] = tag;
     }
 
     /// A copy of a page has been programmed: it lives there now, unless the host has written it anew or trimmed it.
+    #[inline]
     pub fn copied(&mut self, page: u32, from: UnitAddress, block: BlockId, row: u32) {
         if self.lives[page as usize] == from {
             self.lives[page as usize] = self.medium.layout().row_start(block, row);
         }
     }
 
+    #[inline]
     pub fn begin_program(&mut self, block: BlockId, row: u32) {
         self.medium.begin_program(block, row).expect("rows are programmed in order");
     }
 
+    #[inline]
     #[must_use]
     pub fn finish_program(&mut self, block: BlockId, row: u32) -> Outcome {
         self.medium.finish_program(block, row).expect("rows are programmed in order")

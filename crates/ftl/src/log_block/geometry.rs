@@ -60,10 +60,22 @@ impl Geometry {
     #[inline]
     #[must_use]
     pub fn page(&self, spot: Spot) -> Option<u32> {
+        Some(self.page_number(spot)).filter(|&page| page < self.logical_pages)
+    }
+
+    /// The same, counted on behind the last one.
+    #[must_use]
+    pub fn page_number(&self, spot: Spot) -> u32 {
         let group = spot.superblock / self.stripe;
         let rest = spot.row * self.stripe + spot.superblock % self.stripe;
-        let page = group * self.group_pages() + rest * self.lanes + spot.lane;
-        (page < self.logical_pages).then_some(page)
+        group * self.group_pages() + rest * self.lanes + spot.lane
+    }
+
+    /// From a page to the one that belongs in the next row of its block.
+    #[inline]
+    #[must_use]
+    pub fn pages_of_a_row(&self) -> u32 {
+        self.stripe * self.lanes
     }
 
     /// The column that a logical superblock always stays in.
@@ -81,11 +93,11 @@ impl Geometry {
         column * self.lanes + lane
     }
 
-    /// The lane of a die.
+    /// Column and lane of a die.
     #[inline]
     #[must_use]
-    pub fn lane_of(&self, die: u32) -> u32 {
-        die % self.lanes
+    pub fn column_and_lane(&self, die: u32) -> (u32, u32) {
+        (die / self.lanes, die % self.lanes)
     }
 }
 

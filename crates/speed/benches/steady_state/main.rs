@@ -8,8 +8,11 @@
 //! `cargo bench --bench steady_state [-- PAIRS]`
 
 mod bare;
+#[path = "../processor.rs"]
+mod processor;
 
 use bare::BareLoop;
+use processor::{processor, processor_seconds};
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_device::{Completion, Device, Request};
 use ssdlab_ssd::SimulatedSsd;
@@ -74,24 +77,6 @@ impl<D: Device> Steady<D> {
     }
 }
 
-/// Seconds that this thread has had a processor for, so that what runs beside it counts as little as possible.
-#[cfg(unix)]
-fn processor_seconds() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes to `time` and nothing else.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    assert!(result == 0, "the processor time of a thread can be read");
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
-}
-
-/// Seconds of the wall clock, where threads have no clock of their own that is known here.
-#[cfg(not(unix))]
-#[expect(clippy::disallowed_methods, reason = "a benchmark is about the wall clock")]
-fn processor_seconds() -> f64 {
-    static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
-    START.elapsed().as_secs_f64()
-}
-
 /// Nanoseconds a host write.
 fn nanoseconds(work: impl FnOnce(u64)) -> f64 {
     let start = processor_seconds();
@@ -103,16 +88,6 @@ fn nanoseconds(work: impl FnOnce(u64)) -> f64 {
 fn quartiles(values: &mut [f64]) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     [1, 2, 3].map(|quarter| values[values.len() * quarter / 4])
-}
-
-/// The processor as it names itself.
-fn processor() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let field = |name: &str| {
-        let values = text.lines().filter_map(|l| l.split_once(':')).find(|(key, _)| key.trim() == name);
-        values.map_or("unknown", |(_, value)| value.trim())
-    };
-    format!("{}, family {}, model {}", field("model name"), field("cpu family"), field("model"))
 }
 
 fn measure<const EXPLAIN: bool, const CHECK: bool>(name: &str, pairs: usize, bare: &mut BareLoop) {

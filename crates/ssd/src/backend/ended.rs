@@ -64,7 +64,15 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 self.admit();
                 self.settle_durable();
             }
-            OpKind::CopyRead | OpKind::CopyProgram | OpKind::Erase => {
+            OpKind::CopyRead | OpKind::CopyProgram => {
+                self.backend.wake(d);
+                self.ask(|translation, queues| translation.done(d as u32, op, queues));
+                // A copy makes no room by itself: only what begins after it does.
+                if self.translation.buffered_units() < self.buffer.units {
+                    self.admit_waiting();
+                }
+            }
+            OpKind::Erase => {
                 self.backend.wake(d);
                 self.ask(|translation, queues| translation.done(d as u32, op, queues));
                 self.admit_waiting();

@@ -1,11 +1,11 @@
 //! Torture that finds nothing proves nothing: drives that are broken on purpose must all be found out, and the real
 //! one must pass.
 
-use ssdlab_core::{Nanos, Op};
+use ssdlab_core::{Nanos, Op, catch_panic};
 use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Refusal, Request, Security, Status};
 use ssdlab_nand::SpecError;
-use ssdlab_ssd::{Loss, Ssd};
-use ssdlab_torture::{Campaign, Case, Facts, Report, Subject, build_ssd, run, run_seed, torture};
+use ssdlab_ssd::Loss;
+use ssdlab_torture::{Campaign, Case, Facts, Report, Subject, Tally, build_ssd, run, run_seed, torture};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
@@ -67,7 +67,7 @@ const BUGS: [Bug; 17] = [
 
 /// A drive with a bug that shows once in a while.
 struct Broken {
-    inner: Ssd,
+    inner: Box<dyn Subject>,
     bug: Bug,
     commands: u64,
     /// A command that went in as something else.
@@ -251,15 +251,15 @@ fn every_bug_is_found_and_its_run_can_be_repeated() {
 
 #[test]
 fn the_real_drive_passes_and_everything_is_reached() {
-    let report = torture(&Campaign { seed: 7, runs: 300, threads: 2 }, &build_ssd, &|_| true);
+    let report = torture(&Campaign { seed: 7, runs: 450, threads: 2 }, &build_ssd, &|_| true);
     assert_eq!(report.failures, []);
     let t = &report.tally;
-    assert_eq!(t.runs, 300);
+    assert_eq!(t.runs, 450);
     assert!(t.read_only > 0 && t.refused_commands > 0 && t.program_failures > 0 && t.erase_failures > 0, "{t}");
     let retries = t.reread_units - t.soft_units;
     assert!(retries > 0 && t.rebuilt_units > 0 && t.lost_units > 0 && t.uncorrectable_commands > 0, "{t}");
-    // 26 subjects with 2 to 5 choices, and phases.
-    assert_eq!(t.coverage.len(), 27);
+    // 27 subjects with 2 to 5 choices, and phases.
+    assert_eq!(t.coverage.len(), 28);
     for ((_, subject), choices) in &t.coverage {
         assert!(choices.len() >= 2 && choices.values().all(|&times| times > 10), "{subject}: {choices:?}");
     }
@@ -289,7 +289,7 @@ fn one_run_is_the_first_of_its_campaign() {
 
 /// Minutes: `cargo test -p ssdlab-torture --test it -- --ignored finds_bugs`.
 #[test]
-#[ignore = "minutes; three hundred runs of the same always run, and `make torture` 2,000"]
+#[ignore = "minutes; 450 runs of the same always run, and `make torture` 2,000"]
 fn ten_thousand_runs_pass() {
     let report = torture(&Campaign { seed: 1, runs: 10_000, threads: 2 }, &build_ssd, &|_| true);
     println!("{}", report.tally);
@@ -297,4 +297,32 @@ fn ten_thousand_runs_pass() {
         println!("{failure:?}");
     }
     assert!(report.failures.is_empty());
+}
+
+/// Minutes: `cargo test -p ssdlab-torture --test it -- --ignored log_block`.
+#[test]
+#[ignore = "minutes; one run of eight of every campaign has such a drive"]
+fn ten_thousand_runs_of_log_block_drives_pass() {
+    let mut passed = Tally::default();
+    for run_number in 0..10_000 {
+        // Seeds of drives that translate by blocks.
+        let seed = run_seed(1, run_number + 1) / 8 * 8 + 2;
+        match catch_panic(|| run(seed, &build_ssd)).and_then(|result| result) {
+            Ok(tally) => passed.add(&tally),
+            Err(what) => panic!("seed {seed}: {what}"),
+        }
+    }
+    println!("{passed}");
+    assert_eq!(passed.coverage[&(26, "translation")].get("page map"), None);
+}
+
+/// Bugs of which the drive need not lose data or run out of blocks.
+#[test]
+fn bugs_of_log_block_drives_are_found() {
+    let needs_losses = [Bug::PretendsToWrite, Bug::HidesLoss, Bug::ForgetsLoss, Bug::CountsSoundAsLost];
+    for bug in BUGS.into_iter().filter(|bug| !needs_losses.contains(bug)) {
+        let build = |case: &Case| Broken::new(case, bug);
+        let found = (0..60).any(|k| catch_panic(|| run(8 * k + 2, &build)).and_then(|result| result).is_err());
+        assert!(found, "{bug:?} goes unnoticed");
+    }
 }

@@ -75,7 +75,7 @@ pub fn static_trim(build: &Build, t: f64, effort: Effort) -> Measured {
     let mut at = used;
     lab.closed_loop(lab.units - used, 32, |_| {
         at += 1;
-        Ask { op: Op::Trim, unit: at - 1, stream: 0 }
+        Ask::of(Op::Trim, at - 1)
     });
     lab.waf_of(effort.length(used), used, |rng| Ask::write(rng.below(used)))
 }
@@ -105,7 +105,7 @@ pub fn trim_under_load(build: &Build, share: u64, effort: Effort) -> Measured {
             if let Some(&moved) = used.get(at) {
                 place[moved as usize] = at as u32;
             }
-            Ask { op: Op::Trim, unit: unit.into(), stream: 0 }
+            Ask::of(Op::Trim, unit.into())
         } else {
             let unit = rng.below(units.into()) as u32;
             if place[unit as usize] == UNUSED {

@@ -3,6 +3,7 @@
 //!
 //! - [`formulas`]: write amplification of uniform writes
 //! - [`temperature`]: the same of hot and cold data
+//! - [`log_blocks`]: merges of drives that translate by blocks
 //! - [`queueing`]: reads over queue depth, and reads that arrive at random
 //! - [`rig`]: drives that theory can speak of, the host that drives them, and what it measured
 //! - [`measure`]: the experiments
@@ -10,6 +11,7 @@
 //! - [`tables`]: the page
 
 pub mod formulas;
+pub mod log_blocks;
 pub mod measure;
 pub mod point;
 pub mod queueing;

@@ -3,11 +3,13 @@
 //! As text: `KIND:KEY=VALUE,…`, for instance `greedy:op=15,b=1024`. Shares are in per cent.
 
 use super::formulas;
+use super::log_blocks::{self, Cell, Figure, LogBuild};
 use super::measure::{self, Effort};
 use super::queueing;
 use super::rig::{Build, Measured, READ_NANOS};
 use super::temperature::{self, Ties};
-use ssdlab_ftl::{TieBreak, VictimPolicy};
+use ssdlab_core::{SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_ftl::{LogScheme, TieBreak, VictimPolicy};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -25,10 +27,16 @@ pub enum Kind {
     OpenArrivals,
     DemandMap,
     Compressed,
+    BastMerges,
+    BastTime,
+    FastMerges,
+    FastTime,
+    FixedMapTime,
+    FixedMapData,
 }
 
 /// Kinds with their names on the command line and the keys that each understands.
-pub const KINDS: [(Kind, &str, &str); 14] = [
+pub const KINDS: [(Kind, &str, &str); 20] = [
     (Kind::Greedy, "greedy", "op b"),
     (Kind::Fifo, "fifo", "op b"),
     (Kind::DChoices, "d-choices", "op b d"),
@@ -43,6 +51,12 @@ pub const KINDS: [(Kind, &str, &str); 14] = [
     (Kind::OpenArrivals, "open", "rho"),
     (Kind::DemandMap, "demand-map", "entries"),
     (Kind::Compressed, "compressed", "op b size"),
+    (Kind::BastMerges, "bast-merges", "blocks b logs cell bus"),
+    (Kind::BastTime, "bast-time", "blocks b logs cell bus"),
+    (Kind::FastMerges, "fast-merges", "blocks b logs cell bus"),
+    (Kind::FastTime, "fast-time", "blocks b logs cell bus"),
+    (Kind::FixedMapTime, "fixed-map-time", "blocks b cell bus"),
+    (Kind::FixedMapData, "fixed-map-data", "blocks b cell bus"),
 ];
 
 /// Everything that a point may be made of; which of it counts depends on the kind.
@@ -68,14 +82,28 @@ pub struct Point {
     pub entries: u32,
     /// What data take of flash after compression, thousandths of their size.
     pub size: u32,
+    /// Blocks of data and log blocks of a drive that translates by blocks, its cells, and microseconds of a page on its bus.
+    pub blocks: u32,
+    pub logs: u32,
+    pub cell: Cell,
+    pub bus_us: u32,
 }
 
 impl Point {
     pub const fn new(kind: Kind) -> Point {
+        let by_blocks = matches!(
+            kind,
+            Kind::BastMerges
+                | Kind::BastTime
+                | Kind::FastMerges
+                | Kind::FastTime
+                | Kind::FixedMapTime
+                | Kind::FixedMapData
+        );
         Point {
             kind,
             op_per_10000: 700,
-            pages: 64,
+            pages: if by_blocks { 128 } else { 64 },
             choices: 2,
             hot_writes: 800,
             hot_pages: 200,
@@ -86,6 +114,10 @@ impl Point {
             load: 500,
             entries: 65_536,
             size: 500,
+            blocks: 4096,
+            logs: 1,
+            cell: Cell::Mlc,
+            bus_us: 0,
         }
     }
 }
@@ -131,6 +163,12 @@ impl Point {
             Kind::Reads => queueing::busy_dies_deterministic(self.dies, self.depth) * per_millisecond,
             Kind::ReadsExponential => queueing::busy_dies_exponential(self.dies, self.depth) * per_millisecond,
             Kind::DemandMap => formulas::map_pages_per_write(self.entries, measure::DEMAND_MAP_PAGES),
+            Kind::BastMerges => self.log_build().bast_merges(),
+            Kind::BastTime => self.log_build().bast_ms(),
+            Kind::FastMerges => self.log_build().fast_merges(),
+            Kind::FastTime => self.log_build().fast_ms(),
+            Kind::FixedMapTime => self.log_build().fixed_map_ms(),
+            Kind::FixedMapData => self.log_build().fixed_map_amplification(),
             Kind::OpenArrivals => READ_NANOS as f64 / 1e3 * queueing::m_d_1(f64::from(self.load) / 1e3),
         })
     }
@@ -144,8 +182,8 @@ impl Point {
             Kind::Compressed => 0.5,
             Kind::Fifo => 0.2,
             Kind::TwoStreams => 1.5,
-            Kind::DemandMap => 2.0,
-            Kind::Reads => 0.1,
+            Kind::DemandMap | Kind::BastMerges | Kind::BastTime | Kind::FastMerges | Kind::FastTime => 2.0,
+            Kind::Reads | Kind::FixedMapTime | Kind::FixedMapData => 0.1,
             Kind::DChoices
             | Kind::Random
             | Kind::HotColdFifo
@@ -171,6 +209,30 @@ impl Point {
             Kind::OpenArrivals => format!("{}", f64::from(self.load) / 1e3),
             Kind::DemandMap => format!("{}", self.entries),
             Kind::Compressed => format!("{op}, {}, {} %", self.pages, f64::from(self.size) / 10.0),
+            Kind::BastMerges | Kind::FastMerges => format!("{}, {}, {}", self.blocks, self.pages, self.logs),
+            Kind::BastTime | Kind::FastTime => {
+                format!("{}, {}, {}, {:?}, {}", self.blocks, self.pages, self.logs, self.cell, self.bus_us)
+            }
+            Kind::FixedMapTime | Kind::FixedMapData => {
+                format!("{}, {}, {:?}, {}", self.blocks, self.pages, self.cell, self.bus_us)
+            }
+        }
+    }
+
+    fn log_build(&self) -> LogBuild {
+        let scheme = match self.kind {
+            Kind::BastMerges | Kind::BastTime => LogScheme::Bast,
+            Kind::FastMerges | Kind::FastTime => LogScheme::Fast,
+            // With one lane a replacement is what a fixed map does: each page of the block is written again, in order.
+            _ => LogScheme::Replacement,
+        };
+        LogBuild {
+            scheme,
+            cell: self.cell,
+            pages: self.pages,
+            data_blocks: self.blocks,
+            logs: self.logs,
+            bus_us: self.bus_us,
         }
     }
 
@@ -219,6 +281,18 @@ impl Point {
             Kind::ReadsExponential => measure::random_reads(self.dies, self.depth, true, effort),
             Kind::OpenArrivals => measure::open_arrivals(f64::from(self.load) / 1e3, effort),
             Kind::DemandMap => measure::demand_map(self.entries),
+            Kind::BastMerges | Kind::FastMerges => {
+                log_blocks::random_writes(&self.log_build(), UNIT_BYTES, Figure::Merges, effort)
+            }
+            Kind::BastTime | Kind::FastTime => {
+                log_blocks::random_writes(&self.log_build(), UNIT_BYTES, Figure::Milliseconds, effort)
+            }
+            Kind::FixedMapTime => {
+                log_blocks::random_writes(&self.log_build(), SECTOR_BYTES, Figure::Milliseconds, effort)
+            }
+            Kind::FixedMapData => {
+                log_blocks::random_writes(&self.log_build(), SECTOR_BYTES, Figure::Amplification, effort)
+            }
         }
     }
 
@@ -252,6 +326,14 @@ impl Point {
             };
             return Ok(());
         }
+        if key == "cell" {
+            self.cell = match value {
+                "slc" => Cell::Slc,
+                "mlc" => Cell::Mlc,
+                _ => return Err(format!("{value} is not a kind of cell; use slc or mlc")),
+            };
+            return Ok(());
+        }
         let number: f64 = value.parse().map_err(|_| format!("{value} is not a number"))?;
         let scaled = |scale: f64, lo: f64, hi: f64| {
             if (lo..=hi).contains(&number) {
@@ -272,6 +354,9 @@ impl Point {
             "depth" => self.depth = scaled(1.0, 1.0, 32.0)?,
             "rho" => self.load = scaled(1000.0, 0.01, 0.99)?,
             "size" => self.size = scaled(10.0, 12.5, 100.0)?,
+            "blocks" => self.blocks = scaled(1.0, 16.0, 65_536.0)?,
+            "logs" => self.logs = scaled(1.0, 1.0, 1024.0)?,
+            "bus" => self.bus_us = scaled(1.0, 0.0, 1000.0)?,
             // What whole KiB of DRAM hold.
             "entries" => self.entries = scaled(1.0, 128.0, 2_000_000.0)? / 128 * 128,
             _ => unreachable!("keys are checked against the kind's own"),

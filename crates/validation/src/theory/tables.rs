@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::log_blocks::Cell;
 use super::measure::Effort;
 use super::point::{Expectation, Kind, Point};
 use super::rig::Measured;
@@ -30,7 +31,7 @@ This page is written by `make theory`, which fails if a point is out of toleranc
     cargo run --release -p ssdlab-validation --bin theory -- greedy:op=15,b=1024 d-choices:op=20,d=5 \\
         hot-cold:op=7,r=95,f=5 two-streams:op=12,r=90,f=10,ties=first trim:op=7,q=0.4 static-trim:op=28,share=0.3 \\
         reads:depth=10 reads-exponential:dies=16,depth=20 open:rho=0.95 demand-map:entries=32768 \\
-        compressed:op=15,size=40
+        compressed:op=15,size=40 bast-time:blocks=2048,logs=4,bus=100 fast-merges:logs=64 fixed-map-time:cell=slc
 
 The over-provisioning that theory means is that of the blocks which are full when a victim is picked. A drive has a
 free block and an open one besides; `exact_spare_per_10000` in a drive file adds them (see `DriveSpec::blocks_per_die`).
@@ -82,7 +83,60 @@ fn tables() -> Vec<Table> {
             .map(|entries| Point { entries, ..Point::new(Kind::DemandMap) })
             .to_vec(),
     });
+    tables.extend(log_blocks());
     tables
+}
+
+fn log_blocks() -> Vec<Table> {
+    let by_logs = |kind, logs: &[u32]| logs.iter().map(|&logs| Point { logs, ..Point::new(kind) }).collect::<Vec<_>>();
+    let cells = |kind| [Cell::Slc, Cell::Mlc].map(|cell| Point { cell, ..Point::new(kind) }).to_vec();
+    let times = |kind, logs: &[u32]| {
+        let of = |(logs, (cell, bus_us))| Point { logs, cell, bus_us, ..Point::new(kind) };
+        pairs(logs, &[(Cell::Slc, 0), (Cell::Mlc, 0), (Cell::Mlc, 100)]).into_iter().map(of).collect::<Vec<_>>()
+    };
+    vec![
+        Table {
+            name: "Log blocks of one block each (BAST): merges",
+            about: "One die, random writes of 4 KiB, one after the other, to a drive that is full. Merges for each write: \
+                1 - L/D, with L log blocks over D blocks of data.",
+            first: "blocks of data, pages of each, log blocks",
+            points: by_logs(Kind::BastMerges, &[1, 8, 128]),
+        },
+        Table {
+            name: "Log blocks of one block each (BAST): time",
+            about: "Milliseconds of such a write: b (tR + tP + bus) + 2 tE for a merge, and bus + tP for the page itself. \
+                SLC: 25 and 250 us, MLC: 50 and 900; an erase 2 ms.",
+            first: "blocks of data, pages of each, log blocks, cells, us of a page on the bus",
+            points: times(Kind::BastTime, &[1, 8]),
+        },
+        Table {
+            name: "Shared log blocks (FAST): merges",
+            about: "The same writes; logs take the pages of all blocks. Merges for each write: 1/(1 + L b/D). \
+                A page waits half a log less than the L b writes of the formula, in the mean: few logs merge somewhat more often.",
+            first: "blocks of data, pages of each, log blocks",
+            points: by_logs(Kind::FastMerges, &[4, 8, 32, 128]),
+        },
+        Table {
+            name: "Shared log blocks (FAST): time",
+            about: "Milliseconds of such a write in the mean: b (tR + tP + bus) + tE for a merge, tE/b for the log, and \
+                bus + tP.",
+            first: "blocks of data, pages of each, log blocks, cells, us of a page on the bus",
+            points: times(Kind::FastTime, &[32]),
+        },
+        Table {
+            name: "A fixed map of blocks: time",
+            about: "Random writes of one sector, each of which has a block read, erased and programmed: b (tR + tP) + tE, in \
+                milliseconds. The article on JMF602B drives gives 37.2 for SLC and 123.6 for MLC.",
+            first: "blocks of data, pages of each, cells, us of a page on the bus",
+            points: cells(Kind::FixedMapTime),
+        },
+        Table {
+            name: "A fixed map of blocks: data",
+            about: "The same writes: bytes programmed for each of the host's 512. The article gives 1,024.",
+            first: "blocks of data, pages of each, cells, us of a page on the bus",
+            points: cells(Kind::FixedMapData),
+        },
+    ]
 }
 
 fn write_amplification() -> Vec<Table> {

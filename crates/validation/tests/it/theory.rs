@@ -134,6 +134,39 @@ fn reads_that_arrive_at_random() {
 }
 
 #[test]
+fn formulas_of_log_blocks_give_the_published_values() {
+    let theory = |text: &str| match Point::parse(text).expect("a point").theory() {
+        Expectation::Value(value) => value,
+        Expectation::Between(..) => panic!("{text} has a bracket"),
+    };
+    for (text, value) in [
+        ("fast-merges:logs=4", 0.8889),
+        ("fast-merges:logs=8", 0.8),
+        ("fast-merges:logs=32", 0.5),
+        ("fast-merges:logs=128", 0.2),
+        ("fast-merges:logs=8,blocks=65536", 0.9846),
+        ("fixed-map-time:cell=slc", 37.2),
+        ("fixed-map-time:cell=mlc", 123.6),
+        ("fixed-map-data:cell=slc", 1024.0),
+    ] {
+        assert!((theory(text) - value).abs() < 6e-5, "{text}: {}", theory(text));
+    }
+}
+
+#[test]
+fn merges_of_log_blocks_and_what_they_take() {
+    met(&[
+        "bast-merges:blocks=512,logs=8",
+        "bast-time:blocks=512,logs=2,bus=100",
+        "fast-merges:logs=8",
+        "fast-time:logs=8,cell=slc",
+        "fixed-map-time:cell=slc",
+        "fixed-map-time:cell=mlc",
+        "fixed-map-data",
+    ]);
+}
+
+#[test]
 fn points_that_make_no_sense_are_refused() {
     for (text, says) in [
         ("gready:op=7", "no such kind of point: gready"),

@@ -1,0 +1,169 @@
+//! Drives that translate by blocks: how often random writes make them merge, and what that takes.
+//!
+//! One die of one channel, so that a superblock is a block. `L` logs of `b` pages over `D` blocks of data; `c` is the time
+//! to copy a page: it is read, crosses the bus once, and is programmed.
+
+use ssdlab_core::{Rng, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_device::Device;
+use ssdlab_ftl::{LogBlock, LogBlockSpec, LogScheme};
+use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, SimulatedSsd, WriteBufferSpec};
+
+use super::measure::Effort;
+use super::rig::{Ask, Lab, Measured};
+
+pub const ERASE_MS: f64 = 2.0;
+
+/// Bits of a cell, by what they take to read and to program in the review of JMF602B drives that this project follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cell {
+    Slc,
+    Mlc,
+}
+
+impl Cell {
+    /// Microseconds of a read and of a program.
+    fn times(self) -> (f64, f64) {
+        match self {
+            Cell::Slc => (25.0, 250.0),
+            Cell::Mlc => (50.0, 900.0),
+        }
+    }
+}
+
+/// What such a drive is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct LogBuild {
+    pub scheme: LogScheme,
+    pub cell: Cell,
+    pub pages: u32,
+    pub data_blocks: u32,
+    pub logs: u32,
+    /// Microseconds that a page takes on the bus.
+    pub bus_us: u32,
+}
+
+impl LogBuild {
+    /// Milliseconds to copy a page.
+    fn copy_ms(&self) -> f64 {
+        let (read, program) = self.cell.times();
+        (read + program + f64::from(self.bus_us)) / 1e3
+    }
+
+    /// Milliseconds to program a page of the host.
+    fn program_ms(&self) -> f64 {
+        (self.cell.times().1 + f64::from(self.bus_us)) / 1e3
+    }
+
+    /// BAST, merges for each random write: all but those to a block that has one of the logs.
+    pub fn bast_merges(&self) -> f64 {
+        1.0 - f64::from(self.logs) / f64::from(self.data_blocks)
+    }
+
+    /// BAST, milliseconds of a random write: `b c + 2 tE` for a merge, and the page.
+    pub fn bast_ms(&self) -> f64 {
+        self.bast_merges() * (f64::from(self.pages) * self.copy_ms() + 2.0 * ERASE_MS) + self.program_ms()
+    }
+
+    /// FAST, merges for each random write: a block is merged once it has a page in the log that is closed next, and then
+    /// has none in any. A renewal: after a merge it waits `D` writes for its first page, and `L b` writes for that one's log.
+    pub fn fast_merges(&self) -> f64 {
+        1.0 / (1.0 + f64::from(self.logs * self.pages) / f64::from(self.data_blocks))
+    }
+
+    /// FAST, milliseconds of a random write in the mean: `b c + tE` for each merge, the erase of a log every `b` writes, and
+    /// the page.
+    pub fn fast_ms(&self) -> f64 {
+        let merge = f64::from(self.pages) * self.copy_ms() + ERASE_MS;
+        self.fast_merges() * merge + ERASE_MS / f64::from(self.pages) + self.program_ms()
+    }
+
+    /// A fixed map of blocks, milliseconds of a random write of one sector: the block is read, erased and programmed.
+    pub fn fixed_map_ms(&self) -> f64 {
+        f64::from(self.pages) * self.copy_ms() + ERASE_MS
+    }
+
+    /// The same, bytes programmed for each byte of the host.
+    pub fn fixed_map_amplification(&self) -> f64 {
+        f64::from(self.pages) * UNIT_BYTES as f64 / SECTOR_BYTES as f64
+    }
+
+    fn die(&self) -> DieSpec {
+        let (read, program) = self.cell.times();
+        let geometry = Geometry {
+            planes: 1,
+            // Those of the data, open logs, and one to merge into.
+            blocks_per_plane: self.data_blocks + self.logs + 1,
+            pages_per_block: self.pages,
+            page_bytes: UNIT_BYTES as u32,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        };
+        let mega_transfers_per_s = if self.bus_us == 0 { 0.0 } else { UNIT_BYTES as f64 / f64::from(self.bus_us) };
+        DieSpec {
+            timing: Timing { read_us: vec![read], program_us: vec![program], erase_ms: ERASE_MS },
+            bus: Bus { mega_transfers_per_s, command_us: 0.0 },
+            wear: Wear { rated_program_erase_cycles: 10_000, factory_bad_blocks_per_10000: 0 },
+            ..DieSpec::plain(geometry)
+        }
+    }
+
+    fn spec(&self) -> DriveSpec {
+        let capacity_bytes = u64::from(self.data_blocks) * u64::from(self.pages) * UNIT_BYTES;
+        let plain = DriveSpec::plain("theory", 1, capacity_bytes);
+        DriveSpec {
+            controller: ControllerSpec { reads_first: false, ..plain.controller },
+            // A write is answered when its page has been programmed.
+            write_buffer: WriteBufferSpec { capacity_kib: 64, write_cache: false, flush_after_idle_ms: 100.0 },
+            log_blocks: Some(LogBlockSpec {
+                scheme: self.scheme,
+                open_logs: self.logs,
+                stripe_superblocks: 1,
+                banks: None,
+                relocate_after_merges: None,
+            }),
+            ..plain
+        }
+    }
+
+    fn full_drive(&self) -> Lab<LogBlock> {
+        let drive = SimulatedSsd::with_log_blocks("theory", &self.spec(), &self.die(), 1).expect("a valid drive");
+        let mut lab = Lab::with_drive(drive, 1);
+        lab.fill();
+        lab
+    }
+}
+
+/// What is measured of random writes, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    Merges,
+    Milliseconds,
+    /// Bytes programmed for each byte of the host.
+    Amplification,
+}
+
+/// Random writes of `bytes` at a time to a drive that is full.
+pub fn random_writes(build: &LogBuild, bytes: u64, figure: Figure, effort: Effort) -> Measured {
+    let mut lab = build.full_drive();
+    // So many pages are copied, about. Blocks whose merges fell together while the drive was filled take long to drift apart
+    // where logs are shared.
+    let (merges_per_write, copies, warm_up_logs) = match build.scheme {
+        LogScheme::Fast => (build.fast_merges(), 4.0 * effort.measured_units, 16),
+        LogScheme::Replacement | LogScheme::Bast => (1.0, effort.measured_units, 1),
+    };
+    let warm_up = warm_up_logs * u64::from(build.logs * build.pages);
+    let writes = (copies / f64::from(build.pages) / merges_per_write) as u64;
+    let places = lab.units * UNIT_BYTES / bytes;
+    let next = |rng: &mut Rng| Ask { length_bytes: bytes, offset_bytes: rng.below(places) * bytes, ..Ask::write(0) };
+    lab.closed_loop(warm_up, 1, next);
+    let (merges, latencies, counters) = (lab.drive.translation().merges(), lab.latency_sum, lab.drive.counters());
+    lab.closed_loop(writes, 1, next);
+    let value = match figure {
+        Figure::Merges => (lab.drive.translation().merges().total() - merges.total()) as f64 / writes as f64,
+        Figure::Milliseconds => (lab.latency_sum - latencies) as f64 / writes as f64 / 1e6,
+        Figure::Amplification => lab.drive.counters().since(&counters).waf().expect("the host has written"),
+    };
+    Measured { value, ..lab.settle() }
+}
