@@ -126,6 +126,8 @@ fn add_log_blocks(drive: &mut DriveSpec, die: &mut DieSpec, rng: &mut Rng) {
     drive.log_blocks = Some(LogBlockSpec {
         scheme: one(rng, &[LogScheme::Replacement, LogScheme::Bast, LogScheme::Fast]),
         open_logs: one(rng, &[1, 1, 2, 4, 8]),
+        merges_at_once: one(rng, &[1, 1, 2, 3, 8]),
+        corrects_copies: rng.chance(1, 2),
         stripe_superblocks,
         banks: rng.chance(1, 2).then_some(banks),
         relocate_after_merges: rng.chance(1, 2).then(|| between(rng, 1, 40)),

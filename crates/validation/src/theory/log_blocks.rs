@@ -119,6 +119,8 @@ impl LogBuild {
             log_blocks: Some(LogBlockSpec {
                 scheme: self.scheme,
                 open_logs: self.logs,
+                merges_at_once: 1,
+                corrects_copies: true,
                 stripe_superblocks: 1,
                 banks: None,
                 relocate_after_merges: None,
