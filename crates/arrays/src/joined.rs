@@ -23,6 +23,11 @@ use crate::occupancy::Occupancy;
 pub trait Layout: Clone + Send + 'static {
     /// What of a range lies on each member: at most one extent a member, in the order in which they are sent.
     fn extents(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Extent>;
+
+    /// The same where it is quick to tell that one member has all of it. Most requests are small.
+    fn whole(&self, _offset_bytes: u64, _length_bytes: u64) -> Option<Extent> {
+        None
+    }
 }
 
 /// Bytes of one member, in sequence.
@@ -152,6 +157,8 @@ impl<L: Layout> Device for Joined<L> {
                 let all = Extent { member, offset_bytes: 0, length_bytes: 0 };
                 send(&mut self.members, &mut self.requests[slot], now, slot, all);
             }
+        } else if let Some(extent) = self.layout.whole(request.offset_bytes, request.length_bytes) {
+            send(&mut self.members, &mut self.requests[slot], now, slot, extent);
         } else {
             for extent in self.layout.extents(request.offset_bytes, request.length_bytes) {
                 send(&mut self.members, &mut self.requests[slot], now, slot, extent);
@@ -173,6 +180,47 @@ impl<L: Layout> Device for Joined<L> {
         arrived.sort_by_key(|part| part.completed);
         done.extend(arrived.drain(..).filter_map(|part| self.join(&part)));
         self.arrived = arrived;
+    }
+
+    /// The member with the earliest event goes on alone until it completes something or another has an event: most
+    /// events are no completion, and concern one member.
+    fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
+        let before = done.len();
+        loop {
+            let (mut earliest, mut at, mut next) = (0, Nanos::MAX, Nanos::MAX);
+            for (k, event) in self.members.iter().enumerate().filter_map(|(k, m)| Some((k, m.next_event()?))) {
+                if event < at {
+                    (earliest, next, at) = (k, at, event);
+                } else {
+                    next = next.min(event);
+                }
+            }
+            if at > limit || at == Nanos::MAX {
+                self.advance(limit, done);
+                return limit;
+            }
+            let mut arrived = std::mem::take(&mut self.arrived);
+            let reached = self.members[earliest].advance_to_completion(limit.min(next), &mut arrived);
+            let mut lower = 0;
+            for (k, member) in self.members.iter_mut().enumerate() {
+                if k == earliest {
+                    continue;
+                }
+                let from = arrived.len();
+                member.advance(reached, &mut arrived);
+                let came = arrived.len() - from;
+                if k < earliest && came > 0 {
+                    // All of them at one instant: in the order of members.
+                    arrived[lower..].rotate_right(came);
+                    lower += came;
+                }
+            }
+            done.extend(arrived.drain(..).filter_map(|part| self.join(&part)));
+            self.arrived = arrived;
+            if done.len() > before || reached == limit {
+                return reached;
+            }
+        }
     }
 
     /// Commands and bytes as the host asked for them; flash and energy of all members together.

@@ -9,7 +9,28 @@ pub struct Stripes {
     pub members: u64,
 }
 
+impl Stripes {
+    /// The stripe that holds this byte.
+    #[inline]
+    fn number(&self, byte: u64) -> u64 {
+        let stripe = self.stripe_bytes;
+        if stripe.is_power_of_two() { byte >> stripe.trailing_zeros() } else { byte / stripe }
+    }
+}
+
 impl Layout for Stripes {
+    #[inline]
+    fn whole(&self, offset_bytes: u64, length_bytes: u64) -> Option<Extent> {
+        let stripe = self.number(offset_bytes);
+        let (member, row) = (stripe % self.members, stripe / self.members);
+        let offset_bytes_there = row * self.stripe_bytes + (offset_bytes - stripe * self.stripe_bytes);
+        (stripe == self.number(offset_bytes + length_bytes - 1)).then_some(Extent {
+            member: member as usize,
+            offset_bytes: offset_bytes_there,
+            length_bytes,
+        })
+    }
+
     /// What of a range lies on each member. Stripes of one member follow one another there, so that each has at most one
     /// extent. The member of the first byte comes first.
     ///

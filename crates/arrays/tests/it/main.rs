@@ -4,4 +4,5 @@ mod adapter;
 mod drives;
 mod server;
 mod splits;
+mod steps;
 mod theory;
