@@ -101,6 +101,20 @@ impl Host<'_> {
         Ok(())
     }
 
+    /// Leaves the device alone until it has nothing left to do, ten minutes at most.
+    ///
+    /// # Errors
+    /// As [`Host::idle`].
+    pub fn settle(&mut self) -> Result<(), HostError> {
+        for _ in 0..600 {
+            if self.port.device.next_event().is_none() {
+                break;
+            }
+            self.idle(SECOND)?;
+        }
+        Ok(())
+    }
+
     /// From now on treats the link of the idle device in this way.
     ///
     /// # Errors

@@ -105,9 +105,14 @@ pub(super) fn note_if_few(requests: u64, notes: &mut Vec<String>) {
     }
 }
 
-/// Fills the whole drive in sequence.
+/// Fills the whole drive in sequence. What a disk or an adapter then holds in its cache is written before anything is
+/// measured.
 pub(super) fn fill_drive(host: &mut Host<'_>) -> Result<(), BenchError> {
     let capacity = host.info().capacity_bytes;
     host.fill(0, capacity, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
+    let counters = host.counters();
+    if counters.disk.is_some() || counters.cache.is_some() {
+        host.settle()?;
+    }
     Ok(())
 }

@@ -13,7 +13,7 @@ use ssdlab_core::{Nanos, Rng};
 use ssdlab_device::{Completion, Device, Request};
 use ssdlab_ssd::SimulatedSsd;
 
-/// Host writes of a round; each copies some 350 pages.
+/// Host writes of a round; each copies some 510 pages.
 const WRITES: u64 = 5_000;
 
 struct Host<D> {
