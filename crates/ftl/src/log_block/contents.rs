@@ -81,12 +81,10 @@ impl Contents {
     }
 
     #[inline]
-    #[must_use]
     pub fn finish_program(&mut self, block: BlockId, row: u32) -> Outcome {
         self.medium.finish_program(block, row).expect("rows are programmed in order")
     }
 
-    #[must_use]
     pub fn erase(&mut self, block: BlockId) -> Outcome {
         self.medium.erase(block).expect("nothing is being programmed there")
     }

@@ -103,14 +103,14 @@ impl Geometry {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
+    use std::collections::BTreeSet;
 
     use super::*;
 
     #[test]
     fn every_page_has_a_place_of_its_own_and_is_found_there() {
         let geometry = Geometry { lanes: 4, columns: 6, stripe: 3, rows: 16, logical_pages: 4 * 3 * 16 * 5 - 7 };
-        let mut taken = HashSet::new();
+        let mut taken = BTreeSet::new();
         for page in 0..geometry.logical_pages {
             let spot = geometry.spot(page);
             assert!(spot.superblock < geometry.superblocks() && spot.lane < 4 && spot.row < 16);
