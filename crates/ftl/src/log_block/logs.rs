@@ -89,9 +89,8 @@ impl Logs {
         let Some(k) = self.open.iter().rposition(mine) else { return Room::Missing };
         let next = self.open[k].next[spot.lane as usize];
         match self.scheme {
-            LogScheme::Replacement if next == spot.row => Room::Now(k),
-            LogScheme::Replacement if next < spot.row => Room::AfterCopying(k),
-            LogScheme::Bast | LogScheme::Fast if next < self.rows => Room::Now(k),
+            LogScheme::Replacement if next == 0 && spot.row > 0 && self.open[k].in_order => Room::AfterCopying(k),
+            _ if next < self.rows => Room::Now(k),
             LogScheme::Replacement | LogScheme::Bast => Room::Exhausted(k),
             LogScheme::Fast => Room::Missing,
         }

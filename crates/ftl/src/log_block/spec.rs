@@ -50,8 +50,9 @@ fn one() -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogScheme {
-    /// A log is a replacement of one superblock, written in order: each page has its place in it. What lies before the
-    /// first page that the host writes is copied when the write comes, on its die alone; the rest when the log closes.
+    /// A log belongs to one superblock, and begins as its replacement: what lies before the first page that the host writes
+    /// to a die is copied when the write comes, on its die alone. Pages that then come in order have their places; the
+    /// first that does not makes it a log that takes pages in any order. What it lacks is copied when it closes.
     Replacement,
     /// A log belongs to one superblock and takes its pages in any order (BAST).
     Bast,

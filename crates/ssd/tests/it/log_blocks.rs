@@ -200,6 +200,24 @@ fn a_shared_log_is_merged_with_every_superblock_that_it_holds_pages_of() {
 }
 
 #[test]
+fn a_replacement_takes_pages_out_of_order_and_is_then_merged_in_full() {
+    let mut small = Small::filled(LogScheme::Replacement);
+    small.rest();
+    // Lane 1, row 3, then row 0 of the same lane: only what comes before the first is copied.
+    let before = small.flash();
+    small.write(7, 1);
+    small.write(1, 1);
+    small.rest();
+    assert_eq!((small.merges(), small.since(&before)), ((10, 0, 0), (3, 0)));
+    let before = small.flash();
+    small.write(SUPERBLOCK, 1);
+    small.rest();
+    assert_eq!((small.merges(), small.since(&before)), ((10, 0, 1), (SUPERBLOCK, 2 * LANES)));
+    assert!(small.is_in_order(0));
+    small.read_all();
+}
+
+#[test]
 fn trimmed_pages_are_not_copied() {
     for scheme in [LogScheme::Replacement, LogScheme::Bast] {
         let mut small = Small::filled(scheme);
