@@ -168,8 +168,8 @@ mod tests {
         let s = sentence(&parts(&all));
         assert_eq!(
             s,
-            "1.80 ms: 100.0 us on the host link, 100.0 us waiting in the queue, 100.0 us in the controller, 100.0 us \
-             waiting for room in the write buffer and 1.40 ms elsewhere"
+            "1.90 ms: 100.0 us on the host link, 100.0 us waiting in the queue, 100.0 us in the controller, 100.0 us \
+             waiting for room in the write buffer and 1.50 ms elsewhere"
         );
     }
 }

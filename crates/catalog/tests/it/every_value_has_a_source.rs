@@ -53,6 +53,11 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "geometry.pages_per_block",
         "geometry.blocks_per_plane",
         "gc.start_free_superblocks",
+        "log_blocks.open_logs",
+        "log_blocks.merges_at_once",
+        "log_blocks.stripe_superblocks",
+        "log_blocks.banks",
+        "log_blocks.relocate_after_merges",
         "gc.victims_per_start",
         "gc.buffer_superpages",
         "gc.rows_per_read",
@@ -234,7 +239,7 @@ fn claims_speak_of_drives_that_exist_and_leave_the_fourth_drive_to_prediction() 
         assert!(!claim.drives().is_empty(), "{} speaks of no drive", claim.id);
         // A set or an adapter is an expression over drives.
         for drive in claim.drives().into_iter().filter(|d| !d.contains('(')) {
-            assert!(drive_names().any(|name| name == drive), "{}: {drive}", claim.id);
+            assert!(drive_names().chain(disk_names()).any(|name| name == drive), "{}: {drive}", claim.id);
         }
         assert!(
             !matches!(claim.check, claims::Check::Value(_)) || !claim.concerns("jmf667h-imft-128gb"),

@@ -18,6 +18,8 @@ pub struct Log {
     /// By lane: whether each page so far lies in the row in which it belongs.
     in_order: bool,
     last_use: u64,
+    /// It was opened, or begun on a lane, for a page that has not come yet: closing it now would be in vain.
+    awaits_page: bool,
 }
 
 /// Whether a page of the host can go into a log.
@@ -64,12 +66,6 @@ impl Logs {
         self.scheme == LogScheme::Fast
     }
 
-    /// How often a log has been opened or written to.
-    #[must_use]
-    pub fn uses(&self) -> u64 {
-        self.uses
-    }
-
     pub fn iter(&self) -> impl Iterator<Item = &Log> {
         self.open.iter()
     }
@@ -102,11 +98,11 @@ impl Logs {
         self.limit - self.competing(column).count()
     }
 
-    /// The log to be closed first for a superblock of `column`, of those not used after `since`: the one that was used
-    /// longest ago; of shared ones, the one that was opened first.
+    /// The log to be closed first for a superblock of `column`, of those that await no page: the one that was used longest
+    /// ago; of shared ones, the one that was opened first.
     #[must_use]
-    pub fn to_close(&self, column: u32, since: u64) -> Option<usize> {
-        let old = self.competing(column).filter(|&k| self.open[k].last_use <= since);
+    pub fn to_close(&self, column: u32) -> Option<usize> {
+        let old = self.competing(column).filter(|&k| !self.open[k].awaits_page);
         match self.scheme {
             LogScheme::Fast => old.min(),
             LogScheme::Replacement | LogScheme::Bast => old.min_by_key(|&k| self.open[k].last_use),
@@ -123,7 +119,7 @@ impl Logs {
         let owner = (self.scheme != LogScheme::Fast).then_some(owner);
         self.uses += 1;
         let next = vec![0; lanes as usize];
-        self.open.push_back(Log { place, owner, column, next, in_order: true, last_use: self.uses });
+        self.open.push_back(Log { place, owner, column, next, in_order: true, last_use: self.uses, awaits_page: true });
     }
 
     /// Takes the next page of a lane, for the page that belongs in `row`. Returns where it is.
@@ -131,6 +127,7 @@ impl Logs {
         self.uses += 1;
         let log = &mut self.open[k];
         log.last_use = self.uses;
+        log.awaits_page = false;
         let next = &mut log.next[lane as usize];
         log.in_order &= *next == row;
         *next += 1;
@@ -139,7 +136,9 @@ impl Logs {
 
     /// The rows before `row` of a lane have been copied.
     pub fn copied(&mut self, k: usize, lane: u32, row: u32) {
-        self.open[k].next[lane as usize] = row;
+        let log = &mut self.open[k];
+        log.next[lane as usize] = row;
+        log.awaits_page = true;
     }
 
     /// A log that is merged from now on.

@@ -220,7 +220,12 @@ impl LogBlock {
                 continue;
             }
             let Room::Now(log) = self.logs.room(spot, column) else {
-                self.make_room(waiting.page..waiting.command_end);
+                let one_at_a_time = self.merges_at_once == 1;
+                let end = if one_at_a_time { waiting.command_end } else { waiting.page + 1 };
+                if !self.make_room(waiting.page..end) {
+                    *held_back = true;
+                    k += 1;
+                }
                 self.do_chores(sink);
                 continue;
             };
@@ -243,19 +248,22 @@ impl LogBlock {
     }
 
     /// Plans what the first pages of a command, one of each lane and superblock, need before they can be programmed: first
-    /// logs are closed, then others opened and begun. The next command waits until all of it is done.
-    fn make_room(&mut self, command: Range<u32>) {
+    /// logs are closed, then others opened and begun. Returns whether there is anything to be done; if not, all logs await
+    /// pages that come first.
+    fn make_room(&mut self, command: Range<u32>) -> bool {
         let dies_of_a_stripe = self.geometry.stripe * self.geometry.lanes;
         let pages = command.start..command.end.min(command.start + dies_of_a_stripe);
         if self.close_logs(pages.clone()) {
-            return;
+            return true;
         }
+        let mut any = false;
         for page in pages {
             let spot = self.geometry.spot(page);
             let column = self.geometry.column(spot.superblock);
             if self.logs.room(spot, column) == Room::Missing && self.logs.free_slots(column) > 0 {
                 let place = self.superblocks.take(column);
                 self.logs.open(place, spot.superblock, column, self.geometry.lanes);
+                any = true;
             }
             if let Room::AfterCopying(k) = self.logs.room(spot, column) {
                 let log = self.logs.get(k);
@@ -264,13 +272,14 @@ impl LogBlock {
                 let (superblock, into) = (spot.superblock, log.place);
                 self.chores.push(column, Chore::Copy { superblock, into, lanes });
                 self.logs.copied(k, spot.lane, spot.row);
+                any = true;
             }
         }
+        any
     }
 
     /// Closes the logs that stand in the way of these pages. Returns whether there were any.
     fn close_logs(&mut self, pages: Range<u32>) -> bool {
-        let now = self.logs.uses();
         let mut missing: Vec<u32> = Vec::new();
         let mut closed = false;
         for page in pages {
@@ -291,7 +300,7 @@ impl LogBlock {
             missing.push(needs);
             let waiting = if self.logs.is_shared() { 1 } else { missing.len() };
             while self.logs.free_slots(column) < waiting
-                && let Some(k) = self.logs.to_close(column, now)
+                && let Some(k) = self.logs.to_close(column)
             {
                 self.close(k);
                 closed = true;

@@ -95,8 +95,8 @@ fn a_bus_moves_a_page_in_a_time_that_can_be_counted() {
 
 #[test]
 fn a_drive_that_a_program_puts_together_meets_the_ranges_of_a_file() {
-    let error = refused(|drive, _| drive.write_buffer.capacity_kib = 63);
-    assert_eq!(error.to_string(), "write_buffer.capacity_kib: 63 KiB is impossible; use 4 to 1,048,576 KiB");
+    let error = refused(|drive, _| drive.write_buffer.capacity_kib = 3);
+    assert_eq!(error.to_string(), "write_buffer.capacity_kib: 3 KiB is impossible; use 4 to 1,048,576 KiB");
     let error = refused(|_, die| die.timing.read_us[0] = f64::INFINITY);
     assert_eq!(error.to_string(), "timing.read_us: inf µs is impossible; use 0 to 1,000,000 µs");
     let error = refused(|drive, _| drive.gc.background_after_idle_ms = Some(f64::NAN));
