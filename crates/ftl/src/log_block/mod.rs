@@ -128,8 +128,8 @@ impl LogBlock {
         };
         let superblocks = Superblocks::new(&geometry, &medium, config.reserved_blocks, config.least_worn_first);
         let logs = Logs::new(spec.scheme, spec.open_logs, &geometry);
-        // Data, open logs, those that are being closed, and one to merge into.
-        let (data, most_logs) = (geometry.superblocks_of_a_column(), logs.most_in_a_column() + spec.merges_at_once);
+        // Data, logs that are open or being closed, and one to merge into: a column opens none while it is at chores.
+        let (data, most_logs) = (geometry.superblocks_of_a_column(), logs.most_in_a_column());
         let needed = data + most_logs + 1;
         if superblocks.each() < needed {
             return Err(SpecError::new(
