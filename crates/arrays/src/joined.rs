@@ -12,12 +12,11 @@
 
 use ssdlab_core::{Nanos, Op};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, HostCounters, LinkPolicy, PowerManagement, Refusal, Request, Security,
-    Status,
+    Completion, Counters, Device, DeviceInfo, HostCounters, LinkPolicy, Occupancy, PowerManagement, Refusal, Request,
+    Security, Status,
 };
 
 use crate::count::count;
-use crate::occupancy::Occupancy;
 
 /// Which member holds which bytes.
 pub trait Layout: Clone + Send + 'static {

@@ -23,7 +23,6 @@ mod adapter;
 mod count;
 mod error;
 mod joined;
-mod occupancy;
 mod raid0;
 mod ranges;
 mod stripes;

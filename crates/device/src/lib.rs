@@ -9,6 +9,7 @@
 //! | know why it was not accepted | [`Refusal`] |
 //! | know what the device is and can do | [`DeviceInfo`] |
 //! | know what it has done so far | [`Counters`] |
+//! | check one's own times | [`Occupancy`] |
 //!
 //! What only some devices have are faces of their own, which a device hands out if it has them: [`Flash`] (wear),
 //! [`PowerManagement`] (the sleep of the link) and [`Security`] (secure erase).
@@ -33,6 +34,7 @@ mod device;
 mod flash;
 mod info;
 mod link_policy;
+mod occupancy;
 mod refusal;
 mod request;
 
@@ -42,5 +44,6 @@ pub use device::{Device, PowerManagement, Security};
 pub use flash::{EccScheme, ExpectedErrors, Flash, Wear};
 pub use info::DeviceInfo;
 pub use link_policy::LinkPolicy;
+pub use occupancy::Occupancy;
 pub use refusal::Refusal;
 pub use request::{Hints, PayloadId, Request};

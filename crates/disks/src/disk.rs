@@ -20,13 +20,12 @@ use std::sync::Arc;
 
 use ssdlab_core::{Nanos, Op, Ring, Rng, SECTOR_BYTES, nanos_from_ms, nanos_from_us};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, DiskCounters, EnergyCounters, HostCounters, Refusal, Request,
+    Completion, Counters, Device, DeviceInfo, DiskCounters, EnergyCounters, HostCounters, Occupancy, Refusal, Request,
 };
 use ssdlab_keys::SpecError;
 
 use crate::commands::Command;
 use crate::geometry::{Geometry, Track, turn_of};
-use crate::occupancy::Occupancy;
 use crate::read_cache::{ReadCache, ReadOn};
 use crate::seek::{self, SeekTable};
 use crate::spec::{DiskSpec, PowerSpec, ServiceOrder};
@@ -679,10 +678,10 @@ impl Device for Disk {
         self.occupancy.check()?;
         self.write_cache.check()?;
         let inside = (self.slots.len() - self.free_slots.len() + self.outside.len()) as u64;
-        if inside != self.occupancy.inside {
+        if inside != self.occupancy.in_flight() {
             return Err(format!(
                 "{inside} commands hold a slot or wait for one, but {} are inside",
-                self.occupancy.inside
+                self.occupancy.in_flight()
             ));
         }
         let DiskCounters { seek_nanos, rotation_nanos, transfer_nanos, .. } = self.counters;

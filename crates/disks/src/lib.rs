@@ -24,7 +24,6 @@
 mod commands;
 mod disk;
 mod geometry;
-mod occupancy;
 mod plain;
 mod read_cache;
 mod seek;

@@ -25,12 +25,11 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use ssdlab_core::{Breakdown, Cause, Nanos, Op, nanos_from_ms, nanos_from_us};
 use ssdlab_device::{
-    CacheCounters, Completion, Counters, Device, DeviceInfo, HostCounters, PowerManagement, Refusal, Request, Security,
-    Status,
+    CacheCounters, Completion, Counters, Device, DeviceInfo, HostCounters, Occupancy, PowerManagement, Refusal,
+    Request, Security, Status,
 };
 
 use crate::count::count;
-use crate::occupancy::Occupancy;
 use flush::{Decision, FlushPolicy, View, policy};
 use lines::{Lines, Run};
 pub use spec::{AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, adapter_keys};

@@ -1,6 +1,6 @@
 //! What the mean hides: the longest gaps without a completion, and how often a user would have noticed.
 
-use ssdlab_core::{CAUSES, Cause, Nanos, format_duration, to_us};
+use ssdlab_core::{CAUSES, Cause, MILLISECOND, Nanos, format_duration, to_us};
 
 use super::figures::{by_category, categories, chart, put, series};
 use crate::explain;
@@ -39,11 +39,16 @@ pub(super) fn show_stalls(out: &mut Outcome, stalls: &Stalls, label: &str) {
         Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("share of seconds", "%") },
         vec![series("", by_category(&stalls.percent_felt()))],
     ));
+    // Nobody notices shorter ones.
+    let noticed: Vec<&Gap> = gaps.iter().filter(|gap| gap.length >= MILLISECOND).take(LISTED).collect();
+    if noticed.is_empty() {
+        return;
+    }
     out.tables.push(Table {
         title: "The longest gaps without a completion".to_owned(),
         caption: format!("{label}. Where the time went of the requests that ended the gap."),
         columns: ["at", "length", "requests that ended it", "what the device did"].map(str::to_owned).to_vec(),
-        rows: gaps.iter().take(LISTED).map(|g| row(g, stalls.began())).collect(),
+        rows: noticed.into_iter().map(|gap| row(gap, stalls.began())).collect(),
     });
 }
 
