@@ -205,6 +205,7 @@ impl DriveSpec {
             ));
         }
         if self.log_blocks.is_some() {
+            self.validate_flash_size(die)?;
             return self.validate_log_blocks();
         }
         if self.flash.planes_apart {
@@ -215,6 +216,7 @@ impl DriveSpec {
             ));
         }
         self.validate_rows(die)?;
+        self.validate_flash_size(die)?;
         self.validate_spare(die)
     }
 
@@ -227,6 +229,17 @@ impl DriveSpec {
             ("flash.exact_spare_per_10000", self.flash.exact_spare_per_10000.is_some()),
             ("wear_levelling.static_spread_erases", self.wear_levelling.static_spread_erases.is_some()),
         ];
+        // Pages that are not yet on flash are told apart by 16 bits of their number.
+        if self.write_buffer.capacity_kib > MAX_LOG_BLOCK_BUFFER_KIB {
+            return Err(SpecError::new(
+                "write_buffer.capacity_kib",
+                format!(
+                    "{} KiB are more than a drive with [log_blocks] can keep count of",
+                    self.write_buffer.capacity_kib
+                ),
+                format!("use at most {MAX_LOG_BLOCK_BUFFER_KIB} KiB"),
+            ));
+        }
         match others.into_iter().find(|&(_, given)| given) {
             Some((key, _)) => Err(SpecError::new(
                 key,
@@ -325,7 +338,7 @@ impl DriveSpec {
         die.units_per_page() * self.compression_ratio()
     }
 
-    fn validate_spare(&self, die: &DieSpec) -> Result<(), SpecError> {
+    fn validate_flash_size(&self, die: &DieSpec) -> Result<(), SpecError> {
         let blocks = u128::from(self.blocks_per_die(die)) * u128::from(self.flash.dies);
         let flash = blocks * u128::from(die.raw_bytes() / u64::from(die.geometry.blocks_per_plane));
         let most = MAX_FLASH_BYTES / u64::from(self.compression_ratio());
@@ -336,6 +349,10 @@ impl DriveSpec {
                 format!("use dies of less than {most} bytes ({} TiB) in all", most >> 40),
             ));
         }
+        Ok(())
+    }
+
+    fn validate_spare(&self, die: &DieSpec) -> Result<(), SpecError> {
         if self.flash.exact_spare_per_10000.is_some() {
             return Ok(());
         }
@@ -452,5 +469,7 @@ impl DriveSpec {
 
 /// Logical addresses have at most 30 bits in a tag, so that two are left for a write count.
 const MAX_CAPACITY_BYTES: u64 = 4096 << 30;
+/// 32,768 pages.
+const MAX_LOG_BLOCK_BUFFER_KIB: u32 = 128 << 10;
 /// Unit addresses have 31 bits.
 const MAX_FLASH_BYTES: u64 = 4096 << 31;

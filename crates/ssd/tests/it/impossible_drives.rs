@@ -1,5 +1,6 @@
 //! Drives whose parts do not fit together are refused with the key, the reason and what would be right.
 
+use ssdlab_ftl::{LogBlockSpec, LogScheme};
 use ssdlab_nand::{DieSpec, SpecError};
 use ssdlab_ssd::{DriveSpec, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
@@ -103,4 +104,33 @@ fn a_drive_that_a_program_puts_together_meets_the_ranges_of_a_file() {
     assert_eq!(error.key, "gc.background_after_idle_ms");
     let error = refused(|drive, _| drive.capacity_bytes = u64::MAX);
     assert!(!error.key.is_empty() && !error.expected.is_empty(), "{error}");
+}
+
+#[test]
+fn a_drive_that_translates_by_blocks_is_refused_before_it_is_built() {
+    let refused = |change: fn(&mut DriveSpec, &mut DieSpec)| {
+        let (mut drive, mut die) = (ideal_drive(), ideal_die());
+        drive.capacity_bytes = 1 << 30;
+        drive.flash.planes_apart = die.geometry.planes > 1;
+        drive.flash.exact_spare_per_10000 = None;
+        drive.log_blocks = Some(LogBlockSpec {
+            scheme: LogScheme::Bast,
+            open_logs: 1,
+            merges_at_once: 1,
+            corrects_copies: true,
+            stripe_superblocks: 1,
+            banks: None,
+            relocate_after_merges: None,
+        });
+        assert!(ssdlab_ssd::build::<true, true>("possible", &drive, &die, 1).is_ok());
+        change(&mut drive, &mut die);
+        ssdlab_ssd::build::<true, true>("impossible", &drive, &die, 1).err().expect("it cannot be built").key
+    };
+    assert_eq!(refused(|_, die| die.geometry.blocks_per_plane = 1 << 20), "flash.dies");
+    assert_eq!(refused(|drive, _| drive.write_buffer.capacity_kib = (128 << 10) + 4), "write_buffer.capacity_kib");
+    assert_eq!(refused(|drive, _| drive.log_blocks.as_mut().expect("it has some").banks = Some(2)), "log_blocks.banks");
+    assert_eq!(
+        refused(|drive, _| drive.log_blocks.as_mut().expect("it has some").open_logs = 65_535),
+        "capacity_bytes"
+    );
 }
