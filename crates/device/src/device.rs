@@ -73,6 +73,11 @@ pub trait Device: Send {
     fn security(&mut self) -> Option<&mut dyn Security> {
         None
     }
+
+    /// Its plug, if it can be pulled.
+    fn plug(&mut self) -> Option<&mut dyn Plug> {
+        None
+    }
 }
 
 /// A device whose link can sleep.
@@ -95,6 +100,54 @@ pub trait Security {
     /// # Panics
     /// If commands are under way.
     fn secure_erase(&mut self, now: Nanos) -> Nanos;
+}
+
+/// A device whose plug can be pulled, and which comes back with what such a device would have kept.
+pub trait Plug {
+    /// Whether the device has power. With power it may still not be ready.
+    fn has_power(&self) -> bool;
+
+    /// Takes the power away at `now`, up to which time has passed. Commands under way are never answered. While the power
+    /// is off, nothing is submitted, and no time passes inside.
+    ///
+    /// # Panics
+    /// If the power is off.
+    fn cut(&mut self, now: Nanos);
+
+    /// Gives the power back. Returns the time at which the device is ready; commands that are submitted before then wait
+    /// for it.
+    ///
+    /// # Panics
+    /// If the power is on.
+    fn restore(&mut self, now: Nanos) -> Nanos;
+
+    /// STANDBY IMMEDIATE: brings everything to the medium, as before an orderly shutdown. Returns the time at which that is
+    /// done. A cut after it, with no command between, is a clean one.
+    ///
+    /// # Panics
+    /// If commands are under way, or the power is off.
+    fn stand_by(&mut self, now: Nanos) -> Nanos;
+
+    /// Cuts that were not clean.
+    fn unclean_shutdowns(&self) -> u64;
+
+    /// What the 4 KiB from byte `4096 * unit` on hold, for who keeps the bytes or checks what a cut has left.
+    fn held(&self, unit: u64) -> Held;
+
+    /// The greatest number that a write of a unit can have; after it comes 1.
+    fn greatest_write_number(&self) -> u8;
+}
+
+/// What 4 KiB of a device hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// They were never written, or trimmed since.
+    Nothing,
+    /// The write of this number. The device counts the writes of each 4 KiB from 1, in the order in which it accepts them; a
+    /// write of some of its sectors counts too. See [`Plug::greatest_write_number`].
+    Write(u8),
+    /// A cut has destroyed them: a read ends with a media error until they are written again.
+    Unreadable,
 }
 
 // Whoever serves a device runs it on a thread of its own.

@@ -12,7 +12,7 @@
 //! | check one's own times | [`Occupancy`] |
 //!
 //! What only some devices have are faces of their own, which a device hands out if it has them: [`Flash`] (wear),
-//! [`PowerManagement`] (the sleep of the link) and [`Security`] (secure erase).
+//! [`PowerManagement`] (the sleep of the link), [`Security`] (secure erase) and [`Plug`] (a plug that can be pulled).
 //!
 //! **What it is not.** No device lives here. The simulated drives are in `ssdlab-ssd`, arrays in `ssdlab-arrays`.
 //!
@@ -40,7 +40,7 @@ mod request;
 
 pub use completion::{Completion, Status};
 pub use counters::{CacheCounters, Counters, DiskCounters, EnergyCounters, FlashCounters, HostCounters};
-pub use device::{Device, PowerManagement, Security};
+pub use device::{Device, Held, Plug, PowerManagement, Security};
 pub use flash::{EccScheme, ExpectedErrors, Flash, Wear};
 pub use info::DeviceInfo;
 pub use link_policy::LinkPolicy;
