@@ -241,8 +241,10 @@ pub struct ListArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ListWhat {
-    /// Drives and arrays of the catalog
+    /// Drives, disks and arrays of the catalog
     Devices,
+    /// Host adapters of the catalog, for device expressions
+    Adapters,
     /// Tests of the bench, with their parameters and figures
     Tests,
     /// Die types of the catalog
@@ -271,4 +273,8 @@ pub enum SchemaFile {
     Drive,
     /// Die files
     Die,
+    /// Disk files
+    Disk,
+    /// Host adapter files
+    Adapter,
 }

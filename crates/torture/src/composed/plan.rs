@@ -186,7 +186,10 @@ impl<S: Subject + 'static, B: Fn(&Case) -> Result<S, SpecError>> Parts<'_, S, B>
     /// Deals the stripes of the members out like cards, as long as every member has one.
     fn striped(&mut self, stripe_bytes: u64, members: &[Plan]) -> Result<Part, String> {
         let parts: Vec<Part> = members.iter().map(|m| self.device(m)).collect::<Result<_, _>>()?;
-        let stripe = (stripe_bytes / SECTOR_BYTES) as usize;
+        // Drawn drives may be smaller than a stripe.
+        let smallest = parts.iter().map(|(_, places)| places.len()).min().unwrap_or(0);
+        let stripe = smallest.min((stripe_bytes / SECTOR_BYTES) as usize);
+        let stripe_bytes = stripe as u64 * SECTOR_BYTES;
         let mut hands: Vec<_> = parts.iter().map(|(_, places)| places.chunks_exact(stripe)).collect();
         let mut places = Vec::new();
         'dealing: loop {

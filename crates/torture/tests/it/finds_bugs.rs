@@ -5,7 +5,7 @@ use ssdlab_core::{Nanos, Op, catch_panic};
 use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Refusal, Request, Security, Status};
 use ssdlab_nand::SpecError;
 use ssdlab_ssd::Loss;
-use ssdlab_torture::{Campaign, Case, Facts, Report, Subject, Tally, build_ssd, run, run_seed, torture};
+use ssdlab_torture::{Campaign, Case, Facts, Report, Subject, Tally, build_ssd, is_composed, run, run_seed, torture};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
@@ -304,9 +304,9 @@ fn ten_thousand_runs_pass() {
 #[ignore = "minutes; one run of eight of every campaign has such a drive"]
 fn ten_thousand_runs_of_log_block_drives_pass() {
     let mut passed = Tally::default();
-    for run_number in 0..10_000 {
-        // Seeds of drives that translate by blocks.
-        let seed = run_seed(1, run_number + 1) / 8 * 8 + 2;
+    // Seeds of drives that translate by blocks.
+    let seeds = (1..).map(|number| run_seed(1, number) / 8 * 8 + 2).filter(|&seed| !is_composed(seed));
+    for seed in seeds.take(10_000) {
         match catch_panic(|| run(seed, &build_ssd)).and_then(|result| result) {
             Ok(tally) => passed.add(&tally),
             Err(what) => panic!("seed {seed}: {what}"),
