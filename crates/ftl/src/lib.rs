@@ -56,5 +56,5 @@ pub use spec::{
 };
 pub use translation::{
     FlashSpot, LostPage, Recovered, Repair, RepairKind, Round, Source, Stretch, Translation, TranslationCounters,
-    Unfolded,
+    Undone, Unfolded,
 };

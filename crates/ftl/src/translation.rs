@@ -121,6 +121,16 @@ pub enum RepairKind {
     },
 }
 
+/// How far a repair had come when the power went again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undone {
+    NotBegun,
+    /// The die was at it; `spares_older`: capacitors have kept the older pages of its word line safe.
+    Torn {
+        spares_older: bool,
+    },
+}
+
 /// A logical page that power cuts have destroyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostPage {
@@ -143,6 +153,8 @@ pub struct Recovered {
     pub journal_rows: u32,
     /// Whether there is a journal; without one, every row's spare area is read.
     pub keeps_log: bool,
+    /// Superblocks that are written in part: their ends are looked for.
+    pub open_superblocks: u32,
 }
 
 /// See the module's own page. What has a body here need not be told of by a layer that has nothing of the kind.
@@ -444,10 +456,10 @@ pub trait Translation: Clone + Debug + Send + 'static {
         unreachable!("this translation layer does not recover from power cuts");
     }
 
-    /// The power went again before a repair was done; `torn`: while the die was at it. Repairs are undone from the last to the
-    /// first, before [`Translation::cut_power`].
-    fn undo_repair(&mut self, repair: &Repair, torn: bool) {
-        let _ = (repair, torn);
+    /// The power went again before a repair was done. Repairs are undone from the last to the first, after
+    /// [`Translation::cut_power`].
+    fn undo_repair(&mut self, repair: &Repair, undone: Undone) {
+        let _ = (repair, undone);
         unreachable!("this translation layer does not recover from power cuts");
     }
 

@@ -218,24 +218,28 @@ impl Medium {
         Ok(())
     }
 
-    /// A cut came before a program of [`Medium::program_at_start`] had begun; `torn`: or while it was under way. Later ones
-    /// of the block go first.
-    pub fn undo_program(&mut self, block: BlockId, page: u32, torn: bool) {
+    /// A cut came before a program of [`Medium::program_at_start`] had begun. Later ones of the block go first.
+    pub fn undo_program(&mut self, block: BlockId, page: u32) {
         debug_assert!(self.finished_pages(block) == page + 1);
-        if torn {
-            let older = self.modes.word_lines(self.mode(block)).older(page);
-            let rows = self.damage.rows.entry(block).or_default();
-            older.for_each(|page| {
-                rows.entry(page).or_insert(false);
-            });
-            rows.insert(page, true);
-            return;
-        }
         let planes = self.layout.planes as usize;
         let states = &mut self.blocks[block as usize * planes..(block as usize + 1) * planes];
-        for state in states {
+        for state in states.iter_mut() {
             (state.issued, state.finished) = (page as u16, page as u16);
         }
+        if page == 0 {
+            states.fill(self.modes.empty_block(self.modes.native));
+        }
+    }
+
+    /// The same while it was under way. Returns the rows that it has destroyed.
+    pub fn tear_program(&mut self, block: BlockId, page: u32, spares_older: bool) -> Vec<(BlockId, u32)> {
+        debug_assert!(self.finished_pages(block) == page + 1);
+        let older = self.modes.word_lines(self.mode(block)).older(page).filter(|_| !spares_older);
+        let destroyed: Vec<u32> = older.filter(|&page| self.is_readable(block, page)).collect();
+        let rows = self.damage.rows.entry(block).or_default();
+        rows.extend(destroyed.iter().map(|&page| (page, false)));
+        rows.insert(page, true);
+        destroyed.into_iter().map(|page| (block, page)).collect()
     }
 
     /// Leaves a block as a cut in its erase does.
@@ -357,7 +361,7 @@ mod tests {
         assert_eq!(m.rows_queued(), 2);
         m.program_at_start(2, 1, |tags| tags.fill(3)).expect("the next page");
         assert_eq!((m.sequence(2, 1), m.rows_queued()), (2, 3));
-        m.undo_program(2, 1, true);
+        m.tear_program(2, 1, false);
         assert!(!m.is_readable(2, 1));
     }
 }

@@ -12,6 +12,7 @@ use ssdlab_ftl::{
 use ssdlab_keys::{KeyTable, SpecError};
 use ssdlab_nand::DieSpec;
 
+use crate::plug::PowerLossSpec;
 use crate::power::PowerSpec;
 
 /// Everything that makes one drive differ from another.
@@ -45,6 +46,8 @@ pub struct DriveSpec {
     pub slc_cache: Option<SlcCacheSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_loss: Option<PowerLossSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression: Option<CompressionSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,6 +181,9 @@ impl DriveSpec {
         }
         if let Some(power) = &self.power {
             power.validate()?;
+        }
+        if let Some(power_loss) = &self.power_loss {
+            power_loss.validate()?;
         }
         self.validate_ecc(die)?;
         if !self.flash.dies.is_multiple_of(self.controller.channels) {

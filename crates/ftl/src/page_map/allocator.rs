@@ -313,6 +313,26 @@ impl Allocator {
         space.changed = true;
     }
 
+    /// Open superblocks of the host, and those of the collector but for the one with most rows left: what a drive can give
+    /// up to be collected.
+    #[must_use]
+    pub fn dispensable(&self, domain: usize) -> Option<SuperblockId> {
+        let space = &self.spaces[domain];
+        let most = self.collector_rows_left(domain);
+        let host = space.host.iter().flatten().filter(|_| !self.shared_frontier || self.streams > 1);
+        let of_host = host.chain(&space.cache).map(Frontier::superblock).next();
+        let others = space.collectors(self.shared_frontier).iter().flatten();
+        of_host.or_else(|| others.filter(|open| open.rows_left() < most).map(Frontier::superblock).next())
+    }
+
+    /// Writes no more into an open superblock.
+    pub fn close(&mut self, domain: usize, sb: SuperblockId) {
+        let space = &mut self.spaces[domain];
+        let open = space.host.iter_mut().chain(&mut space.collector).chain([&mut space.cache]);
+        open.filter(|open| open.as_ref().is_some_and(|open| open.superblock() == sb)).for_each(|open| *open = None);
+        space.changed = true;
+    }
+
     /// Takes the superblock out of a free list that is opened next.
     #[cold]
     fn take_free(

@@ -8,7 +8,7 @@ use super::PageMap;
 use super::map::Place;
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::translation::{
-    FlashSpot, Recovered, Repair, Round, Source, Stretch, Translation, TranslationCounters, Unfolded,
+    FlashSpot, Recovered, Repair, Round, Source, Stretch, Translation, TranslationCounters, Undone, Unfolded,
 };
 
 impl Translation for PageMap {
@@ -280,8 +280,8 @@ impl Translation for PageMap {
         self.recover()
     }
 
-    fn undo_repair(&mut self, repair: &Repair, torn: bool) {
-        self.undo_repair(repair, torn);
+    fn undo_repair(&mut self, repair: &Repair, undone: Undone) {
+        self.undo_repair(repair, undone);
     }
 
     fn resume(&mut self, sink: &mut impl OpSink) {

@@ -10,9 +10,13 @@ use crate::properties::plain;
 use crate::rig::Rig;
 use crate::rig::case::{Case, any_case};
 
+/// Spare beyond the least, per cent: pages that cuts leave without use are gained again, but not before they are collected.
+const SPARE_PERCENT: u32 = 20;
+
 /// Cuts the power `cuts` times while the host does this and that.
 fn run(case: &Case, cuts: u32, fault: Option<RecoveryFault>) -> Result<u32, String> {
-    let Some(mut rig) = Rig::new(case) else { return Ok(0) };
+    let case = Case { extra_spare_percent: case.extra_spare_percent.max(SPARE_PERCENT), ..case.clone() };
+    let Some(mut rig) = Rig::new(&case) else { return Ok(0) };
     let pages = u64::from(rig.logical_pages);
     (0..rig.logical_pages).for_each(|lpn| rig.write(lpn));
     if let Some(fault) = fault {
@@ -24,7 +28,11 @@ fn run(case: &Case, cuts: u32, fault: Option<RecoveryFault>) -> Result<u32, Stri
             rig.change_data();
         }
         let span = [pages, pages.div_ceil(10), pages.min(8)][rig.rng.below(3) as usize];
-        for _ in 0..rig.rng.below(300) {
+        for k in 0..rig.rng.below(300) {
+            // Write counts are told apart by their last eight bits.
+            if k % 100 == 99 {
+                rig.flush();
+            }
             let lpn = rig.rng.below(span) as u32;
             match rig.rng.below(20) {
                 0 | 1 => rig.trim(lpn),

@@ -162,11 +162,6 @@ impl Collector {
         parts.filter(|sb| **sb == old).for_each(|sb| *sb = new);
     }
 
-    /// A closed superblock that is collected next, whatever the policy.
-    pub fn collect_first(&mut self, domain: usize, local: u32) {
-        self.domains[domain].first_victim = Some(local);
-    }
-
     /// The same for one that is closed: a candidate.
     pub fn substitute_closed(&mut self, domain: usize, old_local: u32, new_local: u32, valid: u32, clock: u64) {
         let selector = &mut self.domains[domain].selector;
@@ -368,7 +363,7 @@ impl PageMap {
     /// Whether collecting can free a superblock at all: not where a domain has come to hold so much that what is dead in
     /// it, together with what is left of the superblock that the collector writes, is less than one. A single die can
     /// come to this while the spare area of the others is still large.
-    fn can_gain(&self, d: usize) -> bool {
+    pub(super) fn can_gain(&self, d: usize) -> bool {
         let domain = &self.collector.domains[d];
         let rows = self.allocator.collector_rows_left(d);
         let room = (rows * self.row_units).saturating_sub(domain.staged.len() + domain.units_reading);

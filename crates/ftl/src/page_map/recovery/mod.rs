@@ -36,7 +36,7 @@ use super::map::Place;
 use super::map_prefetch::MapPrefetch;
 use super::superblock::State;
 use crate::op::OpSink;
-use crate::translation::{LostPage, Recovered, Repair, RepairKind};
+use crate::translation::{LostPage, Recovered, Repair, RepairKind, Undone};
 
 pub use fault::RecoveryFault;
 use newest::{Copies, Fate};
@@ -61,6 +61,8 @@ const MANY_PAGES: u32 = 1 << 20;
 pub struct Recovery {
     /// Pages that cuts have destroyed, as firmware notes them on flash, and the sequence number of the copy that is gone.
     lost: BTreeMap<u32, u32>,
+    /// Cuts so far.
+    pub(super) cuts: u64,
     way: RecoveryWay,
     /// For tests: what this firmware does wrong.
     fault: Option<RecoveryFault>,
@@ -108,11 +110,12 @@ impl PageMap {
             let rows = cut.undone.iter().chain(&cut.torn).chain(&cut.destroyed);
             pages.extend(self.entries_of(rows).into_iter().map(|(page, _)| page));
             pages.extend(self.recovery.lost.keys());
-            pages.sort_unstable();
-            pages.dedup();
             pages
         });
-        self.forget_affected();
+        if let Some(pages) = self.recovery.affected.take() {
+            self.recovery.affected = Some(Vec::new());
+            self.forget_more(pages);
+        }
         cut
     }
 
@@ -148,6 +151,7 @@ impl PageMap {
     /// See [`crate::Translation::recover`].
     pub(super) fn recover(&mut self) -> Recovered {
         let mut repairs = Vec::new();
+        self.recovery.cuts += 1;
         self.forget_all();
         self.medium.resume_sequence();
         if !self.is_frozen() {
@@ -165,7 +169,10 @@ impl PageMap {
         self.host = HostRows::after_cut(self.superblocks.domains(), self.buffer.accepted());
         (0..self.allocator.domains()).for_each(|domain| self.note_writable(domain));
         let (map_rows, journal_rows) = self.log.rows_to_read();
-        Recovered { changed, lost, repairs, map_rows, journal_rows, keeps_log: self.log.keeps_trims() }
+        let open = |domain| self.allocator.open_superblocks(domain).count() as u32;
+        let open_superblocks = (0..self.allocator.domains()).map(open).max().unwrap_or(0);
+        let keeps_log = self.log.keeps_trims();
+        Recovered { changed, lost, repairs, map_rows, journal_rows, keeps_log, open_superblocks }
     }
 
     /// Everything in RAM is gone.
@@ -187,6 +194,7 @@ impl PageMap {
         }
         self.log.resume(&mut self.medium, sink);
         for domain in 0..self.allocator.domains() {
+            self.erase_empty(domain, sink);
             self.start_if_due(domain, sink);
             self.note_writable(domain);
         }
@@ -302,16 +310,21 @@ impl PageMap {
     }
 
     /// See [`crate::Translation::undo_repair`].
-    pub(super) fn undo_repair(&mut self, repair: &Repair, torn: bool) {
-        match repair.kind {
-            RepairKind::Erase => self.medium.leave_half_erased(repair.block),
-            RepairKind::Fill { page } | RepairKind::Copy { page } => {
-                self.medium.undo_program(repair.block, page, torn);
+    pub(super) fn undo_repair(&mut self, repair: &Repair, undone: Undone) {
+        match (repair.kind, undone) {
+            (RepairKind::Erase, _) => self.medium.leave_half_erased(repair.block),
+            (RepairKind::Fill { page } | RepairKind::Copy { page }, Undone::NotBegun) => {
+                self.medium.undo_program(repair.block, page);
+            }
+            (RepairKind::Fill { page } | RepairKind::Copy { page }, Undone::Torn { spares_older }) => {
+                let destroyed = self.medium.tear_program(repair.block, page, spares_older);
+                let pages: Vec<u32> = self.entries_of(destroyed.iter()).into_iter().map(|(page, _)| page).collect();
+                self.forget_more(pages);
             }
         }
         // A copy that is not whole is made again.
-        let (again, others) =
-            std::mem::take(&mut self.recovery.copied).into_iter().partition(|copied| copied.1 == repair.block);
+        let of_block = |copied: &(BlockId, BlockId)| copied.1 == repair.block;
+        let (again, others) = std::mem::take(&mut self.recovery.copied).into_iter().partition(of_block);
         self.recovery.copied = others;
         self.bad_blocks.move_again(again);
     }

@@ -53,9 +53,9 @@ impl PageMap {
         Some(pages)
     }
 
-    /// Takes the affected pages out of the map.
-    pub(super) fn forget_affected(&mut self) {
-        let Some(pages) = self.recovery.affected.take() else { return };
+    /// Takes pages out of the map, to be looked for.
+    pub(super) fn forget_more(&mut self, mut pages: Vec<u32>) {
+        let Some(mut affected) = self.recovery.affected.take() else { return };
         for &page in &pages {
             let unit = match self.map.get(page) {
                 Place::Unmapped => continue,
@@ -67,7 +67,10 @@ impl PageMap {
                 self.validity.clear_span(unit, u64::MAX >> (64 - self.units_at(unit)));
             }
         }
-        self.recovery.affected = Some(pages);
+        affected.append(&mut pages);
+        affected.sort_unstable();
+        affected.dedup();
+        self.recovery.affected = Some(affected);
     }
 
     /// What has become of some pages, given in order.

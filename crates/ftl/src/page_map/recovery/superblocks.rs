@@ -7,9 +7,10 @@
 //! In a superblock that goes on, all dies must have come to the same page: those that were behind are filled up with rows
 //! that hold nothing, and so is every page that shares its cells with a torn one.
 //!
-//! That takes room. Where no superblock is free afterwards, the closed one that holds least is collected first, whatever
-//! the policy would choose. If what is left of the collector's open superblock does not hold even that, nothing can be
-//! gained any more, and the drive becomes read-only: a spare area at the brink does not outlast many cuts.
+//! That takes room, which is gained again once those superblocks are collected. A drive that has been cut, and has hardly
+//! a free superblock, collects what holds least, whatever its policy, closes open superblocks for it, and mixes streams. If
+//! what is left of the collector's open superblock does not hold even the least, nothing can be gained any more, and the
+//! drive becomes read-only: a spare area at the brink does not outlast many cuts.
 
 use std::collections::BTreeMap;
 
@@ -83,10 +84,47 @@ impl PageMap {
         let rows = if self.unit_shift > 0 { (2 * valid).div_ceil(row) } else { valid.div_ceil(row) };
         if valid > 0 && rows > self.allocator.collector_rows_left(domain) {
             self.bad_blocks.make_read_only();
-            return;
         }
-        let (local, _) = self.superblocks.local(least, self.medium.layout());
-        self.collector.collect_first(domain, local);
+    }
+
+    /// Whether power cuts have left a domain with hardly any free superblock.
+    #[inline]
+    pub(in crate::page_map) fn is_short_of_room_after_cuts(&self, domain: usize) -> bool {
+        self.recovery.cuts > 0 && self.allocator.free(domain) < 2
+    }
+
+    /// Another stream whose open superblock takes what the collector moves, on a drive that power cuts have left without a
+    /// free one.
+    #[cold]
+    pub(in crate::page_map) fn other_stream_with_room(&self, domain: usize) -> Option<u8> {
+        let has_room = |&stream: &u8| self.allocator.collector_has_room(domain, stream);
+        (0..self.allocator.streams()).find(has_room).filter(|_| self.recovery.cuts > 0)
+    }
+
+    /// Pages that cuts have left without use are gained only once their superblock is collected. If a collection can gain
+    /// nothing because of them, open superblocks are closed as they are. Returns whether it can gain something then.
+    #[cold]
+    pub(in crate::page_map) fn gain_by_closing(&mut self, domain: usize) -> bool {
+        while self.recovery.cuts > 0
+            && !self.can_gain(domain)
+            && let Some(sb) = self.allocator.dispensable(domain)
+        {
+            self.allocator.close(domain, sb);
+            let slc = self.medium.mode(self.superblocks.any_block(sb)) != self.medium.native_mode();
+            if slc && let Some(cache) = &mut self.cache {
+                cache.found(domain, sb);
+            }
+            if slc && self.superblocks.in_pool(sb) {
+                self.superblocks.set_state(sb, State::Cached);
+                continue;
+            }
+            self.superblocks.set_state(sb, State::Closed);
+            let (local, _) = self.superblocks.local(sb, self.medium.layout());
+            let valid = self.superblocks.valid(sb);
+            let clock = self.counters.host_units + self.counters.gc_units;
+            self.collector.closed(domain, local, valid, self.superblock_units - valid, clock);
+        }
+        self.can_gain(domain)
     }
 
     fn count_valid(&mut self, sb: SuperblockId) {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use ssdlab_core::Rng;
 use ssdlab_ftl::{
     FlashOp, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, RecoveryFault, RecoveryWay, Repair, SlcCacheSpec,
-    TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP, Translation, spare_superblocks,
+    TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP, Translation, Undone, spare_superblocks,
 };
 use ssdlab_nand::{BlockId, GrowingFaults, Interrupted};
 
@@ -352,17 +352,27 @@ impl Rig {
         let found = self.ftl.recover();
         let same = quick.recover();
         assert_eq!((&found.lost.len(), &found.repairs), (&same.lost.len(), &same.repairs), "of two ways");
-        for lpn in 0..self.logical_pages {
-            assert_eq!(self.ftl.place(lpn), quick.place(lpn), "page {lpn}: the two ways of recovery differ");
-        }
+        self.check_same(&quick);
         quick.check_invariants().map_err(|e| format!("recovered quickly: {e}"))?;
         let mut lost: Vec<u32> = found.lost.iter().map(|lost| lost.page).collect();
         let mut repairs = found.repairs;
         for _ in 0..self.rng.below(4) {
-            // The power fails again before all repairs are done.
-            self.undo_some(&repairs);
+            // The power fails again before all repairs are done. What would come after them has been decided on.
+            if self.rng.chance(1, 2) {
+                self.ask(|ftl, ops| ftl.resume(ops));
+                self.dies.0.iter_mut().for_each(VecDeque::clear);
+            }
+            let mut quick = self.ftl.clone();
+            quick.set_recovery_way(RecoveryWay::Quick);
             self.ftl.cut_power(&[]);
+            quick.cut_power(&[]);
+            for (repair, undone) in self.some_undone(&repairs) {
+                self.ftl.undo_repair(&repair, undone);
+                quick.undo_repair(&repair, undone);
+            }
+            quick.recover();
             let again = self.ftl.recover();
+            self.check_same(&quick);
             repairs = again.repairs;
             lost = again.lost.iter().map(|lost| lost.page).collect();
         }
@@ -373,30 +383,31 @@ impl Rig {
         self.ftl.check_invariants()
     }
 
-    /// Each die has done some of its repairs, and may be at the next.
-    fn undo_some(&mut self, repairs: &[Repair]) {
-        let dies = self.case.dies as usize;
-        let die_of = |repair: &Repair| (repair.block / self.case.blocks) as usize;
-        let mut done = vec![0u64; dies];
-        for die in 0..dies {
-            let of_die = repairs.iter().filter(|repair| die_of(repair) == die).count() as u64;
-            done[die] = self.rng.below(of_die + 1);
+    fn check_same(&self, quick: &PageMap) {
+        for lpn in 0..self.logical_pages {
+            assert_eq!(self.ftl.place(lpn), quick.place(lpn), "page {lpn}: the two ways of recovery differ");
         }
-        let mut number = vec![0u64; dies];
-        let numbered: Vec<(u64, &Repair)> = repairs
-            .iter()
-            .map(|repair| {
-                number[die_of(repair)] += 1;
-                (number[die_of(repair)], repair)
-            })
-            .collect();
-        for (number, repair) in numbered.into_iter().rev() {
-            let done = done[die_of(repair)];
-            if number > done {
-                let torn = number == done + 1 && self.rng.chance(1, 2);
-                self.ftl.undo_repair(repair, torn);
+    }
+
+    /// Each die has done some of its repairs, and may be at the next: the others, the last one first.
+    fn some_undone(&mut self, repairs: &[Repair]) -> Vec<(Repair, Undone)> {
+        let die_of = |repair: &Repair| (repair.block / self.case.blocks) as usize;
+        let mut left: Vec<usize> = vec![0; self.case.dies as usize];
+        repairs.iter().for_each(|repair| left[die_of(repair)] += 1);
+        for left in &mut left {
+            *left = self.rng.below(*left as u64 + 1) as usize;
+        }
+        let torn: Vec<bool> = left.iter().map(|_| self.rng.chance(1, 2)).collect();
+        let mut undone = Vec::new();
+        for &repair in repairs.iter().rev() {
+            let (die, spares_older) = (die_of(&repair), self.rng.chance(1, 4));
+            if left[die] > 0 {
+                left[die] -= 1;
+                let how = if left[die] == 0 && torn[die] { Undone::Torn { spares_older } } else { Undone::NotBegun };
+                undone.push((repair, how));
             }
         }
+        undone
     }
 
     fn check_survivors(&mut self, lost: &[u32], unsaved: Option<&[std::ops::Range<u32>]>) -> Result<(), String> {
