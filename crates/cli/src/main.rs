@@ -4,6 +4,7 @@
 //! anything ran.
 
 mod args;
+mod attach_args;
 mod commands;
 mod failure;
 mod lab;
@@ -29,6 +30,9 @@ fn main() -> ExitCode {
         Command::Sweep(args) => commands::sweep::run(&args),
         Command::Claims(args) => commands::claims::run(&args),
         Command::Run(args) => commands::run::run(&args),
+        Command::Attach(args) => commands::attach::run(&args),
+        Command::Ctl(args) => commands::ctl::run(&args),
+        Command::Image(args) => commands::image::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Torture(args) => commands::torture::run(&args),
         Command::List(args) => commands::list::run(&args),
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Err(Failure::Command(code)) => ExitCode::from(code),
         Err(failure) => {
             eprintln!("{failure}");
             failure.exit_code()
