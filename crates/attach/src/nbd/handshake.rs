@@ -191,7 +191,7 @@ impl Handshake {
             return refuse(out, option, REP_ERR_UNKNOWN, "no such export");
         }
         let matches = |query: &&[u8]| *query == ALLOCATION_NAME || !set && *query == b"base:";
-        if queries.iter().any(|query| matches(&query)) || !set && queries.is_empty() {
+        if queries.iter().any(matches) || !set && queries.is_empty() {
             let mut found = (if set { ALLOCATION } else { 0 }).to_be_bytes().to_vec();
             found.extend_from_slice(ALLOCATION_NAME);
             reply(out, option, REP_META_CONTEXT, &found);

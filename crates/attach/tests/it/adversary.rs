@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ssdlab_attach::nbd::words::*;
 use ssdlab_attach::nbd::{Event, Export, Session};
@@ -10,7 +10,7 @@ use ssdlab_attach::{Limits, ServerOptions};
 use ssdlab_core::Rng;
 use ssdlab_device::Device;
 
-use crate::client::{name, options, serve};
+use crate::client::{name, now, options, serve};
 use crate::steady::Steady;
 
 fn option_bytes(option: u32, data: &[u8]) -> Vec<u8> {
@@ -135,7 +135,7 @@ fn who_does_not_get_on_is_hung_up_on() {
     let limits =
         Limits { handshake: Duration::from_millis(300), stall: Duration::from_millis(500), ..Limits::default() };
     let server = serve(Steady::new(1000, false), ServerOptions { limits, ..options() });
-    let begun = Instant::now();
+    let begun = now();
     let mut silent = server.connect();
     silent.greet(3);
     let mut half = server.client();
@@ -145,9 +145,8 @@ fn who_does_not_get_on_is_hung_up_on() {
     let mut greedy = server.client();
     greedy.stream.set_nonblocking(true).unwrap();
     for _ in 0..40 {
-        match greedy.stream.write(&request_bytes(CMD_READ, 0, 0, 32 << 20, &[])) {
-            Ok(_) => {}
-            Err(e) => assert_eq!(e.kind(), ErrorKind::WouldBlock),
+        if let Err(e) = greedy.stream.write_all(&request_bytes(CMD_READ, 0, 0, 32 << 20, &[])) {
+            assert_eq!(e.kind(), ErrorKind::WouldBlock);
         }
     }
     let mut good = server.client();

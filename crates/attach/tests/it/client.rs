@@ -5,7 +5,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ssdlab_attach::nbd::Export;
 use ssdlab_attach::nbd::words::*;
@@ -261,4 +261,10 @@ impl Client {
 
 pub fn options_with_scale(time_scale: f64) -> ServerOptions {
     ServerOptions { time_scale, ..options() }
+}
+
+/// The machine's time: what is served in real time is checked in real time.
+#[allow(clippy::disallowed_methods)]
+pub fn now() -> Instant {
+    Instant::now()
 }

@@ -1,11 +1,11 @@
 //! Requests and their replies.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ssdlab_attach::Order;
 use ssdlab_attach::nbd::words::*;
 
-use crate::client::{options, serve, serve_with};
+use crate::client::{now, options, serve, serve_with};
 use crate::steady::{CAPACITY, Steady};
 
 const INVALID: u32 = NbdError::Invalid as u32;
@@ -75,7 +75,7 @@ fn block_status_tells_holes_zeroes_and_data() {
 fn many_requests_are_under_way_at_once() {
     let server = serve(Steady::new(5_000_000, false), options());
     let mut c = server.client();
-    let begun = Instant::now();
+    let begun = now();
     for k in 0..400 {
         c.send(CMD_WRITE, 0, k * 4096, 4096, &[k as u8; 4096]);
     }
@@ -91,7 +91,7 @@ fn replies_leave_at_the_drives_time_which_can_be_slowed_down() {
     for (scale, latency) in [(1.0, 20), (5.0, 100)] {
         let server = serve(Steady::new(20_000_000, false), crate::client::options_with_scale(scale));
         let mut c = server.client();
-        let begun = Instant::now();
+        let begun = now();
         c.read(0, 4096).unwrap();
         let taken = begun.elapsed();
         assert!(taken >= Duration::from_millis(latency), "{taken:?} with a scale of {scale}");
