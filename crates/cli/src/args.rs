@@ -2,7 +2,24 @@
 
 use std::path::PathBuf;
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand, ValueEnum};
+use ssdlab_core::input;
+
+use crate::output::complain;
+
+/// Says what is wrong with the command line, or helps. Clap would print what was typed as it is.
+pub fn refused(error: &clap::Error) -> ExitCode {
+    let typed = error.to_string();
+    if error.use_stderr() && input::printable(&typed, &['\n', '\t']) != typed {
+        complain(typed.trim_end());
+    } else {
+        // Whoever closed the stream does not want to know.
+        let _ = error.print();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
 
 use crate::attach_args::{AttachArgs, CtlArgs, ImageArgs};
 
@@ -12,7 +29,7 @@ use crate::attach_args::{AttachArgs, CtlArgs, ImageArgs};
 /// end in .toml, or a device expression such as 'raid0(NAME*2, stripe=128KiB)' (see docs/arrays.md). Real devices and
 /// files are refused: they are not supported yet.
 ///
-/// Exit codes: 0 done; 1 a run failed or was stopped; 2 the input was wrong, and nothing ran.
+/// Exit codes: 0 done; 1 done, but something failed or was stopped; 2 nothing ran, because the input was wrong.
 #[derive(Debug, Parser)]
 #[command(name = "ssdlab", version, propagate_version = true, term_width = 100)]
 pub struct Args {
@@ -62,6 +79,9 @@ pub struct ReviewArgs {
     /// Folder for index.html, results.json, series and charts
     #[arg(long, value_name = "DIR", default_value = "review")]
     pub out: PathBuf,
+    /// Overwrite files in DIR that ssdlab did not write
+    #[arg(long)]
+    pub force: bool,
     /// Run only these tests; may be given several times
     #[arg(long, value_name = "TEST", value_delimiter = ',')]
     pub only: Vec<String>,
@@ -105,7 +125,7 @@ pub struct TestArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
-    /// fio job file
+    /// fio job file; - reads standard input
     #[arg(value_name = "JOB.fio")]
     pub job: PathBuf,
     /// A device of the catalog, the path of a file (.toml), or a device expression
@@ -140,7 +160,7 @@ pub enum RunPrefillArg {
 
 #[derive(Debug, clap::Args)]
 pub struct ReplayArgs {
-    /// Trace file
+    /// Trace file, as it is or compressed by gzip or zstd; - reads standard input
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
     /// A device of the catalog, the path of a file (.toml), or a device expression
@@ -205,6 +225,9 @@ pub struct SweepArgs {
     /// Folder for index.html, results.csv and the finished points; what is finished there is not run again
     #[arg(long, value_name = "DIR", default_value = "sweep")]
     pub out: PathBuf,
+    /// Overwrite files in DIR that ssdlab did not write
+    #[arg(long)]
+    pub force: bool,
     /// Points that run at the same time; never changes a result [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
@@ -249,8 +272,10 @@ pub struct ListArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ListWhat {
-    /// Drives and arrays of the catalog
+    /// Drives, disks and arrays of the catalog
     Devices,
+    /// Host adapters of the catalog, for device expressions
+    Adapters,
     /// Tests of the bench, with their parameters and figures
     Tests,
     /// Die types of the catalog
@@ -279,4 +304,8 @@ pub enum SchemaFile {
     Drive,
     /// Die files
     Die,
+    /// Disk files
+    Disk,
+    /// Host adapter files
+    Adapter,
 }

@@ -2,6 +2,7 @@
 
 use ssdlab_bench::Lab;
 use ssdlab_catalog::{DeviceRecipe, device, disk_names, drive_names};
+use ssdlab_core::input;
 use ssdlab_device::Device;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
 
@@ -25,9 +26,15 @@ impl SimulatedDrive {
         let recipe = device(text)?;
         let facts = DeviceFacts::from(recipe.build(seed)?.info());
         // A file that gives an array a name describes it, too.
-        let facts = DeviceFacts { description: recipe.description.clone(), ..facts };
+        let description = input::printable(&recipe.description, &[]).into_owned();
+        let facts = DeviceFacts { description, ..facts };
         let (specification, members) = (specification(&recipe), members(&recipe));
         Ok(SimulatedDrive { recipe, reviewed: ReviewedDevice { facts, specification, members } })
+    }
+
+    /// What it is made of.
+    pub fn identity(&self) -> serde_json::Value {
+        self.recipe.identity()
     }
 
     /// Its name on the command line and in reports.

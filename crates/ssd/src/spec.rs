@@ -22,7 +22,7 @@ pub struct DriveSpec {
     /// A line for people: maker, controller, flash, capacity.
     pub description: String,
     /// Capacity as sold.
-    #[schemars(range(min = 4096, max = MAX_CAPACITY_BYTES - 4096), extend("multipleOf" = 4096))]
+    #[schemars(range(min = 4096, max = MAX_CAPACITY_BYTES), extend("multipleOf" = 4096))]
     pub capacity_bytes: u64,
     /// Whether the drive knows TRIM (DATA SET MANAGEMENT); if not, it refuses the command.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
@@ -467,8 +467,8 @@ impl DriveSpec {
     }
 }
 
-/// Logical addresses have at most 30 bits in a tag, so that two are left for a write count.
-const MAX_CAPACITY_BYTES: u64 = 4096 << 30;
+/// Logical addresses have at most 30 bits in a tag, so that two are left for a write count; sixteen of them are nobody's.
+const MAX_CAPACITY_BYTES: u64 = 4096 * ((1 << 30) - 16);
 /// 32,768 pages.
 const MAX_LOG_BLOCK_BUFFER_KIB: u32 = 128 << 10;
 /// Unit addresses have 31 bits.

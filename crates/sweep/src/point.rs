@@ -188,7 +188,12 @@ impl Point {
     }
 }
 
-/// The first 128 bits of a SHA-256 in hexadecimal.
 pub(crate) fn hex(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(16).map(|b| format!("{b:02x}")).collect()
+    digest(text.as_bytes())
+}
+
+/// The first 128 bits of a SHA-256 in hexadecimal.
+#[must_use]
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(16).map(|b| format!("{b:02x}")).collect()
 }

@@ -10,11 +10,11 @@ use ssdlab_workload::Source;
 use super::meter::EntryMeter;
 use super::task::{Step, Task};
 use crate::error::HostError;
-use crate::host::Host;
 use crate::host::port::{MAX_JOBS, failed, job_of, tag_of};
+use crate::host::{Host, MAX_DURATION};
 
 /// Runs the tasks until each has ended and everything has completed. Completions reach the meter of the task's
-/// entry.
+/// entry. What has not ended by `deadline` is an error.
 ///
 /// # Errors
 /// [`HostError`]: an impossible request, a failed command, a device that stalls or does not balance, or cancellation.
@@ -22,6 +22,7 @@ pub(super) fn run<S: Source>(
     host: &mut Host<'_>,
     mut tasks: Vec<Task<S>>,
     entries: &mut [EntryMeter],
+    deadline: Nanos,
 ) -> Result<(), HostError> {
     host.port.check_at_rest()?;
     if tasks.len() > MAX_JOBS {
@@ -114,6 +115,9 @@ pub(super) fn run<S: Source>(
             ready.push(index);
         }
         if now >= tick {
+            if now > deadline {
+                return Err(HostError::TooLong { limit: MAX_DURATION });
+            }
             tick += SECOND;
             host.port.check_alive()?;
             let done: f64 = tasks.iter().map(|t| t.fraction(now)).sum();

@@ -22,7 +22,7 @@
 //! use ssdlab_bench::{Monitor, fio_run::{FioOptions, run_file}, model::ModelSpec};
 //! use ssdlab_workload::fio::JobFile;
 //!
-//! let file = JobFile::parse("reads.fio", "[reads]\nrw=randread\nsize=1m\niodepth=4\ntime_based\nruntime=1\n")?;
+//! let file = JobFile::parse("reads.fio", "[reads]\nrw=randread\nsize=1m\nioengine=libaio\niodepth=4\ntime_based\nruntime=1\n")?;
 //! let report = run_file(&file, &ModelSpec::default(), FioOptions::default(), &Monitor::silent())?;
 //! // Reads of 100 us, four at a time.
 //! assert_eq!(report.jobs[0].read.iops, 40_000.0);
@@ -47,7 +47,7 @@ use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 
 use crate::error::BenchError;
-use crate::host::Host;
+use crate::host::{Host, MAX_DURATION};
 use crate::lab::Lab;
 use crate::monitor::Monitor;
 use plan::Plan;
@@ -133,12 +133,13 @@ pub fn run_file(
         host.idle(SETTLE)?;
     }
     let before = host.counters();
+    let deadline = host.now() + MAX_DURATION;
     let mut entries = plan.entries();
     let stages = plan.stages.len() as f64;
     for (i, stage) in plan.stages.into_iter().enumerate() {
         let at = |i: usize| (share + (1.0 - share) * i as f64 / stages).min(1.0);
         monitor.step(at(i), at(i + 1));
-        engine::run(&mut host, stage, &mut entries)?;
+        engine::run(&mut host, stage, &mut entries, deadline)?;
     }
     host.check_books()?;
     let facts = RunFacts {

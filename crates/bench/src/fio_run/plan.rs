@@ -54,7 +54,7 @@ impl<'a> Plan<'a> {
     /// An empty meter for each entry.
     pub(super) fn entries(&self) -> Vec<EntryMeter> {
         let new = |&(job, group, clones): &(usize, u32, u32)| {
-            EntryMeter::new(job, group, clones, self.file.jobs[job].iodepth)
+            EntryMeter::new(job, group, clones, self.file.jobs[job].depth(), self.entries.len())
         };
         self.entries.iter().map(new).collect()
     }
@@ -88,7 +88,7 @@ fn task(job: &Job, clone: u32, entry: usize, capacity_bytes: u64, rng: &Rng) -> 
         Extent::Endless => None,
     };
     let pace = std::array::from_fn(|i| Pace { commands: job.rate_iops[i], bytes: job.rate_bytes[i] });
-    let mut task = Task::new(job.source(capacity_bytes, clone, rng)?, entry, job.iodepth);
+    let mut task = Task::new(job.source(capacity_bytes, clone, rng)?, entry, job.depth());
     task.start_delay = job.startdelay;
     task.ramp = job.ramp_time;
     task.runtime = job.runtime.unwrap_or(Nanos::MAX);

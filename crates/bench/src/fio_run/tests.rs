@@ -28,7 +28,7 @@ fn entries(text: &str) -> Vec<EntryMeter> {
     let mut entries = plan.entries();
     let mut host = Host::new(&mut device, &monitor);
     for stage in plan.stages {
-        engine::run(&mut host, stage, &mut entries).unwrap_or_else(|e| panic!("{e}"));
+        engine::run(&mut host, stage, &mut entries, u64::MAX).unwrap_or_else(|e| panic!("{e}"));
     }
     entries
 }
@@ -51,8 +51,9 @@ fn completions(ops: &[Op], depth: u32, change: impl FnOnce(&mut Task<List>)) -> 
     let mut task = Task::new(List(commands.into_iter()), 0, depth);
     change(&mut task);
     let (mut device, monitor) = (ModelDevice::new(ModelSpec::default()), Monitor::silent());
-    let mut entries = [EntryMeter::new(0, 0, 1, depth)];
-    engine::run(&mut Host::new(&mut device, &monitor), vec![task], &mut entries).unwrap_or_else(|e| panic!("{e}"));
+    let mut entries = [EntryMeter::new(0, 0, 1, depth, 1)];
+    engine::run(&mut Host::new(&mut device, &monitor), vec![task], &mut entries, u64::MAX)
+        .unwrap_or_else(|e| panic!("{e}"));
     // So few are all among the slowest.
     let mut all = entries[0].all.slowest().to_vec();
     all.sort_by_key(|c| c.tag);
@@ -93,7 +94,7 @@ fn think_time_sets_the_rate_of_a_job() {
 
 #[test]
 fn rates_are_kept_by_count_and_by_bytes_and_for_each_operation() {
-    let base = "[j]\nbs=4k\nnorandommap\ntime_based\nruntime=2\niodepth=4\n";
+    let base = "[j]\nbs=4k\nnorandommap\ntime_based\nruntime=2\nioengine=libaio\niodepth=4\n";
     let by_count = run(&format!("{base}rw=randread\nrate_iops=500"));
     assert_eq!(by_count.jobs[0].read.total_ios, 1000);
     assert_eq!((by_count.jobs[0].read.iops_min, by_count.jobs[0].read.iops_max), (500, 500));
@@ -130,7 +131,7 @@ fn a_stonewall_waits_for_every_job_before_it() {
 
 #[test]
 fn commands_in_flight_at_the_end_of_the_runtime_are_waited_for_and_counted() {
-    let e = entries("[j]\nrw=randread\nnorandommap\niodepth=8\ntime_based\nruntime=150us");
+    let e = entries("[j]\nrw=randread\nnorandommap\nioengine=libaio\niodepth=8\ntime_based\nruntime=150us");
     assert_eq!((e[0].all.requests(), e[0].all.elapsed()), (16, 200 * MICROSECOND));
     // An idle job runs to the end of its runtime.
     let e = entries("[j]\nrw=randread\nnorandommap\nrate_iops=1\ntime_based\nruntime=2500ms");
@@ -139,7 +140,7 @@ fn commands_in_flight_at_the_end_of_the_runtime_are_waited_for_and_counted() {
 
 #[test]
 fn flushes_are_counted_apart_among_the_writes_and_at_the_end() {
-    let report = run("[j]\nrw=write\nbs=4k\nsize=256k\nfsync=4\nend_fsync=1\niodepth=4");
+    let report = run("[j]\nrw=write\nbs=4k\nsize=256k\nfsync=4\nend_fsync=1\nioengine=libaio\niodepth=4");
     let job = &report.jobs[0];
     assert_eq!((job.write.total_ios, job.sync.total_ios), (64, 17));
     assert_eq!(job.sync.lat_ns.count, 17);
@@ -204,7 +205,7 @@ fn what_jobs_read_is_written_first_and_nothing_else() {
 #[test]
 fn the_same_seed_gives_the_same_bytes_and_another_seed_does_not() {
     let json = |seed| {
-        let text = "[j]\nrw=randwrite\nbssplit=4k/50:64k/50\nsize=32m\niodepth=8";
+        let text = "[j]\nrw=randwrite\nbssplit=4k/50:64k/50\nsize=32m\nioengine=libaio\niodepth=8";
         let report = try_run(text, FioOptions { seed, ..FioOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
         report.to_json().unwrap_or_else(|e| panic!("{e}"))
     };
@@ -223,7 +224,7 @@ fn a_cancelled_run_stops() {
 
 #[test]
 fn the_json_has_every_field_that_fio_plot_reads() {
-    let text = "[global]\nrw=randread\nbs=4k\nsize=1m\n[a]\niodepth=4\nrw=randrw\n[b]\nnumjobs=2";
+    let text = "[global]\nrw=randread\nbs=4k\nsize=1m\n[a]\nioengine=libaio\niodepth=4\nrw=randrw\n[b]\nnumjobs=2";
     let json = run(text).to_json().unwrap_or_else(|e| panic!("{e}"));
     let document: Value = serde_json::from_str(&json).unwrap_or_else(|e| panic!("{e}"));
     assert!(document["fio version"].as_str().is_some_and(|v| v.starts_with("ssdlab-")));
@@ -263,7 +264,7 @@ fn the_json_has_every_field_that_fio_plot_reads() {
 
 #[test]
 fn the_normal_layout_is_fios() {
-    let report = run("[reads]\nrw=randread\nbs=4k\nnorandommap\niodepth=16\ntime_based\nruntime=2");
+    let report = run("[reads]\nrw=randread\nbs=4k\nnorandommap\nioengine=libaio\niodepth=16\ntime_based\nruntime=2");
     let text = report.to_text();
     let expected = "\
 reads: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=ssdlab, iodepth=16

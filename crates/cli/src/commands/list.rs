@@ -2,7 +2,7 @@
 
 use ssdlab_bench::suite::{COMMON_PARAMS, MetricDef, STANDARD_METRICS, TESTS, TestDef};
 use ssdlab_bench::{Kind, ParamDef};
-use ssdlab_catalog::{array_names, device, die, die_names, disk_names, drive_names};
+use ssdlab_catalog::{adapter, adapter_names, array_names, device, die, die_names, disk_names, drive_names};
 
 use crate::args::{ListArgs, ListWhat};
 use crate::failure::Failure;
@@ -11,6 +11,7 @@ use crate::output::{print, table};
 pub fn run(args: &ListArgs) -> Result<(), Failure> {
     let text = match args.what {
         ListWhat::Devices => table(&devices()?),
+        ListWhat::Adapters => table(&adapters()?),
         ListWhat::Tests => tests(),
         ListWhat::Nand => table(&dies()?),
     };
@@ -24,6 +25,21 @@ fn devices() -> Result<Vec<Vec<String>>, Failure> {
         .map(|name| {
             let device = device(name)?;
             Ok(vec![name.to_owned(), format!("{:.1} GB", device.capacity_bytes() as f64 / 1e9), device.description])
+        })
+        .collect()
+}
+
+fn adapters() -> Result<Vec<Vec<String>>, Failure> {
+    adapter_names()
+        .map(|name| {
+            let adapter = adapter(name).expect("names of the catalog are in the catalog")?;
+            let spec = adapter.spec;
+            let cache = match &spec.cache {
+                Some(cache) => format!("{} MiB of cache", cache.capacity_mib),
+                None => "no cache".to_owned(),
+            };
+            let ports = format!("{} port(s)", spec.ports);
+            Ok(vec![name.to_owned(), ports, cache, spec.description])
         })
         .collect()
 }

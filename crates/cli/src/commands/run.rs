@@ -1,20 +1,24 @@
 //! `ssdlab run`: a fio job file on a drive.
 
+use std::path::Path;
+
 use ssdlab_bench::fio_run::{FioError, FioOptions, Prefill, run_file};
 use ssdlab_bench::{BenchError, Monitor};
+use ssdlab_catalog::Diagnostic;
+use ssdlab_core::input;
 use ssdlab_workload::fio::JobFile;
 
 use crate::args::{OutputFormat, RunArgs, RunPrefillArg};
 use crate::failure::Failure;
 use crate::lab::SimulatedDrive;
-use crate::output::print;
+use crate::output::{STANDARD_INPUT, complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let file = JobFile::open(&args.job).map_err(|e| Failure::BadInput((&e).into()))?;
+    let file = job_file(&args.job)?;
     let drive = SimulatedDrive::new(&args.device, args.seed)?;
     for notice in file.notices() {
-        eprintln!("notice: {notice}");
+        complain(&format!("notice: {notice}"));
     }
     let prefill = match args.prefill {
         RunPrefillArg::Read => Prefill::Read,
@@ -32,6 +36,17 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         OutputFormat::Normal => print(&report.to_text()),
         OutputFormat::Json => print(&report.to_json().map_err(|e| Failure::run(e.to_string()))?),
     }
+}
+
+/// A file, or what comes by standard input.
+fn job_file(job: &Path) -> Result<JobFile, Failure> {
+    if job != Path::new("-") {
+        return JobFile::open(job).map_err(|e| Failure::BadInput((&e).into()));
+    }
+    let text = input::read_text_from(std::io::stdin().lock())
+        .map_err(|e| Failure::bad_input(format!("cannot read the job file from {STANDARD_INPUT}: {e}")))?;
+    JobFile::parse(STANDARD_INPUT, &text)
+        .map_err(|e| Failure::BadInput(Diagnostic::from(&e).within(STANDARD_INPUT, &text)))
 }
 
 fn failure(error: FioError) -> Failure {

@@ -20,7 +20,7 @@ fn share(of: u64, percent: u32) -> u64 {
 }
 
 impl Job {
-    fn error(&self, option: &str, problem: String) -> JobFileError {
+    pub(super) fn error(&self, option: &str, problem: String) -> JobFileError {
         let line = self.lines.get(option).copied().unwrap_or(self.line);
         JobFileError::Job { file: self.file.clone(), line, job: self.name.clone(), problem }
     }

@@ -5,7 +5,14 @@ use std::ops::Range;
 
 use ssdlab_core::Nanos;
 
+use super::engine::{Engine, EngineKind};
+use super::error::JobFileError;
 use crate::pattern::{BlockSizes, Zone};
+
+/// Clones of all jobs of a file together; fio's own limit.
+pub const MAX_CLONES: u64 = 4096;
+/// Commands that all jobs of a file together keep in flight.
+pub const MAX_IN_FLIGHT: u64 = 1 << 20;
 
 /// Bytes, or per cent of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +92,8 @@ pub struct Job {
     pub offset: Amount,
     pub offset_increment: Amount,
     pub io_size: Option<Amount>,
-    /// For the runner: commands in flight.
+    pub engine: Engine,
+    /// As given; [`Job::depth`] is what the runner keeps in flight.
     pub iodepth: u32,
     /// For the runner: clones of the job, each with a source of its own.
     pub numjobs: u32,
@@ -153,6 +161,7 @@ impl Job {
             offset: Amount::Bytes(0),
             offset_increment: Amount::Bytes(0),
             io_size: None,
+            engine: Engine::DEFAULT,
             iodepth: 1,
             numjobs: 1,
             runtime: None,
@@ -185,6 +194,17 @@ impl Job {
         }
     }
 
+    /// For the runner: commands in flight.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        if self.is_capped() { 1 } else { self.iodepth }
+    }
+
+    /// Whether a synchronous engine keeps it from what `iodepth` asks for.
+    fn is_capped(&self) -> bool {
+        self.engine.kind == EngineKind::Synchronous && self.iodepth > 1
+    }
+
     /// The block sizes of reads, writes and trims after `bssplit` has ruled over `bs`.
     #[must_use]
     pub fn sizes(&self) -> [BlockSizes; 3] {
@@ -215,8 +235,39 @@ impl JobFile {
             let list = self.ignored.iter().copied().collect::<Vec<_>>().join(", ");
             notices.push(format!("{}: ignored, as they do not concern a simulated drive: {list}", self.file));
         }
+        let capped: Vec<&Job> = self.jobs.iter().filter(|j| j.is_capped()).collect();
+        if let Some(first) = capped.first() {
+            let others = if capped.len() > 1 { format!(" and {} more", capped.len() - 1) } else { String::new() };
+            notices.push(format!(
+                "{}: job `{}`{others}: both iodepth > 1 and a synchronous I/O engine ({}) are selected; the queue depth is \
+                 capped at 1, as in fio. ioengine=libaio keeps {} commands in flight",
+                self.file, first.name, first.engine.name, first.iodepth
+            ));
+        }
         notices.extend(self.warnings.iter().cloned());
         notices
+    }
+
+    /// What holds of all jobs together.
+    pub(super) fn check(&self) -> Result<(), JobFileError> {
+        let (mut clones, mut in_flight) = (0, 0);
+        for job in &self.jobs {
+            clones += u64::from(job.numjobs);
+            if clones > MAX_CLONES {
+                let problem = format!("with its clones, the file has {clones} jobs; at most {MAX_CLONES} are possible");
+                return Err(job.error("numjobs", problem));
+            }
+            in_flight += u64::from(job.numjobs) * u64::from(job.depth());
+            if in_flight > MAX_IN_FLIGHT {
+                let problem = format!(
+                    "with its {} clones at iodepth {}, the file's jobs keep {in_flight} commands in flight; at most \
+                     {MAX_IN_FLIGHT} are possible",
+                    job.numjobs, job.iodepth
+                );
+                return Err(job.error("iodepth", problem));
+            }
+        }
+        Ok(())
     }
 
     /// Options that were given and have no effect, in alphabetical order.

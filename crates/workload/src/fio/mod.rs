@@ -2,7 +2,7 @@
 //!
 //! A job file is parsed into a typed [`JobFile`]; each [`Job`] then makes its [`JobSource`] for a drive of a given
 //! capacity. One table ([`option_table`]) drives the parser, its error messages and the help text. Options that
-//! concern the host's software (engine, files, buffers, logs) are ignored and named in one notice; any option that
+//! concern the host's software (files, buffers, logs) are ignored and named in one notice; any option that
 //! is in neither list is an error with its line and the nearest known name.
 //!
 //! Where fio's manual and fio's code differ, the code is followed. What differs from fio:
@@ -19,7 +19,8 @@
 //!
 //! let file = JobFile::parse("demo.fio", "
 //! [global]
-//! ioengine=libaio   ; ignored, with a notice
+//! ioengine=libaio
+//! direct=1          ; ignored, with a notice
 //! bs=4k
 //! [writer]
 //! rw=randwrite
@@ -33,6 +34,7 @@
 //! # Ok::<(), ssdlab_workload::fio::JobFileError>(())
 //! ```
 
+mod engine;
 mod error;
 mod fit;
 mod job;
@@ -42,8 +44,9 @@ mod source;
 mod units;
 mod values;
 
+pub use engine::{Engine, EngineKind};
 pub use error::JobFileError;
 pub use fit::Span;
-pub use job::{Amount, Job, JobFile, RandomDistribution, Rw};
+pub use job::{Amount, Job, JobFile, MAX_CLONES, MAX_IN_FLIGHT, RandomDistribution, Rw};
 pub use options::{OptionInfo, OptionUse, option_table};
 pub use source::JobSource;

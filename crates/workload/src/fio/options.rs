@@ -2,7 +2,8 @@
 
 use ssdlab_core::SECTOR_BYTES;
 
-use super::job::{Amount, Job};
+use super::engine::engine;
+use super::job::{Amount, Job, MAX_CLONES, MAX_IN_FLIGHT};
 use super::units::{self, TimeUnit};
 use super::values;
 use crate::pattern::BlockSizes;
@@ -87,8 +88,6 @@ fn rates(job: &Job, value: Option<&str>) -> Result<[Option<u64>; 3], String> {
     Ok(given.map(|r| r.filter(|&n| n > 0)))
 }
 
-const MAX_JOBS: u64 = 4096;
-
 static SUPPORTED: &[Entry] = options! {
     "name" "text", "the section's name", "Name of the job in reports."
         => |j, v| { j.name = need(v)?.to_owned(); Ok(()) };
@@ -141,10 +140,13 @@ static SUPPORTED: &[Entry] = options! {
             j.io_size = (amount != Amount::Bytes(0)).then_some(amount);
             Ok(())
         };
-    "iodepth" "count", "1", "Commands in flight."
-        => |j, v| { j.iodepth = count(j, v, 1, 1 << 20)? as u32; Ok(()) };
+    "iodepth" "count", "1", "Commands in flight, of an asynchronous engine."
+        => |j, v| { j.iodepth = count(j, v, 1, MAX_IN_FLIGHT)? as u32; Ok(()) };
+    "ioengine" "engine", "psync",
+        "Synchronous engines (psync) keep one command in flight, asynchronous ones (libaio, io_uring) iodepth."
+        => |j, v| { j.engine = engine(need(v)?)?; Ok(()) };
     "numjobs" "count", "1", "Clones of the job, running at the same time."
-        => |j, v| { j.numjobs = count(j, v, 1, MAX_JOBS)? as u32; Ok(()) };
+        => |j, v| { j.numjobs = count(j, v, 1, MAX_CLONES)? as u32; Ok(()) };
     "runtime" ["timeout"] "time", "no limit", "The job ends after this time (seconds unless a unit is given)."
         => |j, v| { j.runtime = Some(seconds(v)?).filter(|&t| t > 0); Ok(()) };
     "time_based" "", "off", "Go on until runtime has passed, however often that goes over the span."
@@ -233,7 +235,7 @@ static IGNORED: &[(&str, &str)] = &[
     ("gtod_cpu", "host"), ("gtod_reduce", "host"), ("hipri", "host"), ("invalidate", "host"),
     ("iodepth_batch", "host"), ("iodepth_batch_complete", "host"), ("iodepth_batch_complete_max", "host"),
     ("iodepth_batch_complete_min", "host"), ("iodepth_batch_submit", "host"), ("iodepth_low", "host"),
-    ("ioengine", "host"), ("iomem", "host"), ("iomem_align", "host"), ("iopsavgtime", "logs"),
+    ("iomem", "host"), ("iomem_align", "host"), ("iopsavgtime", "logs"),
     ("lat_percentiles", "report"), ("lockmem", "host"), ("log_avg_msec", "logs"), ("log_entries", "logs"),
     ("log_hist_coarseness", "logs"), ("log_hist_msec", "logs"), ("log_max_value", "logs"), ("log_offset", "logs"),
     ("log_unix_epoch", "logs"), ("mem", "host"), ("mem_align", "host"), ("nice", "host"), ("nonvectored", "host"),

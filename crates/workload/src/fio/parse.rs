@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use ssdlab_core::input;
+
 use super::error::JobFileError;
 use super::job::{Job, JobFile};
 use super::options::{Found, find};
@@ -27,7 +29,7 @@ impl JobFile {
     /// See [`JobFileError`].
     pub fn open(path: &Path) -> Result<Self, JobFileError> {
         let file = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        match input::read_text(path) {
             Ok(text) => Self::parse(&file, &text),
             Err(source) => Err(JobFileError::Read { file, source }),
         }
@@ -38,6 +40,7 @@ impl JobFile {
     /// # Errors
     /// See [`JobFileError`].
     pub fn parse(file: &str, text: &str) -> Result<Self, JobFileError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut result =
             JobFile { file: file.to_owned(), jobs: Vec::new(), ignored: BTreeSet::new(), warnings: Vec::new() };
         // Global sections add up; each job begins as a copy of what they say so far.
@@ -57,6 +60,7 @@ impl JobFile {
         if result.jobs.is_empty() {
             return Err(JobFileError::Empty { file: file.to_owned() });
         }
+        result.check()?;
         Ok(result)
     }
 }

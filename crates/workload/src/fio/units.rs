@@ -77,6 +77,9 @@ pub(super) fn amount(text: &str, kb_base: u64) -> Result<Amount, String> {
         .ok_or_else(|| format!("`{text}` is too large; the limit is 2^64-1 bytes"))
 }
 
+/// The longest simulated time.
+const MAX_TIME: Nanos = 366 * 86_400 * SECOND;
+
 /// Whether the text uses a suffix such as `kib`, which means 1000 unless `kb_base=1000`.
 pub(super) fn has_reversed_suffix(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
@@ -98,7 +101,8 @@ pub(super) fn time(text: &str, default: TimeUnit) -> Result<Nanos, String> {
             return Err(format!("`{text}`: unknown unit `{unit}`; use us, ms, s, m, h or d"));
         }
     };
-    value.checked_mul(nanos).ok_or_else(|| format!("`{text}` is too long; the limit is 584 years"))
+    let time = value.checked_mul(nanos).filter(|&time| time <= MAX_TIME);
+    time.ok_or_else(|| format!("`{text}` is too long; the limit is 366 days"))
 }
 
 /// A plain whole number within bounds; fio's `k` and so on are understood.

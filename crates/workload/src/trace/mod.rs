@@ -44,6 +44,7 @@ mod msr;
 mod number;
 mod placement;
 mod reader;
+mod source;
 mod spc;
 mod summary;
 mod vscsi;
@@ -51,7 +52,8 @@ mod vscsi;
 pub use error::TraceError;
 pub use format::{BlkparseEvent, FORMATS, Format, MqsimTime, TraceOptions};
 pub use placement::{Devices, Edge, Fit, Placed, Placement, PlacementReport, PlacementSpec};
-pub use reader::{TraceReader, TraceRecord, open};
+pub use reader::{MAX_DEVICES, TraceReader, TraceRecord};
+pub use source::{MAX_HELD_BYTES, SourceReader, TraceSource};
 pub use summary::{SIZE_BINS, TraceSummary};
 
 use ssdlab_core::Op;

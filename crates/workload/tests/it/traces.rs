@@ -4,8 +4,14 @@ use std::path::{Path, PathBuf};
 
 use ssdlab_core::{MILLISECOND, Nanos, Op, SECOND};
 use ssdlab_workload::trace::{
-    BlkparseEvent, FORMATS, Format, MqsimTime, TraceError, TraceOptions, TraceReader, TraceRecord, TraceSummary, open,
+    BlkparseEvent, FORMATS, Format, MqsimTime, SourceReader, TraceError, TraceOptions, TraceReader, TraceRecord,
+    TraceSource, TraceSummary,
 };
+
+/// As a command opens it.
+fn open(path: &Path, format: Option<Format>) -> Result<SourceReader, TraceError> {
+    TraceSource::from(path).open(format)
+}
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -182,7 +188,7 @@ fn unknown_formats_are_errors_that_list_the_known_ones() {
     }
     assert!(error(&[0xFF; 100], None).contains("not recognised"));
     assert!(error(b"", None).contains("is empty"));
-    let missing = open(Path::new("/nonexistent.trace"), None).unwrap_err().to_string();
+    let missing = open(Path::new("/nonexistent.trace"), None).err().unwrap().to_string();
     assert!(missing.contains("/nonexistent.trace: cannot be read"), "{missing}");
 }
 

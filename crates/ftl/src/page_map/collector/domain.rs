@@ -145,6 +145,8 @@ pub struct Domain {
     pub(super) credit: Credit,
     /// Collections started, for wear levelling.
     pub(super) collections: u64,
+    /// The superblock that a recovery wants collected next, whatever the policy.
+    pub(super) first_victim: Option<u32>,
 }
 
 impl Domain {
@@ -165,6 +167,7 @@ impl Domain {
             gained: 0,
             credit: Credit::default(),
             collections: 0,
+            first_victim: None,
         }
     }
 

@@ -162,6 +162,11 @@ impl Collector {
         parts.filter(|sb| **sb == old).for_each(|sb| *sb = new);
     }
 
+    /// A closed superblock that is collected next, whatever the policy.
+    pub fn collect_first(&mut self, domain: usize, local: u32) {
+        self.domains[domain].first_victim = Some(local);
+    }
+
     /// The same for one that is closed: a candidate.
     pub fn substitute_closed(&mut self, domain: usize, old_local: u32, new_local: u32, valid: u32, clock: u64) {
         let selector = &mut self.domains[domain].selector;

@@ -30,9 +30,18 @@ impl PageMap {
         if !self.space_is_wanted(d, collection.trigger) {
             return false;
         }
-        let Some(local) = self.cold_victim(d).or_else(|| self.pick(d)) else { return false };
+        let first = self.first_victim(d);
+        let Some(local) = first.or_else(|| self.cold_victim(d)).or_else(|| self.pick(d)) else { return false };
         self.take_victim(d, self.superblocks.global(local, d));
         true
+    }
+
+    /// What a recovery wants collected before anything else.
+    #[inline]
+    fn first_victim(&mut self, d: usize) -> Option<u32> {
+        let local = self.collector.domains[d].first_victim.take()?;
+        let closed = self.superblocks.state(self.superblocks.global(local, d)) == State::Closed;
+        closed.then(|| self.collector.domains[d].selector.remove(local)).map(|()| local)
     }
 
     /// The superblock of the cache that is folded next becomes the victim.
