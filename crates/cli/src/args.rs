@@ -21,6 +21,8 @@ pub fn refused(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
+use crate::attach_args::{AttachArgs, CtlArgs, ImageArgs};
+
 /// An SSD laboratory in software: simulated drives, the test bench of the classic reviews, and reports that say why.
 ///
 /// DEVICE is a drive or array of the catalog (see `ssdlab list devices`), the path of a file of your own, which must
@@ -45,6 +47,12 @@ pub enum Command {
     Run(RunArgs),
     /// Replay a block trace on a drive
     Replay(ReplayArgs),
+    /// Serve a device to other programs, as a network block device with its own timing
+    Attach(AttachArgs),
+    /// Pull the plug of an attached device, watch its counters, see what it waited for
+    Ctl(CtlArgs),
+    /// Look into an image of an attached device
+    Image(ImageArgs),
     /// Put many variants of a drive through tests, and draw what a change does
     Sweep(SweepArgs),
     /// Lay published figures beside simulated ones

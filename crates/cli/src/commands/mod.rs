@@ -1,6 +1,9 @@
 //! One file a command.
 
+pub mod attach;
 pub mod claims;
+pub mod ctl;
+pub mod image;
 pub mod list;
 pub mod manual;
 pub mod replay;
