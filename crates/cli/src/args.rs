@@ -94,7 +94,7 @@ pub struct ReviewArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct CommonArgs {
-    /// Shorten every test to about a tenth of its published length; says so on every chart
+    /// Run on an eighth of the drive for an eighth of the time
     #[arg(long)]
     pub quick: bool,
     /// Seed of every random number; the same seed gives the same bytes

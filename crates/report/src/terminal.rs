@@ -190,7 +190,11 @@ fn verdicts(groups: &[TestGroup], painter: &Painter, line: &mut impl FnMut(&str)
     }
     for outcome in found {
         if let Some(verdict) = &outcome.verdict {
-            let word = if verdict.pass { painter.paint(Tone::Good, "pass") } else { painter.paint(Tone::Bad, "FAIL") };
+            let word = match verdict.pass {
+                Some(true) => painter.paint(Tone::Good, "pass"),
+                Some(false) => painter.paint(Tone::Bad, "FAIL"),
+                None => verdict.word().to_owned(),
+            };
             line(&format!("{word}  {}: {}", outcome.device, verdict.sentence));
         }
     }

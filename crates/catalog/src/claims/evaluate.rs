@@ -277,8 +277,13 @@ fn judge_verdict(row: &mut ClaimRow, check: &check::VerdictCheck, outcomes: &[Ou
         let Some(ours) = &outcome.verdict else {
             return Err(format!("`{}` came to no verdict", check.test));
         };
-        row.ours_text = if ours.pass { "yes" } else { "no" }.to_owned();
-        verdict(row, ours.pass == check.pass, || ours.sentence.clone());
+        let Some(pass) = ours.pass else {
+            row.state = ClaimState::Inconclusive;
+            row.reason.clone_from(&ours.sentence);
+            return Ok(());
+        };
+        row.ours_text = if pass { "yes" } else { "no" }.to_owned();
+        verdict(row, pass == check.pass, || ours.sentence.clone());
         note_shortened(row, outcome);
         Ok(())
     });

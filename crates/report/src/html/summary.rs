@@ -95,7 +95,7 @@ fn verdicts(out: &mut String, groups: &[TestGroup]) {
     }
     out.push_str("<h3>Verdicts</h3>\n<ul class=\"verdicts\">\n");
     for (group, outcome, verdict) in found {
-        let (class, word) = if verdict.pass { ("met", "pass") } else { ("missed", "fail") };
+        let (class, word) = (super::verdict_class(verdict), verdict.word());
         out.push_str(&format!(
             "<li><span class=\"tag {class}\">{word}</span> <a href=\"#{}\">{}</a>, {}: {}</li>\n",
             group.anchor,

@@ -125,7 +125,7 @@ fn the_share_of_points_within_a_band_is_compared() {
 #[test]
 fn a_verdict_and_the_main_cause_of_slow_ios_are_judged() {
     let mut o = outcome("d", &[], &[]);
-    o.verdict = Some(Verdict { pass: false, sentence: "it did not come back".into() });
+    o.verdict = Some(Verdict { pass: Some(false), sentence: "it did not come back".into() });
     let slow = |gc: f64, bus: f64| SlowIo {
         at_s: 0.0,
         op: "write".into(),

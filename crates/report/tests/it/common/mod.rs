@@ -266,7 +266,7 @@ fn trim(drive: &Drive) -> Outcome {
     }];
     o.metrics = metrics(&[("recovered", if drive.trims { 99.4 } else { 28.8 }, "%")]);
     o.verdict = Some(Verdict {
-        pass: drive.trims,
+        pass: Some(drive.trims),
         sentence: if drive.trims {
             "TRIM restores the clean curve: 99.4 % of the rate of the clean drive.".into()
         } else {
