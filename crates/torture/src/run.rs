@@ -6,8 +6,18 @@ use ssdlab_nand::SpecError;
 use crate::case::Case;
 use crate::host::Host;
 use crate::phase::Phase;
+use crate::power_cuts::cut_again_and_again;
 use crate::subject::Subject;
 use crate::tally::Tally;
+
+/// What a run is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Everything but power cuts.
+    #[default]
+    Work,
+    PowerCuts,
+}
 
 /// Runs the case of `seed` on the drive that `build` makes of it.
 ///
@@ -16,7 +26,10 @@ use crate::tally::Tally;
 ///
 /// # Panics
 /// If the drive does: its own assertions are part of what is tortured.
-pub fn run<S: Subject>(seed: u64, build: &impl Fn(&Case) -> Result<S, SpecError>) -> Result<Tally, String> {
+pub fn run<S: Subject>(kind: Kind, seed: u64, build: &impl Fn(&Case) -> Result<S, SpecError>) -> Result<Tally, String> {
+    if kind == Kind::PowerCuts {
+        return cut_again_and_again(seed, build);
+    }
     let case = Case::draw(seed);
     let drive = build(&case).map_err(|e| format!("a drive that passed its own check cannot be built: {e}"))?;
     let mut tally = Tally::default();

@@ -84,7 +84,7 @@ impl Recovery {
     /// Whether any of these pages counts as lost, or did until it was written again.
     #[inline]
     pub fn any_lost(&self, pages: &Range<u32>) -> bool {
-        !self.lost.is_empty() && self.lost.range(pages.clone()).next().is_some()
+        !self.lost.is_empty() && pages.start < pages.end && self.lost.range(pages.clone()).next().is_some()
     }
 }
 
