@@ -14,8 +14,8 @@
 //!    like any other.
 //! 4. The system area goes on likewise.
 //!
-//! There are two ways to the same result ([`RecoveryWay`]).
-//! A test holds them against each other, cut by cut, over drives of every kind.
+//! There are two ways to the same result ([`RecoveryWay`]). A test holds them against each other, cut by cut, over drives of
+//! every kind.
 //!
 //! Sequence numbers go on behind the greatest that was given to any row, torn ones included: firmware leaves a gap.
 
