@@ -13,7 +13,7 @@ SSDLAB = target/release/ssdlab
 endif
 
 .PHONY: build tested shipped test test-all gate long check unit properties claims claims-all repeatable theory keys house ecc \
-	ecc-tables reference bench instructions instructions-update valgrind torture fuzz sweep clients quick clean
+	ecc-tables reference bench instructions instructions-update valgrind torture power-cuts fuzz sweep clients quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -108,6 +108,11 @@ RUNS ?= 2000
 torture: $(PROGRAM)
 	$(SSDLAB) torture --runs $(RUNS)
 
+## A hundred thousand power cuts of small drives of every kind.
+CUT_RUNS ?= 10000
+power-cuts: $(PROGRAM)
+	$(SSDLAB) torture --power-cuts --runs $(CUT_RUNS)
+
 ## Millions of spoiled files for every parser, and hundreds of thousands of absurd drives. Ten minutes.
 fuzz:
 	$(CARGO) test --locked -p ssdlab-fuzz -- --ignored
@@ -132,7 +137,7 @@ gate: repeatable torture claims instructions
 test-all: test
 	$(MAKE) long RUNS=10000
 
-long: build repeatable properties torture fuzz reference claims-all clients
+long: build repeatable properties torture power-cuts fuzz reference claims-all clients
 
 clean:
 	$(CARGO) clean

@@ -110,7 +110,8 @@ pub struct TestArgs {
     /// A device of the catalog, the path of a file (.toml), or a device expression
     #[arg(value_name = "DEVICE")]
     pub device: String,
-    /// Set a parameter of the test, such as queue_depth=32 or span_bytes=8GB; may be given several times
+    /// Set a parameter of the test, such as queue_depth=32 or span_bytes=8GB, or a key of the drive file by its section,
+    /// such as gc.policy=fifo; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
     /// Further settings, so that `--set a=1 b=2` works
@@ -259,6 +260,9 @@ pub struct TortureArgs {
     /// Runs: a small drive, a host and faults each, a few milliseconds long
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub runs: u64,
+    /// Pull the plug, after every phase and in between, and compare what is there with what was promised
+    #[arg(long)]
+    pub power_cuts: bool,
     /// Runs at the same time; never changes a result [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
