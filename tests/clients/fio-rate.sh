@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # One fio job, through the server and by `ssdlab run`: rates within 10 % of each other. The drive's world is slowed down
-# tenfold, so that the machine keeps up.
+# tenfold, so that the machine keeps up; on a busy one, SCALE=100.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 requires fio python3
 scale=${SCALE:-10}
+# Of the machine, for each job.
+seconds=${SECONDS_OF_LOAD:-10}
 for job in "randwrite 4k 32" "randwrite 4k 8" "write 128k 8" "randread 4k 8"; do
   read -r rw bs depth <<<"$job"
-  printf '[j]\nrw=%s\nbs=%s\niodepth=%s\nsize=1g\ntime_based=1\nruntime=1\n' "$rw" "$bs" "$depth" >"$scratch/job.fio"
+  printf '[j]\nioengine=libaio\nrw=%s\nbs=%s\niodepth=%s\nsize=1g\ntime_based=1\nruntime=%sms\n' "$rw" "$bs" "$depth" $((1000 * seconds / scale)) >"$scratch/job.fio"
   "$ssdlab" run "$scratch/job.fio" "$drive" --output-format json >"$scratch/run.json" 2>/dev/null
-  export rw bs depth scale scratch
+  export rw bs depth seconds scratch
   # What is read is laid out before, as fio and `ssdlab run` do.
   served 'if [ "$rw" = randread ]; then fio --ioengine=nbd --uri="$uri" --name=j --rw=write --bs=1m --size=1g >/dev/null; fi
     fio --ioengine=nbd --uri="$uri" --name=j --rw="$rw" --bs="$bs" --iodepth="$depth" --size=1g --time_based \
-    --runtime="$scale" --output-format=json --output="$scratch/nbd.json"' --time-scale "$scale" 2>"$scratch/late"
+    --runtime="$seconds" --output-format=json --output="$scratch/nbd.json"' --time-scale "$scale" 2>"$scratch/late"
   python3 - "$scratch" "$job" "$scale" <<'PY'
 import json, sys
 folder, job, scale = sys.argv[1], sys.argv[2], float(sys.argv[3])
