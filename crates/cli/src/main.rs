@@ -33,6 +33,8 @@ fn main() -> ExitCode {
         Command::Test(args) => commands::test::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
         Command::Claims(args) => commands::claims::run(&args),
+        Command::Check(args) => commands::check::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Torture(args) => commands::torture::run(&args),

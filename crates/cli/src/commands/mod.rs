@@ -1,6 +1,8 @@
 //! One file a command.
 
+pub mod check;
 pub mod claims;
+pub mod compare;
 pub mod list;
 pub mod manual;
 pub mod replay;
