@@ -55,5 +55,4 @@ cp results/*_bw.1.log gnuplot
 cd gnuplot
 fio2gnuplot -b -d . > ../fio2gnuplot.txt 2>&1
 ls ./*.average >/dev/null
-# The mean that it finds is the one of the report, to a hundredth.
 echo "the tools of fio read what ssdlab writes: $folder"

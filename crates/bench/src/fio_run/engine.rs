@@ -118,7 +118,9 @@ pub(super) fn run<S: Source>(
                     }
                     Step::Ended => {
                         running -= 1;
-                        entries[task.entry].end(task.measure_from(), task.ended_at(host.port.now));
+                        let ended_at = task.ended_at(host.port.now);
+                        entries[task.entry].end(task.measure_from(), ended_at);
+                        logs.ended(task.number, ended_at)?;
                         if let Some(target) = task.latency_target.as_ref().filter(|t| t.found) {
                             entries[task.entry].found_depth = Some(target.depth);
                         }

@@ -125,14 +125,20 @@ impl<'a> AllLogs<'a> {
         self.keep(number, lines)
     }
 
+    /// Clone `number` (from 0) has ended. A period that it did not see to its end would look like a fall: it is left
+    /// out, as in fio, unless there is no other.
+    pub(super) fn ended(&mut self, number: usize, at: Nanos) -> io::Result<()> {
+        let Some(Some(clone)) = self.clones.get_mut(number) else { return Ok(()) };
+        let mut lines: [String; 5] = Default::default();
+        let ends = clone.began.saturating_add((clone.period + 1).saturating_mul(clone.options.average));
+        if at >= ends || clone.period == 0 {
+            clone.close_period(&mut lines);
+        }
+        self.keep(number, lines)
+    }
+
     /// Everything has ended: what is left is written.
     pub(super) fn end(mut self) -> io::Result<()> {
-        for number in 0..self.clones.len() {
-            let Some(Some(clone)) = self.clones.get_mut(number) else { continue };
-            let mut lines: [String; 5] = Default::default();
-            clone.close_period(&mut lines);
-            self.keep(number, lines)?;
-        }
         for (name, text) in std::mem::take(&mut self.buffers) {
             self.sink.append(&name, &text)?;
         }

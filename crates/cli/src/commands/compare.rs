@@ -72,16 +72,24 @@ fn name(document: &ResultsDocument, row: &ResultRow) -> String {
     }
 }
 
-/// Figures of tests that both have, and the names of tests that only one has.
+/// Figures of tests that both have, and the names of tests that only one has. A test that each has once is the same
+/// even if its variants differ: a parameter was set.
 fn pairs(documents: &[ResultsDocument; 2]) -> (Vec<Pair>, Vec<String>) {
     let [first, second] = documents;
+    let mut left: Vec<&ResultRow> = second.results.iter().collect();
+    let once = |document: &ResultsDocument, test: &str| document.results.iter().filter(|r| r.test == test).count() == 1;
     let (mut pairs, mut alone) = (Vec::new(), Vec::new());
     for row in &first.results {
         let test = name(first, row);
-        let Some(other) = second.results.iter().find(|other| name(second, other) == test) else {
+        let same = |other: &&ResultRow| {
+            name(second, other) == test || other.test == row.test && once(first, &row.test) && once(second, &row.test)
+        };
+        let Some(other) = left.iter().position(same).map(|at| left.remove(at)) else {
             alone.push(test);
             continue;
         };
+        let theirs = name(second, other);
+        let test = if theirs == test { test } else { format!("{test}, against {theirs}") };
         for (metric, figure) in &row.metrics {
             if let Some(theirs) = other.metrics.get(metric).filter(|m| m.unit == figure.unit) {
                 let values = [figure.value, theirs.value];
@@ -89,8 +97,7 @@ fn pairs(documents: &[ResultsDocument; 2]) -> (Vec<Pair>, Vec<String>) {
             }
         }
     }
-    let only = second.results.iter().map(|row| name(second, row));
-    alone.extend(only.filter(|test| !first.results.iter().any(|row| name(first, row) == *test)));
+    alone.extend(left.iter().map(|row| name(second, row)));
     (pairs, alone)
 }
 
