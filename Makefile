@@ -13,7 +13,7 @@ SSDLAB = target/release/ssdlab
 endif
 
 .PHONY: build tested shipped test test-all gate long check unit properties claims claims-all repeatable theory keys house ecc \
-	ecc-tables reference bench instructions instructions-update valgrind torture fuzz fio fio-tools sweep quick clean
+	ecc-tables reference bench instructions instructions-update valgrind torture fuzz fio fio-tools sweep clients quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -130,6 +130,11 @@ fio-tools:
 sweep: build
 	$(SSDLAB) sweep examples/sweeps/over-provisioning.toml --out sweep
 
+## Real clients against attached drives: nbdinfo, nbdcopy, qemu-img, libnbd, fio, ext4 on a loop device. Debian's packages
+## nbdkit libnbd-bin python3-libnbd nbdfuse qemu-utils fio; what is missing is left out. About ten minutes.
+clients: build
+	tests/clients/run-all.sh target/release/ssdlab
+
 # Everything is built once: what would speed up a second build only costs time.
 test: export CARGO_INCREMENTAL = 0
 test: check unit
@@ -141,7 +146,7 @@ gate: repeatable torture claims instructions
 test-all: test
 	$(MAKE) long RUNS=10000
 
-long: build repeatable properties torture fuzz reference claims-all fio
+long: build repeatable properties torture fuzz reference claims-all clients fio
 
 clean:
 	$(CARGO) clean

@@ -21,6 +21,8 @@ pub fn refused(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
+use crate::attach_args::{AttachArgs, CtlArgs, ImageArgs};
+
 /// An SSD laboratory in software: simulated drives, the test bench of the classic reviews, and reports that say why.
 ///
 /// DEVICE is a drive or array of the catalog (see `ssdlab list devices`), the path of a file of your own, which must
@@ -45,6 +47,12 @@ pub enum Command {
     Run(RunArgs),
     /// Replay a block trace on a drive
     Replay(ReplayArgs),
+    /// Serve a device to other programs, as a network block device with its own timing
+    Attach(AttachArgs),
+    /// Pull the plug of an attached device, watch its counters, see what it waited for
+    Ctl(CtlArgs),
+    /// Look into an image of an attached device
+    Image(ImageArgs),
     /// Put many variants of a drive through tests, and draw what a change does
     Sweep(SweepArgs),
     /// Lay published figures beside simulated ones
@@ -93,7 +101,7 @@ pub struct ReviewArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct CommonArgs {
-    /// Shorten every test to about a tenth of its published length; says so on every chart
+    /// Run on an eighth of the drive for an eighth of the time
     #[arg(long)]
     pub quick: bool,
     /// Seed of every random number; the same seed gives the same bytes
@@ -338,8 +346,10 @@ pub struct ListArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ListWhat {
-    /// Drives and arrays of the catalog
+    /// Drives, disks and arrays of the catalog
     Devices,
+    /// Host adapters of the catalog, for device expressions
+    Adapters,
     /// Tests of the bench, with their parameters and figures
     Tests,
     /// Die types of the catalog
@@ -368,4 +378,8 @@ pub enum SchemaFile {
     Drive,
     /// Die files
     Die,
+    /// Disk files
+    Disk,
+    /// Host adapter files
+    Adapter,
 }

@@ -1,5 +1,7 @@
 //! Simulated devices for the bench: the one place where they are built.
 
+use std::sync::OnceLock;
+
 use ssdlab_bench::Lab;
 use ssdlab_catalog::{DeviceRecipe, device, disk_names, drive_names};
 use ssdlab_core::input;
@@ -13,6 +15,8 @@ use crate::specification::{members, specification};
 #[derive(Debug)]
 pub struct SimulatedDrive {
     recipe: DeviceRecipe,
+    /// The same in small, for runs that are shortened.
+    small: OnceLock<Option<DeviceRecipe>>,
     /// What the device says of itself, for the report.
     pub reviewed: ReviewedDevice,
 }
@@ -29,7 +33,11 @@ impl SimulatedDrive {
         let description = input::printable(&recipe.description, &[]).into_owned();
         let facts = DeviceFacts { description, ..facts };
         let (specification, members) = (specification(&recipe), members(&recipe));
-        Ok(SimulatedDrive { recipe, reviewed: ReviewedDevice { facts, specification, members } })
+        Ok(SimulatedDrive {
+            recipe,
+            small: OnceLock::new(),
+            reviewed: ReviewedDevice { facts, specification, members },
+        })
     }
 
     /// What it is made of.
@@ -55,6 +63,11 @@ impl Lab for SimulatedDrive {
 
     fn name(&self) -> &str {
         self.device()
+    }
+
+    fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        let small = self.small.get_or_init(|| self.recipe.small(by));
+        small.as_ref().map(|recipe| recipe.build(seed).map_err(|e| e.to_string())).transpose()
     }
 
     fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {

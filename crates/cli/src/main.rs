@@ -4,6 +4,7 @@
 //! device, test, file or option).
 
 mod args;
+mod attach_args;
 mod commands;
 mod failure;
 mod finished;
@@ -36,6 +37,9 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Run(args) => commands::run::run(&args),
+        Command::Attach(args) => commands::attach::run(&args),
+        Command::Ctl(args) => commands::ctl::run(&args),
+        Command::Image(args) => commands::image::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Torture(args) => commands::torture::run(&args),
         Command::List(args) => commands::list::run(&args),
@@ -47,6 +51,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Err(Failure::Command(code)) => ExitCode::from(code),
         Err(failure) => {
             output::complain(&failure.to_string());
             failure.exit_code()

@@ -67,7 +67,7 @@ pub use error::ReportError;
 pub use html::{index_html, sweep_html};
 pub use json::{ResultRow, ResultsDocument, results_json};
 pub use png::PngPainter;
-pub use review::{ClaimRow, ClaimState, DeviceFacts, Member, Review, ReviewedDevice, SpecRow};
+pub use review::{ClaimKind, ClaimRow, ClaimState, DeviceFacts, Member, Review, ReviewedDevice, SpecRow};
 pub use sweep::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use terminal::terminal_summary;
 pub use write::{Written, write_review};

@@ -108,19 +108,20 @@ impl<'a> AllLogs<'a> {
             return Ok(());
         }
         let mut lines: [String; 5] = Default::default();
-        if clone.options.average == 0 {
-            clone.each(c, &mut lines);
-        } else {
-            let period = c.completed.saturating_sub(clone.began).saturating_sub(1) / clone.options.average;
-            if period > clone.period {
-                clone.close_period(&mut lines);
-                clone.period = period;
+        let since = c.completed.saturating_sub(clone.began).saturating_sub(1);
+        match since.checked_div(clone.options.average) {
+            None => clone.each(c, &mut lines),
+            Some(period) => {
+                if period > clone.period {
+                    clone.close_period(&mut lines);
+                    clone.period = period;
+                }
+                let sum = &mut clone.sums[c.op as usize];
+                sum.ios += 1;
+                sum.bytes += c.length_bytes;
+                sum.latency_sum += u128::from(c.latency());
+                sum.latency_max = sum.latency_max.max(c.latency());
             }
-            let sum = &mut clone.sums[c.op as usize];
-            sum.ios += 1;
-            sum.bytes += c.length_bytes;
-            sum.latency_sum += u128::from(c.latency());
-            sum.latency_max = sum.latency_max.max(c.latency());
         }
         self.keep(number, lines)
     }

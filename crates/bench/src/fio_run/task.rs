@@ -271,10 +271,9 @@ impl<S: Source> Task<S> {
     pub(super) fn completed(&mut self, c: &Completion) {
         self.in_flight -= 1;
         self.last_completion = self.last_completion.max(c.completed);
-        if let Some(target) = self.latency_target.as_mut().filter(|_| c.op != Op::Flush) {
-            if target.completed(c.completed, c.latency()) {
-                self.closes = self.closes.min(c.completed);
-            }
+        let target = self.latency_target.as_mut().filter(|_| c.op != Op::Flush);
+        if target.is_some_and(|target| target.completed(c.completed, c.latency())) {
+            self.closes = self.closes.min(c.completed);
         }
         if c.op == Op::Flush {
             self.flushing = false;

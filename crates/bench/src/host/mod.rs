@@ -51,6 +51,14 @@ impl<'a> Host<'a> {
         Host { port: Port::new(device), monitor }
     }
 
+    /// Attaches a device that another host has used until `now`, its time included: a copy of one, say.
+    #[must_use]
+    pub fn resuming(device: &'a mut dyn Device, monitor: &'a Monitor<'a>, now: Nanos) -> Self {
+        let mut host = Host::new(device, monitor);
+        host.port.start_at(now);
+        host
+    }
+
     /// Requests larger than this are split into several commands; the request completes when all of them have.
     /// [`STORAHCI_MAX_TRANSFER_BYTES`] unless set.
     ///

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use ssdlab_bench::suite::{COMMON_PARAMS, MetricDef, STANDARD_METRICS, TESTS, TestDef};
 use ssdlab_bench::{Kind, ParamDef};
-use ssdlab_catalog::{array_names, device, die, die_names, disk_names, drive_names};
+use ssdlab_catalog::{adapter, adapter_names, array_names, device, die, die_names, disk_names, drive_names};
 
 use crate::args::{ListArgs, ListWhat};
 use crate::failure::Failure;
@@ -14,11 +14,13 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
         return print_json(&match args.what {
             ListWhat::Devices => json!({ "schema": SCHEMA, "devices": devices_json()? }),
             ListWhat::Tests => tests_json(),
+            ListWhat::Adapters => json!({ "schema": SCHEMA, "adapters": adapters_json()? }),
             ListWhat::Nand => json!({ "schema": SCHEMA, "dies": dies_json()? }),
         });
     }
     let text = match args.what {
         ListWhat::Devices => table(&devices()?),
+        ListWhat::Adapters => table(&adapters()?),
         ListWhat::Tests => tests(),
         ListWhat::Nand => table(&dies()?),
     };
@@ -35,6 +37,16 @@ fn devices_json() -> Result<Vec<Value>, Failure> {
             let device = device(name)?;
             let (capacity, description) = (device.capacity_bytes(), device.description);
             Ok(json!({ "name": name, "capacity_bytes": capacity, "description": description }))
+        })
+        .collect()
+}
+
+fn adapters_json() -> Result<Vec<Value>, Failure> {
+    adapter_names()
+        .map(|name| {
+            let spec = adapter(name).expect("names of the catalog are in the catalog")?.spec;
+            let cache = spec.cache.as_ref().map(|cache| cache.capacity_mib);
+            Ok(json!({ "name": name, "ports": spec.ports, "cache_mib": cache, "description": spec.description }))
         })
         .collect()
 }
@@ -88,6 +100,21 @@ fn devices() -> Result<Vec<Vec<String>>, Failure> {
         .map(|name| {
             let device = device(name)?;
             Ok(vec![name.to_owned(), format!("{:.1} GB", device.capacity_bytes() as f64 / 1e9), device.description])
+        })
+        .collect()
+}
+
+fn adapters() -> Result<Vec<Vec<String>>, Failure> {
+    adapter_names()
+        .map(|name| {
+            let adapter = adapter(name).expect("names of the catalog are in the catalog")?;
+            let spec = adapter.spec;
+            let cache = match &spec.cache {
+                Some(cache) => format!("{} MiB of cache", cache.capacity_mib),
+                None => "no cache".to_owned(),
+            };
+            let ports = format!("{} port(s)", spec.ports);
+            Ok(vec![name.to_owned(), ports, cache, spec.description])
         })
         .collect()
 }

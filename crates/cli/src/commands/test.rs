@@ -68,7 +68,7 @@ pub fn text(outcome: &Outcome) -> String {
         text.push_str(&format!("\n{}:\n{}", own.title, table(&rows)));
     }
     if let Some(verdict) = &outcome.verdict {
-        text.push_str(&format!("\n{}: {}\n", if verdict.pass { "pass" } else { "FAIL" }, verdict.sentence));
+        text.push_str(&format!("\n{}: {}\n", verdict.word(), verdict.sentence));
     }
     let shortened = outcome.shortened.as_ref().map(|how| format!("Shortened run: {how}"));
     for note in outcome.notes.iter().chain(&shortened) {

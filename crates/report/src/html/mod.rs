@@ -28,6 +28,15 @@ pub fn index_html(review: &Review) -> Result<String, ReportError> {
     Ok(page(review, &compare::groups(review)))
 }
 
+/// The class of a verdict's tag.
+fn verdict_class(verdict: &ssdlab_bench::Verdict) -> &'static str {
+    match verdict.pass {
+        Some(true) => "met",
+        Some(false) => "missed",
+        None => "other",
+    }
+}
+
 /// The names of the drives as a heading.
 pub(crate) fn drives(review: &Review) -> String {
     let names: Vec<&str> = review.devices.iter().map(|d| d.facts.name.as_str()).collect();

@@ -2,11 +2,10 @@
 
 use ssdlab_bench::Outcome;
 
-use super::claims;
 use crate::compare::TestGroup;
 use crate::felt;
 use crate::number;
-use crate::review::{ClaimState, Review};
+use crate::review::{ClaimKind, Review};
 use crate::text::{self, escape};
 
 /// What a reader looks for first, best first.
@@ -66,7 +65,6 @@ pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) {
     out.push_str("<section id=\"glance\" aria-labelledby=\"glance-h\">\n<h2 id=\"glance-h\">At a glance</h2>\n");
     score(out, review);
     verdicts(out, groups);
-    claims::headline(out, review);
     key_figures(out, review, groups);
     felt_like(out, groups);
     out.push_str("</section>\n");
@@ -76,17 +74,15 @@ fn score(out: &mut String, review: &Review) {
     if review.claims.is_empty() {
         return;
     }
+    let measured = review.tally(ClaimKind::Measured);
+    let chosen = review.tally(ClaimKind::Calibration).met;
     out.push_str("<ul class=\"score\">\n");
-    for (state, class, words) in [
-        (ClaimState::Met, "met", "published figures met"),
-        (ClaimState::Missed, "missed", "missed"),
-        (ClaimState::Qualitative, "other", "compared in words"),
-        (ClaimState::NotRun, "other", "not run"),
+    for (n, class, words) in [
+        (measured.met, "met", "published figures met, of those measured here"),
+        (measured.missed, "missed", "missed"),
+        (chosen, "other", "more that parameters were chosen for"),
     ] {
-        let n = review.claims.iter().filter(|c| c.state == state).count();
-        if n > 0 || state == ClaimState::Met {
-            out.push_str(&format!("<li class=\"{class}\"><b>{n}</b> {words}</li>\n"));
-        }
+        out.push_str(&format!("<li class=\"{class}\"><b>{n}</b> {words}</li>\n"));
     }
     out.push_str("</ul>\n");
 }
@@ -99,7 +95,7 @@ fn verdicts(out: &mut String, groups: &[TestGroup]) {
     }
     out.push_str("<h3>Verdicts</h3>\n<ul class=\"verdicts\">\n");
     for (group, outcome, verdict) in found {
-        let (class, word) = if verdict.pass { ("met", "pass") } else { ("missed", "fail") };
+        let (class, word) = (super::verdict_class(verdict), verdict.word());
         out.push_str(&format!(
             "<li><span class=\"tag {class}\">{word}</span> <a href=\"#{}\">{}</a>, {}: {}</li>\n",
             group.anchor,

@@ -17,7 +17,7 @@ pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup) {
     }
     for outcome in &group.outcomes {
         if let Some(verdict) = &outcome.verdict {
-            let (class, word) = if verdict.pass { ("met", "pass") } else { ("missed", "fail") };
+            let (class, word) = (super::verdict_class(verdict), verdict.word());
             out.push_str(&format!(
                 "<p class=\"verdict {class}\"><span class=\"tag {class}\">{word}</span> <b>{}</b>: {}</p>\n",
                 escape(&outcome.device),

@@ -17,14 +17,14 @@ struct Every {
 
 #[derive(Clone, Debug)]
 enum Access {
-    Plain(AccessPattern),
+    Plain(Box<AccessPattern>),
     Walk(Box<WalkSource>),
 }
 
 impl Access {
     fn new(walk: Option<&Walk>, pattern: &Pattern, rng: &Rng) -> Result<Self, PatternError> {
         Ok(match walk {
-            None => Access::Plain(pattern.build(rng)?),
+            None => Access::Plain(Box::new(pattern.build(rng)?)),
             Some(walk) => Access::Walk(Box::new(walk.build(pattern, rng)?)),
         })
     }
