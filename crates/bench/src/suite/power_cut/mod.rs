@@ -180,7 +180,7 @@ fn verdict(tally: &Tally) -> Verdict {
     } else {
         format!("Full protection: after {cuts} cuts everything was there that had been answered.")
     };
-    Verdict { pass: losses.flushed == 0 && at_rest == 0, sentence }
+    Verdict { pass: Some(losses.flushed == 0 && at_rest == 0), sentence }
 }
 
 #[cfg(test)]
