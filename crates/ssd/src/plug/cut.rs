@@ -28,6 +28,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     fn cut_at_work(&mut self, now: Nanos) {
+        self.plug.destroyed.clear();
         self.now = self.now.max(now);
         self.drop_commands(now);
         let began = self.now;

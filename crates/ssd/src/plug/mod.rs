@@ -50,7 +50,7 @@ pub struct PlugState {
     since: Nanos,
     /// Pages that cuts have destroyed, and that were not written or trimmed since.
     lost: BTreeSet<u32>,
-    /// What the last cut has destroyed.
+    /// What the last cut of a drive that was ready has destroyed, and those since.
     destroyed: Vec<LostPage>,
 }
 

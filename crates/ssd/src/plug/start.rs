@@ -44,7 +44,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let starting = self.time_repairs(&recovered);
         let ready = starting.ready;
         self.plug.starting = Some(starting);
-        self.plug.destroyed = recovered.lost;
+        self.plug.destroyed.extend(recovered.lost.into_iter().filter(|lost| lost.mode.is_some()));
         self.now = ready;
         self.firmware.processor.rest_until(ready);
         self.firmware.idle.begin(ready);

@@ -8,14 +8,16 @@ use ssdlab_device::Held;
 /// 4 KiB that were written since they were last known to be safe. Writes are counted from there.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unit {
+    /// Which stretch of open writes this is, of all: a flush covers that one only.
+    stretch: u64,
     sent: u32,
     answered: u32,
     flushed: u32,
     in_flight: bool,
 }
 
-/// A flush under way: units and writes that it covers.
-pub struct Covered(Vec<(u32, u32)>);
+/// A flush under way: what it covers, by unit its stretch of open writes and how many of these.
+pub struct Covered(Vec<(u32, u64, u32)>);
 
 /// What a cut has done to what the host was told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,13 +35,14 @@ pub struct Ledger {
     safe: Vec<u8>,
     greatest: u8,
     open: BTreeMap<u32, Unit>,
+    stretches: u64,
 }
 
 impl Ledger {
     /// For so many times 4 KiB, all of which hold write `number`.
     #[must_use]
     pub fn new(units: usize, number: u8, greatest: u8) -> Self {
-        Ledger { safe: vec![number; units], greatest, open: BTreeMap::new() }
+        Ledger { safe: vec![number; units], greatest, open: BTreeMap::new(), stretches: 0 }
     }
 
     /// The number of the write that comes so many after another.
@@ -59,7 +62,9 @@ impl Ledger {
 
     pub fn sent(&mut self, units: Range<u32>) {
         for number in units {
-            let unit = self.open.entry(number).or_default();
+            self.stretches += 1;
+            let fresh = Unit { stretch: self.stretches, ..Unit::default() };
+            let unit = self.open.entry(number).or_insert(fresh);
             unit.sent += 1;
             unit.in_flight = true;
         }
@@ -76,12 +81,12 @@ impl Ledger {
     #[must_use]
     pub fn flush_sent(&self) -> Covered {
         let covered = self.open.iter().filter(|(_, unit)| unit.answered > unit.flushed);
-        Covered(covered.map(|(&number, unit)| (number, unit.answered)).collect())
+        Covered(covered.map(|(&number, unit)| (number, unit.stretch, unit.answered)).collect())
     }
 
     pub fn flush_answered(&mut self, covered: &Covered) {
-        for &(number, writes) in &covered.0 {
-            let Some(unit) = self.open.get_mut(&number) else { continue };
+        for &(number, stretch, writes) in &covered.0 {
+            let Some(unit) = self.open.get_mut(&number).filter(|unit| unit.stretch == stretch) else { continue };
             unit.flushed = unit.flushed.max(writes);
             if unit.flushed == unit.sent {
                 let writes = unit.sent;
@@ -171,6 +176,20 @@ mod tests {
         assert_eq!(losses(Held::Write(1)), Losses { acknowledged: 1, ..Losses::default() });
         assert_eq!(losses(Held::Nothing), Losses { flushed: 1, ..Losses::default() });
         assert_eq!(losses(Held::Unreadable), Losses::default());
+    }
+
+    #[test]
+    fn of_two_flushes_in_flight_the_later_covers_nothing_that_was_written_after_the_earlier() {
+        let mut ledger = Ledger::new(1, 1, 3);
+        ledger.sent(0..1);
+        ledger.answered(0..1);
+        let (first, second) = (ledger.flush_sent(), ledger.flush_sent());
+        ledger.flush_answered(&first);
+        ledger.sent(0..1);
+        ledger.answered(0..1);
+        ledger.flush_answered(&second);
+        // The last write may be gone.
+        assert_eq!(ledger.settle(&[], |_| Held::Write(2)), Losses { acknowledged: 1, ..Losses::default() });
     }
 
     #[test]

@@ -109,7 +109,6 @@ impl PageMap {
         self.recovery.affected = affected.map(|mut pages| {
             let rows = cut.undone.iter().chain(&cut.torn).chain(&cut.destroyed);
             pages.extend(self.entries_of(rows).into_iter().map(|(page, _)| page));
-            pages.extend(self.recovery.lost.keys());
             pages
         });
         if let Some(pages) = self.recovery.affected.take() {
@@ -227,10 +226,13 @@ impl PageMap {
                     self.validity.set_units(unit, u64::MAX >> (64 - units));
                 }
                 Fate::Lost { sequence, mode } => {
-                    self.recovery.lost.insert(page, sequence);
-                    lost.push(LostPage { page, mode });
+                    let known = self.recovery.lost.insert(page, sequence) == Some(sequence);
+                    lost.push(LostPage { page, mode: mode.filter(|_| !known) });
                 }
             }
+        }
+        if let Some(pages) = &affected {
+            self.look_at_others_lost(pages, &mut lost);
         }
         for (page, unit) in std::mem::take(&mut self.recovery.believed) {
             self.believe(page, unit);

@@ -2,7 +2,7 @@
 //!
 //! To read the spare areas of 256 GB takes seconds; a test of a thousand cuts has a fraction of one for each. What a
 //! recovery finds differs from what the map said before the cut for few pages: those that the buffer held, those in rows
-//! that never came to be, those that the cut destroyed, those that were lost before, and those whose trim is forgotten.
+//! that never came to be, those that the cut destroyed, and those whose trim is forgotten.
 //! For all others the newest copy is where it was. So the map is kept for these as if it had been read from checkpoint and
 //! journal, and the copies of the few are looked for: among the units of finished rows that no other page lives in.
 //!
@@ -13,6 +13,7 @@ use ssdlab_nand::NO_LPN;
 use super::newest::{Copies, Fate};
 use crate::page_map::PageMap;
 use crate::page_map::map::{Place, UNMAPPED};
+use crate::translation::LostPage;
 
 /// Pages from which on the full way is the shorter one.
 const TOO_MANY: usize = 1 << 22;
@@ -73,6 +74,24 @@ impl PageMap {
         self.recovery.affected = Some(affected);
     }
 
+    /// Pages that were lost before, and that are not among those looked for: lost still, if nothing has come there since.
+    pub(super) fn look_at_others_lost(&mut self, pages: &[u32], lost: &mut Vec<LostPage>) {
+        let trims = self.log.trims_on_flash();
+        let map = &self.map;
+        self.recovery.lost.retain(|&page, &mut sequence| {
+            if pages.binary_search(&page).is_ok() {
+                return true;
+            }
+            let trimmed = trims.and_then(|trims| trims.of(page));
+            let trimmed = trimmed.is_some_and(|before_row| (before_row.wrapping_sub(sequence) as i32) > 0);
+            let still = map.get(page) == Place::Unmapped && !trimmed;
+            if still {
+                lost.push(LostPage { page, mode: None });
+            }
+            still
+        });
+    }
+
     /// What has become of some pages, given in order.
     pub(super) fn newest_of(&self, pages: &[u32]) -> Vec<(u32, Fate)> {
         let filter = Filter::new(pages);
@@ -111,8 +130,8 @@ impl PageMap {
                 at += width;
             }
         }
-        for (&page, &sequence) in &self.recovery.lost {
-            if let Some(number) = number(page) {
+        for (&page, number) in pages.iter().zip(0..) {
+            if let Some(&sequence) = self.recovery.lost.get(&page) {
                 copies.lost_before(number, sequence);
             }
         }

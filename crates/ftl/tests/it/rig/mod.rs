@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ssdlab_core::Rng;
 use ssdlab_ftl::{
-    FlashOp, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, RecoveryFault, RecoveryWay, Repair, SlcCacheSpec,
-    TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP, Translation, Undone, spare_superblocks,
+    FlashOp, LostPage, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, RecoveryFault, RecoveryWay, Repair,
+    SlcCacheSpec, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP, Translation, Undone, spare_superblocks,
 };
 use ssdlab_nand::{BlockId, GrowingFaults, Interrupted};
 
@@ -38,6 +38,10 @@ impl OpSink for Dies {
         queue.iter_mut().for_each(|op| op.retarget(from, to));
         first.iter().rev().for_each(|&op| queue.push_front(op));
     }
+}
+
+fn pages_of(lost: &[LostPage]) -> BTreeSet<u32> {
+    lost.iter().map(|lost| lost.page).collect()
 }
 
 pub struct Rig {
@@ -351,7 +355,8 @@ impl Rig {
         quick.cut_power(&under_way);
         let found = self.ftl.recover();
         let same = quick.recover();
-        assert_eq!((&found.lost.len(), &found.repairs), (&same.lost.len(), &same.repairs), "of two ways");
+        assert_eq!(found.repairs, same.repairs, "of two ways");
+        assert_eq!(pages_of(&found.lost), pages_of(&same.lost), "lost, of two ways");
         self.check_same(&quick);
         quick.check_invariants().map_err(|e| format!("recovered quickly: {e}"))?;
         let mut lost: Vec<u32> = found.lost.iter().map(|lost| lost.page).collect();
@@ -370,8 +375,9 @@ impl Rig {
                 self.ftl.undo_repair(&repair, undone);
                 quick.undo_repair(&repair, undone);
             }
-            quick.recover();
+            let same = quick.recover();
             let again = self.ftl.recover();
+            assert_eq!(pages_of(&again.lost), pages_of(&same.lost), "lost, of two ways");
             self.check_same(&quick);
             repairs = again.repairs;
             lost = again.lost.iter().map(|lost| lost.page).collect();
