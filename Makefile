@@ -13,7 +13,7 @@ SSDLAB = target/release/ssdlab
 endif
 
 .PHONY: build tested shipped test test-all gate long check unit properties claims claims-all repeatable theory keys house ecc \
-	ecc-tables reference bench instructions instructions-update valgrind torture fuzz sweep clients quick clean
+	ecc-tables reference bench instructions instructions-update valgrind torture power-cuts fuzz fio fio-tools sweep clients quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -108,9 +108,28 @@ RUNS ?= 2000
 torture: $(PROGRAM)
 	$(SSDLAB) torture --runs $(RUNS)
 
+## A hundred thousand power cuts of small drives of every kind.
+CUT_RUNS ?= 10000
+power-cuts: $(PROGRAM)
+	$(SSDLAB) torture --power-cuts --runs $(CUT_RUNS)
+
 ## Millions of spoiled files for every parser, and hundreds of thousands of absurd drives. Ten minutes.
 fuzz:
 	$(CARGO) test --locked -p ssdlab-fuzz -- --ignored
+
+## Against fio itself: its own examples run, its options are all known, and the tools that read its logs and JSON read
+## ours. Installs fio, its examples and fio-plot.
+fio: build fio-tools
+	$(CARGO) test --locked -p ssdlab --test it -- --ignored fio::
+	tests/fio-tools.sh $(SSDLAB) target/fio-plot/bin
+
+fio-tools:
+	@{ command -v fio && command -v fio2gnuplot && test -d /usr/share/doc/fio/examples; } >/dev/null || { \
+		sudo=; [ "$$(id -u)" = 0 ] || sudo="sudo -n"; \
+		{ $$sudo apt-get update -q && $$sudo apt-get install -qy --no-install-recommends fio fio-examples python3-venv; } \
+		|| { echo "as root, apt-get install fio fio-examples python3-venv" >&2; exit 1; }; \
+	}
+	@test -x target/fio-plot/bin/fio-plot || { python3 -m venv target/fio-plot && target/fio-plot/bin/pip install -q fio-plot; }
 
 ## Two hundred drives in their steady state, resumable: over-provisioning x collection policy x block size.
 sweep: build
@@ -132,7 +151,7 @@ gate: repeatable torture claims instructions
 test-all: test
 	$(MAKE) long RUNS=10000
 
-long: build repeatable properties torture fuzz reference claims-all clients
+long: build repeatable properties torture power-cuts fuzz reference claims-all clients fio
 
 clean:
 	$(CARGO) clean

@@ -59,6 +59,10 @@ pub enum Command {
     Claims(ClaimsArgs),
     /// Torture the simulator: drives, hosts and faults drawn from a seed
     Torture(TortureArgs),
+    /// Say whether a file can be used, without running anything
+    Check(CheckArgs),
+    /// Lay the figures of two results side by side
+    Compare(CompareArgs),
     /// List what there is: devices, tests or die types
     List(ListArgs),
     /// Show every value of a drive or die type, with its source
@@ -82,6 +86,9 @@ pub struct ReviewArgs {
     /// Overwrite files in DIR that ssdlab did not write
     #[arg(long)]
     pub force: bool,
+    /// Set a parameter of every test that takes it, such as seconds=60; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
     /// Run only these tests; may be given several times
     #[arg(long, value_name = "TEST", value_delimiter = ',')]
     pub only: Vec<String>,
@@ -103,6 +110,16 @@ pub struct CommonArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// Also write the page, the series and results.json into this folder, as a review does
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Overwrite files in DIR that ssdlab did not write
+    #[arg(long, requires = "out")]
+    pub force: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub struct TestArgs {
     /// Name of the test (see `ssdlab list tests`)
     #[arg(value_name = "TEST")]
@@ -110,7 +127,8 @@ pub struct TestArgs {
     /// A device of the catalog, the path of a file (.toml), or a device expression
     #[arg(value_name = "DEVICE")]
     pub device: String,
-    /// Set a parameter of the test, such as queue_depth=32 or span_bytes=8GB; may be given several times
+    /// Set a parameter of the test, such as queue_depth=32 or span_bytes=8GB, or a key of the drive file by its section,
+    /// such as gc.policy=fifo; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
     /// Further settings, so that `--set a=1 b=2` works
@@ -118,6 +136,8 @@ pub struct TestArgs {
     pub more_settings: Vec<String>,
     #[command(flatten)]
     pub common: CommonArgs,
+    #[command(flatten)]
+    pub report: ReportArgs,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -131,9 +151,21 @@ pub struct RunArgs {
     /// A device of the catalog, the path of a file (.toml), or a device expression
     #[arg(value_name = "DEVICE")]
     pub device: String,
-    /// fio's layout, or JSON with fio's field names
+    /// fio's layout, JSON with fio's field names (json+: with every bin of the latencies), or a line for each job
     #[arg(long, value_enum, default_value_t = OutputFormat::Normal)]
     pub output_format: OutputFormat,
+    /// Write the report into a file
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Folder for the logs that the jobs ask for (write_bw_log and the like)
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub log_dir: PathBuf,
+    /// Overwrite the report and the logs if they exist
+    #[arg(long)]
+    pub force: bool,
+    /// Value of ${NAME} in the job file; may be given several times. Without it, the environment has the value
+    #[arg(long = "var", value_name = "NAME=VALUE")]
+    pub variables: Vec<String>,
     /// What is written, in sequence, before the first job
     #[arg(long, value_enum, default_value_t = RunPrefillArg::Read)]
     pub prefill: RunPrefillArg,
@@ -146,6 +178,9 @@ pub struct RunArgs {
 pub enum OutputFormat {
     Normal,
     Json,
+    #[value(name = "json+")]
+    JsonPlus,
+    Terse,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -167,7 +202,7 @@ pub struct ReplayArgs {
     #[arg(value_name = "DEVICE")]
     pub device: String,
     /// Format of the trace, if it shall not be recognised by itself: msr, vscsi1, vscsi2, mqsim, blkparse, iolog2,
-    /// iolog3 or spc
+    /// iolog3, spc, alibaba, tencent, systor or cloudphysics
     #[arg(long, value_name = "F")]
     pub format: Option<String>,
     /// When requests are sent: at the recorded times, N times as fast (2x), or as soon as possible (asap)
@@ -188,6 +223,8 @@ pub struct ReplayArgs {
     /// Seed of every random number; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    #[command(flatten)]
+    pub report: ReportArgs,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -259,15 +296,56 @@ pub struct TortureArgs {
     /// Runs: a small drive, a host and faults each, a few milliseconds long
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub runs: u64,
+    /// Pull the plug, after every phase and in between, and compare what is there with what was promised
+    #[arg(long)]
+    pub power_cuts: bool,
     /// Runs at the same time; never changes a result [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 }
 
 #[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// Drive file, die file, plan, fio job file or trace
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// What it is, if it shall not be recognised by itself
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    pub kind: Option<FileKind>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum FileKind {
+    /// A drive or array
+    Drive,
+    Die,
+    /// A plan of a sweep
+    Plan,
+    /// A fio job file
+    Job,
+    Trace,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CompareArgs {
+    /// results.json of a review, a test or a replay
+    #[arg(value_name = "FIRST")]
+    pub first: PathBuf,
+    /// Another one
+    #[arg(value_name = "SECOND")]
+    pub second: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub struct ListArgs {
     #[arg(value_enum)]
     pub what: ListWhat,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use ssdlab_core::input;
 use ssdlab_sweep::digest;
 
+use crate::args::ReportArgs;
 use crate::failure::Failure;
 
 const OWN: &str = ".ssdlab";
@@ -33,6 +34,12 @@ pub struct Writes {
     pub folders: &'static [&'static str],
     /// Folders whose files tell themselves apart from others, by name and digest.
     pub stores: &'static [&'static str],
+}
+
+impl Writes {
+    /// What a review consists of on disk.
+    pub const REVIEW: Writes =
+        Writes { files: &["index.html", "results.json"], folders: &["series", "charts"], stores: &[] };
 }
 
 /// What ssdlab has written into a folder.
@@ -87,6 +94,14 @@ impl OutputFolder {
         folder.sweep_up();
         folder.check(force)?;
         Ok(folder)
+    }
+
+    /// The folder that `--out` names, for a page as a review writes it.
+    ///
+    /// # Errors
+    /// As [`OutputFolder::open`].
+    pub fn for_report(args: &ReportArgs) -> Result<Option<Self>, Failure> {
+        args.out.as_deref().map(|dir| Self::open(dir, Writes::REVIEW, args.force)).transpose()
     }
 
     pub fn path(&self) -> &Path {

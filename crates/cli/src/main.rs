@@ -34,6 +34,8 @@ fn main() -> ExitCode {
         Command::Test(args) => commands::test::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
         Command::Claims(args) => commands::claims::run(&args),
+        Command::Check(args) => commands::check::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Attach(args) => commands::attach::run(&args),
         Command::Ctl(args) => commands::ctl::run(&args),

@@ -34,7 +34,7 @@ pub mod timing;
 
 use ssdlab_core::{Nanos, Rng, SECTOR_BYTES, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, DeviceInfo, FlashCounters, HostCounters};
-use ssdlab_ftl::{LogBlock, LogBlockConfig, PageMap, PageMapConfig, SlcCacheSpec, Translation};
+use ssdlab_ftl::{LogBlock, LogBlockConfig, PageMap, PageMapConfig, RecoveryFault, SlcCacheSpec, Translation};
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
 
 use backend::{Backend, Correction, NEVER};
@@ -126,6 +126,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             Ok(map)
         };
         Self::with_translation(name, drive, die, seed, build)
+    }
+
+    /// For tests of tests: from now on the firmware recovers wrongly from power cuts.
+    pub fn break_recovery(&mut self, fault: RecoveryFault) {
+        self.translation.break_recovery(fault);
     }
 
     /// From now on blocks go bad in use, at moments drawn from `seed`.

@@ -170,6 +170,8 @@ impl Point {
                     match e {
                         FioError::Bench(e) => e,
                         FioError::Job(e) => BenchError::Unsuitable(e.to_string()),
+                        // A sweep keeps no logs.
+                        FioError::Log(e) => BenchError::Unsuitable(e.to_string()),
                     }
                 })
             }

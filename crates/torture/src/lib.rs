@@ -11,13 +11,15 @@
 //!
 //! ```
 //! use ssdlab_torture::{Campaign, build_ssd, torture};
-//! let report = torture(&Campaign { seed: 1, runs: 3, threads: 1 }, &build_ssd, &|_| true);
+//! let report = torture(&Campaign { seed: 1, runs: 3, threads: 1, ..Campaign::default() }, &build_ssd, &|_| true);
 //! assert!(report.failures.is_empty());
 //! assert_eq!(report.tally.runs, 3);
 //! ```
 //!
-//! Limits: drives of a few thousand mapping units, so that a run takes milliseconds; power cuts at every instant are
-//! the business of the translation layer's own property tests.
+//! Another kind of campaign ([`Kind::PowerCuts`]) pulls the plug after every phase and in the middle of others, also while
+//! the drive is starting, and compares what is there with what the host was promised.
+//!
+//! Limits: drives of a few thousand mapping units, so that a run takes milliseconds.
 
 mod campaign;
 mod case;
@@ -29,6 +31,7 @@ mod ledger;
 mod losses;
 mod oracle;
 mod phase;
+mod power_cuts;
 mod run;
 mod subject;
 mod tally;
@@ -39,6 +42,6 @@ pub use composed::{Between, Plan, is_composed, run_composed};
 pub use ledger::Ledger;
 pub use oracle::Oracle;
 pub use phase::Phase;
-pub use run::run;
-pub use subject::{Facts, Subject, build_ssd};
+pub use run::{Kind, run};
+pub use subject::{Facts, Subject, build_ssd, build_ssd_with_fault};
 pub use tally::Tally;

@@ -7,8 +7,18 @@ use crate::case::Case;
 use crate::composed::{is_composed, run_composed};
 use crate::host::Host;
 use crate::phase::Phase;
+use crate::power_cuts::cut_again_and_again;
 use crate::subject::Subject;
 use crate::tally::Tally;
+
+/// What a run is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Everything but power cuts.
+    #[default]
+    Work,
+    PowerCuts,
+}
 
 /// Runs the case of `seed` on the drive that `build` makes of it, or on a device of several.
 ///
@@ -17,7 +27,14 @@ use crate::tally::Tally;
 ///
 /// # Panics
 /// If the drive does: its own assertions are part of what is tortured.
-pub fn run<S: Subject + 'static>(seed: u64, build: &impl Fn(&Case) -> Result<S, SpecError>) -> Result<Tally, String> {
+pub fn run<S: Subject + 'static>(
+    kind: Kind,
+    seed: u64,
+    build: &impl Fn(&Case) -> Result<S, SpecError>,
+) -> Result<Tally, String> {
+    if kind == Kind::PowerCuts {
+        return cut_again_and_again(seed, build);
+    }
     if is_composed(seed) {
         return run_composed(seed, build, &|device| device);
     }

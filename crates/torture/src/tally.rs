@@ -33,6 +33,9 @@ pub struct Tally {
     /// Of these, runs in which not even the last data could be written.
     pub frozen: u64,
     pub phases: u64,
+    /// Power cuts, and pages that counted as destroyed by them when the run ended.
+    pub power_cuts: u64,
+    pub destroyed_pages: u64,
     /// By subject and choice: in how many runs (of phases: how often) it was taken.
     pub coverage: BTreeMap<(u8, &'static str), BTreeMap<&'static str, u64>>,
 }
@@ -194,6 +197,8 @@ impl Tally {
         self.read_only += other.read_only;
         self.frozen += other.frozen;
         self.phases += other.phases;
+        self.power_cuts += other.power_cuts;
+        self.destroyed_pages += other.destroyed_pages;
         for (subject, choices) in &other.coverage {
             let mine = self.coverage.entry(*subject).or_default();
             for (choice, times) in choices {
@@ -226,6 +231,10 @@ impl fmt::Display for Tally {
         ];
         for (what, count) in lines {
             writeln!(f, "{what:<24}{count:>12}")?;
+        }
+        if self.power_cuts > 0 {
+            writeln!(f, "{:<24}{:>12}", "power cuts", self.power_cuts)?;
+            writeln!(f, "{:<24}{:>12}", "  pages destroyed", self.destroyed_pages)?;
         }
         writeln!(f, "coverage")?;
         for ((_, subject), choices) in &self.coverage {

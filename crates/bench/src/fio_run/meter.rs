@@ -83,6 +83,8 @@ pub(super) struct EntryMeter {
     pub(super) group: u32,
     pub(super) clones: u32,
     pub(super) depth: u32,
+    /// The depth that `latency_target` found.
+    pub(super) found_depth: Option<u32>,
     pub(super) all: Measurement,
     pub(super) bins: LatencyBins,
     /// Submissions by commands in flight: 1, 2, 4, 8, 16, 32, 64 and more.
@@ -106,6 +108,7 @@ impl EntryMeter {
             group,
             clones,
             depth,
+            found_depth: None,
             all: Measurement::default(),
             bins: LatencyBins::default(),
             depths: [0; 7],
@@ -184,20 +187,27 @@ impl EntryMeter {
         self.runtimes.map_or(0, |r| r.1)
     }
 
-    /// Bytes a second and commands a second of one operation over all whole windows; of a run shorter than a
+    /// Bytes a second and commands a second of some operations together over all whole windows; of a run shorter than a
     /// window, over the run.
-    pub(super) fn samples(&self, op: Op) -> (Spread, Spread) {
-        if self.all.op(op).latency.count() == 0 {
+    pub(super) fn samples(&self, ops: &[Op]) -> (Spread, Spread) {
+        let count: u64 = ops.iter().map(|&op| self.all.op(op).latency.count()).sum();
+        if count == 0 {
             return Default::default();
         }
         let elapsed = self.all.elapsed();
         let whole = (elapsed / self.window) as usize;
         if whole == 0 {
             let per_second = |n: u64| Spread::of(&[n as f64 * 1e9 / elapsed.max(1) as f64]);
-            let stats = self.all.op(op);
-            return (per_second(stats.bytes), per_second(stats.latency.count()));
+            let bytes = ops.iter().map(|&op| self.all.op(op).bytes).sum();
+            return (per_second(bytes), per_second(count));
         }
-        let window = |i: usize| self.windows.get(i).map_or(Window::default(), |w| w[op as usize]);
+        let window = |i: usize| {
+            let of = |w: &[Window; 3], op: Op| w[op as usize];
+            let sum = |a: Window, b: Window| Window { ios: a.ios + b.ios, bytes: a.bytes + b.bytes };
+            self.windows
+                .get(i)
+                .map_or(Window::default(), |w| ops.iter().map(|&op| of(w, op)).fold(Window::default(), sum))
+        };
         let per_second = 1e9 / self.window as f64;
         let bytes: Vec<f64> = (0..whole).map(|i| window(i).bytes as f64 * per_second).collect();
         let ios: Vec<f64> = (0..whole).map(|i| window(i).ios as f64 * per_second).collect();
@@ -241,7 +251,7 @@ mod tests {
         }
         m.end(0, year);
         assert!(m.windows.len() <= 1 << 10 && m.windows.len() > 1 << 9, "{}", m.windows.len());
-        let (bytes, ios) = m.samples(Op::Write);
+        let (bytes, ios) = m.samples(&[Op::Write]);
         assert!((ios.mean * 600.0 - 1.0).abs() < 0.01, "{ios:?}");
         assert!((bytes.mean / 4096.0 - ios.mean).abs() < 1e-9);
     }

@@ -20,7 +20,7 @@ use ssdlab_device::{Device, DeviceInfo};
 
 use crate::attach_args::{AttachArgs, AttachPrefill, TrimmedArg};
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{complain, print};
 
 /// A command that was told to end and does not is ended after so long.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -107,10 +107,10 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
                     return Err(Failure::bad_input("--prefill drive would overwrite the image").help("leave it out"));
                 }
                 if header.device != name {
-                    eprintln!("notice: the image was made for {}", header.device);
+                    complain(&format!("notice: the image was made for {}", header.device));
                 }
                 if contents.torn_bytes > 0 {
-                    eprintln!("notice: the last {} bytes of the image were cut short", contents.torn_bytes);
+                    complain(&format!("notice: the last {} bytes of the image were cut short", contents.torn_bytes));
                 }
                 (Some(image), contents.store)
             } else {
@@ -155,7 +155,7 @@ fn close(mut drive: Drive, mut now: Nanos) -> Result<(), Failure> {
 }
 
 fn report(statistics: &Statistics) {
-    eprintln!("{}", lateness_line(statistics));
+    complain(&lateness_line(statistics));
 }
 
 /// The command's exit code is ours.

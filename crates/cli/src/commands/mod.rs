@@ -1,7 +1,9 @@
 //! One file a command.
 
 pub mod attach;
+pub mod check;
 pub mod claims;
+pub mod compare;
 pub mod ctl;
 pub mod image;
 pub mod list;

@@ -9,7 +9,9 @@ use ssdlab_report::results_json;
 use ssdlab_workload::trace::{Devices, Fit, Format, PlacementSpec, TraceSource};
 
 use crate::args::{DevicesArg, PlacementArg, PrefillArg, ReplayArgs};
+use crate::commands::review::write_into;
 use crate::failure::Failure;
+use crate::folder::OutputFolder;
 use crate::lab::SimulatedDrive;
 use crate::output::{STANDARD_INPUT, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
@@ -19,15 +21,22 @@ use crate::trace_error::trace_failure;
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let spec = spec(args)?;
     let drive = SimulatedDrive::new(&args.device, args.seed)?;
+    let mut folder = OutputFolder::for_report(&args.report)?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let report = |done: f64| bar.set(done);
     let monitor = Monitor::new(&report, &CANCEL);
     let replayed = replay_file(&spec, &drive, &monitor).map_err(failure)?;
     drop(bar);
-    if args.json {
+    let review = || {
         let drives = std::slice::from_ref(&drive);
-        let review = review_of(drives, vec![replayed.outcome()], Vec::new(), args.seed, false);
+        review_of(drives, vec![replayed.outcome()], Vec::new(), args.seed, false)
+    };
+    if let Some(folder) = &mut folder {
+        write_into(folder, &review())?;
+    }
+    if args.json {
+        let review = review();
         return print(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?);
     }
     print(&replayed.text())

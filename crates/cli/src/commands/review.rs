@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, PoisonError};
 
-use ssdlab_bench::Outcome;
 use ssdlab_bench::plan::PlanJob;
-use ssdlab_bench::suite::{TESTS, TestDef, find_test};
+use ssdlab_bench::suite::{COMMON_PARAMS, TESTS, TestDef, find_test};
+use ssdlab_bench::{Outcome, parse_setting};
 use ssdlab_report::{Review, Written, terminal_summary, write_review};
 
 use crate::args::ReviewArgs;
@@ -29,8 +29,8 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
         tests.iter().flat_map(|&test| (0..drives.len()).flat_map(move |lab| jobs_of(lab, test))).collect();
     // A drive without power figures has nothing to show there.
     let jobs = jobs.into_iter().filter(|j| !only.is_empty() || j.test.name != "power" || drives[j.lab].meters_energy());
-    let jobs: Vec<PlanJob> = jobs.collect();
-    let mut folder = OutputFolder::open(&args.out, WRITES, args.force)?;
+    let jobs = with_settings(jobs.collect(), &args.settings)?;
+    let mut folder = OutputFolder::open(&args.out, Writes::REVIEW, args.force)?;
     let keys: Vec<String> = jobs.iter().map(|job| finished::key(&drives[job.lab], job, seed, quick)).collect();
     let finished = Finished::open(folder.tests(), &keys)?;
     let found: Vec<Option<Outcome>> = keys.iter().map(|key| finished.get(key)).collect();
@@ -62,6 +62,43 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     results.conclude()
 }
 
+/// The jobs with `--set`: each parameter goes to every test that takes it, over what its variant says.
+fn with_settings(mut jobs: Vec<PlanJob>, settings: &[String]) -> Result<Vec<PlanJob>, Failure> {
+    for text in settings {
+        let (key, value) = parse_setting(text).map_err(param_failure)?;
+        let mut refused = None;
+        let mut taken = false;
+        for job in &mut jobs {
+            if job.test.params.iter().chain(COMMON_PARAMS).all(|p| p.key != key) {
+                let unknown = PlanJob { settings: vec![(key.clone(), value.clone())], ..job.clone() }.check(false);
+                refused = refused.or(unknown.err());
+                continue;
+            }
+            taken = true;
+            job.settings.retain(|(own, _)| *own != key);
+            job.settings.push((key.clone(), value.clone()));
+        }
+        if let (false, Some(error)) = (taken, refused) {
+            return Err(param_failure(error));
+        }
+    }
+    // Variants that differed by nothing else are one.
+    let mut kept: Vec<PlanJob> = Vec::new();
+    for job in jobs {
+        let same = |k: &PlanJob| k.lab == job.lab && k.test == job.test && sorted(&k.settings) == sorted(&job.settings);
+        if !kept.iter().any(same) {
+            kept.push(job);
+        }
+    }
+    Ok(kept)
+}
+
+fn sorted(settings: &[(String, String)]) -> Vec<&(String, String)> {
+    let mut all: Vec<_> = settings.iter().collect();
+    all.sort();
+    all
+}
+
 /// `review DRIVE --only trim atto` means two tests: names of tests behind `--only` are not drives.
 fn sort_names(devices: &[String], only: &[String]) -> (Vec<String>, Vec<String>) {
     let is_test = |name: &String| !only.is_empty() && find_test(name).is_ok();
@@ -79,10 +116,6 @@ fn chosen_tests(only: &[String]) -> Result<Vec<&'static TestDef>, Failure> {
     }
     Ok(if tests.is_empty() { TESTS.to_vec() } else { tests })
 }
-
-/// What a review consists of on disk.
-pub const WRITES: Writes =
-    Writes { files: &["index.html", "results.json"], folders: &["series", "charts"], stores: &[] };
 
 /// Writes the review into a folder that was checked.
 pub fn write_into(folder: &mut OutputFolder, review: &Review) -> Result<Written, Failure> {

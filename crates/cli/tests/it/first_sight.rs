@@ -465,3 +465,89 @@ fn n25_jobs_and_traces_come_by_standard_input_under_the_same_limits() {
     assert!(said.err.contains("--> standard input:3:1") && said.err.contains("3 | bogus=1"), "{}", said.err);
     fed(&["run", "-", DRIVE], &" ".repeat(5 << 20)).refused("longer than 4 MiB");
 }
+
+#[test]
+fn n26_check_says_what_a_file_is_and_what_is_wrong_with_it() {
+    let place = Place::new("26");
+    place.file("j.fio", "[j]\nnumjobs=3\n").file("t.mqsim", "0 0 8 8 1\n5 1 8 8 0\n");
+    place.file("p.toml", "drive = \"ideal-32die\"\n[[test]]\nname = \"random-read\"\n");
+    for (file, what) in [
+        ("small.toml", "a device of 6.4 GB: a small drive"),
+        ("small-die.toml", "a die type"),
+        ("j.fio", "a job file of 1 job(s), 3 with their clones"),
+        ("t.mqsim", "a trace (format mqsim) of 2 requests"),
+        ("p.toml", "a plan of 1 points"),
+    ] {
+        let said = place.ssdlab(&["check", file]).done();
+        assert!(said.out.starts_with(&format!("{file} is {what}")), "{}", said.out);
+    }
+    place.file("bad.toml", "base = \"ideal-32die\"\n[flash]\ndice = 3\n");
+    place.ssdlab(&["check", "bad.toml"]).refused("unknown key");
+    place.ssdlab(&["check", "t.mqsim", "--as", "job"]).refused("t.mqsim");
+}
+
+#[test]
+fn n27_tests_and_replays_write_a_review_and_two_results_can_be_compared() {
+    let place = Place::new("27");
+    place.file("t.mqsim", "0 0 8 8 1\n5000 0 16 8 0\n9000 0 8 8 1\n");
+    place.ssdlab(&["replay", "t.mqsim", "small.toml", "--out", "replayed"]).done();
+    let test = |depth: &str, out: &str| {
+        place.ssdlab(&["test", "random-read", "small.toml", "seconds=1", depth, "--out", out]).done()
+    };
+    test("queue_depth=1", "one");
+    test("queue_depth=4", "four");
+    for folder in ["replayed", "one", "four"] {
+        for file in ["index.html", "results.json", "series", "charts"] {
+            assert!(place.path(folder).join(file).exists(), "{folder}/{file}");
+        }
+    }
+    let said = place.ssdlab(&["compare", "one/results.json", "four/results.json"]).done();
+    assert!(said.out.contains("random-read") && said.out.contains(" %"), "{}", said.out);
+    let json = place.ssdlab(&["compare", "one/results.json", "one/results.json", "--json"]).done();
+    let document: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    let figures = document["figures"].as_array().unwrap();
+    assert!(figures.len() > 5 && figures.iter().all(|f| f["first"] == f["second"]));
+    place.ssdlab(&["compare", "one/results.json", "replayed/results.json"]).refused("no test in common");
+    place.ssdlab(&["compare", "one/results.json", "t.mqsim"]).refused("t.mqsim");
+    // What a review has by other settings.
+    let args = ["review", "small.toml", "--quick", "--only", "random-read", "--set", "seconds=1", "--out", "set"];
+    place.ssdlab(&args).done();
+    let results = fs::read_to_string(place.path("set/results.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&results).unwrap();
+    assert!(document["results"].as_array().unwrap().iter().all(|r| r["params"]["seconds"] == 1));
+    place
+        .ssdlab(&["review", "small.toml", "--only", "random-read", "--set", "secunds=1"])
+        .refused("did you mean seconds?");
+}
+
+#[test]
+fn n28_lists_are_there_for_programs_and_completions_know_names() {
+    let place = Place::new("28");
+    let list = |what: &str| -> serde_json::Value {
+        serde_json::from_str(&place.ssdlab(&["list", what, "--json"]).done().out).unwrap()
+    };
+    assert!(list("devices")["devices"].as_array().unwrap().iter().any(|d| d["name"] == DRIVE));
+    assert!(list("tests")["tests"].as_array().unwrap().iter().any(|t| t["name"] == "consistency"));
+    assert!(list("nand")["dies"].as_array().unwrap().len() > 5);
+    for shell in ["bash", "zsh"] {
+        let script = place.ssdlab(&["completions", shell]).done().out;
+        assert!(script.contains(DRIVE) && script.contains("consistency"), "{shell}");
+    }
+}
+
+#[test]
+fn n29_reports_and_logs_of_a_run_overwrite_nothing() {
+    let place = Place::new("29");
+    place.file("j.fio", job("write_bw_log=mine\nlog_avg_msec=10\n")).file("mine_bw.1.log", "kept");
+    place.ssdlab(&["run", "j.fio", DRIVE]).refused("mine_bw.1.log is there already");
+    assert_eq!(fs::read_to_string(place.path("mine_bw.1.log")).unwrap(), "kept");
+    place
+        .ssdlab(&["run", "j.fio", DRIVE, "--log-dir", "logs", "--output", "r.json", "--output-format", "json+"])
+        .done();
+    assert_eq!(fs::read_to_string(place.path("logs/mine_bw.1.log")).unwrap().lines().count(), 10);
+    assert!(fs::read_to_string(place.path("r.json")).unwrap().contains("\"bins\""));
+    place
+        .ssdlab(&["run", "j.fio", DRIVE, "--log-dir", "elsewhere", "--output", "r.json"])
+        .refused("r.json is there already");
+    place.ssdlab(&["run", "j.fio", DRIVE, "--log-dir", "logs", "--output", "r.json", "--force"]).done();
+}

@@ -1,5 +1,6 @@
 //! The command line, through the program itself.
 
+mod fio;
 mod first_sight;
 mod run_and_replay;
 mod sweep;

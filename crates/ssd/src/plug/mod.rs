@@ -83,7 +83,7 @@ impl PlugState {
     #[inline]
     #[must_use]
     pub fn has_lost(&self, pages: Range<u32>) -> bool {
-        !self.lost.is_empty() && self.lost.range(pages).next().is_some()
+        !self.lost.is_empty() && pages.start < pages.end && self.lost.range(pages).next().is_some()
     }
 
     /// The host gives or takes away data.

@@ -2,4 +2,5 @@
 
 mod composed;
 mod finds_bugs;
+mod power_cuts;
 mod seeds_that_once_failed;

@@ -11,7 +11,8 @@
 //! - A run is always repeatable; `randrepeat=0` changes nothing (use another seed).
 //! - The random map needs one block size and a uniform distribution. With mixed sizes or a zoned distribution,
 //!   blocks are drawn with replacement, as with `norandommap`.
-//! - `${VARIABLE}` is refused: the environment must not change a result.
+//! - `${VARIABLE}` has the values that the caller gives; a variable without one is an error.
+//! - `verify` reads what was written; the bytes are not simulated, but a tag for each 4 KiB is, and compared.
 //!
 //! ```
 //! use ssdlab_core::Rng;
@@ -43,10 +44,15 @@ mod parse;
 mod source;
 mod units;
 mod values;
+mod written;
 
 pub use engine::{Engine, EngineKind};
 pub use error::JobFileError;
 pub use fit::Span;
-pub use job::{Amount, Job, JobFile, MAX_CLONES, MAX_IN_FLIGHT, RandomDistribution, Rw};
+pub use job::{
+    Amount, ExitWhat, Job, JobFile, Logs, MAX_CLONES, MAX_IN_FLIGHT, RandomDistribution, Rw, SteadyMetric, SteadyState,
+    Unified, Verify,
+};
 pub use options::{OptionInfo, OptionUse, option_table};
+pub use parse::Variables;
 pub use source::JobSource;

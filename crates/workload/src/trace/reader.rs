@@ -8,7 +8,7 @@ use ssdlab_core::{Nanos, Op, input};
 use super::error::TraceError;
 use super::format::{Format, TraceOptions};
 use super::lines::{self, Line};
-use super::{Parsed, Raw, blkparse, detect, iolog, mqsim, msr, spc, vscsi};
+use super::{Parsed, Raw, blkparse, csv, detect, iolog, mqsim, msr, spc, vscsi};
 
 /// Bytes looked at to recognise a format.
 const WINDOW_BYTES: usize = 64 * 1024;
@@ -213,6 +213,8 @@ impl<R: Read> TraceReader<R> {
                 iolog::header(line, expected)?;
                 Ok(Parsed::Skipped)
             }
+            _ if self.position == 1 && csv::is_heading(line) => Ok(Parsed::Skipped),
+            Format::Alibaba | Format::Tencent | Format::Systor | Format::CloudPhysics => csv::parse(line, self.format),
             Format::IologV2 => iolog::parse_v2(line, &mut self.wait_clock),
             Format::IologV3 => iolog::parse_v3(line),
             Format::Msr => msr::parse(line),

@@ -14,8 +14,8 @@
 //!    like any other.
 //! 4. The system area goes on likewise.
 //!
-//! There are two ways to the same result ([`RecoveryWay`]).
-//! A test holds them against each other, cut by cut, over drives of every kind.
+//! There are two ways to the same result ([`RecoveryWay`]). A test holds them against each other, cut by cut, over drives of
+//! every kind.
 //!
 //! Sequence numbers go on behind the greatest that was given to any row, torn ones included: firmware leaves a gap.
 
@@ -84,7 +84,7 @@ impl Recovery {
     /// Whether any of these pages counts as lost, or did until it was written again.
     #[inline]
     pub fn any_lost(&self, pages: &Range<u32>) -> bool {
-        !self.lost.is_empty() && self.lost.range(pages.clone()).next().is_some()
+        !self.lost.is_empty() && pages.start < pages.end && self.lost.range(pages.clone()).next().is_some()
     }
 }
 
