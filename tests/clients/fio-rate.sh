@@ -9,12 +9,12 @@ scale=${SCALE:-10}
 seconds=${SECONDS_OF_LOAD:-10}
 for job in "randwrite 4k 32" "randwrite 4k 8" "write 128k 8" "randread 4k 8"; do
   read -r rw bs depth <<<"$job"
-  printf '[j]\nioengine=libaio\nrw=%s\nbs=%s\niodepth=%s\nsize=1g\ntime_based=1\nruntime=%sms\n' "$rw" "$bs" "$depth" $((1000 * seconds / scale)) >"$scratch/job.fio"
+  printf '[j]\nioengine=libaio\nrw=%s\nbs=%s\niodepth=%s\nsize=256m\ntime_based=1\nruntime=%sms\n' "$rw" "$bs" "$depth" $((1000 * seconds / scale)) >"$scratch/job.fio"
   "$ssdlab" run "$scratch/job.fio" "$drive" --output-format json >"$scratch/run.json" 2>/dev/null
   export rw bs depth seconds scratch
   # What is read is laid out before, as fio and `ssdlab run` do.
-  served 'if [ "$rw" = randread ]; then fio --ioengine=nbd --uri="$uri" --name=j --rw=write --bs=1m --size=1g >/dev/null; fi
-    fio --ioengine=nbd --uri="$uri" --name=j --rw="$rw" --bs="$bs" --iodepth="$depth" --size=1g --time_based \
+  served 'if [ "$rw" = randread ]; then fio --ioengine=nbd --uri="$uri" --name=j --rw=write --bs=1m --size=256m >/dev/null; fi
+    fio --ioengine=nbd --uri="$uri" --name=j --rw="$rw" --bs="$bs" --iodepth="$depth" --size=256m --time_based \
     --runtime="$seconds" --output-format=json --output="$scratch/nbd.json"' --time-scale "$scale" 2>"$scratch/late"
   python3 - "$scratch" "$job" "$scale" <<'PY'
 import json, sys

@@ -1,5 +1,6 @@
 //! A device with bytes: timing from the device inside, bytes from the store.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ssdlab_core::{Cause, Nanos, Op, UNIT_BYTES};
@@ -12,7 +13,7 @@ use crate::buffers::Buffers;
 use crate::image::{Image, ImageError};
 use crate::order::Order;
 use crate::store::{Piece, Store, Version, page_of, pieces};
-use crate::superseded::Superseded;
+use crate::superseded::{By, Superseded};
 
 /// What can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,7 +274,7 @@ impl ContentDevice {
             }
             Op::Write | Op::WriteZeroes => self.write(request),
             Op::Trim => self.trim(request),
-            Op::Flush => self.superseded.forget_before(mark),
+            Op::Flush => self.superseded.flushed(mark),
         }
         self.write_image(request)
     }
@@ -301,16 +302,18 @@ impl ContentDevice {
     fn write(&mut self, request: &Request) {
         for piece in pieces(request.offset_bytes, request.length_bytes) {
             let new = self.written(request, &piece);
-            self.put(piece.unit, new, !request.fua);
+            self.put(piece.unit, new, By::Write, !request.fua);
         }
     }
 
     /// `recoverable`: a cut could bring the old version back.
-    fn put(&mut self, unit: u32, new: Version, recoverable: bool) {
+    fn put(&mut self, unit: u32, new: Version, by: By, recoverable: bool) {
         let old = self.store.replace(unit, new);
         self.store.mark_found(unit);
-        if recoverable && self.greatest_write_number.is_some() {
-            self.superseded.push(unit, old);
+        if !recoverable {
+            self.superseded.durable(unit);
+        } else if self.greatest_write_number.is_some() {
+            self.superseded.push(unit, old, by);
         }
     }
 
@@ -322,7 +325,7 @@ impl ContentDevice {
                 let superseded = &mut self.superseded;
                 self.store.forget(units, |unit, old| {
                     if keep {
-                        superseded.push(unit, old);
+                        superseded.push(unit, old, By::Trim);
                     }
                 });
             }
@@ -330,7 +333,7 @@ impl ContentDevice {
                 for unit in units {
                     let old = self.store.version(unit);
                     if old.number != 0 {
-                        self.put(unit, Version { number: 0, page: old.page }, keep);
+                        self.put(unit, Version { number: 0, page: old.page }, By::Trim, true);
                     }
                 }
             }
@@ -346,7 +349,7 @@ impl ContentDevice {
             let new = self.written(request, &piece);
             let held = self.inner.plug().map(|plug| plug.held(piece.unit.into()));
             if held == Some(Held::Write(new.number)) {
-                self.put(piece.unit, new, true);
+                self.put(piece.unit, new, By::Write, true);
             }
         }
     }
@@ -402,6 +405,13 @@ impl ContentDevice {
             self.store.mark_found(unit);
         }
         self.after_cut = Some(report);
+        // Of a page that holds nothing now, or nothing that can be read, an older version may still be found by a later
+        // start of the device.
+        let empty: BTreeSet<u32> =
+            candidates.iter().map(|c| c.0).filter(|&unit| self.store.number(unit) == 0).collect();
+        for (unit, version, _) in candidates.into_iter().filter(|c| c.1.number != 0 && empty.contains(&c.0)) {
+            self.superseded.haunt(unit, version);
+        }
         if let Some(image) = &mut self.image {
             let written = differing.iter().try_for_each(|&(unit, _)| image.append(&self.store, unit..unit + 1));
             let written = written.and_then(|()| image.commit());

@@ -140,7 +140,8 @@ fn close(mut drive: Drive, mut now: Nanos) -> Result<(), Failure> {
     }
     let mut replies = Vec::new();
     while drive.under_way() > 0 {
-        now = drive.device.next_event().unwrap_or(now).max(now);
+        let next = drive.device.next_event();
+        now = next.ok_or_else(|| Failure::run("the drive stopped with requests under way"))?.max(now);
         drive.advance(now, &mut replies);
         replies.clear();
     }

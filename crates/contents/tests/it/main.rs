@@ -3,3 +3,4 @@
 mod fake;
 mod images;
 mod oracle;
+mod simulated;
