@@ -33,6 +33,7 @@ pub(crate) fn draw(canvas: &mut Canvas, figure: &Figure, m: Measures, indent: f6
             y += line;
         }
         let middle = y - m.font * 0.35;
+        canvas.open_key(&figure.series[i].name);
         match figure.mark {
             Mark::Bars | Mark::StackedBars => {
                 let fill = skin::bar_fill(i, figure.colour(i), skin::cause_index(&figure.series[i].name));
@@ -44,6 +45,7 @@ pub(crate) fn draw(canvas: &mut Canvas, figure: &Figure, m: Measures, indent: f6
             Mark::Scatter => marks::dot_swatch(canvas, (i, figure.colour(i)), x + 6.0, middle),
         }
         canvas.text(x + swatch + 4.0, y, m.font, Anchor::Start, "l", &name);
+        canvas.body.push_str("</g>");
         x += room;
     }
     y + m.font * 0.9
