@@ -9,7 +9,8 @@ pub(crate) fn pretty(name: &str) -> String {
         return name.to_owned();
     }
     let words: Vec<String> = name.split('-').map(word).collect();
-    words.join(" ")
+    // A letter by itself belongs to what stands before it.
+    words.join(" ").replace(" M ", "-M ")
 }
 
 /// The same without the unit of the capacity, for the narrow column before a bar.
@@ -41,6 +42,7 @@ mod tests {
     fn names_become_words_and_expressions_stay() {
         assert_eq!(pretty("jmf667h-toshiba-256gb"), "JMF667H Toshiba 256 GB");
         assert_eq!(pretty("m600-1tb"), "M600 1 TB");
+        assert_eq!(pretty("x25-m-80gb"), "X25-M 80 GB");
         assert_eq!(pretty("spinpoint-f1-1tb"), "Spinpoint F1 1 TB");
         assert_eq!(pretty("840-evo-120gb"), "840 EVO 120 GB");
         assert_eq!(pretty("raid0(m600-1tb*2)"), "raid0(m600-1tb*2)");

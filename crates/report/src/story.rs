@@ -323,7 +323,7 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     });
     Some(finding(
         "Sequential writes go at ",
-        format!("{ours:.0} MB/s from beginning to end"),
+        format!("{ours:.0} MB/s{}", if facts.has_flash() { " from beginning to end" } else { "" }),
         format!("{}. {other} reaches {theirs:.0}.", share.unwrap_or_default()),
         "sequential-write",
     ))
@@ -479,6 +479,18 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
             suits.push(format!("Reading: an answer in {}.", number::latency(read)));
         }
     }
+    // Where no rule has a word, the figure that stands out most among the drives here has one.
+    let mut relative = relative(facts);
+    if let (true, Some((ratio, what))) = (suits.is_empty(), relative.pop()) {
+        if ratio >= 0.95 {
+            suits.push(format!("{what}, at the level of the best here."));
+        }
+    }
+    if let (true, Some((ratio, what))) = (unsuited.is_empty(), relative.into_iter().next()) {
+        if ratio < 0.8 {
+            unsuited.push(format!("{what}, {:.0} % of the best here.", 100.0 * ratio));
+        }
+    }
     let said = |sentences: Vec<String>, none: &str| {
         if sentences.is_empty() { none.to_owned() } else { sentences.join(" ") }
     };
@@ -486,6 +498,20 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
         said(suits, "Nothing that was measured here speaks for it."),
         said(unsuited, "Nothing that was measured here speaks against it."),
     )
+}
+
+/// Every headline figure as a share of the best of the others, the lowest first, in words.
+fn relative(facts: &Facts<'_>) -> Vec<(f64, String)> {
+    let share = |headline: Headline| {
+        let (_, ours) = facts.headline(headline.key)?;
+        let (_, theirs) = facts.best_other(&headline)?;
+        let ratio = if headline.lower_is_better { theirs / ours } else { ours / theirs };
+        let value = headline.of(&facts.review.outcomes, facts.name())?;
+        Some((ratio, format!("{}: {}", headline.title, number::value(rounded(value.value), &value.unit))))
+    };
+    let mut all: Vec<(f64, String)> = HEADLINES.into_iter().filter_map(share).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all
 }
 
 #[cfg(test)]

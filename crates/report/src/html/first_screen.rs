@@ -108,7 +108,7 @@ fn scatter(out: &mut String, review: &Review) {
         // Behind the drive of the review: what is drawn last lies on top.
         for (i, other) in beside(&f.name, f.supports_trim).into_iter().enumerate() {
             // A quick run has an eighth of the drive and of the time.
-            let stretch = if review.quick { last / (other.iops.len() * STEP_SECONDS) as f64 } else { 1.0 };
+            let stretch = if in_small(review) { last / (other.iops.len() * STEP_SECONDS) as f64 } else { 1.0 };
             let at = |k: usize| (k * STEP_SECONDS + 1) as f64 * stretch;
             let points =
                 other.iops.iter().enumerate().map(|(k, &v)| [at(k), v]).filter(|p| p[0] <= last + 1.0).collect();
@@ -122,7 +122,11 @@ fn scatter(out: &mut String, review: &Review) {
         stem: "first-screen-consistency".to_owned(),
         title: "Random writes over the whole drive".to_owned(),
         subject: format!("4 KiB, QD32, after one sequential fill{dots}"),
-        caption: String::new(),
+        caption: if single && in_small(review) {
+            "The runs of the other drives, eight times as long, are laid over it.".to_owned()
+        } else {
+            String::new()
+        },
         shortened: None,
         mark: Mark::Scatter,
         x: Axis { min: Some(0.0), max: Some(last), ..Axis::linear("time", "s") },
@@ -138,6 +142,11 @@ fn scatter(out: &mut String, review: &Review) {
     };
     open_figure(out, &figure, Layout::Full, &figure.title);
     out.push_str("</figure>\n");
+}
+
+/// Whether its drives were measured in small.
+fn in_small(review: &Review) -> bool {
+    review.outcomes.iter().any(|o| o.shortened.as_ref().is_some_and(|s| s.starts_with("on an eighth")))
 }
 
 /// Where the stalls of the drive of a review lie.
@@ -276,8 +285,7 @@ fn trust(out: &mut String, review: &Review) {
     let chosen = review.tally(ClaimKind::Calibration).met;
     out.push_str("<div class=\"trust\" id=\"trust\"><p><b>How far to trust this page.</b> ");
     if review.quick {
-        let in_small = |o: &ssdlab_bench::Outcome| o.shortened.as_ref().is_some_and(|s| s.starts_with("on an eighth"));
-        out.push_str(if review.outcomes.iter().any(in_small) {
+        out.push_str(if in_small(review) {
             "A quick run: an eighth of the drive for an eighth of the time. "
         } else {
             "A quick run, shorter than the published one. "

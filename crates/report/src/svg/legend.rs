@@ -27,7 +27,8 @@ pub(crate) fn draw(canvas: &mut Canvas, figure: &Figure, m: Measures, indent: f6
     let (mut x, mut y) = (indent, top + m.font);
     for (i, name) in series {
         let name = text::fit(name, m.font, m.width - indent - swatch - 8.0);
-        let room = swatch + 6.0 + text::width(&name, m.font) + 16.0;
+        // The reader's letters may be wider than ours.
+        let room = swatch + 6.0 + text::width(&name, m.font) * 1.14 + 16.0;
         if x > indent && x + room - 16.0 > m.width {
             x = indent;
             y += line;
