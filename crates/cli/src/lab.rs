@@ -10,7 +10,7 @@ use ssdlab_device::Device;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
 
 use crate::failure::Failure;
-use crate::specification::{members, specification};
+use crate::specification::{members, specification, superblock_bytes, traits};
 
 /// A device of the catalog, of a file or of a device expression, fresh from the factory as often as tests ask for one.
 #[derive(Debug)]
@@ -49,10 +49,11 @@ impl SimulatedDrive {
         let description = input::printable(&recipe.description, &[]).into_owned();
         let facts = DeviceFacts { description, ..facts };
         let (specification, members) = (specification(&recipe), members(&recipe));
+        let (traits, superblock_bytes) = (traits(&recipe, &specification), superblock_bytes(&recipe));
         Ok(SimulatedDrive {
             recipe,
             small: OnceLock::new(),
-            reviewed: ReviewedDevice { facts, specification, members },
+            reviewed: ReviewedDevice { facts, specification, members, traits, superblock_bytes },
         })
     }
 

@@ -33,6 +33,10 @@ pub struct ReviewedDevice {
     pub specification: Vec<SpecRow>,
     /// What it is made of, if it is made of devices.
     pub members: Vec<Member>,
+    /// What it is in a few words each: controller, flash, link.
+    pub traits: Vec<String>,
+    /// What is collected at once, if it is flash that maps by pages.
+    pub superblock_bytes: Option<u64>,
 }
 
 /// A device that others are made of.

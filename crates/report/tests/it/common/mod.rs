@@ -327,6 +327,8 @@ fn device(name: &str, description: &str) -> ReviewedDevice {
             row("Firmware", "garbage collection", "greedy, paced", "", "behaviour in the published scatter", true),
         ],
         members: vec![],
+        traits: vec!["Fixture controller".into(), "16 dies".into()],
+        superblock_bytes: Some(64 << 20),
     }
 }
 
