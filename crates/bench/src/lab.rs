@@ -14,6 +14,16 @@ pub trait Lab: Sync {
     /// Its name in reports.
     fn name(&self) -> &str;
 
+    /// The same drive in small: capacity, blocks, cache and what else has a size divided by `by`, everything else as it
+    /// is, so that as many drive writes leave it in the same state in a `by`-th of the time. `None` of a device whose
+    /// proportions cannot be kept.
+    ///
+    /// # Errors
+    /// Why it cannot be made.
+    fn small(&self, _by: u32, _seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        Ok(None)
+    }
+
     /// Another model, fresh likewise, that a test measures beside this one to give an index: `model` as the catalog calls
     /// it. `None` where there is no such device.
     ///
@@ -31,6 +41,10 @@ impl<L: Lab + ?Sized> Lab for &L {
 
     fn name(&self) -> &str {
         (**self).name()
+    }
+
+    fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        (**self).small(by, seed)
     }
 
     fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {

@@ -101,8 +101,21 @@ pub struct Table {
 /// A yes or no that a test was made for (TRIM works; the drive recovers).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    pub pass: bool,
+    /// `None`: inconclusive, as where there was nothing to recover from.
+    pub pass: Option<bool>,
     pub sentence: String,
+}
+
+impl Verdict {
+    /// The word in reports.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self.pass {
+            Some(true) => "pass",
+            Some(false) => "fail",
+            None => "inconclusive",
+        }
+    }
 }
 
 /// The result of one test on one device.

@@ -226,12 +226,34 @@ impl Params {
             return;
         }
         if self.quick && !self.set_by_user.contains(&def.key) {
-            self.values.insert(def.key, Value::Integer((published / def.quick_divisor).max(1)));
+            // To the nearest: 60 s become 8 s, not 7.
+            let shortened = (published + def.quick_divisor / 2) / def.quick_divisor;
+            self.values.insert(def.key, Value::Integer(shortened.max(1)));
         }
         let value = self.integer(def.key);
         if value < published {
             let unit = if def.unit.is_empty() { String::new() } else { format!(" {}", def.unit) };
             self.shortened.push(format!("{} is {value}{unit} instead of {published}{unit}", def.key.replace('_', " ")));
+        }
+    }
+
+    /// Whether `--quick` was asked for.
+    #[must_use]
+    pub const fn is_quick(&self) -> bool {
+        self.quick
+    }
+
+    /// Divides address ranges that the user did not set by `by`, as the drive in small has been.
+    pub fn shrink_spans(&mut self, by: u64) {
+        for def in self.defs.clone() {
+            let is_span = matches!(def.kind, Kind::Bytes { .. }) && def.key.ends_with("span_bytes");
+            if is_span
+                && !self.set_by_user.contains(&def.key)
+                && let Some(Value::Integer(bytes)) = self.values.get_mut(def.key)
+            {
+                // Whole MiB: every block size divides them.
+                *bytes = (*bytes / by) >> 20 << 20;
+            }
         }
     }
 
@@ -403,6 +425,16 @@ mod tests {
         let p = resolve(&[("seconds", "200"), ("length", "7")], true).unwrap();
         assert_eq!(p.integer("seconds"), 200);
         assert_eq!(p.shortened(), None);
+    }
+
+    #[test]
+    fn spans_shrink_with_the_drive_unless_the_user_set_them() {
+        let mut p = resolve(&[], true).unwrap();
+        p.shrink_spans(8);
+        assert_eq!(p.integer("span_bytes"), 953 << 20);
+        let mut p = resolve(&[("span_bytes", "8GB")], true).unwrap();
+        p.shrink_spans(8);
+        assert_eq!(p.integer("span_bytes"), 8_000_000_000);
     }
 
     #[test]

@@ -1,19 +1,23 @@
 //! Simulated devices for the bench: the one place where they are built.
 
-use ssdlab_bench::Lab;
 use std::path::Path;
+use std::sync::OnceLock;
 
+use ssdlab_bench::Lab;
 use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, disk_names, drive_names};
+use ssdlab_core::input;
 use ssdlab_device::Device;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
 
 use crate::failure::Failure;
-use crate::specification::{members, specification};
+use crate::specification::{members, specification, superblock_bytes, traits};
 
 /// A device of the catalog, of a file or of a device expression, fresh from the factory as often as tests ask for one.
 #[derive(Debug)]
 pub struct SimulatedDrive {
     recipe: DeviceRecipe,
+    /// The same in small, for runs that are shortened.
+    small: OnceLock<Option<DeviceRecipe>>,
     /// What the device says of itself, for the report.
     pub reviewed: ReviewedDevice,
 }
@@ -42,9 +46,20 @@ impl SimulatedDrive {
     fn of(recipe: DeviceRecipe, seed: u64) -> Result<Self, Failure> {
         let facts = DeviceFacts::from(recipe.build(seed)?.info());
         // A file that gives an array a name describes it, too.
-        let facts = DeviceFacts { description: recipe.description.clone(), ..facts };
+        let description = input::printable(&recipe.description, &[]).into_owned();
+        let facts = DeviceFacts { description, ..facts };
         let (specification, members) = (specification(&recipe), members(&recipe));
-        Ok(SimulatedDrive { recipe, reviewed: ReviewedDevice { facts, specification, members } })
+        let (traits, superblock_bytes) = (traits(&recipe, &specification), superblock_bytes(&recipe));
+        Ok(SimulatedDrive {
+            recipe,
+            small: OnceLock::new(),
+            reviewed: ReviewedDevice { facts, specification, members, traits, superblock_bytes },
+        })
+    }
+
+    /// What it is made of.
+    pub fn identity(&self) -> serde_json::Value {
+        self.recipe.identity()
     }
 
     /// Its name on the command line and in reports.
@@ -65,6 +80,11 @@ impl Lab for SimulatedDrive {
 
     fn name(&self) -> &str {
         self.device()
+    }
+
+    fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        let small = self.small.get_or_init(|| self.recipe.small(by));
+        small.as_ref().map(|recipe| recipe.build(seed).map_err(|e| e.to_string())).transpose()
     }
 
     fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {

@@ -2,7 +2,7 @@
 
 use ssdlab_bench::Outcome;
 use ssdlab_catalog::claims::{self, Claim};
-use ssdlab_report::{ClaimRow, ClaimState, Review};
+use ssdlab_report::{ClaimKind, ClaimRow, ClaimState, Review};
 
 use crate::lab::SimulatedDrive;
 
@@ -37,10 +37,18 @@ pub fn claims_about(drives: &[SimulatedDrive], outcomes: &[Outcome]) -> Vec<Clai
 fn report_row(row: claims::ClaimRow) -> ClaimRow {
     // The report prints the unit by itself, where there is a number.
     let numeric = row.published_value.is_some();
+    let margin = row.margin();
     let published =
         if numeric { row.published.trim_end_matches(&row.unit).trim_end().to_owned() } else { row.published };
     ClaimRow {
         id: row.id,
+        kind: match row.kind {
+            claims::ClaimKind::Measured => ClaimKind::Measured,
+            claims::ClaimKind::Calibration => ClaimKind::Calibration,
+            claims::ClaimKind::ByMethod => ClaimKind::ByMethod,
+            claims::ClaimKind::AsBuilt => ClaimKind::AsBuilt,
+        },
+        repeated: row.repeats.is_some(),
         device: row.device,
         quantity: row.quantity,
         published,
@@ -49,11 +57,12 @@ fn report_row(row: claims::ClaimRow) -> ClaimRow {
         ours: row.ours.filter(|_| numeric),
         ours_text: if numeric { String::new() } else { row.ours_text },
         tolerance: row.tolerance,
+        margin,
         state: match row.state {
             claims::ClaimState::Met => ClaimState::Met,
             claims::ClaimState::Missed => ClaimState::Missed,
             claims::ClaimState::NotRun => ClaimState::NotRun,
-            claims::ClaimState::NotSimulated => ClaimState::Qualitative,
+            claims::ClaimState::NotSimulated | claims::ClaimState::Inconclusive => ClaimState::Qualitative,
         },
         source: row.source,
         reason: row.reason,

@@ -24,6 +24,39 @@ pub fn members(recipe: &DeviceRecipe) -> Vec<Member> {
     recipe.counted_members().into_iter().map(member).collect()
 }
 
+/// What a device is in a few words each: controller, medium, link, and how much of the model is estimated.
+pub fn traits(recipe: &DeviceRecipe, specification: &[ReportRow]) -> Vec<String> {
+    let mut traits = Vec::new();
+    match &recipe.parts {
+        Parts::Ssd(drive) => {
+            let (spec, die) = (&drive.spec, &drive.die.spec);
+            let cells = ["SLC", "MLC", "TLC"].get(die.geometry.bits_per_cell as usize - 1).copied().unwrap_or("flash");
+            traits.push(format!("{}, {} channels", spec.controller.name, spec.controller.channels));
+            traits.push(format!("{} dies of {cells}", spec.flash.dies));
+            traits.push(if spec.log_blocks.is_some() { "maps by blocks" } else { "maps by pages" }.to_owned());
+        }
+        Parts::Disk(disk) => {
+            let media = &disk.spec.media;
+            traits.push(format!("hard disk, {} rpm", media.rotations_per_minute));
+            traits.push(format!("{} heads", media.heads));
+        }
+        _ => traits.extend(recipe.counted_members().iter().map(|(count, m)| format!("{count} × {}", m.name))),
+    }
+    let estimates = specification.iter().filter(|row| row.estimate).count();
+    traits.push(format!("{estimates} of {} parameters are estimates", specification.len()));
+    traits
+}
+
+/// What the collector of a drive that maps by pages empties at once: a block of every plane of every die.
+pub fn superblock_bytes(recipe: &DeviceRecipe) -> Option<u64> {
+    let Parts::Ssd(drive) = &recipe.parts else { return None };
+    let g = &drive.die.spec.geometry;
+    let block = u64::from(g.pages_per_block) * u64::from(g.page_bytes);
+    let dies = u64::from(drive.spec.flash.dies);
+    let whole = drive.spec.log_blocks.is_none() && drive.spec.mapping.superblock == ssdlab_ftl::SuperblockSpan::AllDies;
+    whole.then(|| block * u64::from(g.planes) * dies)
+}
+
 fn report_row(row: &SpecRow) -> ReportRow {
     let (source, estimate) = match &row.origin {
         Origin::Source(text) => (text.clone(), false),

@@ -131,7 +131,10 @@ fn panels(outcomes: &[&Outcome], stem: &str, folders: &BTreeMap<String, String>,
             let csv_of = |o: &Outcome| format!("series/{}", file(&folders[&o.device]));
             let same_kind = found.iter().all(|(_, c)| c.mark == first.mark);
             let csv = found.iter().map(|(o, _)| format!("{}.csv", stems.unique(csv_of(o)))).collect();
-            let figures = if found.len() > 1 && first.overlay_drives && same_kind {
+            // Stalls are told apart by cause: one drive a picture.
+            let overlay =
+                first.overlay_drives || (first.mark == Mark::Scatter && found.iter().all(|(_, c)| c.series.len() == 1));
+            let figures = if found.len() > 1 && overlay && same_kind {
                 vec![merged(&found, stems.unique(file("comparison")))]
             } else {
                 let mut figures: Vec<Figure> = found
@@ -210,6 +213,17 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
     if stacked {
         x.categories = stacked_categories(first, &x, found, &series);
     }
+    if x.unit == "GB" && x.label == "position" {
+        let size = |(_, c): &(&Outcome, &Chart)| {
+            let ends = c.series.iter().flat_map(|s| s.points.last()).map(|p| p[0]);
+            c.x.max.unwrap_or_else(|| ends.fold(0.0, f64::max))
+        };
+        let sizes: Vec<f64> = found.iter().map(size).collect();
+        for (series, &drive) in series.iter_mut().zip(&colours) {
+            series.points.iter_mut().for_each(|p| p[0] *= 100.0 / sizes[drive].max(1e-9));
+        }
+        x = Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("position", "% of the capacity") };
+    }
     let drives: Vec<&str> = found.iter().map(|(o, _)| o.device.as_str()).collect();
     let shortened = found.iter().find_map(|(o, _)| o.shortened.clone());
     Figure { x, series, colours, ..Figure::of_chart(first, &drives.join(" and "), stem, shortened) }
@@ -281,6 +295,8 @@ fn time_figure(
         zero_strip: false,
         bar_ends,
         point_names: Vec::new(),
+        names_at_end: false,
+        zone: None,
         stepped: Vec::new(),
     })
 }

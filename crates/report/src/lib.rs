@@ -31,7 +31,7 @@
 //!             name: "my-drive".into(), kind: "ssd".into(), description: "a drive of one's own".into(),
 //!             capacity_bytes: 128_035_676_160, queue_depth: 32, supports_trim: true, over_provisioning_percent: Some(7.4),
 //!         },
-//!         specification: vec![], members: vec![],
+//!         specification: vec![], members: vec![], traits: vec![], superblock_bytes: None,
 //!     }],
 //!     outcomes: vec![Outcome {
 //!         test: "qd-scaling".into(), variant: String::new(), device: "my-drive".into(),
@@ -51,11 +51,15 @@ mod compare;
 mod csv;
 mod error;
 mod felt;
+mod headline;
 mod html;
 mod json;
+mod name;
 mod number;
 mod png;
+mod reference;
 mod review;
+mod story;
 mod svg;
 mod sweep;
 mod terminal;
@@ -64,10 +68,12 @@ mod write;
 
 pub use csv::{chart_csv, time_csv};
 pub use error::ReportError;
+pub use headline::{HEADLINES, Headline};
 pub use html::{index_html, sweep_html};
 pub use json::{ResultRow, ResultsDocument, results_json};
 pub use png::PngPainter;
-pub use review::{ClaimRow, ClaimState, DeviceFacts, Member, Review, ReviewedDevice, SpecRow};
+pub use reference::{ReferenceDrive, STEP_SECONDS};
+pub use review::{ClaimKind, ClaimRow, ClaimState, DeviceFacts, Member, Review, ReviewedDevice, SpecRow};
 pub use sweep::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use terminal::terminal_summary;
 pub use write::{Written, write_review};

@@ -96,7 +96,7 @@ pub(crate) fn value(value: f64, unit_key: &str) -> String {
         "ratio" => trimmed(value, 3),
         "bytes" | "B" => return bytes(value),
         "%" => trimmed(value, if value.abs() < 0.1 { 4 } else { 2 }),
-        _ if value.abs() >= 10_000.0 => grouped(value, 0),
+        _ if value.abs() >= 1_000.0 => grouped(value, 0),
         _ if value.abs() >= 100.0 => trimmed(value, 1),
         _ => significant(value),
     };
@@ -172,6 +172,15 @@ pub(crate) fn metric_label(key: &str) -> String {
         "rate_begin" => "Transfer rate, begin".to_owned(),
         "rate_end" => "Transfer rate, end".to_owned(),
         "energy" => "Energy".to_owned(),
+        "power_idle" => "Power, idle".to_owned(),
+        "power_slumber" => "Power in Slumber".to_owned(),
+        "power_max" => "Power, highest second".to_owned(),
+        "share_over_10ms" => "Requests over 10 ms".to_owned(),
+        "share_over_100ms" => "Requests over 100 ms".to_owned(),
+        "stage1_bandwidth" => "Rate of the first stage".to_owned(),
+        "stage1_amount" => "Written in the first stage".to_owned(),
+        "trimmed_bandwidth" => "Bandwidth after TRIM".to_owned(),
+        "random_read_bar" => "Random read, mean of QD 1, 2 and 4".to_owned(),
         other => {
             let mut words = other.replace('_', " ");
             if let Some(first) = words.get_mut(0..1) {

@@ -33,6 +33,10 @@ pub struct ReviewedDevice {
     pub specification: Vec<SpecRow>,
     /// What it is made of, if it is made of devices.
     pub members: Vec<Member>,
+    /// What it is in a few words each: controller, flash, link.
+    pub traits: Vec<String>,
+    /// What is collected at once, if it is flash that maps by pages.
+    pub superblock_bytes: Option<u64>,
 }
 
 /// A device that others are made of.
@@ -95,6 +99,10 @@ pub struct SpecRow {
 pub struct ClaimRow {
     /// Stable identifier of the claim in the catalog.
     pub id: String,
+    /// What it says that the figure is met.
+    pub kind: ClaimKind,
+    /// Whether another row says the same: it is shown, but not counted.
+    pub repeated: bool,
     /// Name of the device as in [`DeviceFacts::name`], or of the group of devices that the claim speaks of.
     pub device: String,
     /// What was measured, for people: `4 KiB random write, QD32`.
@@ -110,6 +118,8 @@ pub struct ClaimRow {
     pub ours_text: String,
     /// The deviation allowed, for people: `±10 %`. Empty if none is defined.
     pub tolerance: String,
+    /// How far it is from failing, or by how much it failed, for people; empty where the check has no number.
+    pub margin: String,
     pub state: ClaimState,
     pub source: String,
     /// Why it was missed, not run, or is a matter of words. May be empty if met.
@@ -118,13 +128,27 @@ pub struct ClaimRow {
     pub headline: bool,
 }
 
+/// What it says that a figure is met. Only measured ones are evidence for the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimKind {
+    /// A number or an order came out of a run, and could have come out otherwise.
+    Measured,
+    /// A parameter was chosen with the figure in view.
+    Calibration,
+    /// The test has the published parameters.
+    ByMethod,
+    /// The drive file says what the source says.
+    AsBuilt,
+}
+
 /// How a published figure and ours compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimState {
     Missed,
     Met,
-    /// An order or a behaviour rather than a figure; `reason` tells.
+    /// The run says nothing about it, or nothing here can show it; `reason` tells.
     Qualitative,
     NotRun,
 }
@@ -136,24 +160,27 @@ impl ClaimState {
         match self {
             ClaimState::Missed => "missed",
             ClaimState::Met => "met",
-            ClaimState::Qualitative => "qualitative",
+            ClaimState::Qualitative => "not shown",
             ClaimState::NotRun => "not run",
         }
     }
 }
 
-impl ClaimRow {
-    /// Deviation from the published figure in per cent, where both are numbers and the published one is not zero.
-    #[must_use]
-    pub fn deviation_percent(&self) -> Option<f64> {
-        match (self.ours, self.published_value) {
-            (Some(ours), Some(theirs)) if theirs != 0.0 => Some((ours / theirs - 1.0) * 100.0),
-            _ => None,
-        }
-    }
+/// How many published figures of a kind ended how; repeated ones count once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub met: usize,
+    pub missed: usize,
 }
 
 impl Review {
+    pub(crate) fn tally(&self, kind: ClaimKind) -> Tally {
+        let counted = |state: ClaimState| {
+            self.claims.iter().filter(|c| c.kind == kind && !c.repeated && c.state == state).count()
+        };
+        Tally { met: counted(ClaimState::Met), missed: counted(ClaimState::Missed) }
+    }
+
     /// Checks that the review can be written: figures are finite, names resolve and are unique.
     ///
     /// # Errors

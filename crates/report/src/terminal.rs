@@ -6,7 +6,7 @@ use crate::compare::{self, TestGroup};
 use crate::felt;
 use crate::html::key_metrics;
 use crate::number;
-use crate::review::{ClaimState, Review};
+use crate::review::{ClaimKind, ClaimState, Review};
 use crate::write::Written;
 
 /// The chart whose dots are gaps and not seconds.
@@ -190,7 +190,11 @@ fn verdicts(groups: &[TestGroup], painter: &Painter, line: &mut impl FnMut(&str)
     }
     for outcome in found {
         if let Some(verdict) = &outcome.verdict {
-            let word = if verdict.pass { painter.paint(Tone::Good, "pass") } else { painter.paint(Tone::Bad, "FAIL") };
+            let word = match verdict.pass {
+                Some(true) => painter.paint(Tone::Good, "pass"),
+                Some(false) => painter.paint(Tone::Bad, "FAIL"),
+                None => verdict.word().to_owned(),
+            };
             line(&format!("{word}  {}: {}", outcome.device, verdict.sentence));
         }
     }
@@ -200,16 +204,20 @@ fn claims(review: &Review, painter: &Painter, line: &mut impl FnMut(&str)) {
     if review.claims.is_empty() {
         return;
     }
-    let count = |state| review.claims.iter().filter(|c| c.state == state).count();
+    let tally = review.tally(ClaimKind::Measured);
+    let open = review.claims.iter().filter(|c| c.kind == ClaimKind::Measured && c.state == ClaimState::NotRun).count();
     line("");
     line(&format!(
-        "Published figures: {}, {}, {} qualitative, {} not run",
-        painter.paint(Tone::Good, &format!("{} met", count(ClaimState::Met))),
-        painter.paint(Tone::Bad, &format!("{} missed", count(ClaimState::Missed))),
-        count(ClaimState::Qualitative),
-        count(ClaimState::NotRun),
+        "Published figures measured here: {}, {}, {open} not run",
+        painter.paint(Tone::Good, &format!("{} met", tally.met)),
+        painter.paint(Tone::Bad, &format!("{} missed", tally.missed)),
     ));
-    let missed = review.claims.iter().filter(|c| c.state == ClaimState::Missed);
+    let others = [ClaimKind::Calibration, ClaimKind::ByMethod, ClaimKind::AsBuilt].map(|kind| review.tally(kind).met);
+    line(&format!(
+        "Not counted: {} that parameters were chosen for, {} by method, {} as built",
+        others[0], others[1], others[2]
+    ));
+    let missed = review.claims.iter().filter(|c| c.kind == ClaimKind::Measured && c.state == ClaimState::Missed);
     let rows: Vec<Vec<String>> = missed
         .map(|c| {
             let ours = c.ours.map_or_else(|| c.ours_text.clone(), |v| number::value(v, &c.unit));

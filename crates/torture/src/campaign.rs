@@ -49,7 +49,7 @@ pub fn run_seed(campaign: u64, run: u64) -> u64 {
 
 /// Runs a campaign. `progress` hears, from any worker, how many runs are done; if it says `false`, no further run is
 /// begun.
-pub fn torture<S: Subject>(
+pub fn torture<S: Subject + 'static>(
     campaign: &Campaign,
     build: &(impl Fn(&Case) -> Result<S, SpecError> + Sync),
     progress: &(dyn Fn(u64) -> bool + Sync),

@@ -1,6 +1,6 @@
 //! Torture: drives, hosts and faults drawn from a seed, run against a plain oracle of what the host wrote.
 //!
-//! One *run* is one small drive (geometry, policies, controller: [`Case`]), a host that goes through a few phases
+//! One *run* in nine is a device made of devices: see [`run_composed`]. Every other is one small drive (geometry, policies, controller: [`Case`]), a host that goes through a few phases
 //! (random, sequential, hot and cold, trims, flushes, unaligned writes, idling, SECURITY ERASE …), and faults (bad
 //! blocks from the factory, blocks that go bad in use, spare areas and buffers as small as a drive file may make
 //! them). After every phase the books are checked: the drive's own (map against spare areas, valid counts, Little's
@@ -23,6 +23,7 @@
 
 mod campaign;
 mod case;
+mod composed;
 mod draw;
 mod errors;
 mod host;
@@ -37,6 +38,7 @@ mod tally;
 
 pub use campaign::{Campaign, Failure, Report, run_seed, torture};
 pub use case::Case;
+pub use composed::{Between, Plan, is_composed, run_composed};
 pub use ledger::Ledger;
 pub use oracle::Oracle;
 pub use phase::Phase;

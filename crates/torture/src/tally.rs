@@ -7,6 +7,7 @@ use ssdlab_ftl::{Buffering, Frontier, HostShare, LogScheme, SlcCachePolicy, Supe
 use ssdlab_nand::PageOrder;
 
 use crate::case::Case;
+use crate::composed::Plan;
 use crate::phase::Phase;
 use crate::subject::Facts;
 
@@ -145,6 +146,17 @@ impl Tally {
         for (k, (subject, choice)) in choices.into_iter().enumerate() {
             *self.coverage.entry((k as u8, subject)).or_default().entry(choice).or_default() += 1;
         }
+    }
+
+    /// A run of a device made of devices: of what kinds, each counted once.
+    pub fn composed(&mut self, plan: &Plan) {
+        self.runs += 1;
+        let mut kinds = Vec::new();
+        plan.kinds(&mut kinds);
+        kinds.sort_unstable();
+        kinds.dedup();
+        let found = self.coverage.entry((u8::MAX - 1, "made of")).or_default();
+        kinds.into_iter().for_each(|kind| *found.entry(kind).or_default() += 1);
     }
 
     pub fn phase(&mut self, phase: Phase) {

@@ -71,6 +71,12 @@ impl<'a> Port<'a> {
         }
     }
 
+    /// Before anything is issued: the device's clock stands here.
+    pub(super) fn start_at(&mut self, now: Nanos) {
+        self.now = now;
+        self.balance.pass_to(now);
+    }
+
     pub(crate) fn set_max_transfer_bytes(&mut self, bytes: u64) {
         assert!(
             bytes > 0 && bytes.is_multiple_of(SECTOR_BYTES),

@@ -14,17 +14,25 @@ pub struct Second {
 }
 
 /// Requests, bytes and the highest latency of each second, from the start of measuring.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PerSecond {
     seconds: Vec<Second>,
     current: Second,
     /// End of the current second.
     until: Nanos,
+    /// What counts as a second.
+    length: Nanos,
+}
+
+impl Default for PerSecond {
+    fn default() -> Self {
+        PerSecond::every(SECOND)
+    }
 }
 
 impl Meter for PerSecond {
     fn begin(&mut self, _job: usize, at: Nanos) {
-        self.until = at + SECOND;
+        self.until = at + self.length;
     }
 
     #[inline]
@@ -50,7 +58,13 @@ impl PerSecond {
     #[cold]
     fn turn(&mut self) {
         self.seconds.push(std::mem::take(&mut self.current));
-        self.until += SECOND;
+        self.until += self.length;
+    }
+
+    /// In moments of this length instead of seconds.
+    #[must_use]
+    pub fn every(length: Nanos) -> Self {
+        PerSecond { seconds: Vec::new(), current: Second::default(), until: 0, length }
     }
 
     #[must_use]
@@ -61,6 +75,7 @@ impl PerSecond {
     /// IOPS of each whole second.
     #[must_use]
     pub fn iops(&self) -> Vec<f64> {
-        self.seconds.iter().map(|s| s.ios as f64).collect()
+        let per_second = SECOND as f64 / self.length as f64;
+        self.seconds.iter().map(|s| s.ios as f64 * per_second).collect()
     }
 }

@@ -14,6 +14,7 @@ use super::figures::{
     by_second, chart, max, mean, min, percentile_chart, put, put_counters, put_latencies, put_power, series, stddev,
 };
 use super::stalls::{put_stalls, show_stalls};
+use super::steady_state::Criterion;
 use crate::error::BenchError;
 use crate::explain;
 use crate::measure::{PerSecond, PowerPerSecond, Split, Stalls};
@@ -101,6 +102,24 @@ fn used_bytes(info: &DeviceInfo, definition: &str) -> Result<u64, BenchError> {
     Ok((used.min(capacity) as u64) / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES)
 }
 
+/// Figures that say nothing of a drive that has not settled, beside those whose names end in `_tail`.
+const STEADY: [&str; 4] = ["iops_over_stddev", "iops_min", "iops_max", "iops_common_level"];
+
+/// What keeps a tail from being steady, by the criterion of `steady-state` with its defaults: five equal parts must lie
+/// within 10 % of their mean, and the line through them must change by no more than 5 %.
+fn unsteady(tail: &[f64]) -> Option<String> {
+    let length = tail.len() / 5;
+    if length == 0 {
+        return Some("there are too few seconds".to_owned());
+    }
+    let parts: Vec<f64> = tail.chunks_exact(length).take(5).map(mean).collect();
+    let criterion = Criterion { window: 5, tolerance: 0.1, trend: 0.05 };
+    (!criterion.is_met(&parts)).then(|| {
+        let (low, high) = (min(&parts), max(&parts));
+        format!("the mean of its five parts lies between {low:.0} and {high:.0} IOPS")
+    })
+}
+
 /// The middle of the fullest bin; the lowest of equally full ones.
 fn common_level(iops: &[f64], bin: f64) -> f64 {
     let bin_of = |v: f64| (v / bin) as usize;
@@ -131,7 +150,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let source = build(ctx, &Pattern::random_write(used, block), "writes")?;
         let mut job = [ctx.job(source, depth).for_nanos(length * SECOND)];
         let at_start = host.counters();
-        let series = (PerSecond::default(), PowerPerSecond::from(&at_start));
+        let series = (PerSecond::every(ctx.moment()), PowerPerSecond::from(&at_start));
         let mut meters = (series, (Split::after(tail_from * SECOND), Stalls::default()));
         host.run(&mut job, &mut meters)?;
         let ((per_second, power), (split, stalls)) = meters;
@@ -148,9 +167,10 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     };
     let method = format!(
         "{} GB of the drive{spare}: filled in sequence with 128 KiB writes, then written at random, {} at QD{depth}, for \
-         {length} s. IOPS are counted each second; the steady state is taken from {tail_from} s on.",
+         {length} s. IOPS are counted {} a second; the steady state is taken from {tail_from} s on.",
         gigabytes(used),
         size(block),
+        if ctx.is_small() { "eight times" } else { "once" },
     );
     let variant = match definition.as_str() {
         "raw-25" => format!("{form}, 25 % over-provisioning"),
@@ -159,7 +179,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     };
     let mut out = ctx.outcome(&variant, method);
     let iops = per_second.iops();
-    let tail_iops = &iops[tail_from as usize..];
+    let moments = SECOND / ctx.moment();
+    let tail_iops = &iops[(tail_from * moments) as usize..];
     let (tail_mean, tail_stddev) = (mean(tail_iops), stddev(tail_iops));
     put(&mut out, "iops", whole.iops(), "IOPS");
     put(&mut out, "bandwidth", whole.mb_per_s(), "MB/s");
@@ -174,7 +195,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put(&mut out, "iops_max", max(tail_iops), "IOPS");
     let bin = ctx.params.integer("level_bin_iops") as f64;
     put(&mut out, "iops_common_level", common_level(tail_iops, bin), "IOPS");
-    put(&mut out, "zero_iops_seconds", iops.iter().filter(|&&v| v == 0.0).count() as f64, "s");
+    put(&mut out, "zero_iops_seconds", iops.iter().filter(|&&v| v == 0.0).count() as f64 / moments as f64, "s");
     put_latencies(&mut out, &whole.latency(), "");
     put_latencies(&mut out, &tail.latency(), "_tail");
     put_counters(&mut out, &at_end.since(&at_start), whole.elapsed());
@@ -185,10 +206,16 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     }
     put(&mut out, "fill_bandwidth", fill.mb_per_s(), "MB/s");
     put(&mut out, "used_bytes", used as f64, "B");
+    if let Some(why) = unsteady(tail_iops) {
+        out.notes.push(format!("Not steady yet: in the tail, {why}."));
+        if ctx.params.is_quick() {
+            out.metrics.retain(|key, _| !STEADY.contains(&key.as_str()) && !key.ends_with("_tail"));
+        }
+    }
     out.time_shares = explain::time_shares(&format!("{label}, whole run"), &whole);
     out.time_shares.extend(explain::time_shares(&format!("{label}, from {tail_from} s"), tail));
     out.slowest = explain::slowest(&whole);
-    out.charts = charts(&form, &label, &iops, tail_from as usize);
+    out.charts = charts(&form, &label, &iops, tail_from, moments);
     put_power(&mut out, &power, &label);
     out.charts.push(percentile_chart(&[("whole run", &whole.latency()), ("steady state", &tail.latency())]));
     put_stalls(&mut out, &stalls, "");
@@ -196,17 +223,20 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     Ok(out)
 }
 
-fn charts(form: &str, label: &str, iops: &[f64], tail_from: usize) -> Vec<Chart> {
-    let length = iops.len() as f64;
-    let draw = |id: &str, title: &str, from: usize, y: Axis| {
+/// `moments`: how many values a second has.
+fn charts(form: &str, label: &str, iops: &[f64], tail_from: u64, moments: u64) -> Vec<Chart> {
+    let length = iops.len() as f64 / moments as f64;
+    let draw = |id: &str, title: &str, from: u64, y: Axis| {
         let x = Axis { min: Some(from as f64), max: Some(length), ..Axis::linear("time", "s") };
-        let points = by_second(iops, from);
-        chart(id, title, "One dot a second.", Mark::Scatter, x, y, vec![series(label, points)])
+        let mut points = by_second(iops, (from * moments) as usize);
+        points.iter_mut().for_each(|p| p[0] /= moments as f64);
+        let caption = if moments == 1 { "One dot a second.".to_owned() } else { format!("{moments} dots a second.") };
+        chart(id, title, &caption, Mark::Scatter, x, y, vec![series(label, points)])
     };
     let log = || Axis::log("IOPS", "IOPS");
     let zoom = format!("Steady state, from {tail_from} s");
     if form == "2013" {
-        let top = max(&iops[tail_from..]).max(LINEAR_TOP_IOPS);
+        let top = max(&iops[(tail_from * moments) as usize..]).max(LINEAR_TOP_IOPS);
         let linear = Axis { min: Some(0.0), max: Some(top), ..Axis::linear("IOPS", "IOPS") };
         vec![
             draw("iops-whole-log", "IOPS over the whole run", 0, log()),
@@ -245,6 +275,15 @@ mod tests {
         assert_eq!(used_bytes(&spacious, "raw-25"), 128_035_676_160 / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES);
         let disk = DeviceInfo { over_provisioning_percent: None, ..spacious };
         assert!(matches!(super::used_bytes(&disk, "raw-25"), Err(BenchError::Unsuitable(_))));
+    }
+
+    #[test]
+    fn a_tail_that_rises_or_jumps_is_not_steady() {
+        let flat: Vec<f64> = (0..600).map(|i| if i % 7 == 0 { 300.0 } else { 5_700.0 }).collect();
+        assert_eq!(unsteady(&flat), None);
+        let rising: Vec<f64> = (0..600).map(|i| 5_000.0 + f64::from(i)).collect();
+        assert!(unsteady(&rising).unwrap().contains("between 5060 and 5540"), "{:?}", unsteady(&rising));
+        assert!(unsteady(&[1.0]).is_some());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
 use ssdlab_device::{Device, LinkPolicy};
 
-use super::definition::{COMMON_PARAMS, TestDef};
+use super::definition::{COMMON_PARAMS, QUICK_DIVISOR, TestDef};
 use crate::error::BenchError;
 use crate::host::{Host, Job};
 use crate::lab::Lab;
@@ -17,6 +17,8 @@ pub struct Context<'a> {
     def: &'static TestDef,
     pub params: Params,
     seed: u64,
+    /// What the drive was divided by, if the test runs on it in small.
+    small: Option<u32>,
     monitor: &'a Monitor<'a>,
 }
 
@@ -31,8 +33,33 @@ impl<'a> Context<'a> {
         quick: bool,
         monitor: &'a Monitor<'a>,
     ) -> Result<Self, BenchError> {
-        let params = Params::resolve(def.name, &[def.params, COMMON_PARAMS], settings, quick)?;
-        Ok(Context { lab, def, params, seed, monitor })
+        let mut params = Params::resolve(def.name, &[def.params, COMMON_PARAMS], settings, quick)?;
+        let by = QUICK_DIVISOR as u32;
+        let small = quick && lab.small(by, seed).map_err(BenchError::Device)?.is_some();
+        if small {
+            params.shrink_spans(QUICK_DIVISOR);
+        }
+        Ok(Context { lab, def, params, seed, small: small.then_some(by), monitor })
+    }
+
+    /// Whether the test runs on the drive in small.
+    #[must_use]
+    pub fn is_small(&self) -> bool {
+        self.small.is_some()
+    }
+
+    /// What a second of the published method has become: the dots of a chart by time.
+    #[must_use]
+    pub fn moment(&self) -> Nanos {
+        SECOND / u64::from(self.small.unwrap_or(1))
+    }
+
+    fn drive(&self) -> Result<Box<dyn Device>, BenchError> {
+        let in_small = self.small.map(|by| self.lab.small(by, self.seed)).transpose();
+        match in_small.map_err(BenchError::Device)?.flatten() {
+            Some(device) => Ok(device),
+            None => self.lab.fresh(self.seed).map_err(BenchError::Device),
+        }
     }
 
     #[must_use]
@@ -49,8 +76,48 @@ impl<'a> Context<'a> {
         &self,
         test: impl FnOnce(&mut Host<'_>) -> Result<T, BenchError>,
     ) -> Result<T, BenchError> {
-        let mut device = self.lab.fresh(self.seed).map_err(BenchError::Device)?;
+        let mut device = self.drive()?;
         self.on(&mut *device, self.link_policy(), test)
+    }
+
+    /// Prepares a new drive once and runs each of `loads` on a copy of it as `prepare` left it, so that no load finds the
+    /// drive as another has left it. Two drives are alive at a time.
+    ///
+    /// # Errors
+    /// As [`Context::on_fresh_drive`], and [`BenchError::Unsuitable`] if the drive cannot be copied.
+    pub fn on_copies<P, L, T>(
+        &self,
+        loads: &[L],
+        prepare: impl FnOnce(&mut Host<'_>) -> Result<P, BenchError>,
+        mut run: impl FnMut(&mut Host<'_>, &P, usize, &L) -> Result<T, BenchError>,
+    ) -> Result<(P, Vec<T>), BenchError> {
+        let mut original = self.drive()?;
+        let mut now = 0;
+        let prepared = self.on(&mut *original, self.link_policy(), |host| {
+            let prepared = prepare(host)?;
+            now = host.now();
+            Ok(prepared)
+        })?;
+        let mut results = Vec::with_capacity(loads.len());
+        for (i, load) in loads.iter().enumerate() {
+            let mut copy;
+            let device: &mut dyn Device = if i + 1 == loads.len() {
+                &mut *original
+            } else {
+                copy = original.snapshot().ok_or_else(|| {
+                    BenchError::Unsuitable(format!(
+                        "{} cannot be copied, so that its loads cannot start alike",
+                        self.lab.name()
+                    ))
+                })?;
+                &mut *copy
+            };
+            let mut host = Host::resuming(device, self.monitor, now);
+            self.set_up(&mut host);
+            results.push(run(&mut host, &prepared, i, load)?);
+            host.check_books()?;
+        }
+        Ok((prepared, results))
     }
 
     /// The same on a new drive of another model, if there is one. Its link stays up.
@@ -73,12 +140,16 @@ impl<'a> Context<'a> {
         test: impl FnOnce(&mut Host<'_>) -> Result<T, BenchError>,
     ) -> Result<T, BenchError> {
         let mut host = Host::new(device, self.monitor);
-        host.set_max_transfer_bytes(self.params.integer("max_transfer_bytes"));
-        host.set_compressibility(self.params.number("compressibility_percent"));
+        self.set_up(&mut host);
         host.set_link_policy(link)?;
         let result = test(&mut host)?;
         host.check_books()?;
         Ok(result)
+    }
+
+    fn set_up(&self, host: &mut Host<'_>) {
+        host.set_max_transfer_bytes(self.params.integer("max_transfer_bytes"));
+        host.set_compressibility(self.params.number("compressibility_percent"));
     }
 
     /// How the host treats the link of an idle drive.
@@ -110,13 +181,25 @@ impl<'a> Context<'a> {
     /// # Errors
     /// As [`Host::idle`].
     pub fn settle(&self, host: &mut Host<'_>) -> Result<(), BenchError> {
-        Ok(host.idle(self.nanos("settle_seconds"))?)
+        Ok(host.idle(self.params.integer("settle_seconds") * self.moment())?)
     }
 
     /// A parameter in seconds as simulated time.
     #[must_use]
     pub fn nanos(&self, key: &str) -> Nanos {
         self.params.integer(key) * SECOND
+    }
+
+    /// How the test was shortened, in a sentence; `None` at full length.
+    fn shortened(&self) -> Option<String> {
+        let times = self.params.shortened();
+        if self.small.is_none() {
+            return times;
+        }
+        let times = times.map_or(String::new(), |t| format!(" Here, {t}"));
+        Some(format!(
+            "on an eighth of the drive, in the same proportions: an eighth of the time makes as many drive writes.{times}"
+        ))
     }
 
     /// An outcome with everything that is known before the test: device, parameters, whether it is shortened.
@@ -136,7 +219,7 @@ impl<'a> Context<'a> {
             slowest: Vec::new(),
             verdict: None,
             notes: Vec::new(),
-            shortened: self.params.shortened(),
+            shortened: self.shortened(),
         }
     }
 }

@@ -145,10 +145,13 @@ pub(crate) const fn integer(
     ParamDef { key, default, unit, doc, kind: Kind::Integer { min, max }, quick_divisor: 1 }
 }
 
-/// A duration that `--quick` cuts to a tenth.
+/// What `--quick` divides drives, spans and times by.
+pub const QUICK_DIVISOR: u64 = 8;
+
+/// A duration that `--quick` shortens with the drive.
 pub(crate) const fn seconds(key: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
     let kind = Kind::Integer { min: 1, max: 10_000_000 };
-    ParamDef { key, default, unit: "s", doc, kind, quick_divisor: 10 }
+    ParamDef { key, default, unit: "s", doc, kind, quick_divisor: QUICK_DIVISOR }
 }
 
 pub(crate) const fn bytes(key: &'static str, default: &'static str, min: u64, max: u64, doc: &'static str) -> ParamDef {

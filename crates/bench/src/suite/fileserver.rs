@@ -42,22 +42,24 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let expected = "one of queue_depths, or its figures would not be measured";
         return Err(ctx.params.value_error("headline_depth", &headline.to_string(), expected).into());
     }
-    let (runs, capacity) = ctx.on_fresh_drive(|host| {
-        let capacity = host.info().capacity_bytes;
-        ctx.monitor().step_of(0, queue_depths.len() + 1);
-        fill_drive(host)?;
-        ctx.settle(host)?;
-        let pattern = named::file_server(capacity);
-        let mut runs = Vec::new();
-        for (i, &depth) in queue_depths.iter().enumerate() {
-            ctx.monitor().step_of(i + 1, queue_depths.len() + 1);
-            let source = build(ctx, &pattern, &format!("qd{depth}"))?;
-            runs.push(timed(host, &mut ctx.job(source, depth as u32).for_nanos(ctx.nanos("seconds")))?);
-        }
-        Ok((runs, capacity))
-    })?;
+    let steps = queue_depths.len() + 1;
+    let (capacity, runs) = ctx.on_copies(
+        &queue_depths,
+        |host| {
+            ctx.monitor().step_of(0, steps);
+            fill_drive(host)?;
+            ctx.settle(host)?;
+            Ok(host.info().capacity_bytes)
+        },
+        |host, &capacity, i, &depth| {
+            ctx.monitor().step_of(i + 1, steps);
+            let source = build(ctx, &named::file_server(capacity), &format!("qd{depth}"))?;
+            timed(host, &mut ctx.job(source, depth as u32).for_nanos(ctx.nanos("seconds")))
+        },
+    )?;
     let method = format!(
-        "The drive ({} GB) was filled in sequence. Then Iometer's file server pattern for {} s at each load.",
+        "The drive ({} GB) was filled in sequence. Then Iometer's file server pattern for {} s at each load, each on a copy \
+         of the filled drive.",
         gigabytes(capacity),
         ctx.params.integer("seconds"),
     );
@@ -82,7 +84,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     out.charts.push(chart(
         "iops-by-load",
         "File server: IOPS by outstanding requests",
-        "",
+        "Every load starts from the same state: filled once in sequence.",
         Mark::Line,
         categories("outstanding requests", "", names.clone()),
         Axis { min: Some(0.0), ..Axis::linear("IOPS", "IOPS") },

@@ -1,5 +1,6 @@
 //! The two mixed tests share this: six mixes of reads and writes on a full drive.
 
+use ssdlab_device::Counters;
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{Timed, build, fill_drive, fit_span, gigabytes, size, timed};
@@ -57,26 +58,27 @@ pub(super) fn run_mixed(ctx: &mut Context<'_>, addresses: Addresses) -> Result<O
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let asked = ctx.params.integer("span_bytes");
     let mut notes = Vec::new();
-    let (runs, span, counters) = ctx.on_fresh_drive(|host| {
-        let capacity = host.info().capacity_bytes;
-        let span = fit_span(if asked == 0 { capacity } else { asked }, capacity, block, &mut notes)?;
-        ctx.monitor().step_of(0, READ_PERCENTS.len() + 1);
-        fill_drive(host)?;
-        ctx.settle(host)?;
-        let before = host.counters();
-        let mut runs = Vec::new();
-        for (i, read_percent) in READ_PERCENTS.into_iter().enumerate() {
+    let (span, runs) = ctx.on_copies(
+        &READ_PERCENTS,
+        |host| {
+            let capacity = host.info().capacity_bytes;
+            ctx.monitor().step_of(0, READ_PERCENTS.len() + 1);
+            fill_drive(host)?;
+            ctx.settle(host)?;
+            fit_span(if asked == 0 { capacity } else { asked }, capacity, block, &mut notes)
+        },
+        |host, &span, i, &read_percent| {
             ctx.monitor().step_of(i + 1, READ_PERCENTS.len() + 1);
             let mix = Mix::ReadWrite { read_percent };
             let source = build(ctx, &addresses.pattern(mix, span, block), &format!("read{read_percent}"))?;
-            runs.push(timed(host, &mut ctx.job(source, depth).for_nanos(ctx.nanos("seconds")))?);
-        }
-        Ok((runs, span, host.counters().since(&before)))
-    })?;
+            timed(host, &mut ctx.job(source, depth).for_nanos(ctx.nanos("seconds")))
+        },
+    )?;
+    let counters = runs.iter().fold(Counters::default(), |sum, run| sum.plus(&run.counters));
     let order = addresses.order();
     let method = format!(
         "The drive was filled with 128 KiB sequential writes. Then {} {order} requests at QD{depth} over {} GB, {} s \
-         each with 100, 80, 60, 40, 20 and 0 % reads.{}",
+         each with 100, 80, 60, 40, 20 and 0 % reads, each mix on a copy of the filled drive.{}",
         size(block),
         gigabytes(span),
         ctx.params.integer("seconds"),
@@ -102,7 +104,7 @@ pub(super) fn run_mixed(ctx: &mut Context<'_>, addresses: Addresses) -> Result<O
     out.charts.push(chart(
         "bandwidth-by-mix",
         &format!("Mixed {} {order}: bandwidth by share of reads", size(block)),
-        "From reads alone on the left to writes alone on the right.",
+        "From reads alone on the left to writes alone on the right. Every mix starts from the same state: filled once in sequence.",
         Mark::Line,
         categories("reads/writes", "%", names),
         Axis { min: Some(0.0), ..Axis::linear("bandwidth", "MB/s") },

@@ -16,6 +16,7 @@ pub(crate) mod figures;
 mod fileserver;
 mod hdtach;
 mod heavy;
+mod in_small;
 mod light;
 mod mixed;
 mod mixed_random;
@@ -127,7 +128,12 @@ pub fn run_test(
     quick: bool,
     monitor: &Monitor<'_>,
 ) -> Result<Outcome, BenchError> {
-    dispatch(def.name, &mut Context::new(lab, def, settings, seed, quick, monitor)?)
+    let mut ctx = Context::new(lab, def, settings, seed, quick, monitor)?;
+    let mut outcome = dispatch(def.name, &mut ctx)?;
+    if ctx.is_small() {
+        in_small::leave_out(&mut outcome);
+    }
+    Ok(outcome)
 }
 
 #[cfg(test)]

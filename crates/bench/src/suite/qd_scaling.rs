@@ -7,6 +7,7 @@ use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, choice, depths, metric, seconds, span};
 use super::figures::{by_category, categories, chart, put, put_causes, series};
 use crate::error::BenchError;
+use crate::host::Host;
 use crate::measure::Energy;
 use crate::outcome::{Axis, Mark, Outcome, Series};
 
@@ -17,8 +18,8 @@ pub(super) const DEF: TestDef = TestDef {
     name: "qd-scaling",
     title: "Queue depth scaling",
     summary: "4 KiB random and 128 KiB sequential reads and writes at QD 1 to 32 in powers of two, 3 minutes each, \
-              without idle time between: random reads over a full drive, random writes over 16 GB of an otherwise \
-              empty one, sequential over everything.",
+              each depth on a copy of the same drive: random reads over a full drive, random writes over 16 GB of an \
+              otherwise empty one, sequential over everything.",
     params: &[
         choice(
             "pattern",
@@ -26,7 +27,7 @@ pub(super) const DEF: TestDef = TestDef {
             &["all", "random-read", "random-write", "sequential-read", "sequential-write"],
             "which of the four; each begins with a new drive",
         ),
-        depths("queue_depths", "1,2,4,8,16,32", "requests in flight, one run after the other"),
+        depths("queue_depths", "1,2,4,8,16,32", "requests in flight, a run for each"),
         seconds("seconds", "180", "length of each run"),
         span(
             "write_span_bytes",
@@ -78,31 +79,28 @@ fn run_part(
     let queue_depths = ctx.params.list("queue_depths").to_vec();
     let asked = if part.random && !part.read { ctx.params.integer("write_span_bytes") } else { u64::MAX };
     let block = ctx.params.integer(if part.random { "random_block_size" } else { "sequential_block_size" });
-    ctx.on_fresh_drive(|host| {
+    let (from, share) = (progress.0, (progress.1 - progress.0) / (queue_depths.len() + 1) as f64);
+    let prepare = |host: &mut Host<'_>| {
         let capacity = host.info().capacity_bytes;
-        let span = fit_span(if asked == u64::MAX { capacity } else { asked }, capacity, block, notes)?;
-        let (from, share) = (progress.0, (progress.1 - progress.0) / (queue_depths.len() + 1) as f64);
         ctx.monitor().step(from, from + share);
         if part.read {
             fill_drive(host)?;
             ctx.settle(host)?;
         }
+        fit_span(if asked == u64::MAX { capacity } else { asked }, capacity, block, notes)
+    };
+    let runs = ctx.on_copies(&queue_depths, prepare, |host, &span, i, &depth| {
         let pattern = match (part.random, part.read) {
             (true, true) => Pattern::random_read(span, block),
             (true, false) => Pattern::random_write(span, block),
             (false, true) => Pattern::sequential_read(span, block),
             (false, false) => Pattern::sequential_write(span, block),
         };
-        // One source for all depths: a sequential run goes on where the one before it stopped.
-        let mut job = ctx.job(build(ctx, &pattern, part.name)?, 1).for_nanos(ctx.nanos("seconds"));
-        let mut runs = Vec::new();
-        for (i, &depth) in queue_depths.iter().enumerate() {
-            ctx.monitor().step(from + share * (i + 1) as f64, (from + share * (i + 2) as f64).min(1.0));
-            job.queue_depth = depth as u32;
-            runs.push(timed(host, &mut job)?);
-        }
-        Ok(runs)
-    })
+        ctx.monitor().step(from + share * (i + 1) as f64, (from + share * (i + 2) as f64).min(1.0));
+        let source = build(ctx, &pattern, part.name)?;
+        timed(host, &mut ctx.job(source, depth as u32).for_nanos(ctx.nanos("seconds")))
+    });
+    Ok(runs?.1)
 }
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
@@ -110,9 +108,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let queue_depths = ctx.params.list("queue_depths").to_vec();
     let parts: Vec<&Part> = PARTS.iter().filter(|p| wanted == "all" || wanted == p.name).collect();
     let method = format!(
-        "Each pattern on a new drive at QD {}, {} s each, without idle time between. Reads after a sequential fill of \
-         the whole drive; random writes over {} GB of an empty drive; sequential writes over all of an empty drive, \
-         each run going on where the last one stopped.",
+        "Each pattern at QD {}, {} s each, every run on a copy of the same drive. Reads after a sequential fill of the \
+         whole drive; random writes over {} GB of an empty drive; sequential writes over all of an empty drive.",
         queue_depths.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
         ctx.params.integer("seconds"),
         gigabytes(ctx.params.integer("write_span_bytes")),
@@ -168,7 +165,9 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         if !lines.is_empty() {
             let x = categories("queue depth", "", names.clone());
             let y = Axis { min: Some(0.0), ..y };
-            out.charts.push(chart(id, &title, "", Mark::Line, x, y, lines));
+            let caption =
+                "Every depth starts from the same state: filled once in sequence for reads, empty for writes.";
+            out.charts.push(chart(id, &title, caption, Mark::Line, x, y, lines));
         }
     }
     Ok(out)

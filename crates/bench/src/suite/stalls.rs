@@ -7,6 +7,8 @@ use crate::explain;
 use crate::measure::{Gap, Stalls};
 use crate::outcome::{Axis, Chart, Mark, Outcome, Series, Table};
 
+/// The title of the table of gaps.
+pub(super) const LONGEST_GAPS: &str = "The longest gaps without a completion";
 /// Gaps in the table.
 const LISTED: usize = 10;
 /// Names of the limits of [`crate::measure::FELT`] in keys and in charts.
@@ -45,7 +47,7 @@ pub(super) fn show_stalls(out: &mut Outcome, stalls: &Stalls, label: &str) {
         return;
     }
     out.tables.push(Table {
-        title: "The longest gaps without a completion".to_owned(),
+        title: LONGEST_GAPS.to_owned(),
         caption: format!("{label}. Where the time went of the requests that ended the gap."),
         columns: ["at", "length", "requests that ended it", "what the device did"].map(str::to_owned).to_vec(),
         rows: noticed.into_iter().map(|gap| row(gap, stalls.began())).collect(),

@@ -122,14 +122,14 @@ impl Round {
 
 /// When a window of rounds counts as steady.
 #[derive(Clone, Copy, Debug)]
-struct Criterion {
-    window: usize,
-    tolerance: f64,
-    trend: f64,
+pub(super) struct Criterion {
+    pub window: usize,
+    pub tolerance: f64,
+    pub trend: f64,
 }
 
 impl Criterion {
-    fn is_met(&self, values: &[f64]) -> bool {
+    pub fn is_met(&self, values: &[f64]) -> bool {
         let m = mean(values);
         values.iter().all(|v| (v - m).abs() <= self.tolerance * m) && change(values).abs() <= self.trend
     }

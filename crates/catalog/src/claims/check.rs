@@ -24,6 +24,8 @@ pub enum Check {
     MainCause(MainCauseCheck),
     /// Our test must have the published parameters.
     Method(MethodCheck),
+    /// Our test must report what was published: the figures, not their values.
+    Reports(ReportsCheck),
     /// The drive file must say the same.
     Fact(Values),
     /// Cannot be shown here (yet); says why.
@@ -132,4 +134,14 @@ pub struct MethodCheck {
     pub select: Values,
     /// What its parameters must be.
     pub params: Values,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportsCheck {
+    pub test: String,
+    #[serde(default)]
+    pub params: Values,
+    /// Names of metrics that the test must have.
+    pub metrics: Vec<String>,
 }

@@ -5,6 +5,7 @@ use ssdlab_bench::{Metric, Outcome};
 
 use super::check::{Band, Check, Figure, Order, RangeCheck, Ranking, ValueCheck, Values};
 use super::facts::facts_of;
+use super::kind::ClaimKind;
 use super::{Claim, check};
 use crate::resolve::resolve;
 
@@ -14,8 +15,10 @@ use crate::resolve::resolve;
 pub enum ClaimState {
     Met,
     Missed,
-    /// It could be checked, but the test that shows it has not run.
+    /// It could be checked, but the test that shows it has not run at full length.
     NotRun,
+    /// The test has run, and says nothing about it: a ratio to zero.
+    Inconclusive,
     /// It cannot be shown here; the reason says why.
     NotSimulated,
 }
@@ -28,6 +31,7 @@ impl ClaimState {
             ClaimState::Met => "met",
             ClaimState::Missed => "MISSED",
             ClaimState::NotRun => "not run",
+            ClaimState::Inconclusive => "says nothing",
             ClaimState::NotSimulated => "not simulated",
         }
     }
@@ -37,6 +41,9 @@ impl ClaimState {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimRow {
     pub id: String,
+    pub kind: ClaimKind,
+    /// Another claim that says the same; this one is not counted.
+    pub repeats: Option<String>,
     /// Drive that it was checked on; of an order, the one that ought to be ahead.
     pub device: String,
     pub quantity: String,
@@ -52,6 +59,9 @@ pub struct ClaimRow {
     /// What is allowed, for people.
     pub tolerance: String,
     pub state: ClaimState,
+    /// By how many per cent our figure could change before it is missed; below zero, by how many it is missed. `None`
+    /// where the check has no number.
+    pub margin_percent: Option<f64>,
     /// Why it was missed, not run or not simulated; empty if met.
     pub reason: String,
     pub source: String,
@@ -65,6 +75,16 @@ impl ClaimRow {
     #[must_use]
     pub fn is_unexplained_miss(&self) -> bool {
         self.state == ClaimState::Missed && !self.known_miss
+    }
+
+    /// The margin for people: `4.2 % to spare`, `off by 12 %`; empty without one.
+    #[must_use]
+    pub fn margin(&self) -> String {
+        match self.margin_percent {
+            None => String::new(),
+            Some(m) if m >= 0.0 => format!("{} % to spare", number(m)),
+            Some(m) => format!("off by {} %", number(-m)),
+        }
     }
 }
 
@@ -121,6 +141,8 @@ fn explain_miss(row: &mut ClaimRow, claim: &Claim) {
 fn row(claim: &Claim, device: &str) -> ClaimRow {
     ClaimRow {
         id: claim.id.clone(),
+        kind: claim.kind(),
+        repeats: claim.repeats.clone(),
         device: device.to_owned(),
         quantity: claim.quantity.clone(),
         published: claim.published.clone(),
@@ -130,6 +152,7 @@ fn row(claim: &Claim, device: &str) -> ClaimRow {
         ours_text: String::new(),
         tolerance: String::new(),
         state: ClaimState::NotRun,
+        margin_percent: None,
         reason: String::new(),
         source: claim.source.clone(),
         headline: claim.headline,
@@ -145,6 +168,7 @@ fn judge_on(claim: &Claim, device: &str, outcomes: &[Outcome]) -> ClaimRow {
         Check::Verdict(check) => judge_verdict(&mut row, check, outcomes),
         Check::MainCause(check) => judge_main_cause(&mut row, check, outcomes),
         Check::Method(check) => judge_method(&mut row, check, outcomes),
+        Check::Reports(check) => judge_reports(&mut row, check, outcomes),
         Check::Fact(facts) => judge_facts(&mut row, facts),
         Check::NotSimulated(reason) => {
             row.state = ClaimState::NotSimulated;
@@ -219,6 +243,7 @@ fn judge_value(row: &mut ClaimRow, check: &ValueCheck, outcomes: &[Outcome]) {
         let off = ours - check.value;
         let allowed = check.value * check.tolerance_percent / 100.0;
         verdict(row, off.abs() <= allowed, || format!("off by {:+.1} %", off * 100.0 / check.value));
+        row.margin_percent = share_of(allowed - off.abs(), ours);
         note_shortened(row, outcome);
         Ok(())
     });
@@ -239,6 +264,8 @@ fn judge_range(row: &mut ClaimRow, check: &RangeCheck, outcomes: &[Outcome]) {
         let low = check.at_least.is_none_or(|low| ours >= low);
         let high = check.at_most.is_none_or(|high| ours <= high);
         verdict(row, low && high, || format!("too {}", if low { "high" } else { "low" }));
+        let room = [check.at_least.map(|low| ours - low), check.at_most.map(|high| high - ours)];
+        row.margin_percent = room.into_iter().flatten().min_by(f64::total_cmp).and_then(|room| share_of(room, ours));
         note_shortened(row, outcome);
         Ok(())
     });
@@ -250,8 +277,13 @@ fn judge_verdict(row: &mut ClaimRow, check: &check::VerdictCheck, outcomes: &[Ou
         let Some(ours) = &outcome.verdict else {
             return Err(format!("`{}` came to no verdict", check.test));
         };
-        row.ours_text = if ours.pass { "yes" } else { "no" }.to_owned();
-        verdict(row, ours.pass == check.pass, || ours.sentence.clone());
+        let Some(pass) = ours.pass else {
+            row.state = ClaimState::Inconclusive;
+            row.reason.clone_from(&ours.sentence);
+            return Ok(());
+        };
+        row.ours_text = if pass { "yes" } else { "no" }.to_owned();
+        verdict(row, pass == check.pass, || ours.sentence.clone());
         note_shortened(row, outcome);
         Ok(())
     });
@@ -299,6 +331,18 @@ fn judge_method(row: &mut ClaimRow, check: &check::MethodCheck, outcomes: &[Outc
     });
 }
 
+fn judge_reports(row: &mut ClaimRow, check: &check::ReportsCheck, outcomes: &[Outcome]) {
+    row.tolerance = "reported".to_owned();
+    attempt(row, |row| {
+        let outcome = find(outcomes, &row.device, &check.test, &check.params)?;
+        let missing: Vec<&str> =
+            check.metrics.iter().filter(|m| !outcome.metrics.contains_key(*m)).map(String::as_str).collect();
+        row.ours_text = check.metrics.join(", ");
+        verdict(row, missing.is_empty(), || format!("{} is not reported", missing.join(", ")));
+        Ok(())
+    });
+}
+
 fn judge_facts(row: &mut ClaimRow, facts: &Values) {
     row.tolerance = "as built".to_owned();
     attempt(row, |row| {
@@ -332,9 +376,13 @@ fn judge_order(claim: &Claim, order: &Order, outcomes: &[Outcome]) -> ClaimRow {
             return Err(format!("{unit} cannot be compared with {lower_unit}"));
         }
         row.ours_text = format!("{} against {}", with_unit(higher, &unit), with_unit(lower, &unit));
-        verdict(row, higher > lower * order.ratio_above, || {
-            if lower > 0.0 { format!("the ratio is {:.2}", higher / lower) } else { "both are zero".to_owned() }
-        });
+        if lower == 0.0 {
+            row.state = ClaimState::Inconclusive;
+            row.reason = "the figure that it is compared with is zero: any other is larger".to_owned();
+        } else {
+            verdict(row, higher > lower * order.ratio_above, || format!("the ratio is {:.2}", higher / lower));
+            row.margin_percent = share_of(higher - lower * order.ratio_above, higher);
+        }
         for side in [&order.higher, &order.lower] {
             let outcome = find(outcomes, &side.device, &side.test, &side.params)?;
             if outcome.shortened.is_some() {
@@ -406,15 +454,18 @@ fn share_within(outcome: &Outcome, band: &Band) -> Result<f64, String> {
     Ok(within as f64 * 100.0 / total as f64)
 }
 
-/// A shortened run is laid beside the published figure, and the reader is told. It can meet the figure; that it does not
-/// says nothing about the run that was published.
+/// A shortened run is laid beside the published figure, and neither meets nor misses it: what was published is about a
+/// run of full length.
 fn note_shortened(row: &mut ClaimRow, outcome: &Outcome) {
     let Some(how) = &outcome.shortened else { return };
-    if row.state == ClaimState::Missed {
-        row.state = ClaimState::NotRun;
-    }
-    let note = format!("shortened run: {how}");
-    row.reason = if row.reason.is_empty() { note } else { format!("{}; {note}", row.reason) };
+    row.state = ClaimState::NotRun;
+    row.margin_percent = None;
+    row.reason = format!("shortened run: {how}");
+}
+
+/// What `part` is of the size of `whole`, in per cent.
+fn share_of(part: f64, whole: f64) -> Option<f64> {
+    (whole != 0.0).then(|| 100.0 * part / whole.abs())
 }
 
 /// Four significant digits, at most two decimals.

@@ -6,13 +6,15 @@
 mod check;
 mod evaluate;
 mod facts;
+mod kind;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-pub use check::{Band, Check, Figure, Order, Ranking};
+pub use check::{Band, Check, Figure, Order, Ranking, ReportsCheck};
 pub use evaluate::{ClaimRow, ClaimState, evaluate};
+pub use kind::{ClaimKind, Tally};
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::embedded::{ARRAYS, CLAIMS, DISKS, DRIVES, find};
@@ -38,6 +40,16 @@ pub struct Claim {
     /// Why it is known to be missed, where it is: a miss stays a miss, but is not news.
     #[serde(default)]
     pub known_miss: Option<String>,
+    /// Keys of drive files whose values were chosen with this figure in view. The figure then says how well they were
+    /// chosen; it is no evidence for the model.
+    #[serde(default)]
+    pub calibrates: Vec<String>,
+    /// Another claim that says the same of the same drives. This one is judged, but not counted.
+    #[serde(default)]
+    pub repeats: Option<String>,
+    /// What it counts as, where its check alone does not tell: a run is measured, but a key of the drive file decides it.
+    #[serde(default)]
+    pub counts_as: Option<ClaimKind>,
     pub check: Check,
 }
 
@@ -91,6 +103,19 @@ impl Claim {
         drives
     }
 
+    /// What a figure that is met says.
+    #[must_use]
+    pub fn kind(&self) -> ClaimKind {
+        match &self.check {
+            _ if self.counts_as.is_some() => self.counts_as.unwrap_or(ClaimKind::Measured),
+            Check::Fact(_) => ClaimKind::AsBuilt,
+            Check::Method(_) | Check::Reports(_) => ClaimKind::ByMethod,
+            // What is missed although a parameter was chosen for it is a miss like any other.
+            _ if !self.calibrates.is_empty() && self.known_miss.is_none() => ClaimKind::Calibration,
+            _ => ClaimKind::Measured,
+        }
+    }
+
     /// Whether it says something about `device`.
     #[must_use]
     pub fn concerns(&self, device: &str) -> bool {
@@ -111,6 +136,7 @@ impl Claim {
             Check::Range(c) => on_each(&c.test, &c.params),
             Check::Verdict(c) => on_each(&c.test, &c.params),
             Check::MainCause(c) => on_each(&c.test, &c.params),
+            Check::Reports(c) => on_each(&c.test, &c.params),
             // The method is checked on a run of the test as it is by default, or with the parameters that select it.
             Check::Method(c) => on_each(&c.test, &c.select),
             Check::Order(order) => [&order.higher, &order.lower]

@@ -5,6 +5,7 @@
 
 mod expression;
 mod reader;
+mod small;
 mod template;
 
 use serde_json::{Value, json};
@@ -88,6 +89,18 @@ impl DeviceRecipe {
                 Box::new(Ranges::new(&self.name, parts).map_err(refused)?)
             }
         })
+    }
+
+    /// The same device in small, if its proportions can be kept.
+    #[must_use]
+    pub fn small(&self, by: u32) -> Option<DeviceRecipe> {
+        match &self.parts {
+            Parts::Ssd(drive) => {
+                let parts = Parts::Ssd(Box::new(small::drive(drive, by)?));
+                Some(DeviceRecipe { parts, ..self.clone() })
+            }
+            _ => None,
+        }
     }
 
     fn impossible(&self, what: String) -> Diagnostic {

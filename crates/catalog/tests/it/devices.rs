@@ -21,6 +21,20 @@ fn stripe(recipe: &DeviceRecipe) -> u64 {
 }
 
 #[test]
+fn a_drive_in_small_has_an_eighth_of_the_bytes_and_the_same_share_to_spare() {
+    for name in ["jmf667h-imft-256gb", "m600-128gb", "840-evo-250gb", "x25-m-80gb"] {
+        let whole = device(name).unwrap();
+        let small = whole.small(8).unwrap_or_else(|| panic!("{name} cannot be made small"));
+        let (whole, small) = (whole.build(1).unwrap(), small.build(1).unwrap());
+        let bytes = |d: &dyn ssdlab_device::Device| d.info().capacity_bytes as f64;
+        assert!((bytes(&*small) * 8.0 / bytes(&*whole) - 1.0).abs() < 1e-4, "{name}");
+        let spare = |d: &dyn ssdlab_device::Device| d.info().over_provisioning_percent.unwrap();
+        assert!((spare(&*small) - spare(&*whole)).abs() < 1.0, "{name}: {} and {}", spare(&*small), spare(&*whole));
+    }
+    assert!(device("spinpoint-f1-1tb").unwrap().small(8).is_none(), "a disk has other proportions");
+}
+
+#[test]
 fn an_expression_has_one_name_however_it_is_written() {
     let recipe = device(&format!(" raid0( {SSD} *2,stripe= 64KiB )")).unwrap();
     assert_eq!(recipe.name, format!("raid0({SSD}*2, stripe=64KiB)"));

@@ -265,3 +265,56 @@ fn facts_about_the_drives_are_met_without_running_anything() {
         .count();
     assert!(facts > 30, "only {facts} facts");
 }
+
+/// What a key's row says of where its value comes from.
+fn text_of(row: &SpecRow) -> &str {
+    match &row.origin {
+        Origin::Source(text) | Origin::Estimate(text) => text,
+        Origin::Unstated => "",
+    }
+}
+
+#[test]
+fn a_value_chosen_with_a_figure_in_view_and_the_figure_name_each_other() {
+    let rows = rows_of_everything();
+    let row = |file: &str, key: &str| rows.iter().find(|(f, row)| f == file && row.key == key).map(|(_, row)| row);
+    let claims = claims::all();
+    let mut named = 0;
+    for claim in &claims {
+        for key in &claim.calibrates {
+            named += 1;
+            let chosen = claim
+                .drives()
+                .into_iter()
+                .any(|drive| row(drive, key).is_some_and(|row| text_of(row).contains("in view")));
+            assert!(chosen, "{}: no drive file says that {key} was chosen with a figure in view", claim.id);
+        }
+    }
+    assert!(named > 40, "only {named} figures name keys that were chosen for them");
+
+    // Drives of a family share their processor, and not every one of them has a published figure.
+    let adapters: Vec<&str> = adapter_names().collect();
+    for (file, chosen) in rows.iter().filter(|(_, row)| text_of(row).contains("in view")) {
+        let calibrated = claims.iter().filter(|c| c.calibrates.contains(&chosen.key)).any(|claim| {
+            claim.drives().into_iter().any(|drive| row(drive, &chosen.key).is_some_and(|r| r.value == chosen.value))
+        });
+        assert!(
+            calibrated || adapters.contains(&file.as_str()),
+            "{file}: {} was chosen with a figure in view, but no claim says that it calibrates it",
+            chosen.key
+        );
+    }
+}
+
+#[test]
+fn no_claim_has_a_bound_that_nothing_can_miss() {
+    for claim in claims::all() {
+        if let claims::Check::Range(range) = &claim.check {
+            let trivial = range.at_least.is_none_or(|low| low <= 0.0) && range.at_most.is_none();
+            assert!(!trivial, "{}: anything is at least {:?}", claim.id, range.at_least);
+        }
+        if let Some(id) = &claim.repeats {
+            assert!(claims::all().iter().any(|c| c.id == *id && c.repeats.is_none()), "{}: no claim {id}", claim.id);
+        }
+    }
+}

@@ -6,7 +6,9 @@ use ssdlab_bench::{Outcome, parse_setting};
 use ssdlab_report::results_json;
 
 use crate::args::TestArgs;
+use crate::commands::review::write_into;
 use crate::failure::Failure;
+use crate::folder::OutputFolder;
 use crate::lab::SimulatedDrive;
 use crate::output::{print, table};
 use crate::plan::{self, param_failure};
@@ -26,8 +28,14 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
     let job = PlanJob { lab: 0, test, variant: String::new(), settings };
     job.check(args.common.quick).map_err(param_failure)?;
     let drives = [SimulatedDrive::changed(&args.device, &of_drive, args.common.seed)?];
+    let mut folder = OutputFolder::for_report(&args.report)?;
     let mut results = plan::run(&drives, &[job], Some(1), args.common.seed, args.common.quick)?;
     for outcome in std::mem::take(&mut results.outcomes) {
+        if let Some(folder) = &mut folder {
+            let outcomes = vec![outcome.clone()];
+            let review = review_of(&drives, outcomes, Vec::new(), args.common.seed, args.common.quick);
+            write_into(folder, &review)?;
+        }
         if args.json {
             let review = review_of(&drives, vec![outcome], Vec::new(), args.common.seed, args.common.quick);
             print(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?)?;
@@ -62,7 +70,7 @@ pub fn text(outcome: &Outcome) -> String {
         text.push_str(&format!("\n{}:\n{}", own.title, table(&rows)));
     }
     if let Some(verdict) = &outcome.verdict {
-        text.push_str(&format!("\n{}: {}\n", if verdict.pass { "pass" } else { "FAIL" }, verdict.sentence));
+        text.push_str(&format!("\n{}: {}\n", verdict.word(), verdict.sentence));
     }
     let shortened = outcome.shortened.as_ref().map(|how| format!("Shortened run: {how}"));
     for note in outcome.notes.iter().chain(&shortened) {

@@ -6,7 +6,7 @@ use ssdlab_torture::{Campaign, Kind, Report, build_ssd, torture};
 
 use crate::args::TortureArgs;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 /// Failures told in full; beyond these only their number.
@@ -30,13 +30,13 @@ fn conclude(args: &TortureArgs, report: &Report) -> Result<(), Failure> {
     let done = report.tally.runs + report.failures.len() as u64;
     if !report.failures.is_empty() {
         for failure in report.failures.iter().take(SHOWN) {
-            eprintln!("run {} failed: {}", failure.run, failure.what);
+            complain(&format!("run {} failed: {}", failure.run, failure.what));
             let power_cuts = if args.power_cuts { " --power-cuts" } else { "" };
-            eprintln!("  repeat it with: ssdlab torture {} --runs 1{power_cuts}", failure.seed);
+            complain(&format!("  repeat it with: ssdlab torture {} --runs 1{power_cuts}", failure.seed));
         }
         let more = report.failures.len().saturating_sub(SHOWN);
         if more > 0 {
-            eprintln!("and {more} more");
+            complain(&format!("and {more} more"));
         }
         return Err(Failure::run(format!("{} of {done} runs failed", report.failures.len())));
     }

@@ -1,7 +1,7 @@
 //! Published figures beside ours.
 
 use crate::number;
-use crate::review::{ClaimRow, ClaimState, Review};
+use crate::review::{ClaimKind, ClaimRow, ClaimState, Review, Tally};
 use crate::text::escape;
 
 fn class(state: ClaimState) -> &'static str {
@@ -25,36 +25,53 @@ fn ours(claim: &ClaimRow) -> String {
     }
 }
 
-fn deviation(claim: &ClaimRow) -> String {
-    claim.deviation_percent().map_or_else(String::new, |d| {
-        let sign = if d >= 0.05 { "+" } else { "" };
-        format!("{sign}{} %", number::trimmed(d, 1)).replace('-', "−")
-    })
-}
-
-/// The rows that belong into the summary: the maker's own figures.
-pub(crate) fn headline(out: &mut String, review: &Review) {
-    let rows: Vec<&ClaimRow> = sorted(review).into_iter().filter(|c| c.headline).collect();
-    if rows.is_empty() {
-        return;
-    }
-    out.push_str("<h3>Against the specification</h3>\n");
-    table(out, &rows, "Key figures against the specification", false);
-}
-
-/// The whole section.
+/// The whole section: what was measured; then, apart from it, what a parameter was chosen for, what the test has by its
+/// method, and what the drive file says.
 pub(crate) fn write(out: &mut String, review: &Review) {
     if review.claims.is_empty() {
         return;
     }
     out.push_str("<section id=\"claims\" aria-labelledby=\"claims-h\">\n<h2 id=\"claims-h\">Published figures</h2>\n");
-    out.push_str("<p>What others published about these drives, beside what was measured here. Missed figures come ");
-    out.push_str("first, with the reason where it is known.</p>\n");
-    table(out, &sorted(review), "Published figures beside ours", true);
+    let rows = sorted(review);
+    for (kind, heading, meaning) in KINDS {
+        let of_kind: Vec<&ClaimRow> = rows.iter().copied().filter(|c| c.kind == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let Tally { met, missed } = review.tally(kind);
+        let open =
+            of_kind.len() - of_kind.iter().filter(|c| matches!(c.state, ClaimState::Met | ClaimState::Missed)).count();
+        let summary = format!("{heading}: {met} met, {missed} missed, {open} without a result");
+        if kind == ClaimKind::Measured {
+            out.push_str(&format!("<h3>{summary}</h3>\n<p>{meaning}</p>\n"));
+            table(out, &of_kind, heading, true);
+        } else {
+            out.push_str(&format!("<details><summary>{summary}</summary>\n<p>{meaning}</p>\n"));
+            table(out, &of_kind, heading, false);
+            out.push_str("</details>\n");
+        }
+    }
     out.push_str("</section>\n");
 }
 
-/// Missed, met, qualitative, not run; within these by device and in the order of the catalog.
+const KINDS: [(ClaimKind, &str, &str); 4] = [
+    (
+        ClaimKind::Measured,
+        "Measured here",
+        "A number or an order that came out of a run, and could have come out otherwise. The margin says by how much ours \
+         could change before it would be missed.",
+    ),
+    (
+        ClaimKind::Calibration,
+        "Calibration",
+        "A parameter of the model was chosen with the figure in view. That it is met says how well it was chosen, and \
+         nothing about the model.",
+    ),
+    (ClaimKind::ByMethod, "By method", "The test was run with the published parameters."),
+    (ClaimKind::AsBuilt, "As built", "The drive file says what the source says."),
+];
+
+/// Missed, met, not shown, not run; within these by device and in the order of the catalog.
 fn sorted(review: &Review) -> Vec<&ClaimRow> {
     let place = |name: &str| review.devices.iter().position(|d| d.facts.name == name).unwrap_or(usize::MAX);
     let mut rows: Vec<&ClaimRow> = review.claims.iter().collect();
@@ -62,31 +79,34 @@ fn sorted(review: &Review) -> Vec<&ClaimRow> {
     rows
 }
 
-fn table(out: &mut String, rows: &[&ClaimRow], label: &str, full: bool) {
+fn table(out: &mut String, rows: &[&ClaimRow], label: &str, with_margin: bool) {
     out.push_str(&format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">"));
     out.push_str("<table class=\"claims cards\"><thead><tr><th scope=\"col\">State</th><th scope=\"col\">Drive</th>");
-    out.push_str("<th scope=\"col\">Quantity</th><th scope=\"col\" class=\"n\">Published</th>");
-    out.push_str("<th scope=\"col\" class=\"n\">Here</th><th scope=\"col\" class=\"n\">Deviation</th>");
-    out.push_str(if full { "<th scope=\"col\" class=\"n\">Allowed</th>" } else { "" });
+    out.push_str("<th scope=\"col\">Figure</th><th scope=\"col\" class=\"n\">Published</th>");
+    out.push_str("<th scope=\"col\" class=\"n\">Here</th>");
+    if with_margin {
+        out.push_str("<th scope=\"col\" class=\"n\">Allowed</th><th scope=\"col\" class=\"n\">Margin</th>");
+    }
     out.push_str("</tr></thead><tbody>\n");
     for claim in rows {
         out.push_str(&format!(
             "<tr><td><span class=\"tag {}\">{}</span></td><td>{}</td><td class=\"words\">{}{}</td>\
-             <td class=\"{}\" data-l=\"published\">{}</td><td class=\"{}\" data-l=\"here\">{}</td><td class=\"n\">{}</td>",
+             <td class=\"{}\" data-l=\"published\">{}</td><td class=\"{}\" data-l=\"here\">{}</td>",
             class(claim.state),
             claim.state.word(),
             escape(&claim.device),
             escape(&claim.quantity),
-            if full { background(claim) } else { String::new() },
+            background(claim),
             cell(&published(claim)),
             escape(&published(claim)),
             cell(&ours(claim)),
             escape(&ours(claim)),
-            deviation(claim),
         ));
-        if full {
-            let label = if claim.tolerance.is_empty() { "" } else { " data-l=\"allowed\"" };
-            out.push_str(&format!("<td class=\"n\"{label}>{}</td>", escape(&claim.tolerance)));
+        if with_margin {
+            for (label, text) in [("allowed", &claim.tolerance), ("margin", &claim.margin)] {
+                let label = if text.is_empty() { String::new() } else { format!(" data-l=\"{label}\"") };
+                out.push_str(&format!("<td class=\"{}\"{label}>{}</td>", cell(text), escape(text)));
+            }
         }
         out.push_str("</tr>\n");
     }
@@ -101,5 +121,7 @@ fn cell(text: &str) -> &'static str {
 /// Reason, source and identifier, below the quantity.
 fn background(claim: &ClaimRow) -> String {
     let reason = if claim.reason.is_empty() { String::new() } else { format!("<br>{}", escape(&claim.reason)) };
+    let reason =
+        if claim.repeated { format!("{reason}<br>Says what another figure says; not counted.") } else { reason };
     format!("{reason}<br><cite>{} · {}</cite>", escape(&claim.source), escape(&claim.id))
 }

@@ -1,6 +1,8 @@
 //! The page: one file, no requests, complete without its script.
 
 mod claims;
+mod first_screen;
+mod selected;
 mod specification;
 mod summary;
 mod sweep;
@@ -11,7 +13,7 @@ use crate::compare::{self, TestGroup};
 use crate::review::Review;
 use crate::svg::{self, Skin};
 use crate::text::escape;
-use crate::{ReportError, number};
+use crate::{ReportError, name};
 
 pub(crate) use summary::key_metrics;
 pub use sweep::sweep_html;
@@ -28,12 +30,21 @@ pub fn index_html(review: &Review) -> Result<String, ReportError> {
     Ok(page(review, &compare::groups(review)))
 }
 
+/// The class of a verdict's tag.
+fn verdict_class(verdict: &ssdlab_bench::Verdict) -> &'static str {
+    match verdict.pass {
+        Some(true) => "met",
+        Some(false) => "missed",
+        None => "other",
+    }
+}
+
 /// The names of the drives as a heading.
 pub(crate) fn drives(review: &Review) -> String {
-    let names: Vec<&str> = review.devices.iter().map(|d| d.facts.name.as_str()).collect();
+    let names: Vec<String> = review.devices.iter().map(|d| name::pretty(&d.facts.name)).collect();
     match names.as_slice() {
         [] => String::new(),
-        [one] => (*one).to_owned(),
+        [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
@@ -42,18 +53,34 @@ pub(crate) fn page(review: &Review, groups: &[TestGroup]) -> String {
     let title = format!("{}: SSD review by ssdlab", drives(review));
     document(&title, &review.version, "Skip to the review", |out| {
         masthead(out, review);
-        out.push_str("<div class=\"columns\">\n");
-        contents(out, review, groups);
         out.push_str("<main id=\"main\">\n");
-        summary::write(out, review, groups);
-        for group in groups {
-            test::write(out, review, group);
-        }
-        claims::write(out, review);
-        specification::write(out, review);
-        out.push_str("</main>\n</div>\n");
+        first_screen::write(out, review, groups);
+        let chosen = selected::choose(groups);
+        selected::write(out, review, groups, &chosen);
+        summary::write(out, groups);
+        all_figures(out, review, groups, &chosen);
+        out.push_str("</main>\n");
         footer(out, review);
     })
+}
+
+/// Everything else, closed until a reader opens it or follows a link into it.
+fn all_figures(out: &mut String, review: &Review, groups: &[TestGroup], chosen: &[selected::Choice]) {
+    out.push_str("<details class=\"all\" id=\"all-figures\"><summary>All figures: ");
+    let charts = groups.iter().flat_map(|g| &g.panels).count();
+    out.push_str(&format!(
+        "{} tests, {charts} charts, every parameter</summary>\n<div class=\"columns\">\n",
+        groups.len()
+    ));
+    contents(out, review, groups);
+    out.push_str("<div>\n");
+    summary::key_figures(out, review, groups);
+    for (i, group) in groups.iter().enumerate() {
+        test::write(out, review, group, &|panel| chosen.contains(&(i, panel)));
+    }
+    claims::write(out, review);
+    specification::write(out, review);
+    out.push_str("</div>\n</div>\n</details>\n");
 }
 
 /// A page of the house: one file with its styles and its script; `body` writes what is between.
@@ -90,40 +117,10 @@ fn brand(out: &mut String, name: &str) {
 }
 
 fn masthead(out: &mut String, review: &Review) {
-    brand(out, "ssdlab review");
-    match review.devices.as_slice() {
-        [one] => {
-            out.push_str(&format!("<h1>{}</h1>\n", escape(&one.facts.name)));
-            out.push_str(&format!("<p class=\"deck\">{}</p>\n", escape(&one.facts.description)));
-        }
-        several => {
-            let names: Vec<String> =
-                several.iter().map(|d| format!("<span>{}</span>", escape(&d.facts.name))).collect();
-            out.push_str(&format!("<h1>{}</h1>\n", names.join(" <small>and</small> ")));
-        }
-    }
-    let quick = if review.quick { " · quick run, shorter than the published method" } else { "" };
+    let length = if review.quick { "quick run" } else { "full length" };
     let (version, seed) = (escape(&review.version), review.seed);
-    out.push_str(&format!("<p class=\"byline\">ssdlab {version} · seed {seed}{quick}</p>\n"));
-    out.push_str(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Drives\"><table class=\"facts\">\n",
-    );
-    out.push_str("<thead><tr><th scope=\"col\">Drive</th><th scope=\"col\">Controller and flash</th>");
-    out.push_str("<th scope=\"col\">Capacity</th><th scope=\"col\">Spare area</th>");
-    out.push_str("<th scope=\"col\">Queue depth</th><th scope=\"col\">TRIM</th></tr></thead><tbody>\n");
-    for device in &review.devices {
-        let f = &device.facts;
-        out.push_str(&format!(
-            "<tr><th scope=\"row\">{}</th><td class=\"words\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-            escape(&f.name),
-            escape(&f.description),
-            number::bytes(f.capacity_bytes as f64),
-            f.over_provisioning_percent.map_or("–".to_owned(), |spare| format!("{} %", number::trimmed(spare, 1))),
-            f.queue_depth,
-            if f.supports_trim { "yes" } else { "no" },
-        ));
-    }
-    out.push_str("</tbody></table></div>\n</header>\n");
+    brand(out, &format!("ssdlab review <small>{version} · seed {seed} · {length}</small>"));
+    out.push_str("</header>\n");
 }
 
 fn contents(out: &mut String, review: &Review, groups: &[TestGroup]) {
@@ -131,7 +128,7 @@ fn contents(out: &mut String, review: &Review, groups: &[TestGroup]) {
     let mut link = |id: &str, text: &str| {
         out.push_str(&format!("<li><a href=\"#{id}\">{}</a></li>\n", escape(text)));
     };
-    link("glance", "At a glance");
+    link("key-figures", "Key figures");
     for group in groups {
         link(&group.anchor, &group.title());
     }

@@ -19,7 +19,52 @@
   label();
 
   // On a narrow screen the contents would fill the first view.
-  if (window.innerWidth < 1060) document.querySelector(".toc details").open = false;
+  const contents = document.querySelector(".toc details");
+  if (window.innerWidth < 1060 && contents) contents.open = false;
+
+  // A link may lead into what is closed.
+  const reveal = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let e = target; e; e = e.parentElement) if (e.tagName === "DETAILS") e.open = true;
+    target.scrollIntoView();
+  };
+  window.addEventListener("hashchange", reveal);
+  reveal();
+  // A link to each place: click on its heading.
+  for (const caption of document.querySelectorAll("figure[id] > figcaption > b")) {
+    const link = document.createElement("a");
+    link.href = "#" + caption.closest("figure").id;
+    link.className = "place";
+    caption.replaceWith(link);
+    link.append(caption);
+  }
+
+  // Switches: an entry of a legend hides its series, a drive above the charts hides it in all of them.
+  const toggle = (element, find) => {
+    element.setAttribute("role", "button");
+    element.setAttribute("tabindex", "0");
+    element.setAttribute("aria-pressed", "true");
+    const turn = () => {
+      const shown = element.getAttribute("aria-pressed") !== "true";
+      element.setAttribute("aria-pressed", String(shown));
+      for (const path of find()) path.style.display = shown ? "" : "none";
+    };
+    element.addEventListener("click", turn);
+    element.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); turn(); }
+    });
+  };
+  const find = (root, fits) => [...root.querySelectorAll("[data-name],[data-marks]")]
+    .filter((path) => fits(path.dataset.name ?? path.dataset.marks));
+  for (const key of document.querySelectorAll("svg[data-kind] .key")) {
+    const svg = key.closest("svg");
+    toggle(key, () => find(svg, (name) => name === key.dataset.key));
+  }
+  for (const drive of document.querySelectorAll(".drives [data-drive]")) {
+    const name = drive.dataset.drive;
+    toggle(drive, () => find(document.getElementById("charts"), (n) => n === name || n.startsWith(name + ", ")));
+  }
 
   const three = (v) => String(Number(v.toPrecision(3)));
   const si = (v) => {
@@ -56,6 +101,69 @@
     return out;
   };
 
+  // Drag across a chart to look closer, double-click to see all again. Only the x axis is stretched.
+  const zoomable = (svg, axisOf, text, hide) => {
+    const layer = svg.querySelector(".zoom"), labels = svg.querySelector(".xt");
+    if (!layer || !labels || svg.dataset.names) return;
+    const whole = labels.innerHTML, frame = svg.querySelector("clipPath rect");
+    const left = +frame.getAttribute("x"), width = +frame.getAttribute("width");
+    const top = +frame.getAttribute("y"), height = +frame.getAttribute("height");
+    let from = null, mark = null, scale = 1, shift = 0;
+    const at = (event) => {
+      const box = svg.getBoundingClientRect();
+      const x = (event.clientX - box.left) * svg.viewBox.baseVal.width / box.width;
+      return Math.max(left, Math.min(left + width, x));
+    };
+    const draw = () => {
+      layer.setAttribute("transform", scale === 1 ? "" : `matrix(${scale} 0 0 1 ${shift} 0)`);
+      for (const path of layer.querySelectorAll("path")) path.setAttribute("vector-effect", "non-scaling-stroke");
+      if (scale === 1) { labels.innerHTML = whole; return; }
+      const first = labels.querySelector("text"), x = axisOf(svg.dataset.x);
+      const y = first.getAttribute("y"), size = first.getAttribute("font-size");
+      labels.textContent = "";
+      for (let i = 0; i <= 4; i++) {
+        const place = left + width * i / 4, label = document.createElementNS("http://www.w3.org/2000/svg", "text");
+        label.setAttribute("x", place);
+        label.setAttribute("y", y);
+        label.setAttribute("font-size", size);
+        label.setAttribute("class", "t");
+        label.setAttribute("text-anchor", i === 0 ? "start" : i === 4 ? "end" : "middle");
+        label.textContent = text(x.value((place - shift) / scale), x.unit);
+        labels.append(label);
+      }
+      svg.dataset.zoom = scale + "|" + shift;
+    };
+    svg.addEventListener("pointerdown", (event) => {
+      if (event.target.closest(".key")) return;
+      from = at(event);
+      mark = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      mark.setAttribute("class", "selection");
+      mark.setAttribute("y", top);
+      mark.setAttribute("height", height);
+      mark.setAttribute("width", 0);
+      svg.append(mark);
+    });
+    svg.addEventListener("pointermove", (event) => {
+      if (from === null) return;
+      const to = at(event);
+      mark.setAttribute("x", Math.min(from, to));
+      mark.setAttribute("width", Math.abs(to - from));
+    });
+    window.addEventListener("pointerup", (event) => {
+      if (from === null) return;
+      const to = at(event), a = Math.min(from, to), b = Math.max(from, to);
+      mark.remove();
+      from = null;
+      if (b - a < 8) return;
+      const closer = width / (b - a);
+      shift = left + (shift - a) * closer;
+      scale *= closer;
+      hide();
+      draw();
+    });
+    svg.addEventListener("dblclick", () => { scale = 1; shift = 0; svg.dataset.zoom = ""; hide(); draw(); });
+  };
+
   for (const svg of document.querySelectorAll("svg[data-kind]")) {
     let all = null, index = 0, tip = null, ring = null;
     const names = (svg.dataset.names || "").split("|");
@@ -83,13 +191,15 @@
       }
       tip.hidden = false;
       ring.style.display = "";
-      ring.setAttribute("cx", p.x);
+      const [scale0, shift0] = (svg.dataset.zoom || "1|0").split("|").map(Number);
+      const screen = p.x * scale0 + shift0;
+      ring.setAttribute("cx", screen);
       ring.setAttribute("cy", p.y);
       const at = svg.dataset.names ? names[Math.round(x.value(p.x))] : withUnit(x.value(p.x), x.unit);
       tip.textContent = (p.name ? p.name + ": " : "") + withUnit(y.value(p.y), y.unit) + " at " + at;
       const scale = svg.clientWidth / svg.viewBox.baseVal.width;
       const room = svg.clientWidth - tip.offsetWidth;
-      tip.style.left = Math.max(0, Math.min(room, p.x * scale - tip.offsetWidth / 2)) + "px";
+      tip.style.left = Math.max(0, Math.min(room, screen * scale - tip.offsetWidth / 2)) + "px";
       tip.style.top = Math.max(0, p.y * scale - tip.offsetHeight - 12) + "px";
     };
     const hide = () => { if (tip) { tip.hidden = true; ring.style.display = "none"; } };
@@ -98,12 +208,14 @@
       const box = svg.getBoundingClientRect(), scale = svg.viewBox.baseVal.width / box.width;
       const x = (event.clientX - box.left) * scale, y = (event.clientY - box.top) * scale;
       let best = -1, least = 900;
+      const [zoom, shift] = (svg.dataset.zoom || "1|0").split("|").map(Number);
       all.forEach((p, i) => {
-        const far = (p.x - x) ** 2 + (p.y - y) ** 2;
+        const far = (p.x * zoom + shift - x) ** 2 + (p.y - y) ** 2;
         if (far < least) { least = far; best = i; }
       });
       if (best >= 0) show(best); else hide();
     });
+    zoomable(svg, axis, withUnit, hide);
     svg.addEventListener("pointerleave", hide);
     svg.addEventListener("blur", hide);
     svg.addEventListener("keydown", (event) => {

@@ -1,12 +1,11 @@
-//! At a glance: the key figure of each test, the maker's figures, the verdicts.
+//! The key figure of each test, the verdicts, and what a user would have noticed.
 
 use ssdlab_bench::Outcome;
 
-use super::claims;
 use crate::compare::TestGroup;
 use crate::felt;
 use crate::number;
-use crate::review::{ClaimState, Review};
+use crate::review::Review;
 use crate::text::{self, escape};
 
 /// What a reader looks for first, best first.
@@ -62,33 +61,13 @@ pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str
     keys
 }
 
-pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) {
-    out.push_str("<section id=\"glance\" aria-labelledby=\"glance-h\">\n<h2 id=\"glance-h\">At a glance</h2>\n");
-    score(out, review);
+/// What was made for a yes or no, and what a user would have noticed.
+pub(crate) fn write(out: &mut String, groups: &[TestGroup]) {
+    out.push_str("<section id=\"verdicts\" aria-label=\"Verdicts\">\n<div class=\"two\">\n<div>\n");
     verdicts(out, groups);
-    claims::headline(out, review);
-    key_figures(out, review, groups);
+    out.push_str("</div>\n<div>\n");
     felt_like(out, groups);
-    out.push_str("</section>\n");
-}
-
-fn score(out: &mut String, review: &Review) {
-    if review.claims.is_empty() {
-        return;
-    }
-    out.push_str("<ul class=\"score\">\n");
-    for (state, class, words) in [
-        (ClaimState::Met, "met", "published figures met"),
-        (ClaimState::Missed, "missed", "missed"),
-        (ClaimState::Qualitative, "other", "compared in words"),
-        (ClaimState::NotRun, "other", "not run"),
-    ] {
-        let n = review.claims.iter().filter(|c| c.state == state).count();
-        if n > 0 || state == ClaimState::Met {
-            out.push_str(&format!("<li class=\"{class}\"><b>{n}</b> {words}</li>\n"));
-        }
-    }
-    out.push_str("</ul>\n");
+    out.push_str("</div>\n</div>\n</section>\n");
 }
 
 fn verdicts(out: &mut String, groups: &[TestGroup]) {
@@ -97,9 +76,9 @@ fn verdicts(out: &mut String, groups: &[TestGroup]) {
     if found.is_empty() {
         return;
     }
-    out.push_str("<h3>Verdicts</h3>\n<ul class=\"verdicts\">\n");
+    out.push_str("<h2>Verdicts</h2>\n<ul class=\"verdicts\">\n");
     for (group, outcome, verdict) in found {
-        let (class, word) = if verdict.pass { ("met", "pass") } else { ("missed", "fail") };
+        let (class, word) = (super::verdict_class(verdict), verdict.word());
         out.push_str(&format!(
             "<li><span class=\"tag {class}\">{word}</span> <a href=\"#{}\">{}</a>, {}: {}</li>\n",
             group.anchor,
@@ -116,7 +95,7 @@ fn felt_like(out: &mut String, groups: &[TestGroup]) {
     if noticed.is_empty() && calm == 0 {
         return;
     }
-    out.push_str("<h3>What it felt like</h3>\n");
+    out.push_str("<h2>What it felt like</h2>\n");
     if !noticed.is_empty() {
         out.push_str(
             "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What it felt like\"><table class=\"metrics\">\n\
@@ -150,12 +129,12 @@ fn felt_like(out: &mut String, groups: &[TestGroup]) {
     }
 }
 
-fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {
+pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {
     if groups.is_empty() {
         return;
     }
     out.push_str(
-        "<h3>Key figures</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Key figures\">",
+        "<h2 id=\"key-figures\">Key figures</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Key figures\">",
     );
     out.push_str("<table class=\"key cards\"><thead><tr><th scope=\"col\">Test</th><th scope=\"col\">Figure</th>");
     for device in &review.devices {

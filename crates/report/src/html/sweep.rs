@@ -20,7 +20,7 @@ pub fn sweep_html(page: &SweepPage) -> Result<String, ReportError> {
         masthead(out, page);
         out.push_str("<div class=\"columns\">\n");
         contents(out, page);
-        out.push_str("<main id=\"main\">\n");
+        out.push_str("<main id=\"main\" class=\"of-sweep\">\n");
         for section in &page.sections {
             write_section(out, section);
         }

@@ -153,18 +153,37 @@ pub(crate) fn slowest(out: &mut String, group: &TestGroup) {
             out.push_str(&format!("<h4>{}</h4>\n", escape(&outcome.device)));
         }
         open(out, &format!("The slowest I/Os of {}", outcome.device), "slowest cards");
-        head(out, &[("Latency", true), ("At", true), ("I/O", false), ("Why", false)]);
-        for slow in &outcome.slowest {
+        head(out, &[("Latency", true), ("At", true), ("I/Os", false), ("Why", false)]);
+        for event in events(&outcome.slowest) {
+            let worst = event[0];
+            let what = match event.len() {
+                1 => what(worst),
+                n => format!("{n} at once; the slowest: {}", what(worst)),
+            };
             out.push_str(&format!(
                 "<tr><td class=\"n\"><b>{}</b></td><td class=\"n\" data-l=\"at\">{} s</td><td>{}</td><td class=\"words\">{}</td></tr>\n",
-                number::latency(slow.latency_us),
-                number::grouped(slow.at_s, 3),
-                escape(&what(slow)),
-                escape(&slow.sentence)
+                number::latency(worst.latency_us),
+                number::grouped(worst.at_s, 3),
+                escape(&what),
+                escape(&worst.sentence)
             ));
         }
         close(out);
     }
+}
+
+/// Requests that waited at the same time, the slowest of each event first, in the order of the slowest.
+fn events(slowest: &[SlowIo]) -> Vec<Vec<&SlowIo>> {
+    let overlap =
+        |a: &SlowIo, b: &SlowIo| a.at_s <= b.at_s + b.latency_us / 1e6 && b.at_s <= a.at_s + a.latency_us / 1e6;
+    let mut events: Vec<Vec<&SlowIo>> = Vec::new();
+    for slow in slowest {
+        match events.iter_mut().find(|event| event.iter().any(|other| overlap(other, slow))) {
+            Some(event) => event.push(slow),
+            None => events.push(vec![slow]),
+        }
+    }
+    events
 }
 
 fn what(slow: &SlowIo) -> String {

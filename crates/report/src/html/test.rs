@@ -4,11 +4,13 @@ use ssdlab_bench::{Mark, Outcome};
 
 use super::tables;
 use crate::compare::{Panel, TestGroup};
+use crate::number;
 use crate::review::Review;
 use crate::svg::{self, Figure, Layout, Skin};
 use crate::text::{escape, slug};
 
-pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup) {
+/// `is_above`: whether a panel, by its place, has been shown among the selected charts.
+pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup, is_above: &dyn Fn(usize) -> bool) {
     let id = &group.anchor;
     out.push_str(&format!("<section id=\"{id}\" class=\"test\" aria-labelledby=\"{id}-h\">\n"));
     out.push_str(&format!("<h2 id=\"{id}-h\">{}</h2>\n", escape(&group.title())));
@@ -17,7 +19,7 @@ pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup) {
     }
     for outcome in &group.outcomes {
         if let Some(verdict) = &outcome.verdict {
-            let (class, word) = if verdict.pass { ("met", "pass") } else { ("missed", "fail") };
+            let (class, word) = (super::verdict_class(verdict), verdict.word());
             out.push_str(&format!(
                 "<p class=\"verdict {class}\"><span class=\"tag {class}\">{word}</span> <b>{}</b>: {}</p>\n",
                 escape(&outcome.device),
@@ -25,7 +27,8 @@ pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup) {
             ));
         }
     }
-    let notes = told(review, group, |o| o.notes.clone());
+    let shortened = |o: &Outcome| o.shortened.iter().map(|how| format!("Shortened run: {how}")).collect::<Vec<_>>();
+    let notes = told(review, group, |o| [shortened(o), o.notes.clone()].concat());
     if !notes.is_empty() {
         out.push_str("<ul class=\"notes\">\n");
         for (text, whose) in notes {
@@ -33,8 +36,20 @@ pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup) {
         }
         out.push_str("</ul>\n");
     }
-    for panel in &group.panels {
-        write_panel(out, panel);
+    let mut above = Vec::new();
+    for (i, panel) in group.panels.iter().enumerate() {
+        match (&panel.figures[..], is_above(i)) {
+            ([figure, ..], true) => {
+                above.push(format!("<a href=\"#fig-{}\">{}</a>", slug(&figure.stem), escape(&figure.title)))
+            }
+            ([figure, ..], false) if is_flat(figure) => {
+                out.push_str(&format!("<p class=\"under\">{}</p>\n", escape(&flat(&panel.figures))));
+            }
+            _ => write_panel(out, panel),
+        }
+    }
+    if !above.is_empty() {
+        out.push_str(&format!("<p class=\"under\">Among the selected charts: {}.</p>\n", above.join(", ")));
     }
     tables::own(out, group);
     tables::metrics(out, review, group);
@@ -46,6 +61,33 @@ pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup) {
     tables::slowest(out, group);
     tables::parameters(out, group);
     out.push_str("</section>\n");
+}
+
+/// Curves over time or position that do not move need no picture.
+const FLAT: f64 = 0.03;
+
+pub(super) fn is_flat(figure: &Figure) -> bool {
+    let over_time = figure.x.categories.is_empty() && matches!(figure.mark, Mark::Scatter | Mark::Line);
+    let still = |points: &[[f64; 2]]| {
+        let (low, high) = points.iter().fold((f64::INFINITY, 0.0f64), |(l, h), p| (l.min(p[1]), h.max(p[1])));
+        high - low <= FLAT * high
+    };
+    over_time && figure.series.iter().all(|s| s.points.len() > 1 && still(&s.points))
+}
+
+/// What the picture would have shown.
+fn flat(figures: &[Figure]) -> String {
+    let first = &figures[0];
+    let levels: Vec<String> = figures
+        .iter()
+        .flat_map(|f| f.series.iter().map(move |s| (f, s)))
+        .map(|(f, s)| {
+            let mean = s.points.iter().map(|p| p[1]).sum::<f64>() / s.points.len() as f64;
+            let name = if figures.len() > 1 { &f.subject } else { &s.name };
+            format!("{name}: {}", number::value(mean, &f.y.unit))
+        })
+        .collect();
+    format!("{}: flat. {}.", first.title, levels.join("; "))
 }
 
 /// Sentences of the outcomes, each once; with the drive's name in front where not all of the drives share it.
@@ -69,7 +111,7 @@ fn told(review: &Review, group: &TestGroup, of: impl Fn(&Outcome) -> Vec<String>
         .collect()
 }
 
-fn write_panel(out: &mut String, panel: &Panel) {
+pub(super) fn write_panel(out: &mut String, panel: &Panel) {
     let several = panel.figures.len() > 1;
     out.push_str(if several { "<div class=\"pair\">\n" } else { "" });
     for (i, figure) in panel.figures.iter().enumerate() {
@@ -98,8 +140,8 @@ pub(super) fn open_figure(out: &mut String, figure: &Figure, layout: Layout, tit
     if !figure.caption.is_empty() {
         out.push_str(&format!("<br><span class=\"caption\">{}</span>", escape(&figure.caption)));
     }
-    if let Some(sentence) = &figure.shortened {
-        out.push_str(&format!("<br><span class=\"shortened\">Shortened run: {}</span>", escape(sentence)));
+    if figure.shortened.is_some() {
+        out.push_str("<br><span class=\"shortened\">Shortened run</span>");
     }
     out.push_str("</figcaption>\n<div class=\"plot\">");
     out.push_str(&svg::draw(figure, layout, Skin::Page));

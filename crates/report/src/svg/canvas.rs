@@ -40,6 +40,28 @@ impl Canvas {
         );
     }
 
+    /// Opens a group that nothing leaves, which the script of a page can stretch. In a file there is none.
+    pub fn open_clipped(&mut self, id: &str, (x, y): (f64, f64), (w, h): (f64, f64), in_page: bool) {
+        if in_page {
+            let place = format!("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", coord(x), coord(y), coord(w), coord(h));
+            let _ = write!(
+                self.body,
+                "<clipPath id=\"{id}\"><rect {place}/></clipPath><g clip-path=\"url(#{id})\"><g class=\"zoom\">"
+            );
+        }
+    }
+
+    /// Opens an entry of a legend, which the script of a page makes a switch.
+    pub fn open_key(&mut self, name: &str) {
+        let _ = write!(self.body, "<g class=\"key\" data-key=\"{}\">", escape(name));
+    }
+
+    pub fn close_clipped(&mut self, in_page: bool) {
+        if in_page {
+            self.body.push_str("</g></g>");
+        }
+    }
+
     /// A stroked path.
     pub fn path(&mut self, d: &str, attributes: &str) {
         let _ = write!(self.body, "<path d=\"{d}\" {attributes}/>");

@@ -28,6 +28,10 @@ pub(crate) struct Figure {
     pub bar_ends: Vec<String>,
     /// Of a scatter: what each point of each series is, for the read-out; by series, empty if nothing is known.
     pub point_names: Vec<Vec<String>>,
+    /// Of a scatter: names stand at the right end of their series instead of in a legend.
+    pub names_at_end: bool,
+    /// Of a scatter: a zone of the y axis that is marked, and what it is.
+    pub zone: Option<(f64, f64, String)>,
     /// Of a scatter: series whose points are joined by steps, from left to right.
     pub stepped: Vec<usize>,
 }
@@ -48,6 +52,8 @@ impl Figure {
             zero_strip: false,
             bar_ends: Vec::new(),
             point_names: Vec::new(),
+            names_at_end: false,
+            zone: None,
             stepped: Vec::new(),
         }
     }

@@ -27,12 +27,14 @@ pub(crate) fn draw(canvas: &mut Canvas, figure: &Figure, m: Measures, indent: f6
     let (mut x, mut y) = (indent, top + m.font);
     for (i, name) in series {
         let name = text::fit(name, m.font, m.width - indent - swatch - 8.0);
-        let room = swatch + 6.0 + text::width(&name, m.font) + 16.0;
+        // The reader's letters may be wider than ours.
+        let room = swatch + 6.0 + text::width(&name, m.font) * 1.14 + 16.0;
         if x > indent && x + room - 16.0 > m.width {
             x = indent;
             y += line;
         }
         let middle = y - m.font * 0.35;
+        canvas.open_key(&figure.series[i].name);
         match figure.mark {
             Mark::Bars | Mark::StackedBars => {
                 let fill = skin::bar_fill(i, figure.colour(i), skin::cause_index(&figure.series[i].name));
@@ -44,6 +46,7 @@ pub(crate) fn draw(canvas: &mut Canvas, figure: &Figure, m: Measures, indent: f6
             Mark::Scatter => marks::dot_swatch(canvas, (i, figure.colour(i)), x + 6.0, middle),
         }
         canvas.text(x + swatch + 4.0, y, m.font, Anchor::Start, "l", &name);
+        canvas.body.push_str("</g>");
         x += room;
     }
     y + m.font * 0.9

@@ -99,6 +99,7 @@ pub(crate) fn rules(skin: Skin) -> String {
     rule(".n", format!("stroke:{};stroke-width:1;fill:none", ink("faint")));
     rule(".x", format!("stroke:{};stroke-width:1;fill:none", ink("axis")));
     rule(".z", format!("fill:{}", ink("faint")));
+    rule(".q", format!("fill:{}", ink("faint")));
     rule(".t", format!("fill:{}", ink("muted")));
     rule(".l, .b, .v", format!("fill:{}", ink("ink")));
     rule(".b", "font-weight:bold".to_owned());

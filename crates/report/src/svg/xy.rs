@@ -28,7 +28,8 @@ pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout,
 
     let widest = y_scale.ticks.iter().map(|t| text::width(&t.label, m.font)).fold(12.0, f64::max);
     let pad = if layout == Layout::File { 20.0 } else { 0.0 };
-    let left = pad + widest + 8.0;
+    // The reader's letters may be wider than ours.
+    let left = pad + widest * 1.14 + 8.0;
     let names = end_labels(figure, m, layout);
     let right = m.width - pad - names.map_or(10.0, |w| w * 1.06 + 28.0);
     let mut top = top;
@@ -46,9 +47,15 @@ pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout,
     let x_scale = x_scale.between(left, right);
     let y_scale = y_scale.between(bottom, top);
 
+    if let Some((low, high, _)) = &figure.zone {
+        let (from, to) = (y_scale.at(high.min(y_scale.hi)), y_scale.at(low.max(y_scale.lo)));
+        c.rect(left, from, right - left, to - from, "q");
+    }
     grid(c, &y_scale, m, (left, right));
     let y_end = x_axis(c, figure, &x_scale, m, (left, right), (top, bottom));
     let mut ends = Vec::new();
+    let id = format!("clip-{}-{}", text::slug(&figure.stem), layout.name());
+    c.open_clipped(&id, (left, top - 2.0), (right - left + 1.0, bottom - top + 4.0), layout != Layout::File);
     for (i, series) in figure.series.iter().enumerate() {
         match figure.mark {
             Mark::Scatter => {
@@ -60,9 +67,14 @@ pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout,
             }
             _ => line(c, series, (i, figure.colour(i)), &x_scale, &y_scale),
         }
-        if let Some(p) = series.points.last() {
-            ends.push((i, y_scale.at(p[1])));
+        if let Some(y) = end_of(series, figure.mark) {
+            ends.push((i, y_scale.at(y)));
         }
+    }
+    c.close_clipped(layout != Layout::File);
+    if let Some((low, _, what)) = &figure.zone {
+        let y = (y_scale.at(low.max(y_scale.lo)) + m.font * 1.3).min(bottom - 4.0);
+        c.text(left + 8.0, y, m.font, Anchor::Start, "o", &text::fit(what, m.font, right - left - 16.0));
     }
     if names.is_some() {
         label_ends(c, figure, m, right + 15.0, (top, bottom), ends);
@@ -74,6 +86,17 @@ pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout,
     }
     read_out_data(data, figure, &x_scale, &y_scale, (left, right), (top, bottom));
     y_end
+}
+
+/// Where the name of a series stands at its right end: at the last point of a line, among the last dots of a scatter.
+fn end_of(series: &Series, mark: Mark) -> Option<f64> {
+    let n = series.points.len();
+    if mark != Mark::Scatter {
+        return series.points.last().map(|p| p[1]);
+    }
+    let mut last: Vec<f64> = series.points[n - n.div_ceil(8)..].iter().map(|p| p[1]).collect();
+    last.sort_by(f64::total_cmp);
+    last.get(last.len() / 2).copied()
 }
 
 /// Dots grow when there are few of them.
@@ -92,7 +115,11 @@ fn dot_size(m: Measures, figure: &Figure) -> f64 {
 /// Room for names at the ends of lines, if they are few and short enough to stand there.
 fn end_labels(figure: &Figure, m: Measures, layout: Layout) -> Option<f64> {
     let n = figure.series.len();
-    if figure.mark != Mark::Line || !(2..=6).contains(&n) || layout == Layout::Phone || layout == Layout::Half {
+    if (figure.mark != Mark::Line && !figure.names_at_end)
+        || !(2..=6).contains(&n)
+        || layout == Layout::Phone
+        || layout == Layout::Half
+    {
         return None;
     }
     let widest = figure.series.iter().map(|s| text::width(&s.name, m.font)).fold(0.0, f64::max);
@@ -135,6 +162,8 @@ fn x_axis(
         figure.x.categories.iter().enumerate().map(|(i, name)| (x.at(i as f64), name.clone())).collect()
     };
     let (mut lines, mut marks) = (String::new(), String::new());
+    // The script of the page draws these anew where a reader zooms in.
+    c.body.push_str("<g class=\"xt\">");
     let mut free_from = f64::NEG_INFINITY;
     for (at, label) in &ticks {
         let _ = write!(lines, "M{} {}V{}", coord(*at), coord(top), coord(bottom));
@@ -148,6 +177,7 @@ fn x_axis(
         let _ = write!(marks, "M{} {}v5", coord(*at), coord(bottom));
         c.text(middle, bottom + 6.0 + m.font, m.font, Anchor::Middle, "t", label);
     }
+    c.body.push_str("</g>");
     if figure.x.categories.is_empty() {
         c.path(&lines, "class=\"n\"");
     }
@@ -207,7 +237,7 @@ fn line(c: &mut Canvas, series: &Series, style: Style, x: &Scale, y: &Scale) {
         for &(px, py) in &points {
             append_marker(&mut markers, style.0, px, py, 3.6);
         }
-        c.path(&markers, &marker_attributes(style.1));
+        c.path(&markers, &format!("{} data-marks=\"{}\"", marker_attributes(style.1), text::escape(&series.name)));
     }
 }
 
@@ -256,8 +286,10 @@ fn label_ends(
     for (i, y) in ends {
         let mut marker = String::new();
         append_marker(&mut marker, i, x, y, 3.6);
+        c.open_key(&figure.series[i].name);
         c.path(&marker, &marker_attributes(figure.colour(i)));
         c.text(x + 9.0, y + m.font * 0.35, m.font, Anchor::Start, "l", &figure.series[i].name);
+        c.body.push_str("</g>");
     }
 }
 

@@ -50,7 +50,8 @@ fn every_file_is_named_and_of_sensible_size() {
         "results.json",
         "series/time.csv",
         "series/fixture-alpha-128gb/consistency-run-log.csv",
-        "charts/fixture-beta-128gb/consistency-run-log.svg",
+        "series/fixture-beta-128gb/consistency-run-log.csv",
+        "charts/comparison/consistency-run-log.svg",
         "charts/comparison/qd-scaling-iops-by-queue-depth.png",
         "charts/comparison/consistency-time.svg",
     ] {

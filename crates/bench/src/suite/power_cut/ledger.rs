@@ -196,8 +196,7 @@ mod tests {
     fn a_command_is_torn_if_a_part_of_it_is_there() {
         let torn = |first, second| {
             let held = |number| Held::Write([first, second][number as usize]);
-            let command: Range<u32> = 0..2;
-            ledger().settle(std::slice::from_ref(&command), held).torn
+            ledger().settle(std::slice::from_ref(&(0..2)), held).torn
         };
         assert_eq!([torn(3, 1), torn(3, 3), torn(2, 3), torn(2, 1)], [0, 1, 0, 1]);
     }

@@ -180,7 +180,7 @@ fn verdict(tally: &Tally) -> Verdict {
     } else {
         format!("Full protection: after {cuts} cuts everything was there that had been answered.")
     };
-    Verdict { pass: losses.flushed == 0 && at_rest == 0, sentence }
+    Verdict { pass: Some(losses.flushed == 0 && at_rest == 0), sentence }
 }
 
 #[cfg(test)]
@@ -193,7 +193,7 @@ mod tests {
         let lost = AtRest { bits_per_cell: 2, flushed: true, age: 3 * SECOND };
         let losses = Losses { acknowledged, flushed, torn: 0 };
         let verdict = verdict(&Tally { cuts: 10, losses, at_rest: vec![lost; at_rest], ready: Vec::new() });
-        (verdict.pass, verdict.sentence)
+        (verdict.pass == Some(true), verdict.sentence)
     }
 
     #[test]

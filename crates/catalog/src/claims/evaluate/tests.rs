@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use ssdlab_bench::{Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, Verdict};
 
+use super::super::kind::Tally;
 use super::*;
 
 fn claim(text: &str) -> Vec<Claim> {
@@ -86,7 +87,7 @@ fn an_order_needs_both_drives_and_more_than_the_ratio() {
     };
     assert_eq!(with(2.1, 1.0), ClaimState::Met);
     assert_eq!(with(2.0, 1.0), ClaimState::Missed);
-    assert_eq!(with(0.0, 0.0), ClaimState::Missed);
+    assert_eq!(with(0.0, 1.0), ClaimState::Missed);
     let alone = evaluate(&claims, &["a"], &[outcome("a", &[], &[("m", 1.0, "x")])]);
     assert_eq!((alone[0].state, alone[0].reason.as_str()), (ClaimState::NotSimulated, "b is not in the catalog"));
     assert!(super::super::needed(&claims, &["a"]).is_empty());
@@ -124,7 +125,7 @@ fn the_share_of_points_within_a_band_is_compared() {
 #[test]
 fn a_verdict_and_the_main_cause_of_slow_ios_are_judged() {
     let mut o = outcome("d", &[], &[]);
-    o.verdict = Some(Verdict { pass: false, sentence: "it did not come back".into() });
+    o.verdict = Some(Verdict { pass: Some(false), sentence: "it did not come back".into() });
     let slow = |gc: f64, bus: f64| SlowIo {
         at_s: 0.0,
         op: "write".into(),
@@ -174,17 +175,63 @@ fn a_list_of_values_selects_a_run_as_the_command_line_would() {
 }
 
 #[test]
-fn a_shortened_run_says_so_and_can_only_meet() {
-    let judged = |iops| {
+fn a_shortened_run_neither_meets_nor_misses() {
+    for iops in [100.0, 10.0] {
         let mut o = outcome("d", &[("queue_depth", 32)], &[("iops", iops, "IOPS")]);
         o.shortened = Some("18 s.".into());
         let row = evaluate(&claim(VALUE), &["d"], &[o]).remove(0);
-        (row.state, row.ours, row.reason)
+        assert_eq!((row.state, row.ours, row.margin_percent), (ClaimState::NotRun, Some(iops), None));
+        assert_eq!(row.reason, "shortened run: 18 s.");
+    }
+}
+
+#[test]
+fn the_margin_is_how_far_ours_may_move() {
+    let margin = |text: &str, ours: f64| {
+        evaluate(&claim(text), &["d"], &[outcome("d", &[("queue_depth", 32)], &[("iops", ours, "IOPS")])]).remove(0)
     };
-    assert_eq!(judged(100.0), (ClaimState::Met, Some(100.0), "shortened run: 18 s.".into()));
-    let (state, ours, reason) = judged(10.0);
-    assert_eq!((state, ours), (ClaimState::NotRun, Some(10.0)));
-    assert!(reason.ends_with("; shortened run: 18 s."), "{reason}");
+    // 110 is the end of what is allowed: 105 may rise by 5 of 105.
+    let met = margin(VALUE, 105.0);
+    assert!((met.margin_percent.unwrap() - 100.0 * 5.0 / 105.0).abs() < 1e-9);
+    assert_eq!(met.margin(), "4.76 % to spare");
+    let missed = margin(VALUE, 120.0);
+    assert_eq!((missed.state, missed.margin().as_str()), (ClaimState::Missed, "off by 8.33 %"));
+    let range = "devices = [\"d\"]\ncheck.range = { test = \"t\", metric = \"iops\", unit = \"IOPS\", at_least = 50.0, at_most = 90.0 }";
+    assert_eq!(margin(range, 80.0).margin(), "12.50 % to spare", "the nearer bound counts");
+    assert_eq!(margin(range, 40.0).margin(), "off by 25 %");
+}
+
+#[test]
+fn a_ratio_to_zero_says_nothing() {
+    let claims = claim(
+        "check.order = { higher = { device = \"a\", test = \"t\", metric = \"m\" }, lower = { device = \"b\", test = \"t\", metric = \"m\" }, ratio_above = 2.0 }",
+    );
+    let with = |a: f64, b: f64| {
+        let outcomes = [outcome("a", &[], &[("m", a, "x")]), outcome("b", &[], &[("m", b, "x")])];
+        evaluate(&claims, &["a", "b"], &outcomes).remove(0)
+    };
+    assert_eq!(with(5.0, 0.0).state, ClaimState::Inconclusive);
+    assert_eq!(with(0.0, 0.0).state, ClaimState::Inconclusive);
+    let met = with(5.0, 2.0);
+    assert_eq!((met.state, met.margin().as_str()), (ClaimState::Met, "20 % to spare"));
+}
+
+#[test]
+fn only_what_a_run_could_have_missed_is_counted_as_measured() {
+    let with = |extra: &str| claim(&format!("{extra}{VALUE}")).remove(0);
+    assert_eq!(with("").kind(), ClaimKind::Measured);
+    assert_eq!(with("calibrates = [\"controller.read_unit_us\"]\n").kind(), ClaimKind::Calibration);
+    assert_eq!(with("counts_as = \"as-built\"\n").kind(), ClaimKind::AsBuilt);
+    let reports = claim("devices = [\"d\"]\ncheck.reports = { test = \"t\", metrics = [\"iops\"] }").remove(0);
+    assert_eq!(reports.kind(), ClaimKind::ByMethod);
+    let o = [outcome("d", &[("queue_depth", 32)], &[("iops", 100.0, "IOPS")])];
+    assert_eq!(evaluate(&[reports], &["d"], &o)[0].state, ClaimState::Met);
+
+    let claims = [with(""), with("repeats = \"X1\"\n"), with("calibrates = [\"k\"]\n")];
+    let rows = evaluate(&claims, &["d"], &o);
+    assert!(rows.iter().all(|row| row.state == ClaimState::Met));
+    assert_eq!(Tally::of(&rows, ClaimKind::Measured).met, 1, "a repeated figure counts once");
+    assert_eq!(Tally::of(&rows, ClaimKind::Calibration).met, 1);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use ssdlab_bench::{Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, TimeShare, Verdict};
 use ssdlab_core::Rng;
-use ssdlab_report::{ClaimRow, ClaimState, DeviceFacts, Review, ReviewedDevice, SpecRow};
+use ssdlab_report::{ClaimKind, ClaimRow, ClaimState, DeviceFacts, Review, ReviewedDevice, SpecRow};
 
 /// A folder for one test, empty at the start.
 pub fn folder(name: &str) -> PathBuf {
@@ -266,7 +266,7 @@ fn trim(drive: &Drive) -> Outcome {
     }];
     o.metrics = metrics(&[("recovered", if drive.trims { 99.4 } else { 28.8 }, "%")]);
     o.verdict = Some(Verdict {
-        pass: drive.trims,
+        pass: Some(drive.trims),
         sentence: if drive.trims {
             "TRIM restores the clean curve: 99.4 % of the rate of the clean drive.".into()
         } else {
@@ -327,6 +327,8 @@ fn device(name: &str, description: &str) -> ReviewedDevice {
             row("Firmware", "garbage collection", "greedy, paced", "", "behaviour in the published scatter", true),
         ],
         members: vec![],
+        traits: vec!["Fixture controller".into(), "16 dies".into()],
+        superblock_bytes: Some(64 << 20),
     }
 }
 
@@ -334,6 +336,8 @@ fn claim(id: &str, device: &str, quantity: &str, published: &str, value: f64, un
     let met = (ours / value - 1.0).abs() <= 0.1;
     ClaimRow {
         id: id.into(),
+        kind: ClaimKind::Measured,
+        repeated: false,
         device: device.into(),
         quantity: quantity.into(),
         published: published.into(),
@@ -342,6 +346,7 @@ fn claim(id: &str, device: &str, quantity: &str, published: &str, value: f64, un
         ours: Some(ours),
         ours_text: String::new(),
         tolerance: "±10 %".into(),
+        margin: if met { "8 % to spare".into() } else { "off by 9 %".into() },
         state: if met { ClaimState::Met } else { ClaimState::Missed },
         source: "vendor's specification".into(),
         reason: if met { String::new() } else { "The program time of this die is an estimate.".into() },

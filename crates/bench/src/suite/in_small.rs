@@ -1,0 +1,65 @@
+//! What a run on a drive in small cannot tell of the drive.
+
+use super::stalls::LONGEST_GAPS;
+use crate::outcome::Outcome;
+
+/// Amounts are those of the small drive, and a pause for one superblock is as much shorter as the superblock is smaller.
+const PAUSES: [&str; 6] =
+    ["latency_p99_9", "latency_p99_99", "latency_max", "stall_", "seconds_over_", "zero_iops_seconds"];
+const AMOUNTS: [&str; 4] = ["GB", "TB", "B", "J"];
+
+/// Leaves such figures out, with the tables and charts of pauses, and says so.
+pub(super) fn leave_out(outcome: &mut Outcome) {
+    let of_trace = |key: &str| key.starts_with("trace_");
+    outcome.metrics.retain(|key, metric| {
+        let pause = PAUSES.iter().any(|p| key.starts_with(p));
+        let amount = AMOUNTS.contains(&metric.unit.as_str()) && !of_trace(key);
+        !pause && !amount
+    });
+    outcome.slowest.clear();
+    outcome.charts.retain(|chart| !["stalls", "felt"].contains(&chart.id.as_str()));
+    outcome.tables.retain(|table| table.title != LONGEST_GAPS);
+    outcome.notes.push(
+        "Amounts, the longest latencies and stalls are left out: they depend on the size of the drive.".to_owned(),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::outcome::Metric;
+
+    #[test]
+    fn rates_stay_and_what_depends_on_the_size_goes() {
+        let metrics = [
+            ("iops", 1.0, "IOPS"),
+            ("latency_p99", 1.0, "us"),
+            ("latency_max", 1.0, "us"),
+            ("stage1_amount", 3.0, "GB"),
+            ("trace_read_gb", 3.0, "GB"),
+            ("stall_longest", 3.0, "us"),
+        ];
+        let mut outcome = Outcome {
+            test: "t".into(),
+            variant: String::new(),
+            device: "d".into(),
+            title: String::new(),
+            method: String::new(),
+            params: BTreeMap::new(),
+            metrics: metrics.iter().map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u))).collect(),
+            charts: Vec::new(),
+            tables: Vec::new(),
+            time_shares: Vec::new(),
+            slowest: Vec::new(),
+            verdict: None,
+            notes: Vec::new(),
+            shortened: None,
+        };
+        leave_out(&mut outcome);
+        let left: Vec<&str> = outcome.metrics.keys().map(String::as_str).collect();
+        assert_eq!(left, ["iops", "latency_p99", "trace_read_gb"]);
+        assert_eq!(outcome.notes.len(), 1);
+    }
+}

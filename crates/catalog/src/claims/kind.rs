@@ -1,0 +1,78 @@
+//! What a published figure that is met says, and how many there are of each kind.
+
+use serde::{Deserialize, Serialize};
+
+use super::evaluate::{ClaimRow, ClaimState};
+
+/// What it says that a figure is met. Only [`ClaimKind::Measured`] is evidence for the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimKind {
+    /// A number or an order came out of a run, and could have come out otherwise.
+    Measured,
+    /// A parameter was chosen with the figure in view.
+    Calibration,
+    /// The test has the published parameters.
+    ByMethod,
+    /// The drive file says the same as the source.
+    AsBuilt,
+}
+
+impl ClaimKind {
+    /// In the order in which reports show them.
+    pub const ALL: [ClaimKind; 4] =
+        [ClaimKind::Measured, ClaimKind::Calibration, ClaimKind::ByMethod, ClaimKind::AsBuilt];
+
+    /// The heading in reports.
+    #[must_use]
+    pub const fn heading(self) -> &'static str {
+        match self {
+            ClaimKind::Measured => "Measured here",
+            ClaimKind::Calibration => "Calibration",
+            ClaimKind::ByMethod => "By method",
+            ClaimKind::AsBuilt => "As built",
+        }
+    }
+
+    /// What a figure of this kind says, in a sentence.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            ClaimKind::Measured => "A number or an order that a run could have missed.",
+            ClaimKind::Calibration => "A parameter was chosen with this figure in view: no evidence for the model.",
+            ClaimKind::ByMethod => "The test has the published parameters.",
+            ClaimKind::AsBuilt => "The drive file says what the source says.",
+        }
+    }
+}
+
+/// How many figures of a kind ended how. A repeated figure counts once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    pub met: usize,
+    pub missed: usize,
+    /// Of those missed, the ones that the catalog gives a reason for.
+    pub missed_for_a_known_reason: usize,
+    /// Not run, or the run says nothing about it.
+    pub open: usize,
+    pub not_simulated: usize,
+}
+
+impl Tally {
+    #[must_use]
+    pub fn of(rows: &[ClaimRow], kind: ClaimKind) -> Tally {
+        let mut tally = Tally::default();
+        for row in rows.iter().filter(|row| row.kind == kind && row.repeats.is_none()) {
+            match row.state {
+                ClaimState::Met => tally.met += 1,
+                ClaimState::Missed => {
+                    tally.missed += 1;
+                    tally.missed_for_a_known_reason += usize::from(row.known_miss);
+                }
+                ClaimState::NotRun | ClaimState::Inconclusive => tally.open += 1,
+                ClaimState::NotSimulated => tally.not_simulated += 1,
+            }
+        }
+        tally
+    }
+}

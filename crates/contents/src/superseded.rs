@@ -1,0 +1,210 @@
+//! What was overwritten or trimmed, and could still come back after a power cut.
+//!
+//! The list grows at its young end with every change that may not be durable yet. A flush that has completed makes durable
+//! what was written and answered before it was sent: everything older leaves the list. Of a page that was trimmed by then it
+//! makes nothing durable, since many drives forget a trim in a cut, and find on flash what was there before: these
+//! versions become *ghosts*, until a later write of the page is durable.
+//!
+//! What is held is bounded: beyond the limit the oldest go, ghosts first. A drive would have to keep data back for so many
+//! bytes of later changes to bring one of these back; if it does, the page is unreadable, and that is counted.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::store::{PAGE_BYTES, Version};
+
+/// What took a version's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    Write,
+    Trim,
+}
+
+/// See the module's own page.
+#[derive(Clone)]
+pub struct Superseded {
+    entries: VecDeque<(u32, Version, By)>,
+    /// Number of the oldest entry, counted from the begin of time.
+    first: u64,
+    ghosts: VecDeque<(u32, Version, u64)>,
+    /// Pages that have ghosts: how many, and the number below which they cannot come back any more.
+    haunted: BTreeMap<u32, (u32, u64)>,
+    /// Counts ghosts from the begin of time.
+    next_ghost: u64,
+    bytes: u64,
+    limit_bytes: u64,
+    /// Versions that went because of the limit.
+    dropped: u64,
+}
+
+/// What an entry takes besides its page.
+const ENTRY_BYTES: u64 = std::mem::size_of::<(u32, Version, u64)>() as u64;
+
+fn size(version: &Version) -> u64 {
+    ENTRY_BYTES + if version.page.is_some() { PAGE_BYTES as u64 } else { 0 }
+}
+
+impl Superseded {
+    #[must_use]
+    pub fn new(limit_bytes: u64) -> Self {
+        Superseded {
+            entries: VecDeque::new(),
+            first: 0,
+            ghosts: VecDeque::new(),
+            haunted: BTreeMap::new(),
+            next_ghost: 0,
+            bytes: 0,
+            limit_bytes,
+            dropped: 0,
+        }
+    }
+
+    /// A page is no longer what it was.
+    pub fn push(&mut self, unit: u32, old: Version, by: By) {
+        self.bytes += size(&old);
+        self.entries.push_back((unit, old, by));
+        while self.bytes > self.limit_bytes && self.drop_oldest() {
+            self.dropped += 1;
+        }
+    }
+
+    fn drop_oldest(&mut self) -> bool {
+        if let Some((unit, version, _)) = self.ghosts.pop_front() {
+            self.bytes -= size(&version);
+            if let Some(ghosts) = self.haunted.get_mut(&unit) {
+                ghosts.0 -= 1;
+                if ghosts.0 == 0 {
+                    self.haunted.remove(&unit);
+                }
+            }
+            return true;
+        }
+        self.pop().is_some()
+    }
+
+    fn pop(&mut self) -> Option<(u32, Version, By)> {
+        let entry = self.entries.pop_front()?;
+        self.bytes -= size(&entry.1);
+        self.first += 1;
+        Some(entry)
+    }
+
+    /// Stands for everything that is in the list now.
+    #[must_use]
+    pub fn mark(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+
+    /// A flush that was sent at the time of the mark has completed.
+    pub fn flushed(&mut self, mark: u64) {
+        let count = mark.saturating_sub(self.first).min(self.entries.len() as u64) as usize;
+        // What each page was when the flush was sent: the last change counts.
+        let trimmed: BTreeSet<u32> = if self.entries.iter().take(count).any(|e| e.2 == By::Trim) {
+            let mut trimmed = BTreeSet::new();
+            for (unit, _, by) in self.entries.iter().take(count) {
+                _ = if *by == By::Trim { trimmed.insert(*unit) } else { trimmed.remove(unit) };
+            }
+            trimmed
+        } else {
+            BTreeSet::new()
+        };
+        for _ in 0..count {
+            let Some((unit, version, _)) = self.pop() else { return };
+            if trimmed.contains(&unit) {
+                self.haunt(unit, version);
+            } else {
+                self.durable(unit);
+            }
+        }
+    }
+
+    /// A version that may come back until a later write of the page is durable.
+    pub fn haunt(&mut self, unit: u32, version: Version) {
+        self.bytes += size(&version);
+        self.ghosts.push_back((unit, version, self.next_ghost));
+        self.haunted.entry(unit).or_insert((0, 0)).0 += 1;
+        self.next_ghost += 1;
+    }
+
+    /// The page's last write is durable.
+    pub fn durable(&mut self, unit: u32) {
+        if !self.haunted.is_empty()
+            && let Some(ghosts) = self.haunted.get_mut(&unit)
+        {
+            ghosts.1 = self.next_ghost;
+        }
+    }
+
+    /// Empties the list; of each page the oldest first.
+    pub fn take(&mut self) -> impl Iterator<Item = (u32, Version)> + use<> {
+        self.first = self.mark();
+        self.bytes = 0;
+        let haunted = std::mem::take(&mut self.haunted);
+        let ghosts = std::mem::take(&mut self.ghosts).into_iter();
+        let ghosts = ghosts.filter(move |g| haunted.get(&g.0).is_some_and(|h| g.2 >= h.1)).map(|g| (g.0, g.1));
+        ghosts.chain(std::mem::take(&mut self.entries).into_iter().map(|e| (e.0, e.1)))
+    }
+
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::page_of;
+
+    fn filled(number: u8) -> Version {
+        Version { number, page: page_of(&[number; PAGE_BYTES]) }
+    }
+
+    fn taken(list: &mut Superseded) -> Vec<(u32, u8)> {
+        list.take().map(|(unit, version)| (unit, version.number)).collect()
+    }
+
+    #[test]
+    fn what_a_flush_has_made_durable_leaves_and_the_rest_stays() {
+        let mut list = Superseded::new(1 << 20);
+        list.push(1, Version::NOTHING, By::Write);
+        let mark = list.mark();
+        list.push(2, Version::NOTHING, By::Write);
+        list.flushed(mark);
+        list.flushed(mark);
+        assert_eq!(taken(&mut list), [(2, 0)]);
+        assert_eq!((list.bytes(), list.mark()), (0, 2));
+    }
+
+    #[test]
+    fn what_was_trimmed_may_come_back_until_a_later_write_is_durable() {
+        let mut list = Superseded::new(1 << 20);
+        list.push(1, filled(1), By::Write);
+        list.push(1, filled(2), By::Trim);
+        list.push(2, filled(3), By::Trim);
+        list.push(2, Version::NOTHING, By::Write);
+        list.flushed(list.mark());
+        assert_eq!(taken(&mut list.clone()), [(1, 1), (1, 2)], "page 2 was written after its trim");
+        list.push(1, Version::NOTHING, By::Write);
+        assert_eq!(taken(&mut list.clone()), [(1, 1), (1, 2), (1, 0)], "not durable yet");
+        list.flushed(list.mark());
+        assert_eq!(taken(&mut list), []);
+        assert_eq!(list.bytes(), 0);
+    }
+
+    #[test]
+    fn the_oldest_go_when_the_list_is_full() {
+        let mut list = Superseded::new(3 * (ENTRY_BYTES + 4096));
+        for unit in 0..5 {
+            list.push(unit, filled(1), if unit == 2 { By::Trim } else { By::Write });
+        }
+        assert_eq!(list.dropped(), 2);
+        list.flushed(list.mark());
+        (5..8).for_each(|unit| list.push(unit, filled(1), By::Write));
+        assert_eq!((list.dropped(), taken(&mut list)), (3, vec![(5, 1), (6, 1), (7, 1)]));
+    }
+}

@@ -1,0 +1,107 @@
+//! The figures by which drives are compared at first sight: what each is, where it comes from, and which end is good.
+
+use ssdlab_bench::{Metric, Outcome};
+
+/// A figure that belongs on the first screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headline {
+    /// Stable name.
+    pub key: &'static str,
+    pub title: &'static str,
+    /// What exactly, in a few words beside the title.
+    pub detail: &'static str,
+    /// The test, what its variant begins with, and the metric.
+    pub test: &'static str,
+    pub variant: &'static str,
+    pub metric: &'static str,
+    pub lower_is_better: bool,
+    /// Whether a quick run ranks drives by it as a full one does. One that does not is left out there.
+    pub in_quick: bool,
+}
+
+const fn higher(
+    key: &'static str,
+    title: &'static str,
+    detail: &'static str,
+    [test, variant, metric]: [&'static str; 3],
+) -> Headline {
+    Headline { key, title, detail, test, variant, metric, lower_is_better: false, in_quick: true }
+}
+
+/// In the order in which a page shows them.
+pub const HEADLINES: [Headline; 10] = [
+    higher(
+        "steady-write",
+        "Steady random write",
+        "4 KiB, QD32, over the whole drive once it has settled",
+        ["consistency", "2013", "iops_mean_tail"],
+    ),
+    Headline {
+        in_quick: false,
+        ..higher(
+            "worst-second",
+            "Worst second in steady state",
+            "4 KiB random writes, QD32",
+            ["consistency", "2013", "iops_min"],
+        )
+    },
+    higher("sequential-write", "Sequential write", "128 KiB, QD1", ["sequential-write", "", "bandwidth"]),
+    higher("random-read", "Random read", "4 KiB, QD3", ["random-read", "QD3", "iops"]),
+    Headline {
+        lower_is_better: true,
+        in_quick: false,
+        ..higher(
+            "heavy-p99",
+            "Heavy trace, slowest 1 %",
+            "latency that one request in a hundred exceeds",
+            ["heavy", "2015", "latency_p99"],
+        )
+    },
+    higher(
+        "random-write",
+        "Random write burst",
+        "4 KiB, QD32, over 8 GB of a fresh drive",
+        ["random-write", "QD32", "iops"],
+    ),
+    higher("sequential-read", "Sequential read", "128 KiB, QD1", ["sequential-read", "", "bandwidth"]),
+    higher("file-server", "File server", "four reads to a write, QD8, full drive", ["fileserver", "", "iops"]),
+    // What an SLC cache still holds after the fill depends on the size of the drive, and it is read faster.
+    Headline {
+        lower_is_better: true,
+        in_quick: false,
+        ..higher("read-access", "Read access", "512 B, one at a time", ["analyzedisk", "", "latency_mean_read"])
+    },
+    Headline {
+        lower_is_better: true,
+        ..higher("write-access", "Write access", "512 B, one at a time", ["analyzedisk", "", "latency_mean_write"])
+    },
+];
+
+impl Headline {
+    /// Its value for a drive, if that was measured.
+    #[must_use]
+    pub fn of<'a>(&self, outcomes: &'a [Outcome], device: &str) -> Option<&'a Metric> {
+        outcomes
+            .iter()
+            .find(|o| o.device == device && self.fits(&o.test, &o.variant))
+            .and_then(|o| o.metrics.get(self.metric))
+    }
+
+    /// Whether it is a figure of this test in this variant.
+    #[must_use]
+    pub fn fits(&self, test: &str, variant: &str) -> bool {
+        test == self.test && (self.variant.is_empty() || variant == self.variant)
+    }
+
+    /// Whether a page of this kind of run shows it.
+    #[must_use]
+    pub const fn is_shown(&self, quick: bool) -> bool {
+        self.in_quick || !quick
+    }
+
+    /// Which of two values is better; equal ones are in no order.
+    #[must_use]
+    pub fn order(&self, a: f64, b: f64) -> std::cmp::Ordering {
+        if self.lower_is_better { a.total_cmp(&b) } else { b.total_cmp(&a) }
+    }
+}

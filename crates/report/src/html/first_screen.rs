@@ -1,0 +1,332 @@
+//! The first screen: what the drive is, how steadily it writes, how it compares, what was found, for whom it is, and how far
+//! to trust all that.
+
+use ssdlab_bench::{Axis, Mark, Series};
+
+use super::test::open_figure;
+use crate::compare::TestGroup;
+use crate::headline::{HEADLINES, Headline};
+use crate::name;
+use crate::number;
+use crate::reference::{STEP_SECONDS, beside, consistency_curve};
+use crate::review::{ClaimKind, Review, ReviewedDevice};
+use crate::story::{Story, story};
+use crate::svg::{Figure, Layout};
+use crate::text::escape;
+
+/// How many bar charts the first screen has; the others follow below.
+const BARS: usize = 5;
+
+/// A drive in a bar chart.
+struct Bar {
+    label: String,
+    value: f64,
+    /// Place among the drives of the review; `None`: a reference drive.
+    own: Option<usize>,
+}
+
+pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) {
+    let stories: Vec<Story> = review.devices.iter().map(|d| story(review, d)).collect();
+    head(out, review, &stories);
+    out.push_str("<div class=\"first\">\n<div class=\"wide\">\n");
+    scatter(out, review);
+    findings(out, review, groups, &stories);
+    out.push_str("</div>\n<div class=\"narrow\">\n<h2 id=\"glance\">At a glance</h2>\n");
+    let charts = charts(review);
+    for (headline, bars) in charts.iter().take(BARS) {
+        bar_chart(out, headline, bars);
+    }
+    if charts.is_empty() {
+        out.push_str("<p class=\"under\">None of the tests that drives are compared by has run.</p>\n");
+    }
+    conclusion(out, review, &stories);
+    trust(out, review);
+    out.push_str("</div>\n</div>\n");
+    let rest: Vec<_> = charts.iter().skip(BARS).collect();
+    if !rest.is_empty() {
+        out.push_str("<section id=\"more-bars\" aria-labelledby=\"more-bars-h\">\n<h2 id=\"more-bars-h\">More comparisons</h2>\n<div class=\"bars\">\n");
+        for (headline, bars) in rest {
+            bar_chart(out, headline, bars);
+        }
+        out.push_str("</div>\n</section>\n");
+    }
+}
+
+fn head(out: &mut String, review: &Review, stories: &[Story]) {
+    let names: Vec<String> = review.devices.iter().map(|d| escape(&name::pretty(&d.facts.name))).collect();
+    match (review.devices.as_slice(), stories) {
+        ([one], [story]) => {
+            out.push_str(&format!("<h1>{}</h1>\n<p class=\"deck\">{}</p>\n", names[0], escape(&story.deck)));
+            traits(out, one);
+        }
+        _ => {
+            let spans: Vec<String> = names.iter().map(|n| format!("<span>{n}</span>")).collect();
+            out.push_str(&format!("<h1>{}</h1>\n", spans.join(" <small>and</small> ")));
+            out.push_str("<dl class=\"decks\">\n");
+            for (name, story) in names.iter().zip(stories) {
+                out.push_str(&format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escape(&story.deck)));
+            }
+            out.push_str("</dl>\n");
+        }
+    }
+}
+
+fn traits(out: &mut String, device: &ReviewedDevice) {
+    let f = &device.facts;
+    let mut all = vec![number::bytes(f.capacity_bytes as f64)];
+    if let Some(spare) = f.over_provisioning_percent {
+        all.push(format!("{} % spare", number::trimmed(spare, 1)));
+    }
+    if !f.supports_trim {
+        all.push("no TRIM".to_owned());
+    }
+    // The first says what it is, the last how much of it is estimated.
+    for (i, own) in device.traits.iter().enumerate() {
+        all.insert(if i == 0 { 0 } else { all.len() }, own.clone());
+    }
+    let items: Vec<String> = all.iter().map(|t| format!("<li>{}</li>", escape(t))).collect();
+    out.push_str(&format!("<ul class=\"traits\">{}</ul>\n", items.concat()));
+}
+
+/// Random writes over time, all drives in one picture.
+fn scatter(out: &mut String, review: &Review) {
+    let single = review.devices.len() == 1;
+    let (mut series, mut colours): (Vec<Series>, Vec<usize>) = (Vec::new(), Vec::new());
+    for (i, device) in review.devices.iter().enumerate() {
+        let points = consistency_curve(review, &device.facts.name);
+        if !points.is_empty() {
+            series.push(Series { name: name::short(&device.facts.name), points });
+            colours.push(i);
+        }
+    }
+    if series.is_empty() {
+        return;
+    }
+    let last = series.iter().flat_map(|s| s.points.last()).map(|p| p[0]).fold(0.0, f64::max);
+    if single {
+        let f = &review.devices[0].facts;
+        // Behind the drive of the review: what is drawn last lies on top.
+        for (i, other) in beside(&f.name, f.supports_trim).into_iter().enumerate() {
+            // A quick run has an eighth of the drive and of the time.
+            let stretch = if in_small(review) { last / (other.iops.len() * STEP_SECONDS) as f64 } else { 1.0 };
+            let at = |k: usize| (k * STEP_SECONDS + 1) as f64 * stretch;
+            let points =
+                other.iops.iter().enumerate().map(|(k, &v)| [at(k), v]).filter(|p| p[0] <= last + 1.0).collect();
+            series.insert(0, Series { name: name::short(&other.name), points });
+            colours.insert(0, [2, 4, 3][i % 3]);
+        }
+    }
+    let most = series.iter().map(|s| s.points.len()).max().unwrap_or(0);
+    let dots = if most as f64 > 4.0 * last { ", eight dots a second" } else { ", a dot a second" };
+    let figure = Figure {
+        stem: "first-screen-consistency".to_owned(),
+        title: "Random writes over the whole drive".to_owned(),
+        subject: format!("4 KiB, QD32, after one sequential fill{dots}"),
+        caption: if single && in_small(review) {
+            "The runs of the other drives, eight times as long, are laid over it.".to_owned()
+        } else {
+            String::new()
+        },
+        shortened: None,
+        mark: Mark::Scatter,
+        x: Axis { min: Some(0.0), max: Some(last), ..Axis::linear("time", "s") },
+        y: Axis::log("IOPS", "IOPS"),
+        zone: stall_zone(review),
+        series,
+        colours,
+        zero_strip: false,
+        bar_ends: Vec::new(),
+        point_names: Vec::new(),
+        names_at_end: true,
+        stepped: Vec::new(),
+    };
+    open_figure(out, &figure, Layout::Full, &figure.title);
+    out.push_str("</figure>\n");
+}
+
+/// Whether its drives were measured in small.
+fn in_small(review: &Review) -> bool {
+    review.outcomes.iter().any(|o| o.shortened.as_ref().is_some_and(|s| s.starts_with("on an eighth")))
+}
+
+/// Where the stalls of the drive of a review lie.
+fn stall_zone(review: &Review) -> Option<(f64, f64, String)> {
+    let [one] = review.devices.as_slice() else { return None };
+    let curve = consistency_curve(review, &one.facts.name);
+    let half: Vec<f64> = curve.iter().skip(curve.len() / 2).map(|p| p[1]).collect();
+    let steady = crate::story::Steady::of(&half).filter(|s| s.stalls() && s.lowest > 0.0)?;
+    // A quick run collects smaller ones.
+    let unit = one
+        .superblock_bytes
+        .filter(|_| !review.quick)
+        .map_or_else(String::new, |b| format!(" while a superblock of {} is collected", number::transfer(b)));
+    let what = format!("stalls at {}{unit}", number::grouped(steady.lowest, 0));
+    Some((steady.lowest * 0.8, steady.lowest * 1.6, what))
+}
+
+fn findings(out: &mut String, review: &Review, groups: &[TestGroup], stories: &[Story]) {
+    out.push_str("<h2 id=\"found\">What we found</h2>\n");
+    let single = stories.len() == 1;
+    // Of several drives, the first two findings of each: there is room for no more.
+    let each = if single { usize::MAX } else { (8 / stories.len()).clamp(1, 3) };
+    for (device, story) in review.devices.iter().zip(stories) {
+        if !single {
+            out.push_str(&format!("<h3>{}</h3>\n", escape(&name::pretty(&device.facts.name))));
+        }
+        out.push_str("<ol class=\"found\">\n");
+        for f in story.findings.iter().take(each) {
+            let link = groups
+                .iter()
+                .find(|g| g.first().test == f.test)
+                .map_or_else(String::new, |g| format!(" <a href=\"#{}\">figures</a>", g.anchor));
+            out.push_str(&format!(
+                "<li>{}<b>{}</b>{}{link}</li>\n",
+                escape(&f.before),
+                escape(&f.bold),
+                escape(&f.after)
+            ));
+        }
+        out.push_str("</ol>\n");
+    }
+}
+
+/// Every headline figure that is there, with its drives, best first.
+fn charts(review: &Review) -> Vec<(Headline, Vec<Bar>)> {
+    let others = match review.devices.as_slice() {
+        [one] => beside(&one.facts.name, one.facts.supports_trim),
+        _ => Vec::new(),
+    };
+    let mut charts = Vec::new();
+    for headline in HEADLINES.into_iter().filter(|h| h.is_shown(review.quick)) {
+        let own = |(i, device): (usize, &ReviewedDevice)| {
+            let value = headline.of(&review.outcomes, &device.facts.name)?.value;
+            Some(Bar { label: name::short(&device.facts.name), value, own: Some(i) })
+        };
+        let mut bars: Vec<Bar> = review.devices.iter().enumerate().filter_map(own).collect();
+        if bars.is_empty() {
+            continue;
+        }
+        bars.extend(others.iter().filter_map(|drive| {
+            let value = *drive.figures.get(headline.key)?;
+            Some(Bar { label: name::short(&drive.name), value, own: None })
+        }));
+        bars.sort_by(|a, b| headline.order(a.value, b.value).then_with(|| a.label.cmp(&b.label)));
+        charts.push((headline, bars));
+    }
+    charts
+}
+
+fn unit_of(headline: &Headline) -> &'static str {
+    match headline.metric {
+        "bandwidth" => "MB/s",
+        m if m.starts_with("latency") => "us",
+        _ => "IOPS",
+    }
+}
+
+fn bar_chart(out: &mut String, headline: &Headline, bars: &[Bar]) {
+    let unit = unit_of(headline);
+    let most = bars.iter().map(|b| b.value).fold(0.0, f64::max);
+    let direction = if headline.lower_is_better { " · <b>lower is better</b>" } else { "" };
+    let shown = if unit == "us" { String::new() } else { format!("{unit} · ") };
+    out.push_str(&format!(
+        "<figure class=\"barchart\" id=\"bar-{}\"><figcaption><b>{}</b> <span class=\"subject\">{shown}{}{direction}</span></figcaption>\n<ol>\n",
+        headline.key, headline.title, headline.detail
+    ));
+    for bar in bars {
+        let share = if most > 0.0 { (bar.value / most * 100.0).clamp(0.4, 100.0) } else { 0.0 };
+        let class = bar.own.map_or("other".to_owned(), |i| format!("own c{}", i % 8));
+        let text = match unit {
+            "us" => number::latency(bar.value),
+            "MB/s" if bar.value < 10.0 => number::trimmed(bar.value, 1),
+            _ => number::grouped(bar.value, usize::from(bar.value < 10.0)),
+        };
+        out.push_str(&format!(
+            "<li class=\"{class}\"><span class=\"who\">{}</span><span class=\"track\"><span style=\"width:{}%\"></span></span>\
+             <span class=\"much\">{text}</span></li>\n",
+            escape(&bar.label),
+            number::trimmed(share, 1)
+        ));
+    }
+    out.push_str("</ol></figure>\n");
+}
+
+fn conclusion(out: &mut String, review: &Review, stories: &[Story]) {
+    out.push_str("<div class=\"forwhom\" id=\"for-whom\">\n");
+    for (device, story) in review.devices.iter().zip(stories) {
+        if stories.len() > 1 {
+            out.push_str(&format!("<h3 class=\"of\">{}</h3>\n", escape(&name::pretty(&device.facts.name))));
+        }
+        for (word, text) in [("For", &story.suits), ("Not for", &story.unsuited)] {
+            out.push_str(&format!("<div><h3>{word}</h3><p>{}</p></div>\n", escape(text)));
+        }
+    }
+    out.push_str("</div>\n");
+}
+
+/// Keys of the model that a drive's steady state and rates hang on most, if they are estimates.
+const HANGS_ON: [&str; 12] = [
+    "reserved blocks",
+    "buffer superpages",
+    "host share",
+    "start free superblocks",
+    "policy",
+    "scheme",
+    "merges at once",
+    "open logs",
+    "average read",
+    "zone sectors per track",
+    "program",
+    "write unit",
+];
+
+fn trust(out: &mut String, review: &Review) {
+    let tally = review.tally(ClaimKind::Measured);
+    let chosen = review.tally(ClaimKind::Calibration).met;
+    out.push_str("<div class=\"trust\" id=\"trust\"><p><b>How far to trust this page.</b> ");
+    if review.quick {
+        out.push_str(if in_small(review) {
+            "A quick run: an eighth of the drive for an eighth of the time. "
+        } else {
+            "A quick run, shorter than the published one. "
+        });
+        out.push_str("Published figures are not judged. ");
+    } else if tally.met + tally.missed == 0 {
+        out.push_str("Nothing was published that these tests could have missed. ");
+    } else {
+        out.push_str(&format!(
+            "Of {} published figures measured here, {} are met and {} missed",
+            tally.met + tally.missed,
+            tally.met,
+            tally.missed
+        ));
+        out.push_str(&match chosen {
+            0 => ". ".to_owned(),
+            n => format!("; {n} more are calibration. "),
+        });
+    }
+    if let [one] = review.devices.as_slice() {
+        let rows = one.specification.iter().filter(|row| row.estimate);
+        let mut hangs: Vec<&str> = Vec::new();
+        for row in rows.filter(|row| HANGS_ON.iter().any(|k| row.key.starts_with(k))) {
+            if !hangs.contains(&row.key.as_str()) {
+                hangs.push(&row.key);
+            }
+        }
+        hangs.sort_by_key(|key| HANGS_ON.iter().position(|k| key.starts_with(k)));
+        hangs.truncate(3);
+        if !hangs.is_empty() {
+            out.push_str(&format!("The rates hang on estimates: {}. ", escape(&hangs.join(", "))));
+        }
+    }
+    if review.devices.iter().all(|d| d.facts.kind != "host") {
+        out.push_str("Every drive here is simulated. ");
+    }
+    if !review.claims.is_empty() {
+        out.push_str("<a href=\"#claims\">Published figures</a>");
+    }
+    if review.devices.iter().any(|d| !d.specification.is_empty()) {
+        out.push_str(" · <a href=\"#specification\">every parameter</a>");
+    }
+    out.push_str("</p></div>\n");
+}

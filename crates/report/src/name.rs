@@ -1,0 +1,52 @@
+//! Catalog names as people write them: `jmf667h-toshiba-256gb` is `JMF667H Toshiba 256 GB`.
+
+/// Words that are written in capitals although they have no digit.
+const CAPITALS: [&str; 5] = ["imft", "ocz", "wd", "evo", "gt"];
+
+/// The name for a heading. Paths and device expressions stay as they are.
+pub(crate) fn pretty(name: &str) -> String {
+    if name.contains(['(', '/', '.', ' ']) {
+        return name.to_owned();
+    }
+    let words: Vec<String> = name.split('-').map(word).collect();
+    // A letter by itself belongs to what stands before it.
+    words.join(" ").replace(" M ", "-M ")
+}
+
+/// The same without the unit of the capacity, for the narrow column before a bar.
+pub(crate) fn short(name: &str) -> String {
+    let full = pretty(name);
+    full.strip_suffix(" GB").map_or_else(|| full.clone(), str::to_owned)
+}
+
+fn word(text: &str) -> String {
+    for (ending, unit) in [("gb", "GB"), ("tb", "TB")] {
+        if let Some(number) =
+            text.strip_suffix(ending).filter(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        {
+            return format!("{number} {unit}");
+        }
+    }
+    if CAPITALS.contains(&text) || (text.bytes().any(|b| b.is_ascii_digit()) && text.len() <= 10) {
+        return text.to_uppercase();
+    }
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_words_and_expressions_stay() {
+        assert_eq!(pretty("jmf667h-toshiba-256gb"), "JMF667H Toshiba 256 GB");
+        assert_eq!(pretty("m600-1tb"), "M600 1 TB");
+        assert_eq!(pretty("x25-m-80gb"), "X25-M 80 GB");
+        assert_eq!(pretty("spinpoint-f1-1tb"), "Spinpoint F1 1 TB");
+        assert_eq!(pretty("840-evo-120gb"), "840 EVO 120 GB");
+        assert_eq!(pretty("raid0(m600-1tb*2)"), "raid0(m600-1tb*2)");
+        assert_eq!(short("jmf667h-imft-256gb"), "JMF667H IMFT 256");
+        assert_eq!(short("m600-1tb"), "M600 1 TB");
+    }
+}

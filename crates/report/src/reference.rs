@@ -1,0 +1,71 @@
+//! Reference drives: what a review of one drive is set beside. Measured by a full run of this version and shipped with the
+//! program; `make reference-drives` measures them anew.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::review::Review;
+
+/// A drive with its headline figures and the curve of its random writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReferenceDrive {
+    pub name: String,
+    /// Values by [`crate::Headline::key`], in the metric's unit.
+    pub figures: BTreeMap<String, f64>,
+    /// IOPS of random writes over the whole drive, at every [`STEP_SECONDS`]-th second of `consistency`.
+    pub iops: Vec<f64>,
+}
+
+/// Between two values of [`ReferenceDrive::iops`].
+pub const STEP_SECONDS: usize = 4;
+
+/// How many drives a review of one is set beside.
+const BESIDE: usize = 3;
+
+const SHIPPED: &str = include_str!("../data/reference-drives.json");
+
+static DRIVES: LazyLock<Vec<ReferenceDrive>> =
+    LazyLock::new(|| serde_json::from_str(SHIPPED).unwrap_or_else(|e| panic!("data/reference-drives.json: {e}")));
+
+/// Those that a review of the drive `name` is set beside: its contemporaries first. Drives that know no TRIM, disks among
+/// them, are of the years before the others.
+pub(crate) fn beside(name: &str, supports_trim: bool) -> Vec<&'static ReferenceDrive> {
+    let mut drives: Vec<&ReferenceDrive> = DRIVES.iter().filter(|d| d.name != name).collect();
+    // The file has those with TRIM first.
+    if !supports_trim {
+        drives.reverse();
+    }
+    drives.truncate(BESIDE);
+    drives
+}
+
+/// Seconds and IOPS of random writes over the whole drive; empty if that was not measured.
+pub(crate) fn consistency_curve(review: &Review, device: &str) -> Vec<[f64; 2]> {
+    review
+        .outcomes
+        .iter()
+        .filter(|o| o.device == device && o.test == "consistency" && !o.variant.contains('%'))
+        .flat_map(|o| &o.charts)
+        .find(|c| c.id.starts_with("iops-whole"))
+        .and_then(|c| c.series.first())
+        .map_or_else(Vec::new, |s| s.points.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_is_set_beside_three_others_of_its_time() {
+        let names = |name, trim| beside(name, trim).iter().map(|d| d.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names("mine", true).len(), 3);
+        assert!(!names("m600-256gb", true).contains(&"m600-256gb".to_owned()));
+        assert!(names("a-disk", false).contains(&"spinpoint-f1-1tb".to_owned()));
+        for drive in DRIVES.iter() {
+            assert!(drive.figures.len() >= 6, "{} has {} figures", drive.name, drive.figures.len());
+            assert!(!drive.iops.is_empty(), "{}", drive.name);
+        }
+    }
+}

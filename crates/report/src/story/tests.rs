@@ -1,0 +1,206 @@
+use std::collections::BTreeMap;
+
+use ssdlab_bench::{Axis, Chart, Mark, Metric, Outcome, Series, Verdict};
+
+use super::*;
+use crate::review::DeviceFacts;
+
+/// Figures of a drive, from which the rest is composed.
+#[derive(Clone, Copy)]
+struct Figures {
+    steady: f64,
+    /// Every so many seconds the rate drops to `dip`; 0: never.
+    every: usize,
+    dip: f64,
+    spacious: f64,
+    burst: f64,
+    sequential: f64,
+    heavy_p99_us: f64,
+    read_us: f64,
+    trim: Option<bool>,
+    zero_seconds: f64,
+}
+
+/// Stalls, needs spare area, slow in everything.
+const BAD: Figures = Figures {
+    steady: 5_000.0,
+    every: 7,
+    dip: 260.0,
+    spacious: 22_400.0,
+    burst: 900.0,
+    sequential: 60.0,
+    heavy_p99_us: 60_000.0,
+    read_us: 13_000.0,
+    trim: Some(false),
+    zero_seconds: 12.0,
+};
+
+/// The opposite of all that.
+const GOOD: Figures = Figures {
+    steady: 60_000.0,
+    every: 0,
+    dip: 0.0,
+    spacious: 61_000.0,
+    burst: 200_000.0,
+    sequential: 900.0,
+    heavy_p99_us: 2_000.0,
+    read_us: 90.0,
+    trim: Some(true),
+    zero_seconds: 0.0,
+};
+
+fn outcome(test: &str, variant: &str, metrics: &[(&str, f64, &str)]) -> Outcome {
+    Outcome {
+        test: test.into(),
+        variant: variant.into(),
+        device: "mine-1tb".into(),
+        title: test.into(),
+        method: String::new(),
+        params: BTreeMap::from([("tail_from_seconds".to_owned(), 100.into())]),
+        metrics: metrics.iter().map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u))).collect(),
+        charts: Vec::new(),
+        tables: Vec::new(),
+        time_shares: Vec::new(),
+        slowest: Vec::new(),
+        verdict: None,
+        notes: Vec::new(),
+        shortened: None,
+    }
+}
+
+fn review(f: Figures) -> Review {
+    let rate = |second: usize| if f.every > 0 && second.is_multiple_of(f.every) { f.dip } else { f.steady };
+    let points: Vec<[f64; 2]> = (1..=300).map(|s| [s as f64, rate(s)]).collect();
+    let mut consistency = outcome(
+        "consistency",
+        "2013",
+        &[
+            ("iops_mean_tail", f.steady, "IOPS"),
+            ("zero_iops_seconds", f.zero_seconds, "s"),
+            ("latency_max_tail", 124_000.0, "us"),
+        ],
+    );
+    consistency.charts.push(Chart {
+        id: "iops-whole-log".into(),
+        title: String::new(),
+        caption: String::new(),
+        mark: Mark::Scatter,
+        x: Axis::linear("time", "s"),
+        y: Axis::log("IOPS", "IOPS"),
+        series: vec![Series { name: String::new(), points }],
+        overlay_drives: false,
+    });
+    consistency.slowest.push(SlowIo {
+        at_s: 1.0,
+        op: "write".into(),
+        offset_bytes: 0,
+        length_bytes: 4096,
+        latency_us: 124_000.0,
+        causes_us: BTreeMap::from([("garbage_collection".to_owned(), 120_000.0)]),
+        sentence: String::new(),
+    });
+    let mut trim = outcome("trim", "", &[("dirty_bandwidth", 30.0, "MB/s"), ("trimmed_bandwidth", 300.0, "MB/s")]);
+    trim.verdict = Some(Verdict { pass: f.trim, sentence: String::new() });
+    Review {
+        version: "0".into(),
+        seed: 1,
+        quick: false,
+        devices: vec![ReviewedDevice {
+            facts: DeviceFacts {
+                name: "mine-1tb".into(),
+                kind: "ssd".into(),
+                description: "a drive".into(),
+                capacity_bytes: 1 << 40,
+                queue_depth: 32,
+                supports_trim: true,
+                over_provisioning_percent: Some(7.0),
+            },
+            specification: Vec::new(),
+            members: Vec::new(),
+            traits: Vec::new(),
+            superblock_bytes: Some(256 << 20),
+        }],
+        outcomes: vec![
+            consistency,
+            outcome("consistency", "2013, 25 % over-provisioning", &[("iops_mean_tail", f.spacious, "IOPS")]),
+            outcome("random-write", "QD32", &[("iops", f.burst, "IOPS")]),
+            outcome("sequential-write", "QD1", &[("bandwidth", f.sequential, "MB/s")]),
+            outcome("heavy", "2015", &[("latency_p99", f.heavy_p99_us, "us")]),
+            outcome("analyzedisk", "", &[("latency_mean_read", f.read_us, "us"), ("latency_mean_write", 20.0, "us")]),
+            trim,
+        ],
+        claims: Vec::new(),
+    }
+}
+
+fn told(figures: Figures) -> Story {
+    let review = review(figures);
+    story(&review, &review.devices[0])
+}
+
+fn text(findings: &[Finding]) -> String {
+    findings.iter().map(|f| format!("{}{}{}\n", f.before, f.bold, f.after)).collect()
+}
+
+#[test]
+fn opposite_figures_give_opposite_sentences() {
+    let (bad, good) = (told(BAD), told(GOOD));
+    assert_eq!((bad.findings.len(), good.findings.len()), (FINDINGS, FINDINGS));
+    let (b, g) = (text(&bad.findings), text(&good.findings));
+    assert!(
+        b.contains("run at 5,000 IOPS and drop to 260 every 7 s, while one superblock of 256 MiB is collected"),
+        "{b}"
+    );
+    assert!(g.contains("settle to a flat line: 60,000 IOPS"), "{g}");
+    assert!(b.contains("lifts that 4.5 times") && g.contains("changes little: 1 times"), "{b}{g}");
+    assert!(b.contains("times as fast in steady random write") && g.contains("Ahead of"), "{b}{g}");
+    assert!(b.contains("one request in a hundred takes over 60 ms") && g.contains("takes over 2 ms"), "{b}{g}");
+    assert_eq!((bad.findings[0].test, bad.findings[3].test), ("consistency", "sequential-write"));
+
+    assert!(bad.deck.contains("stalls") && bad.deck.contains("12 seconds pass without an answer"), "{}", bad.deck);
+    assert!(good.deck.contains("holds its rate") && good.deck.contains("no second passes without"), "{}", good.deck);
+    assert!(bad.deck.starts_with("No drive for random writes") && good.deck.starts_with("Quick"), "{}", bad.deck);
+
+    for use_of_it in ["Databases", "Busy desktops", "Long copies", "Starting programs"] {
+        assert!(bad.unsuited.contains(use_of_it), "{use_of_it}: {}", bad.unsuited);
+    }
+    assert!(bad.suits.starts_with("Nothing") && good.unsuited.starts_with("Nothing"), "{bad:?} {good:?}");
+    for use_of_it in ["Databases", "Desktops", "Copies"] {
+        assert!(good.suits.contains(use_of_it), "{use_of_it}: {}", good.suits);
+    }
+}
+
+#[test]
+fn what_trim_did_is_said_as_the_verdict_has_it() {
+    for (pass, said) in [
+        (Some(true), "TRIM restores the drive"),
+        (Some(false), "TRIM does not restore the drive"),
+        (None, "Whether TRIM works cannot be said"),
+    ] {
+        let mut review = review(Figures { trim: pass, ..GOOD });
+        // Without the others there is room for it.
+        review.outcomes.retain(|o| o.test == "trim");
+        let story = story(&review, &review.devices[0]);
+        assert!(text(&story.findings).contains(said), "{:?}", story.findings);
+    }
+}
+
+#[test]
+fn a_drive_of_which_nothing_was_measured_has_its_description() {
+    let mut review = review(GOOD);
+    review.outcomes.clear();
+    let story = story(&review, &review.devices[0]);
+    assert_eq!((story.deck.as_str(), story.findings.len()), ("a drive", 0));
+}
+
+#[test]
+fn a_stall_that_comes_regularly_has_a_period_and_noise_has_none() {
+    let regular: Vec<f64> = (0..200).map(|i| if i % 7 == 0 { 100.0 } else { 5_000.0 }).collect();
+    let s = Steady::of(&regular).unwrap();
+    assert_eq!((s.level, s.lowest, s.period.map(f64::round)), (5_000.0, 100.0, Some(7.0)));
+    assert!(s.stalls() && !s.is_flat());
+    let rare: Vec<f64> = (0..200).map(|i| if [3, 4, 90, 199].contains(&i) { 100.0 } else { 5_000.0 }).collect();
+    assert_eq!(Steady::of(&rare).unwrap().period, None);
+    assert!(Steady::of(&[5_000.0; 50]).unwrap().is_flat());
+    assert_eq!(Steady::of(&[]), None);
+}
