@@ -12,8 +12,9 @@ else
 SSDLAB = target/release/ssdlab
 endif
 
-.PHONY: build tested shipped test test-all gate long check unit properties claims claims-all repeatable theory page quick-against-full reference-drives keys house ecc \
-	ecc-tables reference bench instructions instructions-update valgrind torture fuzz sweep quick clean
+.PHONY: build tested shipped test test-all gate long check unit properties claims claims-all repeatable theory page \
+	quick-against-full reference-drives keys house ecc ecc-tables reference bench instructions instructions-update valgrind \
+	torture power-cuts fuzz fio fio-tools sweep clients quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -124,13 +125,37 @@ RUNS ?= 2000
 torture: $(PROGRAM)
 	$(SSDLAB) torture --runs $(RUNS)
 
+## A hundred thousand power cuts of small drives of every kind.
+CUT_RUNS ?= 10000
+power-cuts: $(PROGRAM)
+	$(SSDLAB) torture --power-cuts --runs $(CUT_RUNS)
+
 ## Millions of spoiled files for every parser, and hundreds of thousands of absurd drives. Ten minutes.
 fuzz:
 	$(CARGO) test --locked -p ssdlab-fuzz -- --ignored
 
+## Against fio itself: its own examples run, its options are all known, and the tools that read its logs and JSON read
+## ours. Installs fio, its examples and fio-plot.
+fio: build fio-tools
+	$(CARGO) test --locked -p ssdlab --test it -- --ignored fio::
+	tests/fio-tools.sh $(SSDLAB) target/fio-plot/bin
+
+fio-tools:
+	@{ command -v fio && command -v fio2gnuplot && test -d /usr/share/doc/fio/examples; } >/dev/null || { \
+		sudo=; [ "$$(id -u)" = 0 ] || sudo="sudo -n"; \
+		{ $$sudo apt-get update -q && $$sudo apt-get install -qy --no-install-recommends fio fio-examples python3-venv; } \
+		|| { echo "as root, apt-get install fio fio-examples python3-venv" >&2; exit 1; }; \
+	}
+	@test -x target/fio-plot/bin/fio-plot || { python3 -m venv target/fio-plot && target/fio-plot/bin/pip install -q fio-plot; }
+
 ## Two hundred drives in their steady state, resumable: over-provisioning x collection policy x block size.
 sweep: build
 	$(SSDLAB) sweep examples/sweeps/over-provisioning.toml --out sweep
+
+## Real clients against attached drives: nbdinfo, nbdcopy, qemu-img, libnbd, fio, ext4 on a loop device. Debian's packages
+## nbdkit libnbd-bin python3-libnbd nbdfuse qemu-utils fio; what is missing is left out. About ten minutes.
+clients: build
+	tests/clients/run-all.sh target/release/ssdlab
 
 # Everything is built once: what would speed up a second build only costs time.
 test: export CARGO_INCREMENTAL = 0
@@ -143,7 +168,7 @@ gate: repeatable torture claims instructions
 test-all: test
 	$(MAKE) long RUNS=10000
 
-long: build repeatable properties torture fuzz reference claims-all page quick-against-full
+long: build repeatable properties torture power-cuts fuzz reference claims-all clients fio page quick-against-full
 
 clean:
 	$(CARGO) clean

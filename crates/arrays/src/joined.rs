@@ -29,6 +29,12 @@ pub trait Layout: Clone + Send + 'static {
     }
 }
 
+/// What of the request in a slot goes to a member.
+struct Part {
+    slot: usize,
+    extent: Extent,
+}
+
 /// Bytes of one member, in sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
@@ -42,6 +48,8 @@ pub struct Joined<L> {
     info: DeviceInfo,
     layout: L,
     members: Vec<Box<dyn Device>>,
+    /// When something will happen by itself in each member.
+    events: Vec<Nanos>,
     /// What the members had counted before they became members.
     members_before: HostCounters,
     /// For each of [`LinkPolicy::NAMED`], whether all members support it; `None` if one has no power management.
@@ -83,6 +91,7 @@ impl<L: Layout> Joined<L> {
             info,
             layout,
             members_before: sum_of(&members).host,
+            events: members.iter().map(|m| event_of(&**m)).collect(),
             members,
             link_policies,
             requests: Vec::new(),
@@ -102,6 +111,32 @@ impl<L: Layout> Joined<L> {
         }
         self.requests.push(in_flight);
         self.requests.len() - 1
+    }
+
+    /// Members have been told something that is no request.
+    fn look_for_events(&mut self) {
+        for (member, event) in self.members.iter().zip(&mut self.events) {
+            *event = event_of(&**member);
+        }
+    }
+
+    /// Lets time pass to `reached` in all members but the one that is there. What came of it there is in `arrived`.
+    fn let_others_follow(&mut self, there: usize, reached: Nanos, arrived: &mut Vec<Completion>) {
+        let mut lower = 0;
+        for (k, (member, event)) in self.members.iter_mut().zip(&mut self.events).enumerate() {
+            if k == there {
+                continue;
+            }
+            let from = arrived.len();
+            member.advance(reached, arrived);
+            *event = event_of(&**member);
+            let came = arrived.len() - from;
+            if k < there && came > 0 {
+                // All of them at one instant: in the order of members.
+                arrived[lower..].rotate_right(came);
+                lower += came;
+            }
+        }
     }
 
     /// A part has come back; returns the completion of its request if it was the last.
@@ -151,29 +186,30 @@ impl<L: Layout> Device for Joined<L> {
         self.info.check(&request)?;
         self.occupancy.enter(now);
         let slot = self.take_slot(InFlight { request, submitted: now, parts: 0, bytes_left: 0, status: Status::Ok });
+        let count = self.members.len();
+        let (members, events, in_flight) = (&mut self.members, &mut self.events, &mut self.requests[slot]);
+        let mut send_to = |extent| send(members, events, in_flight, now, Part { slot, extent });
         if request.op == Op::Flush {
-            for member in 0..self.members.len() {
-                let all = Extent { member, offset_bytes: 0, length_bytes: 0 };
-                send(&mut self.members, &mut self.requests[slot], now, slot, all);
+            for member in 0..count {
+                send_to(Extent { member, offset_bytes: 0, length_bytes: 0 });
             }
         } else if let Some(extent) = self.layout.whole(request.offset_bytes, request.length_bytes) {
-            send(&mut self.members, &mut self.requests[slot], now, slot, extent);
+            send_to(extent);
         } else {
-            for extent in self.layout.extents(request.offset_bytes, request.length_bytes) {
-                send(&mut self.members, &mut self.requests[slot], now, slot, extent);
-            }
+            self.layout.extents(request.offset_bytes, request.length_bytes).for_each(send_to);
         }
         Ok(())
     }
 
     fn next_event(&self) -> Option<Nanos> {
-        self.members.iter().filter_map(|m| m.next_event()).min()
+        self.events.iter().copied().min().filter(|&at| at != Nanos::MAX)
     }
 
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
         let mut arrived = std::mem::take(&mut self.arrived);
-        for member in &mut self.members {
+        for (member, event) in self.members.iter_mut().zip(&mut self.events) {
             member.advance(to, &mut arrived);
+            *event = event_of(&**member);
         }
         // Each member's are in time order; a stable sort keeps the members in order where times are equal.
         arrived.sort_by_key(|part| part.completed);
@@ -182,12 +218,12 @@ impl<L: Layout> Device for Joined<L> {
     }
 
     /// The member with the earliest event goes on alone until it completes something or another has an event: most
-    /// events are no completion, and concern one member.
+    /// events are no completion, and concern one member. In the others no time passes before they have an event.
     fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
         let before = done.len();
         loop {
             let (mut earliest, mut at, mut next) = (0, Nanos::MAX, Nanos::MAX);
-            for (k, event) in self.members.iter().enumerate().filter_map(|(k, m)| Some((k, m.next_event()?))) {
+            for (k, &event) in self.events.iter().enumerate() {
                 if event < at {
                     (earliest, next, at) = (k, at, event);
                 } else {
@@ -200,19 +236,9 @@ impl<L: Layout> Device for Joined<L> {
             }
             let mut arrived = std::mem::take(&mut self.arrived);
             let reached = self.members[earliest].advance_to_completion(limit.min(next), &mut arrived);
-            let mut lower = 0;
-            for (k, member) in self.members.iter_mut().enumerate() {
-                if k == earliest {
-                    continue;
-                }
-                let from = arrived.len();
-                member.advance(reached, &mut arrived);
-                let came = arrived.len() - from;
-                if k < earliest && came > 0 {
-                    // All of them at one instant: in the order of members.
-                    arrived[lower..].rotate_right(came);
-                    lower += came;
-                }
+            self.events[earliest] = event_of(&*self.members[earliest]);
+            if next <= reached || reached == limit {
+                self.let_others_follow(earliest, reached, &mut arrived);
             }
             done.extend(arrived.drain(..).filter_map(|part| self.join(&part)));
             self.arrived = arrived;
@@ -250,6 +276,7 @@ impl<L: Layout> Device for Joined<L> {
     fn snapshot(&self) -> Option<Box<dyn Device>> {
         Some(Box::new(Joined {
             members: self.members.iter().map(|m| m.snapshot()).collect::<Option<_>>()?,
+            events: self.events.clone(),
             info: self.info.clone(),
             layout: self.layout.clone(),
             members_before: self.members_before,
@@ -286,6 +313,7 @@ impl<L: Layout> PowerManagement for Joined<L> {
         for member in &mut self.members {
             member.power().expect("all members have it").set_link_policy(now, policy);
         }
+        self.look_for_events();
     }
 }
 
@@ -293,20 +321,28 @@ impl<L: Layout> Security for Joined<L> {
     /// All members at the same time; ready when the last of them is.
     fn secure_erase(&mut self, now: Nanos) -> Nanos {
         let erase = |m: &mut Box<dyn Device>| m.security().expect("all members have it").secure_erase(now);
-        self.members.iter_mut().map(erase).max().unwrap_or(now)
+        let ready = self.members.iter_mut().map(erase).max().unwrap_or(now);
+        self.look_for_events();
+        ready
     }
 }
 
 /// Sends what of a request lies on one member.
-fn send(members: &mut [Box<dyn Device>], in_flight: &mut InFlight, now: Nanos, slot: usize, extent: Extent) {
-    let Extent { member, offset_bytes, length_bytes } = extent;
+fn send(members: &mut [Box<dyn Device>], events: &mut [Nanos], in_flight: &mut InFlight, now: Nanos, part: Part) {
+    let Part { slot, extent: Extent { member, offset_bytes, length_bytes } } = part;
     in_flight.parts += 1;
     in_flight.bytes_left += length_bytes;
-    let part = Request { tag: slot as u64, offset_bytes, length_bytes, ..in_flight.request };
-    let member = &mut members[member];
-    if let Err(refusal) = member.submit(now, part) {
-        panic!("{} refused a part of a request that the array accepted: {refusal}", member.info().name);
+    let request = Request { tag: slot as u64, offset_bytes, length_bytes, ..in_flight.request };
+    let device = &mut members[member];
+    if let Err(refusal) = device.submit(now, request) {
+        panic!("{} refused a part of a request that the array accepted: {refusal}", device.info().name);
     }
+    events[member] = event_of(&**device);
+}
+
+/// When something will happen in a device by itself; the end of time if it is at rest.
+fn event_of(device: &dyn Device) -> Nanos {
+    device.next_event().unwrap_or(Nanos::MAX)
 }
 
 /// What all members can do, for a device of this name. Without a capacity.

@@ -30,6 +30,8 @@ pub enum HostError {
         format_duration(*at)
     )]
     TimeStands { commands: u32, at: Nanos },
+    #[error("it had not ended after {} of simulated time, the longest possible", format_duration(*limit))]
+    TooLong { limit: Nanos },
     #[error("cancelled")]
     Cancelled,
 }

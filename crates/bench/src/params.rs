@@ -247,11 +247,12 @@ impl Params {
     pub fn shrink_spans(&mut self, by: u64) {
         for def in self.defs.clone() {
             let is_span = matches!(def.kind, Kind::Bytes { .. }) && def.key.ends_with("span_bytes");
-            if is_span && !self.set_by_user.contains(&def.key) {
-                if let Some(Value::Integer(bytes)) = self.values.get_mut(def.key) {
-                    // Whole MiB: every block size divides them.
-                    *bytes = *bytes / by >> 20 << 20;
-                }
+            if is_span
+                && !self.set_by_user.contains(&def.key)
+                && let Some(Value::Integer(bytes)) = self.values.get_mut(def.key)
+            {
+                // Whole MiB: every block size divides them.
+                *bytes = (*bytes / by) >> 20 << 20;
             }
         }
     }

@@ -139,6 +139,22 @@ pub fn run_plan<L: Lab>(
     progress: &(dyn Fn(&Progress) + Sync),
     cancel: &AtomicBool,
 ) -> Vec<JobResult> {
+    run_plan_keeping(labs, jobs, options, progress, &|_, _| {}, cancel)
+}
+
+/// As [`run_plan`]; `finished` is called by the workers with the place of each job that has an outcome, as soon as it
+/// has one.
+///
+/// # Panics
+/// As [`run_plan`].
+pub fn run_plan_keeping<L: Lab>(
+    labs: &[L],
+    jobs: &[PlanJob],
+    options: PlanOptions,
+    progress: &(dyn Fn(&Progress) + Sync),
+    finished: &(dyn Fn(usize, &Outcome) + Sync),
+    cancel: &AtomicBool,
+) -> Vec<JobResult> {
     assert!(jobs.iter().all(|j| j.lab < labs.len()), "a job names a device beyond the plan's {}", labs.len());
     // The longest first, so that none is left to run alone at the end.
     let mut order: Vec<usize> = (0..jobs.len()).collect();
@@ -158,6 +174,9 @@ pub fn run_plan<L: Lab>(
         let index = order[place];
         update(index, State::Running(0.0));
         let result = run_job(labs, &jobs[index], options, &|f| update(index, State::Running(f)), cancel);
+        if let JobResult::Finished(outcome) = &result {
+            finished(index, outcome);
+        }
         if !matches!(result, JobResult::Cancelled) {
             update(index, State::Ended);
         }

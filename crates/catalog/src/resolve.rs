@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ssdlab_core::nearest;
+use ssdlab_core::{input, nearest};
 use ssdlab_keys::SpecError;
 use ssdlab_nand::{DieSpec, die_keys};
 use ssdlab_ssd::{DriveSpec, drive_keys};
@@ -136,14 +136,9 @@ fn refuse_real_device(device: &str) -> Diagnostic {
 }
 
 pub(crate) fn read_file(path: &str, word: &str) -> Result<String, Diagnostic> {
-    let bytes = fs::read(path).map_err(|e| {
+    input::read_text(Path::new(path)).map_err(|e| {
         Diagnostic::new(format!("cannot read the {word} file {path}: {e}"))
-            .help("give the path of a readable .toml file")
-    })?;
-    String::from_utf8(bytes).map_err(|e| {
-        let at = e.utf8_error().valid_up_to();
-        Diagnostic::new(format!("the {word} file {path} is not text: byte {at} is not UTF-8"))
-            .help("TOML files are UTF-8 text")
+            .help("give the path of a readable .toml file, which is UTF-8 text of at most 4 MiB")
     })
 }
 

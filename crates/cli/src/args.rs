@@ -2,7 +2,26 @@
 
 use std::path::PathBuf;
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand, ValueEnum};
+use ssdlab_core::input;
+
+use crate::output::complain;
+
+/// Says what is wrong with the command line, or helps. Clap would print what was typed as it is.
+pub fn refused(error: &clap::Error) -> ExitCode {
+    let typed = error.to_string();
+    if error.use_stderr() && input::printable(&typed, &['\n', '\t']) != typed {
+        complain(typed.trim_end());
+    } else {
+        // Whoever closed the stream does not want to know.
+        let _ = error.print();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+use crate::attach_args::{AttachArgs, CtlArgs, ImageArgs};
 
 /// An SSD laboratory in software: simulated drives, the test bench of the classic reviews, and reports that say why.
 ///
@@ -10,7 +29,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 /// end in .toml, or a device expression such as 'raid0(NAME*2, stripe=128KiB)' (see docs/arrays.md). Real devices and
 /// files are refused: they are not supported yet.
 ///
-/// Exit codes: 0 done; 1 a run failed or was stopped; 2 the input was wrong, and nothing ran.
+/// Exit codes: 0 done; 1 done, but something failed or was stopped; 2 nothing ran, because the input was wrong.
 #[derive(Debug, Parser)]
 #[command(name = "ssdlab", version, propagate_version = true, term_width = 100)]
 pub struct Args {
@@ -28,12 +47,22 @@ pub enum Command {
     Run(RunArgs),
     /// Replay a block trace on a drive
     Replay(ReplayArgs),
+    /// Serve a device to other programs, as a network block device with its own timing
+    Attach(AttachArgs),
+    /// Pull the plug of an attached device, watch its counters, see what it waited for
+    Ctl(CtlArgs),
+    /// Look into an image of an attached device
+    Image(ImageArgs),
     /// Put many variants of a drive through tests, and draw what a change does
     Sweep(SweepArgs),
     /// Lay published figures beside simulated ones
     Claims(ClaimsArgs),
     /// Torture the simulator: drives, hosts and faults drawn from a seed
     Torture(TortureArgs),
+    /// Say whether a file can be used, without running anything
+    Check(CheckArgs),
+    /// Lay the figures of two results side by side
+    Compare(CompareArgs),
     /// List what there is: devices, tests or die types
     List(ListArgs),
     /// Show every value of a drive or die type, with its source
@@ -54,6 +83,12 @@ pub struct ReviewArgs {
     /// Folder for index.html, results.json, series and charts
     #[arg(long, value_name = "DIR", default_value = "review")]
     pub out: PathBuf,
+    /// Overwrite files in DIR that ssdlab did not write
+    #[arg(long)]
+    pub force: bool,
+    /// Set a parameter of every test that takes it, such as seconds=60; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
     /// Run only these tests; may be given several times
     #[arg(long, value_name = "TEST", value_delimiter = ',')]
     pub only: Vec<String>,
@@ -75,6 +110,16 @@ pub struct CommonArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// Also write the page, the series and results.json into this folder, as a review does
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Overwrite files in DIR that ssdlab did not write
+    #[arg(long, requires = "out")]
+    pub force: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub struct TestArgs {
     /// Name of the test (see `ssdlab list tests`)
     #[arg(value_name = "TEST")]
@@ -82,7 +127,8 @@ pub struct TestArgs {
     /// A device of the catalog, the path of a file (.toml), or a device expression
     #[arg(value_name = "DEVICE")]
     pub device: String,
-    /// Set a parameter of the test, such as queue_depth=32 or span_bytes=8GB; may be given several times
+    /// Set a parameter of the test, such as queue_depth=32 or span_bytes=8GB, or a key of the drive file by its section,
+    /// such as gc.policy=fifo; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
     /// Further settings, so that `--set a=1 b=2` works
@@ -90,6 +136,8 @@ pub struct TestArgs {
     pub more_settings: Vec<String>,
     #[command(flatten)]
     pub common: CommonArgs,
+    #[command(flatten)]
+    pub report: ReportArgs,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -97,15 +145,27 @@ pub struct TestArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
-    /// fio job file
+    /// fio job file; - reads standard input
     #[arg(value_name = "JOB.fio")]
     pub job: PathBuf,
     /// A device of the catalog, the path of a file (.toml), or a device expression
     #[arg(value_name = "DEVICE")]
     pub device: String,
-    /// fio's layout, or JSON with fio's field names
+    /// fio's layout, JSON with fio's field names (json+: with every bin of the latencies), or a line for each job
     #[arg(long, value_enum, default_value_t = OutputFormat::Normal)]
     pub output_format: OutputFormat,
+    /// Write the report into a file
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Folder for the logs that the jobs ask for (write_bw_log and the like)
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub log_dir: PathBuf,
+    /// Overwrite the report and the logs if they exist
+    #[arg(long)]
+    pub force: bool,
+    /// Value of ${NAME} in the job file; may be given several times. Without it, the environment has the value
+    #[arg(long = "var", value_name = "NAME=VALUE")]
+    pub variables: Vec<String>,
     /// What is written, in sequence, before the first job
     #[arg(long, value_enum, default_value_t = RunPrefillArg::Read)]
     pub prefill: RunPrefillArg,
@@ -118,6 +178,9 @@ pub struct RunArgs {
 pub enum OutputFormat {
     Normal,
     Json,
+    #[value(name = "json+")]
+    JsonPlus,
+    Terse,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -132,14 +195,14 @@ pub enum RunPrefillArg {
 
 #[derive(Debug, clap::Args)]
 pub struct ReplayArgs {
-    /// Trace file
+    /// Trace file, as it is or compressed by gzip or zstd; - reads standard input
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
     /// A device of the catalog, the path of a file (.toml), or a device expression
     #[arg(value_name = "DEVICE")]
     pub device: String,
     /// Format of the trace, if it shall not be recognised by itself: msr, vscsi1, vscsi2, mqsim, blkparse, iolog2,
-    /// iolog3 or spc
+    /// iolog3, spc, alibaba, tencent, systor or cloudphysics
     #[arg(long, value_name = "F")]
     pub format: Option<String>,
     /// When requests are sent: at the recorded times, N times as fast (2x), or as soon as possible (asap)
@@ -160,6 +223,8 @@ pub struct ReplayArgs {
     /// Seed of every random number; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    #[command(flatten)]
+    pub report: ReportArgs,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -197,6 +262,9 @@ pub struct SweepArgs {
     /// Folder for index.html, results.csv and the finished points; what is finished there is not run again
     #[arg(long, value_name = "DIR", default_value = "sweep")]
     pub out: PathBuf,
+    /// Overwrite files in DIR that ssdlab did not write
+    #[arg(long)]
+    pub force: bool,
     /// Points that run at the same time; never changes a result [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
@@ -228,21 +296,64 @@ pub struct TortureArgs {
     /// Runs: a small drive, a host and faults each, a few milliseconds long
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub runs: u64,
+    /// Pull the plug, after every phase and in between, and compare what is there with what was promised
+    #[arg(long)]
+    pub power_cuts: bool,
     /// Runs at the same time; never changes a result [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 }
 
 #[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// Drive file, die file, plan, fio job file or trace
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// What it is, if it shall not be recognised by itself
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    pub kind: Option<FileKind>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum FileKind {
+    /// A drive or array
+    Drive,
+    Die,
+    /// A plan of a sweep
+    Plan,
+    /// A fio job file
+    Job,
+    Trace,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CompareArgs {
+    /// results.json of a review, a test or a replay
+    #[arg(value_name = "FIRST")]
+    pub first: PathBuf,
+    /// Another one
+    #[arg(value_name = "SECOND")]
+    pub second: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub struct ListArgs {
     #[arg(value_enum)]
     pub what: ListWhat,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ListWhat {
-    /// Drives and arrays of the catalog
+    /// Drives, disks and arrays of the catalog
     Devices,
+    /// Host adapters of the catalog, for device expressions
+    Adapters,
     /// Tests of the bench, with their parameters and figures
     Tests,
     /// Die types of the catalog
@@ -271,4 +382,8 @@ pub enum SchemaFile {
     Drive,
     /// Die files
     Die,
+    /// Disk files
+    Disk,
+    /// Host adapter files
+    Adapter,
 }

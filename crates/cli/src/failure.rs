@@ -11,6 +11,8 @@ pub enum Failure {
     BadInput(Diagnostic),
     /// The input was sound, but the run failed or was stopped.
     Run(Diagnostic),
+    /// A command that was run for the user has failed, and has said why.
+    Command(u8),
     /// Whoever read our output has gone (`ssdlab list tests | head -1`): nothing is wrong.
     ReaderGone,
 }
@@ -28,7 +30,7 @@ impl Failure {
         match self {
             Failure::BadInput(d) => Failure::BadInput(d.help(help)),
             Failure::Run(d) => Failure::Run(d.help(help)),
-            Failure::ReaderGone => self,
+            Failure::Command(_) | Failure::ReaderGone => self,
         }
     }
 
@@ -36,6 +38,7 @@ impl Failure {
         match self {
             Failure::BadInput(_) => ExitCode::from(2),
             Failure::Run(_) => ExitCode::from(1),
+            Failure::Command(code) => ExitCode::from(*code),
             Failure::ReaderGone => ExitCode::SUCCESS,
         }
     }
@@ -51,7 +54,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::BadInput(d) | Failure::Run(d) => d.fmt(f),
-            Failure::ReaderGone => Ok(()),
+            Failure::Command(_) | Failure::ReaderGone => Ok(()),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Simulated devices for the bench: the one place where they are built.
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use ssdlab_bench::Lab;
-use ssdlab_catalog::{DeviceRecipe, device, disk_names, drive_names};
+use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, disk_names, drive_names};
+use ssdlab_core::input;
 use ssdlab_device::Device;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
 
@@ -26,10 +28,26 @@ impl SimulatedDrive {
     /// # Errors
     /// What is wrong with the name, the expression, a file or the device.
     pub fn new(text: &str, seed: u64) -> Result<Self, Failure> {
-        let recipe = device(text)?;
+        Self::of(device(text)?, seed)
+    }
+
+    /// The same with other values for keys of its drive file, as in `gc.policy`.
+    ///
+    /// # Errors
+    /// As [`SimulatedDrive::new`], and if there is no such key or value.
+    pub fn changed(text: &str, changes: &[(String, String)], seed: u64) -> Result<Self, Failure> {
+        if changes.is_empty() {
+            return Self::new(text, seed);
+        }
+        let recipe = DeviceTemplate::open(text, Path::new(""))?.set(changes)?;
+        Self::of(recipe, seed)
+    }
+
+    fn of(recipe: DeviceRecipe, seed: u64) -> Result<Self, Failure> {
         let facts = DeviceFacts::from(recipe.build(seed)?.info());
         // A file that gives an array a name describes it, too.
-        let facts = DeviceFacts { description: recipe.description.clone(), ..facts };
+        let description = input::printable(&recipe.description, &[]).into_owned();
+        let facts = DeviceFacts { description, ..facts };
         let (specification, members) = (specification(&recipe), members(&recipe));
         let (traits, superblock_bytes) = (traits(&recipe, &specification), superblock_bytes(&recipe));
         Ok(SimulatedDrive {
@@ -37,6 +55,11 @@ impl SimulatedDrive {
             small: OnceLock::new(),
             reviewed: ReviewedDevice { facts, specification, members, traits, superblock_bytes },
         })
+    }
+
+    /// What it is made of.
+    pub fn identity(&self) -> serde_json::Value {
+        self.recipe.identity()
     }
 
     /// Its name on the command line and in reports.

@@ -1,11 +1,14 @@
 //! The `ssdlab` command.
 //!
-//! Exit codes: 0 done; 1 a run failed or was stopped; 2 the input was wrong (a device, test, file or option), before
-//! anything ran.
+//! Exit codes: 0 done; 1 done, but something failed or was stopped; 2 nothing ran, because the input was wrong (a
+//! device, test, file or option).
 
 mod args;
+mod attach_args;
 mod commands;
 mod failure;
+mod finished;
+mod folder;
 mod lab;
 mod output;
 mod plan;
@@ -22,13 +25,21 @@ use crate::args::{Args, Command};
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(e) => return args::refused(&e),
+    };
     let result = match args.command {
         Command::Review(args) => commands::review::run(&args),
         Command::Test(args) => commands::test::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
         Command::Claims(args) => commands::claims::run(&args),
+        Command::Check(args) => commands::check::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
         Command::Run(args) => commands::run::run(&args),
+        Command::Attach(args) => commands::attach::run(&args),
+        Command::Ctl(args) => commands::ctl::run(&args),
+        Command::Image(args) => commands::image::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Torture(args) => commands::torture::run(&args),
         Command::List(args) => commands::list::run(&args),
@@ -40,8 +51,9 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Err(Failure::Command(code)) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("{failure}");
+            output::complain(&failure.to_string());
             failure.exit_code()
         }
     }

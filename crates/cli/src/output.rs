@@ -3,14 +3,31 @@
 use std::io::{self, Write as _};
 
 use serde_json::Value;
+use ssdlab_core::input;
 
 use crate::failure::Failure;
+
+/// What `-` stands for, in messages.
+pub const STANDARD_INPUT: &str = "standard input";
+
+/// Prints `text`, with control characters escaped: names and descriptions come from files.
+///
+/// # Errors
+/// As [`print_raw`].
+pub fn print(text: &str) -> Result<(), Failure> {
+    print_raw(&input::printable(text, &['\n', '\t']))
+}
+
+/// A line on standard error. If nobody can read it, that is no reason to stop.
+pub fn complain(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", input::printable(text, &['\n', '\t']));
+}
 
 /// Prints `text` as it is.
 ///
 /// # Errors
 /// [`Failure::ReaderGone`] if the reader has closed the pipe; a failed run if output cannot be written.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub fn print_raw(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| match e.kind() {
         io::ErrorKind::BrokenPipe => Failure::ReaderGone,

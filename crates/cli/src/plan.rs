@@ -2,11 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use ssdlab_bench::plan::{JobResult, PlanJob, PlanOptions, run_plan};
+use ssdlab_bench::plan::{JobResult, PlanJob, PlanOptions, run_plan_keeping};
 use ssdlab_bench::{BenchError, Outcome, ParamError};
 
 use crate::failure::Failure;
 use crate::lab::SimulatedDrive;
+use crate::output::complain;
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 /// What came of a plan.
@@ -19,6 +20,10 @@ pub struct Results {
     pub unsuitable: Vec<Unsuitable>,
     /// Tests that Ctrl-C stopped or kept from beginning.
     pub cancelled: usize,
+    /// Whether any test ran to its end.
+    ran: bool,
+    /// Whether finished tests are kept for a later run.
+    pub resumable: bool,
 }
 
 /// A test that makes no sense on a drive.
@@ -38,20 +43,65 @@ pub fn run(
     seed: u64,
     quick: bool,
 ) -> Result<Results, Failure> {
+    run_keeping(drives, jobs, threads, seed, quick, &Keep { found: Vec::new(), keep: &|_, _| {} })
+}
+
+/// What was finished before, and what to do with a test that ends.
+pub struct Keep<'a> {
+    /// In the order of the plan; shorter than the plan if there is no more.
+    pub found: Vec<Option<Outcome>>,
+    /// Called with the place in the plan.
+    pub keep: &'a (dyn Fn(usize, &Outcome) + Sync),
+}
+
+/// As [`run`], but what was found finished is not run again.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_keeping(
+    drives: &[SimulatedDrive],
+    jobs: &[PlanJob],
+    threads: Option<u16>,
+    seed: u64,
+    quick: bool,
+    keep: &Keep<'_>,
+) -> Result<Results, Failure> {
     for job in jobs {
         job.check(quick).map_err(param_failure)?;
     }
     stop_on_ctrl_c()?;
     let names: Vec<&str> = drives.iter().map(SimulatedDrive::device).collect();
-    let bar = Bar::for_plan(jobs, &names);
+    let found = |place: usize| keep.found.get(place).and_then(Option::as_ref);
+    let places: Vec<usize> = (0..jobs.len()).filter(|&place| found(place).is_none()).collect();
+    let to_run: Vec<PlanJob> = places.iter().map(|&place| jobs[place].clone()).collect();
+    let bar = Bar::for_plan(&to_run, &names);
     let threads = threads.and_then(|n| NonZeroUsize::new(n.into()));
     let options = PlanOptions { threads, seed, quick };
-    let results = run_plan(drives, jobs, options, &|p| bar.plan(p), &CANCEL);
+    let finished = |index: usize, outcome: &Outcome| {
+        bar.finished(index);
+        (keep.keep)(places[index], outcome);
+    };
+    let results = run_plan_keeping(drives, &to_run, options, &|p| bar.plan(p), &finished, &CANCEL);
     drop(bar);
-    let mut sorted = Results { outcomes: Vec::new(), failures: Vec::new(), unsuitable: Vec::new(), cancelled: 0 };
+    let mut results = results.into_iter();
+    let results = (0..jobs.len()).map(|place| match found(place) {
+        Some(outcome) => JobResult::Finished(Box::new(outcome.clone())),
+        None => results.next().unwrap_or(JobResult::Cancelled),
+    });
+    let mut sorted = Results {
+        outcomes: Vec::new(),
+        failures: Vec::new(),
+        unsuitable: Vec::new(),
+        cancelled: 0,
+        ran: false,
+        resumable: false,
+    };
     for (job, result) in jobs.iter().zip(results) {
         match result {
-            JobResult::Finished(outcome) => sorted.outcomes.push(*outcome),
+            JobResult::Finished(outcome) => {
+                sorted.ran = true;
+                sorted.outcomes.push(*outcome);
+            }
             JobResult::Failed(error @ BenchError::Unsuitable(_)) => {
                 let what = format!("{} on {}: {error}", job.test.name, names[job.lab]);
                 let failure = bench_failure(job.test.name, names[job.lab], error);
@@ -65,18 +115,35 @@ pub fn run(
 }
 
 impl Results {
+    /// Whether every test that its drive allows has an outcome.
+    pub fn is_whole(&self) -> bool {
+        self.failures.is_empty() && self.cancelled == 0
+    }
+
     /// Prints every failure, and returns how the command ends.
     ///
     /// # Errors
     /// The last failure, or that the run was stopped.
     pub fn conclude(mut self) -> Result<(), Failure> {
-        self.failures.extend(self.unsuitable.into_iter().map(|u| u.failure));
+        if self.ran {
+            // The other tests ran, so that this is no wrong input.
+            for left_out in &self.unsuitable {
+                complain(&format!("left out: {}", left_out.what));
+            }
+        } else {
+            self.failures.extend(self.unsuitable.into_iter().map(|u| u.failure));
+        }
         if self.cancelled > 0 {
-            self.failures.push(Failure::run(format!("stopped: {} test(s) did not finish", self.cancelled)));
+            let stopped = Failure::run(format!("stopped: {} test(s) did not finish", self.cancelled));
+            self.failures.push(if self.resumable {
+                stopped.help("the same command goes on from there")
+            } else {
+                stopped
+            });
         }
         let last = self.failures.pop();
         for failure in &self.failures {
-            eprintln!("{failure}");
+            complain(&failure.to_string());
         }
         last.map_or(Ok(()), Err)
     }

@@ -1,11 +1,14 @@
-//! Progress on stderr for people who watch, and stopping on Ctrl-C.
+//! Progress on stderr for people who watch, and stopping on Ctrl-C and SIGTERM.
 
+use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ssdlab_bench::plan::{PlanJob, Progress};
 
 use crate::failure::Failure;
+use crate::output::complain;
 
 /// Set by Ctrl-C; everything that runs looks at it once a simulated second.
 pub static CANCEL: AtomicBool = AtomicBool::new(false);
@@ -13,7 +16,7 @@ pub static CANCEL: AtomicBool = AtomicBool::new(false);
 /// Exit code of a program that was interrupted.
 const INTERRUPTED: i32 = 130;
 
-/// From here on, the first Ctrl-C stops what runs and keeps what is finished; the second ends the program at once.
+/// From here on, the first Ctrl-C or SIGTERM stops what runs and keeps what is finished; the second ends the program at once.
 ///
 /// # Errors
 /// If the system refuses the handler.
@@ -29,10 +32,13 @@ pub fn stop_on_ctrl_c() -> Result<(), Failure> {
 /// Steps of the bar; finer than any terminal is wide.
 const STEPS: u64 = 10_000;
 
-/// One line: how much is done, what is running, how long it will take. Silent unless stderr is a terminal.
+/// One line: how much is done, what is running, how long it will take. Without a terminal, a line for each test that
+/// is finished.
 pub struct Bar {
     bar: ProgressBar,
     names: Vec<String>,
+    /// Finished so far, where there is no terminal and a line is written for each.
+    lines: Option<Mutex<u64>>,
 }
 
 impl Bar {
@@ -45,12 +51,27 @@ impl Bar {
                 _ => format!("{} on {}", job.test.name, devices[job.lab]),
             })
             .collect();
-        Bar { bar: new_bar(), names }
+        Bar { bar: new_bar(), names, lines: lines() }
     }
 
     /// For a single run.
     pub fn new() -> Self {
-        Bar { bar: new_bar(), names: Vec::new() }
+        Bar { bar: new_bar(), names: Vec::new(), lines: lines() }
+    }
+
+    /// A test of the plan has an outcome.
+    pub fn finished(&self, job: usize) {
+        let of = self.names.len() as u64;
+        self.line(of, |n| format!("done {n} of {of}: {}", self.names[job]));
+    }
+
+    /// A line for one more of `of`, if there is no terminal, and more than one line to come.
+    fn line(&self, of: u64, text: impl FnOnce(u64) -> String) {
+        if let Some(lines) = self.lines.as_ref().filter(|_| of > 1) {
+            let mut n = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            *n += 1;
+            complain(&text(*n));
+        }
     }
 
     pub fn plan(&self, progress: &Progress) {
@@ -76,6 +97,11 @@ impl Bar {
         let stopping = if CANCEL.load(Ordering::Relaxed) { "stopping; " } else { "" };
         self.bar.set_message(format!("{stopping}{} of {} points done", progress.finished, progress.to_run));
         self.set(progress.done);
+        let to_run = progress.to_run as u64;
+        let told = self.lines.as_ref().map_or(0, |n| *n.lock().unwrap_or_else(PoisonError::into_inner));
+        if progress.finished as u64 > told {
+            self.line(to_run, |n| format!("done {n} of {to_run} points"));
+        }
     }
 
     /// Share of the whole that is done, 0 to 1.
@@ -88,6 +114,10 @@ impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+fn lines() -> Option<Mutex<u64>> {
+    (!std::io::stderr().is_terminal()).then(|| Mutex::new(0))
 }
 
 fn new_bar() -> ProgressBar {

@@ -1,6 +1,6 @@
 //! A trace's error in the form of every other message.
 
-use ssdlab_catalog::Diagnostic;
+use ssdlab_catalog::{Diagnostic, Place};
 use ssdlab_workload::trace::{FORMATS, TraceError};
 
 use crate::failure::Failure;
@@ -25,7 +25,9 @@ pub fn trace_failure(error: &TraceError) -> Failure {
             }
             .help(formats())
         }
-        TraceError::Line { file, line, problem } => Diagnostic::new(problem.clone()).at_line(file, *line),
+        TraceError::Line { file, line, text, problem } => {
+            Diagnostic::new(problem.clone()).at(Place::of_line_text(file, *line, text))
+        }
         TraceError::Record { file, byte, problem } => {
             Diagnostic::new(format!("{file}: record at byte {byte}: {problem}"))
         }

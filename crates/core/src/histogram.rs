@@ -137,6 +137,15 @@ impl Histogram {
         over as f64 / self.count as f64
     }
 
+    /// Non-empty buckets as (value in the middle, count).
+    pub fn middles(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
+        let middle = |b: usize| {
+            let below = if b == 0 { 0 } else { upper(b - 1) + 1 };
+            below + (upper(b) - below).div_ceil(2)
+        };
+        self.counts.iter().enumerate().filter(|&(_, &c)| c > 0).map(move |(b, &c)| (middle(b), c))
+    }
+
     /// Non-empty buckets as (largest value, count).
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
         self.counts.iter().enumerate().filter(|&(_, &c)| c > 0).map(|(b, &c)| (upper(b), c))

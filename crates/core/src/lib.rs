@@ -1,5 +1,5 @@
 //! The words that every other crate of ssdlab uses: time and its causes, random numbers and latency histograms; and what
-//! several need: threads that share jobs, panics as results, "did you mean".
+//! several need: threads that share jobs, panics as results, files that people give, "did you mean".
 //!
 //! Nothing here knows what a drive is. Nothing here looks at the clock, the environment or a hash order: the same
 //! input and seed give the same bytes on every machine.
@@ -15,6 +15,7 @@
 mod die_set;
 mod divide;
 mod histogram;
+pub mod input;
 mod io;
 mod nearest;
 mod panics;

@@ -131,8 +131,15 @@ pub trait Plug {
     /// Cuts that were not clean.
     fn unclean_shutdowns(&self) -> u64;
 
-    /// What the 4 KiB from byte `4096 * unit` on hold, for who keeps the bytes or checks what a cut has left.
+    /// What the 4 KiB from byte `4096 * unit` on hold, for who keeps the bytes or checks what a cut has left. Asked
+    /// while the power is on.
     fn held(&self, unit: u64) -> Held;
+
+    /// What the last cut destroyed that had been on the medium before, as far as the device can tell, and found since by
+    /// [`Plug::restore`].
+    fn destroyed(&self) -> Vec<Destroyed> {
+        Vec::new()
+    }
 
     /// The greatest number that a write of a unit can have; after it comes 1.
     fn greatest_write_number(&self) -> u8;
@@ -144,10 +151,19 @@ pub enum Held {
     /// They were never written, or trimmed since.
     Nothing,
     /// The write of this number. The device counts the writes of each 4 KiB from 1, in the order in which it accepts them; a
-    /// write of some of its sectors counts too. See [`Plug::greatest_write_number`].
+    /// write of some of its sectors counts too. After a cut it counts on from the write that it holds, or from 1 where it
+    /// holds none; so does it after a trim. See [`Plug::greatest_write_number`].
     Write(u8),
     /// A cut has destroyed them: a read ends with a media error until they are written again.
     Unreadable,
+}
+
+/// 4 KiB that a cut has destroyed although they were on the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Destroyed {
+    pub unit: u64,
+    /// Bits per cell of the flash that they were in.
+    pub bits_per_cell: u8,
 }
 
 // Whoever serves a device runs it on a thread of its own.

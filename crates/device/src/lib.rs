@@ -40,7 +40,7 @@ mod request;
 
 pub use completion::{Completion, Status};
 pub use counters::{CacheCounters, Counters, DiskCounters, EnergyCounters, FlashCounters, HostCounters};
-pub use device::{Device, Held, Plug, PowerManagement, Security};
+pub use device::{Destroyed, Device, Held, Plug, PowerManagement, Security};
 pub use flash::{EccScheme, ExpectedErrors, Flash, Wear};
 pub use info::DeviceInfo;
 pub use link_policy::LinkPolicy;

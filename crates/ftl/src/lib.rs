@@ -45,10 +45,16 @@ pub use page_map::cache::{HostTarget, PAST_CACHE, SlcCachePolicy, SlcCacheSpec, 
 pub use page_map::compression::CompressionSpec;
 pub use page_map::gc;
 pub use page_map::map::{DemandMap, DemandMapCounters, Place, TAG_MAP};
-pub use page_map::{Journal, PageMap, PageMapConfig, SuperblockId, SuperblockState, TAG_CHECKPOINT, TAG_JOURNAL};
+pub use page_map::{
+    Journal, PageMap, PageMapConfig, RecoveryFault, RecoveryWay, SuperblockId, SuperblockState, TAG_CHECKPOINT,
+    TAG_JOURNAL,
+};
 pub use reads::{Promise, ReadFrom, RowReads, first_page, pages_brought};
 pub use spec::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, TieBreak, VictimPolicy,
     WearLevellingSpec, spare_superblocks,
 };
-pub use translation::{FlashSpot, Round, Source, Stretch, Translation, TranslationCounters, Unfolded};
+pub use translation::{
+    FlashSpot, LostPage, Recovered, Repair, RepairKind, Round, Source, Stretch, Translation, TranslationCounters,
+    Undone, Unfolded,
+};

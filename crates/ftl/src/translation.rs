@@ -7,7 +7,7 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
-use ssdlab_nand::{BlockId, Medium, NO_LPN, UnitAddress};
+use ssdlab_nand::{BlockId, CellMode, Interrupted, Medium, NO_LPN, UnitAddress};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::reads::{ReadFrom, RowReads};
@@ -99,6 +99,62 @@ pub struct FlashSpot {
     pub unit: UnitAddress,
     pub block: BlockId,
     pub page: u32,
+}
+
+/// A change of the flash that a recovery makes before the drive is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repair {
+    pub block: BlockId,
+    pub kind: RepairKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RepairKind {
+    Erase,
+    /// A row is programmed with nothing in it.
+    Fill {
+        page: u32,
+    },
+    /// A row is read elsewhere on the die, and programmed here.
+    Copy {
+        page: u32,
+    },
+}
+
+/// How far a repair had come when the power went again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undone {
+    NotBegun,
+    /// The die was at it; `spares_older`: capacitors have kept the older pages of its word line safe.
+    Torn {
+        spares_older: bool,
+    },
+}
+
+/// A logical page that power cuts have destroyed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostPage {
+    pub page: u32,
+    /// The cell mode that it was in, if this cut has destroyed it.
+    pub mode: Option<CellMode>,
+}
+
+/// What a recovery has found and done. Its changes of the flash have been made; how long they take is for the drive to say.
+#[derive(Clone, Debug, Default)]
+pub struct Recovered {
+    /// Logical pages that may hold something else than before the cut, in order; `None`: any may.
+    pub changed: Option<Vec<u32>>,
+    /// All that are lost, those of earlier cuts included, and not written or trimmed since.
+    pub lost: Vec<LostPage>,
+    /// In order, die by die.
+    pub repairs: Vec<Repair>,
+    /// Rows of the map and of the journal that the recovery reads.
+    pub map_rows: u32,
+    pub journal_rows: u32,
+    /// Whether there is a journal; without one, every row's spare area is read.
+    pub keeps_log: bool,
+    /// Superblocks that are written in part: their ends are looked for.
+    pub open_superblocks: u32,
 }
 
 /// See the module's own page. What has a body here need not be told of by a layer that has nothing of the kind.
@@ -378,5 +434,47 @@ pub trait Translation: Clone + Debug + Send + 'static {
     /// Lets the collector begin the round that it wants.
     fn begin_round(&mut self, sink: &mut impl OpSink) {
         let _ = sink;
+    }
+
+    // ---- power cuts ---------------------------------------------------------------------------------------------
+
+    /// Whether the layer can recover from a power cut.
+    fn survives_cuts(&self) -> bool {
+        false
+    }
+
+    /// The power goes, while the dies' arrays are at these operations. Nothing else is asked of the layer before
+    /// [`Translation::recover`].
+    fn cut_power(&mut self, under_way: &[Interrupted]) {
+        let _ = under_way;
+        unreachable!("this translation layer does not recover from power cuts");
+    }
+
+    /// Finds everything again from what is on flash, and makes the repairs that this needs. No operation is asked for:
+    /// [`Translation::resume`] does, once the drive is ready.
+    fn recover(&mut self) -> Recovered {
+        unreachable!("this translation layer does not recover from power cuts");
+    }
+
+    /// The power went again before a repair was done. Repairs are undone from the last to the first, after
+    /// [`Translation::cut_power`].
+    fn undo_repair(&mut self, repair: &Repair, undone: Undone) {
+        let _ = (repair, undone);
+        unreachable!("this translation layer does not recover from power cuts");
+    }
+
+    /// Goes on with what has to be done without the host, after a recovery.
+    fn resume(&mut self, sink: &mut impl OpSink) {
+        let _ = sink;
+    }
+
+    /// Writes out what a cut would forget although the host was told that it is done, data apart: trims.
+    fn save_log(&mut self, sink: &mut impl OpSink) {
+        let _ = sink;
+    }
+
+    /// Ranges of logical pages whose trims a cut would forget now; `None`: any trim may be forgotten.
+    fn unsaved_trims(&self) -> Option<Vec<Range<u32>>> {
+        None
     }
 }

@@ -6,9 +6,13 @@
 //! Any block can run at fewer bits per cell than its die's own, where the die offers it ([`CellMode`]); each block
 //! keeps its [`BlockHistory`], from which errors can be told.
 //!
+//! Pulling the plug is one of its operations ([`Medium::cut_power`]): what a die was at is torn, what was only queued never
+//! happened, and older pages of the same word line may be destroyed.
+//!
 //! Limits: 31-bit unit addresses (8 TiB of flash), rows of at most 64 units of 4 KiB, one to three bits per cell.
 
 mod cell_mode;
+mod damage;
 mod die_modes;
 mod faults;
 mod history;
@@ -21,8 +25,10 @@ mod plane_block;
 pub mod rber;
 mod spec;
 mod violation;
+mod word_lines;
 
 pub use cell_mode::{CellMode, CellModes, Power, ReducedMode};
+pub use damage::{Cut, Interrupted};
 pub use die_modes::ModeSpec;
 pub use faults::GrowingFaults;
 pub use history::BlockHistory;

@@ -2,6 +2,7 @@
 
 use ssdlab_core::Rng;
 
+use crate::damage::Damage;
 use crate::faults::{Faults, GrowingFaults};
 use crate::layout::{BlockId, Layout, UnitAddress};
 use crate::plane_block::{Modes, PlaneBlock};
@@ -11,8 +12,14 @@ use crate::{BlockHistory, CellMode, DieSpec, memory};
 /// Logical address in the spare area of a unit that holds no host data (padding, or never programmed).
 pub const NO_LPN: u32 = u32::MAX;
 
+/// Addresses that are kept for the firmware's own rows, [`NO_LPN`] among them.
+const RESERVED_ADDRESSES: u32 = 16;
+
 /// How a logical address and a write count share the 32 bits of a unit's tag: the address takes as many bits as it
 /// needs, the count the rest, but eight at most. A drive of 128 GB has 7 bits of count, one of 1 TB 4.
+///
+/// The sixteen greatest addresses are nobody's: a tag with one of them, such as those of the firmware's own rows, is never
+/// mistaken for data of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TagFormat {
     mask: u32,
@@ -23,11 +30,11 @@ impl TagFormat {
     /// The format for addresses below `logical_pages`.
     ///
     /// # Panics
-    /// If fewer than two bits are left for the count (2^30 pages or more).
+    /// If fewer than two bits are left for the count (more than 2^30 - 16 pages).
     #[must_use]
     pub fn new(logical_pages: u32) -> Self {
         // All ones stands for "no address".
-        let bits = (u32::BITS - logical_pages.leading_zeros()).max(24);
+        let bits = (u32::BITS - logical_pages.saturating_add(RESERVED_ADDRESSES - 1).leading_zeros()).max(24);
         assert!(bits <= 30, "{logical_pages} logical pages leave no room for a write count");
         TagFormat { mask: (1 << bits) - 1, bits }
     }
@@ -83,18 +90,20 @@ pub struct PageAddress {
 /// holds the drive-wide sequence number of its programming, by which a recovery tells old copies from new.
 #[derive(Clone, Debug)]
 pub struct Medium {
-    layout: Layout,
+    pub(crate) layout: Layout,
     format: TagFormat,
-    tags: Vec<u32>,
-    sequence: Vec<u32>,
-    next_sequence: u32,
-    modes: Modes,
-    blocks: Vec<PlaneBlock>,
+    pub(crate) tags: Vec<u32>,
+    pub(crate) sequence: Vec<u32>,
+    pub(crate) next_sequence: u32,
+    pub(crate) modes: Modes,
+    pub(crate) blocks: Vec<PlaneBlock>,
     /// By multi-plane block.
     history: Vec<BlockHistory>,
     /// One flag a multi-plane block: set if any of its planes is bad.
-    bad: Vec<bool>,
+    pub(crate) bad: Vec<bool>,
     faults: Faults,
+    /// What power cuts have left behind.
+    pub(crate) damage: Damage,
 }
 
 /// What becomes of a page between two erases.
@@ -140,6 +149,7 @@ impl Medium {
             modes,
             bad,
             faults: Faults::default(),
+            damage: Damage::default(),
             layout,
         }
     }
@@ -310,7 +320,9 @@ impl Medium {
     #[cold]
     fn explain_program(&self, block: BlockId, page: u32, issued: u32) -> Violation {
         let (die, index) = self.layout.die_of(block);
-        if page >= self.pages(block) {
+        if self.damage.is_half_erased(block) {
+            Violation::HalfErased { die, block: index }
+        } else if page >= self.pages(block) {
             Violation::NoSuchPage { die, block: index, page }
         } else if self.bad[block as usize] {
             Violation::BadBlock { die, block: index }
@@ -322,7 +334,8 @@ impl Medium {
     }
 
     /// Queues the program of a copy of a row of `from` into the same page of `to`, its sequence number included, so that
-    /// a recovery finds nothing newer or older than there was. For what a block that fails leaves behind.
+    /// a recovery finds nothing newer or older than there was. For what a block that fails leaves behind. Of a row that a
+    /// power cut has destroyed, the copy holds nothing.
     ///
     /// # Errors
     /// A [`Violation`], with nothing changed.
@@ -332,7 +345,11 @@ impl Medium {
         let target = self.queue_program(to, page)?.start;
         self.next_sequence = next;
         self.sequence[self.layout.row_number(target)] = self.sequence[self.layout.row_number(source)];
-        self.tags.copy_within(source as usize..(source + units) as usize, target as usize);
+        if self.is_readable(from, page) {
+            self.tags.copy_within(source as usize..(source + units) as usize, target as usize);
+        } else {
+            self.tags[target as usize..(target + units) as usize].fill(NO_LPN);
+        }
         Ok(())
     }
 
@@ -538,6 +555,9 @@ impl Medium {
         if self.bad[block as usize] {
             return Err(Violation::BadBlock { die, block: index });
         }
+        if !self.damage.is_none() {
+            self.repair_block(block);
+        }
         let planes = self.layout.planes;
         let first = (block * planes) as usize;
         for state in &self.blocks[first..first + planes as usize] {
@@ -549,10 +569,16 @@ impl Medium {
             self.bad[block as usize] = true;
             return Ok(Outcome::Failed);
         }
-        let ended = self.mode(block);
-        self.blocks[first..first + planes as usize].fill(self.modes.empty_block(self.modes.native));
-        self.history[block as usize].erased(self.modes.rated_cycles(ended));
+        self.erased(block);
         Ok(Outcome::Done)
+    }
+
+    /// An erase has ended well.
+    pub(crate) fn erased(&mut self, block: BlockId) {
+        let planes = self.layout.planes as usize;
+        let (ended, first) = (self.mode(block), block as usize * planes);
+        self.blocks[first..first + planes].fill(self.modes.empty_block(self.modes.native));
+        self.history[block as usize].erased(self.modes.rated_cycles(ended));
     }
 
     /// Least and greatest erase count over good blocks.

@@ -1,5 +1,6 @@
 //! The state of one plane's block that every operation on it looks at.
 
+use crate::word_lines::WordLines;
 use crate::{CellMode, DieSpec};
 
 /// State of one plane's block since its last erase: eight bytes, as every program and read looks at it.
@@ -23,6 +24,8 @@ pub(crate) struct Modes {
     /// Pages of a block by mode; 0: not offered.
     pages: [u16; 3],
     rated_cycles: [u32; 3],
+    /// By mode, where it is offered.
+    word_lines: [Option<WordLines>; 3],
 }
 
 impl Modes {
@@ -31,6 +34,7 @@ impl Modes {
         Modes {
             native: die.native_mode(),
             pages: specs.each_ref().map(|m| m.as_ref().map_or(0, |m| m.pages_per_block as u16)),
+            word_lines: specs.each_ref().map(|m| m.as_ref().map(|m| WordLines::new(m.page_order, m.pages_per_block))),
             rated_cycles: specs.each_ref().map(|m| m.as_ref().map_or(1, |m| m.rated_program_erase_cycles)),
         }
     }
@@ -38,6 +42,11 @@ impl Modes {
     /// A block without contents, in `mode`.
     pub fn empty_block(&self, mode: CellMode) -> PlaneBlock {
         PlaneBlock { issued: 0, finished: 0, pages: self.pages[mode.index()], mode, programming: false }
+    }
+
+    /// Which pages of a block in `mode` share their cells.
+    pub fn word_lines(&self, mode: CellMode) -> &WordLines {
+        self.word_lines[mode.index()].as_ref().expect("a block runs in a mode that its die offers")
     }
 
     /// Program/erase cycles for which a block in `mode` is rated.

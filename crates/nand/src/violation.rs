@@ -15,6 +15,8 @@ pub enum Violation {
     ReadUnwritten { die: u32, block: u32, page: u32 },
     #[error("die {die} block {block}: erased while page {page} is still being programmed")]
     EraseDuringProgram { die: u32, block: u32, page: u32 },
+    #[error("die {die} block {block}: an erase of it was cut short; erase it again")]
+    HalfErased { die: u32, block: u32 },
     #[error("die {die} block {block} is marked bad")]
     BadBlock { die: u32, block: u32 },
     #[error("planes {first} and {second} of one operation: {why}")]

@@ -2,8 +2,8 @@
 
 use ssdlab_core::Nanos;
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, Flash, FlashCounters, LinkPolicy, PowerManagement, Refusal, Request,
-    Security,
+    Completion, Counters, Device, DeviceInfo, Flash, FlashCounters, LinkPolicy, Plug, PowerManagement, Refusal,
+    Request, Security,
 };
 
 use ssdlab_ftl::Translation;
@@ -98,6 +98,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
 
     fn security(&mut self) -> Option<&mut dyn Security> {
         Some(self)
+    }
+
+    /// Which writes are there after a cut, only a drive can tell that numbers them: one that checks.
+    fn plug(&mut self) -> Option<&mut dyn Plug> {
+        (CHECK && self.translation.survives_cuts()).then_some(self as &mut dyn Plug)
     }
 }
 

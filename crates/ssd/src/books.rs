@@ -18,6 +18,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         {
             return Err(format!("page {page} counts as lost, but the host has nothing there"));
         }
+        if let Some(page) = self.plug.lost().find(|&page| self.translation.source(page) != Source::Unmapped) {
+            return Err(format!("page {page} counts as destroyed by a power cut, but the drive has something there"));
+        }
         let kept = self.translation.counters().host_units + u64::from(self.translation.waiting_units());
         if kept != self.translation.accepted_units() {
             return Err(format!("{} units were accepted, {kept} are accounted for", self.translation.accepted_units()));

@@ -47,11 +47,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.backend.correction().map_or_else(Vec::new, |c| c.lost_pages().collect())
     }
 
-    /// Whether any of these pages is among [`Self::lost_pages`].
+    /// Whether any of these pages is among [`Self::lost_pages`], or was destroyed by a power cut.
     #[inline]
     #[must_use]
     pub fn has_lost(&self, lpns: Range<u32>) -> bool {
-        self.backend.correction().is_some_and(|c| c.has_lost(lpns))
+        self.plug.has_lost(lpns.clone()) || self.backend.correction().is_some_and(|c| c.has_lost(lpns))
     }
 
     /// From now on a list is kept of every unit that a read finds lost, for tests: [`Self::take_losses`].
@@ -69,6 +69,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// The host gives or takes away data: what was lost there is no longer missed.
     #[inline]
     pub(crate) fn forgive_lost(&mut self, lpns: Range<u32>) {
+        self.plug.forgive_lost(lpns.clone());
         if let Some(correction) = self.backend.correction_mut() {
             correction.forgive_lost(lpns);
         }

@@ -9,7 +9,8 @@
 //! Garbage collection, journal and erases are more operations on the same dies and channels.
 //!
 //! The drive has three rooms, which know their own events: `frontend` (link, commands, read-ahead), `firmware`
-//! (processor, rounds, idle work) and `backend` (dies, channels, correction). What explains and what checks is `probe`.
+//! (processor, rounds, idle work) and `backend` (dies, channels, correction). What explains and what checks is `probe`;
+//! what a power cut leaves of all this, and how the drive starts again, is in `plug`.
 //!
 //! Liberties, stated: the bus is booked ahead (see `backend/channel.rs`); a die that has begun an operation is not
 //! interrupted (no suspend); the sub-microsecond control frames add to a command's latency and to the link time of
@@ -24,6 +25,7 @@ mod frontend;
 mod op_queues;
 mod page_range;
 mod plain;
+mod plug;
 mod power;
 mod probe;
 mod security;
@@ -32,19 +34,21 @@ pub mod timing;
 
 use ssdlab_core::{Nanos, Rng, SECTOR_BYTES, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, DeviceInfo, FlashCounters, HostCounters};
-use ssdlab_ftl::{LogBlock, LogBlockConfig, PageMap, PageMapConfig, SlcCacheSpec, Translation};
+use ssdlab_ftl::{LogBlock, LogBlockConfig, PageMap, PageMapConfig, RecoveryFault, SlcCacheSpec, Translation};
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
 
 use backend::{Backend, Correction, NEVER};
 use firmware::Firmware;
 use flash_life::WearNotes;
 use frontend::Frontend;
+use plug::PlugState;
 use power::PowerMeter;
 use probe::Probe;
 
 use op_queues::OpQueues;
 
 pub use backend::{Loss, LossReader};
+pub use plug::{PowerLossSpec, Protection};
 pub use power::PowerSpec;
 pub use spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec, drive_keys};
 
@@ -67,6 +71,7 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool, T: Translation =
     backend: Backend,
     probe: Probe<EXPLAIN, CHECK>,
     power: Option<Box<(PowerSpec, PowerMeter)>>,
+    plug: PlugState,
     buffer: BufferLimits,
     host: HostCounters,
     /// What is counted here; the rest is counted where it happens.
@@ -121,6 +126,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             Ok(map)
         };
         Self::with_translation(name, drive, die, seed, build)
+    }
+
+    /// For tests of tests: from now on the firmware recovers wrongly from power cuts.
+    pub fn break_recovery(&mut self, fault: RecoveryFault) {
+        self.translation.break_recovery(fault);
     }
 
     /// From now on blocks go bad in use, at moments drawn from `seed`.
@@ -229,6 +239,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             backend: Backend::new(drive, die, correction),
             probe,
             power: drive.power.clone().zip(PowerMeter::new(drive, die)).map(Box::new),
+            plug: PlugState::new(drive, die),
             buffer: BufferLimits {
                 units: drive.write_buffer.capacity_kib / 4 * drive.compression_ratio(),
                 acknowledges: drive.write_buffer.write_cache,

@@ -66,6 +66,7 @@ impl DriveSpec {
             wear_levelling: WearLevellingSpec::default(),
             slc_cache: None,
             power: None,
+            power_loss: None,
             compression: None,
             ecc: None,
         }

@@ -12,6 +12,7 @@ use ssdlab_ftl::{
 use ssdlab_keys::{KeyTable, SpecError};
 use ssdlab_nand::DieSpec;
 
+use crate::plug::PowerLossSpec;
 use crate::power::PowerSpec;
 
 /// Everything that makes one drive differ from another.
@@ -22,7 +23,7 @@ pub struct DriveSpec {
     /// A line for people: maker, controller, flash, capacity.
     pub description: String,
     /// Capacity as sold.
-    #[schemars(range(min = 4096, max = MAX_CAPACITY_BYTES - 4096), extend("multipleOf" = 4096))]
+    #[schemars(range(min = 4096, max = MAX_CAPACITY_BYTES), extend("multipleOf" = 4096))]
     pub capacity_bytes: u64,
     /// Whether the drive knows TRIM (DATA SET MANAGEMENT); if not, it refuses the command.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
@@ -45,6 +46,8 @@ pub struct DriveSpec {
     pub slc_cache: Option<SlcCacheSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_loss: Option<PowerLossSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression: Option<CompressionSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,6 +181,9 @@ impl DriveSpec {
         }
         if let Some(power) = &self.power {
             power.validate()?;
+        }
+        if let Some(power_loss) = &self.power_loss {
+            power_loss.validate()?;
         }
         self.validate_ecc(die)?;
         if !self.flash.dies.is_multiple_of(self.controller.channels) {
@@ -467,8 +473,8 @@ impl DriveSpec {
     }
 }
 
-/// Logical addresses have at most 30 bits in a tag, so that two are left for a write count.
-const MAX_CAPACITY_BYTES: u64 = 4096 << 30;
+/// Logical addresses have at most 30 bits in a tag, so that two are left for a write count; sixteen of them are nobody's.
+const MAX_CAPACITY_BYTES: u64 = 4096 * ((1 << 30) - 16);
 /// 32,768 pages.
 const MAX_LOG_BLOCK_BUFFER_KIB: u32 = 128 << 10;
 /// Unit addresses have 31 bits.

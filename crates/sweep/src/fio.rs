@@ -34,7 +34,7 @@ pub(crate) fn fio_metrics(report: &FioReport) -> BTreeMap<String, Metric> {
         let entries: Vec<&Direction> = report
             .jobs
             .iter()
-            .map(|job| if direction == 0 { &job.read } else { &job.write })
+            .filter_map(|job| if direction == 0 { job.read.as_ref() } else { job.write.as_ref() })
             .filter(|d| d.total_ios > 0)
             .collect();
         if entries.is_empty() {

@@ -170,6 +170,8 @@ impl Point {
                     match e {
                         FioError::Bench(e) => e,
                         FioError::Job(e) => BenchError::Unsuitable(e.to_string()),
+                        // A sweep keeps no logs.
+                        FioError::Log(e) => BenchError::Unsuitable(e.to_string()),
                     }
                 })
             }
@@ -188,7 +190,12 @@ impl Point {
     }
 }
 
-/// The first 128 bits of a SHA-256 in hexadecimal.
 pub(crate) fn hex(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(16).map(|b| format!("{b:02x}")).collect()
+    digest(text.as_bytes())
+}
+
+/// The first 128 bits of a SHA-256 in hexadecimal.
+#[must_use]
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(16).map(|b| format!("{b:02x}")).collect()
 }

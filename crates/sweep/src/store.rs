@@ -111,7 +111,10 @@ impl Store {
 }
 
 /// Writes a file so that it is there whole or not at all.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+///
+/// # Errors
+/// If the file system refuses.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     // Two programs at work in one folder must not write into one file.
     let mut partial = path.as_os_str().to_owned();
     partial.push(format!(".partial-{}", std::process::id()));

@@ -8,13 +8,14 @@ use ssdlab_core::{Rng, Workers, catch_panic};
 use ssdlab_nand::SpecError;
 
 use crate::case::Case;
-use crate::run::run;
+use crate::run::{Kind, run};
 use crate::subject::Subject;
 use crate::tally::Tally;
 
 /// How much to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Campaign {
+    pub kind: Kind,
     pub seed: u64,
     pub runs: u64,
     /// Workers, 0 for as many as the machine has cores; never changes a result.
@@ -48,7 +49,7 @@ pub fn run_seed(campaign: u64, run: u64) -> u64 {
 
 /// Runs a campaign. `progress` hears, from any worker, how many runs are done; if it says `false`, no further run is
 /// begun.
-pub fn torture<S: Subject>(
+pub fn torture<S: Subject + 'static>(
     campaign: &Campaign,
     build: &(impl Fn(&Case) -> Result<S, SpecError> + Sync),
     progress: &(dyn Fn(u64) -> bool + Sync),
@@ -59,7 +60,7 @@ pub fn torture<S: Subject>(
     let go_on = || !stopped.load(Ordering::Relaxed);
     Workers::new(NonZeroUsize::new(campaign.threads)).for_each(campaign.runs, &go_on, &|_, number| {
         let seed = run_seed(campaign.seed, number);
-        let ended = catch_panic(|| run(seed, build)).and_then(|result| result);
+        let ended = catch_panic(|| run(campaign.kind, seed, build)).and_then(|result| result);
         let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
         match ended {
             Ok(tally) => report.tally.add(&tally),

@@ -51,6 +51,15 @@ impl Case {
     }
 
     fn draw_page_map(seed: u64) -> Self {
+        Self::draw_page_map_with(seed, 0, &|_, _| {})
+    }
+
+    /// A case with a map of pages, with some changes to die and drive, and at least a fifth of spare beyond the least.
+    pub(crate) fn draw_with(seed: u64, change: impl Fn(&mut DieSpec, &mut DriveSpec)) -> Self {
+        Self::draw_page_map_with(seed, 20, &change)
+    }
+
+    fn draw_page_map_with(seed: u64, least_spare: u64, change: &dyn Fn(&mut DieSpec, &mut DriveSpec)) -> Self {
         let mut rng = Rng::new(seed).stream("case");
         loop {
             let die = draw_die(&mut rng);
@@ -62,7 +71,8 @@ impl Case {
             add_processor_time(&mut drive, seed);
             add_compression(&mut drive, &die, seed);
             add_correction(&mut die, &mut drive, seed);
-            let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]);
+            change(&mut die, &mut drive);
+            let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]).max(least_spare);
             if let Some(drive) = with_capacity(drive, &die, seed, spare) {
                 return Case { seed, die, drive, faults };
             }

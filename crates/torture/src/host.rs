@@ -1,9 +1,9 @@
 //! A host that keeps track of everything it asks for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ssdlab_core::{Nanos, Op, Rng, SECTOR_BYTES, UNIT_BYTES};
-use ssdlab_device::{Completion, Request, Status};
+use ssdlab_device::{Completion, Held, Request, Status};
 
 use crate::ledger::Ledger;
 use crate::losses::Losses;
@@ -35,6 +35,18 @@ pub struct Host<S> {
     /// Of the data that are written from now on.
     compressibility_per_1000: u16,
     last_completed: Nanos,
+    /// By page: writes that a flush, or the command itself, has promised to outlast a power cut.
+    promised: Vec<u32>,
+    /// What flushes in flight cover: for every page the writes answered.
+    covered: BTreeMap<u64, Vec<u32>>,
+    /// What writes in flight promise that are answered once they are on flash: pages, and writes of each at least.
+    forced: BTreeMap<u64, Vec<(u32, u32)>>,
+    /// Pages that power cuts have destroyed, and that were not written or trimmed since.
+    destroyed: BTreeSet<u32>,
+    /// Commands in flight that touch such pages.
+    destroyed_when_sent: BTreeSet<u64>,
+    /// Whether `promised` is kept.
+    keeps_promises: bool,
     /// The drive was read-only when these commands and all later ones were sent.
     read_only_from: Option<u64>,
     pub commands: u64,
@@ -74,6 +86,12 @@ impl<S: Subject> Host<S> {
             trimming: vec![0; pages as usize],
             done: Vec::new(),
             compressibility_per_1000: 0,
+            promised: vec![0; pages as usize],
+            covered: BTreeMap::new(),
+            forced: BTreeMap::new(),
+            destroyed: BTreeSet::new(),
+            destroyed_when_sent: BTreeSet::new(),
+            keeps_promises: false,
             last_completed: 0,
             read_only_from: None,
             commands: 0,
@@ -114,6 +132,17 @@ impl<S: Subject> Host<S> {
         };
         if let Some(marks) = marks {
             touched.clone().for_each(|page| marks[page as usize] += 1);
+        }
+        if touched.clone().any(|page| self.destroyed.contains(&page)) {
+            self.destroyed_when_sent.insert(tag);
+        }
+        if self.keeps_promises && op == Op::Flush {
+            let answered = (0..self.pages).map(|page| self.answered(page)).collect();
+            self.covered.insert(tag, answered);
+        }
+        if self.keeps_promises && op == Op::Write && fua {
+            let least = touched.clone().map(|page| (page, self.answered_before(page) + 1)).collect();
+            self.forced.insert(tag, least);
         }
         if op == Op::Write {
             touched.for_each(|page| self.oracle.write(page));
@@ -206,8 +235,10 @@ impl<S: Subject> Host<S> {
         let uncorrectable = c.status == Status::MediaError;
         self.refused += u64::from(refused);
         self.uncorrectable += u64::from(uncorrectable);
+        let destroyed = uncorrectable
+            && pages.clone().any(|page| self.destroyed.contains(&page) || self.destroyed_when_sent.contains(&c.tag));
         let unreasonable = refused && (c.op == Op::Read || !self.drive.is_read_only());
-        if unreasonable || uncorrectable && self.losses.is_none() {
+        if unreasonable || uncorrectable && self.losses.is_none() && !destroyed {
             return Err(format!("{c:?} from a drive that has no reason to"));
         }
         if let Some(losses) = &mut self.losses {
@@ -217,10 +248,25 @@ impl<S: Subject> Host<S> {
         if c.status == Status::Ok && late && matches!(c.op, Op::Write | Op::Trim) {
             return Err(format!("{c:?} from a drive that was read-only before it was asked"));
         }
+        for (page, writes) in self.forced.remove(&c.tag).filter(|_| c.status == Status::Ok).unwrap_or_default() {
+            let promised = &mut self.promised[page as usize];
+            *promised = (*promised).max(writes);
+        }
+        if c.op == Op::Flush
+            && let Some(covered) = self.covered.remove(&c.tag).filter(|_| c.status == Status::Ok)
+        {
+            for ((promised, covered), page) in self.promised.iter_mut().zip(covered).zip(0..) {
+                // A page that was trimmed meanwhile holds less.
+                *promised = (*promised).max(covered.min(self.oracle.writes(page)));
+            }
+        }
         for page in pages {
             match c.op {
                 Op::Write => {
                     self.writing[page as usize] -= 1;
+                    if c.status == Status::Ok {
+                        self.destroyed.remove(&page);
+                    }
                     match c.status {
                         Status::Ok => {}
                         Status::ReadOnly => self.oracle.refuse(page),
@@ -232,6 +278,9 @@ impl<S: Subject> Host<S> {
                     self.trimming[page as usize] -= 1;
                     if !refused {
                         self.oracle.trim(page);
+                        self.promised[page as usize] = 0;
+                        self.covered.values_mut().for_each(|covered| covered[page as usize] = 0);
+                        self.destroyed.remove(&page);
                     }
                 }
                 Op::Read | Op::Flush | Op::WriteZeroes => continue,
@@ -242,6 +291,16 @@ impl<S: Subject> Host<S> {
             }
         }
         Ok(())
+    }
+
+    /// Writes of a page that have been answered, at least: of several in flight nobody knows which comes first.
+    fn answered(&self, page: u32) -> u32 {
+        self.oracle.writes(page) - u32::from(self.writing[page as usize])
+    }
+
+    /// The same while a write of it is about to be sent that is in flight already on paper.
+    fn answered_before(&self, page: u32) -> u32 {
+        self.oracle.writes(page) + 1 - u32::from(self.writing[page as usize])
     }
 
     /// Waits until no command is in flight.
@@ -294,6 +353,8 @@ impl<S: Subject> Host<S> {
             return self.take_losses();
         }
         self.oracle.clear();
+        self.promised.fill(0);
+        self.destroyed.clear();
         if let Some(losses) = &mut self.losses {
             // What it lost while it finished is gone with the rest.
             self.drive.take_losses();
@@ -357,6 +418,113 @@ impl<S: Subject> Host<S> {
             return Err(format!("{mapped} pages hold data, the drive says {}", facts.mapped_units));
         }
         self.ledger.check(&facts)
+    }
+
+    /// Pages that power cuts have destroyed, and that were not written or trimmed since.
+    #[must_use]
+    pub fn destroyed_pages(&self) -> u64 {
+        self.destroyed.len() as u64
+    }
+
+    /// From now on the host notes what it was promised to outlast a power cut.
+    pub fn keep_promises(&mut self) {
+        self.keeps_promises = true;
+    }
+
+    /// Lets so many events happen, commands in flight or not.
+    pub fn step(&mut self, events: u64) -> Result<(), String> {
+        for _ in 0..events {
+            let Some(at) = self.drive.next_event() else { break };
+            self.now = self.now.max(at);
+            self.advance(self.now)?;
+            self.take_completions()?;
+        }
+        Ok(())
+    }
+
+    /// The power goes, and comes back; perhaps it goes again before the drive is ready. `may_destroy`: the drive's model
+    /// says that data at rest may be lost; `keeps_all`: that nothing answered is. Returns how many cuts there were.
+    ///
+    /// # Errors
+    /// What is not there although it was promised, or there although it was not.
+    pub fn pull_plug(&mut self, may_destroy: bool, keeps_all: bool, rng: &mut Rng) -> Result<u64, String> {
+        let unsaved = self.drive.unsaved_trims().map(|trims| if keeps_all { Vec::new() } else { trims });
+        let mut cuts = 1;
+        let mut now = self.now;
+        let plug = self.drive.plug().ok_or("the drive has no plug")?;
+        plug.cut(now);
+        now += rng.below(1_000_000_000);
+        let mut ready = plug.restore(now);
+        while rng.chance(1, 3) {
+            now += rng.below(ready - now + 1);
+            plug.cut(now);
+            cuts += 1;
+            now += 1000;
+            ready = plug.restore(now);
+        }
+        let held: Vec<Held> = (0..self.pages).map(|page| plug.held(page.into())).collect();
+        if plug.unclean_shutdowns() < cuts {
+            return Err(format!("{cuts} cuts, {} unclean shutdowns", plug.unclean_shutdowns()));
+        }
+        self.now = now;
+        self.in_flight.clear();
+        self.covered.clear();
+        self.forced.clear();
+        self.destroyed_when_sent.clear();
+        self.ledger.power_cut();
+        for (page, held) in (0..).zip(held) {
+            self.survived(page, held, may_destroy, keeps_all, unsaved.as_deref())?;
+        }
+        self.writing.fill(0);
+        self.trimming.fill(0);
+        self.drive.check_books()?;
+        Ok(cuts)
+    }
+
+    fn survived(
+        &mut self,
+        page: u32,
+        held: Held,
+        may_destroy: bool,
+        keeps_all: bool,
+        unsaved: Option<&[std::ops::Range<u32>]>,
+    ) -> Result<(), String> {
+        let writes = self.oracle.writes(page);
+        let promised = if keeps_all { self.answered(page) } else { self.promised[page as usize] };
+        let number = match held {
+            Held::Unreadable if !may_destroy => {
+                return Err(format!("page {page} was destroyed: the drive's model does not allow for that"));
+            }
+            Held::Unreadable => {
+                let trimmed = writes == 0 && !self.destroyed.contains(&page);
+                if trimmed && unsaved.is_some_and(|unsaved| !unsaved.iter().any(|range| range.contains(&page))) {
+                    return Err(format!("page {page} was trimmed, and counts as destroyed"));
+                }
+                self.destroyed.insert(page);
+                0
+            }
+            Held::Nothing => {
+                self.destroyed.remove(&page);
+                0
+            }
+            Held::Write(number) => {
+                self.destroyed.remove(&page);
+                number
+            }
+        };
+        let forgotten = unsaved.is_none_or(|unsaved| unsaved.iter().any(|range| range.contains(&page)));
+        let trimmed = self.trimming[page as usize] > 0;
+        let there = (promised..=writes).any(|writes| self.oracle.count(writes) == number);
+        let untold = forgotten && (promised == 0 || trimmed);
+        let allowed = held == Held::Unreadable || there || trimmed && number == 0 || untold;
+        if !allowed {
+            return Err(format!(
+                "page {page} holds write count {number} after a power cut: {writes} writes were sent, of which {promised} were promised"
+            ));
+        }
+        self.oracle.set(page, number.into());
+        self.promised[page as usize] = number.into();
+        Ok(())
     }
 
     /// A random offset and length in whole sectors; in whole units if `aligned`.

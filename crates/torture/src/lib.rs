@@ -1,6 +1,6 @@
 //! Torture: drives, hosts and faults drawn from a seed, run against a plain oracle of what the host wrote.
 //!
-//! One *run* is one small drive (geometry, policies, controller: [`Case`]), a host that goes through a few phases
+//! One *run* in nine is a device made of devices: see [`run_composed`]. Every other is one small drive (geometry, policies, controller: [`Case`]), a host that goes through a few phases
 //! (random, sequential, hot and cold, trims, flushes, unaligned writes, idling, SECURITY ERASE …), and faults (bad
 //! blocks from the factory, blocks that go bad in use, spare areas and buffers as small as a drive file may make
 //! them). After every phase the books are checked: the drive's own (map against spare areas, valid counts, Little's
@@ -11,16 +11,19 @@
 //!
 //! ```
 //! use ssdlab_torture::{Campaign, build_ssd, torture};
-//! let report = torture(&Campaign { seed: 1, runs: 3, threads: 1 }, &build_ssd, &|_| true);
+//! let report = torture(&Campaign { seed: 1, runs: 3, threads: 1, ..Campaign::default() }, &build_ssd, &|_| true);
 //! assert!(report.failures.is_empty());
 //! assert_eq!(report.tally.runs, 3);
 //! ```
 //!
-//! Limits: drives of a few thousand mapping units, so that a run takes milliseconds; power cuts at every instant are
-//! the business of the translation layer's own property tests.
+//! Another kind of campaign ([`Kind::PowerCuts`]) pulls the plug after every phase and in the middle of others, also while
+//! the drive is starting, and compares what is there with what the host was promised.
+//!
+//! Limits: drives of a few thousand mapping units, so that a run takes milliseconds.
 
 mod campaign;
 mod case;
+mod composed;
 mod draw;
 mod errors;
 mod host;
@@ -28,15 +31,17 @@ mod ledger;
 mod losses;
 mod oracle;
 mod phase;
+mod power_cuts;
 mod run;
 mod subject;
 mod tally;
 
 pub use campaign::{Campaign, Failure, Report, run_seed, torture};
 pub use case::Case;
+pub use composed::{Between, Plan, is_composed, run_composed};
 pub use ledger::Ledger;
 pub use oracle::Oracle;
 pub use phase::Phase;
-pub use run::run;
-pub use subject::{Facts, Subject, build_ssd};
+pub use run::{Kind, run};
+pub use subject::{Facts, Subject, build_ssd, build_ssd_with_fault};
 pub use tally::Tally;

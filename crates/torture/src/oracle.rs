@@ -40,7 +40,21 @@ impl Oracle {
         self.refused.fill(0);
     }
 
-    fn count(&self, writes: u32) -> u8 {
+    /// Writes of a page since it was last trimmed, those under way included.
+    #[must_use]
+    pub fn writes(&self, page: u32) -> u32 {
+        self.writes[page as usize]
+    }
+
+    /// From now on a page counts as written so often.
+    pub fn set(&mut self, page: u32, writes: u32) {
+        self.writes[page as usize] = writes;
+        self.refused[page as usize] = 0;
+    }
+
+    /// The write count of so many writes.
+    #[must_use]
+    pub fn count(&self, writes: u32) -> u8 {
         if writes == 0 { 0 } else { ((writes - 1) % self.max + 1) as u8 }
     }
 

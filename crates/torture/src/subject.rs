@@ -2,9 +2,11 @@
 
 use ssdlab_core::Nanos;
 use ssdlab_core::Rng;
-use ssdlab_device::{Completion, DeviceInfo, Refusal, Request, Security};
+use std::ops::Range;
+
+use ssdlab_device::{Completion, DeviceInfo, Plug, Refusal, Request, Security};
 use ssdlab_device::{Counters, Device, FlashCounters};
-use ssdlab_ftl::{LogBlock, Translation, TranslationCounters};
+use ssdlab_ftl::{LogBlock, RecoveryFault, Translation, TranslationCounters};
 use ssdlab_nand::SpecError;
 use ssdlab_ssd::{Loss, SimulatedSsd, Ssd};
 
@@ -32,6 +34,9 @@ pub trait Subject: Device {
 
     /// Lets time pass in which nothing happens but that data grow old.
     fn age(&mut self, seconds: u64);
+
+    /// Ranges of pages whose trims a power cut would forget now; `None`: any trim.
+    fn unsaved_trims(&self) -> Option<Vec<Range<u32>>>;
 }
 
 /// What the ledger balances against what the host knows.
@@ -81,6 +86,16 @@ fn build_log_blocks(case: &Case) -> Result<SimulatedSsd<true, true, LogBlock>, S
     SimulatedSsd::with_log_blocks("torture", &case.drive, &case.die, case.seed)
 }
 
+/// The same with firmware that recovers wrongly from power cuts: for tests of the torture itself.
+///
+/// # Errors
+/// If it cannot be built.
+pub fn build_ssd_with_fault(case: &Case, fault: RecoveryFault) -> Result<Box<dyn Subject>, SpecError> {
+    let mut drive = build_page_map(case)?;
+    drive.break_recovery(fault);
+    Ok(Box::new(drive))
+}
+
 fn build_page_map(case: &Case) -> Result<Ssd, SpecError> {
     let mut drive = Ssd::new("torture", &case.drive, &case.die, case.seed)?;
     drive.inject(case.faults, Rng::new(case.seed).stream("faults").next_u64());
@@ -116,6 +131,10 @@ impl Device for Box<dyn Subject> {
     fn security(&mut self) -> Option<&mut dyn Security> {
         (**self).security()
     }
+
+    fn plug(&mut self) -> Option<&mut dyn Plug> {
+        (**self).plug()
+    }
 }
 
 impl Subject for Box<dyn Subject> {
@@ -150,6 +169,10 @@ impl Subject for Box<dyn Subject> {
     fn age(&mut self, seconds: u64) {
         (**self).age(seconds);
     }
+
+    fn unsaved_trims(&self) -> Option<Vec<Range<u32>>> {
+        (**self).unsaved_trims()
+    }
 }
 
 impl<T: Translation> Subject for SimulatedSsd<true, true, T> {
@@ -179,6 +202,10 @@ impl<T: Translation> Subject for SimulatedSsd<true, true, T> {
 
     fn age(&mut self, seconds: u64) {
         SimulatedSsd::age(self, seconds);
+    }
+
+    fn unsaved_trims(&self) -> Option<Vec<Range<u32>>> {
+        self.translation().unsaved_trims()
     }
 
     fn facts(&self) -> Facts {

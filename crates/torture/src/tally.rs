@@ -7,6 +7,7 @@ use ssdlab_ftl::{Buffering, Frontier, HostShare, LogScheme, SlcCachePolicy, Supe
 use ssdlab_nand::PageOrder;
 
 use crate::case::Case;
+use crate::composed::Plan;
 use crate::phase::Phase;
 use crate::subject::Facts;
 
@@ -32,6 +33,9 @@ pub struct Tally {
     /// Of these, runs in which not even the last data could be written.
     pub frozen: u64,
     pub phases: u64,
+    /// Power cuts, and pages that counted as destroyed by them when the run ended.
+    pub power_cuts: u64,
+    pub destroyed_pages: u64,
     /// By subject and choice: in how many runs (of phases: how often) it was taken.
     pub coverage: BTreeMap<(u8, &'static str), BTreeMap<&'static str, u64>>,
 }
@@ -144,6 +148,17 @@ impl Tally {
         }
     }
 
+    /// A run of a device made of devices: of what kinds, each counted once.
+    pub fn composed(&mut self, plan: &Plan) {
+        self.runs += 1;
+        let mut kinds = Vec::new();
+        plan.kinds(&mut kinds);
+        kinds.sort_unstable();
+        kinds.dedup();
+        let found = self.coverage.entry((u8::MAX - 1, "made of")).or_default();
+        kinds.into_iter().for_each(|kind| *found.entry(kind).or_default() += 1);
+    }
+
     pub fn phase(&mut self, phase: Phase) {
         self.phases += 1;
         *self.coverage.entry((u8::MAX, "phase")).or_default().entry(phase.name()).or_default() += 1;
@@ -182,6 +197,8 @@ impl Tally {
         self.read_only += other.read_only;
         self.frozen += other.frozen;
         self.phases += other.phases;
+        self.power_cuts += other.power_cuts;
+        self.destroyed_pages += other.destroyed_pages;
         for (subject, choices) in &other.coverage {
             let mine = self.coverage.entry(*subject).or_default();
             for (choice, times) in choices {
@@ -214,6 +231,10 @@ impl fmt::Display for Tally {
         ];
         for (what, count) in lines {
             writeln!(f, "{what:<24}{count:>12}")?;
+        }
+        if self.power_cuts > 0 {
+            writeln!(f, "{:<24}{:>12}", "power cuts", self.power_cuts)?;
+            writeln!(f, "{:<24}{:>12}", "  pages destroyed", self.destroyed_pages)?;
         }
         writeln!(f, "coverage")?;
         for ((_, subject), choices) in &self.coverage {

@@ -7,7 +7,7 @@
 //! | a fio job file | [`fio::JobFile`] |
 //! | a stand-in for a Storage Bench trace | [`storage_bench::Plan`] |
 //! | applications as in the StorageMark indexes | [`application_mix::Stream`] |
-//! | a recording of a real host | [`trace::open`], [`trace::Placement`] |
+//! | a recording of a real host | [`trace::TraceSource`], [`trace::Placement`] |
 //!
 //! **What it is not.** This crate produces commands and sends none: queue depth, think time, rates, replay speed and
 //! the measuring belong to the bench, which asks a [`Source`] for its next command whenever it has room for one.

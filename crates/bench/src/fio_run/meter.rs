@@ -7,6 +7,9 @@ use crate::measure::{Measurement, Meter as _};
 
 /// fio samples bandwidth and IOPS in windows of this length.
 const WINDOW: Nanos = 500 * MILLISECOND;
+/// Windows that the entries of a run keep together. Where more would be needed, they become twice as long: a single
+/// entry keeps those of 500 ms for six days.
+const MAX_WINDOWS: usize = 1 << 20;
 
 /// Upper ends of fio's latency bins below a microsecond and, times 1000, below a millisecond.
 pub(super) const BINS_1000: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
@@ -80,6 +83,8 @@ pub(super) struct EntryMeter {
     pub(super) group: u32,
     pub(super) clones: u32,
     pub(super) depth: u32,
+    /// The depth that `latency_target` found.
+    pub(super) found_depth: Option<u32>,
     pub(super) all: Measurement,
     pub(super) bins: LatencyBins,
     /// Submissions by commands in flight: 1, 2, 4, 8, 16, 32, 64 and more.
@@ -90,21 +95,28 @@ pub(super) struct EntryMeter {
     pub(super) runtimes: Option<(Nanos, Nanos)>,
     /// Reads, writes and trims of each window from the beginning.
     windows: Vec<[Window; 3]>,
+    /// Length of a window.
+    window: Nanos,
+    max_windows: usize,
 }
 
 impl EntryMeter {
-    pub(super) fn new(job: usize, group: u32, clones: u32, depth: u32) -> Self {
+    /// `entries` is the number of them in the run.
+    pub(super) fn new(job: usize, group: u32, clones: u32, depth: u32, entries: usize) -> Self {
         EntryMeter {
             job,
             group,
             clones,
             depth,
+            found_depth: None,
             all: Measurement::default(),
             bins: LatencyBins::default(),
             depths: [0; 7],
             reaps: [0; 7],
             runtimes: None,
             windows: Vec::new(),
+            window: WINDOW,
+            max_windows: (MAX_WINDOWS / entries.max(1)).max(2),
         }
     }
 
@@ -136,13 +148,30 @@ impl EntryMeter {
         self.bins.record(c.latency());
         // What completes at the very end of a window still belongs to it.
         let since = c.completed.saturating_sub(self.all.began());
-        let index = (since.saturating_sub(1) / WINDOW) as usize;
+        let mut index = (since.saturating_sub(1) / self.window) as usize;
+        while index >= self.max_windows {
+            self.widen();
+            index /= 2;
+        }
         if self.windows.len() <= index {
             self.windows.resize(index + 1, [Window::default(); 3]);
         }
         let window = &mut self.windows[index][c.op as usize];
         window.ios += 1;
         window.bytes += c.length_bytes;
+    }
+
+    /// Makes of two windows each one.
+    fn widen(&mut self) {
+        let both = |pair: &[[Window; 3]]| {
+            let (first, second) = (pair[0], pair.get(1).copied().unwrap_or_default());
+            std::array::from_fn(|op| Window {
+                ios: first[op].ios + second[op].ios,
+                bytes: first[op].bytes + second[op].bytes,
+            })
+        };
+        self.windows = self.windows.chunks(2).map(both).collect();
+        self.window *= 2;
     }
 
     /// A clone was measured from `from` to `to`.
@@ -158,21 +187,28 @@ impl EntryMeter {
         self.runtimes.map_or(0, |r| r.1)
     }
 
-    /// Bytes a second and commands a second of one operation over all whole windows; of a run shorter than a
+    /// Bytes a second and commands a second of some operations together over all whole windows; of a run shorter than a
     /// window, over the run.
-    pub(super) fn samples(&self, op: Op) -> (Spread, Spread) {
-        if self.all.op(op).latency.count() == 0 {
+    pub(super) fn samples(&self, ops: &[Op]) -> (Spread, Spread) {
+        let count: u64 = ops.iter().map(|&op| self.all.op(op).latency.count()).sum();
+        if count == 0 {
             return Default::default();
         }
         let elapsed = self.all.elapsed();
-        let whole = (elapsed / WINDOW) as usize;
+        let whole = (elapsed / self.window) as usize;
         if whole == 0 {
             let per_second = |n: u64| Spread::of(&[n as f64 * 1e9 / elapsed.max(1) as f64]);
-            let stats = self.all.op(op);
-            return (per_second(stats.bytes), per_second(stats.latency.count()));
+            let bytes = ops.iter().map(|&op| self.all.op(op).bytes).sum();
+            return (per_second(bytes), per_second(count));
         }
-        let window = |i: usize| self.windows.get(i).map_or(Window::default(), |w| w[op as usize]);
-        let per_second = 1e9 / WINDOW as f64;
+        let window = |i: usize| {
+            let of = |w: &[Window; 3], op: Op| w[op as usize];
+            let sum = |a: Window, b: Window| Window { ios: a.ios + b.ios, bytes: a.bytes + b.bytes };
+            self.windows
+                .get(i)
+                .map_or(Window::default(), |w| ops.iter().map(|&op| of(w, op)).fold(Window::default(), sum))
+        };
+        let per_second = 1e9 / self.window as f64;
         let bytes: Vec<f64> = (0..whole).map(|i| window(i).bytes as f64 * per_second).collect();
         let ios: Vec<f64> = (0..whole).map(|i| window(i).ios as f64 * per_second).collect();
         (Spread::of(&bytes), Spread::of(&ios))
@@ -195,8 +231,34 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_a_year_is_sampled_in_wider_windows_that_count_the_same() {
+        let mut m = EntryMeter::new(0, 0, 1, 1, 1 << 10);
+        m.begin(0);
+        let year = 366 * 86_400 * 1_000 * MILLISECOND;
+        let spacing = 600 * 1_000 * MILLISECOND;
+        for i in 1..=year / spacing {
+            let at = i * spacing;
+            m.record(&Completion {
+                op: Op::Write,
+                length_bytes: 4096,
+                submitted: at - 100,
+                completed: at,
+                tag: 0,
+                status: ssdlab_device::Status::Ok,
+                offset_bytes: 0,
+                breakdown: ssdlab_core::Breakdown::default(),
+            });
+        }
+        m.end(0, year);
+        assert!(m.windows.len() <= 1 << 10 && m.windows.len() > 1 << 9, "{}", m.windows.len());
+        let (bytes, ios) = m.samples(&[Op::Write]);
+        assert!((ios.mean * 600.0 - 1.0).abs() < 0.01, "{ios:?}");
+        assert!((bytes.mean / 4096.0 - ios.mean).abs() < 1e-9);
+    }
+
+    #[test]
     fn depths_and_reaps_fall_into_fios_levels() {
-        let mut m = EntryMeter::new(0, 0, 1, 1);
+        let mut m = EntryMeter::new(0, 0, 1, 1, 1);
         for depth in [1, 2, 3, 4, 31, 32, 63, 64, 5000] {
             m.submitted(depth);
         }

@@ -5,9 +5,11 @@
 //! | `plan` | from the job file to the clones of each stage, checked against the drive |
 //! | `task` | one clone: when it may send, when it must wait, when it has ended |
 //! | `engine` | the clones of one stage side by side on the device |
+//! | `latency_target`, `steady` | what ends a job or changes its depth while it runs |
 //! | `meter` | what is measured of each reported entry |
 //! | `report` | the figures under fio's JSON names |
-//! | `text` | fio's normal layout |
+//! | `logs` | `write_bw_log` and its like |
+//! | `text`, `terse` | fio's normal and terse layouts |
 //!
 //! **How time passes.** Sending a command takes the host no time: what a device serves is what is measured, and fio's
 //! submission latency does not occur. All else follows fio: a flush holds back the commands behind it in its job
@@ -22,34 +24,42 @@
 //! use ssdlab_bench::{Monitor, fio_run::{FioOptions, run_file}, model::ModelSpec};
 //! use ssdlab_workload::fio::JobFile;
 //!
-//! let file = JobFile::parse("reads.fio", "[reads]\nrw=randread\nsize=1m\niodepth=4\ntime_based\nruntime=1\n")?;
+//! let file = JobFile::parse("reads.fio", "[reads]\nrw=randread\nsize=1m\nioengine=libaio\niodepth=4\ntime_based\nruntime=1\n")?;
 //! let report = run_file(&file, &ModelSpec::default(), FioOptions::default(), &Monitor::silent())?;
 //! // Reads of 100 us, four at a time.
-//! assert_eq!(report.jobs[0].read.iops, 40_000.0);
+//! assert_eq!(report.jobs[0].reads().iops, 40_000.0);
 //! assert!(report.to_text().contains("read: IOPS=40.0k, BW=156MiB/s (164MB/s)(156MiB/1000msec)"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod engine;
+mod latency_target;
+mod logs;
 mod meter;
 mod number;
 mod plan;
 mod report;
+mod steady;
 mod task;
+mod terse;
 #[cfg(test)]
 mod tests;
 mod text;
 
+pub use logs::{LogSink, log_names};
 pub use report::{Direction, FioReport, JobReport, Latency, RunFacts, Sync, TimeShares};
+pub use steady::{SteadyData, SteadyReport};
 
 use ssdlab_core::{Nanos, SECOND};
 use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 
 use crate::error::BenchError;
-use crate::host::Host;
+use crate::host::{Host, MAX_DURATION};
 use crate::lab::Lab;
 use crate::monitor::Monitor;
+use engine::Ending;
+use logs::AllLogs;
 use plan::Plan;
 
 /// Rest between prefilling and the first job.
@@ -65,8 +75,19 @@ pub enum FioError {
     /// The job file does not suit the drive; nothing has run.
     #[error(transparent)]
     Job(#[from] JobFileError),
+    #[error("a log cannot be written: {0}")]
+    Log(#[source] std::io::Error),
     #[error(transparent)]
     Bench(#[from] BenchError),
+}
+
+impl From<engine::EngineError> for FioError {
+    fn from(e: engine::EngineError) -> Self {
+        match e {
+            engine::EngineError::Host(e) => e.into(),
+            engine::EngineError::Log(e) => FioError::Log(e),
+        }
+    }
 }
 
 impl From<crate::error::HostError> for FioError {
@@ -111,6 +132,29 @@ pub fn run_file(
     options: FioOptions,
     monitor: &Monitor<'_>,
 ) -> Result<FioReport, FioError> {
+    run_file_logging(file, lab, options, &mut NoLogs, monitor)
+}
+
+/// Where there is nothing to log.
+struct NoLogs;
+
+impl LogSink for NoLogs {
+    fn append(&mut self, _name: &str, _text: &str) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// As [`run_file`]; the logs that the jobs ask for go to `sink`.
+///
+/// # Errors
+/// As [`run_file`], and [`FioError::Log`].
+pub fn run_file_logging(
+    file: &JobFile,
+    lab: &dyn Lab,
+    options: FioOptions,
+    sink: &mut dyn LogSink,
+    monitor: &Monitor<'_>,
+) -> Result<FioReport, FioError> {
     let mut device = lab.fresh(options.seed).map_err(BenchError::Device)?;
     let plan = Plan::new(file, device.info().capacity_bytes, options.seed)?;
     if plan.trims() && !device.info().supports_trim {
@@ -133,13 +177,19 @@ pub fn run_file(
         host.idle(SETTLE)?;
     }
     let before = host.counters();
+    let deadline = host.now() + MAX_DURATION;
     let mut entries = plan.entries();
+    let mut watches = plan.watches();
     let stages = plan.stages.len() as f64;
+    let mut logs = AllLogs::new(file, sink);
     for (i, stage) in plan.stages.into_iter().enumerate() {
         let at = |i: usize| (share + (1.0 - share) * i as f64 / stages).min(1.0);
         monitor.step(at(i), at(i + 1));
-        engine::run(&mut host, stage, &mut entries)?;
+        if engine::run(&mut host, stage, &mut entries, &mut watches, &mut logs, deadline)? == Ending::All {
+            break;
+        }
     }
+    logs.end().map_err(FioError::Log)?;
     host.check_books()?;
     let facts = RunFacts {
         device: lab.name().to_owned(),
@@ -148,7 +198,7 @@ pub fn run_file(
         prefilled_bytes: prefilled.iter().map(|(start, end)| end - start).sum(),
         counters: host.counters().since(&before),
     };
-    Ok(FioReport::new(file, &entries, &facts)?)
+    Ok(FioReport::new(file, &entries, &watches, &facts)?)
 }
 
 /// Whether a job reads.

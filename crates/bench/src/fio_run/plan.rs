@@ -4,8 +4,10 @@ use ssdlab_core::{Nanos, Rng};
 use ssdlab_workload::fio::{Job, JobFile, JobFileError, JobSource, Rw, Span};
 use ssdlab_workload::pattern::Extent;
 
+use super::latency_target::LatencyTarget;
 use super::meter::EntryMeter;
-use super::task::{Pace, Task};
+use super::steady::Watch;
+use super::task::{Pace, Poisson, Task};
 use super::{reads, writes};
 
 /// A job file on a drive of a given capacity.
@@ -27,13 +29,21 @@ impl<'a> Plan<'a> {
         let mut plan = Plan { file, stages: Vec::new(), entries: Vec::new(), spans: Vec::new() };
         for stage in file.stages() {
             let mut tasks = Vec::new();
+            let first = stage.start;
             for index in stage {
                 let job = &file.jobs[index];
                 let rng = rng.stream(&format!("job {index}"));
                 for clone in 0..job.numjobs {
                     let entry = plan.entry(job, index, groups[index]);
                     plan.spans.push((job.rw, job.span(capacity_bytes, clone)?));
-                    tasks.push(task(job, clone, entry, capacity_bytes, &rng)?);
+                    let mut task = task(job, clone, entry, capacity_bytes, &rng)?;
+                    task.job = index;
+                    task.number = plan.spans.len() - 1;
+                    task.group = groups[index];
+                    // A stage before has ended anyway.
+                    let named = |name: &String| (first..index).rev().find(|&i| file.jobs[i].name == *name);
+                    task.wait_for = job.wait_for.as_ref().and_then(named);
+                    tasks.push(task);
                 }
             }
             plan.stages.push(tasks);
@@ -54,9 +64,18 @@ impl<'a> Plan<'a> {
     /// An empty meter for each entry.
     pub(super) fn entries(&self) -> Vec<EntryMeter> {
         let new = |&(job, group, clones): &(usize, u32, u32)| {
-            EntryMeter::new(job, group, clones, self.file.jobs[job].iodepth)
+            EntryMeter::new(job, group, clones, self.file.jobs[job].depth(), self.entries.len())
         };
         self.entries.iter().map(new).collect()
+    }
+
+    /// What `steadystate` watches: each entry whose job asks for it.
+    pub(super) fn watches(&self) -> Vec<Watch> {
+        let watch = |(entry, &(job, ..)): (usize, &(usize, u32, u32))| {
+            let job = &self.file.jobs[job];
+            job.steady_state.map(|criterion| Watch::new(criterion, job.steady_duration, job.steady_ramp, entry))
+        };
+        self.entries.iter().enumerate().filter_map(watch).collect()
     }
 
     pub(super) fn trims(&self) -> bool {
@@ -88,7 +107,15 @@ fn task(job: &Job, clone: u32, entry: usize, capacity_bytes: u64, rng: &Rng) -> 
         Extent::Endless => None,
     };
     let pace = std::array::from_fn(|i| Pace { commands: job.rate_iops[i], bytes: job.rate_bytes[i] });
-    let mut task = Task::new(job.source(capacity_bytes, clone, rng)?, entry, job.iodepth);
+    let mut task = Task::new(job.source(capacity_bytes, clone, rng)?, entry, job.depth());
+    task.clone = clone;
+    task.exits = job.exit_all.then_some(job.exit_what);
+    task.flow = job.flow.map(|weight| (job.flow_id, weight));
+    task.poisson = job.poisson.then(|| Poisson::new(rng.stream(&format!("arrivals of clone {clone}"))));
+    task.latency_target = (job.latency_target > 0).then(|| {
+        let (target, window) = (job.latency_target, job.latency_window);
+        LatencyTarget::new(target, window, job.latency_percentile, job.latency_run, job.depth())
+    });
     task.start_delay = job.startdelay;
     task.ramp = job.ramp_time;
     task.runtime = job.runtime.unwrap_or(Nanos::MAX);

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
-use ssdlab_core::{CAUSES, Histogram, MILLISECOND, Nanos, Op, SECOND};
+use ssdlab_core::{CAUSES, Histogram, MICROSECOND, MILLISECOND, Nanos, Op, SECOND};
 use ssdlab_device::Counters;
-use ssdlab_workload::fio::{JobFile, Rw};
+use ssdlab_workload::fio::{JobFile, Rw, Unified};
 
+use super::logs::DIRECTIONS;
 use super::meter::{BINS_1000, BINS_MS, EntryMeter, Spread};
+use super::steady::{SteadyReport, Watch};
 use crate::error::BenchError;
 use crate::explain;
 use crate::measure::OpStats;
@@ -77,9 +79,16 @@ pub struct JobReport {
     /// Every option that was given, and those that readers of fio's JSON rely on.
     #[serde(rename = "job options")]
     pub options: BTreeMap<String, String>,
-    pub read: Direction,
-    pub write: Direction,
-    pub trim: Direction,
+    /// Reads, writes and trims together, if `unified_rw_reporting` asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mixed: Option<Direction>,
+    /// Absent if they are reported together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<Direction>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<Direction>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Direction>,
     pub sync: Sync,
     /// Milliseconds of the longest clone.
     pub job_runtime: u64,
@@ -100,6 +109,8 @@ pub struct JobReport {
     pub latency_target: u64,
     pub latency_percentile: f64,
     pub latency_window: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steadystate: Option<SteadyReport>,
     /// What fio does not know.
     pub ssdlab: JobDetails,
     #[serde(skip)]
@@ -115,6 +126,8 @@ pub(super) struct Header {
     pub(super) runtime_min_ms: u64,
     /// Smallest and largest block of reads, writes and trims.
     pub(super) blocks: [(u64, u64); 3],
+    /// Commands: reads, writes and trims.
+    pub(super) ios: [u64; 3],
 }
 
 /// Beside fio's fields, of an entry.
@@ -200,6 +213,9 @@ pub struct Latency {
     pub count: u64,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "percentile_map")]
     pub percentile: Option<Vec<(f64, u64)>>,
+    /// Commands by latency, each with the middle of its bin; only `json+` has them.
+    #[serde(skip)]
+    pub bins: Vec<(u64, u64)>,
 }
 
 fn percentile_map<S: Serializer>(list: &Option<Vec<(f64, u64)>>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -209,11 +225,19 @@ fn percentile_map<S: Serializer>(list: &Option<Vec<(f64, u64)>>, serializer: S) 
 impl FioReport {
     /// # Errors
     /// [`BenchError::Books`] if a device left time without a cause.
-    pub(super) fn new(file: &JobFile, entries: &[EntryMeter], facts: &RunFacts) -> Result<Self, BenchError> {
+    pub(super) fn new(
+        file: &JobFile,
+        entries: &[EntryMeter],
+        watches: &[Watch],
+        facts: &RunFacts,
+    ) -> Result<Self, BenchError> {
         for entry in entries {
             entry.all.check_causes().map_err(BenchError::Books)?;
         }
         let mut jobs: Vec<JobReport> = entries.iter().map(|e| JobReport::new(file, e)).collect();
+        for watch in watches {
+            jobs[watch.entry].steadystate = Some(watch.report());
+        }
         share_bandwidth(&mut jobs);
         let version = env!("CARGO_PKG_VERSION");
         Ok(FioReport {
@@ -237,6 +261,29 @@ impl FioReport {
         })
     }
 
+    /// fio's `json+`: JSON with every bin of the latencies.
+    ///
+    /// # Errors
+    /// As [`FioReport::to_json`].
+    pub fn to_json_plus(&self) -> Result<String, serde_json::Error> {
+        let mut document = serde_json::to_value(self)?;
+        for (job, out) in self.jobs.iter().zip(document["jobs"].as_array_mut().into_iter().flatten()) {
+            for (word, direction) in job.directions() {
+                let kinds =
+                    [("slat_ns", &direction.slat_ns), ("clat_ns", &direction.clat_ns), ("lat_ns", &direction.lat_ns)];
+                for (kind, latency) in kinds.into_iter().filter(|(_, l)| !l.bins.is_empty()) {
+                    out[word][kind]["bins"] = latency
+                        .bins
+                        .iter()
+                        .map(|(ns, count)| (ns.to_string(), (*count).into()))
+                        .collect::<serde_json::Map<_, _>>()
+                        .into();
+                }
+            }
+        }
+        serde_json::to_string_pretty(&document).map(|text| text + "\n")
+    }
+
     /// fio's JSON, with a line feed at the end. The same run gives the same bytes.
     ///
     /// # Errors
@@ -256,16 +303,17 @@ fn common_options(file: &JobFile) -> BTreeMap<String, String> {
 
 /// `bw_agg`: the share of the bandwidth of the group.
 fn share_bandwidth(jobs: &mut [JobReport]) {
-    type Pick = fn(&mut JobReport) -> &mut Direction;
-    let picks: [Pick; 3] = [|j| &mut j.read, |j| &mut j.write, |j| &mut j.trim];
+    type Pick = fn(&mut JobReport) -> Option<&mut Direction>;
+    let picks: [Pick; 4] = [|j| j.mixed.as_mut(), |j| j.read.as_mut(), |j| j.write.as_mut(), |j| j.trim.as_mut()];
     for pick in picks {
         let mut groups: BTreeMap<u32, f64> = BTreeMap::new();
         for job in jobs.iter_mut() {
-            *groups.entry(job.groupid).or_default() += pick(job).bw_bytes as f64;
+            let group = job.groupid;
+            *groups.entry(group).or_default() += pick(job).map_or(0.0, |d| d.bw_bytes as f64);
         }
         for job in jobs.iter_mut() {
             let all = groups[&job.groupid];
-            let direction = pick(job);
+            let Some(direction) = pick(job) else { continue };
             direction.bw_agg = if all > 0.0 { direction.bw_bytes as f64 * 100.0 / all } else { 0.0 };
         }
     }
@@ -286,6 +334,8 @@ impl JobReport {
         ] {
             options.entry(key.to_owned()).or_insert(value);
         }
+        let percentiles = job.percentiles.as_deref().unwrap_or(&PERCENTILES);
+        let apart = job.unified != Unified::Mixed;
         let requests: u64 = [Op::Read, Op::Write, Op::Trim].iter().map(|&op| entry.all.op(op).latency.count()).sum();
         let submissions: u64 = entry.depths.iter().sum();
         let all_in = |bin: &str| {
@@ -300,10 +350,11 @@ impl JobReport {
             eta: 0,
             elapsed: runtime.div_ceil(SECOND),
             options,
-            read: Direction::new(entry, Op::Read),
-            write: Direction::new(entry, Op::Write),
-            trim: Direction::new(entry, Op::Trim),
-            sync: Sync::new(entry.all.op(Op::Flush)),
+            mixed: (job.unified != Unified::None).then(|| Direction::new(entry, &DIRECTIONS, percentiles)),
+            read: apart.then(|| Direction::new(entry, &[Op::Read], percentiles)),
+            write: apart.then(|| Direction::new(entry, &[Op::Write], percentiles)),
+            trim: apart.then(|| Direction::new(entry, &[Op::Trim], percentiles)),
+            sync: Sync::new(entry.all.op(Op::Flush), percentiles),
             job_runtime: runtime / MILLISECOND,
             usr_cpu: 0.0,
             sys_cpu: 0.0,
@@ -317,21 +368,43 @@ impl JobReport {
             latency_ns: bins(&BINS_1000, &entry.bins.ns, requests),
             latency_us: bins(&BINS_1000, &entry.bins.us, requests),
             latency_ms: bins(&BINS_MS, &entry.bins.ms, requests),
-            latency_depth: entry.depth,
-            latency_target: 0,
-            latency_percentile: 100.0,
-            latency_window: 0,
+            latency_depth: entry.found_depth.unwrap_or(entry.depth),
+            latency_target: job.latency_target / MICROSECOND,
+            latency_percentile: job.latency_percentile,
+            latency_window: job.latency_window / MICROSECOND,
+            steadystate: None,
             ssdlab: JobDetails { slowest: explain::slowest(&entry.all) },
             header: Header {
                 clones: entry.clones,
                 runtime_min_ms: entry.runtimes.map_or(0, |r| r.0) / MILLISECOND,
                 blocks: job.sizes().map(|s| (s.min_bytes(), s.max_bytes())),
+                ios: DIRECTIONS.map(|op| entry.all.op(op).latency.count()),
             },
         }
     }
 
-    pub(super) fn directions(&self) -> [(&'static str, &Direction); 3] {
-        [("read", &self.read), ("write", &self.write), ("trim", &self.trim)]
+    /// Those that are there, with their names.
+    pub fn directions(&self) -> impl Iterator<Item = (&'static str, &Direction)> + '_ {
+        let all = [("mixed", &self.mixed), ("read", &self.read), ("write", &self.write), ("trim", &self.trim)];
+        all.into_iter().filter_map(|(word, d)| Some((word, d.as_ref()?)))
+    }
+
+    /// Reads, unless they are reported together with writes.
+    ///
+    /// # Panics
+    /// If they are.
+    #[must_use]
+    pub fn reads(&self) -> &Direction {
+        self.read.as_ref().expect("reads are reported apart")
+    }
+
+    /// As [`JobReport::reads`].
+    ///
+    /// # Panics
+    /// As [`JobReport::reads`].
+    #[must_use]
+    pub fn writes(&self) -> &Direction {
+        self.write.as_ref().expect("writes are reported apart")
     }
 }
 
@@ -371,14 +444,20 @@ fn per_second(n: u64, time: Nanos) -> f64 {
 }
 
 impl Direction {
-    fn new(entry: &EntryMeter, op: Op) -> Self {
-        let stats = entry.all.op(op);
+    fn new(entry: &EntryMeter, ops: &[Op], percentiles: &[f64]) -> Self {
+        let mut stats = OpStats::default();
+        for &op in ops {
+            stats.latency.merge(&entry.all.op(op).latency);
+            stats.bytes += entry.all.op(op).bytes;
+            stats.breakdown.merge(&entry.all.op(op).breakdown);
+        }
+        let stats = &stats;
         let count = stats.latency.count();
         if count == 0 {
             return Direction::default();
         }
         let runtime = entry.runtime();
-        let (bw, iops): (Spread, Spread) = entry.samples(op);
+        let (bw, iops): (Spread, Spread) = entry.samples(ops);
         let kib = |bytes: f64| bytes / 1024.0;
         let bw_bytes = per_second(stats.bytes, runtime);
         Direction {
@@ -392,8 +471,8 @@ impl Direction {
             short_ios: 0,
             drop_ios: 0,
             slat_ns: Latency::default(),
-            clat_ns: Latency::new(&stats.latency, true),
-            lat_ns: Latency::new(&stats.latency, false),
+            clat_ns: Latency::new(&stats.latency, Some(percentiles)),
+            lat_ns: Latency::new(&stats.latency, None),
             bw_min: kib(bw.min) as u64,
             bw_max: kib(bw.max) as u64,
             bw_agg: 100.0,
@@ -411,10 +490,11 @@ impl Direction {
 }
 
 impl Sync {
-    fn new(stats: &OpStats) -> Self {
+    fn new(stats: &OpStats, percentiles: &[f64]) -> Self {
+        let any = stats.latency.count() > 0;
         Sync {
             total_ios: stats.latency.count(),
-            lat_ns: Latency::new(&stats.latency, stats.latency.count() > 0),
+            lat_ns: Latency::new(&stats.latency, any.then_some(percentiles)),
             ssdlab: TimeShares::new(stats),
         }
     }
@@ -429,14 +509,15 @@ impl TimeShares {
 }
 
 impl Latency {
-    fn new(h: &Histogram, percentiles: bool) -> Self {
+    fn new(h: &Histogram, percentiles: Option<&[f64]>) -> Self {
         Latency {
             min: h.min(),
             max: h.max(),
             mean: h.mean(),
             stddev: h.stddev(),
             count: h.count(),
-            percentile: percentiles.then(|| PERCENTILES.iter().map(|&p| (p, h.percentile(p))).collect()),
+            percentile: percentiles.map(|list| list.iter().map(|&p| (p, h.percentile(p))).collect()),
+            bins: h.middles().collect(),
         }
     }
 }

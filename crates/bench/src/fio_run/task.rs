@@ -1,8 +1,11 @@
 //! One clone of a job while it runs: when it may send its next command, and when it has ended.
 
-use ssdlab_core::{Nanos, Op, SECOND};
+use ssdlab_core::{Nanos, Op, Rng, SECOND};
 use ssdlab_device::Completion;
+use ssdlab_workload::fio::ExitWhat;
 use ssdlab_workload::{Command, Source};
+
+use super::latency_target::LatencyTarget;
 
 /// At most so much a second, of one operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +23,37 @@ impl Pace {
         };
         time(commands, self.commands).max(time(bytes, self.bytes))
     }
+}
+
+/// `rate_process=poisson`: when the next command of each operation arrives.
+#[derive(Clone, Debug)]
+pub(super) struct Poisson {
+    rng: Rng,
+    next: [Option<Nanos>; 3],
+}
+
+impl Poisson {
+    pub(super) fn new(rng: Rng) -> Self {
+        Poisson { rng, next: [None; 3] }
+    }
+
+    /// When the command that comes next arrives, the first after `began`.
+    fn due(&mut self, op: usize, began: Nanos, rate: u64) -> Nanos {
+        *self.next[op].get_or_insert_with(|| began.saturating_add(exponential(&mut self.rng, rate)))
+    }
+
+    fn sent(&mut self, op: usize, rate: u64) {
+        if let Some(next) = &mut self.next[op] {
+            *next = next.saturating_add(exponential(&mut self.rng, rate));
+        }
+    }
+}
+
+/// A time between two of `rate` events a second.
+fn exponential(rng: &mut Rng, rate: u64) -> Nanos {
+    // Never zero, so that the logarithm is finite.
+    let uniform = (rng.below(1 << 53) + 1) as f64 / (1u64 << 53) as f64;
+    (-libm::log(uniform) * SECOND as f64 / rate as f64) as Nanos
 }
 
 /// What a clone wants to do now.
@@ -52,6 +86,22 @@ pub(super) struct Task<S> {
     next: Option<Command>,
     /// Index of the entry that reports it.
     pub(super) entry: usize,
+    /// Index of its job in the file, and its number among the clones, from 0.
+    pub(super) job: usize,
+    pub(super) clone: u32,
+    /// Among all clones of the file, from 0.
+    pub(super) number: usize,
+    pub(super) group: u32,
+    /// It starts when all clones of this job have ended.
+    pub(super) wait_for: Option<usize>,
+    /// Which jobs end with it.
+    pub(super) exits: Option<ExitWhat>,
+    /// Flow and weight.
+    pub(super) flow: Option<(u64, u32)>,
+    /// Its flow has no room for it now.
+    pub(super) held: bool,
+    pub(super) poisson: Option<Poisson>,
+    pub(super) latency_target: Option<LatencyTarget>,
     pub(super) depth: u32,
     pub(super) start_delay: Nanos,
     pub(super) ramp: Nanos,
@@ -86,6 +136,16 @@ impl<S: Source> Task<S> {
             source,
             next: None,
             entry,
+            job: 0,
+            clone: 0,
+            number: 0,
+            group: 0,
+            wait_for: None,
+            exits: None,
+            flow: None,
+            held: false,
+            poisson: None,
+            latency_target: None,
             depth,
             start_delay: 0,
             ramp: 0,
@@ -114,6 +174,19 @@ impl<S: Source> Task<S> {
         self.measure_from = self.begins.saturating_add(self.ramp);
         self.closes = self.measure_from.saturating_add(self.runtime);
         self.last_completion = self.measure_from;
+        if let Some(target) = &mut self.latency_target {
+            target.begin(self.begins);
+        }
+    }
+
+    /// It ends as if its runtime were over.
+    pub(super) fn close(&mut self, now: Nanos) {
+        self.closes = self.closes.min(now);
+    }
+
+    /// From when on it sends.
+    pub(super) fn begins(&self) -> Nanos {
+        self.begins
     }
 
     /// What to do at `now`. After [`Step::Send`], the command counts as sent.
@@ -153,14 +226,28 @@ impl<S: Source> Task<S> {
         if now < self.begins {
             return Some(Step::WaitUntil(self.begins));
         }
-        if self.flushing || self.in_flight == self.depth {
+        let depth = self.latency_target.as_ref().map_or(self.depth, |t| t.depth);
+        if self.flushing || self.held || self.in_flight >= depth {
             return Some(Step::Wait);
         }
         if self.next.is_none() {
             self.next = self.source.next();
         }
         let command = self.next?;
-        if let Some(pace) = self.pace.get(command.op as usize) {
+        if self.source.must_wait() {
+            if self.in_flight > 0 {
+                return Some(Step::Wait);
+            }
+            self.source.waited();
+        }
+        let op = command.op as usize;
+        if let (Some(poisson), Some(Pace { commands: Some(rate), .. })) = (&mut self.poisson, self.pace.get(op)) {
+            let due = poisson.due(op, self.begins, *rate);
+            if due > now {
+                return Some(Step::WaitUntil(due.min(self.closes)));
+            }
+            poisson.sent(op, *rate);
+        } else if let Some(pace) = self.pace.get(command.op as usize) {
             let (commands, bytes) = self.sent[command.op as usize];
             let due = self.begins.saturating_add(pace.due(commands, bytes));
             if due > now {
@@ -184,6 +271,10 @@ impl<S: Source> Task<S> {
     pub(super) fn completed(&mut self, c: &Completion) {
         self.in_flight -= 1;
         self.last_completion = self.last_completion.max(c.completed);
+        let target = self.latency_target.as_mut().filter(|_| c.op != Op::Flush);
+        if target.is_some_and(|target| target.completed(c.completed, c.latency())) {
+            self.closes = self.closes.min(c.completed);
+        }
         if c.op == Op::Flush {
             self.flushing = false;
         } else if self.think > 0 {
@@ -231,7 +322,7 @@ impl<S: Source> Task<S> {
         let by_time = if self.runtime == Nanos::MAX {
             0.0
         } else {
-            now.saturating_sub(self.begins) as f64 / (self.closes - self.begins).max(1) as f64
+            now.saturating_sub(self.begins) as f64 / self.closes.saturating_sub(self.begins).max(1) as f64
         };
         by_bytes.max(by_time).min(1.0)
     }

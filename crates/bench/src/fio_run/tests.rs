@@ -28,9 +28,15 @@ fn entries(text: &str) -> Vec<EntryMeter> {
     let mut entries = plan.entries();
     let mut host = Host::new(&mut device, &monitor);
     for stage in plan.stages {
-        engine::run(&mut host, stage, &mut entries).unwrap_or_else(|e| panic!("{e}"));
+        engine::run(&mut host, stage, &mut entries, &mut [], &mut AllLogs::new(&no_jobs(), &mut NoLogs), u64::MAX)
+            .unwrap_or_else(|e| panic!("{e}"));
     }
     entries
+}
+
+/// For runs that log nothing.
+fn no_jobs() -> JobFile {
+    JobFile::parse("none.fio", "[none]").unwrap_or_else(|e| panic!("{e}"))
 }
 
 struct List(std::vec::IntoIter<Command>);
@@ -51,8 +57,16 @@ fn completions(ops: &[Op], depth: u32, change: impl FnOnce(&mut Task<List>)) -> 
     let mut task = Task::new(List(commands.into_iter()), 0, depth);
     change(&mut task);
     let (mut device, monitor) = (ModelDevice::new(ModelSpec::default()), Monitor::silent());
-    let mut entries = [EntryMeter::new(0, 0, 1, depth)];
-    engine::run(&mut Host::new(&mut device, &monitor), vec![task], &mut entries).unwrap_or_else(|e| panic!("{e}"));
+    let mut entries = [EntryMeter::new(0, 0, 1, depth, 1)];
+    engine::run(
+        &mut Host::new(&mut device, &monitor),
+        vec![task],
+        &mut entries,
+        &mut [],
+        &mut AllLogs::new(&no_jobs(), &mut NoLogs),
+        u64::MAX,
+    )
+    .unwrap_or_else(|e| panic!("{e}"));
     // So few are all among the slowest.
     let mut all = entries[0].all.slowest().to_vec();
     all.sort_by_key(|c| c.tag);
@@ -88,23 +102,23 @@ fn think_time_begins_when_everything_in_flight_has_completed() {
 #[test]
 fn think_time_sets_the_rate_of_a_job() {
     let report = run("[j]\nrw=randread\nnorandommap\nthinktime=600\nthinktime_blocks=4\ntime_based\nruntime=1");
-    assert_eq!(report.jobs[0].read.iops, 4000.0);
+    assert_eq!(report.jobs[0].reads().iops, 4000.0);
 }
 
 #[test]
 fn rates_are_kept_by_count_and_by_bytes_and_for_each_operation() {
-    let base = "[j]\nbs=4k\nnorandommap\ntime_based\nruntime=2\niodepth=4\n";
+    let base = "[j]\nbs=4k\nnorandommap\ntime_based\nruntime=2\nioengine=libaio\niodepth=4\n";
     let by_count = run(&format!("{base}rw=randread\nrate_iops=500"));
-    assert_eq!(by_count.jobs[0].read.total_ios, 1000);
-    assert_eq!((by_count.jobs[0].read.iops_min, by_count.jobs[0].read.iops_max), (500, 500));
-    assert_eq!(by_count.jobs[0].read.runtime, 2000);
+    assert_eq!(by_count.jobs[0].reads().total_ios, 1000);
+    assert_eq!((by_count.jobs[0].reads().iops_min, by_count.jobs[0].reads().iops_max), (500, 500));
+    assert_eq!(by_count.jobs[0].reads().runtime, 2000);
     let by_bytes = run(&format!("{base}rw=randread\nrate=1m"));
-    assert_eq!(by_bytes.jobs[0].read.total_ios, 512);
+    assert_eq!(by_bytes.jobs[0].reads().total_ios, 512);
     // The mix rules: the direction that is slower for its share holds back the other.
     let mixed = run(&format!("{base}rw=randrw\nrwmixread=50\nrate_iops=1000,100"));
     let job = &mixed.jobs[0];
-    assert!((195..=201).contains(&job.write.total_ios), "{}", job.write.total_ios);
-    assert!((150..=250).contains(&job.read.total_ios), "{}", job.read.total_ios);
+    assert!((195..=201).contains(&job.writes().total_ios), "{}", job.writes().total_ios);
+    assert!((150..=250).contains(&job.reads().total_ios), "{}", job.reads().total_ios);
 }
 
 #[test]
@@ -130,7 +144,7 @@ fn a_stonewall_waits_for_every_job_before_it() {
 
 #[test]
 fn commands_in_flight_at_the_end_of_the_runtime_are_waited_for_and_counted() {
-    let e = entries("[j]\nrw=randread\nnorandommap\niodepth=8\ntime_based\nruntime=150us");
+    let e = entries("[j]\nrw=randread\nnorandommap\nioengine=libaio\niodepth=8\ntime_based\nruntime=150us");
     assert_eq!((e[0].all.requests(), e[0].all.elapsed()), (16, 200 * MICROSECOND));
     // An idle job runs to the end of its runtime.
     let e = entries("[j]\nrw=randread\nnorandommap\nrate_iops=1\ntime_based\nruntime=2500ms");
@@ -139,9 +153,9 @@ fn commands_in_flight_at_the_end_of_the_runtime_are_waited_for_and_counted() {
 
 #[test]
 fn flushes_are_counted_apart_among_the_writes_and_at_the_end() {
-    let report = run("[j]\nrw=write\nbs=4k\nsize=256k\nfsync=4\nend_fsync=1\niodepth=4");
+    let report = run("[j]\nrw=write\nbs=4k\nsize=256k\nfsync=4\nend_fsync=1\nioengine=libaio\niodepth=4");
     let job = &report.jobs[0];
-    assert_eq!((job.write.total_ios, job.sync.total_ios), (64, 17));
+    assert_eq!((job.writes().total_ios, job.sync.total_ios), (64, 17));
     assert_eq!(job.sync.lat_ns.count, 17);
     assert!(report.to_text().contains("  fsync/fdatasync/sync_file_range:\n    sync "));
     // Nothing was written: nothing to flush.
@@ -152,7 +166,7 @@ fn flushes_are_counted_apart_among_the_writes_and_at_the_end() {
 fn sizes_loops_and_io_sizes_say_how_much_is_transferred() {
     for (options, kib) in [("size=1m", 1024), ("size=1m\nloops=3", 3072), ("size=1m\nio_size=256k", 256)] {
         let report = run(&format!("[j]\nrw=write\nbs=16k\n{options}"));
-        assert_eq!(report.jobs[0].write.io_kbytes, kib, "{options}");
+        assert_eq!(report.jobs[0].writes().io_kbytes, kib, "{options}");
     }
 }
 
@@ -163,11 +177,11 @@ fn clones_are_reported_one_by_one_or_as_a_group() {
     };
     let apart = run(&text(""));
     assert_eq!(apart.jobs.iter().map(|j| j.groupid).collect::<Vec<_>>(), [0, 0, 0, 0, 1]);
-    assert!(apart.jobs[..4].iter().all(|j| j.read.iops == 10_000.0 && j.read.bw_agg == 25.0));
+    assert!(apart.jobs[..4].iter().all(|j| j.reads().iops == 10_000.0 && j.reads().bw_agg == 25.0));
     let together = run(&text("group_reporting"));
     let job = &together.jobs[0];
-    assert_eq!((together.jobs.len(), job.read.total_ios, job.read.runtime), (2, 40_000, 1000));
-    assert_eq!((job.read.iops, job.read.iops_mean, job.read.iops_samples), (40_000.0, 40_000.0, 2));
+    assert_eq!((together.jobs.len(), job.reads().total_ios, job.reads().runtime), (2, 40_000, 1000));
+    assert_eq!((job.reads().iops, job.reads().iops_mean, job.reads().iops_samples), (40_000.0, 40_000.0, 2));
     assert!(together.to_text().contains("\nj: (groupid=0, jobs=4): err= 0:"));
 }
 
@@ -175,7 +189,7 @@ fn clones_are_reported_one_by_one_or_as_a_group() {
 fn thousands_of_clones_run_side_by_side() {
     let report = run("[j]\nrw=randread\nnorandommap\nnumjobs=4096\ngroup_reporting\ntime_based\nruntime=200ms");
     // Eight ways of 100 us, and what was in flight when the runtime ended; the last eight came at that instant.
-    assert_eq!(report.jobs[0].read.total_ios, 16_000 + 4096 - 8);
+    assert_eq!(report.jobs[0].reads().total_ios, 16_000 + 4096 - 8);
 }
 
 #[test]
@@ -204,7 +218,7 @@ fn what_jobs_read_is_written_first_and_nothing_else() {
 #[test]
 fn the_same_seed_gives_the_same_bytes_and_another_seed_does_not() {
     let json = |seed| {
-        let text = "[j]\nrw=randwrite\nbssplit=4k/50:64k/50\nsize=32m\niodepth=8";
+        let text = "[j]\nrw=randwrite\nbssplit=4k/50:64k/50\nsize=32m\nioengine=libaio\niodepth=8";
         let report = try_run(text, FioOptions { seed, ..FioOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
         report.to_json().unwrap_or_else(|e| panic!("{e}"))
     };
@@ -223,7 +237,7 @@ fn a_cancelled_run_stops() {
 
 #[test]
 fn the_json_has_every_field_that_fio_plot_reads() {
-    let text = "[global]\nrw=randread\nbs=4k\nsize=1m\n[a]\niodepth=4\nrw=randrw\n[b]\nnumjobs=2";
+    let text = "[global]\nrw=randread\nbs=4k\nsize=1m\n[a]\nioengine=libaio\niodepth=4\nrw=randrw\n[b]\nnumjobs=2";
     let json = run(text).to_json().unwrap_or_else(|e| panic!("{e}"));
     let document: Value = serde_json::from_str(&json).unwrap_or_else(|e| panic!("{e}"));
     assert!(document["fio version"].as_str().is_some_and(|v| v.starts_with("ssdlab-")));
@@ -263,7 +277,7 @@ fn the_json_has_every_field_that_fio_plot_reads() {
 
 #[test]
 fn the_normal_layout_is_fios() {
-    let report = run("[reads]\nrw=randread\nbs=4k\nnorandommap\niodepth=16\ntime_based\nruntime=2");
+    let report = run("[reads]\nrw=randread\nbs=4k\nnorandommap\nioengine=libaio\niodepth=16\ntime_based\nruntime=2");
     let text = report.to_text();
     let expected = "\
 reads: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=ssdlab, iodepth=16
@@ -286,4 +300,142 @@ reads: (groupid=0, jobs=1): err= 0: pid=0: on model
     ] {
         assert!(text.contains(line), "{line}\nis not in\n{text}");
     }
+}
+
+/// All logs of a run, by name.
+fn logs(text: &str) -> std::collections::BTreeMap<String, String> {
+    #[derive(Default)]
+    struct Kept(std::collections::BTreeMap<String, String>);
+    impl LogSink for Kept {
+        fn append(&mut self, name: &str, text: &str) -> std::io::Result<()> {
+            self.0.entry(name.to_owned()).or_default().push_str(text);
+            Ok(())
+        }
+    }
+    let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
+    let mut kept = Kept::default();
+    run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut kept, &Monitor::silent())
+        .unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(kept.0.keys().cloned().collect::<Vec<_>>(), log_names(&file));
+    kept.0
+}
+
+#[test]
+fn logs_have_a_line_for_each_command_or_for_each_period() {
+    let base = "[j]\nrw=randread\nnorandommap\nbs=4k\nwrite_bw_log=x\nwrite_iops_log=x\nwrite_lat_log\n";
+    let each = logs(&format!("{base}number_ios=3\nlog_offset=1"));
+    // 4 KiB in 100 us are 40,000 KiB/s.
+    let first = each["x_bw.1.log"].lines().next().unwrap_or_default();
+    assert!(first.starts_with("0, 40000, 0, 4096, ") && first.split(", ").count() == 6, "{first}");
+    assert_eq!(each["j_clat.1.log"].lines().filter(|l| l.contains(", 100000, 0, 4096, ")).count(), 3);
+    assert_eq!(each["x_iops.1.log"].lines().filter(|l| l.contains(", 1, 0, 4096, ")).count(), 3);
+    let mean = logs(&format!("{base}time_based\nruntime=2\nlog_avg_msec=500\nnumjobs=2"));
+    assert_eq!(
+        mean["x_iops.2.log"],
+        "500, 10000, 0, 0, 0\n1000, 10000, 0, 0, 0\n1500, 10000, 0, 0, 0\n2000, 10000, 0, 0, 0\n"
+    );
+    assert_eq!(mean["x_bw.1.log"].lines().next(), Some("500, 40000, 0, 0, 0"));
+    assert_eq!(mean["j_lat.1.log"].lines().next(), Some("500, 100000, 0, 0, 0"));
+    assert_eq!(mean["j_slat.1.log"].lines().next(), Some("500, 0, 0, 0, 0"));
+    // Together in one file.
+    let one = logs(&format!("{base}time_based\nruntime=1\nlog_avg_msec=500\nnumjobs=2\nper_job_logs=0"));
+    assert_eq!(one["x_iops.log"].lines().count(), 4);
+}
+
+#[test]
+fn reads_and_writes_are_reported_together_where_that_is_asked_for() {
+    let base = "[j]\nrw=randrw\nbs=4k\nsize=4m\n";
+    let (apart, mixed) = (run(base), run(&format!("{base}unified_rw_reporting=mixed")));
+    let both = run(&format!("{base}unified_rw_reporting=both"));
+    let json = |r: &FioReport| serde_json::from_str::<Value>(&r.to_json().unwrap_or_default()).unwrap_or_default();
+    let all = apart.jobs[0].reads().total_ios + apart.jobs[0].writes().total_ios;
+    assert_eq!(json(&mixed)["jobs"][0]["mixed"]["total_ios"], all);
+    assert!(json(&mixed)["jobs"][0].get("read").is_none() && json(&apart)["jobs"][0].get("mixed").is_none());
+    assert_eq!(json(&both)["jobs"][0]["mixed"]["total_ios"], all);
+    assert!(json(&both)["jobs"][0]["read"]["total_ios"].as_u64() > Some(0));
+    assert!(mixed.to_text().contains("  mixed: IOPS=") && mixed.to_text().contains("  MIXED: bw="));
+}
+
+#[test]
+fn json_plus_has_every_bin_and_terse_every_field() {
+    let report = run("[j]\nrw=randread\nbs=4k\nsize=4m\nioengine=libaio\niodepth=16\npercentile_list=50:99.9");
+    let plus: Value = serde_json::from_str(&report.to_json_plus().unwrap_or_default()).unwrap_or_default();
+    let clat = &plus["jobs"][0]["read"]["clat_ns"];
+    let bins = clat["bins"].as_object().cloned().unwrap_or_default();
+    assert_eq!(bins.values().filter_map(Value::as_u64).sum::<u64>(), 1024);
+    assert!(bins.keys().all(|ns| ns.parse::<f64>().is_ok_and(|ns| (ns / 100_000.0).round() >= 1.0)));
+    assert_eq!(
+        clat["percentile"].as_object().map(|p| p.keys().cloned().collect::<Vec<_>>()),
+        Some(vec!["50.000000".to_owned(), "99.900000".to_owned()])
+    );
+    let terse = report.to_terse();
+    // As fio 3 without disks: 5 fields, 2 x 41, 5 of the processor, 7 depths, 10 + 12 latencies.
+    assert_eq!(terse.trim_end().split(';').count(), 5 + 2 * 41 + 5 + 7 + 22, "{terse}");
+    assert!(terse.starts_with("3;ssdlab-") && terse.contains(";50.000000%="));
+}
+
+#[test]
+fn a_flow_shares_commands_by_weight_and_leaves_the_rest_to_who_stays() {
+    let text = "[global]\nrw=randread\nnorandommap\nioengine=libaio\niodepth=16\ntime_based\nruntime=1\n[a]\nflow=1\n[b]\nflow=8\n";
+    let report = run(text);
+    let ios = |i: usize| report.jobs[i].reads().total_ios;
+    assert!((7.8..8.2).contains(&(ios(1) as f64 / ios(0) as f64)), "{} {}", ios(0), ios(1));
+    let report = run(&format!("{text}runtime=500ms"));
+    // When the heavier job has ended, the other has the drive for itself.
+    assert!(report.jobs[0].reads().total_ios > 35_000, "{}", report.jobs[0].reads().total_ios);
+}
+
+#[test]
+fn arrivals_of_a_poisson_process_have_their_rate_and_spread() {
+    let text = "[j]\nrw=randread\nnorandommap\nioengine=libaio\niodepth=64\ntime_based\nruntime=20\nrate_iops=500\n";
+    let report = run(&format!("{text}rate_process=poisson"));
+    let ios = report.jobs[0].reads().total_ios as f64;
+    assert!((ios / 10_000.0 - 1.0).abs() < 0.03, "{ios}");
+    let logs = logs(&format!("{text}rate_process=poisson\nwrite_lat_log=l\nlog_avg_msec=100"));
+    assert!(logs["l_lat.1.log"].lines().count() >= 199);
+    // In windows of half a second, 250 with a deviation of sqrt(250).
+    let deviation = report.jobs[0].reads().iops_stddev / 2.0;
+    assert!((10.0..22.0).contains(&deviation), "{deviation}");
+    assert_eq!(run(text).jobs[0].reads().iops_stddev, 0.0);
+}
+
+#[test]
+fn a_latency_target_finds_the_depth_that_meets_it() {
+    // 8 ways of 100 us: at depth 8 every read takes 100 us, at depth 9 the ninth waits.
+    let text = "[j]\nrw=randread\nnorandommap\nioengine=libaio\niodepth=64\nlatency_target=110\nlatency_window=50000\nlatency_percentile=99\n";
+    let report = run(&format!("{text}time_based\nruntime=60"));
+    let job = &report.jobs[0];
+    assert!(job.reads().runtime < 1_000, "ended when it was found: {}", job.reads().runtime);
+    assert_eq!((job.latency_target, job.latency_window, job.latency_depth), (110, 50_000, 8));
+    let long = run(&format!("{text}time_based\nruntime=3\nlatency_run=1"));
+    assert_eq!(long.jobs[0].reads().runtime, 3_000);
+}
+
+#[test]
+fn a_job_ends_when_its_rate_is_steady() {
+    let text = "[j]\nrw=randread\nnorandommap\ntime_based\nruntime=1000\nss=iops:1%\nss_dur=5\nss_ramp=2\n";
+    let report = run(text);
+    let steady = report.jobs[0].steadystate.as_ref().expect("it was asked for");
+    assert_eq!((steady.attained, steady.data.iops.len()), (1, 5));
+    assert_eq!(report.jobs[0].reads().runtime, 7_000);
+}
+
+#[test]
+fn jobs_end_with_others_and_wait_for_others() {
+    let text = "[global]\nrw=read\nbs=4k\n[a]\nsize=400k\nexitall\n[b]\nsize=40m\n[c]\nstonewall\nsize=400k\n";
+    let e = entries(text);
+    assert_eq!(e[0].all.requests(), 100);
+    assert!(e[1].all.requests() <= 101, "{}", e[1].all.requests());
+    assert_eq!(e[2].all.requests(), 100, "the next stage runs");
+    let all = run(&text.replace("exitall", "exitall\nexit_what=all"));
+    assert_eq!(all.jobs[2].reads().total_ios, 0);
+    let waits = entries("[global]\nrw=read\nbs=4k\n[a]\nsize=400k\nnumjobs=2\n[b]\nwait_for=a\nsize=40k\n");
+    let end = |i: usize| waits[i].all.began() + waits[i].all.elapsed();
+    assert_eq!(waits[2].all.began(), end(0).max(end(1)));
+}
+
+#[test]
+fn verification_waits_until_everything_is_written() {
+    let report = run("[j]\nrw=randwrite\nbs=4k\nsize=4m\nioengine=libaio\niodepth=16\nverify=crc32c\n");
+    assert_eq!((report.jobs[0].reads().total_ios, report.jobs[0].writes().total_ios), (1024, 1024));
 }

@@ -77,7 +77,7 @@ fn write_job(out: &mut String, job: &JobReport, device: &str) -> fmt::Result {
     writeln!(
         out,
         "     issued rwts: total={},{},{},{} short=0,0,0,0 dropped=0,0,0,0",
-        job.read.total_ios, job.write.total_ios, job.trim.total_ios, job.sync.total_ios
+        job.header.ios[0], job.header.ios[1], job.header.ios[2], job.sync.total_ios
     )?;
     writeln!(out, "     latency   : target=0, window=0, percentile=100.00%, depth={}", job.latency_depth)
 }
@@ -176,9 +176,12 @@ fn percents(table: &Table) -> String {
 
 fn status(out: &mut String, group: u32, members: &[&JobReport]) -> fmt::Result {
     writeln!(out, "\nRun status group {group} (all jobs):")?;
-    for (i, word) in ["   READ", "  WRITE", "   TRIM"].iter().enumerate() {
-        let used: Vec<(&JobReport, &Direction)> =
-            members.iter().map(|j| (*j, j.directions()[i].1)).filter(|(_, d)| d.total_ios > 0).collect();
+    for (name, word) in [("mixed", "  MIXED"), ("read", "   READ"), ("write", "  WRITE"), ("trim", "   TRIM")] {
+        let used: Vec<(&JobReport, &Direction)> = members
+            .iter()
+            .filter_map(|j| Some((*j, j.directions().find(|d| d.0 == name)?.1)))
+            .filter(|(_, d)| d.total_ios > 0)
+            .collect();
         let rates = || used.iter().map(|(_, d)| d.bw_bytes);
         let (Some(low), Some(high)) = (rates().min(), rates().max()) else { continue };
         let bytes: u64 = used.iter().map(|(_, d)| d.io_bytes).sum();

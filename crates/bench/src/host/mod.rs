@@ -22,7 +22,7 @@ pub use open::{Arrival, Replay};
 pub use play::Playback;
 pub use prepare::TRIM_COMMAND_BYTES;
 
-use ssdlab_core::Nanos;
+use ssdlab_core::{Nanos, SECOND};
 use ssdlab_device::{Counters, Device, DeviceInfo};
 
 use crate::error::BenchError;
@@ -31,6 +31,8 @@ use port::Port;
 
 /// Windows' storahci sends at most 1 MiB in one command; larger requests are split.
 pub const STORAHCI_MAX_TRANSFER_BYTES: u64 = 1 << 20;
+/// The longest simulated time of a job file and of a replay. Longer ones are those of broken numbers.
+pub const MAX_DURATION: Nanos = 366 * 86_400 * SECOND;
 /// 65,536 sectors: what one ATA READ/WRITE FPDMA QUEUED command can carry.
 pub const ATA_MAX_TRANSFER_BYTES: u64 = 32 << 20;
 

@@ -1,6 +1,8 @@
 //! The open loop: requests arrive when they arrive, whether or not the device keeps up.
 
-use ssdlab_core::{Histogram, Nanos, SECOND};
+use std::collections::BTreeMap;
+
+use ssdlab_core::{Histogram, Nanos, Op, SECOND};
 use ssdlab_device::Status;
 use ssdlab_workload::Command;
 
@@ -24,6 +26,8 @@ pub struct Replay {
     pub lag: Histogram,
     /// Requests that were sent later than they arrived.
     pub delayed: u64,
+    /// From arrival to completion, of each operation that occurs.
+    pub response: Vec<(Op, Histogram)>,
 }
 
 impl Host<'_> {
@@ -53,6 +57,9 @@ impl Host<'_> {
         let mut waiting = arrivals.next();
         let (mut requests, mut bytes, mut in_flight, mut delayed) = (0, 0, 0u32, 0);
         let mut lag = Histogram::new();
+        // How long each command in flight that was sent late waited, by tag.
+        let mut late: BTreeMap<u64, Nanos> = BTreeMap::new();
+        let mut response: [Option<Histogram>; Op::ALL.len()] = Default::default();
         let mut last_completion = started;
         let mut tick = started + SECOND;
         meter.begin(0, started);
@@ -67,9 +74,14 @@ impl Host<'_> {
                 if in_flight == tags {
                     break;
                 }
-                lag.record(self.port.now - due);
-                delayed += u64::from(self.port.now > due);
-                self.port.issue(tag_of(0, requests), command)?;
+                let waited = self.port.now - due;
+                lag.record(waited);
+                let tag = tag_of(0, requests);
+                if waited > 0 {
+                    delayed += 1;
+                    late.insert(tag, waited);
+                }
+                self.port.issue(tag, command)?;
                 in_flight += 1;
                 requests += 1;
                 bytes += command.length_bytes;
@@ -93,6 +105,8 @@ impl Host<'_> {
                 }
                 in_flight -= 1;
                 last_completion = c.completed;
+                let waited = late.remove(&c.tag).unwrap_or(0);
+                response[c.op as usize].get_or_insert_default().record(waited + c.latency());
                 meter.record(0, c);
             }
             self.port.done = done;
@@ -112,6 +126,7 @@ impl Host<'_> {
         if !self.monitor.go_on(1.0) {
             return Err(HostError::Cancelled);
         }
-        Ok(Replay { run: Run { started, ended: self.port.now, requests, bytes }, lag, delayed })
+        let response = Op::ALL.iter().zip(response).filter_map(|(&op, h)| Some((op, h?))).collect();
+        Ok(Replay { run: Run { started, ended: self.port.now, requests, bytes }, lag, delayed, response })
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::Read;
 
 use ssdlab_core::Nanos;
-use ssdlab_workload::trace::{Placement, PlacementReport, TraceError, TraceReader};
+use ssdlab_workload::trace::{Placement, PlacementReport, TraceError, TraceReader, TraceSummary};
 use ssdlab_workload::{Command, Source};
 
 /// The commands of a trace with their recorded times.
@@ -13,12 +13,26 @@ pub(super) struct Commands<R> {
     placement: Placement,
     /// The second half of a request that was split at the end of the drive.
     second: Option<(Nanos, Command)>,
+    /// Requests that the trace held when it was read first. What has been added since is not replayed.
+    limit: u64,
+    /// What was read this time.
+    seen: TraceSummary,
     fault: Option<TraceError>,
 }
 
+/// What the second reading found.
+pub(super) struct Second {
+    /// What was adjusted.
+    pub(super) placement: PlacementReport,
+    pub(super) seen: TraceSummary,
+    pub(super) fault: Option<TraceError>,
+    /// Something was added to the file since the first reading.
+    pub(super) grew: bool,
+}
+
 impl<R: Read> Commands<R> {
-    pub(super) fn new(reader: TraceReader<R>, placement: Placement) -> Self {
-        Commands { reader, placement, second: None, fault: None }
+    pub(super) fn new(reader: TraceReader<R>, placement: Placement, limit: u64) -> Self {
+        Commands { reader, placement, second: None, limit, seen: TraceSummary::default(), fault: None }
     }
 
     /// The next command; `None` at the end or at a fault.
@@ -26,8 +40,12 @@ impl<R: Read> Commands<R> {
         if let Some(second) = self.second.take() {
             return Some(second);
         }
+        if self.seen.requests == self.limit {
+            return None;
+        }
         match self.reader.next()? {
             Ok(record) => {
+                self.seen.add(&record);
                 let placed = self.placement.place(&record);
                 self.second = placed.second.map(|command| (record.at, command));
                 Some((record.at, placed.first))
@@ -39,9 +57,9 @@ impl<R: Read> Commands<R> {
         }
     }
 
-    /// What was adjusted, and what was wrong.
-    pub(super) fn finish(self) -> (PlacementReport, Option<TraceError>) {
-        (self.placement.report().clone(), self.fault)
+    pub(super) fn finish(mut self) -> Second {
+        let grew = self.fault.is_none() && self.seen.requests == self.limit && self.reader.next().is_some();
+        Second { placement: self.placement.report().clone(), seen: self.seen, fault: self.fault, grew }
     }
 }
 

@@ -16,8 +16,8 @@
 //! [`SETTLE`]: reads of a trace must find data, or they would cost no flash.
 //!
 //! **Times.** At recorded (or scaled) speed the loop is open: requests are sent when they arrive, or, if all of the
-//! host's tags are taken, as soon after as one is free. That wait is the replay lag; latencies count from the
-//! sending. Idle time costs nothing but a look at the clock each simulated second; traces may last
+//! host's tags are taken, as soon after as one is free. That wait is the replay lag. Latencies count from the
+//! sending, responses from the arrival: percentiles as the host saw them are those of the responses. Idle time costs nothing but a look at the clock each simulated second; traces may last
 //! [`MAX_DURATION`].
 
 mod commands;
@@ -28,12 +28,16 @@ mod text;
 
 pub use speed::{Speed, SpeedError};
 
-use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+pub use crate::host::MAX_DURATION;
 
-use ssdlab_core::{Histogram, Nanos, SECOND, format_duration};
+use std::cell::RefCell;
+use std::path::Path;
+
+use ssdlab_core::{Histogram, Nanos, Op, SECOND, format_duration};
 use ssdlab_device::Counters;
-use ssdlab_workload::trace::{self, Format, Placement, PlacementReport, PlacementSpec, TraceError, TraceSummary};
+use ssdlab_workload::trace::{
+    Format, Placement, PlacementReport, PlacementSpec, SourceReader, TraceError, TraceSource, TraceSummary,
+};
 use thiserror::Error;
 
 use crate::error::{BenchError, HostError};
@@ -47,8 +51,6 @@ use rate::RateOverTime;
 
 /// Rest between filling the drive and the first request.
 pub const SETTLE: Nanos = 10 * SECOND;
-/// The longest replay. Longer ones are those of broken time stamps.
-pub const MAX_DURATION: Nanos = 366 * 86_400 * SECOND;
 const PREFILL_BLOCK_BYTES: u64 = 128 << 10;
 const PREFILL_QUEUE_DEPTH: u32 = 32;
 /// Share of the progress that filling takes.
@@ -57,7 +59,7 @@ const PREFILL_SHARE: f64 = 0.3;
 /// What to replay, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplaySpec {
-    pub trace: PathBuf,
+    pub trace: TraceSource,
     /// Recognised from the file if `None`.
     pub format: Option<Format>,
     pub speed: Speed,
@@ -75,7 +77,7 @@ impl ReplaySpec {
     #[must_use]
     pub fn new(trace: &Path) -> Self {
         ReplaySpec {
-            trace: trace.to_owned(),
+            trace: trace.into(),
             format: None,
             speed: Speed::RECORDED,
             queue_depth: 32,
@@ -103,6 +105,9 @@ pub enum ReplayError {
         format_duration(MAX_DURATION)
     )]
     TooLong { file: String, duration: Nanos },
+    /// Found at the end.
+    #[error("{file}: was changed while it was replayed")]
+    Changed { file: String },
     #[error(transparent)]
     Bench(#[from] BenchError),
 }
@@ -128,6 +133,8 @@ pub struct Replayed {
     pub lag: Option<Lag>,
     /// What the device counted during the replay.
     pub counters: Counters,
+    /// Requests were added to the file while it was replayed; these were not.
+    pub grew: bool,
     rate: RateOverTime,
 }
 
@@ -136,6 +143,20 @@ pub struct Replayed {
 pub struct Lag {
     pub distribution: Histogram,
     pub delayed: u64,
+    /// From arrival to completion, by operation: lag and latency together, as the host saw them.
+    pub response: Vec<(Op, Histogram)>,
+}
+
+impl Lag {
+    /// Of all operations together.
+    #[must_use]
+    pub fn responses(&self) -> Histogram {
+        let mut all = Histogram::new();
+        for (_, responses) in &self.response {
+            all.merge(responses);
+        }
+        all
+    }
 }
 
 impl Replayed {
@@ -157,9 +178,9 @@ impl Replayed {
 /// # Errors
 /// [`ReplayError`]; what is wrong with the trace is found before anything runs.
 pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> Result<Replayed, ReplayError> {
-    let file = spec.trace.display().to_string();
-    let mut reader = trace::open(&spec.trace, spec.format)?;
-    let summary = TraceSummary::read(&mut reader)?;
+    let file = spec.trace.name();
+    let mut reader = spec.trace.open(spec.format)?;
+    let summary = summary(&mut reader, monitor)?;
     let format = reader.format();
     if summary.requests == 0 {
         return Err(ReplayError::NoRequest { file });
@@ -182,23 +203,45 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
         monitor.step(PREFILL_SHARE, 1.0);
     }
     let placement = Placement::new(spec.placement, &summary, capacity_bytes);
-    let commands = RefCell::new(Commands::new(trace::open(&spec.trace, Some(format))?, placement));
+    let commands = RefCell::new(Commands::new(spec.trace.open(Some(format))?, placement, summary.requests));
     let before = host.counters();
     let mut meters = (Measurement::default(), RateOverTime::new(duration));
     let sent = send(spec.speed, spec.queue_depth, &summary, &commands, &mut host, &mut meters);
-    let (placement, fault) = commands.into_inner().finish();
-    if let Some(fault) = fault {
+    let second = commands.into_inner().finish();
+    if let Some(fault) = second.fault {
         // It was sound a moment ago: somebody is writing to it.
         return Err(fault.into());
     }
     let lag = sent?;
+    // Lines that are no requests may have been added behind the last one.
+    if second.seen != (TraceSummary { backwards: 0, skipped: 0, ..summary.clone() }) {
+        return Err(ReplayError::Changed { file });
+    }
+    let (placement, grew) = (second.placement, second.grew);
     host.check_books()?;
     let counters = host.counters().since(&before);
     let (measurement, rate) = meters;
     measurement.check_causes().map_err(BenchError::Books)?;
     check_counts(&summary, &placement, &measurement)?;
     let device = lab.name().to_owned();
-    Ok(Replayed { spec: spec.clone(), device, format, summary, placement, measurement, lag, counters, rate })
+    Ok(Replayed { spec: spec.clone(), device, format, summary, placement, measurement, lag, counters, grew, rate })
+}
+
+/// Requests between two looks at the monitor.
+const LOOK_EVERY: u64 = 1 << 16;
+
+/// Reads the trace to its end.
+fn summary(reader: &mut SourceReader, monitor: &Monitor<'_>) -> Result<TraceSummary, ReplayError> {
+    let mut summary = TraceSummary::default();
+    for record in reader.by_ref() {
+        summary.add(&record?);
+        if summary.requests.is_multiple_of(LOOK_EVERY) && !monitor.go_on(0.0) {
+            return Err(HostError::Cancelled.into());
+        }
+    }
+    summary.backwards = reader.backwards();
+    summary.skipped = reader.skipped();
+    Ok(summary)
 }
 
 /// Sends the commands, and returns the lag if they have times.
@@ -219,7 +262,7 @@ fn send<R: std::io::Read>(
     let arrivals = std::iter::from_fn(|| commands.borrow_mut().next())
         .map(|(at, command)| Arrival { at: speed.scaled(at), command });
     let done = host.replay(arrivals, queue_depth, Some(speed.scaled(summary.duration)), meters)?;
-    Ok(Some(Lag { distribution: done.lag, delayed: done.delayed }))
+    Ok(Some(Lag { distribution: done.lag, delayed: done.delayed, response: done.response }))
 }
 
 /// What was sent and completed is what the file holds.

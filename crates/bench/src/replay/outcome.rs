@@ -46,6 +46,7 @@ pub(super) fn outcome(r: &Replayed) -> Outcome {
             put(&mut out, key, to_us(h.percentile(percent)), "us");
         }
         put(&mut out, "lag_max", to_us(h.max()), "us");
+        put_latencies(&mut out, &lag.responses(), "_from_arrival");
     }
     put_charts(&mut out, r);
     out
@@ -97,6 +98,8 @@ fn put_charts(out: &mut Outcome, r: &Replayed) {
         vec![series("completed", r.rate.points())],
     ));
     let mut lines: Vec<(&str, &Histogram)> = r.measurement.ops().map(|(op, s)| (op.name(), &s.latency)).collect();
+    let responses = r.lag.as_ref().map(super::Lag::responses);
+    lines.extend(responses.as_ref().map(|h| ("all, from arrival", h)));
     lines.extend(r.lag.as_ref().map(|lag| ("replay lag", &lag.distribution)));
     // The axis is logarithmic: where most requests wait for nothing, there is no line to draw.
     lines.retain(|(_, h)| h.percentile(50.0) > 0);
@@ -105,7 +108,7 @@ fn put_charts(out: &mut Outcome, r: &Replayed) {
 
 /// The trace's name without its folders, which mean nothing on another machine.
 pub(super) fn file_name(r: &Replayed) -> String {
-    r.spec.trace.file_name().map_or_else(|| r.spec.trace.display().to_string(), |n| n.to_string_lossy().into_owned())
+    r.spec.trace.file_name()
 }
 
 pub(super) fn method(r: &Replayed) -> String {
@@ -182,6 +185,11 @@ pub(super) fn notes(r: &Replayed) -> Vec<String> {
             r.spec.queue_depth,
             format_duration(lag.distribution.max())
         ));
+    }
+    if r.grew {
+        notes.push(
+            "The trace grew while it was replayed; what was added since the beginning was not replayed.".to_owned(),
+        );
     }
     let unmapped = r.counters.flash.map_or(0, |f| f.unmapped_read_units);
     if unmapped > 0 {

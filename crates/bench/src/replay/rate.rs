@@ -7,6 +7,8 @@ use crate::measure::Meter;
 
 /// A trace of days is drawn in wider windows than one of minutes.
 const MAX_POINTS: u64 = 3600;
+/// A run that lasts longer than was thought (all requests as soon as possible) gets wider windows on its way.
+const MAX_WINDOWS: usize = 8 * MAX_POINTS as usize;
 
 /// Requests completed in each window of one or more whole seconds.
 #[derive(Clone, Debug)]
@@ -44,7 +46,12 @@ impl Meter for RateOverTime {
     fn record(&mut self, _job: usize, io: &Completion) {
         let since = io.completed - self.began;
         // What completes at the very end of a window still belongs to it.
-        let index = (since.saturating_sub(1) / self.window) as usize;
+        let mut index = (since.saturating_sub(1) / self.window) as usize;
+        while index >= MAX_WINDOWS {
+            self.counts = self.counts.chunks(2).map(|pair| pair.iter().sum()).collect();
+            self.window *= 2;
+            index /= 2;
+        }
         if self.counts.len() <= index {
             self.counts.resize(index + 1, 0);
         }

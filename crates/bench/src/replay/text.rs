@@ -46,13 +46,16 @@ fn write(out: &mut String, r: &Replayed) -> fmt::Result {
     }
     writeln!(
         out,
-        "\n  {:<10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "\n  {:<19} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
         "", "mean", "50 %", "90 %", "99 %", "99.9 %", "max"
     )?;
     for (op, stats) in m.ops() {
         percentiles(out, op.name(), &stats.latency)?;
     }
     if let Some(lag) = &r.lag {
+        for (op, responses) in &lag.response {
+            percentiles(out, &format!("{}, from arrival", op.name()), responses)?;
+        }
         percentiles(out, "replay lag", &lag.distribution)?;
     }
     writeln!(out, "\nWhere the time went (mean us):")?;
@@ -75,7 +78,7 @@ fn write(out: &mut String, r: &Replayed) -> fmt::Result {
 
 fn percentiles(out: &mut String, word: &str, h: &Histogram) -> fmt::Result {
     let mean = format_duration((h.mean() + 0.5) as u64);
-    write!(out, "  {word:<10} {mean:>9}")?;
+    write!(out, "  {word:<19} {mean:>9}")?;
     for percent in [50.0, 90.0, 99.0, 99.9] {
         write!(out, " {:>9}", format_duration(h.percentile(percent)))?;
     }

@@ -22,6 +22,7 @@ mod mixed;
 mod mixed_random;
 mod mixed_sequential;
 mod power;
+mod power_cut;
 mod qd_scaling;
 mod random_read;
 mod random_write;
@@ -97,6 +98,7 @@ suite! {
     storagemark_database,
     storagemark_streaming,
     power,
+    power_cut,
 }
 
 /// The test of this name.

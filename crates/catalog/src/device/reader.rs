@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ssdlab_arrays::adapter_keys;
 use ssdlab_bench::parse_bytes;
-use ssdlab_core::nearest;
+use ssdlab_core::{input, nearest};
 use toml::Table;
 
 use super::expression::{Argument, MAX_DEPTH, MAX_DEVICES, Node, parse};
@@ -240,7 +240,7 @@ impl Origin<'_> {
     fn is_adapter(&self, name: &str) -> bool {
         let of_file = |text: String| kind_of(&text).as_deref() == Some("adapter");
         find(ADAPTERS, name).is_some()
-            || name.ends_with(".toml") && std::fs::read_to_string(beside(self.folder, name)).is_ok_and(of_file)
+            || name.ends_with(".toml") && input::read_text(Path::new(&beside(self.folder, name))).is_ok_and(of_file)
     }
 
     /// An adapter with one device, and other values for some of its keys.

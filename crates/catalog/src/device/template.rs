@@ -9,7 +9,8 @@ use toml::Value;
 use super::reader::device_beside;
 use super::{DeviceRecipe, Parts};
 use crate::diagnostic::Diagnostic;
-use crate::template::{Refusal, Template};
+use crate::keys::Origin;
+use crate::template::{DIE_PREFIX, Refusal, Template};
 
 /// The key whose value is another device: a name or a device expression.
 pub const DEVICE: &str = "device";
@@ -81,6 +82,27 @@ impl DeviceTemplate {
         Ok(recipe)
     }
 
+    /// The device with other values for keys of its drive files, as a command line gives them: a name may go without
+    /// quotes.
+    ///
+    /// # Errors
+    /// A key or a value that does not exist, or a device that cannot be; without a place.
+    pub fn set(&self, changes: &[(String, String)]) -> Result<DeviceRecipe, Diagnostic> {
+        let mut values = Vec::new();
+        for (key, text) in changes {
+            self.check_key(key)?;
+            let parsed = toml::from_str::<toml::Table>(&format!("value = {text}")).ok();
+            let value = parsed.and_then(|mut table| table.remove("value"));
+            values.push((key.clone(), value.unwrap_or_else(|| Value::String(text.clone()))));
+        }
+        let mut recipe = self.with(&values).map_err(|refusal| match refusal {
+            Refusal::Value { key, problem } => Diagnostic { what: format!("{key}: {}", problem.what), ..problem },
+            Refusal::Impossible(error) => Diagnostic::new(error.to_string()),
+        })?;
+        restate(&mut recipe, changes);
+        Ok(recipe)
+    }
+
     fn change(&self, recipe: &mut DeviceRecipe, changes: &[(String, Value)]) -> Result<(), Refusal> {
         if let Parts::Ssd(drive) = &mut recipe.parts {
             let template = self.ssds.iter().find(|t| t.name == drive.name).expect("there is one for each SSD");
@@ -89,6 +111,24 @@ impl DeviceTemplate {
         }
         recipe.members_mut().try_for_each(|member| self.change(member, changes))
     }
+}
+
+/// Puts changed values into what a device says of its keys.
+fn restate(recipe: &mut DeviceRecipe, changes: &[(String, String)]) {
+    if let Parts::Ssd(drive) = &mut recipe.parts {
+        for (key, value) in changes {
+            let (rows, key) = match key.strip_prefix(DIE_PREFIX) {
+                Some(key) => (&mut drive.die.rows, key),
+                None => (&mut drive.rows, key.as_str()),
+            };
+            for row in rows.iter_mut().filter(|row| row.key == key) {
+                row.value.clone_from(value);
+                row.origin = Origin::Source("set on the command line".to_owned());
+            }
+        }
+        return;
+    }
+    recipe.members_mut().for_each(|member| restate(member, changes));
 }
 
 #[cfg(test)]

@@ -172,7 +172,7 @@ fn a_file_that_is_not_text_is_refused() {
     let path = folder.0.join("my.toml");
     fs::write(&path, [b'a', 0xff, 0xfe]).unwrap();
     let error = resolve(path.to_str().unwrap()).unwrap_err().to_string();
-    assert!(error.contains("is not text: byte 1 is not UTF-8"), "{error}");
+    assert!(error.contains("it is not text: byte 1 is not UTF-8"), "{error}");
 }
 
 #[test]

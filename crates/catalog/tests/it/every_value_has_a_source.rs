@@ -209,6 +209,8 @@ fn capacities_are_those_of_the_industry_s_formula() {
         ("sm2256-500gb", 500),
         ("mx100-256gb", 256),
         ("m550-256gb", 256),
+        ("m500-240gb", 240),
+        ("m500dc-480gb", 480),
         ("bx100-500gb", 500),
         ("ultra-ii-240gb", 240),
         ("850-evo-500gb", 500),

@@ -1,20 +1,96 @@
 //! `ssdlab list`: what there is.
 
+use serde_json::{Value, json};
 use ssdlab_bench::suite::{COMMON_PARAMS, MetricDef, STANDARD_METRICS, TESTS, TestDef};
 use ssdlab_bench::{Kind, ParamDef};
-use ssdlab_catalog::{array_names, device, die, die_names, disk_names, drive_names};
+use ssdlab_catalog::{adapter, adapter_names, array_names, device, die, die_names, disk_names, drive_names};
 
 use crate::args::{ListArgs, ListWhat};
 use crate::failure::Failure;
-use crate::output::{print, table};
+use crate::output::{print, print_json, table};
 
 pub fn run(args: &ListArgs) -> Result<(), Failure> {
+    if args.json {
+        return print_json(&match args.what {
+            ListWhat::Devices => json!({ "schema": SCHEMA, "devices": devices_json()? }),
+            ListWhat::Tests => tests_json(),
+            ListWhat::Adapters => json!({ "schema": SCHEMA, "adapters": adapters_json()? }),
+            ListWhat::Nand => json!({ "schema": SCHEMA, "dies": dies_json()? }),
+        });
+    }
     let text = match args.what {
         ListWhat::Devices => table(&devices()?),
+        ListWhat::Adapters => table(&adapters()?),
         ListWhat::Tests => tests(),
         ListWhat::Nand => table(&dies()?),
     };
     print(&text)
+}
+
+/// Name and version of the shape of the document.
+const SCHEMA: &str = "ssdlab.list/1";
+
+fn devices_json() -> Result<Vec<Value>, Failure> {
+    let names = drive_names().chain(disk_names()).chain(array_names());
+    names
+        .map(|name| {
+            let device = device(name)?;
+            let (capacity, description) = (device.capacity_bytes(), device.description);
+            Ok(json!({ "name": name, "capacity_bytes": capacity, "description": description }))
+        })
+        .collect()
+}
+
+fn adapters_json() -> Result<Vec<Value>, Failure> {
+    adapter_names()
+        .map(|name| {
+            let spec = adapter(name).expect("names of the catalog are in the catalog")?.spec;
+            let cache = spec.cache.as_ref().map(|cache| cache.capacity_mib);
+            Ok(json!({ "name": name, "ports": spec.ports, "cache_mib": cache, "description": spec.description }))
+        })
+        .collect()
+}
+
+fn dies_json() -> Result<Vec<Value>, Failure> {
+    die_names()
+        .map(|name| {
+            let die = die(name)?;
+            let g = &die.spec.geometry;
+            let description = &die.spec.description;
+            Ok(json!({ "name": name, "planes": g.planes, "page_bytes": g.page_bytes, "description": description }))
+        })
+        .collect()
+}
+
+fn tests_json() -> Value {
+    let params = |params: &[ParamDef]| -> Vec<Value> {
+        let choices = |p: &ParamDef| match p.kind {
+            Kind::Choice(choices) => json!(choices),
+            _ => Value::Null,
+        };
+        let one = |p: &ParamDef| json!({ "key": p.key, "default": p.default, "unit": p.unit, "choices": choices(p), "meaning": p.doc });
+        params.iter().map(one).collect()
+    };
+    let metrics = |metrics: &[MetricDef]| -> Vec<Value> {
+        metrics.iter().map(|m| json!({ "key": m.key, "unit": m.unit, "meaning": m.doc })).collect()
+    };
+    let test = |t: &&TestDef| {
+        let variants: Vec<Value> = t
+            .variants
+            .iter()
+            .map(|v| json!({ "name": v.name, "settings": v.settings(), "in_review": v.in_review }))
+            .collect();
+        json!({
+            "name": t.name, "title": t.title, "summary": t.summary, "variants": variants,
+            "parameters": params(t.params), "metrics": metrics(t.metrics),
+        })
+    };
+    json!({
+        "schema": SCHEMA,
+        "tests": TESTS.iter().map(test).collect::<Vec<_>>(),
+        "parameters": params(COMMON_PARAMS),
+        "metrics": metrics(STANDARD_METRICS),
+    })
 }
 
 fn devices() -> Result<Vec<Vec<String>>, Failure> {
@@ -24,6 +100,21 @@ fn devices() -> Result<Vec<Vec<String>>, Failure> {
         .map(|name| {
             let device = device(name)?;
             Ok(vec![name.to_owned(), format!("{:.1} GB", device.capacity_bytes() as f64 / 1e9), device.description])
+        })
+        .collect()
+}
+
+fn adapters() -> Result<Vec<Vec<String>>, Failure> {
+    adapter_names()
+        .map(|name| {
+            let adapter = adapter(name).expect("names of the catalog are in the catalog")?;
+            let spec = adapter.spec;
+            let cache = match &spec.cache {
+                Some(cache) => format!("{} MiB of cache", cache.capacity_mib),
+                None => "no cache".to_owned(),
+            };
+            let ports = format!("{} port(s)", spec.ports);
+            Ok(vec![name.to_owned(), ports, cache, spec.description])
         })
         .collect()
 }

@@ -1,6 +1,11 @@
 //! One file a command.
 
+pub mod attach;
+pub mod check;
 pub mod claims;
+pub mod compare;
+pub mod ctl;
+pub mod image;
 pub mod list;
 pub mod manual;
 pub mod replay;

@@ -1,16 +1,19 @@
 //! `ssdlab replay`: a block trace on a drive.
 
+use std::path::Path;
 use std::str::FromStr as _;
 
 use ssdlab_bench::replay::{ReplayError, ReplaySpec, Speed, replay_file};
 use ssdlab_bench::{BenchError, Monitor};
 use ssdlab_report::results_json;
-use ssdlab_workload::trace::{Devices, Fit, Format, PlacementSpec};
+use ssdlab_workload::trace::{Devices, Fit, Format, PlacementSpec, TraceSource};
 
 use crate::args::{DevicesArg, PlacementArg, PrefillArg, ReplayArgs};
+use crate::commands::review::write_into;
 use crate::failure::Failure;
+use crate::folder::OutputFolder;
 use crate::lab::SimulatedDrive;
-use crate::output::print;
+use crate::output::{STANDARD_INPUT, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
 use crate::trace_error::trace_failure;
@@ -18,15 +21,22 @@ use crate::trace_error::trace_failure;
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let spec = spec(args)?;
     let drive = SimulatedDrive::new(&args.device, args.seed)?;
+    let mut folder = OutputFolder::for_report(&args.report)?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let report = |done: f64| bar.set(done);
     let monitor = Monitor::new(&report, &CANCEL);
     let replayed = replay_file(&spec, &drive, &monitor).map_err(failure)?;
     drop(bar);
-    if args.json {
+    let review = || {
         let drives = std::slice::from_ref(&drive);
-        let review = review_of(drives, vec![replayed.outcome()], Vec::new(), args.seed, false);
+        review_of(drives, vec![replayed.outcome()], Vec::new(), args.seed, false)
+    };
+    if let Some(folder) = &mut folder {
+        write_into(folder, &review())?;
+    }
+    if args.json {
+        let review = review();
         return print(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?);
     }
     print(&replayed.text())
@@ -53,8 +63,16 @@ fn spec(args: &ReplayArgs) -> Result<ReplaySpec, Failure> {
         placement: PlacementSpec { fit, devices, ..Default::default() },
         prefill: args.prefill == PrefillArg::Drive,
         seed: args.seed,
-        ..ReplaySpec::new(&args.trace)
+        trace: source(&args.trace)?,
     })
+}
+
+/// A file, or what comes by standard input.
+fn source(trace: &Path) -> Result<TraceSource, Failure> {
+    if trace == Path::new("-") {
+        return TraceSource::hold(STANDARD_INPUT, std::io::stdin().lock()).map_err(|e| trace_failure(&e));
+    }
+    Ok(trace.into())
 }
 
 fn failure(error: ReplayError) -> Failure {
@@ -62,6 +80,9 @@ fn failure(error: ReplayError) -> Failure {
         ReplayError::Trace(e) => trace_failure(&e),
         ReplayError::NoRequest { file } => Failure::bad_input(format!("{file} holds no request to a drive"))
             .help("a trace needs at least one read, write, trim or flush"),
+        ReplayError::Changed { file } => {
+            Failure::run(format!("{file} was changed while it was replayed")).help("replay a copy of it")
+        }
         ReplayError::TooLong { .. } => Failure::bad_input(error.to_string()),
         ReplayError::Bench(e) if e.is_cancelled() => Failure::run("stopped before the trace had ended"),
         ReplayError::Bench(BenchError::Unsuitable(what)) => Failure::bad_input(what).help("choose another drive"),

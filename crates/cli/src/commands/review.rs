@@ -1,18 +1,20 @@
 //! `ssdlab review`: the suite on one or several drives, and a report.
 
-use std::fs;
 use std::io::{self, IsTerminal as _};
-use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use ssdlab_bench::plan::PlanJob;
-use ssdlab_bench::suite::{TESTS, TestDef, find_test};
-use ssdlab_report::{terminal_summary, write_review};
+use ssdlab_bench::suite::{COMMON_PARAMS, TESTS, TestDef, find_test};
+use ssdlab_bench::{Outcome, parse_setting};
+use ssdlab_report::{Review, Written, terminal_summary, write_review};
 
 use crate::args::ReviewArgs;
 use crate::failure::Failure;
+use crate::finished::{self, Finished};
+use crate::folder::{OutputFolder, Writes};
 use crate::lab::drives;
-use crate::output::print;
-use crate::plan::{self, param_failure};
+use crate::output::{complain, print_raw};
+use crate::plan::{self, Keep, param_failure};
 use crate::review_of::{claims_about, review_of};
 
 pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
@@ -20,7 +22,6 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let (devices, only) = sort_names(&args.devices, &args.only);
     let tests = chosen_tests(&only)?;
     let drives = drives(&devices, seed)?;
-    check_writable(&args.out)?;
     // What was asked for by name runs even if it is no part of a review.
     let jobs_of = if only.is_empty() { PlanJob::review } else { PlanJob::asked };
     // All drives of a test one after the other: that is how the report is read.
@@ -28,23 +29,74 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
         tests.iter().flat_map(|&test| (0..drives.len()).flat_map(move |lab| jobs_of(lab, test))).collect();
     // A drive without power figures has nothing to show there.
     let jobs = jobs.into_iter().filter(|j| !only.is_empty() || j.test.name != "power" || drives[j.lab].meters_energy());
-    let jobs: Vec<PlanJob> = jobs.collect();
-    let mut results = plan::run(&drives, &jobs, args.threads, seed, quick)?;
-    if only.is_empty() {
-        // Nobody asked for these by name: a review has the tests that its drives allow.
-        for left_out in results.unsuitable.drain(..) {
-            eprintln!("left out: {}", left_out.what);
+    let jobs = with_settings(jobs.collect(), &args.settings)?;
+    let mut folder = OutputFolder::open(&args.out, Writes::REVIEW, args.force)?;
+    let keys: Vec<String> = jobs.iter().map(|job| finished::key(&drives[job.lab], job, seed, quick)).collect();
+    let finished = Finished::open(folder.tests(), &keys)?;
+    let found: Vec<Option<Outcome>> = keys.iter().map(|key| finished.get(key)).collect();
+    let count = found.iter().flatten().count();
+    if count > 0 {
+        complain(&format!("{count} of {} tests were found finished", jobs.len()));
+    }
+    let unkept = Mutex::new(None);
+    let keep = |place: usize, outcome: &Outcome| {
+        if let Err(e) = finished.put(&keys[place], outcome) {
+            *unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
         }
+    };
+    let mut results = plan::run_keeping(&drives, &jobs, args.threads, seed, quick, &Keep { found, keep: &keep })?;
+    results.resumable = true;
+    if let Some(e) = unkept.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        complain(&format!("notice: finished tests were not kept for a later run: {e}"));
     }
     let outcomes = std::mem::take(&mut results.outcomes);
     if !outcomes.is_empty() {
         let claims = claims_about(&drives, &outcomes);
         let review = review_of(&drives, outcomes, claims, seed, quick);
-        let written =
-            write_review(&args.out, &review).map_err(|e| Failure::run(format!("the review was not written: {e}")))?;
-        print(&terminal_summary(&review, Some(&written), use_colour()))?;
+        let written = write_into(&mut folder, &review)?;
+        if results.is_whole() {
+            finished.clear();
+        }
+        print_raw(&terminal_summary(&review, Some(&written), use_colour()))?;
     }
     results.conclude()
+}
+
+/// The jobs with `--set`: each parameter goes to every test that takes it, over what its variant says.
+fn with_settings(mut jobs: Vec<PlanJob>, settings: &[String]) -> Result<Vec<PlanJob>, Failure> {
+    for text in settings {
+        let (key, value) = parse_setting(text).map_err(param_failure)?;
+        let mut refused = None;
+        let mut taken = false;
+        for job in &mut jobs {
+            if job.test.params.iter().chain(COMMON_PARAMS).all(|p| p.key != key) {
+                let unknown = PlanJob { settings: vec![(key.clone(), value.clone())], ..job.clone() }.check(false);
+                refused = refused.or(unknown.err());
+                continue;
+            }
+            taken = true;
+            job.settings.retain(|(own, _)| *own != key);
+            job.settings.push((key.clone(), value.clone()));
+        }
+        if let (false, Some(error)) = (taken, refused) {
+            return Err(param_failure(error));
+        }
+    }
+    // Variants that differed by nothing else are one.
+    let mut kept: Vec<PlanJob> = Vec::new();
+    for job in jobs {
+        let same = |k: &PlanJob| k.lab == job.lab && k.test == job.test && sorted(&k.settings) == sorted(&job.settings);
+        if !kept.iter().any(same) {
+            kept.push(job);
+        }
+    }
+    Ok(kept)
+}
+
+fn sorted(settings: &[(String, String)]) -> Vec<&(String, String)> {
+    let mut all: Vec<_> = settings.iter().collect();
+    all.sort();
+    all
 }
 
 /// `review DRIVE --only trim atto` means two tests: names of tests behind `--only` are not drives.
@@ -65,30 +117,13 @@ fn chosen_tests(only: &[String]) -> Result<Vec<&'static TestDef>, Failure> {
     Ok(if tests.is_empty() { TESTS.to_vec() } else { tests })
 }
 
-/// Finds out before the work, not after it, whether the folder can be written.
-pub fn check_writable(out: &Path) -> Result<(), Failure> {
-    let refused = |path: &Path, e: &io::Error| {
-        Failure::bad_input(format!("cannot write to the output folder {}: {}: {e}", out.display(), path.display()))
-            .help("choose another folder with --out DIR")
-    };
-    let mut existing = out;
-    loop {
-        match fs::metadata(existing) {
-            Ok(meta) if meta.is_dir() => break,
-            Ok(_) => return Err(refused(existing, &io::ErrorKind::NotADirectory.into())),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            // A part of the path further up is a file.
-            Err(e) if e.kind() == io::ErrorKind::NotADirectory => {}
-            Err(e) => return Err(refused(existing, &e)),
-        }
-        existing = match existing.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-    }
-    let probe = existing.join(format!(".ssdlab-can-write-{}", std::process::id()));
-    fs::create_dir(&probe).map_err(|e| refused(existing, &e))?;
-    fs::remove_dir(&probe).map_err(|e| refused(existing, &e))
+/// Writes the review into a folder that was checked.
+pub fn write_into(folder: &mut OutputFolder, review: &Review) -> Result<Written, Failure> {
+    folder.begin_writing()?;
+    let written =
+        write_review(folder.path(), review).map_err(|e| Failure::run(format!("the review was not written: {e}")))?;
+    folder.written(&written.files)?;
+    Ok(written)
 }
 
 fn use_colour() -> bool {

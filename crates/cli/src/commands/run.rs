@@ -1,42 +1,112 @@
 //! `ssdlab run`: a fio job file on a drive.
 
-use ssdlab_bench::fio_run::{FioError, FioOptions, Prefill, run_file};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use ssdlab_bench::fio_run::{FioError, FioOptions, LogSink, Prefill, log_names, run_file_logging};
 use ssdlab_bench::{BenchError, Monitor};
+use ssdlab_catalog::Diagnostic;
+use ssdlab_core::input;
 use ssdlab_workload::fio::JobFile;
 
 use crate::args::{OutputFormat, RunArgs, RunPrefillArg};
 use crate::failure::Failure;
 use crate::lab::SimulatedDrive;
-use crate::output::print;
+use crate::output::{STANDARD_INPUT, complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let file = JobFile::open(&args.job).map_err(|e| Failure::BadInput((&e).into()))?;
+    let file = job_file(&args.job, &args.variables)?;
     let drive = SimulatedDrive::new(&args.device, args.seed)?;
     for notice in file.notices() {
-        eprintln!("notice: {notice}");
+        complain(&format!("notice: {notice}"));
     }
     let prefill = match args.prefill {
         RunPrefillArg::Read => Prefill::Read,
         RunPrefillArg::Drive => Prefill::Drive,
         RunPrefillArg::None => Prefill::Nothing,
     };
+    let names = log_names(&file);
+    let written = names.iter().map(|name| args.log_dir.join(name)).chain(args.output.clone());
+    written.into_iter().try_for_each(|path| check_free(&path, args.force))?;
+    let mut logs = LogFolder { dir: args.log_dir.clone(), begun: BTreeSet::new() };
+    if !names.is_empty() {
+        std::fs::create_dir_all(&args.log_dir)
+            .map_err(|e| Failure::bad_input(format!("cannot write to {}: {e}", args.log_dir.display())))?;
+    }
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let report = |done: f64| bar.set(done);
     let monitor = Monitor::new(&report, &CANCEL);
     let options = FioOptions { seed: args.seed, prefill };
-    let report = run_file(&file, &drive, options, &monitor).map_err(failure)?;
+    let report = run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(failure)?;
     drop(bar);
-    match args.output_format {
-        OutputFormat::Normal => print(&report.to_text()),
-        OutputFormat::Json => print(&report.to_json().map_err(|e| Failure::run(e.to_string()))?),
+    let json = |json: Result<String, serde_json::Error>| json.map_err(|e| Failure::run(e.to_string()));
+    let text = match args.output_format {
+        OutputFormat::Normal => report.to_text(),
+        OutputFormat::Json => json(report.to_json())?,
+        OutputFormat::JsonPlus => json(report.to_json_plus())?,
+        OutputFormat::Terse => report.to_terse(),
+    };
+    match &args.output {
+        None => print(&text),
+        Some(path) => ssdlab_sweep::write_whole(path, input::printable(&text, &['\n', '\t']).as_bytes())
+            .map_err(|e| Failure::run(e.to_string())),
     }
+}
+
+/// Nothing that is there is overwritten unless that is asked for.
+fn check_free(path: &Path, force: bool) -> Result<(), Failure> {
+    match std::fs::symlink_metadata(path) {
+        Ok(meta) if !meta.is_file() => Err(Failure::bad_input(format!("{} is no file to write to", path.display()))
+            .help("choose another name or folder")),
+        Ok(_) if !force => Err(Failure::bad_input(format!("{} is there already", path.display()))
+            .help("choose another name or folder, or overwrite it with --force")),
+        _ => Ok(()),
+    }
+}
+
+/// Logs in a folder, each begun anew.
+struct LogFolder {
+    dir: PathBuf,
+    begun: BTreeSet<String>,
+}
+
+impl LogSink for LogFolder {
+    fn append(&mut self, name: &str, text: &str) -> std::io::Result<()> {
+        let first = self.begun.insert(name.to_owned());
+        let mut options = std::fs::OpenOptions::new();
+        options.create(true).write(true).truncate(first).append(!first);
+        options.open(self.dir.join(name))?.write_all(text.as_bytes())
+    }
+}
+
+/// A file, or what comes by standard input.
+fn job_file(job: &Path, given: &[String]) -> Result<JobFile, Failure> {
+    let mut values = BTreeMap::new();
+    for text in given {
+        let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            Failure::bad_input(format!("`{text}` is not a variable")).help("write NAME=VALUE, as in --var SIZE=4g")
+        })?;
+        values.insert(name, value);
+    }
+    #[allow(clippy::disallowed_methods, reason = "as fio does; the report names the values that were used")]
+    let environment = |name: &str| std::env::var(name).ok();
+    let variables = |name: &str| values.get(name).map(|&v| v.to_owned()).or_else(|| environment(name));
+    if job != Path::new("-") {
+        return JobFile::open_with(job, &variables).map_err(|e| Failure::BadInput((&e).into()));
+    }
+    let text = input::read_text_from(std::io::stdin().lock())
+        .map_err(|e| Failure::bad_input(format!("cannot read the job file from {STANDARD_INPUT}: {e}")))?;
+    JobFile::parse_with(STANDARD_INPUT, &text, &variables)
+        .map_err(|e| Failure::BadInput(Diagnostic::from(&e).within(STANDARD_INPUT, &text)))
 }
 
 fn failure(error: FioError) -> Failure {
     match error {
         FioError::Job(e) => Failure::BadInput((&e).into()),
+        FioError::Log(e) => Failure::run(format!("a log cannot be written: {e}")),
         FioError::Bench(e) if e.is_cancelled() => Failure::run("stopped before the jobs had ended"),
         FioError::Bench(BenchError::Unsuitable(what)) => Failure::bad_input(what).help("choose another drive"),
         FioError::Bench(e) => Failure::run(format!("the jobs failed: {e}")),

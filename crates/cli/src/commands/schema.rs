@@ -1,4 +1,4 @@
-//! `ssdlab schema`: what drive and die files can say, as JSON Schema.
+//! `ssdlab schema`: what drive, die, disk and adapter files can say, as JSON Schema.
 
 use ssdlab_catalog::documentation::File;
 
@@ -10,6 +10,8 @@ pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
     let file = match args.file {
         SchemaFile::Drive => File::Drive,
         SchemaFile::Die => File::Die,
+        SchemaFile::Disk => File::Disk,
+        SchemaFile::Adapter => File::Adapter,
     };
     print_json(&file.schema())
 }

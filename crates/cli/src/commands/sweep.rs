@@ -1,18 +1,22 @@
 //! `ssdlab sweep`: many drives through tests, resumable, and one table of the results.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use ssdlab_sweep::{Plan, State, Store, Sweep, sweep, write_results};
 
 use crate::args::SweepArgs;
-use crate::commands::review::check_writable;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::folder::{OutputFolder, Writes};
+use crate::output::{complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
+
+const WRITES: Writes =
+    Writes { files: &["results.csv", "results.parquet", "index.html"], folders: &[], stores: &["points"] };
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let plan = Plan::open(&args.plan)?;
-    check_writable(&args.out)?;
+    let mut folder = OutputFolder::open(&args.out, WRITES, args.force)?;
     let refused =
         |e: ssdlab_sweep::StoreError| Failure::run(e.to_string()).help("choose another folder with --out DIR");
     let store = Store::open(&args.out).map_err(refused)?;
@@ -23,7 +27,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     drop(bar);
     let result = result.map_err(refused)?;
     for (key, why) in &result.spoilt {
-        eprintln!("notice: points/{key}.json could not be used ({why}); the point was run again");
+        complain(&format!("notice: points/{key}.json could not be used ({why}); the point was run again"));
     }
     let missing = result.states.iter().filter(|s| **s == State::NotRun).count();
     if missing > 0 {
@@ -35,7 +39,10 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         ))
         .help("the same command goes on from there"));
     }
+    folder.begin_writing()?;
     let files = write_results(&args.out, &plan, &result.states, env!("CARGO_PKG_VERSION")).map_err(refused)?;
+    let names: Vec<PathBuf> = files.iter().filter_map(|f| f.file_name()).map(PathBuf::from).collect();
+    folder.written(&names)?;
     let mut text = summary(&plan, &result);
     for file in files {
         text.push_str(&format!("  {}\n", file.display()));

@@ -6,7 +6,9 @@ use ssdlab_bench::{Outcome, parse_setting};
 use ssdlab_report::results_json;
 
 use crate::args::TestArgs;
+use crate::commands::review::write_into;
 use crate::failure::Failure;
+use crate::folder::OutputFolder;
 use crate::lab::SimulatedDrive;
 use crate::output::{print, table};
 use crate::plan::{self, param_failure};
@@ -14,18 +16,26 @@ use crate::review_of::review_of;
 
 pub fn run(args: &TestArgs) -> Result<(), Failure> {
     let test = find_test(&args.test).map_err(param_failure)?;
-    let settings = args
+    let all = args
         .settings
         .iter()
         .chain(&args.more_settings)
         .map(|text| parse_setting(text))
         .collect::<Result<Vec<_>, _>>()
         .map_err(param_failure)?;
+    // A parameter of a test has no section; a key of a drive file has.
+    let (of_drive, settings): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| key.contains('.'));
     let job = PlanJob { lab: 0, test, variant: String::new(), settings };
     job.check(args.common.quick).map_err(param_failure)?;
-    let drives = [SimulatedDrive::new(&args.device, args.common.seed)?];
+    let drives = [SimulatedDrive::changed(&args.device, &of_drive, args.common.seed)?];
+    let mut folder = OutputFolder::for_report(&args.report)?;
     let mut results = plan::run(&drives, &[job], Some(1), args.common.seed, args.common.quick)?;
     for outcome in std::mem::take(&mut results.outcomes) {
+        if let Some(folder) = &mut folder {
+            let outcomes = vec![outcome.clone()];
+            let review = review_of(&drives, outcomes, Vec::new(), args.common.seed, args.common.quick);
+            write_into(folder, &review)?;
+        }
         if args.json {
             let review = review_of(&drives, vec![outcome], Vec::new(), args.common.seed, args.common.quick);
             print(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?)?;

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use ssdlab_torture::{Campaign, Report, build_ssd, torture};
+use ssdlab_torture::{Campaign, Kind, Report, build_ssd, torture};
 
 use crate::args::TortureArgs;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 /// Failures told in full; beyond these only their number.
@@ -14,7 +14,8 @@ const SHOWN: usize = 10;
 
 pub fn run(args: &TortureArgs) -> Result<(), Failure> {
     stop_on_ctrl_c()?;
-    let campaign = Campaign { seed: args.seed, runs: args.runs, threads: args.threads.map_or(0, usize::from) };
+    let kind = if args.power_cuts { Kind::PowerCuts } else { Kind::Work };
+    let campaign = Campaign { kind, seed: args.seed, runs: args.runs, threads: args.threads.map_or(0, usize::from) };
     let bar = Bar::new();
     let report = torture(&campaign, &build_ssd, &|done| {
         bar.runs(done, args.runs);
@@ -29,12 +30,13 @@ fn conclude(args: &TortureArgs, report: &Report) -> Result<(), Failure> {
     let done = report.tally.runs + report.failures.len() as u64;
     if !report.failures.is_empty() {
         for failure in report.failures.iter().take(SHOWN) {
-            eprintln!("run {} failed: {}", failure.run, failure.what);
-            eprintln!("  repeat it with: ssdlab torture {} --runs 1", failure.seed);
+            complain(&format!("run {} failed: {}", failure.run, failure.what));
+            let power_cuts = if args.power_cuts { " --power-cuts" } else { "" };
+            complain(&format!("  repeat it with: ssdlab torture {} --runs 1{power_cuts}", failure.seed));
         }
         let more = report.failures.len().saturating_sub(SHOWN);
         if more > 0 {
-            eprintln!("and {more} more");
+            complain(&format!("and {more} more"));
         }
         return Err(Failure::run(format!("{} of {done} runs failed", report.failures.len())));
     }

@@ -1,5 +1,7 @@
 //! The command line, through the program itself.
 
+mod fio;
+mod first_sight;
 mod quick_against_full;
 mod run_and_replay;
 mod sweep;

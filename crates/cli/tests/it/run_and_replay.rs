@@ -81,7 +81,7 @@ fn a_read_job_finds_data_unless_the_drive_is_left_empty() {
 
 #[test]
 fn a_run_gives_the_same_bytes_every_time() {
-    let text = "[j]\nrw=randrw\nsize=256m\nbssplit=4k/60:16k/40\niodepth=16\nfsync=64\ntime_based\nruntime=200ms\n";
+    let text = "[j]\nrw=randrw\nsize=256m\nbssplit=4k/60:16k/40\nioengine=libaio\niodepth=16\nfsync=64\ntime_based\nruntime=200ms\n";
     let job = temporary("twice.fio", text).display().to_string();
     let run = |format| ssdlab(&["run", &job, DRIVE, "--output-format", format]).stdout;
     for format in ["json", "normal"] {

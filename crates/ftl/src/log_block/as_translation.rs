@@ -181,8 +181,6 @@ impl Translation for LogBlock {
                 return;
             }
         }
-        if self.chores.is_idle() {
-            self.place_waiting(sink);
-        }
+        self.place_waiting(sink);
     }
 }

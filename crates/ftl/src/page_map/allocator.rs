@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ssdlab_nand::{BlockId, CellMode, Medium};
 
 use super::frontier::Frontier;
-use super::superblock::{State, SuperblockId, Superblocks};
+use super::superblock::{Role, State, SuperblockId, Superblocks};
 use crate::spec::{Frontier as FrontierPolicy, STREAMS};
 
 /// Who wants a row, and in which cell mode.
@@ -260,7 +260,12 @@ impl Allocator {
             let cached = writer == Writer::HostCache;
             let free = if cached && superblocks.has_pool() { &mut space.pool_free } else { &mut space.free };
             let sb = Self::take_free(free, self.least_worn_first, superblocks, medium)?;
-            superblocks.open(sb, stream as u8);
+            let role = match writer {
+                Writer::HostCache => Role::Cache,
+                Writer::Collector { .. } if !self.shared_frontier => Role::Collector,
+                Writer::Host { .. } | Writer::Collector { .. } => Role::Host,
+            };
+            superblocks.open(sb, stream as u8, role);
             space.changed = true;
             *open = Some(Self::begin(sb, domain, cached, superblocks, medium));
         }
@@ -293,6 +298,39 @@ impl Allocator {
             medium.open(block, CellMode::Slc, 0).expect("a free superblock is erased, and its die has the mode");
         }
         Frontier::new(sb, dies, medium.pages(superblocks.any_block(sb)))
+    }
+
+    /// Goes on with a superblock that was open when the power went.
+    pub fn reopen(&mut self, domain: usize, role: Role, stream: u8, frontier: Frontier) {
+        let space = &mut self.spaces[domain];
+        let open = match role {
+            Role::Cache => &mut space.cache,
+            Role::Collector => &mut space.collector[stream as usize],
+            Role::Host => &mut space.host[stream as usize],
+        };
+        debug_assert!(open.is_none());
+        *open = Some(frontier);
+        space.changed = true;
+    }
+
+    /// Open superblocks of the host, and those of the collector but for the one with most rows left: what a drive can give
+    /// up to be collected.
+    #[must_use]
+    pub fn dispensable(&self, domain: usize) -> Option<SuperblockId> {
+        let space = &self.spaces[domain];
+        let most = self.collector_rows_left(domain);
+        let host = space.host.iter().flatten().filter(|_| !self.shared_frontier || self.streams > 1);
+        let of_host = host.chain(&space.cache).map(Frontier::superblock).next();
+        let others = space.collectors(self.shared_frontier).iter().flatten();
+        of_host.or_else(|| others.filter(|open| open.rows_left() < most).map(Frontier::superblock).next())
+    }
+
+    /// Writes no more into an open superblock.
+    pub fn close(&mut self, domain: usize, sb: SuperblockId) {
+        let space = &mut self.spaces[domain];
+        let open = space.host.iter_mut().chain(&mut space.collector).chain([&mut space.cache]);
+        open.filter(|open| open.as_ref().is_some_and(|open| open.superblock() == sb)).for_each(|open| *open = None);
+        space.changed = true;
     }
 
     /// Takes the superblock out of a free list that is opened next.

@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{Medium, UnitAddress};
+use ssdlab_nand::{Interrupted, Medium, UnitAddress};
 
 use super::PageMap;
 use super::map::Place;
 use crate::op::{FlashOp, OpKind, OpSink};
-use crate::translation::{FlashSpot, Round, Source, Stretch, Translation, TranslationCounters, Unfolded};
+use crate::translation::{
+    FlashSpot, Recovered, Repair, Round, Source, Stretch, Translation, TranslationCounters, Undone, Unfolded,
+};
 
 impl Translation for PageMap {
     #[inline]
@@ -264,5 +266,35 @@ impl Translation for PageMap {
 
     fn begin_round(&mut self, sink: &mut impl OpSink) {
         self.begin_round(sink);
+    }
+
+    fn survives_cuts(&self) -> bool {
+        true
+    }
+
+    fn cut_power(&mut self, under_way: &[Interrupted]) {
+        self.cut_power(under_way);
+    }
+
+    fn recover(&mut self) -> Recovered {
+        self.recover()
+    }
+
+    fn undo_repair(&mut self, repair: &Repair, undone: Undone) {
+        self.undo_repair(repair, undone);
+    }
+
+    fn resume(&mut self, sink: &mut impl OpSink) {
+        self.resume(sink);
+    }
+
+    fn save_log(&mut self, sink: &mut impl OpSink) {
+        if !self.is_frozen() {
+            self.log.save_trims(&mut self.medium, sink);
+        }
+    }
+
+    fn unsaved_trims(&self) -> Option<Vec<Range<u32>>> {
+        self.log.keeps_trims().then(|| self.log.unsaved_trims().map(|trim| trim.pages.clone()).collect())
     }
 }

@@ -39,6 +39,8 @@ pub struct BadBlocks {
     /// Rows programmed again because of blocks that went bad.
     rows: u64,
     usability: Usability,
+    /// Blocks whose rows are being copied, and where to. Part of the table of blocks, which a power cut leaves as it is.
+    moving: Vec<(BlockId, BlockId)>,
 }
 
 impl BadBlocks {
@@ -66,6 +68,30 @@ impl BadBlocks {
     /// An erase has failed.
     pub fn count_erase_failure(&mut self) {
         self.erase_failures += 1;
+    }
+
+    /// The rows of a block are being copied into another. What the first was still to receive, the other receives.
+    fn moves(&mut self, from: BlockId, to: BlockId, held: u32) {
+        self.moving.iter_mut().filter(|moving| moving.1 == from).for_each(|moving| moving.1 = to);
+        if held > 0 {
+            self.moving.push((from, to));
+        }
+    }
+
+    /// Blocks that are being copied into others.
+    #[must_use]
+    pub fn moving(&self) -> &[(BlockId, BlockId)] {
+        &self.moving
+    }
+
+    /// Copies that were thought to be whole are not.
+    pub fn move_again(&mut self, moving: Vec<(BlockId, BlockId)>) {
+        self.moving.extend(moving);
+    }
+
+    /// A block holds everything that it was to receive.
+    pub fn moved(&mut self, to: BlockId) {
+        self.moving.retain(|moving| moving.1 != to);
     }
 
     /// From now on the drive takes no more writes.
@@ -105,6 +131,7 @@ impl PageMap {
         };
         let from = op.block();
         let held = self.medium.finished_pages(from);
+        self.bad_blocks.moves(from, to, held);
         self.move_block(from, to);
         let (old, new) = self.superblocks.replace(from, to);
         let domain = self.superblocks.local(new, self.medium.layout()).1;
@@ -125,6 +152,20 @@ impl PageMap {
         self.start_if_due(domain, sink);
         self.note_writable(domain);
         self.dispatch(sink);
+    }
+
+    /// A row has been copied into the block that replaces another.
+    #[cold]
+    pub(super) fn row_copied(&mut self, to: BlockId) {
+        if self.medium.finished_pages(to) >= self.rows_to_copy(to) {
+            self.bad_blocks.moved(to);
+        }
+    }
+
+    /// Rows that a block has been given to take over from others.
+    pub(super) fn rows_to_copy(&self, to: BlockId) -> u32 {
+        let from = self.bad_blocks.moving.iter().filter(|moving| moving.1 == to);
+        from.map(|&(from, _)| self.medium.finished_pages(from)).max().unwrap_or(0)
     }
 
     /// A block to put in the place of one that failed; `None` if there is none anywhere.

@@ -24,6 +24,13 @@ impl Frontier {
         Frontier { superblock, page: 0, die: dies.start, pages, first_die: dies.start, end_die: dies.end }
     }
 
+    /// Goes on with a superblock whose blocks have been written up to a page.
+    #[must_use]
+    pub fn at(superblock: SuperblockId, dies: Range<u32>, pages: u32, page: u32) -> Self {
+        debug_assert!(page < pages);
+        Frontier { page, ..Frontier::new(superblock, dies, pages) }
+    }
+
     #[inline]
     #[must_use]
     pub fn superblock(&self) -> SuperblockId {

@@ -40,6 +40,12 @@ impl HostRows {
         }
     }
 
+    /// After a power cut: nothing is under way, and everything that counts as accepted is on flash.
+    #[must_use]
+    pub fn after_cut(domains: u32, accepted: u64) -> Self {
+        HostRows { programs: ProgramWindow::beginning_at(accepted), ..HostRows::new(domains) }
+    }
+
     /// All flash has been erased, and nothing is under way; programs are numbered on.
     pub fn restart(&mut self) {
         self.next_domain = 0;

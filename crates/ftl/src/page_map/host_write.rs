@@ -78,11 +78,11 @@ impl PageMap {
     /// Forgets pages. The journal takes the whole range as one change.
     pub fn trim(&mut self, lpns: std::ops::Range<u32>, sink: &mut impl OpSink) {
         let before = self.counters.trimmed_units;
-        for lpn in lpns {
+        for lpn in lpns.clone() {
             self.forget(lpn, sink);
         }
-        if self.counters.trimmed_units > before {
-            self.log.note_trimmed_range(&mut self.medium, sink);
+        if self.counters.trimmed_units > before || self.recovery.any_lost(&lpns) {
+            self.log.note_trimmed_range(lpns, &mut self.medium, sink);
         }
     }
 

@@ -16,6 +16,7 @@
 //! | [`compression`] | extents, and how rows are filled with them |
 //! | `metadata_log` | journal, checkpoints and map pages on flash |
 //! | `bad_blocks` | what has failed, and whether the drive can still write |
+//! | `recovery` | what a power cut has destroyed; how everything else is found again |
 //! | `map_prefetch` | nothing of the drive: which map entries this machine should fetch soon |
 //!
 //! The way of a host unit is in `host_write.rs`, `partial_write.rs` and `long_write.rs`, that of a moved one in `collector/`.
@@ -39,6 +40,7 @@ pub mod pacing;
 mod partial_write;
 mod parts;
 mod program_window;
+mod recovery;
 mod superblock;
 mod system_ring;
 mod validity;
@@ -61,11 +63,13 @@ use map_prefetch::MapPrefetch;
 use metadata_log::MetadataLog;
 use pacing::HostPacing;
 use parts::Parts;
+use recovery::Recovery;
 use superblock::{State, Superblocks};
 use validity::Validity;
 use write_buffer::WriteBuffer;
 
 pub use metadata_log::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
+pub use recovery::{RecoveryFault, RecoveryWay};
 pub use superblock::{State as SuperblockState, SuperblockId};
 
 /// What a page map is built from.
@@ -105,6 +109,7 @@ pub struct PageMap {
     compression: Option<Box<Compression>>,
     log: MetadataLog,
     bad_blocks: BadBlocks,
+    recovery: Recovery,
     counters: TranslationCounters,
     rng: Rng,
     prefetch: MapPrefetch,
@@ -160,6 +165,7 @@ impl PageMap {
             compression: config.compression.map(new_compression),
             log: MetadataLog::default(),
             bad_blocks: BadBlocks::default(),
+            recovery: Recovery::default(),
             counters: TranslationCounters::default(),
             rng: rng.stream("garbage collection"),
             prefetch: MapPrefetch::default(),
@@ -281,7 +287,8 @@ impl PageMap {
                     return;
                 }
             }
-            OpKind::MetadataProgram | OpKind::RetireProgram => {}
+            OpKind::MetadataProgram => self.log.row_ended(op.block(), op.page()),
+            OpKind::RetireProgram => self.row_copied(op.block()),
             OpKind::Erase => self.erased(&op, sink),
             OpKind::CopyRead | OpKind::CopyProgram => unreachable!("a page map has no merges"),
         }
@@ -367,6 +374,7 @@ impl PageMap {
             }
         }
         self.map.clear();
+        self.recovery.clear();
         self.validity.clear_all();
         let reserve = reserved_blocks(layout.blocks, &self.mapping);
         self.superblocks = Superblocks::new(self.mapping.superblock, &self.medium, reserve);

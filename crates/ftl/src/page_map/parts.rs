@@ -99,6 +99,11 @@ impl Parts {
     pub fn clear(&mut self) {
         self.parts.clear();
     }
+
+    /// The power went: units are numbered anew.
+    pub fn forget(&mut self) {
+        *self = Parts::default();
+    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,12 @@ impl Default for ProgramWindow {
 }
 
 impl ProgramWindow {
+    /// None has been issued yet, and everything up to `value` is done.
+    #[must_use]
+    pub fn beginning_at(value: u64) -> Self {
+        ProgramWindow { reached: value, ..ProgramWindow::default() }
+    }
+
     #[inline]
     fn at(&self, number: u64) -> usize {
         number as usize & (self.open.len() - 1)

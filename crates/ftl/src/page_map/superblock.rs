@@ -27,6 +27,17 @@ pub enum State {
     Reserved,
 }
 
+/// Who writes an open superblock, as the spare areas of its rows say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// The host; and the collector, where both share their superblocks.
+    #[default]
+    Host,
+    Collector,
+    /// The host, at one bit per cell.
+    Cache,
+}
+
 /// State and valid counts of all superblocks, and which blocks they are made of.
 ///
 /// A superblock over all dies takes the block of its own number on each of them. Where that block is bad, firmware
@@ -42,6 +53,8 @@ pub struct Superblocks {
     valid: Vec<u32>,
     /// Stream of what an open, closed or collected superblock holds.
     stream: Vec<u8>,
+    /// Who has opened it.
+    role: Vec<Role>,
     /// Erases still under way.
     erasing: Vec<u16>,
     /// Which ones are set aside for one bit per cell; empty where none are.
@@ -71,6 +84,7 @@ impl Superblocks {
             state: vec![State::Free; count as usize],
             valid: vec![0; count as usize],
             stream: vec![0; count as usize],
+            role: vec![Role::Host; count as usize],
             erasing: vec![0; count as usize],
             pool: Vec::new(),
             block_of: Vec::new(),
@@ -190,6 +204,7 @@ impl Superblocks {
                     self.pool[new] = std::mem::take(&mut self.pool[old]);
                 }
                 self.stream[new] = self.stream[old];
+                self.role[new] = self.role[old];
                 new
             }
         };
@@ -274,10 +289,49 @@ impl Superblocks {
     }
 
     /// A free superblock is opened for a stream.
-    pub fn open(&mut self, sb: SuperblockId, stream: u8) {
+    pub fn open(&mut self, sb: SuperblockId, stream: u8, role: Role) {
         debug_assert_eq!(self.state[sb as usize], State::Free);
         self.state[sb as usize] = State::Open;
         self.stream[sb as usize] = stream;
+        self.role[sb as usize] = role;
+    }
+
+    /// Who has opened a superblock.
+    #[must_use]
+    pub fn role(&self, sb: SuperblockId) -> Role {
+        self.role[sb as usize]
+    }
+
+    pub fn set_role(&mut self, sb: SuperblockId, role: Role) {
+        self.role[sb as usize] = role;
+    }
+
+    /// The power went. What stays is on flash: the table of blocks (which superblocks they make, which are bad, reserved, the
+    /// firmware's own or set aside), which is written whenever it changes, and what the spare areas of a superblock say of
+    /// it. What each holds is to be found out: until then all count as free.
+    pub fn forget_contents(&mut self) {
+        for (state, sb) in self.state.iter_mut().zip(0..) {
+            if !matches!(*state, State::System | State::Reserved) {
+                *state = State::Free;
+            }
+            self.valid[sb as usize] = 0;
+            self.erasing[sb as usize] = 0;
+        }
+    }
+
+    /// The superblock that a block belongs to, if it belongs to any.
+    #[must_use]
+    pub fn of_block_checked(&self, block: BlockId) -> Option<SuperblockId> {
+        Some(self.of_block(block)).filter(|&sb| sb != UNUSED && self.block_on(sb, block / self.blocks_per_die) == block)
+    }
+
+    /// The blocks of a superblock, die by die.
+    pub fn blocks_of(&self, sb: SuperblockId) -> impl Iterator<Item = BlockId> + '_ {
+        let dies = match self.span {
+            SuperblockSpan::AllDies => 0..self.dies,
+            SuperblockSpan::OneDie => sb / self.blocks_per_die..sb / self.blocks_per_die + 1,
+        };
+        dies.map(move |die| self.block_on(sb, die))
     }
 
     /// The blocks of a superblock are being erased, so many of them.

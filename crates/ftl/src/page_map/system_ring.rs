@@ -1,6 +1,6 @@
 //! A ring of blocks that firmware keeps for its own rows, written round and round over all dies.
 
-use ssdlab_nand::{BlockId, Layout};
+use ssdlab_nand::{BlockId, Layout, Medium};
 
 use crate::op::{FlashOp, OpSink};
 
@@ -97,6 +97,82 @@ impl SystemRing {
         for (die, &block) in blocks.iter().enumerate() {
             sink.enqueue(die as u32, FlashOp::erase(block));
         }
+    }
+
+    /// The row written last of those whose first tag is such a one, as the flash tells it.
+    #[must_use]
+    pub fn newest_row(&self, medium: &Medium, such: impl Fn(u32) -> bool) -> Option<(BlockId, u32)> {
+        let rows = self.places.iter().flat_map(|place| &place.0).flat_map(|&block| {
+            let pages = 0..medium.finished_pages(block);
+            pages.filter(move |&page| medium.is_readable(block, page)).map(move |page| (block, page))
+        });
+        let first_tag = |(block, page)| medium.tag(medium.layout().row_start(block, page));
+        let newer = |a: (BlockId, u32), b: (BlockId, u32)| {
+            // Numbers begin anew after 2^32.
+            (medium.sequence(b.0, b.1).wrapping_sub(medium.sequence(a.0, a.1)) as i32) > 0
+        };
+        rows.filter(|&row| such(first_tag(row))).reduce(|a, b| if newer(a, b) { b } else { a })
+    }
+
+    /// The power went: finds out where the ring stands from what is on flash. Returns the rows that must be programmed, with
+    /// nothing in them, before it can go on: dies differ in how far they came.
+    pub fn recover(&mut self, medium: &Medium) -> Vec<(BlockId, u32)> {
+        for (blocks, state) in &mut self.places {
+            let erased = blocks.iter().all(|&block| medium.is_erased(block));
+            *state = if erased { PlaceState::Erased } else { PlaceState::Written };
+        }
+        (self.page, self.die) = (0, 0);
+        let Some((newest, _)) = self.newest_row(medium, |_| true) else {
+            self.current = 0;
+            return Vec::new();
+        };
+        let of_newest = self.places.iter().position(|place| place.0.contains(&newest));
+        self.current = of_newest.expect("the row lies in the ring");
+        let blocks = &self.places[self.current].0;
+        let pages = medium.layout().pages;
+        if blocks.iter().any(|&block| medium.is_half_erased(block)) {
+            // It was being erased; another place was to be written next.
+            self.current = self.ahead(1);
+            return Vec::new();
+        }
+        let goes_on_at = blocks.iter().map(|&block| medium.first_page_of_use(block)).max().unwrap_or(0);
+        let rows =
+            blocks.iter().flat_map(|&block| (medium.issued_pages(block)..goes_on_at).map(move |page| (block, page)));
+        let rows = rows.collect();
+        if goes_on_at == pages {
+            self.current = self.ahead(1);
+        } else {
+            self.page = goes_on_at;
+            // What is written now is not waited for.
+            self.places[self.current].1 = PlaceState::Erased;
+        }
+        rows
+    }
+
+    /// Goes on after [`SystemRing::recover`]: what must be erased is.
+    pub fn resume(&mut self, sink: &mut impl OpSink) {
+        if !self.at_start() {
+            return self.erase_next(sink);
+        }
+        let (blocks, state) = &mut self.places[self.current];
+        if *state == PlaceState::Written {
+            *state = PlaceState::Erasing(blocks.len() as u32);
+            for (die, &block) in blocks.iter().enumerate() {
+                sink.enqueue(die as u32, FlashOp::erase(block));
+            }
+        }
+    }
+
+    /// The number of the next row within its place.
+    #[must_use]
+    pub fn next_index(&self) -> u32 {
+        self.page * self.places[self.current].0.len() as u32 + self.die
+    }
+
+    /// Whether a place waits, erased, to be written, or is being written.
+    #[must_use]
+    pub fn is_erased(&self, place: usize) -> bool {
+        self.places[place].1 == PlaceState::Erased
     }
 
     /// A block has gone bad: if it belongs to the ring, another takes its place. Returns whether it did.

@@ -62,6 +62,11 @@ impl Validity {
         self.words[start as usize / 64] |= valid << (start % 64);
     }
 
+    /// Sets several bits of one row; bit 0 is that of `unit`.
+    pub fn set_units(&mut self, unit: UnitAddress, bits: u64) {
+        self.words[unit as usize / 64] |= bits << (unit % 64);
+    }
+
     #[inline]
     pub fn prefetch(&self, unit: UnitAddress) {
         memory::prefetch(&self.words, unit as usize / 64);

@@ -84,6 +84,14 @@ impl WriteBuffer {
         }
     }
 
+    /// The power went: nothing waits. `accepted`: units that count as accepted so far.
+    pub fn forget(&mut self, accepted: u64) {
+        self.rings.fill(Ring::default());
+        (self.units, self.units_by_stream) = (0, [0; STREAMS as usize]);
+        (self.used, self.care) = (1, 0);
+        self.accepted = accepted;
+    }
+
     /// Streams that can be told apart here: those that the host may name, or what an SLC cache takes and what it does not.
     #[inline]
     #[must_use]

@@ -165,7 +165,7 @@ proptest! {
 }
 
 /// A drive that others are told from: one die, small, nothing special.
-fn plain() -> Case {
+pub(crate) fn plain() -> Case {
     Case {
         seed: 1,
         dies: 1,

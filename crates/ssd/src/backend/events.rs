@@ -30,6 +30,15 @@ impl Tournament {
         }
     }
 
+    /// The event of a resource; [`NEVER`] if it has none.
+    #[must_use]
+    pub fn of(&self, resource: usize) -> Nanos {
+        match &self.many {
+            None => self.few.of(resource),
+            Some(many) => many.of(resource),
+        }
+    }
+
     /// The earliest event and its resource; [`NEVER`] if there is none.
     #[inline]
     #[must_use]
@@ -66,6 +75,11 @@ impl<const NODES: usize, const SHIFT: u32> Tree<NODES, SHIFT> {
             node /= 2;
             self.keys[node] = least;
         }
+    }
+
+    fn of(&self, resource: usize) -> Nanos {
+        let key = self.keys[(self.leaves + resource) & (NODES - 1)];
+        if key == NEVER { NEVER } else { key >> SHIFT }
     }
 
     #[inline]

@@ -10,6 +10,7 @@ mod channel;
 mod correction;
 mod ended;
 mod events;
+mod power_cut;
 mod retry;
 
 use ssdlab_core::{DieSet, Nanos, Ring, nanos_from_us};
@@ -27,6 +28,7 @@ pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry
 use events::Tournament;
 
 pub use events::NEVER;
+pub use power_cut::AtWork;
 
 #[derive(Clone, Debug)]
 struct Die {

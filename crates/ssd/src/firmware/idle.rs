@@ -70,6 +70,12 @@ impl Idle {
         self.step = Step::Collecting;
     }
 
+    /// The drive does nothing by itself until the host has been back.
+    pub fn rest_for_good(&mut self, at: Nanos) {
+        self.begin_empty(at);
+        self.folding.stop();
+    }
+
     /// Whether idle work has been begun that the host's next command ends.
     #[inline]
     #[must_use]

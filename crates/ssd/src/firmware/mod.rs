@@ -5,6 +5,8 @@ mod idle_folding;
 mod processor;
 mod rounds;
 
+use ssdlab_core::Nanos;
+
 use crate::spec::DriveSpec;
 
 pub use idle::Idle;
@@ -23,5 +25,12 @@ impl Firmware {
     #[must_use]
     pub fn new(drive: &DriveSpec) -> Self {
         Firmware { processor: Processor::new(drive), rounds: Rounds::new(drive), idle: Idle::new(drive) }
+    }
+
+    /// The power is gone: nothing is being done, and nothing is due.
+    pub fn power_cut(&mut self, now: Nanos) {
+        self.processor.power_cut();
+        self.rounds.power_cut();
+        self.idle.rest_for_good(now);
     }
 }

@@ -102,6 +102,20 @@ impl Processor {
         self.free = self.free.max(at);
     }
 
+    /// Commands are forgotten; what it does for the collector goes on.
+    pub fn drop_commands(&mut self) {
+        let mut queue = Ring::new(self.rows.len() + 2, (0, 0));
+        self.queue.iter().filter(|next| next.1 >= ROUND).for_each(|next| queue.push_back(next));
+        self.queue = queue;
+    }
+
+    /// The power is gone: nothing is booked.
+    pub fn power_cut(&mut self) {
+        self.queue = Ring::new(2, (0, 0));
+        self.rows.clear();
+        self.free = 0;
+    }
+
     /// Books time from `earliest` on; returns when it begins.
     #[inline]
     fn book(&mut self, earliest: Nanos, time: Nanos) -> Nanos {

@@ -45,6 +45,16 @@ impl Rounds {
         self.used
     }
 
+    /// Commands that came during a round are forgotten.
+    pub fn drop_commands(&mut self) {
+        self.held.clear();
+    }
+
+    /// The power is gone.
+    pub fn power_cut(&mut self) {
+        *self = Rounds { used: self.used, state: State::Free, folds: false, held: VecDeque::new() };
+    }
+
     /// Whether commands have to wait for the end of a round.
     #[inline]
     #[must_use]

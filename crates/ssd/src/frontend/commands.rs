@@ -84,6 +84,11 @@ impl Commands {
         }
     }
 
+    /// All are forgotten, and never answered.
+    pub fn drop_all(&mut self) {
+        *self = Commands::new(self.slots.len() as u32);
+    }
+
     #[inline]
     pub fn take_slot(&mut self) -> Option<u32> {
         let slot = self.free.pop()?;

@@ -49,6 +49,11 @@ impl InFlight {
         self.latencies += u128::from(latency);
     }
 
+    /// The commands in the drive are never answered. Times are summed up anew.
+    pub fn abandon(&mut self, at: Nanos) {
+        *self = InFlight { changed: at, ..InFlight::default() };
+    }
+
     /// # Errors
     /// If no command is left, and Little's law does not hold.
     pub fn check(&self) -> Result<(), String> {

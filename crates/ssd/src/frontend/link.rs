@@ -41,6 +41,11 @@ impl Link {
         Link { picos_per_byte, command_time, status_time: control, free_at: 0 }
     }
 
+    /// Nothing is on the wire any more.
+    pub fn power_cut(&mut self) {
+        self.free_at = 0;
+    }
+
     /// From the host's decision to send a command until the drive has it.
     #[inline]
     #[must_use]

@@ -52,6 +52,15 @@ impl Frontend {
             in_flight: InFlight::default(),
         }
     }
+
+    /// The power is gone, and with it every command and what was read ahead.
+    pub fn drop_commands(&mut self, now: Nanos) {
+        self.commands.drop_all();
+        self.read_ahead.clear();
+        self.merges.clear();
+        self.in_flight.abandon(now);
+        self.link.power_cut();
+    }
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {

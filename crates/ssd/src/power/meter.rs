@@ -115,6 +115,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let now = self.now.max(self.frontend.in_flight.changed());
         let slept = self.frontend.link_sleep.slept(now);
         let (work, processor) = (self.backend.work(), self.firmware.processor.busy());
+        let now = now.saturating_sub(self.plug.off_time());
         Some(EnergyCounters { nanojoules: meter.nanojoules(now, work, processor, &slept, &self.host) })
     }
 }

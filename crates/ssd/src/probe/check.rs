@@ -57,6 +57,17 @@ impl Checks {
         }
     }
 
+    /// From now on this counts as the host's last write of a page; 0: it holds nothing.
+    pub fn set_last_write(&mut self, page: u32, number: u8) {
+        self.written[page as usize] = number;
+    }
+
+    /// The power is gone: no die and no wire is busy.
+    pub fn power_cut(&mut self) {
+        self.flash.power_cut();
+        self.link.power_cut();
+    }
+
     #[inline]
     pub fn prefetch(&self, page: u32) {
         memory::prefetch(&self.written, page as usize);

@@ -73,6 +73,14 @@ impl Explanations {
         }
     }
 
+    /// The power is gone: nothing that ran is waited for.
+    pub fn power_cut(&mut self) {
+        for die in &mut self.dies {
+            die.logged = 0;
+            (die.began, die.array_ended) = (0, 0);
+        }
+    }
+
     #[inline]
     #[must_use]
     pub fn breakdown(&self, slot: u32) -> Breakdown {

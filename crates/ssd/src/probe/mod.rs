@@ -70,6 +70,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> Probe<EXPLAIN, CHECK> {
         if CHECK { self.checks.count_write(page) } else { 0 }
     }
 
+    /// The power is gone: no die and no wire is busy.
+    pub fn power_cut(&mut self) {
+        self.explanations.power_cut();
+        self.checks.power_cut();
+    }
+
     /// What is checked at the end of a run as well.
     #[must_use]
     pub fn checks(&self) -> &Checks {

@@ -65,6 +65,12 @@ impl TimingReferee {
         self.read[self.native.index()] = by_page.to_vec();
     }
 
+    /// The power is gone: no die and no channel is busy.
+    pub fn power_cut(&mut self) {
+        self.dies.fill(Die::default());
+        self.transfers.iter_mut().for_each(Vec::clear);
+    }
+
     /// Accepts an operation, or says why a die would not have. Operations come in order of their beginning.
     ///
     /// # Errors

@@ -25,6 +25,11 @@ impl LinkReferee {
         LinkReferee { half_gigabits, free_at: 0 }
     }
 
+    /// The power is gone: nothing is on the wire.
+    pub fn power_cut(&mut self) {
+        self.free_at = 0;
+    }
+
     /// What `bytes` of data take at the least: payload in frames of 8 KiB with 256 bytes each around it, and 280 bytes
     /// of announcement; ten coded bits a byte, and two dwords of 256 for ALIGN.
     #[must_use]

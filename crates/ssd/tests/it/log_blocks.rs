@@ -32,6 +32,11 @@ impl Small {
     }
 
     fn with(log_blocks: LogBlockSpec) -> Self {
+        Self::on(LANES, SUPERBLOCKS * SUPERBLOCK, log_blocks)
+    }
+
+    /// On so many dies, with two channels.
+    fn on(dies: u64, pages: u64, log_blocks: LogBlockSpec) -> Self {
         let die = DieSpec::plain(Geometry {
             planes: 1,
             blocks_per_plane: 16,
@@ -41,8 +46,8 @@ impl Small {
             bits_per_cell: 1,
             page_order: PageOrder::Uniform,
         });
-        let plain = DriveSpec::plain("small", LANES as u32, SUPERBLOCKS * SUPERBLOCK * UNIT_BYTES);
-        let spec = DriveSpec { log_blocks: Some(log_blocks), ..plain };
+        let mut spec = DriveSpec::plain("small", dies as u32, pages * UNIT_BYTES);
+        (spec.controller.channels, spec.log_blocks) = (LANES as u32, Some(log_blocks));
         let drive = SimulatedSsd::with_log_blocks("small", &spec, &die, 1).expect("a valid drive");
         Small { drive, now: 0 }
     }
@@ -215,6 +220,35 @@ fn a_replacement_takes_pages_out_of_order_and_is_then_merged_in_full() {
     assert_eq!((small.merges(), small.since(&before)), ((10, 0, 1), (SUPERBLOCK, 2 * LANES)));
     assert!(small.is_in_order(0));
     small.read_all();
+}
+
+/// Time of 400 random writes, in nanoseconds, by a drive of eight columns that merges so many superblocks at once.
+fn time_of_random_writes(merges_at_once: u32) -> u64 {
+    let spec = LogBlockSpec {
+        scheme: LogScheme::Bast,
+        open_logs: 8,
+        merges_at_once,
+        corrects_copies: false,
+        stripe_superblocks: 8,
+        banks: None,
+        relocate_after_merges: None,
+    };
+    let pages = 8 * 7 * SUPERBLOCK;
+    let mut small = Small::on(8 * LANES, pages, spec);
+    (0..pages / SUPERBLOCK).for_each(|k| small.write(k * SUPERBLOCK, SUPERBLOCK));
+    small.rest();
+    let (begin, mut rng) = (small.now, Rng::new(1));
+    (0..400).for_each(|_| small.write(rng.below(pages), 1));
+    small.send(Request::flush(0));
+    small.now - begin
+}
+
+#[test]
+fn several_merges_at_once_take_a_part_of_the_time() {
+    let [one, three] = [1, 3].map(time_of_random_writes);
+    // Columns are drawn at random, so that three merges do not always find three of them.
+    let share = three as f64 / one as f64;
+    assert!((0.30..0.45).contains(&share), "three at once take {share} of the time");
 }
 
 #[test]

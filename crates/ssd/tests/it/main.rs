@@ -7,6 +7,7 @@ mod impossible_drives;
 mod log_blocks;
 mod other_translation;
 mod power;
+mod power_cuts;
 mod properties;
 mod rounds;
 mod slc_cache;

@@ -3,7 +3,6 @@
 mod expand;
 mod file;
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use ssdlab_bench::fio_run::Prefill;
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::{STANDARD_METRICS, find_test};
 use ssdlab_catalog::{DeviceTemplate, Diagnostic, parse};
-use ssdlab_core::nearest;
+use ssdlab_core::{input, nearest};
 use ssdlab_workload::fio::JobFile;
 use toml::Value;
 
@@ -61,12 +60,9 @@ impl Plan {
     /// # Errors
     /// What is wrong with it, and at which line.
     pub fn open(path: &str) -> Result<Plan, Diagnostic> {
-        let bytes = fs::read(path).map_err(|e| {
-            Diagnostic::new(format!("cannot read the plan {path}: {e}")).help("give the path of a readable .toml file")
-        })?;
-        let text = String::from_utf8(bytes).map_err(|e| {
-            let at = e.utf8_error().valid_up_to();
-            Diagnostic::new(format!("the plan {path} is not text: byte {at} is not UTF-8"))
+        let text = input::read_text(Path::new(path)).map_err(|e| {
+            Diagnostic::new(format!("cannot read the plan {path}: {e}"))
+                .help("give the path of a readable .toml file, which is UTF-8 text of at most 4 MiB")
         })?;
         Plan::parse(path, &text)
     }
@@ -137,7 +133,7 @@ fn task(i: usize, entry: &TestEntry, text: &PlanText, folder: &Path) -> Result<T
                 let error = Diagnostic::from(&e);
                 if error.place.is_some() { error } else { text.at_value(error, &path("job")) }
             })?;
-            let content = fs::read_to_string(&found).map_err(|e| {
+            let content = input::read_text(&found).map_err(|e| {
                 text.at_value(Diagnostic::new(format!("cannot read {}: {e}", found.display())), &path("job"))
             })?;
             let prefill = match entry.prefill {

@@ -1,4 +1,6 @@
 //! Torture finds bugs that are put in on purpose, and does not find those that were mended.
 
+mod composed;
 mod finds_bugs;
+mod power_cuts;
 mod seeds_that_once_failed;

@@ -1,6 +1,6 @@
 //! Seeds that once found a bug, each with what it was.
 
-use ssdlab_torture::{build_ssd, run};
+use ssdlab_torture::{Kind, build_ssd, run};
 
 #[test]
 fn they_pass() {
@@ -24,7 +24,7 @@ fn they_pass() {
             "a free superblock that went for a failed block of the journal did not start the collector",
         ),
     ] {
-        if let Err(what) = run(seed, &build_ssd) {
+        if let Err(what) = run(Kind::Work, seed, &build_ssd) {
             panic!("seed {seed} ({bug}): {what}");
         }
     }

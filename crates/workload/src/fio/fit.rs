@@ -1,6 +1,6 @@
 //! A job on a drive of a given capacity: which bytes it works on, and whether they exist.
 
-use ssdlab_core::{Rng, SECTOR_BYTES};
+use ssdlab_core::{Rng, SECOND, SECTOR_BYTES};
 
 use super::error::JobFileError;
 use super::job::{Amount, Job, RandomDistribution, Rw};
@@ -20,9 +20,14 @@ fn share(of: u64, percent: u32) -> u64 {
 }
 
 impl Job {
-    fn error(&self, option: &str, problem: String) -> JobFileError {
-        let line = self.lines.get(option).copied().unwrap_or(self.line);
-        JobFileError::Job { file: self.file.clone(), line, job: self.name.clone(), problem }
+    pub(super) fn error(&self, option: &str, problem: String) -> JobFileError {
+        let spot = self.spots.get(option).unwrap_or(&self.spot);
+        JobFileError::Job { file: spot.file.to_string(), line: spot.line, job: self.name.clone(), problem }
+    }
+
+    /// Whether it writes.
+    pub(super) fn writes(&self) -> bool {
+        !matches!(self.rw, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
     }
 
     /// What can be checked without a drive.
@@ -33,7 +38,32 @@ impl Job {
         if self.size == Some(Amount::Bytes(0)) || self.size == Some(Amount::Percent(0)) {
             return Err(self.error("size", "size is zero; leave it out for the whole drive".into()));
         }
+        if self.strided && self.zone_bytes == 0 {
+            return Err(self.error("zonemode", "zonemode=strided needs a zonesize".into()));
+        }
+        if self.rw_run > 1 && !self.rw.is_random() {
+            return Err(self.error("rw", "the number of blocks from each place is for random patterns".into()));
+        }
+        if self.latency_target > 0 && (self.latency_window == 0 || self.latency_percentile <= 0.0) {
+            return Err(self.error("latency_target", "latency_target needs a latency_window".into()));
+        }
+        if self.steady_state.is_some() && self.steady_duration < 2 * SECOND {
+            let problem =
+                "steadystate needs steadystate_duration: the time over which the rate must be steady, at least 2 s";
+            return Err(self.error("steadystate", problem.into()));
+        }
+        if self.poisson && self.rate_iops.iter().all(Option::is_none) {
+            return Err(self.error("rate_process", "rate_process=poisson needs rate_iops".into()));
+        }
         Ok(())
+    }
+
+    /// The length of the span, as far as the job says it: that of its file, if it has one.
+    fn length(&self) -> Option<Amount> {
+        match (self.size, self.filesize) {
+            (Some(Amount::Bytes(size)), Some(Amount::Bytes(file))) => Some(Amount::Bytes(size.min(file))),
+            (size, file) => size.or(file),
+        }
     }
 
     /// The smallest and the largest block of the operations that occur.
@@ -77,7 +107,7 @@ impl Job {
             return Err(self.error("offset", format!("begins at byte {start}{at}, which is not a multiple of 512")));
         }
         let left = capacity_bytes - start;
-        let length = match self.size {
+        let length = match self.length() {
             None => left / SECTOR_BYTES * SECTOR_BYTES,
             Some(Amount::Percent(p)) => {
                 let length = share(capacity_bytes, p).min(left);
@@ -130,10 +160,12 @@ impl Job {
         } else {
             Order::Sequential
         };
-        let io_size = match self.io_size {
-            None => span.length_bytes,
-            Some(Amount::Bytes(n)) => n,
-            Some(Amount::Percent(p)) => share(span.length_bytes, p),
+        let io_size = match (self.io_size, self.size, self.filesize) {
+            (Some(Amount::Bytes(n)), ..) => n,
+            (Some(Amount::Percent(p)), ..) => share(span.length_bytes, p),
+            // More than its file holds: it goes over it again.
+            (None, Some(Amount::Bytes(size)), Some(_)) => size,
+            (None, ..) => span.length_bytes,
         };
         let extent = if self.time_based {
             Extent::Endless
@@ -165,10 +197,13 @@ impl Job {
     /// As [`Job::span`], or if the options contradict each other for this drive.
     pub fn source(&self, capacity_bytes: u64, clone: u32, rng: &Rng) -> Result<JobSource, JobFileError> {
         let pattern = self.pattern(capacity_bytes, clone)?;
-        let base = self.randseed.map_or_else(|| rng.clone(), Rng::new);
-        let access = pattern.build(&base.stream(&format!("clone {clone}")));
-        let option =
-            if matches!(self.distribution, RandomDistribution::Zoned(_)) { "random_distribution" } else { "bs" };
-        Ok(JobSource::new(access.map_err(|e| self.error(option, e.to_string()))?, self.fsync, self.fdatasync))
+        let base = self.randseed.map_or_else(|| rng.clone(), Rng::new).stream(&format!("clone {clone}"));
+        let option = match &self.distribution {
+            RandomDistribution::Zoned(_) => "random_distribution",
+            _ if self.strided => "zonesize",
+            _ if self.rw_step != 0 => "rw",
+            _ => "bs",
+        };
+        JobSource::new(self, pattern, base).map_err(|e| self.error(option, e.to_string()))
     }
 }

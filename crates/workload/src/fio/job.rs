@@ -2,10 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use ssdlab_core::Nanos;
 
-use crate::pattern::{BlockSizes, Zone};
+use super::engine::{Engine, EngineKind};
+use super::error::JobFileError;
+use crate::pattern::{BlockSizes, Strided, Walk, Zone};
+
+/// Clones of all jobs of a file together; fio's own limit.
+pub const MAX_CLONES: u64 = 4096;
+/// Commands that all jobs of a file together keep in flight.
+pub const MAX_IN_FLIGHT: u64 = 1 << 20;
 
 /// Bytes, or per cent of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +61,77 @@ impl Rw {
     }
 }
 
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) file: Arc<str>,
+    pub(super) line: usize,
+}
+
+/// `verify`: what was written is read again, and compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verify {
+    /// The checksum or pattern asked for. The contents of a simulated drive are told apart by a tag for each 4 KiB,
+    /// which every read is compared with; what the bytes are makes no difference.
+    pub method: String,
+}
+
+/// Which jobs end with the one that has ended: `exit_what`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitWhat {
+    /// Those of its reporting group.
+    Group,
+    /// Those that run at the same time.
+    Stonewall,
+    /// All, and nothing begins any more.
+    All,
+}
+
+/// What `steadystate` watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SteadyMetric {
+    Iops,
+    Bandwidth,
+}
+
+/// `steadystate`: the job ends when its rate has settled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SteadyState {
+    pub metric: SteadyMetric,
+    /// The slope over the window, and not the largest deviation from its mean, must stay below the limit.
+    pub slope: bool,
+    pub limit: f64,
+    /// The limit is in per cent of the mean.
+    pub percent: bool,
+}
+
+/// `unified_rw_reporting`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unified {
+    /// Reads, writes and trims apart.
+    #[default]
+    None,
+    /// Together, as `mixed`.
+    Mixed,
+    /// Both.
+    Both,
+}
+
+/// fio's logs of a job; names are what stands before `_bw.1.log` and its like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Logs {
+    pub bandwidth: Option<String>,
+    pub iops: Option<String>,
+    /// Latencies of each command, or their means; completion latencies as well.
+    pub latency: Option<String>,
+    /// Means over so much time; zero: every command.
+    pub average: Nanos,
+    /// The largest value of each period, and not the mean.
+    pub largest: bool,
+    /// With the offset of each command.
+    pub offsets: bool,
+}
+
 /// fio's `random_distribution`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RandomDistribution {
@@ -85,7 +164,8 @@ pub struct Job {
     pub offset: Amount,
     pub offset_increment: Amount,
     pub io_size: Option<Amount>,
-    /// For the runner: commands in flight.
+    pub engine: Engine,
+    /// As given; [`Job::depth`] is what the runner keeps in flight.
     pub iodepth: u32,
     /// For the runner: clones of the job, each with a source of its own.
     pub numjobs: u32,
@@ -115,6 +195,57 @@ pub struct Job {
     pub end_fsync: bool,
     /// `sync`: every write is sent with force unit access.
     pub sync: bool,
+    /// `rw=read:OFFSET`: added to the place after each block, in sequence.
+    pub rw_step: i64,
+    /// `rw=randread:N`: blocks from each random place.
+    pub rw_run: u64,
+    /// `rw_sequencer=identical`: these lie at one place.
+    pub rw_same_place: bool,
+    /// For reads, writes and trims.
+    pub random_percent: [u32; 3],
+    pub strided: bool,
+    pub zone_bytes: u64,
+    pub zone_range: u64,
+    pub zone_skip: u64,
+    /// Length of the file that the job works on; the span is no longer.
+    pub filesize: Option<Amount>,
+    /// The job ends after so many commands.
+    pub number_ios: Option<u64>,
+    pub verify: Option<Verify>,
+    /// Whether what was written is read when the job has written all.
+    pub do_verify: bool,
+    /// Nothing is written: what would have been is read.
+    pub verify_only: bool,
+    /// Verify after so many blocks, and so many of them.
+    pub verify_backlog: u64,
+    pub verify_backlog_batch: u64,
+    /// For the runner: the share of the commands of all jobs with the same `flow_id`.
+    pub flow: Option<u32>,
+    pub flow_id: u64,
+    /// For the runner: commands of `rate_iops` arrive at random.
+    pub poisson: bool,
+    /// For the runner: find the largest depth at which so many per cent of the commands stay below the target.
+    pub latency_target: Nanos,
+    pub latency_window: Nanos,
+    pub latency_percentile: f64,
+    pub latency_run: bool,
+    /// For the runner.
+    pub steady_state: Option<SteadyState>,
+    pub steady_duration: Nanos,
+    pub steady_ramp: Nanos,
+    /// For the runner: other jobs end with this one.
+    pub exit_all: bool,
+    pub exit_what: ExitWhat,
+    /// `io_submit_mode=offload`: threads send, so that a synchronous engine keeps `iodepth` in flight.
+    pub offload: bool,
+    /// For the runner: start when all clones of this job have ended.
+    pub wait_for: Option<String>,
+    /// For the report.
+    pub percentiles: Option<Vec<f64>>,
+    pub unified: Unified,
+    pub logs: Logs,
+    /// Each clone has log files of its own.
+    pub per_job_logs: bool,
     /// For the runner: how far the data of writes can be compressed.
     pub compress_percent: u32,
     /// For the runner: start when every job before has ended. See [`JobFile::stages`].
@@ -131,12 +262,10 @@ pub struct Job {
     /// Every option that was given, in the global sections or in the job's own, as it was written; those that are
     /// ignored too. A switch without a value is empty. For reports.
     pub given: BTreeMap<String, String>,
-    /// The file that it came from, as named to the parser.
-    pub(super) file: String,
-    /// Line of the section's header.
-    pub(super) line: usize,
-    /// Lines of the options that were given, by table name.
-    pub(super) lines: BTreeMap<&'static str, usize>,
+    /// The section's header.
+    pub(super) spot: Spot,
+    /// Where the options that were given stand, by table name.
+    pub(super) spots: BTreeMap<&'static str, Spot>,
 }
 
 impl Job {
@@ -153,6 +282,7 @@ impl Job {
             offset: Amount::Bytes(0),
             offset_increment: Amount::Bytes(0),
             io_size: None,
+            engine: Engine::DEFAULT,
             iodepth: 1,
             numjobs: 1,
             runtime: None,
@@ -171,6 +301,39 @@ impl Job {
             fdatasync: 0,
             end_fsync: false,
             sync: false,
+            rw_step: 0,
+            rw_run: 1,
+            rw_same_place: false,
+            random_percent: [100; 3],
+            strided: false,
+            zone_bytes: 0,
+            zone_range: 0,
+            zone_skip: 0,
+            filesize: None,
+            number_ios: None,
+            verify: None,
+            do_verify: true,
+            verify_only: false,
+            verify_backlog: 0,
+            verify_backlog_batch: 0,
+            flow: None,
+            flow_id: 0,
+            poisson: false,
+            latency_target: 0,
+            latency_window: 0,
+            latency_percentile: 100.0,
+            latency_run: false,
+            steady_state: None,
+            steady_duration: 0,
+            steady_ramp: 0,
+            exit_all: false,
+            exit_what: ExitWhat::Group,
+            offload: false,
+            wait_for: None,
+            percentiles: None,
+            unified: Unified::None,
+            logs: Logs::default(),
+            per_job_logs: true,
             compress_percent: 0,
             stonewall: false,
             group_reporting: false,
@@ -179,10 +342,37 @@ impl Job {
             startdelay: 0,
             kb_base: 1024,
             given: BTreeMap::new(),
-            file: file.to_owned(),
-            line: 0,
-            lines: BTreeMap::new(),
+            spot: Spot { file: Arc::from(file), line: 0 },
+            spots: BTreeMap::new(),
         }
+    }
+
+    /// For the runner: commands in flight.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        if self.is_capped() { 1 } else { self.iodepth }
+    }
+
+    /// Whether a synchronous engine keeps it from what `iodepth` asks for.
+    fn is_capped(&self) -> bool {
+        self.engine.kind == EngineKind::Synchronous && self.iodepth > 1 && !self.offload
+    }
+
+    /// How the pattern leaves its order, if it does.
+    pub(super) fn walk(&self) -> Option<Walk> {
+        let walk = Walk {
+            step_bytes: self.rw_step,
+            run: self.rw_run,
+            same_place: self.rw_same_place,
+            random_percent: if self.rw.is_random() { self.random_percent } else { [100; 3] },
+            strided: self.strided.then_some(Strided {
+                zone_bytes: self.zone_bytes,
+                range_bytes: if self.zone_range > 0 { self.zone_range } else { self.zone_bytes },
+                skip_bytes: self.zone_skip,
+            }),
+        };
+        let plain = Walk { same_place: self.rw_same_place, ..Walk::default() };
+        (walk != plain).then_some(walk)
     }
 
     /// The block sizes of reads, writes and trims after `bssplit` has ruled over `bs`.
@@ -204,6 +394,8 @@ pub struct JobFile {
     pub jobs: Vec<Job>,
     pub(super) ignored: BTreeSet<&'static str>,
     pub(super) warnings: Vec<String>,
+    /// Values of the variables that occur.
+    pub(super) variables: BTreeMap<String, String>,
 }
 
 impl JobFile {
@@ -215,8 +407,57 @@ impl JobFile {
             let list = self.ignored.iter().copied().collect::<Vec<_>>().join(", ");
             notices.push(format!("{}: ignored, as they do not concern a simulated drive: {list}", self.file));
         }
+        for (name, value) in &self.variables {
+            notices.push(format!("{}: ${{{name}}} is `{value}`", self.file));
+        }
+        if let Some(verify) = self.jobs.iter().find_map(|j| j.verify.as_ref()) {
+            notices.push(format!(
+                "{}: verify={}: every read is compared with what was written last, by a tag for each 4 KiB; the bytes \
+                 themselves are not simulated",
+                self.file, verify.method
+            ));
+        }
+        let capped: Vec<&Job> = self.jobs.iter().filter(|j| j.is_capped()).collect();
+        if let Some(first) = capped.first() {
+            let others = if capped.len() > 1 { format!(" and {} more", capped.len() - 1) } else { String::new() };
+            notices.push(format!(
+                "{}: job `{}`{others}: both iodepth > 1 and a synchronous I/O engine ({}) are selected; the queue depth is \
+                 capped at 1, as in fio. ioengine=libaio keeps {} commands in flight",
+                self.file, first.name, first.engine.name, first.iodepth
+            ));
+        }
         notices.extend(self.warnings.iter().cloned());
         notices
+    }
+
+    /// What holds of all jobs together.
+    pub(super) fn check(&self) -> Result<(), JobFileError> {
+        for (i, job) in self.jobs.iter().enumerate() {
+            if let Some(name) = &job.wait_for
+                && !self.jobs[..i].iter().any(|before| before.name == *name)
+            {
+                let problem = format!("there is no job `{name}` before this one to wait for");
+                return Err(job.error("wait_for", problem));
+            }
+        }
+        let (mut clones, mut in_flight) = (0, 0);
+        for job in &self.jobs {
+            clones += u64::from(job.numjobs);
+            if clones > MAX_CLONES {
+                let problem = format!("with its clones, the file has {clones} jobs; at most {MAX_CLONES} are possible");
+                return Err(job.error("numjobs", problem));
+            }
+            in_flight += u64::from(job.numjobs) * u64::from(job.depth());
+            if in_flight > MAX_IN_FLIGHT {
+                let problem = format!(
+                    "with its {} clones at iodepth {}, the file's jobs keep {in_flight} commands in flight; at most \
+                     {MAX_IN_FLIGHT} are possible",
+                    job.numjobs, job.iodepth
+                );
+                return Err(job.error("iodepth", problem));
+            }
+        }
+        Ok(())
     }
 
     /// Options that were given and have no effect, in alphabetical order.

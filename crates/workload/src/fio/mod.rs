@@ -2,7 +2,7 @@
 //!
 //! A job file is parsed into a typed [`JobFile`]; each [`Job`] then makes its [`JobSource`] for a drive of a given
 //! capacity. One table ([`option_table`]) drives the parser, its error messages and the help text. Options that
-//! concern the host's software (engine, files, buffers, logs) are ignored and named in one notice; any option that
+//! concern the host's software (files, buffers, logs) are ignored and named in one notice; any option that
 //! is in neither list is an error with its line and the nearest known name.
 //!
 //! Where fio's manual and fio's code differ, the code is followed. What differs from fio:
@@ -11,7 +11,8 @@
 //! - A run is always repeatable; `randrepeat=0` changes nothing (use another seed).
 //! - The random map needs one block size and a uniform distribution. With mixed sizes or a zoned distribution,
 //!   blocks are drawn with replacement, as with `norandommap`.
-//! - `${VARIABLE}` is refused: the environment must not change a result.
+//! - `${VARIABLE}` has the values that the caller gives; a variable without one is an error.
+//! - `verify` reads what was written; the bytes are not simulated, but a tag for each 4 KiB is, and compared.
 //!
 //! ```
 //! use ssdlab_core::Rng;
@@ -19,7 +20,8 @@
 //!
 //! let file = JobFile::parse("demo.fio", "
 //! [global]
-//! ioengine=libaio   ; ignored, with a notice
+//! ioengine=libaio
+//! direct=1          ; ignored, with a notice
 //! bs=4k
 //! [writer]
 //! rw=randwrite
@@ -33,6 +35,7 @@
 //! # Ok::<(), ssdlab_workload::fio::JobFileError>(())
 //! ```
 
+mod engine;
 mod error;
 mod fit;
 mod job;
@@ -41,9 +44,15 @@ mod parse;
 mod source;
 mod units;
 mod values;
+mod written;
 
+pub use engine::{Engine, EngineKind};
 pub use error::JobFileError;
 pub use fit::Span;
-pub use job::{Amount, Job, JobFile, RandomDistribution, Rw};
+pub use job::{
+    Amount, ExitWhat, Job, JobFile, Logs, MAX_CLONES, MAX_IN_FLIGHT, RandomDistribution, Rw, SteadyMetric, SteadyState,
+    Unified, Verify,
+};
 pub use options::{OptionInfo, OptionUse, option_table};
+pub use parse::Variables;
 pub use source::JobSource;

@@ -2,7 +2,8 @@
 
 use ssdlab_core::SECTOR_BYTES;
 
-use super::job::{Amount, Job};
+use super::engine::engine;
+use super::job::{Amount, ExitWhat, Job, MAX_CLONES, MAX_IN_FLIGHT, Unified, Verify};
 use super::units::{self, TimeUnit};
 use super::values;
 use crate::pattern::BlockSizes;
@@ -13,6 +14,8 @@ pub enum OptionUse {
     Supported,
     /// Accepted and named in a notice.
     Ignored,
+    /// An error that says why.
+    Refused,
 }
 
 /// One option, for help texts and documentation.
@@ -87,16 +90,41 @@ fn rates(job: &Job, value: Option<&str>) -> Result<[Option<u64>; 3], String> {
     Ok(given.map(|r| r.filter(|&n| n > 0)))
 }
 
-const MAX_JOBS: u64 = 4096;
-
 static SUPPORTED: &[Entry] = options! {
     "name" "text", "the section's name", "Name of the job in reports."
         => |j, v| { j.name = need(v)?.to_owned(); Ok(()) };
     "description" "text", "none", "Text for reports."
         => |j, v| { j.description = Some(need(v)?.to_owned()); Ok(()) };
-    "rw" ["readwrite"] "pattern", "read",
-        "read, write, trim, randread, randwrite, randtrim, rw, randrw, trimwrite or randtrimwrite."
-        => |j, v| { j.rw = values::rw(need(v)?)?; Ok(()) };
+    "rw" ["readwrite"] "pattern[:offset or count]", "read",
+        "read, write, trim, randread, randwrite, randtrim, rw, randrw, trimwrite or randtrimwrite. In sequence, :OFFSET is \
+         added to the place after each block (negative: backwards); at random, :N blocks follow each random place."
+        => |j, v| {
+            let text = need(v)?;
+            let (name, modifier) = match text.split_once(':') {
+                Some((name, modifier)) => (name, Some(modifier)),
+                None => (text, None),
+            };
+            j.rw = values::rw(name)?;
+            (j.rw_step, j.rw_run) = (0, 1);
+            match modifier {
+                None => {}
+                Some(modifier) if j.rw.is_random() => {
+                    j.rw_run = units::integer(modifier, j.kb_base, 1, u64::MAX)?;
+                }
+                Some(modifier) => j.rw_step = units::signed_bytes(modifier, j.kb_base)?,
+            }
+            Ok(())
+        };
+    "rw_sequencer" "sequential or identical", "sequential",
+        "Where the blocks behind a random place lie, with rw=randread:N: one behind the other, or all there."
+        => |j, v| {
+            j.rw_same_place = match need(v)? {
+                "sequential" => false,
+                "identical" => true,
+                other => return Err(format!("`{other}` must be sequential or identical")),
+            };
+            Ok(())
+        };
     "bs" ["blocksize"] "bytes[,bytes[,bytes]]", "4k", "Block size of reads, writes and trims."
         => |j, v| {
             let given = values::triple(need(v)?, |t| block(j, t).map(BlockSizes::Fixed))?;
@@ -130,8 +158,34 @@ static SUPPORTED: &[Entry] = options! {
         };
     "size" "bytes or %", "the whole drive", "Length of the span that the job works on, and how much it does there."
         => |j, v| { j.size = Some(units::amount(need(v)?, j.kb_base)?); Ok(()) };
-    "offset" "bytes or %", "0", "Where the span begins."
+    "offset" ["fileoffset"] "bytes or %", "0", "Where the span begins."
         => |j, v| { j.offset = units::amount(need(v)?, j.kb_base)?; Ok(()) };
+    "filesize" "bytes", "size", "Length of the job's file: the span is no longer. More size goes over it again."
+        => |j, v| {
+            // fio draws a size from a range; here it is the smallest.
+            let text = need(v)?;
+            let smallest = text.split_once('-').filter(|(min, _)| !min.is_empty()).map_or(text, |(min, _)| min);
+            j.filesize = Some(Amount::Bytes(units::bytes(smallest, j.kb_base)?));
+            Ok(())
+        };
+    "number_ios" "count", "no limit", "The job ends after so many commands."
+        => |j, v| { j.number_ios = Some(count(j, v, 1, u64::MAX)?); Ok(()) };
+    "zonemode" "none or strided", "none", "strided: zones of zonesize, with gaps of zoneskip between them."
+        => |j, v| {
+            j.strided = match need(v)? {
+                "none" => false,
+                "strided" => true,
+                "zbd" => return Err("zoned drives are not simulated; use none or strided".into()),
+                other => return Err(format!("`{other}` must be none or strided")),
+            };
+            Ok(())
+        };
+    "zonesize" "bytes", "none", "Bytes transferred in a zone before the next one begins."
+        => |j, v| { j.zone_bytes = block(j, need(v)?)?; Ok(()) };
+    "zonerange" "bytes", "zonesize", "Length of a zone."
+        => |j, v| { j.zone_range = block(j, need(v)?)?; Ok(()) };
+    "zoneskip" "bytes", "0", "Gap between two zones."
+        => |j, v| { j.zone_skip = units::bytes(need(v)?, j.kb_base)?; Ok(()) };
     "offset_increment" "bytes or %", "0", "Clone n of the job begins n times this further on."
         => |j, v| { j.offset_increment = units::amount(need(v)?, j.kb_base)?; Ok(()) };
     "io_size" ["io_limit"] "bytes or %", "size", "How much to transfer; more than size goes round again."
@@ -141,10 +195,13 @@ static SUPPORTED: &[Entry] = options! {
             j.io_size = (amount != Amount::Bytes(0)).then_some(amount);
             Ok(())
         };
-    "iodepth" "count", "1", "Commands in flight."
-        => |j, v| { j.iodepth = count(j, v, 1, 1 << 20)? as u32; Ok(()) };
+    "iodepth" "count", "1", "Commands in flight, of an asynchronous engine."
+        => |j, v| { j.iodepth = count(j, v, 1, MAX_IN_FLIGHT)? as u32; Ok(()) };
+    "ioengine" "engine", "psync",
+        "Synchronous engines (psync) keep one command in flight, asynchronous ones (libaio, io_uring) iodepth."
+        => |j, v| { j.engine = engine(need(v)?)?; Ok(()) };
     "numjobs" "count", "1", "Clones of the job, running at the same time."
-        => |j, v| { j.numjobs = count(j, v, 1, MAX_JOBS)? as u32; Ok(()) };
+        => |j, v| { j.numjobs = count(j, v, 1, MAX_CLONES)? as u32; Ok(()) };
     "runtime" ["timeout"] "time", "no limit", "The job ends after this time (seconds unless a unit is given)."
         => |j, v| { j.runtime = Some(seconds(v)?).filter(|&t| t > 0); Ok(()) };
     "time_based" "", "off", "Go on until runtime has passed, however often that goes over the span."
@@ -158,6 +215,13 @@ static SUPPORTED: &[Entry] = options! {
     "random_distribution" "distribution", "random",
         "random, zipf:theta, pareto:h, zoned:access/size:… (per cent) or zoned_abs:access/bytes:…"
         => |j, v| { j.distribution = values::distribution(need(v)?, j.kb_base)?; Ok(()) };
+    "percentage_random" "percent[,percent[,percent]]", "100",
+        "Of a random pattern, the share of the commands that go to a random place; the others go on in sequence."
+        => |j, v| {
+            let given = values::triple(need(v)?, |t| percent(Some(t)))?;
+            values::overlay(&mut j.random_percent, given);
+            Ok(())
+        };
     "norandommap" "", "off", "Draw random blocks with replacement instead of covering each once."
         => |j, v| { j.norandommap = units::boolean(v)?; Ok(()) };
     "randseed" "number", "the run's seed", "Seed of the job's random numbers."
@@ -168,6 +232,103 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.rate_iops = rates(j, v)?; Ok(()) };
     "rate" "bytes[,bytes[,bytes]]", "no limit", "Bytes a second at most."
         => |j, v| { j.rate_bytes = rates(j, v)?; Ok(()) };
+    "rate_process" "linear or poisson", "linear",
+        "poisson: the commands of rate_iops come at random times, and catch up when the drive is late."
+        => |j, v| {
+            j.poisson = match need(v)? {
+                "linear" => false,
+                "poisson" => true,
+                other => return Err(format!("`{other}` must be linear or poisson")),
+            };
+            Ok(())
+        };
+    "flow" "weight", "none", "The job's share of the commands of all jobs with the same flow_id is its share of their weights."
+        => |j, v| { j.flow = Some(count(j, v, 1, 1000)? as u32); Ok(()) };
+    "flow_id" "number", "0", "Which jobs share a flow."
+        => |j, v| { j.flow_id = count(j, v, 0, u64::MAX)?; Ok(()) };
+    "latency_target" "time", "none",
+        "Finds the largest depth, up to iodepth, at which enough commands stay below it (microseconds unless a unit is given)."
+        => |j, v| { j.latency_target = units::time(need(v)?, TimeUnit::Microsecond)?; Ok(()) };
+    "latency_window" "time", "none", "How long each depth is tried (microseconds unless a unit is given)."
+        => |j, v| { j.latency_window = units::time(need(v)?, TimeUnit::Microsecond)?; Ok(()) };
+    "latency_percentile" "percent", "100", "Share of the commands that must stay below latency_target."
+        => |j, v| { j.latency_percentile = values::percentage(need(v)?)?; Ok(()) };
+    "latency_run" "0 or 1", "0", "Go on at the depth that was found, instead of ending there."
+        => |j, v| { j.latency_run = units::boolean(v)?; Ok(()) };
+    "steadystate" ["ss"] "iops, iops_slope, bw or bw_slope:limit[%]", "none",
+        "The job ends when its rate has settled: largest deviation from the mean, or slope a second, below the limit."
+        => |j, v| { j.steady_state = Some(values::steady_state(need(v)?, j.kb_base)?); Ok(()) };
+    "steadystate_duration" ["ss_dur"] "time", "none", "Over how long it must have settled (seconds unless a unit is given)."
+        => |j, v| { j.steady_duration = seconds(v)?; Ok(()) };
+    "steadystate_ramp_time" ["ss_ramp"] "time", "0", "Before it is looked at (seconds unless a unit is given)."
+        => |j, v| { j.steady_ramp = seconds(v)?; Ok(()) };
+    "exitall" "", "off", "When the job ends, others do (exit_what)."
+        => |j, v| { j.exit_all = units::boolean(v)?; Ok(()) };
+    "exit_what" "group, stonewall or all", "group",
+        "Which: those of its reporting group, those that run at the same time, or all, also those that have not begun."
+        => |j, v| {
+            j.exit_what = match need(v)? {
+                "group" => ExitWhat::Group,
+                "stonewall" => ExitWhat::Stonewall,
+                "all" => ExitWhat::All,
+                other => return Err(format!("`{other}` must be group, stonewall or all")),
+            };
+            Ok(())
+        };
+    "io_submit_mode" "inline or offload", "inline", "offload: threads send, so that a synchronous engine keeps iodepth."
+        => |j, v| {
+            j.offload = match need(v)? {
+                "inline" => false,
+                "offload" => true,
+                other => return Err(format!("`{other}` must be inline or offload")),
+            };
+            Ok(())
+        };
+    "wait_for" "job", "none", "Start when every clone of this job has ended."
+        => |j, v| { j.wait_for = Some(need(v)?.to_owned()); Ok(()) };
+    "verify" "method", "none",
+        "Read what was written when all is, and compare: by a tag for each 4 KiB, whatever the method. Reads are always compared."
+        => |j, v| {
+            j.verify = match need(v)? {
+                "0" | "none" | "null" => None,
+                method => Some(Verify { method: values::verify_method(method)? }),
+            };
+            Ok(())
+        };
+    "do_verify" "0 or 1", "1", "Whether verify reads what the job has written."
+        => |j, v| { j.do_verify = units::boolean(v)?; Ok(()) };
+    "verify_only" "", "off", "Write nothing; read what would have been written."
+        => |j, v| { j.verify_only = units::boolean(v)?; Ok(()) };
+    "verify_backlog" "count", "0", "Read what was written after every so many blocks; 0: when all is written."
+        => |j, v| { j.verify_backlog = count(j, v, 0, 1 << 20)?; Ok(()) };
+    "verify_backlog_batch" "count", "verify_backlog", "Read so many blocks each time."
+        => |j, v| { j.verify_backlog_batch = count(j, v, 0, 1 << 20)?; Ok(()) };
+    "percentile_list" "percent:percent:…", "1 to 99.99", "Percentiles in the report, at most 20."
+        => |j, v| { j.percentiles = Some(values::percentiles(need(v)?)?); Ok(()) };
+    "unified_rw_reporting" "none, mixed or both", "none", "Report reads, writes and trims together, as mixed."
+        => |j, v| {
+            j.unified = match need(v)? {
+                "none" | "0" => Unified::None,
+                "mixed" | "1" => Unified::Mixed,
+                "both" | "2" => Unified::Both,
+                other => return Err(format!("`{other}` must be none, mixed or both")),
+            };
+            Ok(())
+        };
+    "write_bw_log" "name", "none", "Write NAME_bw.N.log; without a name, the job's."
+        => |j, v| { j.logs.bandwidth = Some(values::log_name(v)?); Ok(()) };
+    "write_iops_log" "name", "none", "Write NAME_iops.N.log."
+        => |j, v| { j.logs.iops = Some(values::log_name(v)?); Ok(()) };
+    "write_lat_log" "name", "none", "Write NAME_lat.N.log, NAME_clat.N.log and NAME_slat.N.log."
+        => |j, v| { j.logs.latency = Some(values::log_name(v)?); Ok(()) };
+    "log_avg_msec" "time", "0", "Means over so much time in the logs (milliseconds unless a unit is given); 0: every command."
+        => |j, v| { j.logs.average = units::time(need(v)?, TimeUnit::Millisecond)?; Ok(()) };
+    "log_max_value" "0 or 1", "0", "The largest value of each period in the logs, and not the mean."
+        => |j, v| { j.logs.largest = units::boolean(v)?; Ok(()) };
+    "log_offset" "0 or 1", "0", "Offsets in the logs, where every command has a line."
+        => |j, v| { j.logs.offsets = units::boolean(v)?; Ok(()) };
+    "per_job_logs" "0 or 1", "1", "Logs of each clone by itself."
+        => |j, v| { j.per_job_logs = units::boolean(v)?; Ok(()) };
     "thinktime" "time", "0", "Pause after completed commands (microseconds unless a unit is given)."
         => |j, v| { j.thinktime = units::time(need(v)?, TimeUnit::Microsecond)?; Ok(()) };
     "thinktime_blocks" "count", "1", "Completed commands between two pauses."
@@ -219,47 +380,316 @@ static SUPPORTED: &[Entry] = options! {
         };
 };
 
-/// Options of the host's software, of files, buffers, processors and logs.
+/// Options that are accepted and have no effect, with their other names and the reason.
 #[rustfmt::skip]
-static IGNORED: &[(&str, &str)] = &[
-    ("allow_file_create", "files"), ("allow_mounted_write", "files"), ("atomic", "host"), ("buffer_compress_chunk", "data"),
-    ("buffered", "host"), ("bwavgtime", "logs"),
-    ("clat_percentiles", "report"), ("clocksource", "host"), ("continue_on_error", "host"), ("cpumask", "host"),
-    ("cpus_allowed", "host"), ("cpus_allowed_policy", "host"), ("create_fsync", "files"), ("create_on_open", "files"),
-    ("create_serialize", "files"), ("dedupe_percentage", "data"), ("direct", "host"), ("directory", "files"),
-    ("disable_bw", "report"), ("disable_bw_measurement", "report"), ("disable_clat", "report"), ("disable_lat", "report"),
-    ("disable_slat", "report"), ("disk_util", "report"), ("fadvise_hint", "host"), ("fallocate", "files"),
-    ("filename", "files"), ("filename_format", "files"), ("fixedbufs", "host"), ("force_async", "host"),
-    ("gtod_cpu", "host"), ("gtod_reduce", "host"), ("hipri", "host"), ("invalidate", "host"),
-    ("iodepth_batch", "host"), ("iodepth_batch_complete", "host"), ("iodepth_batch_complete_max", "host"),
-    ("iodepth_batch_complete_min", "host"), ("iodepth_batch_submit", "host"), ("iodepth_low", "host"),
-    ("ioengine", "host"), ("iomem", "host"), ("iomem_align", "host"), ("iopsavgtime", "logs"),
-    ("lat_percentiles", "report"), ("lockmem", "host"), ("log_avg_msec", "logs"), ("log_entries", "logs"),
-    ("log_hist_coarseness", "logs"), ("log_hist_msec", "logs"), ("log_max_value", "logs"), ("log_offset", "logs"),
-    ("log_unix_epoch", "logs"), ("mem", "host"), ("mem_align", "host"), ("nice", "host"), ("nonvectored", "host"),
-    ("numa_cpu_nodes", "host"), ("numa_mem_policy", "host"), ("openfiles", "files"), ("overwrite", "files"),
-    ("per_job_logs", "logs"), ("percentile_list", "report"), ("prio", "host"), ("prioclass", "host"),
-    ("random_generator", "host"), ("refill_buffers", "data"), ("registerfiles", "host"), ("scramble_buffers", "data"),
-    ("slat_percentiles", "report"), ("softrandommap", "host"), ("sqthread_poll", "host"), ("sqthread_poll_cpu", "host"),
-    ("thread", "host"), ("unified_rw_reporting", "report"), ("unit_base", "report"), ("unlink", "files"),
-    ("userspace_reap", "host"), ("write_bw_log", "logs"), ("write_hist_log", "logs"), ("write_iops_log", "logs"),
-    ("write_lat_log", "logs"),
+static IGNORED: &[(&str, &[&str], &str)] = &[
+    ("allow_file_create", &[], "files"),
+    ("allow_mounted_write", &[], "files"),
+    ("atomic", &[], "host"),
+    ("block_error_percentiles", &[], "errors"),
+    ("buffer_compress_chunk", &[], "data"),
+    ("buffered", &[], "host"),
+    ("busy_poll", &[], "client"),
+    ("bwavgtime", &[], "logs"),
+    ("cgroup", &[], "host"),
+    ("cgroup_nodelete", &[], "host"),
+    ("cgroup_weight", &[], "host"),
+    ("clat_percentiles", &[], "report"),
+    ("clientname", &[], "client"),
+    ("clocksource", &[], "host"),
+    ("clustername", &[], "client"),
+    ("cmd_type", &[], "host"),
+    ("cmdprio", &[], "priority"),
+    ("cmdprio_bssplit", &[], "priority"),
+    ("cmdprio_class", &[], "priority"),
+    ("cmdprio_hint", &[], "priority"),
+    ("cmdprio_percentage", &[], "priority"),
+    ("conf", &[], "client"),
+    ("continue_on_error", &[], "errors"),
+    ("cpumask", &[], "host"),
+    ("cpus_allowed", &[], "host"),
+    ("cpus_allowed_policy", &[], "host"),
+    ("create_fsync", &[], "files"),
+    ("create_on_open", &[], "files"),
+    ("create_only", &[], "files"),
+    ("create_serialize", &[], "files"),
+    ("dedupe_global", &[], "data"),
+    ("dedupe_mode", &[], "data"),
+    ("dedupe_percentage", &[], "data"),
+    ("dedupe_working_set_percentage", &[], "data"),
+    ("direct", &[], "host"),
+    ("directory", &[], "files"),
+    ("disable_bw_measurement", &["disable_bw"], "report"),
+    ("disable_clat", &[], "report"),
+    ("disable_lat", &[], "report"),
+    ("disable_slat", &[], "report"),
+    ("disk_util", &[], "files"),
+    ("error_dump", &[], "errors"),
+    ("exec_postrun", &[], "host"),
+    ("exec_prerun", &[], "host"),
+    ("exitall_on_error", &[], "errors"),
+    ("experimental_verify", &[], "verify"),
+    ("fadvise_hint", &[], "host"),
+    ("fallocate", &[], "files"),
+    ("file_append", &[], "files"),
+    ("file_service_type", &[], "files"),
+    ("filename", &[], "files"),
+    ("filename_format", &[], "files"),
+    ("fill_device", &["fill_fs"], "files"),
+    ("fixedbufs", &[], "host"),
+    ("flow_sleep", &[], "host"),
+    ("flow_watermark", &[], "host"),
+    ("force_async", &[], "host"),
+    ("fsync_on_close", &[], "files"),
+    ("gid", &[], "host"),
+    ("gtod_cpu", &[], "host"),
+    ("gtod_reduce", &[], "host"),
+    ("hipri", &[], "host"),
+    ("hipri_percentage", &[], "host"),
+    ("hostname", &[], "client"),
+    ("hugepage-size", &[], "host"),
+    ("ignore_error", &[], "errors"),
+    ("invalidate", &[], "host"),
+    ("iodepth_batch", &["iodepth_batch_submit"], "host"),
+    ("iodepth_batch_complete_max", &[], "host"),
+    ("iodepth_batch_complete_min", &["iodepth_batch_complete"], "host"),
+    ("iodepth_low", &[], "host"),
+    ("iopsavgtime", &[], "logs"),
+    ("ioscheduler", &[], "host"),
+    ("lat_percentiles", &[], "report"),
+    ("libblkio_driver", &[], "client"),
+    ("libblkio_force_enable_completion_eventfd", &[], "client"),
+    ("libblkio_num_entries", &[], "client"),
+    ("libblkio_path", &[], "client"),
+    ("libblkio_pre_connect_props", &[], "client"),
+    ("libblkio_pre_start_props", &[], "client"),
+    ("libblkio_queue_size", &[], "client"),
+    ("libblkio_vectored", &[], "client"),
+    ("libblkio_wait_mode", &[], "client"),
+    ("libblkio_write_zeroes_on_trim", &[], "client"),
+    ("lockfile", &[], "files"),
+    ("lockmem", &[], "host"),
+    ("log_alternate_epoch", &[], "logs"),
+    ("log_alternate_epoch_clock_id", &[], "logs"),
+    ("log_compression", &[], "logs"),
+    ("log_compression_cpus", &[], "logs"),
+    ("log_entries", &[], "logs"),
+    ("log_hist_coarseness", &[], "logs"),
+    ("log_hist_msec", &[], "logs"),
+    ("log_issue_time", &[], "logs"),
+    ("log_prio", &[], "priority"),
+    ("log_store_compressed", &[], "logs"),
+    ("log_unix_epoch", &[], "logs"),
+    ("log_window_value", &[], "logs"),
+    ("max_latency", &[], "errors"),
+    ("md_per_io_size", &[], "host"),
+    ("mem", &["iomem"], "host"),
+    ("mem_align", &["iomem_align"], "host"),
+    ("nice", &[], "host"),
+    ("nonvectored", &[], "host"),
+    ("nowait", &[], "host"),
+    ("nrfiles", &["nr_files"], "files"),
+    ("numa_cpu_nodes", &[], "host"),
+    ("numa_mem_policy", &[], "host"),
+    ("opendir", &[], "files"),
+    ("openfiles", &[], "files"),
+    ("overwrite", &[], "files"),
+    ("pool", &[], "client"),
+    ("port", &[], "client"),
+    ("pre_read", &[], "host"),
+    ("prio", &[], "host"),
+    ("prio_hint", &[], "priority"),
+    ("prioclass", &[], "host"),
+    ("profile", &[], "host"),
+    ("random_generator", &[], "data"),
+    ("rate_cycle", &["ratecycle"], "errors"),
+    ("rate_ignore_thinktime", &[], "host"),
+    ("rate_iops_min", &[], "errors"),
+    ("rate_min", &["ratemin"], "errors"),
+    ("rbdname", &[], "client"),
+    ("readfua", &[], "host"),
+    ("refill_buffers", &[], "data"),
+    ("registerfiles", &[], "host"),
+    ("scramble_buffers", &[], "data"),
+    ("serialize_overlap", &[], "host"),
+    ("significant_figures", &[], "report"),
+    ("slat_percentiles", &[], "report"),
+    ("softrandommap", &[], "data"),
+    ("sqthread_poll", &[], "host"),
+    ("sqthread_poll_cpu", &[], "host"),
+    ("stats", &[], "report"),
+    ("stream_id", &[], "host"),
+    ("sync_file_range", &[], "host"),
+    ("thinktime_spin", &[], "host"),
+    ("thp", &[], "host"),
+    ("thread", &["threads"], "host"),
+    ("uid", &[], "host"),
+    ("uncached", &[], "host"),
+    ("unique_filename", &[], "files"),
+    ("unit_base", &[], "report"),
+    ("unlink", &[], "files"),
+    ("unlink_each_loop", &[], "files"),
+    ("uri", &[], "client"),
+    ("userspace_reap", &[], "host"),
+    ("verify_async", &[], "verify"),
+    ("verify_async_cpus", &[], "verify"),
+    ("verify_dump", &[], "verify"),
+    ("verify_fatal", &[], "verify"),
+    ("verify_header_seed", &[], "verify"),
+    ("verify_interval", &["header_interval"], "verify"),
+    ("verify_mode", &[], "verify"),
+    ("verify_offset", &[], "verify"),
+    ("verify_pattern", &[], "verify"),
+    ("verify_pattern_interval", &[], "verify"),
+    ("verify_state_load", &[], "verify"),
+    ("verify_state_save", &[], "verify"),
+    ("verify_table", &[], "verify"),
+    ("verify_write_sequence", &[], "verify"),
+    ("verifysort", &[], "verify"),
+    ("verifysort_nr", &[], "verify"),
+    ("write_barrier", &[], "host"),
+    ("write_hint", &[], "host"),
+    ("write_hist_log", &[], "logs"),
+    ("writefua", &[], "host"),
+    ("xnvme_admin", &[], "client"),
+    ("xnvme_async", &[], "client"),
+    ("xnvme_be", &[], "client"),
+    ("xnvme_dev_nsid", &[], "client"),
+    ("xnvme_dev_subnqn", &[], "client"),
+    ("xnvme_iovec", &[], "client"),
+    ("xnvme_mem", &[], "client"),
+    ("xnvme_sync", &[], "client"),
 ];
 
-fn ignored_info(&(name, class): &(&'static str, &'static str)) -> OptionInfo {
+/// Options that would change what a drive is sent, and that are not understood, with their other names and the reason.
+#[rustfmt::skip]
+static REFUSED: &[(&str, &[&str], &str)] = &[
+    ("apptag", &[], "protection information is not simulated"),
+    ("apptag_mask", &[], "protection information is not simulated"),
+    ("arguments", &[], "belongs to ioengine=exec, which does not work on a block device"),
+    ("bindname", &[], "belongs to ioengine=rdma, which does not work on a block device"),
+    ("brick", &[], "belongs to ioengine=gfapi, which does not work on a block device"),
+    ("bs_unaligned", &["blocksize_unaligned"], "a drive takes whole sectors of 512 bytes"),
+    ("chunk_size", &[], "belongs to ioengine=libhdfs, which does not work on a block device"),
+    ("cont", &[], "belongs to ioengine=dfs, which does not work on a block device"),
+    ("cpuchunks", &[], "belongs to ioengine=cpuio, which does not work on a block device"),
+    ("cpuload", &[], "belongs to ioengine=cpuio, which does not work on a block device"),
+    ("cpumode", &[], "belongs to ioengine=cpuio, which does not work on a block device"),
+    ("cuda_io", &[], "belongs to ioengine=libcufile, which does not work on a block device"),
+    ("dataplacement", &[], "data placement is not simulated"),
+    ("deac", &[], "write zeroes is not sent"),
+    ("donorname", &[], "belongs to ioengine=e4defrag, which does not work on a block device"),
+    ("dp_scheme", &[], "data placement is not simulated"),
+    ("dp_type", &[], "data placement is not simulated"),
+    ("exit_on_io_done", &[], "belongs to ioengine=cpuio, which does not work on a block device"),
+    ("fdp", &[], "data placement is not simulated"),
+    ("fdp_pli", &[], "data placement is not simulated"),
+    ("fdp_pli_select", &[], "data placement is not simulated"),
+    ("gpu_dev_id", &[], "belongs to ioengine=libcufile, which does not work on a block device"),
+    ("gpu_dev_ids", &[], "belongs to ioengine=libcufile, which does not work on a block device"),
+    ("grace_time", &[], "belongs to ioengine=exec, which does not work on a block device"),
+    ("hdfs_use_direct", &[], "belongs to ioengine=libhdfs, which does not work on a block device"),
+    ("hdfsdirectory", &[], "belongs to ioengine=libhdfs, which does not work on a block device"),
+    ("http_host", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_mode", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_object_mode", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_pass", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_s3_key", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_s3_keyid", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_s3_region", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_s3_security_token", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_s3_sse_customer_algorithm", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_s3_sse_customer_key", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_s3_storage_class", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_swift_auth_token", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_user", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("http_verbose", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("https", &[], "belongs to ioengine=http, which does not work on a block device"),
+    ("ignore_zone_limits", &[], "zoned drives are not simulated"),
+    ("inplace", &[], "belongs to ioengine=e4defrag, which does not work on a block device"),
+    ("interface", &[], "belongs to ioengine=net, which does not work on a block device"),
+    ("job_max_open_zones", &[], "zoned drives are not simulated"),
+    ("listen", &[], "belongs to ioengine=net, which does not work on a block device"),
+    ("max_open_zones", &[], "zoned drives are not simulated"),
+    ("merge_blktrace_file", &[], "use `ssdlab replay`"),
+    ("merge_blktrace_iters", &[], "use `ssdlab replay`"),
+    ("merge_blktrace_scalars", &[], "use `ssdlab replay`"),
+    ("mss", &[], "belongs to ioengine=net, which does not work on a block device"),
+    ("namenode", &[], "belongs to ioengine=libhdfs, which does not work on a block device"),
+    ("nfs_url", &[], "belongs to ioengine=nfs, which does not work on a block device"),
+    ("nodelay", &[], "belongs to ioengine=net, which does not work on a block device"),
+    ("num_range", &[], "trims of several ranges are not sent; use bs"),
+    ("object_class", &[], "belongs to ioengine=dfs, which does not work on a block device"),
+    ("offset_align", &[], "give the offset itself"),
+    ("pi_act", &[], "protection information is not simulated"),
+    ("pi_chk", &[], "protection information is not simulated"),
+    ("pingpong", &[], "belongs to ioengine=net, which does not work on a block device"),
+    ("plid_select", &[], "data placement is not simulated"),
+    ("plids", &[], "data placement is not simulated"),
+    ("program", &[], "belongs to ioengine=exec, which does not work on a block device"),
+    ("protocol", &[], "belongs to ioengine=net, which does not work on a block device"),
+    ("read_beyond_wp", &[], "zoned drives are not simulated"),
+    ("read_iolog", &[], "use `ssdlab replay`"),
+    ("read_iolog_chunked", &[], "use `ssdlab replay`"),
+    ("recover_zbd_write_error", &[], "zoned drives are not simulated"),
+    ("replay_align", &[], "use `ssdlab replay`"),
+    ("replay_no_stall", &[], "use `ssdlab replay`"),
+    ("replay_redirect", &[], "use `ssdlab replay`"),
+    ("replay_scale", &[], "use `ssdlab replay`"),
+    ("replay_skip", &[], "use `ssdlab replay`"),
+    ("replay_time_scale", &[], "use `ssdlab replay`"),
+    ("rwmixcycle", &[], "fio does not know it any more"),
+    ("sg_write_mode", &[], "SCSI commands other than READ and WRITE are not sent"),
+    ("single-instance", &[], "belongs to ioengine=gfapi, which does not work on a block device"),
+    ("skip_bad", &[], "belongs to ioengine=mtd, which does not work on a block device"),
+    ("spr_op", &[], "use rw=randwrite over the whole drive"),
+    ("sprandom", &[], "use rw=randwrite over the whole drive"),
+    ("stat_type", &[], "belongs to ioengine=filestat, which does not work on a block device"),
+    ("std_redirect", &[], "belongs to ioengine=exec, which does not work on a block device"),
+    ("svcl", &[], "belongs to ioengine=dfs, which does not work on a block device"),
+    ("thinktime_blocks_type", &[], "think time follows completed commands"),
+    ("thinktime_iotime", &[], "use thinktime_blocks"),
+    ("touch_objects", &[], "belongs to ioengine=rados, which does not work on a block device"),
+    ("trim_backlog", &[], "use rw=trimwrite"),
+    ("trim_backlog_batch", &[], "use rw=trimwrite"),
+    ("trim_percentage", &[], "use rw=trimwrite"),
+    ("trim_verify_zero", &[], "use rw=trimwrite"),
+    ("ttl", &[], "belongs to ioengine=net, which does not work on a block device"),
+    ("verb", &[], "belongs to ioengine=rdma, which does not work on a block device"),
+    ("volume", &[], "belongs to ioengine=gfapi, which does not work on a block device"),
+    ("window_size", &[], "belongs to ioengine=net, which does not work on a block device"),
+    ("write_iolog", &[], "the commands of a run are not written down"),
+    ("write_mode", &[], "other commands than reads, writes and trims are not sent"),
+    ("zone_reset_frequency", &[], "zoned drives are not simulated"),
+    ("zone_reset_threshold", &[], "zoned drives are not simulated"),
+    ("zonecapacity", &[], "zoned drives are not simulated"),
+];
+
+fn ignored_info(&(name, aliases, class): &(&'static str, &'static [&'static str], &'static str)) -> OptionInfo {
     let help = match class {
+        "client" => "Says where a device is found; the drive is that of the command line.",
+        "data" => "Data are taken to be new with every write, and never found twice; random numbers are ssdlab's own.",
+        "errors" => "A run ends at the first error, and never for being slow.",
         "files" => "A simulated drive holds no files.",
-        "data" => "Data are taken to be new with every write, and never found twice.",
-        "logs" => "Series are written by ssdlab itself.",
+        "logs" => {
+            "Logs hold the times of the simulation, uncompressed; bandwidth and IOPS are sampled every 500 ms, or as log_avg_msec says."
+        }
+        "priority" => "All commands have the same priority.",
         "report" => "Reports always hold these figures.",
+        "verify" => "Every read is compared, by a tag for each 4 KiB; a difference ends the run.",
         _ => "Concerns the host's software, which is not simulated.",
     };
-    OptionInfo { name, aliases: &[], value: "any", default: "", help, usage: OptionUse::Ignored }
+    OptionInfo { name, aliases, value: "any", default: "", help, usage: OptionUse::Ignored }
 }
 
-/// Every option that a job file may contain: first those with an effect, then those that are ignored.
+fn refused_info(&(name, aliases, help): &(&'static str, &'static [&'static str], &'static str)) -> OptionInfo {
+    OptionInfo { name, aliases, value: "any", default: "", help, usage: OptionUse::Refused }
+}
+
+/// Every option that fio knows: first those with an effect, then those that are ignored, then those that are refused.
 pub fn option_table() -> impl Iterator<Item = OptionInfo> {
-    SUPPORTED.iter().map(|e| e.info).chain(IGNORED.iter().map(ignored_info))
+    let supported = SUPPORTED.iter().map(|e| e.info);
+    supported.chain(IGNORED.iter().map(ignored_info)).chain(REFUSED.iter().map(refused_info))
 }
 
 /// What a name in a job file stands for.
@@ -267,6 +697,8 @@ pub(super) enum Found {
     /// The table name, and how to set it.
     Supported(&'static str, Apply),
     Ignored(&'static str),
+    /// With the reason.
+    Refused(&'static str),
     /// With the nearest known name.
     Unknown(Option<&'static str>),
 }
@@ -276,8 +708,12 @@ pub(super) fn find(name: &str) -> Found {
     if let Some(entry) = entry {
         return Found::Supported(entry.info.name, entry.apply);
     }
-    match IGNORED.iter().find(|(n, _)| *n == name) {
-        Some((n, _)) => Found::Ignored(n),
+    let is = |o: &&(&'static str, &'static [&'static str], &'static str)| o.0 == name || o.1.contains(&name);
+    if let Some(ignored) = IGNORED.iter().find(is) {
+        return Found::Ignored(ignored.0);
+    }
+    match REFUSED.iter().find(is) {
+        Some(refused) => Found::Refused(refused.2),
         None => {
             let names = option_table().flat_map(|o| std::iter::once(o.name).chain(o.aliases.iter().copied()));
             Found::Unknown(ssdlab_core::nearest(name, names).first().copied())

@@ -1,55 +1,90 @@
-//! The job file's text: sections, options, comments.
+//! The job file's text: sections, options, comments, files within files, variables.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ssdlab_core::input;
 
 use super::error::JobFileError;
-use super::job::{Job, JobFile};
+use super::job::{Job, JobFile, Spot};
 use super::options::{Found, find};
 use super::units::has_reversed_suffix;
 
+/// Files within files, at most.
+const MAX_INCLUDE_DEPTH: usize = 16;
+/// All included files together.
+const MAX_INCLUDES: usize = 64;
+
+/// Values of `${NAME}`.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// A line with something on it.
-struct Line<'a> {
-    number: usize,
-    text: &'a str,
+struct Line {
+    spot: Spot,
+    text: String,
 }
 
 /// A section with its options.
-struct Section<'a> {
-    header: Line<'a>,
-    options: Vec<Line<'a>>,
+struct Section {
+    header: Line,
+    options: Vec<Line>,
 }
 
 impl JobFile {
-    /// Reads and parses a job file.
+    /// Reads and parses a job file without variables.
     ///
     /// # Errors
     /// See [`JobFileError`].
     pub fn open(path: &Path) -> Result<Self, JobFileError> {
+        Self::open_with(path, &|_| None)
+    }
+
+    /// As [`JobFile::open`], with values for `${NAME}`.
+    ///
+    /// # Errors
+    /// See [`JobFileError`].
+    pub fn open_with(path: &Path, variables: Variables<'_>) -> Result<Self, JobFileError> {
         let file = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&file, &text),
+        match input::read_text(path) {
+            Ok(text) => Self::parse_with(&file, &text, variables),
             Err(source) => Err(JobFileError::Read { file, source }),
         }
     }
 
-    /// Parses the text of a job file; `file` is its name in error messages.
+    /// Parses the text of a job file without variables; `file` is its name in error messages, and what it includes is
+    /// looked for beside it.
     ///
     /// # Errors
     /// See [`JobFileError`].
     pub fn parse(file: &str, text: &str) -> Result<Self, JobFileError> {
-        let mut result =
-            JobFile { file: file.to_owned(), jobs: Vec::new(), ignored: BTreeSet::new(), warnings: Vec::new() };
+        Self::parse_with(file, text, &|_| None)
+    }
+
+    /// As [`JobFile::parse`], with values for `${NAME}`.
+    ///
+    /// # Errors
+    /// See [`JobFileError`].
+    pub fn parse_with(file: &str, text: &str, variables: Variables<'_>) -> Result<Self, JobFileError> {
+        let mut result = JobFile {
+            file: file.to_owned(),
+            jobs: Vec::new(),
+            ignored: BTreeSet::new(),
+            warnings: Vec::new(),
+            variables: BTreeMap::new(),
+        };
+        let mut reader = Reader { sections: Vec::new(), includes: 0 };
+        reader.read(&Arc::from(file), text, 0)?;
         // Global sections add up; each job begins as a copy of what they say so far.
         let mut global = Job::defaults(file);
-        for section in sections(file, text)? {
+        for section in reader.sections {
             if section.header.text == "global" {
-                apply(file, &mut global, &section, &mut result)?;
+                apply(&mut global, &section, &mut result, variables)?;
             } else {
                 let mut job = global.clone();
-                job.name = section.header.text.to_owned();
-                job.line = section.header.number;
-                apply(file, &mut job, &section, &mut result)?;
+                job.name.clone_from(&section.header.text);
+                job.spot = section.header.spot.clone();
+                apply(&mut job, &section, &mut result, variables)?;
                 job.check()?;
                 result.jobs.push(job);
             }
@@ -57,39 +92,70 @@ impl JobFile {
         if result.jobs.is_empty() {
             return Err(JobFileError::Empty { file: file.to_owned() });
         }
+        result.check()?;
         Ok(result)
     }
 }
 
-/// Cuts the text into sections.
-fn sections<'a>(file: &str, text: &'a str) -> Result<Vec<Section<'a>>, JobFileError> {
-    let syntax = |line, problem: String| JobFileError::Syntax { file: file.to_owned(), line, problem };
-    let mut sections: Vec<Section<'a>> = Vec::new();
-    for (i, raw) in text.lines().enumerate() {
-        let number = i + 1;
-        // fio ends a line at the first comment sign, wherever it stands.
-        let text = raw.split([';', '#']).next().unwrap_or("").trim();
-        if text.is_empty() {
-            continue;
+fn syntax(spot: &Spot, problem: String) -> JobFileError {
+    JobFileError::Syntax { file: spot.file.to_string(), line: spot.line, problem }
+}
+
+/// Cuts text into sections.
+struct Reader {
+    sections: Vec<Section>,
+    includes: usize,
+}
+
+impl Reader {
+    fn read(&mut self, file: &Arc<str>, text: &str, depth: usize) -> Result<(), JobFileError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for (i, raw) in text.lines().enumerate() {
+            let spot = Spot { file: Arc::clone(file), line: i + 1 };
+            // fio ends a line at the first comment sign, wherever it stands.
+            let text = raw.split([';', '#']).next().unwrap_or("").trim();
+            if text.is_empty() {
+                continue;
+            }
+            if let Some(rest) = text.strip_prefix('[') {
+                let name = rest.strip_suffix(']').map(str::trim).filter(|n| !n.is_empty());
+                let name = name.ok_or_else(|| {
+                    syntax(&spot, format!("`{text}` is not a section header; write its name between [ and ]"))
+                })?;
+                let header = Line { spot, text: name.to_owned() };
+                self.sections.push(Section { header, options: Vec::new() });
+            } else if let Some(name) = text.strip_prefix("include").filter(|n| n.is_empty() || n.starts_with(' ')) {
+                self.include(&spot, name.trim(), depth)?;
+            } else if let Some(section) = self.sections.last_mut() {
+                section.options.push(Line { spot, text: text.to_owned() });
+            } else {
+                return Err(syntax(
+                    &spot,
+                    format!("`{text}` stands before any section; begin with [global] or a job's name"),
+                ));
+            }
         }
-        if let Some(rest) = text.strip_prefix('[') {
-            let name = rest.strip_suffix(']').map(str::trim).filter(|n| !n.is_empty());
-            let name = name.ok_or_else(|| {
-                syntax(number, format!("`{text}` is not a section header; write its name between [ and ]"))
-            })?;
-            sections.push(Section { header: Line { number, text: name }, options: Vec::new() });
-        } else if text == "include" || text.starts_with("include ") {
-            return Err(syntax(number, "`include` is not supported; put the sections into this file".into()));
-        } else if let Some(section) = sections.last_mut() {
-            section.options.push(Line { number, text });
-        } else {
-            return Err(syntax(
-                number,
-                format!("`{text}` stands before any section; begin with [global] or a job's name"),
-            ));
-        }
+        Ok(())
     }
-    Ok(sections)
+
+    /// Reads a file at this place, as if its lines stood here.
+    fn include(&mut self, spot: &Spot, name: &str, depth: usize) -> Result<(), JobFileError> {
+        if name.is_empty() {
+            return Err(syntax(spot, "`include` needs the name of a file".into()));
+        }
+        self.includes += 1;
+        if depth == MAX_INCLUDE_DEPTH || self.includes > MAX_INCLUDES {
+            let problem = format!(
+                "files within files: at most {MAX_INCLUDE_DEPTH} one in the other, and {MAX_INCLUDES} in all; does one \
+                 include itself?"
+            );
+            return Err(syntax(spot, problem));
+        }
+        let beside: PathBuf = Path::new(&*spot.file).parent().unwrap_or(Path::new("")).join(name);
+        let text =
+            input::read_text(&beside).map_err(|e| syntax(spot, format!("cannot read {}: {e}", beside.display())))?;
+        self.read(&Arc::from(beside.display().to_string()), &text, depth + 1)
+    }
 }
 
 /// Name and value of an option line.
@@ -100,34 +166,59 @@ fn split(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Sets the options of a section in a job.
-fn apply(file: &str, job: &mut Job, section: &Section, result: &mut JobFile) -> Result<(), JobFileError> {
-    // What k means must be known before any size is read, wherever it stands in the section.
-    let (first, rest): (Vec<_>, Vec<_>) = section.options.iter().partition(|l| split(l.text).0 == "kb_base");
-    for line in first.into_iter().chain(rest) {
-        let (name, value) = split(line.text);
-        if value.unwrap_or(name).contains("${") {
-            return Err(JobFileError::Syntax {
-                file: file.to_owned(),
-                line: line.number,
-                problem: format!("`{}`: variables are not supported; write the value itself", line.text),
-            });
+/// Longest text that variables may make of an option.
+const MAX_EXPANDED: usize = 64 << 10;
+
+/// `text` with its variables replaced.
+fn expand(
+    line: &Line,
+    text: &str,
+    used: &mut BTreeMap<String, String>,
+    variables: Variables<'_>,
+) -> Result<String, JobFileError> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        out.push_str(&rest[..at]);
+        let Some((name, after)) = rest[at + 2..].split_once('}') else {
+            return Err(syntax(&line.spot, format!("`{text}`: a variable ends with }}, as in ${{NAME}}")));
+        };
+        let Some(value) = variables(name) else {
+            let problem =
+                format!("`{text}`: the variable `{name}` has no value; give it one, as in --var {name}=VALUE");
+            return Err(syntax(&line.spot, problem));
+        };
+        out.push_str(&value);
+        used.insert(name.to_owned(), value);
+        if out.len() > MAX_EXPANDED {
+            return Err(syntax(&line.spot, format!("`{text}` is longer than {MAX_EXPANDED} bytes with its variables")));
         }
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// Sets the options of a section in a job.
+fn apply(job: &mut Job, section: &Section, result: &mut JobFile, variables: Variables<'_>) -> Result<(), JobFileError> {
+    // What k means must be known before any size is read, wherever it stands in the section.
+    let (first, rest): (Vec<_>, Vec<_>) = section.options.iter().partition(|l| split(&l.text).0 == "kb_base");
+    for line in first.into_iter().chain(rest) {
+        let (name, value) = split(&line.text);
+        let (file, number) = (line.spot.file.to_string(), line.spot.line);
+        let wrong =
+            |problem| JobFileError::Value { file: file.clone(), line: number, option: name.to_owned(), problem };
         match find(name) {
             Found::Supported(table_name, set) => {
-                set(job, value).map_err(|problem| JobFileError::Value {
-                    file: file.to_owned(),
-                    line: line.number,
-                    option: name.to_owned(),
-                    problem,
-                })?;
+                let value = value.map(|v| expand(line, v, &mut result.variables, variables)).transpose()?;
+                let value = value.as_deref();
+                set(job, value).map_err(wrong)?;
                 job.given.insert(table_name.to_owned(), value.unwrap_or_default().to_owned());
-                job.lines.insert(table_name, line.number);
+                job.spots.insert(table_name, line.spot.clone());
                 let is_text = matches!(table_name, "name" | "description");
                 if let Some(value) = value.filter(|v| !is_text && job.kb_base == 1024 && has_reversed_suffix(v)) {
                     result.warnings.push(format!(
-                        "{file}:{}: {name}={value}: fio reads kib, mib, gib as powers of 1000; write k, m, g for powers of 1024",
-                        line.number
+                        "{file}:{number}: {name}={value}: fio reads kib, mib, gib as powers of 1000; write k, m, g for powers of 1024",
                     ));
                 }
             }
@@ -135,13 +226,9 @@ fn apply(file: &str, job: &mut Job, section: &Section, result: &mut JobFile) -> 
                 job.given.insert(table_name.to_owned(), value.unwrap_or_default().to_owned());
                 result.ignored.insert(table_name);
             }
+            Found::Refused(why) => return Err(wrong(why.to_owned())),
             Found::Unknown(nearest) => {
-                return Err(JobFileError::UnknownOption {
-                    file: file.to_owned(),
-                    line: line.number,
-                    option: name.to_owned(),
-                    nearest,
-                });
+                return Err(JobFileError::UnknownOption { file, line: number, option: name.to_owned(), nearest });
             }
         }
     }

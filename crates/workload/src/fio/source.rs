@@ -1,8 +1,12 @@
-//! The commands of one clone of a job: its pattern, with flushes among the writes.
+//! The commands of one clone of a job: its pattern, with flushes among the writes, and what verification reads.
 
-use ssdlab_core::Op;
+use std::collections::VecDeque;
 
-use crate::pattern::{AccessPattern, Command, Source};
+use ssdlab_core::{Op, Rng};
+
+use super::job::Job;
+use super::written::Written;
+use crate::pattern::{AccessPattern, Command, Extent, Pattern, PatternError, Source, Walk, WalkSource};
 
 /// A flush after every so many writes.
 #[derive(Clone, Copy, Debug)]
@@ -11,19 +15,170 @@ struct Every {
     left: u64,
 }
 
-/// Yields the commands of one clone of a [`super::Job`], `fsync` and `fdatasync` included. Think time, rates, delays
-/// and `end_fsync` are the runner's.
+#[derive(Clone, Debug)]
+enum Access {
+    Plain(Box<AccessPattern>),
+    Walk(Box<WalkSource>),
+}
+
+impl Access {
+    fn new(walk: Option<&Walk>, pattern: &Pattern, rng: &Rng) -> Result<Self, PatternError> {
+        Ok(match walk {
+            None => Access::Plain(Box::new(pattern.build(rng)?)),
+            Some(walk) => Access::Walk(Box::new(walk.build(pattern, rng)?)),
+        })
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Command> {
+        match self {
+            Access::Plain(pattern) => pattern.next(),
+            Access::Walk(walk) => walk.next(),
+        }
+    }
+}
+
+/// Reading what was written.
+#[derive(Clone, Debug)]
+struct Verification {
+    /// To write again, in the next loop.
+    walk: Option<Walk>,
+    pattern: Pattern,
+    rng: Rng,
+    loops_left: u64,
+    /// What this loop has written; `None` if it is read at once ([`Verification::backlog`]).
+    written: Written,
+    /// Read in the middle of writing: after so many blocks, so many of them.
+    backlog: u64,
+    batch: u64,
+    waiting: VecDeque<(u64, u64)>,
+    to_read: u64,
+    /// Everything is written; what is left is to be read.
+    reading: bool,
+    /// A command is to come that waits for all before it.
+    barrier: bool,
+    /// It is the one that came last.
+    must_wait: bool,
+}
+
+/// Yields the commands of one clone of a [`Job`], `fsync` and `fdatasync` included, and the reads of `verify`. Think
+/// time, rates, delays and `end_fsync` are the runner's.
 #[derive(Clone, Debug)]
 pub struct JobSource {
-    access: AccessPattern,
+    access: Access,
     flushes: [Every; 2],
     due: u32,
+    left: Option<u64>,
+    reads_only: bool,
+    verification: Option<Box<Verification>>,
 }
 
 impl JobSource {
-    pub(super) fn new(access: AccessPattern, fsync: u64, fdatasync: u64) -> Self {
+    pub(super) fn new(job: &Job, mut pattern: Pattern, rng: Rng) -> Result<Self, PatternError> {
         let every = |writes| Every { writes, left: writes };
-        JobSource { access, flushes: [every(fsync), every(fdatasync)], due: 0 }
+        let walk = job.walk();
+        let verifies = job.verify.is_some() && job.do_verify && !job.verify_only && job.writes();
+        let verification = verifies.then(|| {
+            let loops_left = if job.time_based { u64::MAX } else { job.loops - 1 };
+            if job.time_based || matches!(pattern.extent, Extent::Passes(_)) {
+                pattern.extent = Extent::Passes(1);
+            } else if let Extent::Bytes(bytes) = &mut pattern.extent {
+                *bytes /= job.loops;
+            }
+            let block = pattern.sizes[1].min_bytes();
+            Box::new(Verification {
+                walk: walk.clone(),
+                pattern: pattern.clone(),
+                rng: rng.clone(),
+                loops_left,
+                written: Written::new(block),
+                backlog: job.verify_backlog,
+                batch: if job.verify_backlog_batch > 0 { job.verify_backlog_batch } else { job.verify_backlog },
+                waiting: VecDeque::new(),
+                to_read: 0,
+                reading: false,
+                barrier: false,
+                must_wait: false,
+            })
+        });
+        Ok(JobSource {
+            access: Access::new(walk.as_ref(), &pattern, &rng)?,
+            flushes: [every(job.fsync), every(job.fdatasync)],
+            due: 0,
+            left: job.number_ios,
+            reads_only: job.verify_only,
+            verification,
+        })
+    }
+
+    /// The next command that is no flush.
+    fn access(&mut self) -> Option<Command> {
+        let Some(v) = self.verification.as_deref_mut() else { return self.access.next() };
+        loop {
+            if let Some(read) = v.next_read() {
+                return Some(read);
+            }
+            if !v.reading {
+                match self.access.next() {
+                    Some(command) => {
+                        v.must_wait = std::mem::take(&mut v.barrier);
+                        v.sent(&command);
+                        return Some(command);
+                    }
+                    None => v.read_everything(),
+                }
+            } else if v.loops_left == 0 {
+                return None;
+            } else {
+                v.loops_left -= 1;
+                v.reading = false;
+                v.barrier = true;
+                // Other places than in the loop before.
+                v.rng = v.rng.stream("loop");
+                self.access = Access::new(v.walk.as_ref(), &v.pattern, &v.rng).ok()?;
+            }
+        }
+    }
+}
+
+fn read(offset_bytes: u64, length_bytes: u64) -> Command {
+    Command { op: Op::Read, offset_bytes, length_bytes, fua: false }
+}
+
+impl Verification {
+    fn sent(&mut self, command: &Command) {
+        if command.op != Op::Write {
+            return;
+        }
+        if self.backlog == 0 {
+            self.written.add(command.offset_bytes, command.length_bytes);
+            return;
+        }
+        self.waiting.push_back((command.offset_bytes, command.length_bytes));
+        if self.waiting.len() as u64 >= self.backlog {
+            self.to_read = self.batch;
+            self.barrier = true;
+        }
+    }
+
+    fn next_read(&mut self) -> Option<Command> {
+        let mut next = None;
+        if self.to_read > 0 {
+            next = self.waiting.pop_front();
+            self.to_read = if next.is_some() { self.to_read - 1 } else { 0 };
+        }
+        if next.is_none() && self.reading {
+            next = self.written.pop();
+        }
+        let (offset, length) = next?;
+        self.must_wait = std::mem::take(&mut self.barrier);
+        Some(read(offset, length))
+    }
+
+    fn read_everything(&mut self) {
+        self.reading = true;
+        self.barrier = true;
+        self.to_read = u64::MAX;
     }
 }
 
@@ -34,7 +189,24 @@ impl Source for JobSource {
             self.due -= 1;
             return Some(Command::FLUSH);
         }
-        let command = self.access.next()?;
+        if self.left == Some(0) {
+            // What was written is read all the same.
+            match self.verification.as_deref_mut() {
+                None => return None,
+                Some(v) if !v.reading => v.read_everything(),
+                Some(_) => {}
+            }
+            let v = self.verification.as_deref_mut()?;
+            return v.next_read();
+        }
+        let mut command = self.access()?;
+        let verifies = self.verification.as_deref().is_some_and(|v| v.reading);
+        if let Some(left) = self.left.as_mut().filter(|_| !verifies) {
+            *left -= 1;
+        }
+        if self.reads_only && command.op == Op::Write {
+            command = read(command.offset_bytes, command.length_bytes);
+        }
         if command.op == Op::Write {
             for every in self.flushes.iter_mut().filter(|e| e.writes > 0) {
                 every.left -= 1;
@@ -45,5 +217,15 @@ impl Source for JobSource {
             }
         }
         Some(command)
+    }
+
+    fn must_wait(&self) -> bool {
+        self.due == 0 && self.verification.as_deref().is_some_and(|v| v.must_wait)
+    }
+
+    fn waited(&mut self) {
+        if let Some(v) = self.verification.as_deref_mut() {
+            v.must_wait = false;
+        }
     }
 }

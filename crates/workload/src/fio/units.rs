@@ -4,7 +4,7 @@
 //! standards, kept by fio for the sake of old scripts. With `kb_base=1000`, `k` and `kb` are 1000 and `kib` is
 //! 1024. Prefixes go up to `p`, in either case. A number may be hexadecimal (`0x1000`).
 
-use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, SECOND, SECTOR_BYTES};
 
 use super::job::Amount;
 
@@ -12,6 +12,7 @@ use super::job::Amount;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeUnit {
     Second,
+    Millisecond,
     Microsecond,
 }
 
@@ -77,6 +78,9 @@ pub(super) fn amount(text: &str, kb_base: u64) -> Result<Amount, String> {
         .ok_or_else(|| format!("`{text}` is too large; the limit is 2^64-1 bytes"))
 }
 
+/// The longest simulated time.
+const MAX_TIME: Nanos = 366 * 86_400 * SECOND;
+
 /// Whether the text uses a suffix such as `kib`, which means 1000 unless `kb_base=1000`.
 pub(super) fn has_reversed_suffix(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
@@ -88,6 +92,7 @@ pub(super) fn time(text: &str, default: TimeUnit) -> Result<Nanos, String> {
     let (value, unit) = number(text)?;
     let nanos: Nanos = match unit.to_ascii_lowercase().as_str() {
         "" if default == TimeUnit::Microsecond => MICROSECOND,
+        "" if default == TimeUnit::Millisecond => MILLISECOND,
         "" | "s" | "sec" => SECOND,
         "us" | "usec" => MICROSECOND,
         "ms" | "msec" => MILLISECOND,
@@ -98,7 +103,21 @@ pub(super) fn time(text: &str, default: TimeUnit) -> Result<Nanos, String> {
             return Err(format!("`{text}`: unknown unit `{unit}`; use us, ms, s, m, h or d"));
         }
     };
-    value.checked_mul(nanos).ok_or_else(|| format!("`{text}` is too long; the limit is 584 years"))
+    let time = value.checked_mul(nanos).filter(|&time| time <= MAX_TIME);
+    time.ok_or_else(|| format!("`{text}` is too long; the limit is 366 days"))
+}
+
+/// A number of bytes, perhaps negative.
+pub(super) fn signed_bytes(text: &str, kb_base: u64) -> Result<i64, String> {
+    let (negative, digits) = match text.trim().strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let value = i64::try_from(bytes(digits, kb_base)?).map_err(|_| format!("`{text}` is too large"))?;
+    if value % SECTOR_BYTES as i64 != 0 {
+        return Err(format!("`{text}` is {value} bytes; it must be a multiple of 512"));
+    }
+    Ok(if negative { -value } else { value })
 }
 
 /// A plain whole number within bounds; fio's `k` and so on are understood.

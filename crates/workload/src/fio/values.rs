@@ -1,6 +1,6 @@
 //! fio's compound values: up to three by operation, splits, distributions.
 
-use super::job::{RandomDistribution, Rw};
+use super::job::{RandomDistribution, Rw, SteadyMetric, SteadyState};
 use super::units;
 use crate::pattern::{Zone, ZoneExtent};
 
@@ -175,6 +175,92 @@ pub(super) fn distribution(text: &str, kb_base: u64) -> Result<RandomDistributio
             "`{name}` is not supported; use random, zipf:theta, pareto:h, zoned:access/size:… or zoned_abs:access/bytes:…"
         )),
     }
+}
+
+/// A percentage with decimals, above 0.
+pub(super) fn percentage(text: &str) -> Result<f64, String> {
+    match decimal(text.trim().trim_end_matches('%'))? {
+        p if p > 0.0 && p <= 100.0 => Ok(p),
+        _ => Err(format!("`{text}` must be more than 0 and at most 100")),
+    }
+}
+
+/// Most percentiles of a list; fio's own limit.
+const MAX_PERCENTILES: usize = 20;
+
+/// `percentile_list`, in rising order.
+pub(super) fn percentiles(text: &str) -> Result<Vec<f64>, String> {
+    let mut list = text.split(':').map(percentage).collect::<Result<Vec<_>, _>>()?;
+    if list.len() > MAX_PERCENTILES {
+        return Err(format!("has {} percentiles; at most {MAX_PERCENTILES} are possible", list.len()));
+    }
+    list.sort_by(f64::total_cmp);
+    list.dedup();
+    Ok(list)
+}
+
+/// `steadystate`: `iops:5%`, `bw_slope:0.3%`, `iops:100`.
+pub(super) fn steady_state(text: &str, kb_base: u64) -> Result<SteadyState, String> {
+    let (what, limit) = text.split_once(':').ok_or_else(|| format!("`{text}` needs a limit, such as iops:5%"))?;
+    let (metric, slope) = match what.trim() {
+        "iops" => (SteadyMetric::Iops, false),
+        "iops_slope" => (SteadyMetric::Iops, true),
+        "bw" => (SteadyMetric::Bandwidth, false),
+        "bw_slope" => (SteadyMetric::Bandwidth, true),
+        other => return Err(format!("`{other}` must be iops, iops_slope, bw or bw_slope")),
+    };
+    let limit = limit.trim();
+    let (limit, percent) = match limit.strip_suffix('%') {
+        Some(percent) => (decimal(percent)?, true),
+        None if metric == SteadyMetric::Bandwidth => (units::bytes(limit, kb_base)? as f64, false),
+        None => (decimal(limit)?, false),
+    };
+    if limit <= 0.0 {
+        return Err(format!("`{text}`: the limit must be more than 0"));
+    }
+    Ok(SteadyState { metric, slope, limit, percent })
+}
+
+const VERIFY_METHODS: &[&str] = &[
+    "md5",
+    "crc16",
+    "crc32",
+    "crc32c",
+    "crc32c-intel",
+    "crc64",
+    "crc7",
+    "xxhash",
+    "sha512",
+    "sha256",
+    "sha1",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "meta",
+    "pattern",
+    "pattern_hdr",
+];
+
+/// `verify`.
+pub(super) fn verify_method(text: &str) -> Result<String, String> {
+    if VERIFY_METHODS.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    let nearest = ssdlab_core::nearest(text, VERIFY_METHODS.iter().copied());
+    Err(match nearest.first() {
+        Some(close) => format!("there is no method `{text}`; did you mean `{close}`?"),
+        None => format!("there is no method `{text}`; use {}", VERIFY_METHODS.join(", ")),
+    })
+}
+
+/// What a log file's name begins with; empty for the job's name.
+pub(super) fn log_name(text: Option<&str>) -> Result<String, String> {
+    let name = text.unwrap_or_default();
+    if name.contains(['/', '\\', '\0']) || name == ".." {
+        return Err(format!("`{name}` must be a name without folders; `--log-dir DIR` says where logs are written"));
+    }
+    Ok(name.to_owned())
 }
 
 /// `rw`.

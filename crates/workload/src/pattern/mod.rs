@@ -12,6 +12,7 @@ pub mod named;
 mod permutation;
 mod sizes;
 mod skew;
+mod walk;
 mod zones;
 
 pub use access::AccessPattern;
@@ -21,6 +22,7 @@ pub use error::PatternError;
 pub use permutation::Permutation;
 pub use sizes::BlockSizes;
 pub use skew::{Pareto, Zipf};
+pub use walk::{Strided, Walk, WalkSource};
 pub use zones::{Zone, ZoneExtent};
 
 use ssdlab_core::Op;
@@ -44,6 +46,14 @@ impl Command {
 pub trait Source {
     /// The next command, or `None` when the workload is complete (and from then on).
     fn next(&mut self) -> Option<Command>;
+
+    /// Whether the next command must wait until all before it have completed.
+    fn must_wait(&self) -> bool {
+        false
+    }
+
+    /// They have completed.
+    fn waited(&mut self) {}
 }
 
 impl<S: Source + ?Sized> Source for &mut S {

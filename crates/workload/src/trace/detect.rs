@@ -58,6 +58,21 @@ fn text_format(line: &str) -> Option<Format> {
     if commas.len() >= 5 && commas[..3].iter().all(|f| numeric(f)) && ["R", "r", "W", "w"].contains(&commas[3]) {
         return Some(Format::Spc);
     }
+    let letter = |field: &str| ["R", "r", "W", "w"].contains(&field);
+    let numbers = |places: &[usize]| places.iter().all(|&i| numeric(commas[i]));
+    if commas.len() == 5 && letter(commas[1]) && numbers(&[0, 2, 3, 4]) {
+        return Some(Format::Alibaba);
+    }
+    if commas.len() == 5 && ["0", "1"].contains(&commas[3]) && numbers(&[0, 1, 2, 4]) {
+        return Some(Format::Tencent);
+    }
+    if commas.len() == 6 && (letter(commas[2]) || commas[2].is_empty()) && numbers(&[0, 3, 4, 5]) {
+        return Some(Format::Systor);
+    }
+    let hexadecimal = |field: &str| field.len() == 2 && field.bytes().all(|b| b.is_ascii_hexdigit());
+    if commas.len() == 5 && ["1", "2"].contains(&commas[0]) && hexadecimal(commas[2]) && numbers(&[1, 3, 4]) {
+        return Some(Format::CloudPhysics);
+    }
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     if words.len() == 5 && words.iter().all(|w| numeric(w)) {
         return Some(Format::Mqsim);

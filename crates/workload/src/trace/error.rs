@@ -16,7 +16,13 @@ pub enum TraceError {
     UnknownFormatName { name: String },
     /// A line of a text format.
     #[error("{file}:{line}: {problem}")]
-    Line { file: String, line: u64, problem: String },
+    Line {
+        file: String,
+        line: u64,
+        /// The line, or its beginning.
+        text: String,
+        problem: String,
+    },
     /// A record of a binary format.
     #[error("{file}: record at byte {byte}: {problem}")]
     Record { file: String, byte: u64, problem: String },

@@ -13,10 +13,14 @@ pub enum Format {
     IologV2,
     IologV3,
     Spc,
+    Alibaba,
+    Tencent,
+    Systor,
+    CloudPhysics,
 }
 
 /// Every format with its name and a description.
-pub const FORMATS: [(Format, &str, &str); 8] = [
+pub const FORMATS: [(Format, &str, &str); 12] = [
     (Format::Msr, "msr", "MSR Cambridge CSV: filetime,host,disk,Read|Write,offset,size,response"),
     (Format::VscsiV1, "vscsi1", "VMware vscsi version 1, binary, 32 bytes a record"),
     (Format::VscsiV2, "vscsi2", "VMware vscsi version 2, binary, 40 bytes a record"),
@@ -25,6 +29,10 @@ pub const FORMATS: [(Format, &str, &str); 8] = [
     (Format::IologV2, "iolog2", "fio iolog version 2"),
     (Format::IologV3, "iolog3", "fio iolog version 3"),
     (Format::Spc, "spc", "SPC ASCII: asu,lba,size,R|W,seconds"),
+    (Format::Alibaba, "alibaba", "Alibaba block traces: device,R|W,offset,length,microseconds"),
+    (Format::Tencent, "tencent", "Tencent CBS: seconds,sector,sectors,0 read or 1 write,volume"),
+    (Format::Systor, "systor", "Systor '17: seconds,response,R|W,LUN,offset,size"),
+    (Format::CloudPhysics, "cloudphysics", "CloudPhysics CSV: version,seconds,SCSI command,bytes,sector"),
 ];
 
 /// The names for an error message.

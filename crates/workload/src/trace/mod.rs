@@ -9,6 +9,10 @@
 //! | [`Format::IologV2`] (fio) | ms, at waits | bytes | opening and closing of files |
 //! | [`Format::IologV3`] (fio) | µs | bytes | opening and closing of files |
 //! | [`Format::Spc`] (SPC ASCII) | s | 512 B blocks | – |
+//! | [`Format::Alibaba`] (CSV) | µs | bytes | – |
+//! | [`Format::Tencent`] (CSV) | s | 512 B sectors | – |
+//! | [`Format::Systor`] (CSV) | s | bytes | requests without their kind |
+//! | [`Format::CloudPhysics`] (CSV) | s | 512 B sectors | SCSI commands that move no data |
 //!
 //! A [`TraceReader`] streams: it holds a line or a record, never the file. Arrival times are made relative to the
 //! first request; a request that is stamped earlier than the one before it arrives together with that one, and is
@@ -34,6 +38,7 @@
 //! ```
 
 mod blkparse;
+mod csv;
 mod detect;
 mod error;
 mod format;
@@ -44,6 +49,7 @@ mod msr;
 mod number;
 mod placement;
 mod reader;
+mod source;
 mod spc;
 mod summary;
 mod vscsi;
@@ -51,7 +57,8 @@ mod vscsi;
 pub use error::TraceError;
 pub use format::{BlkparseEvent, FORMATS, Format, MqsimTime, TraceOptions};
 pub use placement::{Devices, Edge, Fit, Placed, Placement, PlacementReport, PlacementSpec};
-pub use reader::{TraceReader, TraceRecord, open};
+pub use reader::{MAX_DEVICES, TraceReader, TraceRecord};
+pub use source::{MAX_HELD_BYTES, SourceReader, TraceSource};
 pub use summary::{SIZE_BINS, TraceSummary};
 
 use ssdlab_core::Op;

@@ -1,4 +1,4 @@
-//! MSR Cambridge CSV: `timestamp,hostname,disk,Read|Write,offset,size,response`, no header. Times are Windows
+//! MSR Cambridge CSV: `timestamp,hostname,disk,Read|Write,offset,size,response`, with or without a row of headings. Times are Windows
 //! filetime (100 ns since 1601), offset and size bytes. The response time is that of the traced system and is not
 //! used.
 

@@ -1,19 +1,22 @@
 //! The streaming reader: places for errors, relative times, numbers for devices.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
-use std::path::Path;
 
-use ssdlab_core::{Nanos, Op};
+use ssdlab_core::{Nanos, Op, input};
 
 use super::error::TraceError;
 use super::format::{Format, TraceOptions};
 use super::lines::{self, Line};
-use super::{Parsed, Raw, blkparse, detect, iolog, mqsim, msr, spc, vscsi};
+use super::{Parsed, Raw, blkparse, csv, detect, iolog, mqsim, msr, spc, vscsi};
 
 /// Bytes looked at to recognise a format.
 const WINDOW_BYTES: usize = 64 * 1024;
+
+/// Devices of a trace at most.
+pub const MAX_DEVICES: usize = 1 << 16;
+/// The longest message about a line or record, in characters.
+const LONGEST_PROBLEM: usize = 400;
 
 /// A request of a trace. Addresses are as recorded: they may lie beyond any drive and need not be whole sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,20 +34,12 @@ pub struct TraceRecord {
     pub fua: bool,
 }
 
-/// Opens a trace file. Without a format, it is recognised from the first bytes.
-///
-/// # Errors
-/// If the file cannot be read, is empty, or is of no known format.
-pub fn open(path: &Path, format: Option<Format>) -> Result<TraceReader<BufReader<File>>, TraceError> {
-    TraceReader::open(path, format, TraceOptions::default())
-}
-
 /// The reader's source: what was looked at to recognise the format, then the rest.
 type Input<R> = BufReader<std::io::Chain<std::io::Cursor<Vec<u8>>, R>>;
 
 /// Yields the requests of a trace, then nothing; after an error, nothing more.
 #[derive(Debug)]
-pub struct TraceReader<R = BufReader<File>> {
+pub struct TraceReader<R> {
     file: String,
     input: Input<R>,
     format: Format,
@@ -64,20 +59,6 @@ pub struct TraceReader<R = BufReader<File>> {
     skipped: u64,
 }
 
-impl TraceReader<BufReader<File>> {
-    /// As [`open`], with options.
-    ///
-    /// # Errors
-    /// As [`open`].
-    pub fn open(path: &Path, format: Option<Format>, options: TraceOptions) -> Result<Self, TraceError> {
-        let name = path.display().to_string();
-        match File::open(path) {
-            Ok(file) => Self::new(&name, BufReader::new(file), format, options),
-            Err(source) => Err(TraceError::Read { file: name, source }),
-        }
-    }
-}
-
 impl<R: Read> TraceReader<R> {
     /// Reads a trace from anything; `file` is its name in error messages.
     ///
@@ -87,6 +68,7 @@ impl<R: Read> TraceReader<R> {
         let mut start = Vec::new();
         let read = input.by_ref().take(WINDOW_BYTES as u64).read_to_end(&mut start);
         read.map_err(|source| TraceError::Read { file: file.to_owned(), source })?;
+        start.drain(..start.len() - input::without_mark(&start).len());
         if start.is_empty() {
             return Err(TraceError::Empty { file: file.to_owned() });
         }
@@ -184,8 +166,12 @@ impl<R: Read> TraceReader<R> {
     /// An error at the line or record just read.
     fn problem(&self, problem: String) -> TraceError {
         let file = self.file.clone();
+        let problem = input::shortened(&problem, LONGEST_PROBLEM).into_owned();
         match self.format.record_bytes() {
-            None => TraceError::Line { file, line: self.position, problem },
+            None => {
+                let text = String::from_utf8_lossy(&self.buffer).trim_end().to_owned();
+                TraceError::Line { file, line: self.position, text, problem }
+            }
             Some(size) => TraceError::Record { file, byte: self.position - size as u64, problem },
         }
     }
@@ -193,19 +179,20 @@ impl<R: Read> TraceReader<R> {
     fn read(&mut self) -> Result<Option<TraceRecord>, TraceError> {
         while self.fill()? {
             let buffer = std::mem::take(&mut self.buffer);
-            let parsed = self.parse(&buffer);
-            let record = match parsed {
-                Ok(Parsed::Request(raw)) => Some(self.record(&raw)),
+            let record = match self.parse(&buffer) {
+                Ok(Parsed::Request(raw)) => self.record(&raw).map(Some),
                 Ok(Parsed::Skipped) => {
                     self.skipped += 1;
-                    None
+                    Ok(None)
                 }
                 Ok(Parsed::End) => return Ok(None),
-                Err(problem) => return Err(self.problem(problem)),
+                Err(problem) => Err(problem),
             };
             self.buffer = buffer;
-            if let Some(record) = record {
-                return record.map(Some);
+            match record {
+                Ok(None) => {}
+                Ok(record) => return Ok(record),
+                Err(problem) => return Err(self.problem(problem)),
             }
         }
         Ok(None)
@@ -226,6 +213,8 @@ impl<R: Read> TraceReader<R> {
                 iolog::header(line, expected)?;
                 Ok(Parsed::Skipped)
             }
+            _ if self.position == 1 && csv::is_heading(line) => Ok(Parsed::Skipped),
+            Format::Alibaba | Format::Tencent | Format::Systor | Format::CloudPhysics => csv::parse(line, self.format),
             Format::IologV2 => iolog::parse_v2(line, &mut self.wait_clock),
             Format::IologV3 => iolog::parse_v3(line),
             Format::Msr => msr::parse(line),
@@ -236,17 +225,20 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
-    fn record(&mut self, raw: &Raw) -> Result<TraceRecord, TraceError> {
+    fn record(&mut self, raw: &Raw) -> Result<TraceRecord, String> {
         let first = *self.first.get_or_insert(raw.at);
         let after_first = raw.at.saturating_sub(first);
         let at = Nanos::try_from(after_first)
-            .map_err(|_| self.problem("arrives more than 584 years after the first request".into()))?;
+            .map_err(|_| "arrives more than 584 years after the first request".to_owned())?;
         if raw.at < first || at < self.last {
             self.backwards += 1;
         }
         self.last = at.max(self.last);
         let device = match self.numbers.get(raw.device) {
             Some(&n) => n,
+            None if self.devices.len() == MAX_DEVICES => {
+                return Err(format!("is of one device more than the {MAX_DEVICES} that a trace can have"));
+            }
             None => {
                 let n = self.devices.len() as u32;
                 self.devices.push(raw.device.to_owned());

@@ -19,6 +19,11 @@ pub(super) fn parse(line: &str) -> Result<Parsed<'_>, String> {
         other => return Err(format!("opcode `{other}` must be R or W")),
     };
     whole(asu, "ASU")?;
+    // Where the decimal sign is a comma, the time falls into two fields; all known traces write it with decimals.
+    let decimals = field().filter(|next| !next.is_empty() && next.bytes().all(|b| b.is_ascii_digit()));
+    if let (false, Some(decimals)) = (time.contains('.'), decimals) {
+        return Err(format!("timestamp `{time},{decimals}` has a decimal comma; write {time}.{decimals}"));
+    }
     Parsed::request(Raw {
         at: seconds(time, "timestamp")?,
         op,

@@ -45,21 +45,26 @@ pub(super) fn looks_like(format: Format, record: &[u8]) -> bool {
     ver >> 8 == version(format) && command <= 0xFF
 }
 
+/// What a SCSI command does; `None` for those that move no data.
+pub(super) fn operation(command: u16) -> Option<Op> {
+    match command {
+        0x08 | 0x28 | 0xA8 | 0x88 => Some(Op::Read),
+        0x0A | 0x2A | 0xAA | 0x8A | 0x2E | 0xAE | 0x8E => Some(Op::Write),
+        0x35 | 0x91 => Some(Op::Flush),
+        _ => None,
+    }
+}
+
 /// `record` must be as long as the format's records are.
 pub(super) fn parse(record: &[u8], format: Format) -> Result<Parsed<'static>, String> {
     let (ver, command, length, sector) = layout(format, record);
     if ver >> 8 != version(format) {
         return Err(format!("the version is {}; it must be {} in every record", ver >> 8, version(format)));
     }
-    let op = match command {
-        0x08 | 0x28 | 0xA8 | 0x88 => Op::Read,
-        0x0A | 0x2A | 0xAA | 0x8A | 0x2E | 0xAE | 0x8E => Op::Write,
-        0x35 | 0x91 => Op::Flush,
-        0..=0xFF => return Ok(Parsed::Skipped),
-        _ => {
-            return Err(format!("the SCSI command is {command:#06x}; it must be below 0x100"));
-        }
-    };
+    if command > 0xFF {
+        return Err(format!("the SCSI command is {command:#06x}; it must be below 0x100"));
+    }
+    let Some(op) = operation(command) else { return Ok(Parsed::Skipped) };
     let at = u128::from(u64_at(record, 24)) * u128::from(MICROSECOND);
     let (offset_bytes, length_bytes) = if op == Op::Flush {
         (0, 0)

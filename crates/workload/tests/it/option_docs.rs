@@ -24,7 +24,20 @@ fn tables() -> String {
     text.push_str("\n## Options that are ignored\n\nThey are accepted and named in one notice.\n\n");
     text.push_str("| option | why |\n|---|---|\n");
     for option in option_table().filter(|o| o.usage == OptionUse::Ignored) {
-        writeln!(text, "| `{}` | {} |", option.name, option.help).unwrap();
+        let names: Vec<String> =
+            std::iter::once(&option.name).chain(option.aliases).map(|name| format!("`{name}`")).collect();
+        writeln!(text, "| {} | {} |", names.join(", "), option.help).unwrap();
+    }
+    text.push_str("\n## Options that are refused\n\n");
+    text.push_str("They would change what a drive is sent, and ssdlab does not do what they ask for. ");
+    text.push_str(
+        "With the tables above, these are all options of fio: what is in none of them, fio does not know either.\n\n",
+    );
+    text.push_str("| option | why |\n|---|---|\n");
+    for option in option_table().filter(|o| o.usage == OptionUse::Refused) {
+        let names: Vec<String> =
+            std::iter::once(&option.name).chain(option.aliases).map(|name| format!("`{name}`")).collect();
+        writeln!(text, "| {} | {} |", names.join(", "), option.help).unwrap();
     }
     text.push('\n');
     text

@@ -4,8 +4,14 @@ use std::path::{Path, PathBuf};
 
 use ssdlab_core::{MILLISECOND, Nanos, Op, SECOND};
 use ssdlab_workload::trace::{
-    BlkparseEvent, FORMATS, Format, MqsimTime, TraceError, TraceOptions, TraceReader, TraceRecord, TraceSummary, open,
+    BlkparseEvent, FORMATS, Format, MqsimTime, SourceReader, TraceError, TraceOptions, TraceReader, TraceRecord,
+    TraceSource, TraceSummary,
 };
+
+/// As a command opens it.
+fn open(path: &Path, format: Option<Format>) -> Result<SourceReader, TraceError> {
+    TraceSource::from(path).open(format)
+}
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -148,6 +154,39 @@ fn fio_iolog_3() {
 }
 
 #[test]
+fn comma_separated_traces_of_clouds_and_data_centres() {
+    let read = |text: &str| {
+        let mut reader = TraceReader::new("t", text.as_bytes(), None, TraceOptions::default()).unwrap();
+        let records: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap_or_else(|e| panic!("{e}"));
+        (reader.format(), reader.devices().to_vec(), records)
+    };
+    let two = |first, second| vec![first, second];
+    let (format, devices, records) = read("419,W,8792731648,16384,1577808144360767\n725,R,4096,512,1577808144360800\n");
+    assert_eq!((format, devices), (Format::Alibaba, vec!["419".to_owned(), "725".to_owned()]));
+    assert_eq!(records, two(record(0, Op::Write, 0, 8_792_731_648, 16_384), record(33_000, Op::Read, 1, 4096, 512)));
+    let (format, devices, records) = read("1538323200,8,16,0,1063\n1538323201,0,8,1,1063\n");
+    assert_eq!((format, devices), (Format::Tencent, vec!["1063".to_owned()]));
+    assert_eq!(records, two(record(0, Op::Read, 0, 4096, 8192), record(SECOND, Op::Write, 0, 0, 4096)));
+    let headed = "Timestamp,Response,IOType,LUN,Offset,Size\n1455584406.027,0.0004,R,2,1024,4096\n1455584406.028,,,2,0,512\n\
+                  1455584407.027,0.1,W,2,0,512\n";
+    let (format, devices, records) = read(headed);
+    assert_eq!((format, devices), (Format::Systor, vec!["2".to_owned()]));
+    assert_eq!(records, two(record(0, Op::Read, 0, 1024, 4096), record(SECOND, Op::Write, 0, 0, 512)));
+    let (format, _, records) =
+        read("version,time,op,size,lbn\n1,33898,2a,512,42932745\n1,33899,28,8192,0\n1,33899,12,36,0\n");
+    assert_eq!(format, Format::CloudPhysics);
+    assert_eq!(records, two(record(0, Op::Write, 0, 42_932_745 * 512, 512), record(SECOND, Op::Read, 0, 0, 8192)));
+    let msr = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n128166372003061629,hm,0,Read,4096,512,1\n";
+    let (format, _, records) = read(msr);
+    assert_eq!((format, records), (Format::Msr, vec![record(0, Op::Read, 0, 4096, 512)]));
+    // A heading is one in the first line only.
+    let text = "1,33898,2a,512,1\nversion,time,op,size,lbn\n";
+    let error =
+        TraceReader::new("t", text.as_bytes(), None, TraceOptions::default()).unwrap().nth(1).unwrap().unwrap_err();
+    assert!(error.to_string().starts_with("t:2: "), "{error}");
+}
+
+#[test]
 fn spc_ascii() {
     let (format, devices, records, _) = read("spc.csv");
     assert_eq!(format, Format::Spc);
@@ -182,7 +221,7 @@ fn unknown_formats_are_errors_that_list_the_known_ones() {
     }
     assert!(error(&[0xFF; 100], None).contains("not recognised"));
     assert!(error(b"", None).contains("is empty"));
-    let missing = open(Path::new("/nonexistent.trace"), None).unwrap_err().to_string();
+    let missing = open(Path::new("/nonexistent.trace"), None).err().unwrap().to_string();
     assert!(missing.contains("/nonexistent.trace: cannot be read"), "{missing}");
 }
 

@@ -136,6 +136,11 @@ impl SlcCache {
         self.domains.fill(CacheDomain::default());
     }
 
+    /// A recovery has found a superblock that was written at one bit per cell, after all older ones.
+    pub fn found(&mut self, domain: usize, sb: SuperblockId) {
+        self.domains[domain].cached.push_back(sb);
+    }
+
     /// Superblocks set aside in each domain; 0: none, the cache takes any.
     #[must_use]
     pub fn pool_per_domain(&self) -> u32 {

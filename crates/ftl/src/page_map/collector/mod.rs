@@ -363,7 +363,7 @@ impl PageMap {
     /// Whether collecting can free a superblock at all: not where a domain has come to hold so much that what is dead in
     /// it, together with what is left of the superblock that the collector writes, is less than one. A single die can
     /// come to this while the spare area of the others is still large.
-    fn can_gain(&self, d: usize) -> bool {
+    pub(super) fn can_gain(&self, d: usize) -> bool {
         let domain = &self.collector.domains[d];
         let rows = self.allocator.collector_rows_left(d);
         let room = (rows * self.row_units).saturating_sub(domain.staged.len() + domain.units_reading);

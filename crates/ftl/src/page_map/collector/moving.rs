@@ -26,9 +26,10 @@ struct MovedRow {
 impl PageMap {
     /// Writes one row of staged units; with `pad`, even if they do not fill it. Returns whether it did.
     pub(super) fn write_row(&mut self, d: usize, pad: bool, sink: &mut impl OpSink) -> bool {
-        let stream = self.stream_of_staged(d);
+        let mut stream = self.stream_of_staged(d);
         if !self.allocator.collector_has_room(d, stream) {
-            return false;
+            let Some(other) = self.other_stream_with_room(d) else { return false };
+            stream = other;
         }
         let kind = if self.cache.is_some() { self.write_kind(d) } else { OpKind::GcProgram };
         if self.compression.is_some() {

@@ -22,7 +22,7 @@ impl PageMap {
         if collection.purpose == Purpose::FoldsCache {
             return self.next_fold_victim(d);
         }
-        if !self.can_gain(d) {
+        if !self.can_gain(d) && !self.gain_by_closing(d) {
             self.collector.stalled.insert(d as u32);
             self.collector.domains[d].choose_no_more();
             return false;
@@ -73,12 +73,49 @@ impl PageMap {
     }
 
     fn pick(&mut self, d: usize) -> Option<u32> {
+        if self.is_short_of_room_after_cuts(d)
+            && let Some(local) = self.least_valid(d)
+        {
+            self.collector.domains[d].selector.remove(local);
+            return Some(local);
+        }
         let candidates = Candidates {
             valid: self.superblocks.valid_of_domain(d),
             capacity: self.superblock_units,
             clock: self.counters.host_units + self.counters.gc_units,
         };
         self.collector.domains[d].selector.pick(&candidates, &mut self.rng)
+    }
+
+    /// The closed superblock that holds least.
+    fn least_valid(&self, d: usize) -> Option<u32> {
+        let closed = self.superblocks.of_domain(d).filter(|&sb| self.superblocks.state(sb) == State::Closed);
+        let least = closed.min_by_key(|&sb| self.superblocks.valid(sb))?;
+        Some(self.superblocks.local(least, self.medium.layout()).0)
+    }
+
+    /// Closed superblocks in which nothing is valid go on to be erased at once, whatever the policy would do.
+    pub(in crate::page_map) fn erase_empty(&mut self, d: usize, sink: &mut impl OpSink) {
+        for sb in self.superblocks.of_domain(d) {
+            let state = self.superblocks.state(sb);
+            if self.superblocks.valid(sb) > 0 || !matches!(state, State::Closed | State::Cached) {
+                continue;
+            }
+            let (local, _) = self.superblocks.local(sb, self.medium.layout());
+            let domain = &mut self.collector.domains[d];
+            if state == State::Closed {
+                domain.selector.remove(local);
+                domain.dead -= u64::from(self.superblock_units);
+            }
+            let programs = domain.programs.issued();
+            let host_programs = self.host.programs().issued();
+            domain.finishing.push_back(Finishing { superblock: sb, programs, host_programs });
+            self.collector.finishing.insert(d as u32);
+            self.superblocks.set_state(sb, State::Victim);
+            self.leave_cache(d, sb);
+            self.allocator.expect(d, state == State::Cached);
+        }
+        self.erase_where_finished(d, sink);
     }
 
     /// Static wear levelling: every so often, if wear has spread too far, the least worn closed superblock, as it

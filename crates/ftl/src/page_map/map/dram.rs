@@ -119,6 +119,13 @@ impl Map {
         self.mapped -= 1;
     }
 
+    /// A recovery has found a page that nothing was known of.
+    pub fn found(&mut self, lpn: u32, unit: UnitAddress) {
+        debug_assert!(self.entries[lpn as usize] == UNMAPPED);
+        self.entries[lpn as usize] = unit;
+        self.mapped += 1;
+    }
+
     #[inline]
     pub fn prefetch(&self, lpn: u32) {
         memory::prefetch(&self.entries, lpn as usize);

@@ -8,13 +8,16 @@
 //!
 //! In the spare area a system row carries, instead of logical addresses, [`TAG_JOURNAL`] or [`TAG_CHECKPOINT`] in its
 //! first unit and the number of its piece in the second (if it has one); its programming sequence orders it among
-//! all other rows. Not modelled: the bytes inside a system row. A recovery test that rebuilds the map must read
-//! logical addresses and sequences from the spare areas of all rows, as a real drive's last resort does.
+//! all other rows. Not modelled: the bytes inside a system row, but for trims ([`super::trims`]). What a recovery rebuilds
+//! from them is what the spare areas of all rows say (`recovery`), and how long that takes is reckoned from the rows that
+//! it would read.
 
 use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::page_map::system_ring::{RingRow, SystemRing};
+
+use super::trims::{Trim, Trims};
 
 /// First spare entry of a journal row.
 pub const TAG_JOURNAL: u32 = 0xFFFF_FFF0;
@@ -40,6 +43,10 @@ pub struct Journal {
     /// Rows decided on that wait for the ring's next block to be erased: journal, checkpoint.
     owed: [u32; 2],
     rows_written: u64,
+    /// Journal rows decided on so far, and how many of them have been given to dies.
+    rows_due: u64,
+    rows_begun: u64,
+    trims: Trims,
 }
 
 impl Journal {
@@ -68,6 +75,9 @@ impl Journal {
             interval: interval.max(1),
             owed: [0; 2],
             rows_written: 0,
+            rows_due: 0,
+            rows_begun: 0,
+            trims: Trims::default(),
         }
     }
 
@@ -87,8 +97,65 @@ impl Journal {
         }
     }
 
+    /// Notes a trim, of which [`Journal::note`] must be told as well.
+    pub fn note_trim(&mut self, trim: Trim) {
+        self.trims.note(trim);
+    }
+
+    #[must_use]
+    pub fn trims(&self) -> &Trims {
+        &self.trims
+    }
+
+    /// A program of the system area has ended.
+    #[inline]
+    pub fn row_ended(&mut self, block: BlockId, page: u32) {
+        self.trims.row_ended(block, page);
+    }
+
+    /// Writes a journal row that is not full, if a trim waits for one.
+    pub fn save_trims(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        if self.trims.any_pending() {
+            self.entries = 0;
+            self.row_due(medium, sink);
+        }
+    }
+
+    /// Rows of a whole checkpoint, and journal rows that are written meanwhile: what a recovery reads. No checkpoints: no
+    /// rows of any.
+    #[must_use]
+    pub fn rows_of_a_turn(&self) -> (u32, u32) {
+        if self.interval == NO_CHECKPOINTS {
+            (0, 0)
+        } else {
+            (self.checkpoint_rows, self.checkpoint_rows * self.interval)
+        }
+    }
+
+    /// The power went: starts again from what is on flash. Returns the rows that must be programmed before the ring can go
+    /// on.
+    pub fn recover(&mut self, medium: &Medium) -> Vec<(BlockId, u32)> {
+        self.trims.forget_unsaved();
+        (self.entries, self.journal_rows, self.owed) = (0, 0, [0; 2]);
+        self.rows_begun = self.rows_due;
+        let newest = self.ring.newest_row(medium, |tag| tag == TAG_CHECKPOINT);
+        let piece = |(block, page)| {
+            let start = medium.layout().row_start(block, page);
+            if medium.layout().row_units > 1 { medium.tag(start + 1) + 1 } else { 0 }
+        };
+        self.next_checkpoint = newest.map_or(0, piece) % self.checkpoint_rows;
+        self.ring.recover(medium)
+    }
+
+    /// Goes on after [`Journal::recover`].
+    pub fn resume(&mut self, sink: &mut impl OpSink) {
+        self.ring.resume(sink);
+    }
+
     fn row_due(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
         self.owed[0] += 1;
+        self.rows_due += 1;
+        self.trims.row_due(self.rows_due);
         self.journal_rows += 1;
         if self.journal_rows >= self.interval {
             self.journal_rows = 0;
@@ -105,7 +172,10 @@ impl Journal {
             let row = medium.queue_program(block, page).expect("the system ring is written in order");
             row.tags.fill(NO_LPN);
             row.tags[0] = [TAG_JOURNAL, TAG_CHECKPOINT][kind];
-            if kind == 1 {
+            if kind == 0 {
+                self.rows_begun += 1;
+                self.trims.row_begun(self.rows_begun, block, page);
+            } else {
                 if let Some(piece) = row.tags.get_mut(1) {
                     *piece = self.next_checkpoint;
                 }
@@ -124,7 +194,9 @@ impl Journal {
 
     /// A block has gone bad: if it belongs to the ring, another takes its place.
     pub fn replace(&mut self, from: BlockId, to: BlockId) {
-        self.ring.replace(from, to);
+        if self.ring.replace(from, to) {
+            self.trims.replace(from, to);
+        }
     }
 
     /// A block has been erased; returns whether it was one of the ring.

@@ -2,6 +2,7 @@
 //! whole. Every change of the map passes through here.
 
 mod journal;
+mod trims;
 
 use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN, UnitAddress};
 
@@ -11,6 +12,7 @@ use crate::spec::MappingSpec;
 
 use journal::NO_CHECKPOINTS;
 pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
+pub use trims::{Trim, TrimTable};
 
 /// See the module's own page.
 #[derive(Clone, Debug, Default)]
@@ -119,9 +121,70 @@ impl MetadataLog {
     }
 
     /// Pages of a range hold nothing any more: one change for the journal.
-    pub fn note_trimmed_range(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+    pub fn note_trimmed_range(&mut self, pages: std::ops::Range<u32>, medium: &mut Medium, sink: &mut impl OpSink) {
         if let Some(journal) = &mut self.journal {
+            journal.note_trim(Trim { pages, before_row: medium.rows_queued() });
             journal.note(1, medium, sink);
+        }
+    }
+
+    /// A row of the system area has been programmed.
+    #[inline]
+    pub fn row_ended(&mut self, block: BlockId, page: u32) {
+        if let Some(journal) = &mut self.journal {
+            journal.row_ended(block, page);
+        }
+    }
+
+    /// Writes a journal row that is not full, if a trim waits for one.
+    pub fn save_trims(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        if let Some(journal) = &mut self.journal {
+            journal.save_trims(medium, sink);
+        }
+    }
+
+    /// Trims that a power cut would forget now; all, without a journal.
+    pub fn unsaved_trims(&self) -> impl Iterator<Item = &Trim> {
+        self.journal.iter().flat_map(|journal| journal.trims().unsaved())
+    }
+
+    /// Whether there is a journal, so that trims come to be on flash.
+    #[must_use]
+    pub fn keeps_trims(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    /// What the flash says of trims.
+    #[must_use]
+    pub fn trims_on_flash(&self) -> Option<&TrimTable> {
+        self.journal.as_ref().map(|journal| journal.trims().on_flash())
+    }
+
+    /// Rows of checkpoint or of map, and of journal, that a recovery reads to know the map.
+    #[must_use]
+    pub fn rows_to_read(&self) -> (u32, u32) {
+        let (mut map, journal) = self.journal.as_ref().map_or((0, 0), Journal::rows_of_a_turn);
+        map += self.demand_map.as_ref().map_or(0, DemandMap::rows_of_ring);
+        (map, journal)
+    }
+
+    /// The power went: starts again from what is on flash. Returns the rows that must be programmed before the rings can go
+    /// on.
+    pub fn recover(&mut self, medium: &Medium) -> Vec<(BlockId, u32)> {
+        let mut rows = self.journal.as_mut().map_or_else(Vec::new, |journal| journal.recover(medium));
+        if let Some(demand) = &mut self.demand_map {
+            rows.extend(demand.recover(medium));
+        }
+        rows
+    }
+
+    /// Goes on after [`MetadataLog::recover`].
+    pub fn resume(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        if let Some(journal) = &mut self.journal {
+            journal.resume(sink);
+        }
+        if let Some(demand) = &mut self.demand_map {
+            demand.resume(medium, sink);
         }
     }
 

@@ -4,14 +4,14 @@
 
 pub mod case;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ssdlab_core::Rng;
 use ssdlab_ftl::{
-    FlashOp, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, SlcCacheSpec, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP,
-    Translation, spare_superblocks,
+    FlashOp, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, RecoveryFault, RecoveryWay, Repair, SlcCacheSpec,
+    TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP, Translation, Undone, spare_superblocks,
 };
-use ssdlab_nand::{BlockId, GrowingFaults};
+use ssdlab_nand::{BlockId, GrowingFaults, Interrupted};
 
 use case::Case;
 
@@ -59,6 +59,8 @@ pub struct Rig {
     promised_from: u64,
     /// Generation that must survive a power cut, by page.
     durable: Vec<Option<u8>>,
+    /// Pages that the drive has told to be lost, and that were not written or trimmed since.
+    lost: BTreeSet<u32>,
     pub operations: u64,
     /// Operations that had ended when the host last got something done.
     progress: u64,
@@ -129,6 +131,7 @@ impl Rig {
             promises: VecDeque::new(),
             promised_from: 0,
             durable: vec![None; logical_pages as usize],
+            lost: BTreeSet::new(),
             operations: 0,
             progress: 0,
             case: case.clone(),
@@ -155,6 +158,7 @@ impl Rig {
         let generation = self.last_generation[lpn as usize].wrapping_add(1);
         self.last_generation[lpn as usize] = generation;
         self.oracle.insert(lpn, generation);
+        self.lost.remove(&lpn);
         let named = self.rng.below(self.ftl.streams().into()) as u8;
         let long = self.short_only && self.rng.chance(1, 2);
         let stream = if long { PAST_CACHE } else { named };
@@ -173,6 +177,7 @@ impl Rig {
             return;
         }
         self.oracle.remove(&lpn);
+        self.lost.remove(&lpn);
         self.durable[lpn as usize] = None;
         self.promises.iter_mut().filter(|p| p.lpn == lpn).for_each(|p| p.trimmed = true);
         self.ask(|ftl, ops| ftl.trim(lpn..lpn + 1, ops));
@@ -221,6 +226,7 @@ impl Rig {
         self.ftl.secure_erase();
         self.programmed.fill(0);
         self.oracle.clear();
+        self.lost.clear();
         self.durable.fill(None);
         self.promises.iter_mut().for_each(|p| p.trimmed = true);
     }
@@ -310,6 +316,140 @@ impl Rig {
         assert!(!bad || reads || self.ftl.is_read_only(), "{op:?} on a bad block");
     }
 
+    // ---- power cuts ---------------------------------------------------------------------------------------------
+
+    /// Firmware that recovers wrongly from now on.
+    pub fn break_recovery(&mut self, fault: RecoveryFault) {
+        self.ftl.break_recovery(fault);
+    }
+
+    /// The power fails now, and comes back. Some dies are at work; recovery may be cut short, too.
+    ///
+    /// # Errors
+    /// What the drive lost although it may not, or keeps although it should not.
+    pub fn cut_power(&mut self) -> Result<(), String> {
+        self.note_durable();
+        let mut under_way = Vec::new();
+        for die in 0..self.dies.0.len() {
+            let Some(&op) = self.dies.0[die].front().filter(|_| self.rng.chance(3, 4)) else { continue };
+            self.ftl.began(&op);
+            let spares_older = self.rng.chance(1, 4);
+            match op.kind() {
+                OpKind::Erase => under_way.push(Interrupted::Erase { block: op.block() }),
+                kind if kind.is_program() && !self.ftl.is_frozen() => {
+                    under_way.push(Interrupted::Program { block: op.block(), page: op.page(), spares_older });
+                }
+                _ => {}
+            }
+        }
+        self.dies.0.iter_mut().for_each(VecDeque::clear);
+        let unsaved = self.ftl.unsaved_trims();
+        let mut quick = self.ftl.clone();
+        quick.set_recovery_way(RecoveryWay::Quick);
+        self.ftl.set_recovery_way(RecoveryWay::Full);
+        self.ftl.cut_power(&under_way);
+        quick.cut_power(&under_way);
+        let found = self.ftl.recover();
+        let same = quick.recover();
+        assert_eq!((&found.lost.len(), &found.repairs), (&same.lost.len(), &same.repairs), "of two ways");
+        self.check_same(&quick);
+        quick.check_invariants().map_err(|e| format!("recovered quickly: {e}"))?;
+        let mut lost: Vec<u32> = found.lost.iter().map(|lost| lost.page).collect();
+        let mut repairs = found.repairs;
+        for _ in 0..self.rng.below(4) {
+            // The power fails again before all repairs are done. What would come after them has been decided on.
+            if self.rng.chance(1, 2) {
+                self.ask(|ftl, ops| ftl.resume(ops));
+                self.dies.0.iter_mut().for_each(VecDeque::clear);
+            }
+            let mut quick = self.ftl.clone();
+            quick.set_recovery_way(RecoveryWay::Quick);
+            self.ftl.cut_power(&[]);
+            quick.cut_power(&[]);
+            for (repair, undone) in self.some_undone(&repairs) {
+                self.ftl.undo_repair(&repair, undone);
+                quick.undo_repair(&repair, undone);
+            }
+            quick.recover();
+            let again = self.ftl.recover();
+            self.check_same(&quick);
+            repairs = again.repairs;
+            lost = again.lost.iter().map(|lost| lost.page).collect();
+        }
+        self.programmed =
+            (0..self.case.dies * self.case.blocks).map(|block| self.ftl.medium().finished_pages(block)).collect();
+        self.check_survivors(&lost, unsaved.as_deref())?;
+        self.ask(|ftl, ops| ftl.resume(ops));
+        self.ftl.check_invariants()
+    }
+
+    fn check_same(&self, quick: &PageMap) {
+        for lpn in 0..self.logical_pages {
+            assert_eq!(self.ftl.place(lpn), quick.place(lpn), "page {lpn}: the two ways of recovery differ");
+        }
+    }
+
+    /// Each die has done some of its repairs, and may be at the next: the others, the last one first.
+    fn some_undone(&mut self, repairs: &[Repair]) -> Vec<(Repair, Undone)> {
+        let die_of = |repair: &Repair| (repair.block / self.case.blocks) as usize;
+        let mut left: Vec<usize> = vec![0; self.case.dies as usize];
+        repairs.iter().for_each(|repair| left[die_of(repair)] += 1);
+        for left in &mut left {
+            *left = self.rng.below(*left as u64 + 1) as usize;
+        }
+        let torn: Vec<bool> = left.iter().map(|_| self.rng.chance(1, 2)).collect();
+        let mut undone = Vec::new();
+        for &repair in repairs.iter().rev() {
+            let (die, spares_older) = (die_of(&repair), self.rng.chance(1, 4));
+            if left[die] > 0 {
+                left[die] -= 1;
+                let how = if left[die] == 0 && torn[die] { Undone::Torn { spares_older } } else { Undone::NotBegun };
+                undone.push((repair, how));
+            }
+        }
+        undone
+    }
+
+    fn check_survivors(&mut self, lost: &[u32], unsaved: Option<&[std::ops::Range<u32>]>) -> Result<(), String> {
+        self.ftl.check_invariants()?;
+        let several_bits = self.case.die().geometry.bits_per_cell > 1;
+        if !several_bits && !lost.is_empty() {
+            return Err(format!("{} pages are lost on dies without word lines of several pages", lost.len()));
+        }
+        for lpn in 0..self.logical_pages {
+            let (found, last) = (self.ftl.write_number(lpn), self.last_generation[lpn as usize]);
+            let is_lost = lost.contains(&lpn);
+            if is_lost && found.is_some() {
+                return Err(format!("page {lpn} is lost, and holds {found:?}"));
+            }
+            if let Some(durable) = self.durable[lpn as usize].filter(|_| !is_lost) {
+                // Writes are told apart by their last eight bits.
+                let newer = found.is_some_and(|found| found.wrapping_sub(durable) <= last.wrapping_sub(durable));
+                if !newer {
+                    return Err(format!(
+                        "page {lpn}: write {durable} was promised, {last} was the last, found {found:?}"
+                    ));
+                }
+            }
+            let trimmed = !self.oracle.contains_key(&lpn) && !self.lost.contains(&lpn);
+            let forgotten = unsaved.is_none_or(|ranges| ranges.iter().any(|range| range.contains(&lpn)));
+            if trimmed && !forgotten && (found.is_some() || is_lost) {
+                return Err(format!("page {lpn} was trimmed, and holds {found:?} again"));
+            }
+            match found {
+                Some(found) => self.oracle.insert(lpn, found),
+                None => self.oracle.remove(&lpn),
+            };
+            // What was not promised may be older than what was; from now on it is what the drive has.
+            self.durable[lpn as usize] = found;
+        }
+        self.lost = lost.iter().copied().collect();
+        self.promises.clear();
+        self.promised_from = self.ftl.durable_units();
+        self.progress = self.operations;
+        Ok(())
+    }
+
     // ---- what must hold -----------------------------------------------------------------------------------------
 
     pub fn check_oracle(&self) {
@@ -341,7 +481,7 @@ impl Rig {
         let mut newest: Vec<Option<(u32, u8)>> = vec![None; self.logical_pages as usize];
         let mut all: Vec<(u32, u32, u8)> = Vec::new();
         for block in 0..layout.block_count() {
-            for page in 0..medium.finished_pages(block) {
+            for page in (0..medium.finished_pages(block)).filter(|&page| medium.is_readable(block, page)) {
                 let (sequence, start) = (medium.sequence(block, page), layout.row_start(block, page));
                 if matches!(medium.read(start).expect("finished"), TAG_JOURNAL | TAG_CHECKPOINT | TAG_MAP) {
                     continue;

@@ -164,6 +164,11 @@ impl Correction {
         })
     }
 
+    /// None of the host's reads waits any more.
+    pub fn forget_reads(&mut self, dies: u32) {
+        self.masks = HostReadMasks::new(dies);
+    }
+
     /// A read for the host is queued that wants these units of its row, one bit each.
     #[inline]
     pub fn expect_read(&mut self, die: u32, wanted: u64) {

@@ -114,15 +114,78 @@ impl Area {
 
     /// Moves a row of a place that will be erased, if it is up to date.
     fn move_on(&mut self, place: usize, index: u32, medium: &Medium, sink: &mut impl OpSink) {
-        let page = std::mem::replace(&mut self.owners[place][index as usize], NOWHERE);
-        let (block, at) = self.ring.row(place, index);
-        if page == NOWHERE || self.rows[page as usize] != block * medium.layout().pages + at {
-            return;
-        }
+        let Some(page) = self.take_owner(place, index, medium.layout()) else { return };
         self.moved += 1;
         self.read(page, (NOBODY, 0), medium, sink);
         // Ahead of new pages: what is owed longest must not be erased before.
         self.owed.push_front(page);
+    }
+
+    /// Rows of the whole ring.
+    #[must_use]
+    pub fn rows_of_ring(&self) -> u32 {
+        self.owners.iter().map(|rows| rows.len() as u32).sum()
+    }
+
+    /// The power went: finds the map pages again by what the spare areas say. Returns the rows that must be programmed, with
+    /// nothing in them, before the ring can go on.
+    pub fn recover(&mut self, medium: &Medium) -> Vec<(BlockId, u32)> {
+        let skipped = self.ring.recover(medium);
+        let layout = medium.layout();
+        self.owed.clear();
+        self.rows.fill(NOWHERE);
+        for place in 0..self.owners.len() {
+            for index in 0..self.owners[place].len() {
+                let (block, at) = self.ring.row(place, index as u32);
+                let start = layout.row_start(block, at);
+                let holds_map =
+                    at < medium.finished_pages(block) && medium.is_readable(block, at) && medium.tag(start) == TAG_MAP;
+                let owner = &mut self.owners[place][index];
+                *owner = match layout.row_units {
+                    _ if !holds_map => NOWHERE,
+                    // A row of one unit has no second entry; its page is known from the directory.
+                    1 => *owner,
+                    _ => medium.tag(start + 1),
+                };
+                let Some(row) = self.rows.get_mut(*owner as usize) else { continue };
+                let before = (*row != NOWHERE).then(|| medium.sequence(*row / layout.pages, *row % layout.pages));
+                // Numbers begin anew after 2^32.
+                if before.is_none_or(|before| (medium.sequence(block, at).wrapping_sub(before) as i32) > 0) {
+                    *row = block * layout.pages + at;
+                }
+            }
+        }
+        skipped
+    }
+
+    /// Goes on after [`Area::recover`]. What had been moved out of a place on paper, and is still needed, moves again.
+    pub fn resume(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        let at_start = self.ring.at_start();
+        let starts_erased = self.ring.is_erased(self.ring.ahead(0));
+        // What will be erased at once.
+        let leaving = [Some(1), (at_start && !starts_erased).then_some(0)];
+        for ahead in leaving.into_iter().flatten() {
+            let place = self.ring.ahead(ahead);
+            for index in 0..self.owners[place].len() {
+                if let Some(page) = self.take_owner(place, index as u32, medium.layout()) {
+                    self.rows[page as usize] = NOWHERE;
+                    self.owed.push_back(page);
+                }
+            }
+        }
+        let next = self.ring.ahead(2);
+        for index in 0..self.ring.next_index() {
+            self.move_on(next, index, medium, sink);
+        }
+        self.ring.resume(sink);
+        self.write_owed(medium, sink);
+    }
+
+    /// The map page that a row of the ring holds, if it is up to date; it is looked for there no more.
+    fn take_owner(&mut self, place: usize, index: u32, layout: &Layout) -> Option<u32> {
+        let page = std::mem::replace(&mut self.owners[place][index as usize], NOWHERE);
+        let (block, at) = self.ring.row(place, index);
+        (page != NOWHERE && self.rows[page as usize] == block * layout.pages + at).then_some(page)
     }
 
     /// A block has gone bad: if it belongs to the ring, another takes its place and its rows.

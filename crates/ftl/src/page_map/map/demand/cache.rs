@@ -50,6 +50,13 @@ impl Cache {
         }
     }
 
+    /// Forgets every entry; none counts as changed.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.place.fill(NONE);
+        (self.newest, self.oldest) = (NONE, NONE);
+    }
+
     /// Entries that fit.
     #[must_use]
     pub fn room(&self) -> u32 {

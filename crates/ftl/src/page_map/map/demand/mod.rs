@@ -134,6 +134,27 @@ impl DemandMap {
         self.area.write(page, medium, sink);
     }
 
+    /// Rows of the ring that the map pages lie in.
+    #[must_use]
+    pub fn rows_of_ring(&self) -> u32 {
+        self.area.rows_of_ring()
+    }
+
+    /// The power went: DRAM holds nothing of the map. See [`Area::recover`].
+    ///
+    /// Liberty, stated: changes of map pages that were not written out are in the journal, and are put in without a
+    /// further operation.
+    pub fn recover(&mut self, medium: &Medium) -> Vec<(BlockId, u32)> {
+        self.cache.clear();
+        self.at_hand = None;
+        self.area.recover(medium)
+    }
+
+    /// See [`Area::resume`].
+    pub fn resume(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        self.area.resume(medium, sink);
+    }
+
     /// See [`Area::replace`].
     pub fn replace(&mut self, from: BlockId, to: BlockId, layout: &Layout) {
         self.area.replace(from, to, layout);

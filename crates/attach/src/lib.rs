@@ -1,0 +1,36 @@
+//! A simulated device for other programs: an NBD server that answers at the drive's own pace.
+//!
+//! | to | begin at |
+//! |---|---|
+//! | serve a device | [`Server`] with a [`Drive`] |
+//! | read or write the protocol | [`nbd`] |
+//! | run a command against it | [`captive`] |
+//! | pull its plug from another process | [`Order`] |
+//!
+//! The clock of the machine drives the clock of the drive ([`Clock`]), as it is or slowed down. One thread owns the
+//! device, the sockets and the time. A request gets the drive's time at which it was read; its reply leaves when the
+//! drive's clock has passed the completion. How late that was is measured for every reply, and told.
+//!
+//! **Limits.** [`Limits`]: connections, requests and bytes under way, times. Requests are whole sectors. What a client
+//! does wrong ends its own connection.
+
+pub mod captive;
+mod clock;
+mod connection;
+mod control;
+mod cuts;
+mod drive;
+mod limits;
+pub mod nbd;
+mod server;
+mod status;
+mod stream;
+
+pub use clock::Clock;
+pub use control::Order;
+pub use cuts::CutPlan;
+pub use drive::Drive;
+pub use limits::Limits;
+pub use server::{OnCut, Server, ServerOptions};
+pub use status::{CONTROL_PATIENCE, Statistics, lateness_line};
+pub use stream::{Listener, Stream};

@@ -1,0 +1,72 @@
+//! What is served, as the protocol says it.
+
+use ssdlab_device::DeviceInfo;
+
+use super::words::{
+    FLAG_CAN_MULTI_CONN, FLAG_HAS_FLAGS, FLAG_READ_ONLY, FLAG_ROTATIONAL, FLAG_SEND_CACHE, FLAG_SEND_DF,
+    FLAG_SEND_FAST_ZERO, FLAG_SEND_FLUSH, FLAG_SEND_FUA, FLAG_SEND_TRIM, FLAG_SEND_WRITE_ZEROES,
+};
+
+/// The largest read, and the largest write that carries data.
+pub const MAX_PAYLOAD_BYTES: u32 = 32 << 20;
+/// A write of more than [`MAX_PAYLOAD_BYTES`] is read to its end and refused; one of more than this ends the connection.
+pub const MAX_SKIPPED_BYTES: u32 = 128 << 20;
+/// Flash pages are 4 KiB to the map of a drive: what is aligned to them needs no reading first.
+const PREFERRED_BLOCK_BYTES: u32 = 4096;
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Export {
+    pub name: String,
+    pub description: String,
+    pub size_bytes: u64,
+    pub sector_bytes: u32,
+    pub trim: bool,
+    pub write_zeroes: bool,
+    pub rotational: bool,
+    pub read_only: bool,
+}
+
+impl Export {
+    #[must_use]
+    pub fn new(info: &DeviceInfo, read_only: bool) -> Self {
+        Export {
+            name: info.name.clone(),
+            description: info.description.clone(),
+            size_bytes: info.capacity_bytes,
+            sector_bytes: info.sector_bytes,
+            trim: info.supports_trim,
+            write_zeroes: info.supports_write_zeroes,
+            rotational: info.kind == "hdd",
+            read_only,
+        }
+    }
+
+    /// Whether a client may ask for the export by this name.
+    #[must_use]
+    pub fn is_called(&self, name: &[u8]) -> bool {
+        name.is_empty() || name == self.name.as_bytes()
+    }
+
+    /// Transmission flags. DF means something only with structured replies.
+    #[must_use]
+    pub fn flags(&self, structured: bool) -> u16 {
+        let when = |condition: bool, flag: u16| if condition { flag } else { 0 };
+        FLAG_HAS_FLAGS
+            | FLAG_SEND_FLUSH
+            | FLAG_SEND_FUA
+            | FLAG_CAN_MULTI_CONN
+            | FLAG_SEND_CACHE
+            | when(!self.read_only, FLAG_SEND_WRITE_ZEROES | FLAG_SEND_FAST_ZERO)
+            | when(self.trim && !self.read_only, FLAG_SEND_TRIM)
+            | when(self.read_only, FLAG_READ_ONLY)
+            | when(self.rotational, FLAG_ROTATIONAL)
+            | when(structured, FLAG_SEND_DF)
+    }
+
+    /// Smallest, preferred and largest block.
+    #[must_use]
+    pub fn block_sizes(&self) -> [u32; 3] {
+        [self.sector_bytes, PREFERRED_BLOCK_BYTES.max(self.sector_bytes), MAX_PAYLOAD_BYTES]
+    }
+}

@@ -1,0 +1,423 @@
+//! The one thread that does everything: it waits for sockets and for the device, moves bytes, and lets time pass.
+//!
+//! Sockets never block, buffers are bounded, and nothing that a client does is waited for: a client can only stop itself.
+//! Completions leave at their time: the thread sleeps until a little before the next event of the device, and then looks at
+//! sockets and clock in turn.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use ssdlab_contents::{Image, PAGE_BYTES};
+use ssdlab_core::Nanos;
+use ssdlab_device::Device;
+
+use crate::clock::{Clock, instant};
+use crate::connection::{Connection, Life};
+use crate::control::{ControlConnection, Order};
+use crate::cuts::{CutPlan, Cuts, Due};
+use crate::drive::{Drive, Reply, Started};
+use crate::limits::Limits;
+use crate::nbd::words::CMD_DISC;
+use crate::nbd::{NbdRequest, reply, words};
+use crate::status::{self, Statistics, View};
+use crate::stream::Listener;
+
+/// How long before an event of the device the thread stops sleeping.
+const SPIN: Duration = Duration::from_micros(50);
+/// The thread looks around at least so often.
+const TICK: Duration = Duration::from_millis(100);
+/// With nothing under way, work inside the device is caught up with so often.
+const IDLE_STEP: Duration = Duration::from_millis(20);
+/// Clients of the control socket.
+const MOST_CONTROLS: usize = 8;
+
+/// What a cut does to clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnCut {
+    /// Nothing is answered, connections close, and new ones are refused until the power is back.
+    HangUp,
+    /// Every request fails.
+    Errors,
+}
+
+/// What can be chosen.
+pub struct ServerOptions {
+    pub limits: Limits,
+    pub time_scale: f64,
+    pub on_cut: OnCut,
+    pub cuts: CutPlan,
+}
+
+/// See the module's own page.
+pub struct Server {
+    drive: Drive,
+    clock: Clock,
+    options: ServerOptions,
+    statistics: Statistics,
+    connections: BTreeMap<u64, Connection>,
+    ready_at: Nanos,
+    listener: Listener,
+    control: Option<Listener>,
+    controls: Vec<ControlConnection>,
+    /// A byte stops the server, or its end.
+    stop: UnixStream,
+    cuts: Cuts,
+    now: Nanos,
+    next_id: u64,
+    replies: Vec<Reply>,
+    /// When the replies that are about to be written were due.
+    due: Vec<Nanos>,
+}
+
+impl Server {
+    /// A server of a drive at its time `now`, which begins with [`Server::run`].
+    ///
+    /// # Errors
+    /// If the system refuses something.
+    pub fn new(
+        drive: Drive,
+        now: Nanos,
+        listener: Listener,
+        control: Option<Listener>,
+        stop: UnixStream,
+        options: ServerOptions,
+    ) -> std::io::Result<Server> {
+        listener.set_nonblocking()?;
+        control.as_ref().map_or(Ok(()), Listener::set_nonblocking)?;
+        stop.set_nonblocking(true)?;
+        Ok(Server {
+            drive,
+            clock: Clock::start(now, options.time_scale),
+            cuts: Cuts::new(options.cuts.clone()),
+            options,
+            statistics: Statistics::default(),
+            connections: BTreeMap::new(),
+            ready_at: now,
+            listener,
+            control,
+            controls: Vec::new(),
+            stop,
+            now,
+            next_id: 0,
+            replies: Vec::new(),
+            due: Vec::new(),
+        })
+    }
+
+    /// Serves until it is told to stop. Returns the drive, its time, and what is known of the server.
+    ///
+    /// # Errors
+    /// If the system refuses to wait.
+    pub fn run(mut self) -> std::io::Result<(Drive, Nanos, Statistics)> {
+        precise_timers();
+        self.clock = Clock::start(self.now, self.options.time_scale);
+        loop {
+            let ready = self.wait()?;
+            self.pass_time();
+            if ready.stop {
+                self.pass_time();
+                return Ok((self.drive, self.now, self.statistics));
+            }
+            let now = instant();
+            if ready.listener {
+                self.accept(now);
+            }
+            for &(id, readable) in &ready.connections {
+                self.serve(id, readable, now);
+            }
+            self.serve_controls(&ready, now);
+            self.planned_cuts();
+            self.pass_time();
+            self.write(now);
+            self.throw_out(now);
+        }
+    }
+
+    /// Lets the device's time pass to the clock's, and takes its replies.
+    fn pass_time(&mut self) {
+        self.now = self.clock.now().max(self.now);
+        if !self.drive.device.has_power() {
+            return;
+        }
+        self.drive.advance(self.now, &mut self.replies);
+        for reply in self.replies.drain(..) {
+            if let Some(connection) = self.connections.get_mut(&reply.owner) {
+                connection.outstanding -= 1;
+                connection.held_bytes -= reply.held_bytes;
+                reply.pieces.into_iter().for_each(|piece| connection.push(piece));
+                self.due.push(reply.due);
+            }
+        }
+    }
+
+    /// When something will be due that no socket tells of.
+    fn timeout(&self) -> Duration {
+        let mut timeout = TICK;
+        if let Some(at) = self.cuts.next() {
+            timeout = timeout.min(self.clock.wall(self.clock.since_start(self.now), at));
+        }
+        if self.drive.device.has_power()
+            && let Some(at) = self.drive.device.next_event()
+        {
+            let until = self.clock.wall(self.now, at);
+            timeout = timeout.min(if self.drive.under_way() > 0 { until } else { until.max(IDLE_STEP) });
+        }
+        if self.connections.values().any(|c| c.has_input() && c.may_ask(&self.options.limits) && !c.in_handshake()) {
+            // What was read before its time has come.
+            timeout = timeout.min(Duration::from_micros(20));
+        }
+        timeout
+    }
+
+    fn wait(&mut self) -> std::io::Result<Ready> {
+        let timeout = self.timeout().saturating_sub(SPIN);
+        let mut fds = vec![
+            PollFd::from_borrowed_fd(self.stop.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.listener.as_fd(), PollFlags::IN),
+        ];
+        let control = self.control.as_ref();
+        fds.extend(control.map(|l| PollFd::from_borrowed_fd(l.as_fd(), PollFlags::IN)));
+        fds.extend(self.controls.iter().map(|c| PollFd::from_borrowed_fd(c.stream.as_fd(), c.wants())));
+        for c in self.connections.values() {
+            let mut wants = PollFlags::empty();
+            wants.set(PollFlags::IN, c.may_ask(&self.options.limits));
+            wants.set(PollFlags::OUT, c.has_output());
+            fds.push(PollFd::from_borrowed_fd(c.stream.as_fd(), wants));
+        }
+        let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+        let mut came = fds.iter().map(|fd| !fd.revents().is_empty());
+        let mut next = || came.next().unwrap_or(false);
+        let stop = next();
+        let listener = next();
+        let control_listener = control.is_some() && next();
+        let controls = self.controls.iter().map(|_| next()).collect();
+        let connections = self.connections.keys().map(|&id| (id, next())).collect();
+        Ok(Ready { stop, listener, control_listener, controls, connections })
+    }
+
+    fn accept(&mut self, now: Instant) {
+        for _ in 0..16 {
+            let stream = match self.listener.accept() {
+                Ok(stream) => stream,
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return,
+            };
+            let refused = !self.drive.device.has_power() && self.options.on_cut == OnCut::HangUp;
+            if refused || self.connections.len() >= self.options.limits.connections {
+                self.statistics.disconnected += 1;
+                continue;
+            }
+            self.statistics.connections += 1;
+            self.next_id += 1;
+            self.connections.insert(self.next_id, Connection::new(self.next_id, stream, now));
+        }
+    }
+
+    /// Reads what a client has sent, and starts what it asks for.
+    fn serve(&mut self, id: u64, readable: bool, now: Instant) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let mut life = Life::Goes;
+        if readable && connection.may_ask(&self.options.limits) {
+            life = connection.read(now);
+        }
+        while life == Life::Goes && self.connections[&id].may_ask(&self.options.limits) {
+            let connection = self.connections.get_mut(&id).expect("it is there");
+            match connection.next_request(self.drive.export()) {
+                Ok(Some(request)) if request.command == CMD_DISC => life = Life::Ended,
+                Ok(Some(request)) => self.start(id, request),
+                Ok(None) => break,
+                Err(end) => {
+                    self.statistics.disconnected += 1;
+                    life = end;
+                }
+            }
+        }
+        if life == Life::Ended {
+            self.connections.remove(&id);
+        }
+    }
+
+    fn start(&mut self, id: u64, request: NbdRequest) {
+        let connection = self.connections.get_mut(&id).expect("it is there");
+        let agreed = connection.agreed();
+        if !self.drive.device.has_power() {
+            let chunked = agreed.structured && matches!(request.command, words::CMD_READ | words::CMD_BLOCK_STATUS);
+            let mut out = Vec::new();
+            reply::short(&mut out, request.cookie, Some(words::NbdError::Io), chunked);
+            return connection.push(out);
+        }
+        match self.drive.start(self.now, id, agreed.structured, agreed.allocation, request) {
+            Started::Now(out) => connection.push(out),
+            Started::Later { held_bytes } => {
+                connection.outstanding += 1;
+                connection.held_bytes += held_bytes;
+            }
+        }
+    }
+
+    fn write(&mut self, now: Instant) {
+        let mut ended = Vec::new();
+        for connection in self.connections.values_mut().filter(|c| c.has_output()) {
+            if connection.write(now) == Life::Ended {
+                ended.push(connection.id);
+            }
+        }
+        ended.iter().for_each(|id| _ = self.connections.remove(id));
+        if !self.due.is_empty() {
+            let written = self.clock.now();
+            for due in self.due.drain(..) {
+                self.statistics.lateness.record(self.clock.wall(due, written).as_nanos() as Nanos);
+            }
+        }
+    }
+
+    fn throw_out(&mut self, now: Instant) {
+        let limits = self.options.limits;
+        let before = self.connections.len();
+        self.connections.retain(|_, c| !c.is_stalled(now, &limits));
+        self.statistics.disconnected += (before - self.connections.len()) as u64;
+    }
+
+    fn planned_cuts(&mut self) {
+        if !self.drive.device.has_plug() {
+            return;
+        }
+        let now = self.clock.since_start(self.now);
+        match self.cuts.due(now, self.drive.device.has_power()) {
+            Some(Due::Cut) => self.cut(),
+            Some(Due::Restore) => self.restore(),
+            None => {}
+        }
+    }
+
+    /// Pulls the plug.
+    fn cut(&mut self) {
+        self.pass_time();
+        self.statistics.cuts += 1;
+        let lost = self.drive.cut(self.now);
+        match self.options.on_cut {
+            OnCut::HangUp => self.connections.clear(),
+            OnCut::Errors => {
+                for reply in lost {
+                    if let Some(connection) = self.connections.get_mut(&reply.owner) {
+                        connection.outstanding -= 1;
+                        connection.held_bytes -= reply.held_bytes;
+                        reply.pieces.into_iter().for_each(|piece| connection.push(piece));
+                    }
+                }
+            }
+        }
+        self.due.clear();
+    }
+
+    /// Puts it back.
+    fn restore(&mut self) {
+        self.now = self.clock.now().max(self.now);
+        self.ready_at = self.drive.device.restore(self.now);
+        self.statistics.last_mount = Some(self.ready_at - self.now);
+        self.cuts.restored();
+    }
+
+    fn serve_controls(&mut self, ready: &Ready, now: Instant) {
+        if ready.control_listener
+            && let Some(Ok(stream)) = self.control.as_ref().map(Listener::accept)
+            && self.controls.len() < MOST_CONTROLS
+        {
+            self.controls.push(ControlConnection::new(stream, now));
+        }
+        let mut came = ready.controls.iter().copied();
+        for mut control in std::mem::take(&mut self.controls) {
+            if came.next().unwrap_or(false) {
+                control.read(now);
+            }
+            if let Some(line) = control.next_line() {
+                match Order::read(&line) {
+                    Ok(Order::Snapshot { path, number }) => {
+                        self.snapshot(control, path, number);
+                        continue;
+                    }
+                    Ok(order) => control.answer(self.obey(&order)),
+                    Err(error) => control.answer(Err(error)),
+                }
+            }
+            control.write();
+            if !control.has_ended(now) {
+                self.controls.push(control);
+            }
+        }
+    }
+
+    /// Writes an image of the bytes as they are now, while the server goes on: pages are shared until they change.
+    fn snapshot(&self, mut control: ControlConnection, path: std::path::PathBuf, number: u64) {
+        let store = self.drive.device.store().clone();
+        let name = self.drive.export().name.clone();
+        std::thread::spawn(move || {
+            let written = Image::create(&path, &name, number, &store).and_then(Image::close);
+            let told =
+                || serde_json::json!({ "snapshot": path, "stored_bytes": store.stored_pages() * PAGE_BYTES as u64 });
+            let answer = written.map(|()| told()).map_err(|e| format!("{}: {e}", path.display()));
+            control.answer_patiently(answer);
+        });
+    }
+
+    fn obey(&mut self, order: &Order) -> Result<serde_json::Value, String> {
+        let plugged = |server: &Server| match server.drive.device.has_plug() {
+            true => Ok(()),
+            false => Err(format!("{} has no plug that can be pulled", server.drive.export().name)),
+        };
+        match order {
+            Order::Status | Order::Snapshot { .. } => {}
+            Order::Smart => return status::smart(&mut self.view()),
+            Order::Blame => return Ok(status::blame(&self.view())),
+            Order::Cut => {
+                plugged(self)?;
+                if !self.drive.device.has_power() {
+                    return Err("the power is off already".into());
+                }
+                self.cut();
+            }
+            Order::Restore => {
+                plugged(self)?;
+                if self.drive.device.has_power() {
+                    return Err("the power is on already".into());
+                }
+                self.restore();
+            }
+        }
+        Ok(status::status(&mut self.view()))
+    }
+
+    fn view(&mut self) -> View<'_> {
+        View {
+            drive: &mut self.drive,
+            clock: self.clock,
+            statistics: &self.statistics,
+            connections: self.connections.len(),
+            now: self.now,
+            ready_at: self.ready_at,
+        }
+    }
+}
+
+/// What a wait has brought.
+struct Ready {
+    stop: bool,
+    listener: bool,
+    control_listener: bool,
+    controls: Vec<bool>,
+    connections: Vec<(u64, bool)>,
+}
+
+/// By default Linux lets a sleeping thread sleep 50 µs longer.
+fn precise_timers() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZero::new(1));
+}

@@ -1,0 +1,218 @@
+//! What the control socket tells.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use ssdlab_bench::explain;
+use ssdlab_core::{Histogram, Nanos, Op, SECOND, SECTOR_BYTES, to_us};
+use ssdlab_device::Device;
+
+use crate::clock::Clock;
+use crate::drive::Drive;
+
+/// What is known of a server.
+#[derive(Clone, Default)]
+pub struct Statistics {
+    pub connections: u64,
+    /// Thrown out, or refused.
+    pub disconnected: u64,
+    /// Of the machine, in nanoseconds: how much later than its time a reply was given to the system.
+    pub lateness: Histogram,
+    pub cuts: u64,
+    /// From the last restore until the drive was ready.
+    pub last_mount: Option<Nanos>,
+}
+
+/// What is looked at.
+pub struct View<'a> {
+    pub drive: &'a mut Drive,
+    pub clock: Clock,
+    pub statistics: &'a Statistics,
+    pub connections: usize,
+    /// The drive's time.
+    pub now: Nanos,
+    /// When it is ready after the last restore.
+    pub ready_at: Nanos,
+}
+
+/// Everything that is known of a server and its drive.
+pub fn status(view: &mut View<'_>) -> Value {
+    let View { drive, clock, statistics, connections, now, ready_at } = view;
+    let now = *now;
+    let power = match (drive.device.has_power(), *ready_at > now) {
+        (false, _) => "off",
+        (true, true) => "on, recovering",
+        (true, false) => "on",
+    };
+    let requests: Map<String, Value> = Op::ALL
+        .iter()
+        .zip(&drive.served)
+        .filter(|(_, served)| served.requests > 0)
+        .map(|(op, served)| {
+            let value = json!({
+                "requests": served.requests,
+                "bytes": served.bytes,
+                "errors": served.errors,
+                "latency_us": percentiles(&served.latency),
+            });
+            (op.name().to_owned(), value)
+        })
+        .collect();
+    let (superseded_bytes, superseded_dropped) = drive.device.superseded();
+    let after_cut = drive.device.after_cut().map(|after| {
+        json!({
+            "unanswered_kept": after.unanswered_kept,
+            "reverted": after.reverted,
+            "unreadable": after.unreadable,
+            "forgotten": after.forgotten,
+        })
+    });
+    json!({
+        "device": drive.export().name,
+        "capacity_bytes": drive.export().size_bytes,
+        "power": power,
+        "has_plug": drive.device.has_plug(),
+        "time_s": seconds(clock.since_start(now)),
+        "time_scale": clock.scale(),
+        "connections": *connections,
+        "connections_so_far": statistics.connections,
+        "disconnected": statistics.disconnected,
+        "requests_under_way": drive.under_way(),
+        "requests": requests,
+        "lateness": lateness(statistics),
+        "cuts": statistics.cuts,
+        "unclean_shutdowns": drive.device.unclean_shutdowns(),
+        "ready_after_restore_ms": statistics.last_mount.map(|t| t as f64 / 1e6),
+        "pages_after_last_cut": after_cut,
+        "contents": {
+            "stored_bytes": drive.device.store().stored_pages() * ssdlab_contents::PAGE_BYTES as u64,
+            "overwritten_kept_bytes": superseded_bytes,
+            "overwritten_let_go": superseded_dropped,
+            "unreadable_pages": drive.device.store().lost().len(),
+        },
+        "image_error": drive.device.image_error(),
+    })
+}
+
+fn seconds(t: Nanos) -> f64 {
+    t as f64 / SECOND as f64
+}
+
+fn percentiles(h: &Histogram) -> Value {
+    json!({
+        "mean": h.mean() / 1e3,
+        "p50": to_us(h.percentile(50.0)),
+        "p99": to_us(h.percentile(99.0)),
+        "max": to_us(h.max()),
+    })
+}
+
+/// How late replies were.
+#[must_use]
+pub fn lateness(statistics: &Statistics) -> Value {
+    let late = &statistics.lateness;
+    json!({
+        "replies": late.count(),
+        "p50_us": to_us(late.percentile(50.0)),
+        "p99_us": to_us(late.percentile(99.0)),
+        "max_us": to_us(late.max()),
+    })
+}
+
+/// How late replies were, for people.
+#[must_use]
+pub fn lateness_line(statistics: &Statistics) -> String {
+    let late = &statistics.lateness;
+    if late.count() == 0 {
+        return "no request was served".to_owned();
+    }
+    format!(
+        "{} replies; later than the drive: {:.1} us at the median, {:.1} us at the 99th percentile, {:.1} us at most",
+        late.count(),
+        to_us(late.percentile(50.0)),
+        to_us(late.percentile(99.0)),
+        to_us(late.max()),
+    )
+}
+
+/// Counters by the names that smartctl and nvme-cli print, as far as the device has them.
+///
+/// # Errors
+/// While the power is off.
+pub fn smart(view: &mut View<'_>) -> Result<Value, String> {
+    let device = &mut view.drive.device;
+    if !device.has_power() {
+        return Err("the power is off".into());
+    }
+    let counters = device.counters();
+    let unclean = device.unclean_shutdowns();
+    let wear = device.flash().map(|flash| flash.wear());
+    let hours = view.clock.since_start(view.now) / (3600 * SECOND);
+    let cycles = 1 + view.statistics.cuts;
+    let host = counters.host;
+    let mut attributes: Vec<(u8, &str, u64)> = vec![(9, "Power_On_Hours", hours), (12, "Power_Cycle_Count", cycles)];
+    if let Some(wear) = wear {
+        attributes.push((173, "Ave_Block-Erase_Count", wear.erases_mean.round() as u64));
+    }
+    if let Some(unclean) = unclean {
+        attributes.push((174, "Unexpect_Power_Loss_Ct", unclean));
+    }
+    if let Some(wear) = wear {
+        attributes.push((202, "Percent_Lifetime_Remain", (100.0 - 100.0 * wear.mean).max(0.0).round() as u64));
+    }
+    attributes.push((241, "Total_LBAs_Written", host.write_bytes / SECTOR_BYTES));
+    attributes.push((242, "Total_LBAs_Read", host.read_bytes / SECTOR_BYTES));
+    if let Some(flash) = counters.flash {
+        attributes.push((249, "NAND_Writes_1GiB", flash.program_bytes() >> 30));
+    }
+    let units = |bytes: u64| bytes.div_ceil(1000 * SECTOR_BYTES);
+    let mut log = json!({
+        "data_units_read": units(host.read_bytes),
+        "data_units_written": units(host.write_bytes),
+        "host_read_commands": host.reads,
+        "host_write_commands": host.writes,
+        "power_cycles": cycles,
+        "power_on_hours": hours,
+    });
+    if let Some(unclean) = unclean {
+        log["unsafe_shutdowns"] = unclean.into();
+    }
+    if let Some(wear) = wear {
+        log["percentage_used"] = ((100.0 * wear.mean).min(255.0).round() as u64).into();
+    }
+    if let Some(flash) = counters.flash {
+        log["media_errors"] = flash.lost_units.into();
+    }
+    let mut groups = Map::new();
+    let mut group = |name: &str, named: Vec<(&'static str, u64)>| {
+        let values: Map<String, Value> = named.into_iter().map(|(k, v)| (k.to_owned(), v.into())).collect();
+        groups.insert(name.to_owned(), values.into());
+    };
+    group("host", host.named());
+    counters.flash.into_iter().for_each(|flash| group("flash", flash.named()));
+    counters.disk.into_iter().for_each(|disk| group("disk", disk.named()));
+    counters.cache.into_iter().for_each(|cache| group("cache", cache.named()));
+    let attributes: Vec<Value> =
+        attributes.into_iter().map(|(id, name, raw)| json!({ "id": id, "name": name, "raw": raw })).collect();
+    Ok(
+        json!({ "attributes": attributes, "nvme_smart_log": log, "counters": groups, "write_amplification": counters.waf() }),
+    )
+}
+
+/// The last slow requests and what they waited for, the latest first.
+pub fn blame(view: &View<'_>) -> Value {
+    let slow = view.drive.slow().map(|slow| {
+        json!({
+            "request": slow.op.name(),
+            "offset_bytes": slow.offset_bytes,
+            "length_bytes": slow.length_bytes,
+            "at_s": seconds(view.clock.since_start(slow.submitted)),
+            "latency_us": to_us(slow.latency),
+            "where": explain::sentence(&slow.breakdown),
+        })
+    });
+    json!({ "slow": slow.collect::<Vec<_>>() })
+}
+
+/// What a client of the control socket waits for at most, snapshots apart.
+pub const CONTROL_PATIENCE: Duration = Duration::from_secs(120);

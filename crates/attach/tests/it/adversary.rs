@@ -1,0 +1,186 @@
+//! Clients that mean harm, or are broken.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use ssdlab_attach::nbd::words::*;
+use ssdlab_attach::nbd::{Event, Export, Session};
+use ssdlab_attach::{Limits, ServerOptions};
+use ssdlab_core::Rng;
+use ssdlab_device::Device;
+
+use crate::client::{name, now, options, serve};
+use crate::steady::Steady;
+
+fn option_bytes(option: u32, data: &[u8]) -> Vec<u8> {
+    let mut out = OPTION_MAGIC.to_be_bytes().to_vec();
+    out.extend_from_slice(&option.to_be_bytes());
+    out.extend_from_slice(&(data.len() as u32).to_be_bytes());
+    out.extend_from_slice(data);
+    out
+}
+
+fn request_bytes(command: u16, flags: u16, offset: u64, length: u32, data: &[u8]) -> Vec<u8> {
+    let mut out = REQUEST_MAGIC.to_be_bytes().to_vec();
+    out.extend_from_slice(&flags.to_be_bytes());
+    out.extend_from_slice(&command.to_be_bytes());
+    out.extend_from_slice(&7u64.to_be_bytes());
+    out.extend_from_slice(&offset.to_be_bytes());
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(data);
+    out
+}
+
+/// All that a client can say, from the greeting to a few requests.
+fn transcript() -> Vec<u8> {
+    let set = [&name("")[..], &1u32.to_be_bytes(), &name("base:allocation")].concat();
+    [
+        3u32.to_be_bytes().to_vec(),
+        option_bytes(OPT_LIST, &[]),
+        option_bytes(OPT_STRUCTURED_REPLY, &[]),
+        option_bytes(OPT_SET_META_CONTEXT, &set),
+        option_bytes(OPT_INFO, &[name("steady"), vec![0, 1, 0, 3]].concat()),
+        option_bytes(OPT_GO, &[name(""), vec![0, 0]].concat()),
+        request_bytes(CMD_WRITE, CMD_FLAG_FUA, 4096, 8192, &[9; 8192]),
+        request_bytes(CMD_READ, CMD_FLAG_DF, 0, 65536, &[]),
+        request_bytes(CMD_BLOCK_STATUS, 0, 0, 1 << 20, &[]),
+        request_bytes(CMD_WRITE_ZEROES, 0, 0, 1 << 20, &[]),
+        request_bytes(CMD_TRIM, 0, 0, 1 << 20, &[]),
+        request_bytes(CMD_CACHE, 0, 0, 4096, &[]),
+        request_bytes(CMD_FLUSH, 0, 0, 0, &[]),
+    ]
+    .concat()
+}
+
+/// The transcript with some bytes other than they should be, some missing and some too many.
+fn spoiled(rng: &mut Rng) -> Vec<u8> {
+    let mut bytes = transcript();
+    for _ in 0..=rng.below(4) {
+        let at = rng.below(bytes.len() as u64) as usize;
+        // Most of what can go wrong is in heads.
+        let at = if rng.chance(3, 4) { at % 400 } else { at };
+        match rng.below(4) {
+            0 => bytes[at] ^= 1 << rng.below(8),
+            1 => bytes[at] = [0, 255, 127, 128][rng.below(4) as usize],
+            2 => drop(bytes.drain(at..(at + 1 + rng.below(16) as usize).min(bytes.len()))),
+            _ => bytes.insert(at, rng.below(256) as u8),
+        }
+    }
+    bytes
+}
+
+#[test]
+fn sessions_take_whatever_comes_in_pieces_of_any_size() {
+    let export = Export::new(Steady::new(1, false).info(), false);
+    let mut rng = Rng::new(1);
+    let (mut whole, mut broken) = (0, 0);
+    for case in 0..20_000 {
+        let bytes = if case == 0 { transcript() } else { spoiled(&mut rng) };
+        let (mut session, _) = Session::new();
+        let mut rest = &bytes[..];
+        let mut out = Vec::new();
+        let mut requests = 0;
+        'bytes: while !rest.is_empty() {
+            let space = session.space();
+            let count = (1 + rng.below(3000) as usize).min(rest.len()).min(space.len());
+            space[..count].copy_from_slice(&rest[..count]);
+            rest = &rest[count..];
+            session.filled(count);
+            loop {
+                match session.next(&export, &mut out) {
+                    Ok(Event::Wait) => break,
+                    Ok(Event::Request(_)) => requests += 1,
+                    Ok(Event::Ready) => {}
+                    Ok(Event::Ended) => break 'bytes,
+                    Err(_) => {
+                        broken += 1;
+                        break 'bytes;
+                    }
+                }
+            }
+            assert!(out.len() < 1 << 20);
+        }
+        assert!(case > 0 || requests == 7, "{requests} requests of the sound transcript");
+        whole += requests;
+    }
+    assert!(whole > 10_000 && broken > 5_000, "{whole} requests, {broken} sessions broken off");
+}
+
+#[test]
+fn a_served_drive_survives_spoiled_clients_and_serves_the_others() {
+    let server = serve(Steady::new(1000, false), options());
+    let mut good = server.client();
+    assert_eq!(good.write(0, 1 << 26, &[4; 4096]), 0);
+    let mut rng = Rng::new(2);
+    for case in 0..400u64 {
+        let mut bad = UnixStream::connect(&server.path).unwrap();
+        bad.set_nonblocking(true).unwrap();
+        let bytes = spoiled(&mut rng);
+        drop(bad.write(&bytes));
+        if rng.chance(1, 2) {
+            // Some hang up before they are answered.
+            drop(bad.read(&mut [0; 4096]));
+        }
+        drop(bad);
+        if case % 20 == 0 {
+            assert_eq!(good.read(1 << 26, 4096), Ok(vec![4; 4096]));
+        }
+    }
+    assert_eq!(good.read(1 << 26, 4096), Ok(vec![4; 4096]));
+}
+
+#[test]
+fn who_does_not_get_on_is_hung_up_on() {
+    let limits =
+        Limits { handshake: Duration::from_millis(300), stall: Duration::from_millis(500), ..Limits::default() };
+    let server = serve(Steady::new(1000, false), ServerOptions { limits, ..options() });
+    let begun = now();
+    let mut silent = server.connect();
+    silent.greet(3);
+    let mut half = server.client();
+    half.stream.write_all(&request_bytes(CMD_WRITE, 0, 0, 4096, &[1; 100])).unwrap();
+    let mut idle = server.client();
+    // One that never reads what it asks for.
+    let mut greedy = server.client();
+    greedy.stream.set_nonblocking(true).unwrap();
+    for _ in 0..40 {
+        if let Err(e) = greedy.stream.write_all(&request_bytes(CMD_READ, 0, 0, 32 << 20, &[])) {
+            assert_eq!(e.kind(), ErrorKind::WouldBlock);
+        }
+    }
+    let mut good = server.client();
+    for _ in 0..50 {
+        assert_eq!(good.read(0, 4096), Ok(vec![0; 4096]));
+    }
+    assert!(silent.is_gone() && half.is_gone());
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    std::thread::sleep(Duration::from_millis(1500));
+    greedy.stream.set_nonblocking(false).unwrap();
+    let mut bytes = 0;
+    let mut buffer = vec![0; 1 << 20];
+    while let Ok(count) = greedy.stream.read(&mut buffer) {
+        if count == 0 {
+            break;
+        }
+        bytes += count;
+    }
+    assert!(bytes < 64 << 20, "{bytes} bytes were kept for a client that did not read");
+    assert_eq!(idle.read(0, 512), Ok(vec![0; 512]), "doing nothing between requests is no offence");
+    assert_eq!(server.stop().disconnected, 3);
+}
+
+#[test]
+fn one_client_too_many_is_hung_up_on() {
+    let limits = Limits { connections: 3, ..Limits::default() };
+    let server = serve(Steady::new(1000, false), ServerOptions { limits, ..options() });
+    let mut clients: Vec<_> = (0..3).map(|_| server.client()).collect();
+    assert!(server.connect().is_gone());
+    drop(clients.pop());
+    let mut tries = 0;
+    while server.connect().is_gone() {
+        tries += 1;
+        assert!(tries < 100);
+    }
+    assert_eq!(clients[0].read(0, 512), Ok(vec![0; 512]));
+}

@@ -1,0 +1,101 @@
+//! The plug is pulled.
+
+use std::time::Duration;
+
+use ssdlab_attach::nbd::words::*;
+use ssdlab_attach::{CutPlan, OnCut, Order, ServerOptions};
+
+use crate::client::{options, serve};
+use crate::steady::Steady;
+
+const IO: u32 = NbdError::Io as u32;
+
+#[test]
+fn what_was_flushed_survives_and_clients_are_hung_up_on() {
+    let server = serve(Steady::new(100_000, true), options());
+    let mut c = server.client();
+    assert_eq!(c.write(0, 0, &[1; 8192]), 0);
+    assert_eq!(c.ask(CMD_FLUSH, 0, 0, 0), 0);
+    assert_eq!(c.write(0, 0, &[2; 4096]), 0);
+    assert_eq!(c.write(CMD_FLAG_FUA, 8192, &[3; 4096]), 0);
+    assert_eq!(server.order(&Order::Restore)["error"], "the power is on already");
+    let status = server.order(&Order::Cut);
+    assert_eq!((status["power"].as_str(), status["connections"].as_u64()), (Some("off"), Some(0)));
+    assert!(c.is_gone());
+    assert!(server.connect().is_gone(), "refused while the power is off");
+    assert_eq!(server.order(&Order::Cut)["error"], "the power is off already");
+    assert_eq!(server.order(&Order::Smart)["error"], "the power is off");
+    let status = server.order(&Order::Restore);
+    assert_eq!(status["pages_after_last_cut"]["reverted"], 1);
+    assert_eq!(status["ready_after_restore_ms"], 1.0);
+    let mut c = server.client();
+    assert_eq!(c.read(0, 12288).unwrap(), [vec![1; 8192], vec![3; 4096]].concat());
+    let smart = server.order(&Order::Smart);
+    assert_eq!((&smart["nvme_smart_log"]["unsafe_shutdowns"], &smart["attributes"][1]["raw"]), (&1.into(), &2.into()));
+}
+
+#[test]
+fn with_errors_clients_stay_and_every_request_fails() {
+    let server = serve(Steady::new(300_000_000, true), ServerOptions { on_cut: OnCut::Errors, ..options() });
+    let mut c = server.structured_client();
+    let cookie = c.send(CMD_READ, 0, 0, 4096, &[]);
+    server.order(&Order::Status);
+    server.order(&Order::Cut);
+    let (found, error, kind, _) = c.reply(0);
+    assert_eq!((found, error, kind), (cookie, IO, REPLY_ERROR), "it was under way");
+    assert_eq!(c.read(0, 512), Err(IO));
+    assert_eq!(c.write(0, 0, &[1; 512]), IO);
+    assert_eq!(c.ask(CMD_FLUSH, 0, 0, 0), IO);
+    assert_eq!(server.client().read(0, 512), Err(IO), "new clients may come");
+    server.order(&Order::Restore);
+    assert_eq!(c.read(0, 512), Ok(vec![0; 512]));
+}
+
+#[test]
+fn planned_cuts_come_by_themselves_and_end() {
+    let cuts = CutPlan { at: vec![100_000_000], every: 0, off_for: 100_000_000 };
+    let server = serve(Steady::new(1000, true), ServerOptions { cuts, ..options() });
+    let mut c = server.client();
+    assert_eq!(c.write(0, 0, &[1; 512]), 0);
+    assert!(c.is_gone(), "the cut");
+    let mut waited = 0;
+    while server.order(&Order::Status)["power"] == "off" {
+        std::thread::sleep(Duration::from_millis(10));
+        waited += 1;
+        assert!(waited < 500);
+    }
+    assert_eq!(server.client().read(0, 512), Ok(vec![0; 512]), "it was not flushed");
+    assert_eq!(server.stop().cuts, 1);
+}
+
+#[test]
+fn a_device_without_a_plug_says_so() {
+    let server = serve(Steady::new(1000, false), options());
+    assert_eq!(server.order(&Order::Cut)["error"], "steady has no plug that can be pulled");
+    assert_eq!(server.order(&Order::Status)["has_plug"], false);
+}
+
+#[test]
+fn orders_that_make_no_sense_are_refused() {
+    let server = serve(Steady::new(1000, true), options());
+    for line in ["\n", "cut\n", "[]\n", "[\"cut\", 1]\n", "{}\n", "[\"snapshot\"]\n", "[\"snapshot\", 1, 2]\n"] {
+        assert!(server.line(line)["error"].is_string(), "{line}");
+    }
+    assert_eq!(server.order(&Order::Status)["power"], "on");
+}
+
+#[test]
+fn a_snapshot_is_an_image_of_the_bytes_as_they_were() {
+    let server = serve(Steady::new(1000, true), options());
+    let mut c = server.client();
+    assert_eq!(c.write(0, 4096, &[7; 4096]), 0);
+    let path = std::env::temp_dir().join(format!("ssdlab-snapshot-{}.ssd", std::process::id()));
+    drop(std::fs::remove_file(&path));
+    let order = Order::Snapshot { path: path.clone(), number: 1 };
+    assert_eq!(server.order(&order)["stored_bytes"], 4096);
+    assert_eq!(c.write(0, 4096, &[8; 4096]), 0);
+    let contents = ssdlab_contents::Image::inspect(&path).unwrap();
+    assert_eq!(contents.store.page(1).unwrap()[..], [7; 4096]);
+    assert!(server.order(&order)["error"].as_str().unwrap().contains("exists"), "images are not overwritten");
+    std::fs::remove_file(&path).unwrap();
+}

@@ -1,0 +1,8 @@
+//! The server, with clients of the tests' own and devices with known times.
+
+mod adversary;
+mod client;
+mod cuts;
+mod handshake;
+mod steady;
+mod transmission;

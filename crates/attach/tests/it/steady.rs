@@ -1,0 +1,137 @@
+//! A device that takes the same time for everything, keeps after a cut what was flushed, and no more.
+
+use std::collections::VecDeque;
+
+use ssdlab_core::{Breakdown, Nanos, Op, UNIT_BYTES};
+use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Held, Plug, Refusal, Request, Status};
+
+pub const CAPACITY: u64 = 256 << 20;
+const GREATEST: u8 = 255;
+
+/// See the module's own page.
+pub struct Steady {
+    info: DeviceInfo,
+    latency: Nanos,
+    commands: VecDeque<(Nanos, Nanos, Request)>,
+    power: bool,
+    plugged: bool,
+    numbers: Vec<u8>,
+    durable: Vec<u8>,
+    cuts: u64,
+}
+
+impl Steady {
+    pub fn new(latency: Nanos, plugged: bool) -> Self {
+        let info = DeviceInfo { capacity_bytes: CAPACITY, supports_trim: true, ..DeviceInfo::new("steady", "ssd") };
+        let units = (CAPACITY / UNIT_BYTES) as usize;
+        Steady {
+            info,
+            latency,
+            commands: VecDeque::new(),
+            power: true,
+            plugged,
+            numbers: vec![0; units],
+            durable: vec![0; units],
+            cuts: 0,
+        }
+    }
+
+    fn take_effect(&mut self, r: &Request) {
+        let first = r.offset_bytes / UNIT_BYTES;
+        let end = (r.offset_bytes + r.length_bytes).div_ceil(UNIT_BYTES);
+        match r.op {
+            Op::Flush => self.durable.clone_from(&self.numbers),
+            Op::Write => {
+                for unit in first as usize..end as usize {
+                    let number = &mut self.numbers[unit];
+                    *number = if *number == GREATEST { 1 } else { *number + 1 };
+                    if r.fua {
+                        self.durable[unit] = *number;
+                    }
+                }
+            }
+            Op::Trim => {
+                let first = r.offset_bytes.div_ceil(UNIT_BYTES) as usize;
+                let end = ((r.offset_bytes + r.length_bytes) / UNIT_BYTES) as usize;
+                self.numbers[first..end.max(first)].fill(0);
+            }
+            Op::Read | Op::WriteZeroes => {}
+        }
+    }
+}
+
+impl Device for Steady {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        self.info.check(&request)?;
+        assert!(self.power);
+        self.commands.push_back((now + self.latency, now, request));
+        Ok(())
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        self.commands.front().map(|c| c.0)
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        while let Some((completed, submitted, r)) = self.commands.pop_front_if(|c| c.0 <= to) {
+            self.take_effect(&r);
+            let Request { tag, op, offset_bytes, length_bytes, .. } = r;
+            let breakdown = Breakdown::default();
+            let status = Status::Ok;
+            done.push(Completion { tag, op, status, offset_bytes, length_bytes, submitted, completed, breakdown });
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn plug(&mut self) -> Option<&mut dyn Plug> {
+        self.plugged.then_some(self as &mut dyn Plug)
+    }
+}
+
+impl Plug for Steady {
+    fn has_power(&self) -> bool {
+        self.power
+    }
+
+    fn cut(&mut self, _now: Nanos) {
+        assert!(std::mem::replace(&mut self.power, false));
+        self.commands.clear();
+        self.numbers.clone_from(&self.durable);
+        self.cuts += 1;
+    }
+
+    fn restore(&mut self, now: Nanos) -> Nanos {
+        assert!(!std::mem::replace(&mut self.power, true));
+        now + 1_000_000
+    }
+
+    fn stand_by(&mut self, now: Nanos) -> Nanos {
+        now
+    }
+
+    fn unclean_shutdowns(&self) -> u64 {
+        self.cuts
+    }
+
+    fn held(&self, unit: u64) -> Held {
+        match self.numbers[unit as usize] {
+            0 => Held::Nothing,
+            number => Held::Write(number),
+        }
+    }
+
+    fn greatest_write_number(&self) -> u8 {
+        GREATEST
+    }
+}

@@ -1,0 +1,198 @@
+//! What a host knows of its own writes, and what it may expect of each 4 KiB after a cut.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use ssdlab_device::Held;
+
+/// 4 KiB that were written since they were last known to be safe. Writes are counted from there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unit {
+    sent: u32,
+    answered: u32,
+    flushed: u32,
+    in_flight: bool,
+}
+
+/// A flush under way: units and writes that it covers.
+pub struct Covered(Vec<(u32, u32)>);
+
+/// What a cut has done to what the host was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// 4 KiB whose last answered write is not there; of them those that a flush had covered count as `flushed` only.
+    pub acknowledged: u64,
+    pub flushed: u64,
+    /// Commands in flight of which some 4 KiB are there and others are not.
+    pub torn: u64,
+}
+
+/// See the module's own page.
+pub struct Ledger {
+    /// By 4 KiB: the number of the write that is safe; 0: nothing is there.
+    safe: Vec<u8>,
+    greatest: u8,
+    open: BTreeMap<u32, Unit>,
+}
+
+impl Ledger {
+    /// For so many times 4 KiB, all of which hold write `number`.
+    #[must_use]
+    pub fn new(units: usize, number: u8, greatest: u8) -> Self {
+        Ledger { safe: vec![number; units], greatest, open: BTreeMap::new() }
+    }
+
+    /// The number of the write that comes so many after another.
+    fn after(&self, number: u8, writes: u32) -> u8 {
+        if number == 0 && writes == 0 {
+            return 0;
+        }
+        let greatest = u32::from(self.greatest);
+        ((u32::from(number) + greatest - 1 + writes) % greatest + 1) as u8
+    }
+
+    /// Whether a write of these units is in flight.
+    #[must_use]
+    pub fn is_busy(&self, units: Range<u32>) -> bool {
+        self.open.range(units).any(|(_, unit)| unit.in_flight)
+    }
+
+    pub fn sent(&mut self, units: Range<u32>) {
+        for number in units {
+            let unit = self.open.entry(number).or_default();
+            unit.sent += 1;
+            unit.in_flight = true;
+        }
+    }
+
+    pub fn answered(&mut self, units: Range<u32>) {
+        for (_, unit) in self.open.range_mut(units) {
+            unit.answered = unit.sent;
+            unit.in_flight = false;
+        }
+    }
+
+    /// A flush is sent: it covers what has been answered.
+    #[must_use]
+    pub fn flush_sent(&self) -> Covered {
+        let covered = self.open.iter().filter(|(_, unit)| unit.answered > unit.flushed);
+        Covered(covered.map(|(&number, unit)| (number, unit.answered)).collect())
+    }
+
+    pub fn flush_answered(&mut self, covered: &Covered) {
+        for &(number, writes) in &covered.0 {
+            let Some(unit) = self.open.get_mut(&number) else { continue };
+            unit.flushed = unit.flushed.max(writes);
+            if unit.flushed == unit.sent {
+                let writes = unit.sent;
+                self.open.remove(&number);
+                self.safe[number as usize] = self.after(self.safe[number as usize], writes);
+            }
+        }
+    }
+
+    /// Whether a flush had covered what 4 KiB held.
+    #[must_use]
+    pub fn was_flushed(&self, number: u32) -> bool {
+        self.open.get(&number).is_none_or(|unit| unit.flushed == unit.answered)
+    }
+
+    /// Takes in what is there after a cut. `commands`: writes that were in flight.
+    pub fn settle(&mut self, commands: &[Range<u32>], held: impl Fn(u32) -> Held) -> Losses {
+        let mut losses = Losses::default();
+        for units in commands {
+            let there = |number: &u32| {
+                let unit = self.open[number];
+                held(*number) == Held::Write(self.after(self.safe[*number as usize], unit.sent))
+            };
+            let count = units.clone().filter(there).count();
+            losses.torn += u64::from(count > 0 && count < units.len());
+        }
+        for (number, unit) in std::mem::take(&mut self.open) {
+            let found = match held(number) {
+                Held::Unreadable => {
+                    self.safe[number as usize] = 0;
+                    continue;
+                }
+                Held::Nothing => 0,
+                Held::Write(write) => write,
+            };
+            let safe = self.safe[number as usize];
+            let writes = (0..=unit.sent).rev().find(|&writes| self.after(safe, writes) == found);
+            match writes {
+                Some(writes) if writes >= unit.answered => {}
+                Some(writes) if writes >= unit.flushed => losses.acknowledged += 1,
+                _ => losses.flushed += 1,
+            }
+            self.safe[number as usize] = found;
+        }
+        losses
+    }
+
+    /// 4 KiB that a cut has destroyed.
+    pub fn destroyed(&mut self, number: u32) {
+        self.safe[number as usize] = 0;
+    }
+
+    /// How many of all 4 KiB hold something else than they should. Nothing may be in flight or waiting for a flush.
+    #[must_use]
+    pub fn wrong(&self, held: impl Fn(u32) -> Held) -> u64 {
+        let fits = |number: u32, safe: u8| match held(number) {
+            Held::Write(write) => write == safe,
+            Held::Nothing | Held::Unreadable => safe == 0,
+        };
+        self.safe.iter().zip(0..).filter(|&(&safe, number)| !fits(number, safe)).count() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four writes of one unit, the second flushed, the third answered, the fourth in flight; the first was safe before.
+    fn ledger() -> Ledger {
+        let mut ledger = Ledger::new(2, 3, 3);
+        ledger.sent(0..1);
+        ledger.answered(0..1);
+        let covered = ledger.flush_sent();
+        ledger.sent(0..1);
+        ledger.flush_answered(&covered);
+        ledger.answered(0..1);
+        ledger.sent(0..2);
+        ledger
+    }
+
+    #[test]
+    fn what_was_promised_is_told_from_what_was_not_though_numbers_begin_anew() {
+        let losses = |held| ledger().settle(&[], |number| if number == 0 { held } else { Held::Write(3) });
+        // Safe: 3; flushed: 1; answered: 2; in flight: 3.
+        assert_eq!(losses(Held::Write(3)), Losses::default());
+        assert_eq!(losses(Held::Write(2)), Losses::default());
+        assert_eq!(losses(Held::Write(1)), Losses { acknowledged: 1, ..Losses::default() });
+        assert_eq!(losses(Held::Nothing), Losses { flushed: 1, ..Losses::default() });
+        assert_eq!(losses(Held::Unreadable), Losses::default());
+    }
+
+    #[test]
+    fn a_command_is_torn_if_a_part_of_it_is_there() {
+        let torn = |first, second| {
+            let held = |number| Held::Write([first, second][number as usize]);
+            ledger().settle(&[0..2], held).torn
+        };
+        assert_eq!([torn(3, 1), torn(3, 3), torn(2, 3), torn(2, 1)], [0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn after_a_cut_everything_is_as_it_was_found_and_stays_so() {
+        let mut ledger = ledger();
+        let held = |number: u32| [Held::Write(1), Held::Unreadable][number as usize];
+        ledger.settle(&[], held);
+        assert_eq!(ledger.wrong(held), 0);
+        assert_eq!(ledger.wrong(|_| Held::Write(1)), 1);
+        ledger.sent(1..2);
+        ledger.answered(1..2);
+        let covered = ledger.flush_sent();
+        ledger.flush_answered(&covered);
+        assert_eq!(ledger.wrong(|_| Held::Write(1)), 0);
+    }
+}

@@ -1,0 +1,213 @@
+//! A host that writes until the power goes, and looks at what is left.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use ssdlab_core::{Nanos, Op, Rng, SECOND, UNIT_BYTES};
+use ssdlab_device::{Completion, Device, Plug, Request, Status};
+
+use super::ledger::{Covered, Ledger, Losses};
+use crate::error::{BenchError, HostError};
+
+/// What is sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    pub units_of_write: u32,
+    pub depth: usize,
+    /// Writes from one flush to the next; 0: none.
+    pub writes_per_flush: u64,
+}
+
+enum Sent {
+    Write(Range<u32>),
+    Flush(Covered),
+}
+
+/// 4 KiB that were on flash, and that a cut destroyed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtRest {
+    pub bits_per_cell: u8,
+    pub flushed: bool,
+    /// How old they were.
+    pub age: Nanos,
+}
+
+/// What all cuts have done so far.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub cuts: u64,
+    pub losses: Losses,
+    pub at_rest: Vec<AtRest>,
+    /// From power to ready.
+    pub ready: Vec<Nanos>,
+}
+
+/// See the module's own page.
+pub struct Cutter<'a> {
+    device: &'a mut dyn Device,
+    load: Load,
+    rng: Rng,
+    now: Nanos,
+    began: Nanos,
+    next_tag: u64,
+    writes: u64,
+    units: u32,
+    ledger: Ledger,
+    in_flight: BTreeMap<u64, Sent>,
+    done: Vec<Completion>,
+    /// By 4 KiB: when they were last written, in milliseconds from the beginning, and one.
+    written_ms: Vec<u32>,
+    pub tally: Tally,
+}
+
+fn plug(device: &mut dyn Device) -> &mut dyn Plug {
+    device.plug().expect("the test has looked for it")
+}
+
+impl<'a> Cutter<'a> {
+    /// A host on a drive that has been written once (`filled`) or never, and is at rest.
+    pub fn new(device: &'a mut dyn Device, now: Nanos, filled: bool, load: Load, rng: Rng) -> Self {
+        let units = (device.info().capacity_bytes / UNIT_BYTES) as u32;
+        let greatest = plug(device).greatest_write_number();
+        Cutter {
+            load,
+            rng,
+            now,
+            began: now,
+            next_tag: 0,
+            writes: 0,
+            units,
+            ledger: Ledger::new(units as usize, u8::from(filled), greatest),
+            in_flight: BTreeMap::new(),
+            done: Vec::new(),
+            written_ms: vec![0; units as usize],
+            tally: Tally::default(),
+            device,
+        }
+    }
+
+    fn submit(&mut self, op: Op, units: Range<u32>, sent: Sent) -> Result<(), BenchError> {
+        let (offset, length) = (u64::from(units.start) * UNIT_BYTES, units.len() as u64 * UNIT_BYTES);
+        let request = Request::new(self.next_tag, op, offset, length);
+        self.device.submit(self.now, request).map_err(HostError::from)?;
+        self.in_flight.insert(self.next_tag, sent);
+        self.next_tag += 1;
+        Ok(())
+    }
+
+    fn keep_busy(&mut self) -> Result<(), BenchError> {
+        while self.in_flight.len() < self.load.depth {
+            if self.load.writes_per_flush > 0 && self.writes == self.load.writes_per_flush {
+                self.writes = 0;
+                let covered = self.ledger.flush_sent();
+                self.submit(Op::Flush, 0..0, Sent::Flush(covered))?;
+                continue;
+            }
+            let count = self.load.units_of_write.min(self.units);
+            let first = self.rng.below(u64::from(self.units / count)) as u32 * count;
+            if self.ledger.is_busy(first..first + count) {
+                continue;
+            }
+            self.writes += 1;
+            self.ledger.sent(first..first + count);
+            self.submit(Op::Write, first..first + count, Sent::Write(first..first + count))?;
+        }
+        Ok(())
+    }
+
+    fn take_completions(&mut self) -> Result<(), BenchError> {
+        for c in std::mem::take(&mut self.done) {
+            if c.status != Status::Ok {
+                let (op, offset_bytes, length_bytes) = (c.op, c.offset_bytes, c.length_bytes);
+                return Err(HostError::Failed { op, offset_bytes, length_bytes, status: c.status, at: self.now }.into());
+            }
+            match self.in_flight.remove(&c.tag) {
+                Some(Sent::Write(units)) => {
+                    let ms = ((self.now - self.began) / 1_000_000) as u32 + 1;
+                    self.written_ms[units.start as usize..units.end as usize].fill(ms);
+                    self.ledger.answered(units);
+                }
+                Some(Sent::Flush(covered)) => self.ledger.flush_answered(&covered),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes for a time.
+    pub fn write_for(&mut self, time: Nanos) -> Result<(), BenchError> {
+        let end = self.now + time;
+        loop {
+            self.keep_busy()?;
+            self.now = self.device.advance_to_completion(end, &mut self.done);
+            self.take_completions()?;
+            if self.now >= end {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Writes until so many events have happened in the drive.
+    pub fn write_events(&mut self, events: u64) -> Result<(), BenchError> {
+        for _ in 0..events {
+            self.keep_busy()?;
+            let stalled = HostError::Stalled { in_flight: self.in_flight.len() as u64, at: self.now };
+            let at = self.device.next_event().ok_or(stalled)?;
+            self.now = self.now.max(at);
+            self.device.advance(self.now, &mut self.done);
+            self.take_completions()?;
+        }
+        Ok(())
+    }
+
+    /// The power goes for a second. Looks at what is there, and waits until the drive is ready.
+    pub fn cut(&mut self) {
+        plug(self.device).cut(self.now);
+        let cut_at = self.now;
+        let commands = std::mem::take(&mut self.in_flight);
+        let writes: Vec<Range<u32>> = commands
+            .into_values()
+            .filter_map(|sent| match sent {
+                Sent::Write(units) => Some(units),
+                Sent::Flush(_) => None,
+            })
+            .collect();
+        let plug = plug(self.device);
+        let back = self.now + SECOND;
+        self.now = plug.restore(back);
+        self.tally.cuts += 1;
+        self.tally.ready.push(self.now - back);
+        for destroyed in plug.destroyed() {
+            let unit = destroyed.unit as u32;
+            let written = match self.written_ms[unit as usize] {
+                0 => self.began,
+                ms => self.began + u64::from(ms - 1) * 1_000_000,
+            };
+            self.tally.at_rest.push(AtRest {
+                bits_per_cell: destroyed.bits_per_cell,
+                flushed: self.ledger.was_flushed(unit),
+                age: cut_at.saturating_sub(written),
+            });
+        }
+        let losses = self.ledger.settle(&writes, |unit| plug.held(unit.into()));
+        for destroyed in plug.destroyed() {
+            self.ledger.destroyed(destroyed.unit as u32);
+        }
+        let sum = &mut self.tally.losses;
+        sum.acknowledged += losses.acknowledged;
+        sum.flushed += losses.flushed;
+        sum.torn += losses.torn;
+        self.writes = 0;
+    }
+
+    /// Looks at every 4 KiB, right after a cut: what is not as it should be counts as lost although it was flushed.
+    pub fn look_at_all(&mut self) {
+        let plug = plug(self.device);
+        self.tally.losses.flushed += self.ledger.wrong(|unit| plug.held(unit.into()));
+    }
+
+    /// Cuts that the drive counts as unclean.
+    pub fn unclean_shutdowns(&mut self) -> u64 {
+        plug(self.device).unclean_shutdowns()
+    }
+}

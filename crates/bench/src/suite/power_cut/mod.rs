@@ -1,0 +1,209 @@
+//! `power-cut`: the plug is pulled under load, again and again, and what the host was promised is compared with what is there.
+
+mod ledger;
+mod load;
+
+use ssdlab_core::{MILLISECOND, Nanos, SECOND};
+
+use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH};
+use super::context::Context;
+use super::definition::{TestDef, Variant, block, choice, depth, integer, metric};
+use super::figures::put;
+use crate::error::BenchError;
+use crate::host::Host;
+use crate::outcome::{Outcome, Table, Verdict};
+use load::{Cutter, Load, Tally};
+
+const FILLS: &[&str] = &["drive", "none"];
+
+/// Looks at every 4 KiB of the drive in the course of a run.
+const FULL_LOOKS: u64 = 4;
+
+pub(super) const DEF: TestDef = TestDef {
+    name: "power-cut",
+    title: "Power cuts",
+    summary: "The plug is pulled under random writes, at moments drawn evenly from time and after 1, 2, 3 … events of a short run; \
+              what the host was promised is compared with what is there (docs/power-cuts.md).",
+    params: &[
+        integer("cuts", "1000", "", 1, 1_000_000, "cuts at moments drawn evenly from the load"),
+        integer("event_cuts", "200", "", 0, 100_000, "further cuts: after 1, 2, 3 … events inside the drive"),
+        integer("load_ms", "50", "ms", 1, 1_000_000, "the longest time from the drive's being ready to a cut"),
+        block("block_size", "16384", "request size, and alignment; several times 4 KiB show whether writes are torn"),
+        depth("queue_depth", "32", "requests in flight"),
+        integer("writes_per_flush", "100", "", 0, 1_000_000_000, "writes from one FLUSH to the next; 0: none is sent"),
+        choice("fill", "drive", FILLS, "whether the drive is written once before, in sequence"),
+    ],
+    metrics: &[
+        metric("cuts", "", "cuts in all"),
+        metric("acknowledged_lost", "4 KiB", "written, answered, not covered by a FLUSH, and not there after a cut"),
+        metric(
+            "flushed_lost",
+            "4 KiB",
+            "covered by a FLUSH, and silently not there after a cut; 0, or the drive is broken",
+        ),
+        metric("at_rest_lost", "4 KiB", "on flash before the cut, and destroyed by it: reads end with a media error"),
+        metric("at_rest_flushed_lost", "4 KiB", "of these, covered by a FLUSH"),
+        metric("at_rest_lost_{mode}", "4 KiB", "of these, in flash of this cell mode"),
+        metric("at_rest_age_max", "s", "the oldest of them"),
+        metric("at_rest_age_mean", "s", "their mean age"),
+        metric("torn", "writes", "not answered, and there in part"),
+        metric("unclean_shutdowns", "", "as the drive counts them"),
+        metric("ready_time_mean", "ms", "from power to ready"),
+        metric("ready_time_max", "ms", "the longest"),
+    ],
+    variants: &[Variant { name: "", settings: &[], in_review: false }],
+    weight: 20.0,
+};
+
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
+    let (mut tally, unclean) = ctx.on_fresh_drive(|host| cut_again_and_again(ctx, host))?;
+    let p = &ctx.params;
+    let method = format!(
+        "The drive was written {}. Then the host wrote {} bytes at random, QD{}, with a FLUSH after every {} writes, and the power \
+         was cut {} times at moments drawn evenly from the first {} ms of the load, and {} times after as many events inside the \
+         drive. A second later it came back; the drive was asked for every 4 KiB that had been written, for what it knew to be \
+         destroyed, and now and then for everything.",
+        if p.choice("fill") == "drive" { "once, in sequence" } else { "not at all before" },
+        p.integer("block_size"),
+        p.integer("queue_depth"),
+        p.integer("writes_per_flush"),
+        p.integer("cuts"),
+        p.integer("load_ms"),
+        p.integer("event_cuts"),
+    );
+    let mut out = ctx.outcome("", method);
+    let seconds = |time: Nanos| time as f64 / SECOND as f64;
+    put(&mut out, "cuts", tally.cuts as f64, "");
+    put(&mut out, "acknowledged_lost", tally.losses.acknowledged as f64, "4 KiB");
+    put(&mut out, "flushed_lost", tally.losses.flushed as f64, "4 KiB");
+    put(&mut out, "torn", tally.losses.torn as f64, "writes");
+    put(&mut out, "unclean_shutdowns", unclean as f64, "");
+    let ready = &tally.ready;
+    put(&mut out, "ready_time_max", seconds(ready.iter().copied().max().unwrap_or(0)) * 1e3, "ms");
+    put(&mut out, "ready_time_mean", seconds(ready.iter().sum()) * 1e3 / ready.len().max(1) as f64, "ms");
+    put(&mut out, "at_rest_lost", tally.at_rest.len() as f64, "4 KiB");
+    put(&mut out, "at_rest_flushed_lost", tally.at_rest.iter().filter(|lost| lost.flushed).count() as f64, "4 KiB");
+    tally.at_rest.sort_by_key(|lost| lost.age);
+    let mut rows = Vec::new();
+    for (bits, mode) in [(1, "slc"), (2, "mlc"), (3, "tlc")] {
+        let ages: Vec<f64> =
+            tally.at_rest.iter().filter(|lost| lost.bits_per_cell == bits).map(|lost| seconds(lost.age)).collect();
+        if let (Some(oldest), Some(median)) = (ages.last(), ages.get(ages.len() / 2)) {
+            put(&mut out, &format!("at_rest_lost_{mode}"), ages.len() as f64, "4 KiB");
+            let cells = [mode.to_uppercase(), ages.len().to_string(), format!("{median:.3}"), format!("{oldest:.3}")];
+            rows.push(cells.to_vec());
+        }
+    }
+    if !tally.at_rest.is_empty() {
+        let ages = || tally.at_rest.iter().map(|lost| seconds(lost.age));
+        put(&mut out, "at_rest_age_max", ages().fold(0.0, f64::max), "s");
+        put(&mut out, "at_rest_age_mean", ages().sum::<f64>() / tally.at_rest.len() as f64, "s");
+        out.tables.push(Table {
+            title: "Data at rest that were destroyed".to_owned(),
+            caption: String::new(),
+            columns: ["cell mode", "4 KiB", "median age, s", "oldest, s"].map(str::to_owned).to_vec(),
+            rows,
+        });
+    }
+    out.verdict = Some(verdict(&tally));
+    Ok(out)
+}
+
+fn cut_again_and_again(ctx: &Context<'_>, host: &mut Host<'_>) -> Result<(Tally, u64), BenchError> {
+    if host.device_mut().plug().is_none() {
+        return Err(BenchError::Unsuitable(format!("{} has no plug that can be pulled", host.info().name)));
+    }
+    let capacity = host.info().capacity_bytes;
+    let units = ctx.params.integer("block_size").div_ceil(4096);
+    if units * 4096 > capacity {
+        return Err(BenchError::Unsuitable("block_size is larger than the drive".to_owned()));
+    }
+    let monitor = ctx.monitor();
+    monitor.step(0.0, 0.2);
+    let filled = ctx.params.choice("fill") == "drive";
+    if filled {
+        host.fill(0, capacity, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
+    }
+    ctx.settle(host)?;
+    monitor.step(0.2, 1.0);
+    let load = Load {
+        units_of_write: units as u32,
+        depth: ctx.params.depth("queue_depth") as usize,
+        writes_per_flush: ctx.params.integer("writes_per_flush"),
+    };
+    let (cuts, event_cuts) = (ctx.params.integer("cuts"), ctx.params.integer("event_cuts"));
+    let longest = ctx.params.integer("load_ms") * MILLISECOND;
+    let mut moments = ctx.rng("moments");
+    let now = host.now();
+    let mut cutter = Cutter::new(host.device_mut(), now, filled, load, ctx.rng("writes"));
+    let all = cuts + event_cuts;
+    for cut in 1..=all {
+        if cut <= event_cuts {
+            cutter.write_events(cut)?;
+        } else {
+            cutter.write_for(1 + moments.below(longest))?;
+        }
+        cutter.cut();
+        if cut % all.div_ceil(FULL_LOOKS) == 0 || cut == all {
+            cutter.look_at_all();
+        }
+        if !monitor.go_on(cut as f64 / all as f64) {
+            return Err(crate::error::HostError::Cancelled.into());
+        }
+    }
+    let unclean = cutter.unclean_shutdowns();
+    Ok((cutter.tally, unclean))
+}
+
+fn verdict(tally: &Tally) -> Verdict {
+    let (losses, at_rest) = (&tally.losses, tally.at_rest.len());
+    let cuts = tally.cuts;
+    let flushed = tally.at_rest.iter().filter(|lost| lost.flushed).count();
+    let oldest = tally.at_rest.iter().map(|lost| lost.age).max().unwrap_or(0) as f64 / SECOND as f64;
+    let sentence = if losses.flushed > 0 {
+        format!(
+            "The drive is broken: {} times 4 KiB that it had flushed were not there after {cuts} cuts.",
+            losses.flushed
+        )
+    } else if at_rest > 0 {
+        format!(
+            "Old data die: {cuts} cuts destroyed {at_rest} times 4 KiB that were on flash before, {flushed} of them flushed, the \
+             oldest {oldest:.1} s old; and {} times 4 KiB that were answered but not flushed were gone.",
+            losses.acknowledged
+        )
+    } else if losses.acknowledged > 0 {
+        format!(
+            "Not full protection, but old data are safe: after {cuts} cuts everything was there that had been flushed or was on \
+             flash; {} times 4 KiB that were answered but not flushed were gone.",
+            losses.acknowledged
+        )
+    } else {
+        format!("Full protection: after {cuts} cuts everything was there that had been answered.")
+    };
+    Verdict { pass: Some(losses.flushed == 0 && at_rest == 0), sentence }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ledger::Losses;
+    use super::load::AtRest;
+    use super::*;
+
+    fn sentence(acknowledged: u64, flushed: u64, at_rest: usize) -> (bool, String) {
+        let lost = AtRest { bits_per_cell: 2, flushed: true, age: 3 * SECOND };
+        let losses = Losses { acknowledged, flushed, torn: 0 };
+        let verdict = verdict(&Tally { cuts: 10, losses, at_rest: vec![lost; at_rest], ready: Vec::new() });
+        (verdict.pass == Some(true), verdict.sentence)
+    }
+
+    #[test]
+    fn the_verdict_tells_the_three_kinds_of_drives_apart_and_the_broken_one() {
+        let begins = |(pass, sentence): (bool, String), expected: bool, how: &str| {
+            assert!(pass == expected && sentence.starts_with(how), "{sentence}");
+        };
+        begins(sentence(0, 0, 0), true, "Full protection");
+        begins(sentence(5, 0, 0), true, "Not full protection, but old data are safe");
+        begins(sentence(5, 0, 2), false, "Old data die: 10 cuts destroyed 2 times 4 KiB");
+        begins(sentence(5, 1, 2), false, "The drive is broken");
+    }
+}

@@ -1,0 +1,175 @@
+//! The commands around attached devices, declared.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+
+#[derive(Debug, clap::Args)]
+pub struct AttachArgs {
+    /// A device of the catalog, the path of a file (.toml), or a device expression
+    #[arg(value_name = "DEVICE")]
+    pub device: String,
+    /// Serve on this unix socket [default: one in a new private folder]
+    #[arg(long, value_name = "PATH", conflicts_with = "listen")]
+    pub socket: Option<PathBuf>,
+    /// Serve on this address, such as 127.0.0.1:10809; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// Allow --listen on an address that other machines can reach. There is neither TLS nor a password
+    #[arg(long, requires = "listen")]
+    pub allow_remote: bool,
+    /// Take orders (see `ssdlab ctl`) on this unix socket [default: the socket's path and .ctl]
+    #[arg(long, value_name = "PATH")]
+    pub control: Option<PathBuf>,
+    /// Keep the bytes in this file; it is made if it is not there
+    #[arg(long, value_name = "FILE")]
+    pub image: Option<PathBuf>,
+    /// Clients can only read
+    #[arg(long)]
+    pub read_only: bool,
+    /// Seconds of the machine for one of the drive: 10 makes everything ten times as slow
+    #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = time_scale)]
+    pub time_scale: f64,
+    /// What is written before the first client
+    #[arg(long, value_enum, default_value_t = AttachPrefill::None)]
+    pub prefill: AttachPrefill,
+    /// Pull the plug at this time of the drive, such as 12.5s; may be given several times
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub cut_at: Vec<Nanos>,
+    /// Pull the plug again and again
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub cut_every: Option<Nanos>,
+    /// How long the power stays away after --cut-at and --cut-every
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s")]
+    pub off_for: Nanos,
+    /// While the power is off, clients stay and every request fails, instead of being hung up on
+    #[arg(long)]
+    pub errors: bool,
+    /// What reads of trimmed pages return
+    #[arg(long, value_enum, default_value_t = TrimmedArg::Zeroes)]
+    pub trimmed: TrimmedArg,
+    /// Memory for contents, beyond which writes fail with ENOSPC. Pages of zeroes take none
+    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
+    pub memory: String,
+    /// Clients at once
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub connections: u16,
+    /// Seed of every random number of the drive
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Run a command on a private socket, with $uri, $unixsocket and $control set, and end with it and its exit code.
+    /// One word is a line for the shell; must come last
+    #[arg(long, value_name = "CMD", num_args = 1.., allow_hyphen_values = true, conflicts_with_all = ["socket", "listen"])]
+    pub run: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AttachPrefill {
+    /// Nothing: a fresh drive answers reads of empty addresses without flash
+    None,
+    /// The whole drive, in sequence, with zeroes
+    Drive,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TrimmedArg {
+    Zeroes,
+    /// What was there before, until it is written again
+    OldData,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CtlArgs {
+    /// The socket of the served device, or its control socket
+    #[arg(value_name = "SOCKET")]
+    pub socket: PathBuf,
+    #[command(subcommand)]
+    pub order: CtlOrder,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CtlOrder {
+    /// Pull the plug
+    Cut,
+    /// Give the power back
+    Restore,
+    /// What is served, how late replies were, and what the last cut has left
+    Status,
+    /// Counters by the names that smartctl and nvme-cli print
+    Smart,
+    /// The last slow requests, and what they waited for
+    Blame,
+    /// Write an image of the bytes as they are now
+    Snapshot {
+        #[arg(value_name = "FILE")]
+        image: PathBuf,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ImageArgs {
+    #[command(subcommand)]
+    pub what: ImageWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ImageWhat {
+    /// What an image holds, and what not
+    Info {
+        #[arg(value_name = "FILE")]
+        image: PathBuf,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read every byte of an image and compare its checksums
+    Check {
+        #[arg(value_name = "FILE")]
+        image: PathBuf,
+    },
+}
+
+fn time_scale(text: &str) -> Result<f64, String> {
+    let scale: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.01..=1e6).contains(&scale) { Ok(scale) } else { Err("use 0.01 to 1000000".into()) }
+}
+
+/// `12.5s`, `300ms`, `2min`.
+fn duration(text: &str) -> Result<Nanos, String> {
+    let units = [
+        ("ns", 1),
+        ("us", MICROSECOND),
+        ("ms", MILLISECOND),
+        ("min", 60 * SECOND),
+        ("h", 3600 * SECOND),
+        ("s", SECOND),
+    ];
+    let wrong = || "times look like 12.5s, 300ms or 2min".to_owned();
+    let (number, unit) =
+        units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit))).ok_or_else(wrong)?;
+    let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+    let nanos = number * unit as f64;
+    if nanos > 0.0 && nanos < 1e18 { Ok(nanos as Nanos) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("12.5s"), Ok(12_500_000_000));
+        assert_eq!(
+            (duration("300ms"), duration("2min"), duration("40us")),
+            (Ok(300_000_000), Ok(120_000_000_000), Ok(40_000))
+        );
+        for wrong in ["", "5", "s", "-1s", "0s", "infs", "1e30s", "nans"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

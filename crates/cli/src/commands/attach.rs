@@ -1,0 +1,261 @@
+//! `ssdlab attach`: a simulated device as a real one, for other programs.
+#![allow(clippy::disallowed_methods)] // Sockets and numbers of images shall differ from run to run.
+
+use std::net::TcpListener;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use ssdlab_attach::nbd::Export;
+use ssdlab_attach::{
+    CutPlan, Drive, Limits, Listener, OnCut, Server, ServerOptions, Statistics, captive, lateness_line,
+};
+use ssdlab_bench::parse_bytes;
+use ssdlab_catalog::device;
+use ssdlab_contents::{ContentDevice, ContentOptions, Image, ImageError, Store, TrimmedReads, lay_out};
+use ssdlab_core::Nanos;
+use ssdlab_device::{Device, DeviceInfo};
+
+use crate::attach_args::{AttachArgs, AttachPrefill, TrimmedArg};
+use crate::failure::Failure;
+use crate::output::{complain, print};
+
+/// A command that was told to end and does not is ended after so long.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub fn run(args: &AttachArgs) -> Result<(), Failure> {
+    let recipe = device(&args.device)?;
+    let memory = parse_bytes(&args.memory).filter(|&bytes| bytes > 0);
+    let memory =
+        memory.ok_or_else(|| Failure::bad_input(format!("`{}` is no size", args.memory)).help("as in 4GiB"))?;
+    if let Some(address) = args.listen.filter(|a| !a.ip().is_loopback() && !args.allow_remote) {
+        return Err(Failure::bad_input(format!("{address} can be reached from other machines"))
+            .help("use 127.0.0.1 or --socket; --allow-remote if that is meant: there is neither TLS nor a password"));
+    }
+    let inner = recipe.build(args.seed)?;
+    let info = inner.info().clone();
+    if info.capacity_bytes > Store::MAX_CAPACITY_BYTES {
+        return Err(
+            Failure::bad_input(format!("{} is larger than 16 TiB", recipe.name)).help("attach a smaller device")
+        );
+    }
+    let places = Places::choose(args)?;
+    let (device, now) = contents(args, inner, &recipe.name)?;
+    if !device.has_plug() && (!args.cut_at.is_empty() || args.cut_every.is_some()) {
+        return Err(Failure::bad_input(format!("{} has no plug that can be pulled", recipe.name))
+            .help("leave --cut-at and --cut-every out"));
+    }
+    let drive =
+        Drive::new(device, Export::new(&DeviceInfo { name: recipe.name.clone(), ..info }, args.read_only), memory);
+    let failed = |e: std::io::Error| Failure::run(format!("cannot serve {}: {e}", recipe.name));
+    let (stop, stopper) = UnixStream::pair().map_err(failed)?;
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::low_level::pipe::register(signal, stopper.try_clone().map_err(failed)?).map_err(failed)?;
+    }
+    let options = ServerOptions {
+        limits: Limits { connections: args.connections.into(), ..Limits::default() },
+        time_scale: args.time_scale,
+        on_cut: if args.errors { OnCut::Errors } else { OnCut::HangUp },
+        cuts: CutPlan { at: args.cut_at.clone(), every: args.cut_every.unwrap_or(0), off_for: args.off_for },
+    };
+    let (listener, uri) = places.listener()?;
+    let control = UnixListener::bind(&places.control).map_err(failed)?;
+    let server = Server::new(drive, now, listener, Some(Listener::Unix(control)), stop, options).map_err(failed)?;
+    let captive = match args.run.as_slice() {
+        [] => {
+            print(&format!("{}: {uri}, control {}\n", recipe.name, places.control.display()))?;
+            None
+        }
+        command => {
+            let started = captive::start(command, &places.socket, &places.control, stopper);
+            Some(started.map_err(|e| Failure::bad_input(format!("cannot run {}: {e}", command[0])))?)
+        }
+    };
+    let (drive, now, statistics) = server.run().map_err(failed)?;
+    drop(places);
+    let closed = close(drive, now);
+    report(&statistics);
+    closed?;
+    captive.map_or(Ok(()), |captive| conclude(&captive))
+}
+
+/// The device with its bytes, and its time.
+fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result<(ContentDevice, Nanos), Failure> {
+    let capacity_bytes = inner.info().capacity_bytes;
+    let fresh = || match args.prefill {
+        AttachPrefill::None => Store::new(capacity_bytes),
+        AttachPrefill::Drive => Store::written_once(capacity_bytes),
+    };
+    let (image, store) = match &args.image {
+        None => (None, fresh()),
+        Some(path) => {
+            let wrong = |e: ImageError| Failure::bad_input(format!("{}: {e}", path.display()));
+            if path.exists() {
+                let (image, contents) = Image::open(path).map_err(wrong)?;
+                let header = contents.header;
+                if header.capacity_bytes != capacity_bytes {
+                    return Err(Failure::bad_input(format!(
+                        "{} is an image of {} bytes, {name} has {capacity_bytes}",
+                        path.display(),
+                        header.capacity_bytes
+                    ))
+                    .help(format!("attach {}, for which it was made", header.device)));
+                }
+                if args.prefill == AttachPrefill::Drive {
+                    return Err(Failure::bad_input("--prefill drive would overwrite the image").help("leave it out"));
+                }
+                if header.device != name {
+                    complain(&format!("notice: the image was made for {}", header.device));
+                }
+                if contents.torn_bytes > 0 {
+                    complain(&format!("notice: the last {} bytes of the image were cut short", contents.torn_bytes));
+                }
+                (Some(image), contents.store)
+            } else {
+                let store = fresh();
+                let number =
+                    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
+                (Some(Image::create(path, name, number, &store).map_err(wrong)?), store)
+            }
+        }
+    };
+    let laid_out = lay_out(inner.as_mut(), &store, 0);
+    let now = laid_out.map_err(|e| Failure::run(format!("{name} could not be filled: {e}")))?;
+    let trimmed = match args.trimmed {
+        TrimmedArg::Zeroes => TrimmedReads::Zeroes,
+        TrimmedArg::OldData => TrimmedReads::OldData,
+    };
+    let options = ContentOptions { trimmed, ..ContentOptions::default() };
+    let mut device = ContentDevice::with_store(inner, options, store);
+    image.into_iter().for_each(|image| device.set_image(image));
+    Ok((device, now))
+}
+
+/// Ends what is under way, shuts the drive down, and closes the image.
+fn close(mut drive: Drive, mut now: Nanos) -> Result<(), Failure> {
+    if !drive.device.has_power() {
+        now = drive.device.restore(now);
+    }
+    let mut replies = Vec::new();
+    while drive.under_way() > 0 {
+        now = drive.device.next_event().unwrap_or(now).max(now);
+        drive.advance(now, &mut replies);
+        replies.clear();
+    }
+    if drive.device.has_plug() {
+        drive.device.stand_by(now);
+    }
+    if let Some(error) = drive.device.image_error() {
+        return Err(Failure::run(format!("the image could not be written: {error}")));
+    }
+    let image = drive.device.take_image();
+    image.map_or(Ok(()), Image::close).map_err(|e| Failure::run(format!("the image could not be closed: {e}")))
+}
+
+fn report(statistics: &Statistics) {
+    complain(&lateness_line(statistics));
+}
+
+/// The command's exit code is ours.
+fn conclude(captive: &captive::Captive) -> Result<(), Failure> {
+    let asked = Instant::now();
+    loop {
+        match captive.status() {
+            Ok(Some(status)) => {
+                let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+                return if code == 0 { Ok(()) } else { Err(Failure::Command(code as u8)) };
+            }
+            Ok(None) if asked.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(10)),
+            Ok(None) => {
+                captive.end();
+                return Err(Failure::run("stopped while the command was running"));
+            }
+            Err(e) => return Err(Failure::run(format!("the command's end is not known: {e}"))),
+        }
+    }
+}
+
+/// Where sockets are. They go when this does.
+struct Places {
+    /// Unix sockets are here, if there is nothing else to say.
+    socket: PathBuf,
+    tcp: Option<std::net::SocketAddr>,
+    control: PathBuf,
+    private: Option<PathBuf>,
+}
+
+impl Places {
+    fn choose(args: &AttachArgs) -> Result<Places, Failure> {
+        let needs_private = args.socket.is_none() && (args.listen.is_none() || args.control.is_none());
+        let private = needs_private.then(private_folder).transpose()?;
+        let socket = match (&args.socket, &private) {
+            (Some(socket), _) => socket.clone(),
+            (None, Some(folder)) => folder.join("nbd"),
+            (None, None) => PathBuf::new(),
+        };
+        let mut beside = socket.clone().into_os_string();
+        beside.push(".ctl");
+        let control = args.control.clone().unwrap_or_else(|| beside.into());
+        if args.listen.is_none() {
+            free(&socket)?;
+        }
+        free(&control)?;
+        Ok(Places { socket, tcp: args.listen, control, private })
+    }
+
+    fn listener(&self) -> Result<(Listener, String), Failure> {
+        match self.tcp {
+            Some(address) => {
+                let cannot = |e| Failure::bad_input(format!("cannot listen on {address}: {e}"));
+                let listener = TcpListener::bind(address).map_err(cannot)?;
+                let uri = format!("nbd://{}", listener.local_addr().map_err(cannot)?);
+                Ok((Listener::Tcp(listener), uri))
+            }
+            None => {
+                let cannot = |e| Failure::bad_input(format!("cannot listen on {}: {e}", self.socket.display()));
+                let path = std::path::absolute(&self.socket).map_err(cannot)?;
+                Ok((Listener::Unix(UnixListener::bind(&path).map_err(cannot)?), captive::uri(&path)))
+            }
+        }
+    }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        if self.tcp.is_none() {
+            drop(std::fs::remove_file(&self.socket));
+        }
+        drop(std::fs::remove_file(&self.control));
+        if let Some(folder) = &self.private {
+            drop(std::fs::remove_dir(folder));
+        }
+    }
+}
+
+/// A socket that a server which was killed has left goes; anything else stays.
+fn free(socket: &Path) -> Result<(), Failure> {
+    let Ok(there) = std::fs::symlink_metadata(socket) else { return Ok(()) };
+    let used = |what: &str| Failure::bad_input(format!("{}: {what}", socket.display())).help("choose another path");
+    if !there.file_type().is_socket() {
+        return Err(used("there is a file that is not a socket"));
+    }
+    if UnixStream::connect(socket).is_ok() {
+        return Err(used("another server listens there"));
+    }
+    std::fs::remove_file(socket).map_err(|e| used(&e.to_string()))
+}
+
+fn private_folder() -> Result<PathBuf, Failure> {
+    let mut last = None;
+    for attempt in 0..100 {
+        let folder = std::env::temp_dir().join(format!("ssdlab-{}-{attempt}", std::process::id()));
+        match std::fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(e) => last = Some(e),
+        }
+    }
+    let why = last.map_or_else(String::new, |e| e.to_string());
+    Err(Failure::run(format!("cannot make a folder for the socket in {}: {why}", std::env::temp_dir().display())))
+}

@@ -1,0 +1,101 @@
+//! `ssdlab check`: whether a file can be used, without running anything.
+
+use std::path::Path;
+
+use ssdlab_catalog::{Diagnostic, parse_die};
+use ssdlab_core::{format_duration, input};
+use ssdlab_sweep::Plan;
+use ssdlab_workload::fio::JobFile;
+use ssdlab_workload::trace::{TraceSource, TraceSummary};
+use toml::Table;
+
+use crate::args::{CheckArgs, FileKind};
+use crate::failure::Failure;
+use crate::lab::SimulatedDrive;
+use crate::output::{complain, print};
+use crate::trace_error::trace_failure;
+
+pub fn run(args: &CheckArgs) -> Result<(), Failure> {
+    let name = args.file.display().to_string();
+    let kind = match args.kind {
+        Some(kind) => kind,
+        None => recognised(&args.file)?,
+    };
+    let what = match kind {
+        FileKind::Drive => drive(&name)?,
+        FileKind::Die => {
+            let die = parse_die(&name, &text(&args.file)?)?;
+            format!("a die type: {}", die.spec.description)
+        }
+        FileKind::Plan => {
+            let plan = Plan::open(&name)?;
+            format!("a plan of {} points: {}", plan.points.len(), plan.title)
+        }
+        FileKind::Job => job(&args.file)?,
+        FileKind::Trace => trace(&args.file)?,
+    };
+    print(&format!("{name} is {what}\n"))
+}
+
+fn text(file: &Path) -> Result<String, Failure> {
+    input::read_text(file).map_err(|e| {
+        Failure::bad_input(format!("cannot read {}: {e}", file.display())).help("give the path of a readable file")
+    })
+}
+
+/// What a file seems to be, by its name and its beginning.
+fn recognised(file: &Path) -> Result<FileKind, Failure> {
+    if file.extension().is_some_and(|e| e == "fio") {
+        return Ok(FileKind::Job);
+    }
+    if file.extension().is_none_or(|e| e != "toml") {
+        return Ok(FileKind::Trace);
+    }
+    // What is not TOML is told with the place by whoever reads it.
+    let table: Table = toml::from_str(&text(file)?).unwrap_or_default();
+    Ok(if table.contains_key("test") || table.contains_key("drive") && table.contains_key("grid") {
+        FileKind::Plan
+    } else if table.contains_key("geometry") {
+        FileKind::Die
+    } else {
+        FileKind::Drive
+    })
+}
+
+fn drive(name: &str) -> Result<String, Failure> {
+    // Without a folder it could be a name of the catalog.
+    let drive = SimulatedDrive::new(name, 1)?;
+    let facts = &drive.reviewed.facts;
+    Ok(format!("a device of {:.1} GB: {}", facts.capacity_bytes as f64 / 1e9, facts.description))
+}
+
+fn job(file: &Path) -> Result<String, Failure> {
+    #[allow(clippy::disallowed_methods, reason = "as `ssdlab run` does")]
+    let environment = |name: &str| std::env::var(name).ok();
+    let jobs = JobFile::open_with(file, &environment).map_err(|e| Failure::BadInput(Diagnostic::from(&e)))?;
+    for notice in jobs.notices() {
+        complain(&format!("notice: {notice}"));
+    }
+    let clones: u32 = jobs.jobs.iter().map(|j| j.numjobs).sum();
+    Ok(format!("a job file of {} job(s), {clones} with their clones", jobs.jobs.len()))
+}
+
+fn trace(file: &Path) -> Result<String, Failure> {
+    let mut reader = TraceSource::from(file).open(None).map_err(|e| trace_failure(&e))?;
+    let summary = TraceSummary::read(&mut reader).map_err(|e| trace_failure(&e))?;
+    if summary.requests == 0 {
+        return Err(Failure::bad_input(format!("{} holds no request to a drive", file.display()))
+            .help("a trace needs at least one read, write, trim or flush"));
+    }
+    Ok(format!(
+        "a trace (format {}) of {} requests in {}: {} reads, {} writes, {} trims, {} flushes, {} device(s)",
+        reader.format(),
+        summary.requests,
+        format_duration(summary.duration),
+        summary.reads,
+        summary.writes,
+        summary.trims,
+        summary.flushes,
+        reader.devices().len()
+    ))
+}

@@ -1,0 +1,144 @@
+//! `ssdlab compare`: the figures of two results side by side.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use ssdlab_core::input;
+use ssdlab_report::{ResultRow, ResultsDocument, figure_text, metric_label};
+
+use crate::args::CompareArgs;
+use crate::failure::Failure;
+use crate::output::{print, print_json, table};
+
+/// A review of many drives has some megabytes.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A figure that both have.
+struct Pair {
+    test: String,
+    metric: String,
+    unit: String,
+    values: [f64; 2],
+}
+
+impl Pair {
+    /// How much larger the second is, in per cent; nothing if the first is zero.
+    fn change(&self) -> Option<f64> {
+        let [first, second] = self.values;
+        (first != 0.0).then(|| (second / first - 1.0) * 100.0)
+    }
+}
+
+pub fn run(args: &CompareArgs) -> Result<(), Failure> {
+    let documents = [read(&args.first)?, read(&args.second)?];
+    let (pairs, alone) = pairs(&documents);
+    if pairs.is_empty() {
+        return Err(Failure::bad_input("the two have no test in common")
+            .help("compare results of the same tests with the same variants"));
+    }
+    if args.json {
+        let figures: Vec<Value> = pairs
+            .iter()
+            .map(|p| {
+                json!({
+                    "test": p.test, "metric": p.metric, "unit": p.unit, "first": p.values[0], "second": p.values[1],
+                    "change_percent": p.change(),
+                })
+            })
+            .collect();
+        return print_json(&json!({ "schema": "ssdlab.compare/1", "figures": figures, "alone": alone }));
+    }
+    print(&text(args, &documents, &pairs, &alone))
+}
+
+fn read(path: &Path) -> Result<ResultsDocument, Failure> {
+    let refused = |e: &dyn std::fmt::Display| {
+        Failure::bad_input(format!("cannot read the results {}: {e}", path.display()))
+            .help("give the path of a results.json that ssdlab wrote")
+    };
+    let mut text = String::new();
+    let file = input::open_regular(path).map_err(|e| refused(&e))?;
+    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|e| refused(&e))?;
+    ResultsDocument::from_json(&text, &path.display().to_string()).map_err(|e| refused(&e))
+}
+
+/// Test and variant; with the drive, where a document is about several.
+fn name(document: &ResultsDocument, row: &ResultRow) -> String {
+    let variant = if row.variant.is_empty() { String::new() } else { format!(" ({})", row.variant) };
+    match (&row.device, document.devices.len()) {
+        (Some(device), 2..) => format!("{}{variant} on {device}", row.test),
+        _ => format!("{}{variant}", row.test),
+    }
+}
+
+/// Figures of tests that both have, and the names of tests that only one has. A test that each has once is the same
+/// even if its variants differ: a parameter was set.
+fn pairs(documents: &[ResultsDocument; 2]) -> (Vec<Pair>, Vec<String>) {
+    let [first, second] = documents;
+    let mut left: Vec<&ResultRow> = second.results.iter().collect();
+    let once = |document: &ResultsDocument, test: &str| document.results.iter().filter(|r| r.test == test).count() == 1;
+    let (mut pairs, mut alone) = (Vec::new(), Vec::new());
+    for row in &first.results {
+        let test = name(first, row);
+        let same = |other: &&ResultRow| {
+            name(second, other) == test || other.test == row.test && once(first, &row.test) && once(second, &row.test)
+        };
+        let Some(other) = left.iter().position(same).map(|at| left.remove(at)) else {
+            alone.push(test);
+            continue;
+        };
+        let theirs = name(second, other);
+        let test = if theirs == test { test } else { format!("{test}, against {theirs}") };
+        for (metric, figure) in &row.metrics {
+            if let Some(theirs) = other.metrics.get(metric).filter(|m| m.unit == figure.unit) {
+                let values = [figure.value, theirs.value];
+                pairs.push(Pair { test: test.clone(), metric: metric.clone(), unit: figure.unit.clone(), values });
+            }
+        }
+    }
+    alone.extend(left.iter().map(|row| name(second, row)));
+    (pairs, alone)
+}
+
+fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], pairs: &[Pair], alone: &[String]) -> String {
+    let title = |path: &Path, document: &ResultsDocument| {
+        let devices: Vec<&str> = document.all_devices().map(|d| d.name.as_str()).collect();
+        let quick = if document.quick { ", quick" } else { "" };
+        format!(
+            "{}: {}, seed {}{quick}, ssdlab {}",
+            path.display(),
+            devices.join(", "),
+            document.seed,
+            document.version
+        )
+    };
+    let mut text =
+        format!("first   {}\nsecond  {}\n", title(&args.first, &documents[0]), title(&args.second, &documents[1]));
+    let mut present = "";
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let flush = |rows: &mut Vec<Vec<String>>, text: &mut String| {
+        text.push_str(&table(rows));
+        rows.clear();
+    };
+    for pair in pairs {
+        if pair.test != present {
+            flush(&mut rows, &mut text);
+            text.push_str(&format!("\n{}\n", pair.test));
+            present = &pair.test;
+        }
+        let change = match pair.change() {
+            Some(0.0) => "same".to_owned(),
+            Some(change) => format!("{change:+.1} %"),
+            None if pair.values[1] == 0.0 => "same".to_owned(),
+            None => String::new(),
+        };
+        let [first, second] = pair.values.map(|v| figure_text(v, &pair.unit));
+        rows.push(vec![format!("  {}", metric_label(&pair.metric)), first, second, change]);
+    }
+    flush(&mut rows, &mut text);
+    if !alone.is_empty() {
+        text.push_str(&format!("\nOnly in one of the two: {}\n", alone.join(", ")));
+    }
+    text
+}

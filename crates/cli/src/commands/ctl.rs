@@ -1,0 +1,108 @@
+//! `ssdlab ctl`: orders for a device that is attached.
+#![allow(clippy::disallowed_methods)] // Numbers of images shall differ from run to run.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use serde_json::Value;
+use ssdlab_attach::{CONTROL_PATIENCE, Order};
+
+use crate::attach_args::{CtlArgs, CtlOrder};
+use crate::failure::Failure;
+use crate::output::{print, print_json, table};
+
+pub fn run(args: &CtlArgs) -> Result<(), Failure> {
+    let order = match &args.order {
+        CtlOrder::Cut => Order::Cut,
+        CtlOrder::Restore => Order::Restore,
+        CtlOrder::Status => Order::Status,
+        CtlOrder::Smart => Order::Smart,
+        CtlOrder::Blame => Order::Blame,
+        CtlOrder::Snapshot { image } => {
+            let path =
+                std::path::absolute(image).map_err(|e| Failure::bad_input(format!("{}: {e}", image.display())))?;
+            let number = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
+            Order::Snapshot { path, number }
+        }
+    };
+    let answer = ask(args, &order)?;
+    if let Some(error) = answer.get("error").and_then(Value::as_str) {
+        return Err(Failure::run(error));
+    }
+    if args.json {
+        return print_json(&answer);
+    }
+    print(&match order {
+        Order::Smart => smart(&answer),
+        Order::Blame => blame(&answer),
+        _ => table(&rows(&answer, String::new())),
+    })
+}
+
+fn ask(args: &CtlArgs, order: &Order) -> Result<Value, Failure> {
+    let mut beside = args.socket.clone().into_os_string();
+    beside.push(".ctl");
+    let beside = PathBuf::from(beside);
+    let path = if beside.exists() { &beside } else { &args.socket };
+    let cannot = |e: std::io::Error| {
+        Failure::bad_input(format!("{}: {e}", path.display())).help("give the socket that `ssdlab attach` names")
+    };
+    let stream = UnixStream::connect(path).map_err(cannot)?;
+    if !matches!(order, Order::Snapshot { .. }) {
+        stream.set_read_timeout(Some(CONTROL_PATIENCE)).map_err(cannot)?;
+    }
+    (&stream).write_all(order.line().as_bytes()).map_err(cannot)?;
+    let mut line = String::new();
+    BufReader::new(&stream).read_line(&mut line).map_err(cannot)?;
+    serde_json::from_str(&line).map_err(|_| {
+        Failure::bad_input(format!("{} is not the control socket of a device", path.display()))
+            .help("give the socket that `ssdlab attach` names")
+    })
+}
+
+/// A row for each value, with the names that lead to it.
+fn rows(value: &Value, name: String) -> Vec<Vec<String>> {
+    match value {
+        Value::Object(fields) => {
+            let path = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
+            fields.iter().flat_map(|(key, value)| rows(value, path(key))).collect()
+        }
+        Value::Null => Vec::new(),
+        Value::String(text) => vec![vec![name, text.clone()]],
+        other => vec![vec![name, other.to_string()]],
+    }
+}
+
+fn smart(answer: &Value) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut all = vec![["ID#", "ATTRIBUTE_NAME", "RAW_VALUE"].map(str::to_owned).to_vec()];
+    for attribute in answer["attributes"].as_array().into_iter().flatten() {
+        all.push(["id", "name", "raw"].map(|key| text(&attribute[key])).to_vec());
+    }
+    format!(
+        "{}\n{}\n{}",
+        table(&all),
+        table(&rows(&answer["nvme_smart_log"], String::new())),
+        table(&rows(&answer["counters"], String::new()))
+    )
+}
+
+fn blame(answer: &Value) -> String {
+    let slow = answer["slow"].as_array().map_or(&[][..], Vec::as_slice);
+    if slow.is_empty() {
+        return "no slow request yet\n".to_owned();
+    }
+    let line = |s: &Value| {
+        let number = |key: &str| s[key].as_f64().unwrap_or(0.0);
+        let request = s["request"].as_str().unwrap_or("");
+        let place = if request == "flush" {
+            String::new()
+        } else {
+            format!(" of {} bytes at byte {}", s["length_bytes"], s["offset_bytes"])
+        };
+        format!("{:.6} s  {request}{place}: {}\n", number("at_s"), s["where"].as_str().unwrap_or(""))
+    };
+    slow.iter().map(line).collect()
+}

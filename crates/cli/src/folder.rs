@@ -1,0 +1,330 @@
+//! The folder that a command writes into: checked whole before any work, and nothing in it overwritten that ssdlab did
+//! not write.
+//!
+//! What ssdlab knows of the folder stands in its sub-folder `.ssdlab`:
+//!
+//! | file | what |
+//! |---|---|
+//! | `lock` | held while a command writes here, so that no two do |
+//! | `written.json` | every file that ssdlab wrote, with a digest of its content |
+//! | `tests/` | finished tests of a review that has not ended ([`crate::finished`]) |
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Value, json};
+use ssdlab_core::input;
+use ssdlab_sweep::digest;
+
+use crate::args::ReportArgs;
+use crate::failure::Failure;
+
+const OWN: &str = ".ssdlab";
+const SCHEMA: &str = "ssdlab.written/1";
+/// Depth of folders within a folder of ours: `series/DRIVE/file`.
+const MAX_DEPTH: u32 = 8;
+
+/// What a command writes: names at the top of the folder.
+#[derive(Clone, Copy, Debug)]
+pub struct Writes {
+    pub files: &'static [&'static str],
+    /// Folders in which every file is written by ssdlab.
+    pub folders: &'static [&'static str],
+    /// Folders whose files tell themselves apart from others, by name and digest.
+    pub stores: &'static [&'static str],
+}
+
+impl Writes {
+    /// What a review consists of on disk.
+    pub const REVIEW: Writes =
+        Writes { files: &["index.html", "results.json"], folders: &["series", "charts"], stores: &[] };
+}
+
+/// What ssdlab has written into a folder.
+#[derive(Debug, Default)]
+struct Known {
+    /// Digests by path within the folder.
+    files: BTreeMap<String, String>,
+    /// An earlier run ended while it wrote: whatever stands at the names that it writes is its own.
+    writing: bool,
+}
+
+/// A folder that this command may write to, and no other at the same time.
+#[derive(Debug)]
+pub struct OutputFolder {
+    dir: PathBuf,
+    writes: Writes,
+    known: Known,
+    /// Made by this command.
+    is_new: bool,
+    _lock: File,
+}
+
+impl OutputFolder {
+    /// Checks the folder, makes it if need be, and removes what a run that was killed left half written.
+    ///
+    /// # Errors
+    /// If something stands in the way: of the wrong kind, not writable, at work for another command, or (without
+    /// `force`) not written by ssdlab.
+    pub fn open(dir: &Path, writes: Writes, force: bool) -> Result<Self, Failure> {
+        let is_new = !exists(dir).map_err(|e| refused(dir, dir, &e))?;
+        check_parents(dir)?;
+        fs::create_dir_all(dir).map_err(|e| refused(dir, dir, &e))?;
+        let own = dir.join(OWN);
+        match fs::symlink_metadata(&own) {
+            Ok(meta) if !meta.is_dir() => return Err(in_the_way(dir, OWN, "a file or link", "a folder")),
+            Ok(_) => {}
+            Err(_) => fs::create_dir(&own).map_err(|e| refused(dir, &own, &e))?,
+        }
+        let lock_path = own.join("lock");
+        let lock = File::create(&lock_path).map_err(|e| refused(dir, &lock_path, &e))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::bad_input(format!("another ssdlab is writing to {}", dir.display()))
+                    .help("wait for its end, or choose another folder with --out DIR"));
+            }
+            // A file system without locks: nothing to be done about it.
+            Err(TryLockError::Error(_)) => {}
+        }
+        let known = read_known(&own.join("written.json"));
+        let folder = OutputFolder { dir: dir.to_owned(), writes, known, is_new, _lock: lock };
+        folder.sweep_up();
+        folder.check(force)?;
+        Ok(folder)
+    }
+
+    /// The folder that `--out` names, for a page as a review writes it.
+    ///
+    /// # Errors
+    /// As [`OutputFolder::open`].
+    pub fn for_report(args: &ReportArgs) -> Result<Option<Self>, Failure> {
+        args.out.as_deref().map(|dir| Self::open(dir, Writes::REVIEW, args.force)).transpose()
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Where finished tests are kept.
+    pub fn tests(&self) -> PathBuf {
+        self.dir.join(OWN).join("tests")
+    }
+
+    /// Names of files that a run leaves when it is killed while it writes.
+    fn sweep_up(&self) {
+        let own_name = self.dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let stores = self.writes.stores.iter().map(|s| self.dir.join(s));
+        for folder in [self.dir.clone(), self.dir.join(OWN), self.tests()].into_iter().chain(stores) {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let Some((begin, number)) = name.rsplit_once(".partial-") else { continue };
+                let ours = number.bytes().all(|b| b.is_ascii_digit())
+                    && (begin == format!(".{own_name}")
+                        || begin.ends_with(".json")
+                        || self.writes.files.contains(&begin));
+                if ours {
+                    // What cannot be removed is in nobody's way.
+                    let _ = match entry.file_type() {
+                        Ok(kind) if kind.is_dir() => fs::remove_dir_all(entry.path()),
+                        _ => fs::remove_file(entry.path()),
+                    };
+                }
+            }
+        }
+    }
+
+    fn check(&self, force: bool) -> Result<(), Failure> {
+        for name in self.writes.files {
+            match kind(&self.dir.join(name)).map_err(|e| refused(&self.dir, &self.dir.join(name), &e))? {
+                None => {}
+                Some(Kind::File) => self.check_file(name, force)?,
+                Some(other) => return Err(in_the_way(&self.dir, name, other.words(), "a file")),
+            }
+        }
+        for name in self.writes.folders.iter().chain(self.writes.stores) {
+            let path = self.dir.join(name);
+            match kind(&path).map_err(|e| refused(&self.dir, &path, &e))? {
+                None => {}
+                Some(Kind::Folder) if self.writes.stores.contains(name) => self.check_writable(&path)?,
+                Some(Kind::Folder) => self.check_folder(name, force, 0)?,
+                Some(other) => return Err(in_the_way(&self.dir, name, other.words(), "a folder")),
+            }
+        }
+        Ok(())
+    }
+
+    fn check_folder(&self, within: &str, force: bool, depth: u32) -> Result<(), Failure> {
+        let path = self.dir.join(within);
+        self.check_writable(&path)?;
+        for entry in fs::read_dir(&path).map_err(|e| refused(&self.dir, &path, &e))? {
+            let entry = entry.map_err(|e| refused(&self.dir, &path, &e))?;
+            let name = format!("{within}/{}", entry.file_name().to_string_lossy());
+            match kind(&entry.path()).map_err(|e| refused(&self.dir, &entry.path(), &e))? {
+                None => {}
+                Some(Kind::File) => self.check_file(&name, force)?,
+                Some(Kind::Folder) if depth < MAX_DEPTH => self.check_folder(&name, force, depth + 1)?,
+                Some(other) => return Err(in_the_way(&self.dir, &name, other.words(), "a file of ssdlab")),
+            }
+        }
+        Ok(())
+    }
+
+    fn check_writable(&self, folder: &Path) -> Result<(), Failure> {
+        let probe = folder.join(format!(".ssdlab-can-write.partial-{}", std::process::id()));
+        fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe)).map_err(|e| refused(&self.dir, folder, &e))
+    }
+
+    fn check_file(&self, name: &str, force: bool) -> Result<(), Failure> {
+        if force || self.known.writing {
+            return Ok(());
+        }
+        let problem = match self.known.files.get(name) {
+            Some(known) if file_digest(&self.dir.join(name)).is_ok_and(|found| found == *known) => return Ok(()),
+            Some(_) => "was changed after ssdlab had written it",
+            None => "was not written by ssdlab",
+        };
+        Err(Failure::bad_input(format!("{} {problem}", self.dir.join(name).display()))
+            .help("choose another folder with --out DIR, or overwrite it with --force"))
+    }
+
+    /// Says that files are about to be written: whatever then stands at their place is ours.
+    ///
+    /// # Errors
+    /// If that cannot be written down.
+    pub fn begin_writing(&mut self) -> Result<(), Failure> {
+        self.known.writing = true;
+        self.save()
+    }
+
+    /// Says that these files, and no others, are what ssdlab has written here. What an earlier run wrote and this one
+    /// did not is removed.
+    ///
+    /// # Errors
+    /// If that cannot be written down, or a file that was written cannot be read.
+    pub fn written(&mut self, files: &[PathBuf]) -> Result<(), Failure> {
+        let mut now = BTreeMap::new();
+        for file in files {
+            let digest = file_digest(&self.dir.join(file)).map_err(|e| refused(&self.dir, file, &e))?;
+            now.insert(slashed(file), digest);
+        }
+        for (old, digest) in &self.known.files {
+            let path = self.dir.join(old);
+            let unchanged = || file_digest(&path).is_ok_and(|found| found == *digest);
+            if !now.contains_key(old) && kind(&path).is_ok_and(|k| k == Some(Kind::File)) && unchanged() {
+                // A file that stays is only out of date; the next run tries again.
+                let _ = fs::remove_file(&path);
+                for folder in path.ancestors().skip(1).take_while(|f| *f != self.dir) {
+                    // Only if nothing else is in it.
+                    let _ = fs::remove_dir(folder);
+                }
+            }
+        }
+        self.known = Known { files: now, writing: false };
+        self.save()
+    }
+
+    fn save(&self) -> Result<(), Failure> {
+        let document = json!({ "schema": SCHEMA, "writing": self.known.writing, "files": self.known.files });
+        let path = self.dir.join(OWN).join("written.json");
+        ssdlab_sweep::write_whole(&path, format!("{document:#}\n").as_bytes()).map_err(|e| Failure::run(e.to_string()))
+    }
+}
+
+impl Drop for OutputFolder {
+    fn drop(&mut self) {
+        let tests = fs::read_dir(self.tests()).is_ok_and(|mut tests| tests.next().is_some());
+        if self.known.files.is_empty() && !self.known.writing && !tests {
+            // Nothing came of the run: the folder is left as it was found, as far as that can be.
+            let _ = fs::remove_dir_all(self.dir.join(OWN));
+            if self.is_new {
+                let _ = fs::remove_dir(&self.dir);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    File,
+    Folder,
+    Link,
+    Other,
+}
+
+impl Kind {
+    fn words(self) -> &'static str {
+        match self {
+            Kind::File => "a file",
+            Kind::Folder => "a folder",
+            Kind::Link => "a symbolic link",
+            Kind::Other => "a device or FIFO",
+        }
+    }
+}
+
+/// What stands at a path, without following a link.
+fn kind(path: &Path) -> io::Result<Option<Kind>> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => Ok(Some(Kind::Link)),
+        Ok(meta) if meta.is_dir() => Ok(Some(Kind::Folder)),
+        Ok(meta) if meta.is_file() => Ok(Some(Kind::File)),
+        Ok(_) => Ok(Some(Kind::Other)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+fn exists(path: &Path) -> io::Result<bool> {
+    match fs::metadata(path) {
+        Ok(_) => Ok(true),
+        Err(e) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&e.kind()) => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// The nearest part of the path that exists must be a folder.
+fn check_parents(dir: &Path) -> Result<(), Failure> {
+    for part in dir.ancestors() {
+        let part = if part.as_os_str().is_empty() { Path::new(".") } else { part };
+        match fs::metadata(part) {
+            Ok(meta) if meta.is_dir() => return Ok(()),
+            Ok(_) => return Err(refused(dir, part, &io::ErrorKind::NotADirectory.into())),
+            // A part of the path further up may be a file.
+            Err(e) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&e.kind()) => {}
+            Err(e) => return Err(refused(dir, part, &e)),
+        }
+    }
+    Ok(())
+}
+
+fn refused(dir: &Path, path: &Path, e: &io::Error) -> Failure {
+    Failure::bad_input(format!("cannot write to the output folder {}: {}: {e}", dir.display(), path.display()))
+        .help("choose another folder with --out DIR")
+}
+
+fn in_the_way(dir: &Path, name: &str, found: &str, wanted: &str) -> Failure {
+    Failure::bad_input(format!("{} is {found}, where {wanted} would be written", dir.join(name).display()))
+        .help("remove it, or choose another folder with --out DIR")
+}
+
+fn file_digest(path: &Path) -> io::Result<String> {
+    Ok(digest(&fs::read(path)?))
+}
+
+/// A path within the folder, the same on every system.
+fn slashed(path: &Path) -> String {
+    path.components().map(|c| c.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// The list of an earlier run; what is no such list counts as none.
+fn read_known(path: &Path) -> Known {
+    let document: Option<Value> = input::read_text(path).ok().and_then(|text| serde_json::from_str(&text).ok());
+    let Some(document) = document.filter(|d| d["schema"] == SCHEMA) else { return Known::default() };
+    let inside = |name: &str| Path::new(name).components().all(|c| matches!(c, Component::Normal(_)));
+    let files = document["files"].as_object().into_iter().flatten();
+    let files = files.filter_map(|(name, digest)| Some((name.clone(), digest.as_str()?.to_owned())));
+    Known { files: files.filter(|(name, _)| inside(name)).collect(), writing: document["writing"] == true }
+}

@@ -1,0 +1,169 @@
+//! Against fio itself: its own examples run, and what ssdlab calls unknown, fio does not know either. `make fio` installs
+//! what these tests need.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ssdlab_workload::fio::option_table;
+
+/// Of 6 GB: whole drives are soon read and written.
+const DRIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cmd/endurance.in/small.toml");
+/// Where Debian's `fio-examples` puts them.
+const EXAMPLES: &str = "/usr/share/doc/fio/examples";
+
+/// Examples that do not concern a plain block device, and the word of the error that says so.
+const OTHERS: &[(&str, &str)] = &[
+    ("cpp_null", "nothing"),
+    ("cpuio", "processor"),
+    ("dev-dax", "memory"),
+    ("dfs", "object store"),
+    ("e4defrag", "file system"),
+    ("e4defrag2", "file system"),
+    ("exec", "program"),
+    ("falloc", "file system"),
+    ("filecreate-ioengine", "files"),
+    ("filedelete-ioengine", "files"),
+    ("filestat-ioengine", "files"),
+    ("ftruncate", "files"),
+    ("gfapi", "file server"),
+    ("gpudirect-rdmaio-client", "network"),
+    ("gpudirect-rdmaio-server", "network"),
+    ("http-s3", "object store"),
+    ("http-s3-crypto", "object store"),
+    ("http-s3-storage-class", "object store"),
+    ("http-swift", "object store"),
+    ("http-webdav", "object store"),
+    ("ime", "file server"),
+    ("libcufile-cufile", "graphics card"),
+    ("libcufile-posix", "graphics card"),
+    ("libhdfs", "file server"),
+    ("libpmem", "memory"),
+    ("librpma_apm-client", "memory"),
+    ("librpma_apm-server", "memory"),
+    ("librpma_gpspm-client", "memory"),
+    ("librpma_gpspm-server", "memory"),
+    ("libzbc-rand-write", "zoned drives"),
+    ("libzbc-seq-read", "zoned drives"),
+    ("mtd", "raw flash"),
+    ("netio", "network"),
+    ("netio_multicast", "network"),
+    ("nfs", "ioengine=nfs"),
+    ("null", "nothing"),
+    ("pmemblk", "memory"),
+    ("rados", "object store"),
+    ("rdmaio-client", "network"),
+    ("rdmaio-server", "network"),
+    ("sg_verify", "SCSI commands"),
+    ("sg_verify-fail", "SCSI commands"),
+    ("sg_write_same_ndob", "SCSI commands"),
+    ("uring-cmd-zoned", "zoned drives"),
+    ("xnvme-zoned", "zoned drives"),
+    ("zbd-rand-write", "zoned drives"),
+    ("zbd-seq-read", "zoned drives"),
+    ("zipf", "nothing"),
+];
+
+/// Values of the variables in the examples.
+const VARIABLES: [&str; 4] = ["unixsocket=/run/nbd", "FIO_RW=randread", "FIO_IODEPTH=4", "FIO_BS=8k"];
+
+fn examples() -> Vec<PathBuf> {
+    let entries = fs::read_dir(EXAMPLES).unwrap_or_else(|e| panic!("{EXAMPLES}: {e}; `make fio` installs it"));
+    let mut files: Vec<PathBuf> = entries.map(|e| e.unwrap().path()).collect();
+    files.retain(|p| p.extension().is_some_and(|e| e == "fio"));
+    files.sort();
+    assert!(files.len() > 70, "{} examples", files.len());
+    files
+}
+
+/// The example, with less to do: sizes and times are cut, the pattern stays.
+fn shortened(example: &Path) -> String {
+    let text = String::from_utf8_lossy(&fs::read(example).unwrap()).into_owned();
+    let timed = text.lines().any(|l| l.starts_with("runtime") || l.starts_with("timeout"));
+    let lines = text.lines().map(|line| {
+        if !timed && line.trim_start().starts_with('[') {
+            return format!("{line}\nruntime=200ms");
+        }
+        let (key, value) = line.split_once('=').map_or((line.trim(), ""), |(k, v)| (k.trim(), v.trim()));
+        let value = value.split([';', '#']).next().unwrap_or("").trim();
+        match key {
+            "runtime" | "timeout" => format!("{key}=200ms"),
+            "ramp_time" => "ramp_time=50ms".to_owned(),
+            "startdelay" => format!("startdelay={value}ms"),
+            // 120 GB at distances of 124 GB: the same in MB.
+            "size" | "io_size" | "filesize" | "offset" | "offset_increment" | "zonesize" | "zoneskip" => {
+                let lower = value.to_ascii_lowercase();
+                if lower.ends_with('g') { format!("{key}={}m", lower.trim_end_matches('g')) } else { line.to_owned() }
+            }
+            "loops" => "loops=2".to_owned(),
+            "ss_dur" | "ss_ramp" => line.to_owned(),
+            _ => line.to_owned(),
+        }
+    });
+    lines.map(|l| l + "\n").collect()
+}
+
+#[test]
+#[ignore = "needs Debian's fio-examples: `make fio`"]
+fn fio_examples_of_plain_block_devices_run_and_the_others_are_refused_with_the_reason() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fio-examples");
+    fs::create_dir_all(&folder).unwrap();
+    let (mut ran, mut wrong) = (Vec::new(), Vec::new());
+    for example in examples() {
+        let stem = example.file_stem().unwrap().to_string_lossy().into_owned();
+        let job = folder.join(example.file_name().unwrap());
+        fs::write(&job, shortened(&example)).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ssdlab"));
+        command.arg("run").arg(&job).arg(DRIVE).args(["--output-format", "json", "--log-dir"]).arg(&folder);
+        for value in VARIABLES {
+            command.args(["--var", value]);
+        }
+        command.arg("--force");
+        let output = command.output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        match OTHERS.iter().find(|o| o.0 == stem) {
+            Some((_, why)) if output.status.code() == Some(2) && message.contains(why) => {}
+            None if output.status.success() => {
+                let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+                let ios = |job: &serde_json::Value| {
+                    ["read", "write", "trim"].iter().map(|d| job[d]["total_ios"].as_u64().unwrap_or(0)).sum::<u64>()
+                };
+                assert!(document["jobs"].as_array().unwrap().iter().map(ios).sum::<u64>() > 0, "{stem}");
+                ran.push(stem);
+            }
+            _ => wrong.push(format!("{stem}: {:?}: {message}", output.status.code())),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(ran.len() >= 35, "{} ran: {ran:?}", ran.len());
+}
+
+#[test]
+#[ignore = "needs fio: `make fio`"]
+fn every_option_of_fio_is_known() {
+    let fio = |args: &[&str]| {
+        let output = Command::new("fio").args(args).output().expect("fio is installed: `make fio`");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let names = |text: &str| -> BTreeSet<String> {
+        let option = |line: &str| Some(line.split_once(':')?.0.trim().to_owned());
+        text.lines().filter_map(option).filter(|n| !n.is_empty() && !n.contains(' ')).collect()
+    };
+    let mut known_to_fio = names(&fio(&["--cmdhelp=all"]));
+    for engine in fio(&["--enghelp"]).lines().skip(1) {
+        known_to_fio.extend(names(&fio(&[&format!("--enghelp={}", engine.trim())])));
+    }
+    for name in known_to_fio.clone() {
+        let help = fio(&[&format!("--cmdhelp={name}")]);
+        let alias = help.lines().find_map(|l| l.trim().strip_prefix("alias:").map(|a| a.trim().to_owned()));
+        known_to_fio.extend(alias);
+    }
+    assert!(known_to_fio.len() > 220, "{}", known_to_fio.len());
+    let ours: BTreeSet<String> = option_table()
+        .flat_map(|o| std::iter::once(o.name).chain(o.aliases.iter().copied()))
+        .map(str::to_owned)
+        .collect();
+    let missing: Vec<&String> = known_to_fio.difference(&ours).collect();
+    assert!(missing.is_empty(), "fio knows {missing:?}");
+}

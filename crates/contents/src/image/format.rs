@@ -1,0 +1,180 @@
+//! How an image looks in its file.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 0–4095, 4096–8191 | two headers; the valid one with the greater generation counts |
+//! | 8192… | records, one behind the other, numbered |
+//!
+//! A header: magic, version, flags, generation, capacity, end of what is committed, number of the image, name of the
+//! device; CRC-32 in its last four bytes. A record: magic, kind, first page, number of pages, its number, CRC-32 of its
+//! data, CRC-32 of all that stands before it; data pages follow. The checksums begin with the number of the image. All
+//! numbers are little-endian.
+
+use super::ImageError;
+
+pub const MAGIC: &[u8; 8] = b"SSDLABIM";
+pub const VERSION: u32 = 1;
+pub const HEADER_BYTES: usize = 4096;
+/// Where records begin.
+pub const FIRST_RECORD: u64 = 2 * HEADER_BYTES as u64;
+pub const RECORD_BYTES: usize = 32;
+/// Pages of one data record.
+pub const MOST_DATA_PAGES: u32 = 256;
+/// Bytes of a device's name.
+pub const MOST_NAME_BYTES: usize = 1024;
+
+const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"SLre");
+const CLEAN: u32 = 1;
+
+/// What a header says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The image was closed in good order.
+    pub clean: bool,
+    /// Counts the headers written.
+    pub generation: u64,
+    pub capacity_bytes: u64,
+    /// What lies before was flushed: damage there is damage. What lies behind may end in the middle of a record.
+    pub committed_end: u64,
+    /// Drawn when the image was made; begins every checksum, so that nothing of another image is taken for a part of it.
+    pub image_number: u64,
+    /// The device that the image was made for.
+    pub device: String,
+}
+
+impl Header {
+    /// # Panics
+    /// If the name is longer than [`MOST_NAME_BYTES`].
+    #[must_use]
+    pub fn bytes(&self) -> [u8; HEADER_BYTES] {
+        assert!(self.device.len() <= MOST_NAME_BYTES, "a device name of {} bytes", self.device.len());
+        let mut bytes = Vec::with_capacity(HEADER_BYTES);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&(if self.clean { CLEAN } else { 0 }).to_le_bytes());
+        for number in [self.generation, self.capacity_bytes, self.committed_end, self.image_number] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(&(self.device.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(self.device.as_bytes());
+        bytes.resize(HEADER_BYTES - 4, 0);
+        let crc = crc32fast::hash(&bytes);
+        bytes.extend_from_slice(&crc.to_le_bytes());
+        bytes.try_into().expect("a header has 4096 bytes")
+    }
+
+    /// `None`: not a valid header.
+    ///
+    /// # Errors
+    /// If it is the header of a version that is not known here.
+    pub fn read(bytes: &[u8; HEADER_BYTES]) -> Result<Option<Header>, ImageError> {
+        let crc = crc32fast::hash(&bytes[..HEADER_BYTES - 4]);
+        if u32_at(bytes, HEADER_BYTES - 4) != crc || &bytes[..8] != MAGIC {
+            return Ok(None);
+        }
+        let version = u32_at(bytes, 8);
+        if version != VERSION {
+            return Err(ImageError::Version { found: version });
+        }
+        let flags = u32_at(bytes, 12);
+        let name_bytes = u32_at(bytes, 48) as usize;
+        if flags & !CLEAN != 0 || name_bytes > MOST_NAME_BYTES {
+            return Ok(None);
+        }
+        let Ok(device) = std::str::from_utf8(&bytes[52..52 + name_bytes]) else { return Ok(None) };
+        Ok(Some(Header {
+            clean: flags & CLEAN != 0,
+            generation: u64_at(bytes, 16),
+            capacity_bytes: u64_at(bytes, 24),
+            committed_end: u64_at(bytes, 32),
+            image_number: u64_at(bytes, 40),
+            device: device.to_owned(),
+        }))
+    }
+}
+
+/// What a record says of its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordKind {
+    /// Their bytes follow.
+    Data = 1,
+    /// Written, with zeroes.
+    Zeroes = 2,
+    /// Never written, or trimmed.
+    Nothing = 3,
+    /// A power cut has destroyed them.
+    Lost = 4,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub kind: RecordKind,
+    pub first: u32,
+    pub pages: u32,
+    /// Counts records from 0.
+    pub number: u64,
+    pub data_crc: u32,
+}
+
+impl Record {
+    /// Bytes that follow it.
+    #[must_use]
+    pub fn data_bytes(&self) -> usize {
+        if self.kind == RecordKind::Data { self.pages as usize * crate::PAGE_BYTES } else { 0 }
+    }
+
+    #[must_use]
+    pub fn bytes(&self, image_number: u64) -> [u8; RECORD_BYTES] {
+        let mut bytes = [0; RECORD_BYTES];
+        bytes[..4].copy_from_slice(&RECORD_MAGIC.to_le_bytes());
+        bytes[4..8].copy_from_slice(&(self.kind as u32).to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.first.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.pages.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.number.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.data_crc.to_le_bytes());
+        let crc = checksum(image_number, &bytes[..28]);
+        bytes[28..].copy_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    /// `None`: not a valid record of this image with this number.
+    #[must_use]
+    pub fn read(bytes: &[u8; RECORD_BYTES], image_number: u64, number: u64) -> Option<Record> {
+        if u32_at(bytes, 0) != RECORD_MAGIC || u32_at(bytes, 28) != checksum(image_number, &bytes[..28]) {
+            return None;
+        }
+        let kind = match u32_at(bytes, 4) {
+            1 => RecordKind::Data,
+            2 => RecordKind::Zeroes,
+            3 => RecordKind::Nothing,
+            4 => RecordKind::Lost,
+            _ => return None,
+        };
+        let record = Record {
+            kind,
+            first: u32_at(bytes, 8),
+            pages: u32_at(bytes, 12),
+            number: u64_at(bytes, 16),
+            data_crc: u32_at(bytes, 24),
+        };
+        let too_long = kind == RecordKind::Data && record.pages > MOST_DATA_PAGES;
+        (record.number == number && record.pages > 0 && !too_long).then_some(record)
+    }
+}
+
+/// CRC-32 that begins with the number of the image.
+#[must_use]
+pub fn checksum(image_number: u64, bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&image_number.to_le_bytes());
+    hasher.update(bytes);
+    hasher.finalize()
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}

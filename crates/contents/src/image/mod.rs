@@ -1,0 +1,260 @@
+//! Images: the bytes of a device in a file, so that they outlive the process.
+//!
+//! An image is a log: every change is a record at the end of the file, and is there before the command that made it is
+//! answered. A flush writes a header that says how far the file is flushed. A process that is killed therefore leaves
+//! what a power cut may leave: all that was flushed, and of the rest a beginning. A record that was cut short is found by
+//! its checksum. Damage before the flushed end is an error.
+//!
+//! Records that later ones have made useless stay in the file until it is written anew: when it is opened, if more than
+//! half of it is useless, and while it is used, beyond four times what is needed and 1 GiB.
+//!
+//! **What is kept:** bytes, which pages were written, trimmed or destroyed. **What is not:** the drive's own state (map,
+//! wear, counters). A drive that is attached with an image again is a new drive on which these pages were written once,
+//! in the order of their addresses.
+//!
+//! Records are given to the operating system before a command is answered, not forced to its disk: a crash of the machine
+//! itself can damage an image, which is then refused.
+
+mod format;
+mod read;
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{BufReader, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use ssdlab_core::UNIT_BYTES;
+use thiserror::Error;
+
+pub use format::{Header, MOST_NAME_BYTES, VERSION};
+pub use read::{ImageContents, read_image};
+
+use crate::store::{Kind, PAGE_BYTES, Store};
+use format::{FIRST_RECORD, HEADER_BYTES, MOST_DATA_PAGES, Record, RecordKind, checksum};
+
+/// Bytes beyond which an image is written anew while it is used, and how many times what is needed it may have besides.
+const LARGEST_USELESS: u64 = 1 << 30;
+const LARGEST_RATIO: u64 = 4;
+
+/// Why an image cannot be used.
+#[derive(Debug, Error)]
+pub enum ImageError {
+    #[error("not an image: it has no valid header")]
+    NoImage,
+    #[error("an image of version {found}; this program knows version {VERSION}")]
+    Version { found: u32 },
+    #[error("damaged at byte {at}: {what}")]
+    Damaged { at: u64, what: &'static str },
+    #[error("in use by another process")]
+    InUse,
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// An image that is open for changes.
+pub struct Image {
+    file: File,
+    path: PathBuf,
+    header: Header,
+    end: u64,
+    records: u64,
+}
+
+impl Image {
+    /// Makes a new image with what the store holds. The file must not exist.
+    ///
+    /// # Errors
+    /// If the file exists or cannot be written.
+    ///
+    /// # Panics
+    /// If the name is longer than [`MOST_NAME_BYTES`].
+    pub fn create(path: &Path, device: &str, image_number: u64, store: &Store) -> Result<Image, ImageError> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        lock(&file)?;
+        let header = Header {
+            clean: false,
+            generation: 0,
+            capacity_bytes: store.capacity_bytes(),
+            committed_end: FIRST_RECORD,
+            image_number,
+            device: device.to_owned(),
+        };
+        let mut image = Image { file, path: path.to_owned(), header, end: FIRST_RECORD, records: 0 };
+        image.write_header()?;
+        image.write_header()?;
+        let units = store.capacity_bytes().div_ceil(UNIT_BYTES);
+        if store.written().next().is_some() || store.lost().len() > 0 {
+            image.append(store, 0..units as u32)?;
+        }
+        image.commit()?;
+        Ok(image)
+    }
+
+    /// Opens an image for changes.
+    ///
+    /// # Errors
+    /// As [`read_image`]; if another process uses it, or it cannot be written.
+    pub fn open(path: &Path) -> Result<(Image, ImageContents), ImageError> {
+        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+        lock(&file)?;
+        let bytes = file.metadata()?.len();
+        let contents = read_image(&mut BufReader::with_capacity(1 << 20, &mut file), bytes)?;
+        let header = Header { clean: false, committed_end: contents.end, ..contents.header.clone() };
+        let ImageContents { end, records, .. } = contents;
+        // What was cut short goes before anything is written behind it.
+        file.set_len(end)?;
+        let mut image = Image { file, path: path.to_owned(), header, end, records };
+        image.commit()?;
+        let needed = needed_bytes(&contents.store);
+        if image.end > 2 * needed {
+            image.write_anew(&contents.store)?;
+        }
+        Ok((image, contents))
+    }
+
+    /// Reads an image and changes nothing.
+    ///
+    /// # Errors
+    /// As [`read_image`].
+    pub fn inspect(path: &Path) -> Result<ImageContents, ImageError> {
+        let file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        read_image(&mut BufReader::with_capacity(1 << 20, file), bytes)
+    }
+
+    /// Bytes of the file.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.end
+    }
+
+    /// Writes what the store holds of these pages.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn append(&mut self, store: &Store, units: Range<u32>) -> Result<(), ImageError> {
+        if units.is_empty() {
+            return Ok(());
+        }
+        let mut out = Vec::new();
+        let mut at = u64::from(units.start) * UNIT_BYTES;
+        let length = u64::from(units.end - units.start) * UNIT_BYTES;
+        for (bytes, kind) in store.stretches(at, length) {
+            let (first, end) = ((at / UNIT_BYTES) as u32, ((at + bytes) / UNIT_BYTES) as u32);
+            at += bytes;
+            match kind {
+                Kind::Hole => self.record(&mut out, RecordKind::Nothing, first, end - first, &[])?,
+                Kind::Zeroes => self.record(&mut out, RecordKind::Zeroes, first, end - first, &[])?,
+                Kind::Data => {
+                    for first in (first..end).step_by(MOST_DATA_PAGES as usize) {
+                        let pages = MOST_DATA_PAGES.min(end - first);
+                        let mut data = Vec::with_capacity(pages as usize * PAGE_BYTES);
+                        store.read(u64::from(first) * UNIT_BYTES, u64::from(pages) * UNIT_BYTES, &mut data);
+                        self.record(&mut out, RecordKind::Data, first, pages, &data)?;
+                    }
+                }
+            }
+        }
+        let lost: Vec<u32> = store.lost_in(units).collect();
+        for unit in lost {
+            self.record(&mut out, RecordKind::Lost, unit, 1, &[])?;
+        }
+        self.write_out(&mut out)
+    }
+
+    fn record(
+        &mut self,
+        out: &mut Vec<u8>,
+        kind: RecordKind,
+        first: u32,
+        pages: u32,
+        data: &[u8],
+    ) -> Result<(), ImageError> {
+        let number = self.header.image_number;
+        let record = Record { kind, first, pages, number: self.records, data_crc: checksum(number, data) };
+        self.records += 1;
+        out.extend_from_slice(&record.bytes(number));
+        out.extend_from_slice(data);
+        if out.len() >= 1 << 20 { self.write_out(out) } else { Ok(()) }
+    }
+
+    fn write_out(&mut self, out: &mut Vec<u8>) -> Result<(), ImageError> {
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(out)?;
+        self.end += out.len() as u64;
+        out.clear();
+        Ok(())
+    }
+
+    /// Everything so far is flushed.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn commit(&mut self) -> Result<(), ImageError> {
+        self.header.committed_end = self.end;
+        self.write_header()
+    }
+
+    /// Headers are written in turn: one of them is always whole.
+    fn write_header(&mut self) -> Result<(), ImageError> {
+        self.header.generation += 1;
+        self.file.seek(SeekFrom::Start(self.header.generation % 2 * HEADER_BYTES as u64))?;
+        self.file.write_all(&self.header.bytes())?;
+        Ok(())
+    }
+
+    /// Writes the image anew if most of it is useless.
+    ///
+    /// # Errors
+    /// If the new file cannot be written.
+    pub fn tidy(&mut self, store: &Store) -> Result<(), ImageError> {
+        if self.end > LARGEST_USELESS + LARGEST_RATIO * needed_bytes(store) {
+            self.write_anew(store)?;
+        }
+        Ok(())
+    }
+
+    /// A new file takes the place of the old one when it is whole.
+    fn write_anew(&mut self, store: &Store) -> Result<(), ImageError> {
+        let mut name = self.path.clone().into_os_string();
+        name.push(".new");
+        let new = PathBuf::from(name);
+        match std::fs::remove_file(&new) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e.into()),
+            _ => {}
+        }
+        let mut image = Image::create(&new, &self.header.device, self.header.image_number.wrapping_add(1), store)?;
+        image.file.sync_data()?;
+        std::fs::rename(&new, &self.path)?;
+        image.path.clone_from(&self.path);
+        *self = image;
+        Ok(())
+    }
+
+    /// Closes the image in good order, on the disk of the machine.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn close(mut self) -> Result<(), ImageError> {
+        self.commit()?;
+        self.file.sync_data()?;
+        self.header.clean = true;
+        self.write_header()?;
+        self.write_header()?;
+        self.file.sync_data()?;
+        Ok(())
+    }
+}
+
+/// Bytes of an image that holds no more than it must.
+fn needed_bytes(store: &Store) -> u64 {
+    FIRST_RECORD + (store.stored_pages() * UNIT_BYTES) / 255 * 256 + (1 << 20)
+}
+
+fn lock(file: &File) -> Result<(), ImageError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(ImageError::InUse),
+        Err(TryLockError::Error(e)) => Err(e.into()),
+    }
+}

@@ -1,0 +1,112 @@
+//! Reads an image: every byte of it is checked.
+
+use std::io::{ErrorKind, Read};
+
+use ssdlab_core::UNIT_BYTES;
+
+use super::ImageError;
+use super::format::{FIRST_RECORD, HEADER_BYTES, Header, RECORD_BYTES, Record, RecordKind, checksum};
+use crate::store::{PAGE_BYTES, Store, Version, page_of};
+
+/// What was read.
+pub struct ImageContents {
+    pub header: Header,
+    pub store: Store,
+    pub records: u64,
+    /// Where the last whole record ends.
+    pub end: u64,
+    /// Bytes behind it: a record that was being written when the process ended.
+    pub torn_bytes: u64,
+}
+
+/// Reads a whole image of so many bytes.
+///
+/// # Errors
+/// If it is no image, of another version, or damaged; or cannot be read.
+pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents, ImageError> {
+    let mut headers = [[0; HEADER_BYTES]; 2];
+    for header in &mut headers {
+        exactly(file, header)?.ok_or(ImageError::NoImage)?;
+    }
+    let read = [Header::read(&headers[0])?, Header::read(&headers[1])?];
+    let header = read.into_iter().flatten().max_by_key(|h| h.generation).ok_or(ImageError::NoImage)?;
+    let damaged = |at: u64, what: &'static str| Err(ImageError::Damaged { at, what });
+    if header.capacity_bytes > Store::MAX_CAPACITY_BYTES {
+        return damaged(0, "a capacity that no device has");
+    }
+    if file_bytes < header.committed_end || header.committed_end < FIRST_RECORD {
+        return damaged(file_bytes, "the file ends before its committed end");
+    }
+    if header.clean && file_bytes != header.committed_end {
+        return damaged(header.committed_end, "bytes behind the end of an image that was closed");
+    }
+    let units = header.capacity_bytes.div_ceil(UNIT_BYTES);
+    let mut store = Store::new(header.capacity_bytes);
+    let (mut end, mut records) = (FIRST_RECORD, 0);
+    let mut data = Vec::new();
+    while let Some(record) = next_record(file, &header, records, &mut data)? {
+        if u64::from(record.first) + u64::from(record.pages) > units {
+            return damaged(end, "a record of pages beyond the capacity");
+        }
+        apply(&mut store, &record, &data);
+        end += (RECORD_BYTES + data.len()) as u64;
+        records += 1;
+    }
+    if end < header.committed_end {
+        return damaged(end, "a record whose checksum does not match");
+    }
+    Ok(ImageContents { header, store, records, end, torn_bytes: file_bytes - end })
+}
+
+/// `None`: there is no whole record.
+fn next_record(
+    file: &mut impl Read,
+    header: &Header,
+    number: u64,
+    data: &mut Vec<u8>,
+) -> Result<Option<Record>, ImageError> {
+    let mut bytes = [0; RECORD_BYTES];
+    if exactly(file, &mut bytes)?.is_none() {
+        return Ok(None);
+    }
+    let Some(record) = Record::read(&bytes, header.image_number, number) else { return Ok(None) };
+    data.resize(record.data_bytes(), 0);
+    if exactly(file, data)?.is_none() || checksum(header.image_number, data) != record.data_crc {
+        return Ok(None);
+    }
+    Ok(Some(record))
+}
+
+/// `None`: the file ends before.
+fn exactly(file: &mut impl Read, bytes: &mut [u8]) -> Result<Option<()>, ImageError> {
+    match file.read_exact(bytes) {
+        Ok(()) => Ok(Some(())),
+        Err(e) if e.kind() == ErrorKind::UnexpectedEof => Ok(None),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn apply(store: &mut Store, record: &Record, data: &[u8]) {
+    let units = record.first..record.first + record.pages;
+    match record.kind {
+        RecordKind::Data => {
+            for (unit, bytes) in units.zip(data.chunks_exact(PAGE_BYTES)) {
+                store.replace(unit, Version { number: 1, page: page_of(bytes) });
+                store.mark_found(unit);
+            }
+        }
+        RecordKind::Zeroes => {
+            for unit in units {
+                store.replace(unit, Version { number: 1, page: None });
+                store.mark_found(unit);
+            }
+        }
+        RecordKind::Nothing => store.forget(units, |_, _| {}),
+        RecordKind::Lost => {
+            for unit in units {
+                store.replace(unit, Version::NOTHING);
+                store.mark_lost(unit);
+            }
+        }
+    }
+}

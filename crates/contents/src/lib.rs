@@ -1,0 +1,31 @@
+//! The bytes of a device.
+//!
+//! | to | begin at |
+//! |---|---|
+//! | give any device bytes | [`ContentDevice`] |
+//! | look at them, or share them | [`Store`] |
+//! | write them onto a new device | [`lay_out`] |
+//! | keep them in a file | [`Image`] |
+//!
+//! A device is simulated without bytes: addresses and times are enough. Whoever serves it to programs wraps it in a
+//! [`ContentDevice`], which keeps 4 KiB pages in memory beside it. Times come from the device, bytes from the pages; pages
+//! of zeroes take no memory. When the plug is pulled, the device says which write of each page it has kept, and the page
+//! becomes what that write made it. Overwritten pages are therefore kept until a flush, within a limit
+//! ([`ContentOptions::superseded_limit_bytes`]).
+//!
+//! **Limits.** 16 TiB; what is stored must fit into memory. A page that comes back as a write whose bytes are no longer
+//! kept becomes unreadable, and is counted ([`AfterCut::forgotten`]). Numbers of writes repeat
+//! ([`ssdlab_device::Plug::greatest_write_number`]): of several versions with one number the youngest is taken.
+
+mod buffers;
+mod device;
+mod image;
+mod lay_out;
+mod order;
+mod store;
+mod superseded;
+
+pub use device::{AfterCut, ContentDevice, ContentOptions, TrimmedReads};
+pub use image::{Header, Image, ImageContents, ImageError, MOST_NAME_BYTES, VERSION as IMAGE_VERSION, read_image};
+pub use lay_out::lay_out;
+pub use store::{Kind, PAGE_BYTES, Page, Piece, Store, Version, page_of, pieces};

@@ -1,0 +1,358 @@
+//! Sparse pages. What holds only zeroes is not stored, and what nobody wrote takes no memory. Clones share their pages
+//! until one of them changes a page.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ssdlab_core::UNIT_BYTES;
+
+/// Bytes of a page.
+pub const PAGE_BYTES: usize = UNIT_BYTES as usize;
+/// Pages of a leaf: 2 MiB.
+const LEAF_PAGES: usize = 512;
+
+/// A page that is not all zeroes.
+pub type Page = Arc<[u8; PAGE_BYTES]>;
+
+/// One page as it once was: its bytes, and the number of the write that made them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// As [`ssdlab_device::Held::Write`] counts them; 0: never written, or trimmed since.
+    pub number: u8,
+    /// `None`: zeroes.
+    pub page: Option<Page>,
+}
+
+impl Version {
+    /// A page that was never written.
+    pub const NOTHING: Version = Version { number: 0, page: None };
+}
+
+#[derive(Clone)]
+struct Leaf {
+    pages: [Option<Page>; LEAF_PAGES],
+    numbers: [u8; LEAF_PAGES],
+}
+
+impl Leaf {
+    fn holds_nothing(&self) -> bool {
+        self.numbers.iter().all(|&n| n == 0) && self.pages.iter().all(Option::is_none)
+    }
+}
+
+/// See the module's own page.
+#[derive(Clone)]
+pub struct Store {
+    capacity_bytes: u64,
+    leaves: Vec<Option<Arc<Leaf>>>,
+    stored_pages: u64,
+    /// Pages whose bytes are gone.
+    lost: BTreeSet<u32>,
+}
+
+/// What a stretch of bytes is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Never written, or trimmed: reads as zeroes.
+    Hole,
+    /// Written, with zeroes.
+    Zeroes,
+    Data,
+}
+
+impl Store {
+    /// The largest device whose bytes can be held.
+    pub const MAX_CAPACITY_BYTES: u64 = UNIT_BYTES << 32;
+
+    /// # Panics
+    /// If the capacity is greater than [`Store::MAX_CAPACITY_BYTES`].
+    #[must_use]
+    pub fn new(capacity_bytes: u64) -> Self {
+        assert!(capacity_bytes <= Self::MAX_CAPACITY_BYTES, "{capacity_bytes} bytes are more than a store can number");
+        let leaves = capacity_bytes.div_ceil((LEAF_PAGES * PAGE_BYTES) as u64);
+        Store { capacity_bytes, leaves: vec![None; leaves as usize], stored_pages: 0, lost: BTreeSet::new() }
+    }
+
+    /// A store whose every page was written once, with zeroes.
+    ///
+    /// # Panics
+    /// As [`Store::new`].
+    #[must_use]
+    pub fn written_once(capacity_bytes: u64) -> Self {
+        let mut store = Store::new(capacity_bytes);
+        let leaf = Arc::new(Leaf { pages: [const { None }; LEAF_PAGES], numbers: [1; LEAF_PAGES] });
+        store.leaves.fill(Some(leaf));
+        store
+    }
+
+    #[must_use]
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    /// Pages that take memory.
+    #[must_use]
+    pub fn stored_pages(&self) -> u64 {
+        self.stored_pages
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn page(&self, unit: u32) -> Option<&Page> {
+        let leaf = self.leaves[unit as usize / LEAF_PAGES].as_ref()?;
+        leaf.pages[unit as usize % LEAF_PAGES].as_ref()
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn number(&self, unit: u32) -> u8 {
+        let leaf = self.leaves[unit as usize / LEAF_PAGES].as_ref();
+        leaf.map_or(0, |leaf| leaf.numbers[unit as usize % LEAF_PAGES])
+    }
+
+    #[must_use]
+    pub fn version(&self, unit: u32) -> Version {
+        Version { number: self.number(unit), page: self.page(unit).cloned() }
+    }
+
+    /// Replaces a page; returns what it was.
+    pub fn replace(&mut self, unit: u32, new: Version) -> Version {
+        let leaf = &mut self.leaves[unit as usize / LEAF_PAGES];
+        if leaf.is_none() && new == Version::NOTHING {
+            return Version::NOTHING;
+        }
+        let empty = || Arc::new(Leaf { pages: [const { None }; LEAF_PAGES], numbers: [0; LEAF_PAGES] });
+        let leaf = Arc::make_mut(leaf.get_or_insert_with(empty));
+        let at = unit as usize % LEAF_PAGES;
+        self.stored_pages += u64::from(new.page.is_some());
+        let page = std::mem::replace(&mut leaf.pages[at], new.page);
+        self.stored_pages -= u64::from(page.is_some());
+        Version { number: std::mem::replace(&mut leaf.numbers[at], new.number), page }
+    }
+
+    /// Forgets whole pages; `forgotten` hears what each held that held something.
+    pub fn forget(&mut self, units: std::ops::Range<u32>, mut forgotten: impl FnMut(u32, Version)) {
+        let mut unit = units.start;
+        while unit < units.end {
+            let leaf_end = (unit as usize / LEAF_PAGES + 1) * LEAF_PAGES;
+            let end = units.end.min(u32::try_from(leaf_end).unwrap_or(u32::MAX));
+            if self.leaves[unit as usize / LEAF_PAGES].is_some() {
+                for unit in unit..end {
+                    let old = self.replace(unit, Version::NOTHING);
+                    if old != Version::NOTHING {
+                        forgotten(unit, old);
+                    }
+                }
+                let leaf = &mut self.leaves[unit as usize / LEAF_PAGES];
+                if leaf.as_ref().is_some_and(|leaf| leaf.holds_nothing()) {
+                    *leaf = None;
+                }
+            }
+            unit = end;
+        }
+        if units.start < units.end {
+            let lost: Vec<u32> = self.lost.range(units).copied().collect();
+            lost.iter().for_each(|unit| _ = self.lost.remove(unit));
+        }
+    }
+
+    /// Appends bytes to `out`.
+    pub fn read(&self, offset_bytes: u64, length_bytes: u64, out: &mut Vec<u8>) {
+        for piece in pieces(offset_bytes, length_bytes) {
+            match self.page(piece.unit) {
+                Some(page) => out.extend_from_slice(&page[piece.within]),
+                None => out.resize(out.len() + piece.within.len(), 0),
+            }
+        }
+    }
+
+    /// Whether bytes of this range are gone.
+    #[inline]
+    #[must_use]
+    pub fn any_lost(&self, offset_bytes: u64, length_bytes: u64) -> bool {
+        if self.lost.is_empty() || length_bytes == 0 {
+            return false;
+        }
+        let last = (offset_bytes + length_bytes - 1) / UNIT_BYTES;
+        self.lost.range((offset_bytes / UNIT_BYTES) as u32..=last as u32).next().is_some()
+    }
+
+    pub fn mark_lost(&mut self, unit: u32) {
+        self.lost.insert(unit);
+    }
+
+    #[inline]
+    pub fn mark_found(&mut self, unit: u32) {
+        if !self.lost.is_empty() {
+            self.lost.remove(&unit);
+        }
+    }
+
+    /// Pages whose bytes are gone.
+    pub fn lost(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.lost.iter().copied()
+    }
+
+    /// Those of these.
+    pub fn lost_in(&self, units: std::ops::Range<u32>) -> impl Iterator<Item = u32> + '_ {
+        self.lost.range(units).copied()
+    }
+
+    /// Every page that was ever written and not trimmed since.
+    pub fn written(&self) -> impl Iterator<Item = (u32, u8, Option<&Page>)> + '_ {
+        let leaves = self.leaves.iter().enumerate().filter_map(|(k, leaf)| Some((k, leaf.as_ref()?)));
+        let units = self.capacity_bytes.div_ceil(UNIT_BYTES);
+        let all = leaves.flat_map(|(k, leaf)| {
+            let numbered = (0..LEAF_PAGES).filter(|&at| leaf.numbers[at] != 0 || leaf.pages[at].is_some());
+            numbered.map(move |at| ((k * LEAF_PAGES + at) as u32, leaf.numbers[at], leaf.pages[at].as_ref()))
+        });
+        all.take_while(move |w| u64::from(w.0) < units)
+    }
+
+    /// What a range consists of, as (bytes, kind): neighbours differ, and the bytes add up to the range.
+    pub fn stretches(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = (u64, Kind)> + '_ {
+        let end = offset_bytes + length_bytes;
+        let mut at = offset_bytes;
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let (begin, kind) = (at, self.kind((at / UNIT_BYTES) as u32));
+            while at < end && self.kind((at / UNIT_BYTES) as u32) == kind {
+                let leaf_bytes = (LEAF_PAGES * PAGE_BYTES) as u64;
+                let empty_leaf = self.leaves[(at / leaf_bytes) as usize].is_none();
+                let step = if empty_leaf { leaf_bytes } else { UNIT_BYTES };
+                at = end.min((at / step + 1) * step);
+            }
+            Some((at - begin, kind))
+        })
+    }
+
+    fn kind(&self, unit: u32) -> Kind {
+        match (self.page(unit), self.number(unit)) {
+            (Some(_), _) => Kind::Data,
+            (None, 0) => Kind::Hole,
+            (None, _) => Kind::Zeroes,
+        }
+    }
+}
+
+/// What of a range lies in one page.
+pub struct Piece {
+    pub unit: u32,
+    /// Within the page.
+    pub within: std::ops::Range<usize>,
+    /// Within the range.
+    pub from: usize,
+}
+
+impl Piece {
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.within.len() == PAGE_BYTES
+    }
+}
+
+/// A range, page by page.
+pub fn pieces(offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Piece> {
+    let end = offset_bytes + length_bytes;
+    let mut at = offset_bytes;
+    std::iter::from_fn(move || {
+        if at >= end {
+            return None;
+        }
+        let first = (at % UNIT_BYTES) as usize;
+        let length = (end - at).min(UNIT_BYTES - at % UNIT_BYTES) as usize;
+        let piece =
+            Piece { unit: (at / UNIT_BYTES) as u32, within: first..first + length, from: (at - offset_bytes) as usize };
+        at += length as u64;
+        Some(piece)
+    })
+}
+
+/// A page of these bytes; `None` if all of them are zero.
+///
+/// # Panics
+/// If they are not [`PAGE_BYTES`].
+#[must_use]
+pub fn page_of(bytes: &[u8]) -> Option<Page> {
+    let zeroes = bytes.chunks_exact(64).all(|chunk| chunk.iter().fold(0, |all, b| all | b) == 0);
+    if zeroes {
+        return None;
+    }
+    let page: Arc<[u8]> = Arc::from(bytes);
+    Some(page.try_into().expect("a page has 4096 bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(byte: u8) -> Version {
+        Version { number: 1, page: page_of(&[byte; PAGE_BYTES]) }
+    }
+
+    #[test]
+    fn zeroes_are_not_stored_and_what_is_forgotten_takes_no_memory() {
+        let mut store = Store::new(1 << 40);
+        store.replace(7, filled(0));
+        assert_eq!((store.stored_pages(), store.number(7)), (0, 1));
+        store.replace(1 << 20, filled(3));
+        assert_eq!(store.stored_pages(), 1);
+        let mut heard = Vec::new();
+        store.forget(0..(1 << 28), |unit, old| heard.push((unit, old.number)));
+        assert_eq!((store.stored_pages(), heard), (0, vec![(7, 1), (1 << 20, 1)]));
+        assert!(store.leaves.iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn clones_go_on_by_themselves() {
+        let mut store = Store::new(1 << 30);
+        store.replace(5, filled(1));
+        let before = store.clone();
+        store.replace(5, filled(2));
+        store.replace(6, filled(2));
+        assert_eq!((before.page(5).unwrap()[0], before.page(6)), (1, None));
+        assert_eq!((before.stored_pages(), store.stored_pages()), (1, 2));
+    }
+
+    #[test]
+    fn a_read_of_parts_of_pages_is_put_together() {
+        let mut store = Store::new(1 << 30);
+        store.replace(1, filled(9));
+        let mut out = vec![1];
+        store.read(4096 - 512, 512 + 4096 + 512, &mut out);
+        let expected: Vec<u8> = [1].into_iter().chain([0; 512]).chain([9; 4096]).chain([0; 512]).collect();
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn stretches_add_up_and_neighbours_differ() {
+        let mut store = Store::new(1 << 30);
+        store.replace(1, filled(9));
+        store.replace(2, filled(9));
+        store.replace(3, filled(0));
+        store.replace(600, filled(1));
+        let all: Vec<_> = store.stretches(512, (700 << 12) - 512).collect();
+        let expected = [
+            (4096 - 512, Kind::Hole),
+            (8192, Kind::Data),
+            (4096, Kind::Zeroes),
+            (596 << 12, Kind::Hole),
+            (4096, Kind::Data),
+            (99 << 12, Kind::Hole),
+        ];
+        assert_eq!(all, expected);
+        assert_eq!(store.stretches(4096 + 512, 512).collect::<Vec<_>>(), [(512, Kind::Data)]);
+    }
+
+    #[test]
+    fn lost_pages_are_lost_until_they_are_found() {
+        let mut store = Store::new(1 << 30);
+        store.mark_lost(3);
+        assert!(store.any_lost(3 << 12, 512) && store.any_lost(0, 1 << 30));
+        assert!(!store.any_lost(0, 3 << 12) && !store.any_lost(4 << 12, 512));
+        store.forget(2..4, |_, _| {});
+        assert_eq!(store.lost().len(), 0);
+    }
+}

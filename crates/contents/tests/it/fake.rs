@@ -1,0 +1,214 @@
+//! A device with a plug that keeps as much as it must, and by chance more.
+
+use std::sync::{Arc, Mutex};
+
+use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
+use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Held, Plug, Refusal, Request, Status};
+
+pub const UNITS: usize = 24;
+const GREATEST: u8 = 200;
+
+/// Versions of a page that it could still bring back: the durable one first. 0 is "nothing".
+type Candidates = Vec<u8>;
+
+pub struct Inside {
+    rng: Rng,
+    now: Nanos,
+    powered: bool,
+    commands: Vec<(Nanos, Nanos, Request, u64)>,
+    units: Vec<Candidates>,
+    /// When each candidate was answered, to know what a flush covers.
+    answered: Vec<Vec<u64>>,
+    held: Vec<Held>,
+    clock: u64,
+    pub cuts: u64,
+}
+
+/// See the module's own page. The test looks inside.
+#[derive(Clone)]
+pub struct Fake {
+    info: DeviceInfo,
+    pub inside: Arc<Mutex<Inside>>,
+}
+
+impl Fake {
+    pub fn new(seed: u64) -> Self {
+        let info = DeviceInfo {
+            capacity_bytes: UNITS as u64 * UNIT_BYTES,
+            supports_trim: true,
+            supports_write_zeroes: true,
+            ..DeviceInfo::new("fake", "ssd")
+        };
+        let inside = Inside {
+            rng: Rng::new(seed),
+            now: 0,
+            powered: true,
+            commands: Vec::new(),
+            units: vec![vec![0]; UNITS],
+            answered: vec![vec![0]; UNITS],
+            held: vec![Held::Nothing; UNITS],
+            clock: 1,
+            cuts: 0,
+        };
+        Fake { info, inside: Arc::new(Mutex::new(inside)) }
+    }
+}
+
+fn next(number: u8) -> u8 {
+    if number == GREATEST { 1 } else { number + 1 }
+}
+
+impl Inside {
+    fn change(&mut self, request: &Request) {
+        let first = (request.offset_bytes / UNIT_BYTES) as usize;
+        let end = (request.offset_bytes + request.length_bytes).div_ceil(UNIT_BYTES) as usize;
+        for unit in first..end {
+            let last = *self.units[unit].last().unwrap();
+            let number = match request.op {
+                Op::Trim => {
+                    let begin = unit as u64 * UNIT_BYTES;
+                    let whole = request.offset_bytes <= begin
+                        && begin + UNIT_BYTES <= request.offset_bytes + request.length_bytes;
+                    if !whole || last == 0 {
+                        continue;
+                    }
+                    0
+                }
+                _ => next(last),
+            };
+            if request.op != Op::Trim && self.held[unit] == Held::Unreadable {
+                self.units[unit] = vec![last];
+                self.answered[unit] = vec![0];
+            }
+            self.units[unit].push(number);
+            self.answered[unit].push(self.clock);
+            self.held[unit] = if number == 0 { Held::Nothing } else { Held::Write(number) };
+            if request.fua && request.op != Op::Trim {
+                self.make_durable(unit, self.clock);
+            }
+        }
+    }
+
+    fn make_durable(&mut self, unit: usize, before: u64) {
+        let covered = self.answered[unit].iter().rposition(|&at| at <= before).unwrap_or(0);
+        self.units[unit].drain(..covered);
+        self.answered[unit].drain(..covered);
+    }
+}
+
+impl Device for Fake {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        self.info.check(&request)?;
+        let mut inside = self.inside.lock().unwrap();
+        assert!(inside.powered && now >= inside.now && request.payload.is_none());
+        let at = now + 1 + inside.rng.below(1000);
+        let clock = inside.clock;
+        inside.commands.push((at, now, request, clock));
+        Ok(())
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        self.inside.lock().unwrap().commands.iter().map(|c| c.0).min()
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        let mut inside = self.inside.lock().unwrap();
+        assert!(to >= inside.now);
+        inside.now = to;
+        let mut due: Vec<_> = inside.commands.extract_if(.., |c| c.0 <= to).collect();
+        due.sort_by_key(|c| c.0);
+        for (completed, submitted, request, clock) in due {
+            inside.clock += 1;
+            let Request { tag, op, offset_bytes, length_bytes, .. } = request;
+            let mut status = Status::Ok;
+            match op {
+                Op::Flush => (0..UNITS).for_each(|unit| inside.make_durable(unit, clock)),
+                Op::Read => {
+                    let first = (offset_bytes / UNIT_BYTES) as usize;
+                    let end = (offset_bytes + length_bytes).div_ceil(UNIT_BYTES) as usize;
+                    if inside.held[first..end].contains(&Held::Unreadable) {
+                        status = Status::MediaError;
+                    }
+                }
+                _ => inside.change(&request),
+            }
+            let breakdown = Default::default();
+            done.push(Completion { tag, op, status, offset_bytes, length_bytes, submitted, completed, breakdown });
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn plug(&mut self) -> Option<&mut dyn Plug> {
+        Some(self)
+    }
+}
+
+impl Plug for Fake {
+    fn has_power(&self) -> bool {
+        self.inside.lock().unwrap().powered
+    }
+
+    fn cut(&mut self, _now: Nanos) {
+        let mut inside = self.inside.lock().unwrap();
+        assert!(std::mem::replace(&mut inside.powered, false));
+        inside.cuts += 1;
+        // Some of what was under way has happened, some pages of it at least.
+        for (.., request, _) in std::mem::take(&mut inside.commands) {
+            let pages = request.length_bytes / UNIT_BYTES;
+            if matches!(request.op, Op::Write | Op::WriteZeroes | Op::Trim) && inside.rng.chance(1, 2) && pages > 0 {
+                let kept = inside.rng.below(pages + 1) * UNIT_BYTES;
+                inside.change(&Request { length_bytes: kept, fua: false, ..request });
+            }
+        }
+        for unit in 0..UNITS {
+            let candidates = inside.units[unit].clone();
+            let at = inside.rng.below(candidates.len() as u64) as usize;
+            let last = *candidates.last().unwrap();
+            // Numbers begin again after a trim. A number that stands for two versions is never brought back.
+            let twice = candidates[at + 1..].contains(&0) && (1..=last + 1).contains(&candidates[at]);
+            let number = if twice { last } else { candidates[at] };
+            inside.held[unit] = match number {
+                _ if inside.held[unit] == Held::Unreadable => Held::Unreadable,
+                _ if inside.rng.chance(1, 40) => Held::Unreadable,
+                0 => Held::Nothing,
+                number => Held::Write(number),
+            };
+            inside.units[unit] = vec![if inside.held[unit] == Held::Unreadable { 0 } else { number }];
+            inside.answered[unit] = vec![0];
+        }
+    }
+
+    fn restore(&mut self, now: Nanos) -> Nanos {
+        let mut inside = self.inside.lock().unwrap();
+        assert!(!std::mem::replace(&mut inside.powered, true));
+        inside.now = now;
+        now + 500
+    }
+
+    fn stand_by(&mut self, now: Nanos) -> Nanos {
+        now
+    }
+
+    fn unclean_shutdowns(&self) -> u64 {
+        self.inside.lock().unwrap().cuts
+    }
+
+    fn held(&self, unit: u64) -> Held {
+        self.inside.lock().unwrap().held[unit as usize]
+    }
+
+    fn greatest_write_number(&self) -> u8 {
+        GREATEST
+    }
+}

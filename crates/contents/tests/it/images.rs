@@ -1,0 +1,179 @@
+//! Images: what comes back, what is refused.
+
+use std::path::PathBuf;
+
+use ssdlab_contents::{
+    ContentDevice, ContentOptions, Image, ImageError, PAGE_BYTES, Store, Version, lay_out, page_of, read_image,
+};
+use ssdlab_core::{Rng, UNIT_BYTES};
+use ssdlab_device::{Device, Request};
+
+use crate::fake::{Fake, UNITS};
+
+fn path(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    drop(std::fs::remove_file(&path));
+    path
+}
+
+fn filled(byte: u8) -> Version {
+    Version { number: 1, page: page_of(&[byte; PAGE_BYTES]) }
+}
+
+fn same(a: &Store, b: &Store) -> bool {
+    let all = |s: &Store| s.written().map(|(unit, _, page)| (unit, page.cloned())).collect::<Vec<_>>();
+    all(a) == all(b) && a.lost().eq(b.lost())
+}
+
+fn some_store() -> Store {
+    let mut store = Store::new(UNITS as u64 * UNIT_BYTES);
+    for (unit, byte) in [(0, 1), (1, 2), (2, 0), (5, 3), (7, 4)] {
+        store.replace(unit, filled(byte));
+    }
+    store.mark_lost(9);
+    store
+}
+
+#[test]
+fn what_was_written_comes_back() {
+    let path = path("comes-back.ssd");
+    let store = some_store();
+    let mut image = Image::create(&path, "raid0(a*2)", 7, &store).unwrap();
+    let mut changed = store.clone();
+    changed.forget(1..3, |_, _| {});
+    changed.replace(9, filled(6));
+    changed.mark_found(9);
+    image.append(&changed, 1..10).unwrap();
+    image.close().unwrap();
+    let (image, contents) = Image::open(&path).unwrap();
+    assert!(same(&contents.store, &changed) && contents.header.clean);
+    assert_eq!(contents.header.device, "raid0(a*2)");
+    assert!(matches!(Image::open(&path), Err(ImageError::InUse)));
+    drop(image);
+    assert!(!Image::inspect(&path).unwrap().header.clean);
+}
+
+#[test]
+fn every_truncation_of_a_closed_image_is_refused() {
+    let bytes = image_bytes("truncated.ssd", true);
+    for length in 0..bytes.len() {
+        assert!(read_image(&mut &bytes[..length], length as u64).is_err(), "{length} of {} bytes", bytes.len());
+    }
+}
+
+/// An image and what it holds.
+fn image_bytes(name: &str, closed: bool) -> Vec<u8> {
+    let path = path(name);
+    let mut image = Image::create(&path, "a drive", 7, &some_store()).unwrap();
+    let mut store = some_store();
+    store.replace(3, filled(9));
+    image.append(&store, 3..4).unwrap();
+    if closed {
+        image.close().unwrap();
+    }
+    std::fs::read(&path).unwrap()
+}
+
+#[test]
+fn a_flipped_bit_is_refused_or_does_no_harm() {
+    let bytes = image_bytes("flipped.ssd", true);
+    let original = read_image(&mut bytes.as_slice(), bytes.len() as u64).unwrap().store;
+    let mut rng = Rng::new(1);
+    let (mut refused, mut harmless) = (0, 0);
+    for at in 0..bytes.len() {
+        let mut spoiled = bytes.clone();
+        spoiled[at] ^= 1 << rng.below(8);
+        match read_image(&mut spoiled.as_slice(), spoiled.len() as u64) {
+            Err(_) => refused += 1,
+            Ok(contents) => {
+                assert!(same(&contents.store, &original), "byte {at}");
+                harmless += 1;
+            }
+        }
+    }
+    // Either header may be spoiled, since the other says the same.
+    assert_eq!(harmless, 2 * 4096);
+    assert!(refused > 20_000);
+}
+
+#[test]
+fn a_killed_process_leaves_what_was_flushed_and_a_beginning_of_the_rest() {
+    let bytes = image_bytes("killed.ssd", false);
+    let flushed = some_store();
+    let mut all = some_store();
+    all.replace(3, filled(9));
+    let whole = read_image(&mut bytes.as_slice(), bytes.len() as u64).unwrap();
+    assert!(same(&whole.store, &all) && whole.torn_bytes == 0);
+    let committed = whole.header.committed_end as usize;
+    assert!(committed < bytes.len());
+    for length in committed..bytes.len() {
+        let contents = read_image(&mut &bytes[..length], length as u64).unwrap();
+        assert!(same(&contents.store, &flushed));
+        assert_eq!(contents.torn_bytes, (length - committed) as u64);
+    }
+    for length in (0..committed).rev().step_by(7) {
+        assert!(read_image(&mut &bytes[..length], length as u64).is_err());
+    }
+}
+
+#[test]
+fn versions_to_come_and_other_files_are_refused() {
+    let mut bytes = image_bytes("version.ssd", true);
+    for header in [0, 4096] {
+        bytes[header + 8] = 2;
+        let crc = crc32(&bytes[header..header + 4092]);
+        bytes[header + 4092..header + 4096].copy_from_slice(&crc.to_le_bytes());
+    }
+    let error = read_image(&mut bytes.as_slice(), bytes.len() as u64).err().unwrap();
+    assert_eq!(error.to_string(), "an image of version 2; this program knows version 1");
+    let text = vec![b'x'; 100_000];
+    assert!(matches!(read_image(&mut text.as_slice(), 100_000), Err(ImageError::NoImage)));
+}
+
+/// CRC-32 bit by bit, so that the format does not depend on one library.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };
+    !bytes.iter().fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
+}
+
+#[test]
+fn a_device_writes_its_changes_to_its_image_and_is_laid_out_again_from_it() {
+    let path = path("device.ssd");
+    let mut device = ContentDevice::new(Box::new(Fake::new(1)), ContentOptions::default());
+    device.set_image(Image::create(&path, "fake", 1, device.store()).unwrap());
+    let id = device.insert([[5; 4096], [6; 4096]].concat());
+    device.submit(0, Request::write(1, 8192, 8192).with_payload(id)).unwrap();
+    device.advance(2000, &mut Vec::new());
+    device.submit(2000, Request::trim(1, 8192, 4096)).unwrap();
+    device.advance(4000, &mut Vec::new());
+    // The process is killed here.
+    drop(device);
+    let (_image, contents) = Image::open(&path).unwrap();
+    let mut fake = Fake::new(2);
+    let now = lay_out(&mut fake, &contents.store, 0).unwrap();
+    let mut device = ContentDevice::with_store(Box::new(fake), ContentOptions::default(), contents.store);
+    let id = device.insert(Vec::new());
+    device.submit(now, Request::read(1, 8192, 8192).with_payload(id)).unwrap();
+    device.advance(now + 2000, &mut Vec::new());
+    assert_eq!(device.take(id), [[0; 4096], [6; 4096]].concat());
+    device.cut(now + 2000);
+    device.restore(now + 2000);
+    assert_eq!(device.after_cut().unwrap().forgotten, 0);
+}
+
+#[test]
+fn an_image_is_written_anew_when_most_of_it_is_useless() {
+    let path = path("anew.ssd");
+    let mut store = some_store();
+    let mut image = Image::create(&path, "a", 7, &store).unwrap();
+    for byte in 0..200 {
+        (0..8).for_each(|unit| _ = store.replace(unit, filled(byte)));
+        image.append(&store, 0..8).unwrap();
+    }
+    let before = image.file_bytes();
+    drop(image);
+    let (image, contents) = Image::open(&path).unwrap();
+    assert!(same(&contents.store, &store) && image.file_bytes() < before / 10);
+    image.close().unwrap();
+    assert!(same(&Image::inspect(&path).unwrap().store, &store));
+}

@@ -1,0 +1,279 @@
+//! Random commands, overlapping and in parts of pages, and power cuts, against a host that writes everything down.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use ssdlab_contents::{AfterCut, ContentDevice, ContentOptions, TrimmedReads};
+use ssdlab_core::{Nanos, Op, Rng, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_device::{Device, Held, PayloadId, Plug, Request, Status};
+
+use crate::fake::{Fake, UNITS};
+
+type PageBytes = Vec<u8>;
+
+/// A page as the host knows it: every version that it may hold after a cut, by number, the youngest of each; and what it
+/// holds now.
+#[derive(Clone)]
+struct Known {
+    number: u8,
+    bytes: Option<PageBytes>,
+    versions: BTreeMap<u8, PageBytes>,
+}
+
+struct Host {
+    fake: Fake,
+    device: ContentDevice,
+    now: Nanos,
+    rng: Rng,
+    pages: Vec<Known>,
+    /// What was sent and not answered, in order.
+    sent: Vec<(Request, Option<PayloadId>, Vec<u8>)>,
+    tag: u64,
+    reads_checked: u64,
+    lost: u64,
+}
+
+const GREATEST: u8 = 200;
+
+fn zeroes() -> PageBytes {
+    vec![0; UNIT_BYTES as usize]
+}
+
+impl Host {
+    fn new(seed: u64) -> Self {
+        let fake = Fake::new(seed);
+        let options = ContentOptions { superseded_limit_bytes: 64 << 20, trimmed: TrimmedReads::Zeroes };
+        let page = Known { number: 0, bytes: Some(zeroes()), versions: BTreeMap::from([(0, zeroes())]) };
+        Host {
+            device: ContentDevice::new(Box::new(fake.clone()), options),
+            fake,
+            now: 0,
+            rng: Rng::new(seed).stream("host"),
+            pages: vec![page; UNITS],
+            sent: Vec::new(),
+            tag: 0,
+            reads_checked: 0,
+            lost: 0,
+        }
+    }
+
+    fn send(&mut self) {
+        let sectors = UNITS as u64 * 8;
+        let op = [Op::Read, Op::Write, Op::Write, Op::Write, Op::Trim, Op::WriteZeroes, Op::Flush]
+            [self.rng.below(7) as usize];
+        let whole_pages = self.rng.chance(1, 2);
+        let (offset, length) = if whole_pages {
+            let first = self.rng.below(UNITS as u64);
+            (first * UNIT_BYTES, (1 + self.rng.below(4)).min(UNITS as u64 - first) * UNIT_BYTES)
+        } else {
+            let first = self.rng.below(sectors);
+            (first * SECTOR_BYTES, (1 + self.rng.below(20)).min(sectors - first) * SECTOR_BYTES)
+        };
+        self.tag += 1;
+        let mut request = Request::new(self.tag, op, offset, length);
+        let mut data = Vec::new();
+        match op {
+            Op::Write => {
+                data = (0..length).map(|_| self.rng.below(256) as u8).collect();
+                let id = self.device.insert(data.clone());
+                request = request.with_payload(id).with_fua(self.rng.chance(1, 8));
+            }
+            Op::Read => request = request.with_payload(self.device.insert(Vec::new())),
+            Op::Flush => request = Request::flush(self.tag),
+            _ => {}
+        }
+        self.device.submit(self.now, request).unwrap();
+        self.sent.push((request, request.payload, data));
+    }
+
+    fn pass(&mut self, time: Nanos) {
+        let mut done = Vec::new();
+        self.now += time;
+        self.device.advance(self.now, &mut done);
+        for c in done {
+            let at = self.sent.iter().position(|s| s.0.tag == c.tag).unwrap();
+            let (request, payload, data) = self.sent.remove(at);
+            match request.op {
+                Op::Read => {
+                    let bytes = self.device.take(payload.unwrap());
+                    self.check_read(&request, c.status, &bytes);
+                }
+                Op::Write | Op::WriteZeroes | Op::Trim => {
+                    assert_eq!(c.status, Status::Ok);
+                    self.apply(&request, &data);
+                    payload.into_iter().for_each(|id| drop(self.device.take(id)));
+                }
+                Op::Flush => {}
+            }
+        }
+    }
+
+    /// A write or trim has happened: every page of it has a new version.
+    fn apply(&mut self, request: &Request, data: &[u8]) {
+        let first = (request.offset_bytes / UNIT_BYTES) as usize;
+        let end = (request.offset_bytes + request.length_bytes).div_ceil(UNIT_BYTES) as usize;
+        for unit in first..end {
+            if let Some((number, bytes)) = self.changed(unit, request, data) {
+                let page = &mut self.pages[unit];
+                page.number = number;
+                page.versions.insert(number, bytes.clone());
+                page.bytes = Some(bytes);
+            }
+        }
+    }
+
+    fn changed(&self, unit: usize, request: &Request, data: &[u8]) -> Option<(u8, PageBytes)> {
+        let page = &self.pages[unit];
+        let begin = unit as u64 * UNIT_BYTES;
+        let from = request.offset_bytes.max(begin);
+        let to = (request.offset_bytes + request.length_bytes).min(begin + UNIT_BYTES);
+        if request.op == Op::Trim {
+            return (to - from == UNIT_BYTES && page.number != 0).then(|| (0, zeroes()));
+        }
+        let mut bytes = page.bytes.clone().unwrap_or_else(zeroes);
+        let part = &mut bytes[(from - begin) as usize..(to - begin) as usize];
+        if data.is_empty() {
+            part.fill(0);
+        } else {
+            part.copy_from_slice(&data[(from - request.offset_bytes) as usize..(to - request.offset_bytes) as usize]);
+        }
+        Some((if page.number == GREATEST { 1 } else { page.number + 1 }, bytes))
+    }
+
+    fn check_read(&mut self, request: &Request, status: Status, bytes: &[u8]) {
+        let first = (request.offset_bytes / UNIT_BYTES) as usize;
+        let end = (request.offset_bytes + request.length_bytes).div_ceil(UNIT_BYTES) as usize;
+        let whole: Option<Vec<u8>> =
+            self.pages[first..end].iter().map(|p| p.bytes.clone()).collect::<Option<Vec<_>>>().map(|p| p.concat());
+        let Some(whole) = whole else {
+            assert_eq!(status, Status::MediaError);
+            return;
+        };
+        assert_eq!(status, Status::Ok);
+        let from = (request.offset_bytes - first as u64 * UNIT_BYTES) as usize;
+        assert!(bytes == &whole[from..from + request.length_bytes as usize], "a read of other bytes than were written");
+        self.reads_checked += 1;
+    }
+
+    fn cut_and_restore(&mut self) {
+        self.device.cut(self.now);
+        // What was under way may have happened: it is one more version of its pages. Of several commands for a page only
+        // the first was at the device.
+        let mut under_way = [false; UNITS];
+        for (request, _, data) in std::mem::take(&mut self.sent) {
+            if !matches!(request.op, Op::Write | Op::WriteZeroes) {
+                continue;
+            }
+            let first = (request.offset_bytes / UNIT_BYTES) as usize;
+            let end = (request.offset_bytes + request.length_bytes).div_ceil(UNIT_BYTES) as usize;
+            for unit in first..end {
+                if let Some((number, bytes)) = self.changed(unit, &request, &data)
+                    && !std::mem::replace(&mut under_way[unit], true)
+                {
+                    self.pages[unit].versions.insert(number, bytes);
+                }
+            }
+        }
+        self.now += 100;
+        let ready = self.device.restore(self.now);
+        assert_eq!(ready, self.now + 500);
+        for unit in 0..UNITS {
+            let page = &mut self.pages[unit];
+            let held = self.fake.held(unit as u64);
+            page.number = match held {
+                Held::Write(number) => number,
+                _ => 0,
+            };
+            page.bytes = (held != Held::Unreadable).then(|| page.versions[&page.number].clone());
+            self.lost += u64::from(page.bytes.is_none());
+            // Younger versions than this one are gone; their numbers are given again.
+            let kept = page.bytes.clone().unwrap_or_else(zeroes);
+            page.versions = BTreeMap::from([(0, zeroes()), (page.number, kept)]);
+        }
+        assert!(self.device.after_cut().is_some());
+    }
+
+    fn read_everything(&mut self) {
+        for unit in 0..UNITS as u64 {
+            let id = self.device.insert(Vec::new());
+            self.tag += 1;
+            let request = Request::read(self.tag, unit * UNIT_BYTES, UNIT_BYTES).with_payload(id);
+            self.device.submit(self.now, request).unwrap();
+            self.sent.push((request, Some(id), Vec::new()));
+        }
+        self.pass(1_000_000);
+        assert!(self.sent.is_empty());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn what_is_read_is_what_was_written_and_survived(seed in any::<u64>()) {
+        let mut host = Host::new(seed);
+        for round in 0..6 {
+            for _ in 0..40 {
+                host.send();
+                if host.rng.chance(1, 2) {
+                    let time = host.rng.below(600);
+                    host.pass(time);
+                }
+            }
+            if round % 2 == 1 {
+                host.cut_and_restore();
+            }
+            host.pass(1_000_000);
+            host.read_everything();
+        }
+        prop_assert!(host.reads_checked > 100);
+        prop_assert!(host.device.in_flight() == 0);
+        prop_assert_eq!(host.device.after_cut().unwrap().forgotten, 0);
+    }
+}
+
+#[test]
+fn a_copy_goes_on_by_itself() {
+    let mut device = ContentDevice::new(Box::new(Fake::new(1)), ContentOptions::default());
+    let id = device.insert(vec![1; 4096]);
+    device.submit(0, Request::write(1, 0, 4096).with_payload(id)).unwrap();
+    device.advance(2000, &mut Vec::new());
+    let before = device.store().clone();
+    let id = device.insert(vec![2; 4096]);
+    device.submit(2000, Request::write(2, 0, 4096).with_payload(id)).unwrap();
+    device.advance(4000, &mut Vec::new());
+    let first = |store: &ssdlab_contents::Store| store.page(0).unwrap()[0];
+    assert_eq!((first(&before), first(device.store())), (1, 2));
+}
+
+#[test]
+fn versions_beyond_the_limit_are_unreadable_and_counted() {
+    let fake = Fake::new(3);
+    let options = ContentOptions { superseded_limit_bytes: 6000, ..ContentOptions::default() };
+    let mut device = ContentDevice::new(Box::new(fake.clone()), options);
+    let mut now = 0;
+    let mut counted = AfterCut::default();
+    for round in 0..40 {
+        for byte in 1..=8 {
+            let id = device.insert(vec![byte; 4096]);
+            device.submit(now, Request::write(1, 0, 4096).with_payload(id)).unwrap();
+            now += 2000;
+            device.advance(now, &mut Vec::new());
+            device.take(id);
+        }
+        device.cut(now);
+        device.restore(now);
+        let after = device.after_cut().unwrap();
+        assert!(device.superseded().1 >= 6 * (round + 1), "{:?}", device.superseded());
+        let id = device.insert(Vec::new());
+        device.submit(now, Request::read(1, 0, 4096).with_payload(id)).unwrap();
+        now += 2000;
+        let mut done = Vec::new();
+        device.advance(now, &mut done);
+        device.take(id);
+        assert_eq!(done[0].status == Status::MediaError, after.forgotten + after.unreadable > 0);
+        counted.forgotten += after.forgotten;
+        counted.reverted += after.reverted;
+    }
+    assert!(counted.forgotten > 0 && counted.reverted > 0, "{counted:?}");
+}

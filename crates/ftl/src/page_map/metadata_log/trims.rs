@@ -1,0 +1,204 @@
+//! What the journal says of TRIM: writes and moves can be told from the spare areas of data rows, trims cannot.
+//!
+//! A trim is an entry of the journal like any other. It is on flash once the program of its journal row has ended; until
+//! then a power cut forgets it, and the drive may return what was there before. FLUSH does not change that.
+//!
+//! Not modelled: the bytes of a journal row. What its rows, the checkpoints and the map pages that follow them say of trims
+//! is kept as one table of address ranges, each with the sequence number from which on rows are newer than the trim.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use ssdlab_nand::BlockId;
+
+/// Logical pages that were trimmed before any row of this number or a later one was queued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trim {
+    pub pages: Range<u32>,
+    pub before_row: u32,
+}
+
+/// The trims of one journal row.
+#[derive(Clone, Debug)]
+struct Row {
+    block: BlockId,
+    page: u32,
+    trims: Vec<Trim>,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug, Default)]
+pub struct Trims {
+    /// In no journal row yet.
+    pending: Vec<Trim>,
+    /// In rows decided on that wait for a place, by their number.
+    due: VecDeque<(u64, Vec<Trim>)>,
+    /// In rows given to dies.
+    under_way: Vec<Row>,
+    on_flash: TrimTable,
+}
+
+impl Trims {
+    pub fn note(&mut self, trim: Trim) {
+        self.pending.push(trim);
+    }
+
+    /// A journal row has been decided on.
+    #[inline]
+    pub fn row_due(&mut self, number: u64) {
+        if !self.pending.is_empty() {
+            self.due.push_back((number, std::mem::take(&mut self.pending)));
+        }
+    }
+
+    /// A journal row is given to a die.
+    #[inline]
+    pub fn row_begun(&mut self, number: u64, block: BlockId, page: u32) {
+        if self.due.front().is_some_and(|due| due.0 == number)
+            && let Some((_, trims)) = self.due.pop_front()
+        {
+            self.under_way.push(Row { block, page, trims });
+        }
+    }
+
+    /// A program of the system area has ended.
+    #[inline]
+    pub fn row_ended(&mut self, block: BlockId, page: u32) {
+        if let Some(at) = self.under_way.iter().position(|row| (row.block, row.page) == (block, page)) {
+            let row = self.under_way.swap_remove(at);
+            self.on_flash.add_row(row.trims);
+        }
+    }
+
+    /// A block has gone bad, and another takes its place.
+    pub fn replace(&mut self, from: BlockId, to: BlockId) {
+        self.under_way.iter_mut().filter(|row| row.block == from).for_each(|row| row.block = to);
+    }
+
+    /// Whether any trim is in no journal row yet.
+    #[must_use]
+    pub fn any_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// What a power cut would forget now.
+    pub fn unsaved(&self) -> impl Iterator<Item = &Trim> {
+        let due = self.due.iter().flat_map(|due| &due.1);
+        let under_way = self.under_way.iter().flat_map(|row| &row.trims);
+        self.pending.iter().chain(due).chain(under_way)
+    }
+
+    /// The power went: what is not on flash is gone.
+    pub fn forget_unsaved(&mut self) {
+        *self = Trims { on_flash: std::mem::take(&mut self.on_flash), ..Trims::default() };
+    }
+
+    #[must_use]
+    pub fn on_flash(&self) -> &TrimTable {
+        &self.on_flash
+    }
+}
+
+/// By first page of a range: its end, and the number of [`Trim::before_row`]. Ranges do not overlap.
+#[derive(Clone, Debug, Default)]
+pub struct TrimTable {
+    ranges: BTreeMap<u32, (u32, u32)>,
+    last_row: Vec<Trim>,
+}
+
+impl TrimTable {
+    /// A journal row has come to be on flash. Of one range the later trim counts; rows end in any order.
+    fn add_row(&mut self, trims: Vec<Trim>) {
+        for trim in &trims {
+            self.add(trim);
+        }
+        self.last_row = trims;
+    }
+
+    fn add(&mut self, trim: &Trim) {
+        let Range { mut start, end } = trim.pages.clone();
+        // What lies in the way gives room, unless it is newer.
+        let before = self.ranges.range(..start).next_back().filter(|before| before.1.0 > start);
+        let first = before.map_or(start, |(&first, _)| first);
+        let old: Vec<(u32, (u32, u32))> = self.ranges.range(first..end).map(|(&from, &range)| (from, range)).collect();
+        for (from, (to, row)) in old {
+            if (trim.before_row.wrapping_sub(row) as i32) < 0 {
+                self.insert(start..from, trim.before_row);
+                start = to;
+                continue;
+            }
+            self.ranges.remove(&from);
+            self.insert(from..start, row);
+            self.insert(end..to, row);
+        }
+        self.insert(start..end, trim.before_row);
+    }
+
+    fn insert(&mut self, pages: Range<u32>, row: u32) {
+        if pages.start < pages.end {
+            self.ranges.insert(pages.start, (pages.end, row));
+        }
+    }
+
+    /// Rows from this number on are newer than the last trim of a page; `None` if it was never trimmed.
+    #[must_use]
+    pub fn of(&self, page: u32) -> Option<u32> {
+        let (_, &(end, row)) = self.ranges.range(..=page).next_back()?;
+        (page < end).then_some(row)
+    }
+
+    /// Every range, with [`Trim::before_row`].
+    pub fn ranges(&self) -> impl Iterator<Item = (Range<u32>, u32)> + '_ {
+        self.ranges.iter().map(|(&start, &(end, row))| (start..end, row))
+    }
+
+    /// The trims of the journal row that came last.
+    #[must_use]
+    pub fn last_row(&self) -> &[Trim] {
+        &self.last_row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trim(pages: Range<u32>, before_row: u32) -> Trim {
+        Trim { pages, before_row }
+    }
+
+    #[test]
+    fn a_trim_counts_once_its_row_has_ended_and_not_before() {
+        let mut trims = Trims::default();
+        trims.note(trim(3..7, 20));
+        trims.row_due(1);
+        trims.note(trim(9..10, 21));
+        trims.row_begun(0, 5, 0);
+        trims.row_begun(1, 5, 1);
+        assert_eq!((trims.unsaved().count(), trims.on_flash().of(4)), (2, None));
+        trims.replace(5, 6);
+        trims.row_ended(5, 1);
+        trims.row_ended(6, 1);
+        assert_eq!((trims.unsaved().count(), trims.on_flash().of(4), trims.on_flash().of(9)), (1, Some(20), None));
+        trims.forget_unsaved();
+        assert_eq!((trims.unsaved().count(), trims.on_flash().of(6)), (0, Some(20)));
+    }
+
+    #[test]
+    fn of_several_trims_of_a_page_the_latest_counts_in_whatever_order_their_rows_end() {
+        let mut rng = ssdlab_core::Rng::new(3);
+        for _ in 0..200 {
+            let (mut table, mut plain) = (TrimTable::default(), [None::<u32>; 64]);
+            for _ in 0..30 {
+                let (start, row) = (rng.below(60) as u32, rng.below(1000) as u32);
+                let pages = start..start + 1 + rng.below(u64::from(64 - start)) as u32;
+                plain[pages.start as usize..pages.end as usize].iter_mut().for_each(|p| *p = (*p).max(Some(row)));
+                table.add_row(vec![trim(pages, row)]);
+            }
+            let found: Vec<_> = (0..64).map(|page| table.of(page)).collect();
+            assert_eq!(found, plain);
+            let mut end = 0;
+            assert!(table.ranges().all(|(range, _)| std::mem::replace(&mut end, range.end) <= range.start));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Firmware that recovers wrongly, for tests that must find out.
+
+use std::ops::Range;
+
+use crate::page_map::metadata_log::TrimTable;
+
+/// What a recovery does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryFault {
+    /// A checkpoint is believed that was written before the rows that it speaks of were on flash.
+    BelievesCheckpointTooEarly,
+    /// The journal row that was written last is passed over.
+    SkipsJournalRow,
+    /// Of the trims, the one with the lowest address is forgotten.
+    ForgetsTrim,
+}
+
+impl RecoveryFault {
+    /// Whether it passes over a trim of these pages.
+    pub(super) fn forgets_trim(self, pages: &Range<u32>, before_row: u32, table: &TrimTable) -> bool {
+        match self {
+            RecoveryFault::BelievesCheckpointTooEarly => false,
+            RecoveryFault::SkipsJournalRow => table.last_row().iter().any(|trim| trim.before_row == before_row),
+            RecoveryFault::ForgetsTrim => table.ranges().next().is_some_and(|first| first.0 == *pages),
+        }
+    }
+}

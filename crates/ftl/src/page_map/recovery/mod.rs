@@ -1,0 +1,405 @@
+//! Recovery from a power cut.
+//!
+//! What survives a cut is on flash: data rows with their spare areas (addresses, and a sequence number each), what the
+//! journal says of TRIM, and the table of blocks (which are bad, which replace others, which superblocks they make), which
+//! firmware writes whenever it changes. Everything else is forgotten, and found again:
+//!
+//! 1. A block that was being copied because it had gone bad is copied again.
+//! 2. Of each logical page the newest copy counts, by sequence number; trims take part in the order (`newest.rs`). Where a
+//!    cut has destroyed the newest copy, the page is lost: firmware knows the addresses from the rows that followed, which
+//!    repeat them (estimate), and answers with a media error rather than with older data. Data that a collector had only
+//!    moved are taken from where they were before, if that has not been erased.
+//! 3. Superblocks that were open go on where they were, one for each part: dies that were behind the others are filled up,
+//!    and word lines with a torn page are left out (`superblocks.rs`). What was being collected or erased is a candidate
+//!    like any other.
+//! 4. The system area goes on likewise.
+//!
+//! There are two ways to the same result ([`RecoveryWay`]). A test holds them against each other, cut by cut, over drives of
+//! every kind.
+//!
+//! Sequence numbers go on behind the greatest that was given to any row, torn ones included: firmware leaves a gap.
+
+mod fault;
+mod newest;
+mod quick;
+mod superblocks;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use ssdlab_nand::{BlockId, Cut, Interrupted, NO_LPN};
+
+use super::PageMap;
+use super::collector::Collector;
+use super::host_rows::HostRows;
+use super::map::Place;
+use super::map_prefetch::MapPrefetch;
+use super::superblock::State;
+use crate::op::OpSink;
+use crate::translation::{LostPage, Recovered, Repair, RepairKind, Undone};
+
+pub use fault::RecoveryFault;
+use newest::{Copies, Fate};
+
+/// How a recovery finds the newest copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecoveryWay {
+    /// On large drives quickly, on small ones in full.
+    #[default]
+    BySize,
+    /// From the spare areas of all rows.
+    Full,
+    /// Of those pages only whose newest copy can be another one than before the cut: see `quick.rs`.
+    Quick,
+}
+
+/// Logical pages from which on recovering in full takes so long that the quick way is worth its trouble.
+const MANY_PAGES: u32 = 1 << 20;
+
+/// See the module's own page.
+#[derive(Clone, Debug, Default)]
+pub struct Recovery {
+    /// Pages that cuts have destroyed, as firmware notes them on flash, and the sequence number of the copy that is gone.
+    lost: BTreeMap<u32, u32>,
+    /// Cuts so far.
+    pub(super) cuts: u64,
+    way: RecoveryWay,
+    /// For tests: what this firmware does wrong.
+    fault: Option<RecoveryFault>,
+    /// The quick way: pages whose newest copy may be another one since the cut.
+    affected: Option<Vec<u32>>,
+    /// Blocks that the last recovery has copied again, and where from.
+    copied: Vec<(BlockId, BlockId)>,
+    /// What a checkpoint that is believed too early says.
+    believed: Vec<(u32, u32)>,
+}
+
+impl Recovery {
+    /// All flash has been erased.
+    pub fn clear(&mut self) {
+        self.lost.clear();
+        self.affected = None;
+    }
+
+    /// Whether any of these pages counts as lost, or did until it was written again.
+    #[inline]
+    pub fn any_lost(&self, pages: &Range<u32>) -> bool {
+        !self.lost.is_empty() && pages.start < pages.end && self.lost.range(pages.clone()).next().is_some()
+    }
+}
+
+impl PageMap {
+    /// Chooses how a recovery works; the result is the same.
+    pub fn set_recovery_way(&mut self, way: RecoveryWay) {
+        self.recovery.way = way;
+    }
+
+    /// For tests of tests: firmware that recovers wrongly.
+    pub fn break_recovery(&mut self, fault: RecoveryFault) {
+        self.recovery.fault = Some(fault);
+    }
+
+    /// See [`crate::Translation::cut_power`].
+    pub(super) fn cut_power(&mut self, under_way: &[Interrupted]) -> Cut {
+        let affected = self.recovers_quickly().then(|| self.pages_in_ram()).flatten();
+        let cut = self.medium.cut_power(under_way);
+        if self.recovery.fault == Some(RecoveryFault::BelievesCheckpointTooEarly) {
+            self.recovery.believed = self.entries_of(cut.undone.iter().chain(&cut.torn));
+        }
+        self.recovery.affected = affected.map(|mut pages| {
+            let rows = cut.undone.iter().chain(&cut.torn).chain(&cut.destroyed);
+            pages.extend(self.entries_of(rows).into_iter().map(|(page, _)| page));
+            pages.extend(self.recovery.lost.keys());
+            pages
+        });
+        if let Some(pages) = self.recovery.affected.take() {
+            self.recovery.affected = Some(Vec::new());
+            self.forget_more(pages);
+        }
+        cut
+    }
+
+    fn recovers_quickly(&self) -> bool {
+        match self.recovery.way {
+            // Without a journal every trim there ever was is forgotten.
+            _ if !self.log.keeps_trims() || self.is_frozen() => false,
+            RecoveryWay::BySize => self.map.logical_pages() >= MANY_PAGES,
+            RecoveryWay::Full => false,
+            RecoveryWay::Quick => true,
+        }
+    }
+
+    /// Logical pages and units of what data rows hold or were to hold.
+    fn entries_of<'a>(&self, rows: impl Iterator<Item = &'a (BlockId, u32)>) -> Vec<(u32, u32)> {
+        let mut entries = Vec::new();
+        for &(block, page) in rows {
+            if self.is_system_block(block) {
+                continue;
+            }
+            let start = self.medium.layout().row_start(block, page);
+            let units = (start..start + self.row_units).map(|unit| (self.medium.lpn(unit), unit));
+            entries.extend(units.filter(|&(lpn, _)| lpn < self.map.logical_pages()));
+        }
+        entries
+    }
+
+    fn is_system_block(&self, block: BlockId) -> bool {
+        let sb = self.superblocks.of_block_checked(block);
+        sb.is_some_and(|sb| self.superblocks.state(sb) == State::System)
+    }
+
+    /// See [`crate::Translation::recover`].
+    pub(super) fn recover(&mut self) -> Recovered {
+        let mut repairs = Vec::new();
+        self.recovery.cuts += 1;
+        self.forget_all();
+        self.medium.resume_sequence();
+        if !self.is_frozen() {
+            self.erase_reserve(&mut repairs);
+            self.finish_moving(&mut repairs);
+            self.replace_unsound(&mut repairs);
+        }
+        let (changed, lost) = self.find_newest();
+        self.rebuild_superblocks(&mut repairs);
+        if !self.is_frozen() {
+            for (block, page) in self.log.recover(&self.medium) {
+                self.fill_row(block, page, &mut repairs);
+            }
+        }
+        self.host = HostRows::after_cut(self.superblocks.domains(), self.buffer.accepted());
+        (0..self.allocator.domains()).for_each(|domain| self.note_writable(domain));
+        let (map_rows, journal_rows) = self.log.rows_to_read();
+        let open = |domain| self.allocator.open_superblocks(domain).count() as u32;
+        let open_superblocks = (0..self.allocator.domains()).map(open).max().unwrap_or(0);
+        let keeps_log = self.log.keeps_trims();
+        Recovered { changed, lost, repairs, map_rows, journal_rows, keeps_log, open_superblocks }
+    }
+
+    /// Everything in RAM is gone.
+    fn forget_all(&mut self) {
+        self.buffer.forget(self.counters.host_units);
+        self.parts.forget();
+        self.superblocks.forget_contents();
+        self.collector = Collector::new(&self.gc, &self.superblocks, self.superblock_units, self.row_units);
+        if let Some(cache) = &mut self.cache {
+            cache.clear();
+        }
+        self.prefetch = MapPrefetch::default();
+    }
+
+    /// See [`crate::Translation::resume`].
+    pub(super) fn resume(&mut self, sink: &mut impl OpSink) {
+        if self.is_frozen() {
+            return;
+        }
+        self.log.resume(&mut self.medium, sink);
+        for domain in 0..self.allocator.domains() {
+            self.erase_empty(domain, sink);
+            self.start_if_due(domain, sink);
+            self.note_writable(domain);
+        }
+    }
+
+    // ---- the newest copies --------------------------------------------------------------------------------------
+
+    /// Points the map at the newest copies. Returns which pages may hold something else than before the cut (`None`: any),
+    /// and all that are lost.
+    fn find_newest(&mut self) -> (Option<Vec<u32>>, Vec<LostPage>) {
+        let affected = self.recovery.affected.take();
+        let fates = match &affected {
+            Some(pages) => self.newest_of(pages),
+            None => {
+                self.map.clear();
+                self.validity.clear_all();
+                self.newest_of_all()
+            }
+        };
+        let mut lost = Vec::new();
+        for (page, fate) in fates {
+            match fate {
+                Fate::Nothing => {
+                    self.recovery.lost.remove(&page);
+                }
+                Fate::At(unit) => {
+                    self.recovery.lost.remove(&page);
+                    let units = self.units_at(unit);
+                    self.map.found(page, unit);
+                    self.validity.set_units(unit, u64::MAX >> (64 - units));
+                }
+                Fate::Lost { sequence, mode } => {
+                    self.recovery.lost.insert(page, sequence);
+                    lost.push(LostPage { page, mode });
+                }
+            }
+        }
+        for (page, unit) in std::mem::take(&mut self.recovery.believed) {
+            self.believe(page, unit);
+        }
+        (affected, lost)
+    }
+
+    /// A checkpoint that is believed too early says that a page lives in a unit that was never programmed.
+    fn believe(&mut self, page: u32, unit: u32) {
+        if let Place::Flash(old) = self.map.get(page) {
+            let units = self.units_at(old);
+            self.validity.clear_span(old, u64::MAX >> (64 - units));
+            self.map.unmap(page);
+        }
+        self.map.found(page, unit);
+        self.validity.set_units(unit, u64::MAX >> (64 - self.units_at(unit)));
+    }
+
+    fn newest_of_all(&self) -> Vec<(u32, Fate)> {
+        let mut copies = Copies::new(self.map.logical_pages(), self.medium.rows_queued());
+        for block in 0..self.medium.layout().block_count() {
+            if self.may_hold_data(block) {
+                self.look_at_block(block, &mut copies);
+            }
+        }
+        self.recovery.lost.iter().for_each(|(&page, &sequence)| copies.lost_before(page, sequence));
+        let fault = self.recovery.fault;
+        if let Some(table) = self.log.trims_on_flash() {
+            for (pages, before_row) in table.ranges() {
+                if !fault.is_some_and(|fault| fault.forgets_trim(&pages, before_row, table)) {
+                    pages.for_each(|page| copies.trimmed(page, before_row));
+                }
+            }
+        }
+        (0..).zip(copies.into_fates(|unit| self.medium.generation(unit))).collect()
+    }
+
+    /// Bad blocks that have been replaced hold nothing that another does not. One that could not be replaced any more does.
+    fn may_hold_data(&self, block: BlockId) -> bool {
+        let sb = self.superblocks.of_block_checked(block);
+        let unreplaced = sb.is_some_and(|sb| self.superblocks.state(sb) != State::Reserved) && self.is_frozen();
+        if self.medium.is_bad(block) { unreplaced } else { !self.is_system_block(block) }
+    }
+
+    fn look_at_block(&self, block: BlockId, copies: &mut Copies) {
+        let layout = self.medium.layout();
+        for page in 0..self.medium.finished_pages(block) {
+            let (start, sequence) = (layout.row_start(block, page), self.medium.sequence(block, page));
+            let readable = self.medium.is_readable(block, page);
+            if !readable && self.medium.is_torn(block, page) {
+                continue;
+            }
+            for unit in start..start + layout.row_units {
+                let lpn = self.medium.lpn(unit);
+                if readable {
+                    copies.found(lpn, sequence, unit);
+                } else {
+                    copies.destroyed(lpn, sequence, self.medium.generation(unit), self.medium.mode(block));
+                }
+            }
+        }
+    }
+
+    // ---- blocks -------------------------------------------------------------------------------------------------
+
+    /// A block of the reserve has been erased before; if that was cut short, it is erased again.
+    fn erase_reserve(&mut self, repairs: &mut Vec<Repair>) {
+        let good = |block: &BlockId| !self.medium.is_bad(*block);
+        let blocks: Vec<BlockId> = self.medium.half_erased_blocks().filter(good).collect();
+        for block in blocks {
+            let sb = self.superblocks.of_block_checked(block);
+            if sb.is_none_or(|sb| self.superblocks.state(sb) == State::Reserved) {
+                self.medium.erase_at_start(block).expect("it is good");
+                repairs.push(Repair { block, kind: RepairKind::Erase });
+            }
+        }
+    }
+
+    /// See [`crate::Translation::undo_repair`].
+    pub(super) fn undo_repair(&mut self, repair: &Repair, undone: Undone) {
+        match (repair.kind, undone) {
+            (RepairKind::Erase, _) => self.medium.leave_half_erased(repair.block),
+            (RepairKind::Fill { page } | RepairKind::Copy { page }, Undone::NotBegun) => {
+                self.medium.undo_program(repair.block, page);
+            }
+            (RepairKind::Fill { page } | RepairKind::Copy { page }, Undone::Torn { spares_older }) => {
+                let destroyed = self.medium.tear_program(repair.block, page, spares_older);
+                let pages: Vec<u32> = self.entries_of(destroyed.iter()).into_iter().map(|(page, _)| page).collect();
+                self.forget_more(pages);
+            }
+        }
+        // A copy that is not whole is made again.
+        let of_block = |copied: &(BlockId, BlockId)| copied.1 == repair.block;
+        let (again, others) = std::mem::take(&mut self.recovery.copied).into_iter().partition(of_block);
+        self.recovery.copied = others;
+        self.bad_blocks.move_again(again);
+    }
+
+    /// Blocks that were being copied when the power went are copied again, from the beginning: the copy holds nothing of
+    /// its own until it is whole.
+    fn finish_moving(&mut self, repairs: &mut Vec<Repair>) {
+        self.recovery.copied.clear();
+        while let Some(&(_, to)) = self.bad_blocks.moving().first() {
+            let rows = self.rows_to_copy(to);
+            let whole = self.medium.finished_pages(to) >= rows
+                && self.medium.unreadable_pages(to).all(|page| page >= rows)
+                && !self.medium.is_half_erased(to);
+            if !whole {
+                self.copy_again(to, rows, repairs);
+            }
+            self.recovery.copied.extend(self.bad_blocks.moving().iter().filter(|moving| moving.1 == to));
+            self.bad_blocks.moved(to);
+        }
+    }
+
+    fn copy_again(&mut self, to: BlockId, rows: u32, repairs: &mut Vec<Repair>) {
+        let sources: Vec<BlockId> =
+            self.bad_blocks.moving().iter().filter(|moving| moving.1 == to).map(|moving| moving.0).collect();
+        let mode = self.medium.mode(sources[0]);
+        if !self.medium.is_erased(to) {
+            self.medium.erase_at_start(to).expect("a block that replaces another is good");
+            repairs.push(Repair { block: to, kind: RepairKind::Erase });
+        }
+        self.medium.open(to, mode, 0).expect("it is erased");
+        for page in 0..rows {
+            let has_it = |&&from: &&BlockId| self.medium.finished_pages(from) > page;
+            let from = *sources.iter().find(has_it).expect("some source has every row");
+            self.medium.copy_row_at_start(from, to, page).expect("it is erased");
+            repairs.push(Repair { block: to, kind: RepairKind::Copy { page } });
+        }
+    }
+
+    /// Superblocks with a block that could not be erased: nothing in them is needed. Another block takes its place, or the
+    /// others are kept to replace blocks of their dies.
+    fn replace_unsound(&mut self, repairs: &mut Vec<Repair>) {
+        for sb in 0..self.superblocks.count() {
+            if matches!(self.superblocks.state(sb), State::System | State::Reserved) {
+                continue;
+            }
+            let of_sb = self.superblocks.blocks_of(sb);
+            let (bad, good): (Vec<BlockId>, Vec<BlockId>) = of_sb.partition(|&block| self.medium.is_bad(block));
+            if bad.is_empty() {
+                continue;
+            }
+            for block in good {
+                if !self.medium.is_erased(block) {
+                    self.medium.erase_at_start(block).expect("it is good");
+                    repairs.push(Repair { block, kind: RepairKind::Erase });
+                }
+            }
+            for block in bad {
+                let die = self.medium.layout().die_of(block).0;
+                let Some(to) = self.superblocks.take_reserve(die) else {
+                    self.superblocks.give_up(sb, &self.medium);
+                    break;
+                };
+                self.superblocks.replace(block, to);
+            }
+        }
+        self.check_room();
+    }
+
+    /// Programs a row with nothing in it.
+    fn fill_row(&mut self, block: BlockId, page: u32, repairs: &mut Vec<Repair>) {
+        self.medium.program_at_start(block, page, |tags| tags.fill(NO_LPN)).expect("the next page of its block");
+        let start = self.medium.layout().row_start(block, page);
+        if let Some(compression) = &mut self.compression {
+            compression.set_row(start, 1);
+        }
+        repairs.push(Repair { block, kind: RepairKind::Fill { page } });
+    }
+}

@@ -1,0 +1,132 @@
+//! Recovery of a large drive in tens of milliseconds of this machine's time.
+//!
+//! To read the spare areas of 256 GB takes seconds; a test of a thousand cuts has a fraction of one for each. What a
+//! recovery finds differs from what the map said before the cut for few pages: those that the buffer held, those in rows
+//! that never came to be, those that the cut destroyed, those that were lost before, and those whose trim is forgotten.
+//! For all others the newest copy is where it was. So the map is kept for these as if it had been read from checkpoint and
+//! journal, and the copies of the few are looked for: among the units of finished rows that no other page lives in.
+//!
+//! That is a short cut of the simulator. That it leads to what all spare areas say is tested.
+
+use ssdlab_nand::NO_LPN;
+
+use super::newest::{Copies, Fate};
+use crate::page_map::PageMap;
+use crate::page_map::map::{Place, UNMAPPED};
+
+/// Pages from which on the full way is the shorter one.
+const TOO_MANY: usize = 1 << 22;
+
+/// Which pages are looked for, by the low bits of their addresses: few units need a closer look.
+struct Filter(Box<[u64; 1024]>);
+
+impl Filter {
+    fn new(pages: &[u32]) -> Self {
+        let mut words = Box::new([0; 1024]);
+        for page in pages {
+            words[(page >> 6 & 1023) as usize] |= 1 << (page & 63);
+        }
+        Filter(words)
+    }
+
+    #[inline]
+    fn may_hold(&self, page: u32) -> bool {
+        self.0[(page >> 6 & 1023) as usize] >> (page & 63) & 1 != 0
+    }
+}
+
+impl PageMap {
+    /// Pages that would be others if RAM were lost: what waits in the buffer, and trims that are not on flash. `None` if
+    /// there are too many.
+    pub(super) fn pages_in_ram(&self) -> Option<Vec<u32>> {
+        let mut pages = Vec::new();
+        for stream in 0..self.buffer.streams() {
+            let waiting = (0..self.buffer.waiting_of(stream)).map(|k| self.buffer.front(stream, k).0.tag);
+            pages.extend(waiting.map(|tag| self.medium.format().lpn(tag)).filter(|&page| page != NO_LPN));
+        }
+        for trim in self.log.unsaved_trims() {
+            if pages.len() + trim.pages.len() > TOO_MANY {
+                return None;
+            }
+            pages.extend(trim.pages.clone());
+        }
+        Some(pages)
+    }
+
+    /// Takes pages out of the map, to be looked for.
+    pub(super) fn forget_more(&mut self, mut pages: Vec<u32>) {
+        let Some(mut affected) = self.recovery.affected.take() else { return };
+        for &page in &pages {
+            let unit = match self.map.get(page) {
+                Place::Unmapped => continue,
+                Place::Flash(unit) => unit,
+                Place::Buffer(at) => self.buffer.slot(at).old,
+            };
+            self.map.unmap(page);
+            if unit != UNMAPPED {
+                self.validity.clear_span(unit, u64::MAX >> (64 - self.units_at(unit)));
+            }
+        }
+        affected.append(&mut pages);
+        affected.sort_unstable();
+        affected.dedup();
+        self.recovery.affected = Some(affected);
+    }
+
+    /// What has become of some pages, given in order.
+    pub(super) fn newest_of(&self, pages: &[u32]) -> Vec<(u32, Fate)> {
+        let filter = Filter::new(pages);
+        let number = |page: u32| pages.binary_search(&page).ok().map(|k| k as u32);
+        let mut copies = Copies::new(pages.len() as u32, self.medium.rows_queued());
+        let layout = self.medium.layout();
+        let format = self.medium.format();
+        for block in 0..layout.block_count() {
+            let finished = self.medium.finished_pages(block);
+            if finished == 0 || !self.may_hold_data(block) {
+                continue;
+            }
+            let damaged = self.medium.unreadable_pages(block).next().is_some();
+            let (mut at, end) = (layout.row_start(block, 0), layout.row_start(block, 0) + finished * layout.row_units);
+            while at < end {
+                let width = (end - at).min(64);
+                let mut free = !self.validity.span(at) & (u64::MAX >> (64 - width));
+                let tags = self.medium.tags_from(at);
+                while free != 0 {
+                    let k = free.trailing_zeros();
+                    free &= free - 1;
+                    let page = format.address(tags[k as usize & 63]);
+                    if !filter.may_hold(page) {
+                        continue;
+                    }
+                    let Some(number) = number(page) else { continue };
+                    let row = layout.row_of(at + k).1;
+                    let sequence = self.medium.sequence(block, row);
+                    if !damaged || self.medium.is_readable(block, row) {
+                        copies.found(number, sequence, at + k);
+                    } else if !self.medium.is_torn(block, row) {
+                        let generation = self.medium.generation(at + k);
+                        copies.destroyed(number, sequence, generation, self.medium.mode(block));
+                    }
+                }
+                at += width;
+            }
+        }
+        for (&page, &sequence) in &self.recovery.lost {
+            if let Some(number) = number(page) {
+                copies.lost_before(number, sequence);
+            }
+        }
+        let fault = self.recovery.fault;
+        if let Some(table) = self.log.trims_on_flash() {
+            let skipped = |page: u32, before_row| {
+                fault.is_some_and(|fault| fault.forgets_trim(&(page..page + 1), before_row, table))
+            };
+            for (&page, number) in pages.iter().zip(0..) {
+                if let Some(before_row) = table.of(page).filter(|&before_row| !skipped(page, before_row)) {
+                    copies.trimmed(number, before_row);
+                }
+            }
+        }
+        pages.iter().copied().zip(copies.into_fates(|unit| self.medium.generation(unit))).collect()
+    }
+}

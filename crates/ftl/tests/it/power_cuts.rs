@@ -1,0 +1,105 @@
+//! Power cuts at any instant, and during the recovery from them: what was promised is there afterwards, what was trimmed for
+//! good stays away, the books balance, and the drive goes on. Firmware that recovers wrongly is found out.
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use ssdlab_core::catch_panic;
+use ssdlab_ftl::RecoveryFault;
+
+use crate::properties::plain;
+use crate::rig::Rig;
+use crate::rig::case::{Case, any_case};
+
+/// Spare beyond the least, per cent: pages that cuts leave without use are gained again, but not before they are collected.
+const SPARE_PERCENT: u32 = 20;
+
+/// Cuts the power `cuts` times while the host does this and that.
+fn run(case: &Case, cuts: u32, fault: Option<RecoveryFault>) -> Result<u32, String> {
+    let case = Case { extra_spare_percent: case.extra_spare_percent.max(SPARE_PERCENT), ..case.clone() };
+    let Some(mut rig) = Rig::new(&case) else { return Ok(0) };
+    let pages = u64::from(rig.logical_pages);
+    (0..rig.logical_pages).for_each(|lpn| rig.write(lpn));
+    if let Some(fault) = fault {
+        rig.break_recovery(fault);
+    }
+    let mut done = 0;
+    while done < cuts && !rig.ftl.is_read_only() {
+        if rig.compresses() {
+            rig.change_data();
+        }
+        let span = [pages, pages.div_ceil(10), pages.min(8)][rig.rng.below(3) as usize];
+        for k in 0..rig.rng.below(300) {
+            // Write counts are told apart by their last eight bits.
+            if k % 100 == 99 {
+                rig.flush();
+            }
+            let lpn = rig.rng.below(span) as u32;
+            match rig.rng.below(20) {
+                0 | 1 => rig.trim(lpn),
+                2 => rig.flush(),
+                3 => (0..rig.rng.below(30)).for_each(|_| {
+                    rig.step();
+                }),
+                _ => rig.write(lpn),
+            }
+        }
+        if rig.rng.chance(1, 8) {
+            rig.collect_in_background();
+        }
+        for _ in 0..rig.rng.below(40) {
+            rig.step();
+        }
+        if rig.ftl.is_frozen() {
+            break;
+        }
+        rig.cut_power()?;
+        done += 1;
+        rig.check_oracle();
+    }
+    rig.settle();
+    Ok(done)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(11), failure_persistence: None,
+        ..ProptestConfig::with_cases(120) })]
+
+    #[test]
+    fn nothing_that_was_promised_is_lost_by_power_cuts(case in any_case()) {
+        let outcome = run(&case, 12, None);
+        prop_assert!(outcome.is_ok(), "{outcome:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(12), failure_persistence: None,
+        ..ProptestConfig::with_cases(3000) })]
+
+    /// Minutes in a release build: `cargo test --release -p ssdlab-ftl --test it -- --ignored power_cuts`.
+    #[test]
+    #[ignore = "minutes in a release build; 120 cases of the same run always"]
+    fn thousands_more_power_cuts(case in any_case()) {
+        let outcome = run(&case, 30, None);
+        prop_assert!(outcome.is_ok(), "{outcome:?}");
+    }
+}
+
+/// A drive with a journal, small enough that its rows fill often.
+fn journalled(seed: u64) -> Case {
+    Case { seed, dies: 2, planes: 1, units_per_page: 1, blocks: 24, pages: 16, journal: true, ..plain() }
+}
+
+#[test]
+fn a_recovery_that_goes_wrong_is_found_out_within_a_thousand_cuts() {
+    for fault in [RecoveryFault::BelievesCheckpointTooEarly, RecoveryFault::SkipsJournalRow, RecoveryFault::ForgetsTrim]
+    {
+        let found = (0..100).position(|seed| {
+            let outcome = catch_panic(|| run(&journalled(seed), 10, Some(fault)));
+            !matches!(outcome, Ok(Ok(_)))
+        });
+        assert!(found.is_some(), "{fault:?} was not found in 1000 cuts");
+    }
+    // The same drives without a fault pass.
+    let cuts: u32 = (0..20).map(|seed| run(&journalled(seed), 10, None).expect("nothing is wrong")).sum();
+    assert!(cuts > 150, "{cuts} cuts");
+}

@@ -1,0 +1,130 @@
+//! What the dies are at when the power goes, and how long operations take while the drive starts.
+
+use ssdlab_core::{Nanos, Ring};
+use ssdlab_ftl::{FOR_BUFFER, FlashOp, NOBODY, OpKind};
+use ssdlab_nand::{CellMode, Medium};
+
+use super::{Backend, Channel, Correction, Die, NEVER, Tournament};
+
+/// A program or an erase that an array is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtWork {
+    pub op: FlashOp,
+    /// When it will have ended.
+    pub ends: Nanos,
+}
+
+impl Backend {
+    /// Programs and erases whose array part has begun. Before that, a program is data on a bus.
+    #[must_use]
+    pub fn at_work(&self, now: Nanos, medium: &Medium) -> Vec<AtWork> {
+        let of = |(d, die): (usize, &Die)| {
+            let (op, ends) = (die.current, self.events.of(d));
+            if !die.busy || ends == NEVER {
+                return None;
+            }
+            let mode = medium.mode(op.block());
+            let array = match op.kind() {
+                OpKind::Erase => self.times.erase(mode),
+                kind if kind.is_program() => self.times.program(mode)[op.page() as usize],
+                _ => return None,
+            };
+            (ends - array < now && now < ends).then_some(AtWork { op, ends })
+        };
+        self.dies.iter().enumerate().filter_map(of).collect()
+    }
+
+    /// Nobody waits for reads of the host's any more.
+    pub fn drop_reads(&mut self) {
+        for die in &mut self.dies {
+            die.reads = kept(&die.reads);
+            die.others = kept(&die.others);
+            // What has begun ends, for nobody.
+            die.current = for_nobody(die.current);
+        }
+        if let Some(correction) = &mut self.correction {
+            Correction::forget_reads(correction, self.dies.len() as u32);
+        }
+    }
+
+    /// The power is gone: no die is at anything, and nothing waits.
+    pub fn power_cut(&mut self) {
+        let nothing = FlashOp::erase(0);
+        for die in &mut self.dies {
+            let channel = die.channel;
+            *die = Die {
+                current: nothing,
+                busy: false,
+                channel,
+                retry: None,
+                reads: Ring::new(8, nothing),
+                others: Ring::new(8, nothing),
+            };
+        }
+        self.channels.fill_with(Channel::default);
+        self.events = Tournament::new(self.dies.len());
+        let _ = self.take_woken();
+        if let Some(correction) = &mut self.correction {
+            Correction::forget_reads(correction, self.dies.len() as u32);
+        }
+    }
+
+    /// A row is programmed, from the first command on.
+    #[must_use]
+    pub fn time_to_program(&self, mode: CellMode, page: u32) -> Nanos {
+        self.command_time + self.row_transfer + self.times.program(mode)[page as usize]
+    }
+
+    /// A row is read.
+    #[must_use]
+    pub fn time_to_read(&self, mode: CellMode, page: u32) -> Nanos {
+        self.command_time + self.times.read(mode)[page as usize] + self.row_transfer
+    }
+
+    #[must_use]
+    pub fn time_to_erase(&self, mode: CellMode) -> Nanos {
+        self.command_time + self.times.erase(mode)
+    }
+
+    /// A die is asked for the spare area of a row: the slowest page.
+    #[must_use]
+    pub fn time_to_look(&self, mode: CellMode) -> Nanos {
+        self.command_time + self.times.read(mode).iter().copied().max().unwrap_or(0)
+    }
+
+    /// So many rows are read, spread evenly over all dies: as fast as arrays and buses allow.
+    #[must_use]
+    pub fn time_to_read_rows(&self, rows: u64) -> Nanos {
+        let look = self.time_to_look(self.times.native());
+        let arrays = rows.div_ceil(self.dies.len() as u64) * look;
+        let buses = rows.div_ceil(self.channels.len() as u64) * self.row_transfer;
+        if rows == 0 { 0 } else { arrays.max(look + buses) }
+    }
+}
+
+/// Whether it is a read for a command.
+fn is_for_host(op: &FlashOp) -> bool {
+    match op.kind() {
+        OpKind::HostRead => true,
+        OpKind::MergeRead => op.command() != NOBODY,
+        OpKind::MapRead => !matches!(op.command(), NOBODY | FOR_BUFFER),
+        _ => false,
+    }
+}
+
+fn for_nobody(op: FlashOp) -> FlashOp {
+    match op.kind() {
+        OpKind::HostRead | OpKind::MergeRead if is_for_host(&op) => {
+            FlashOp::host_read(op.block(), op.page(), op.units(), NOBODY, 0)
+        }
+        OpKind::MapRead if is_for_host(&op) => FlashOp::map_read(op.block(), op.page(), op.units(), NOBODY, 0),
+        _ => op,
+    }
+}
+
+/// What waits besides reads for commands.
+fn kept(waiting: &Ring<FlashOp>) -> Ring<FlashOp> {
+    let mut kept = Ring::new(8, FlashOp::erase(0));
+    waiting.iter().filter(|op| !is_for_host(op)).for_each(|op| kept.push_back(op));
+    kept
+}

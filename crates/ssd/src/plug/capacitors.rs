@@ -1,0 +1,121 @@
+//! The energy that is left when the power has gone.
+
+use ssdlab_core::{Nanos, nanos_from_ms, nanos_from_us};
+use ssdlab_nand::DieSpec;
+
+use super::spec::{PowerLossSpec, Protection};
+use crate::spec::DriveSpec;
+
+/// What a die draws while it programs or erases, if its file does not say.
+const DIE_MILLIWATTS: f64 = 82.5;
+
+/// What capacitors can do, and how long starting takes.
+#[derive(Clone, Debug)]
+pub struct Capacitors {
+    pub protects: Protection,
+    /// Picojoules; a milliwatt for a nanosecond is one.
+    energy: f64,
+    controller_mw: f64,
+    die_mw: f64,
+    dies: u32,
+}
+
+impl Capacitors {
+    #[must_use]
+    pub fn new(spec: &PowerLossSpec, drive: &DriveSpec, die: &DieSpec) -> Self {
+        let energy = spec.energy_mj.unwrap_or(0.0) * 1e9 * spec.energy_left_percent / 100.0;
+        Capacitors {
+            protects: spec.protects,
+            energy: if spec.protects == Protection::Nothing { 0.0 } else { energy },
+            controller_mw: spec.controller_mw,
+            die_mw: die.power.as_ref().map_or(DIE_MILLIWATTS, |p| p.supply_v * p.program_current_ma),
+            dies: drive.flash.dies,
+        }
+    }
+
+    /// How long everything goes on, all dies at work.
+    #[must_use]
+    pub fn hold_up(&self) -> Nanos {
+        let drawn = self.controller_mw + self.die_mw * f64::from(self.dies);
+        if drawn > 0.0 { (self.energy / drawn) as Nanos } else { Nanos::MAX / 4 }
+    }
+
+    /// Which operations of dies the energy carries to their end, once it has fed the drive for `already`: each die draws
+    /// until its own is over. `left`: how long each still takes.
+    #[must_use]
+    pub fn carry(&self, left: &[Nanos], already: Nanos) -> Vec<bool> {
+        let mut order: Vec<usize> = (0..left.len()).collect();
+        order.sort_by_key(|&k| left[k]);
+        let all_dies = self.controller_mw + self.die_mw * f64::from(self.dies);
+        let mut energy = self.energy - all_dies * already as f64;
+        let (mut at, mut carried) = (0, vec![false; left.len()]);
+        for (ended, &k) in order.iter().enumerate() {
+            let drawn = self.controller_mw + self.die_mw * (left.len() - ended) as f64;
+            energy -= drawn * (left[k] - at) as f64;
+            if energy < 0.0 || self.protects == Protection::Nothing {
+                break;
+            }
+            at = left[k];
+            carried[k] = true;
+        }
+        carried
+    }
+}
+
+/// How long a drive takes to start, apart from what it does to its flash.
+#[derive(Clone, Copy, Debug)]
+pub struct StartTimes {
+    pub boot: Nanos,
+    pub replay_entry_ps: u64,
+}
+
+impl StartTimes {
+    #[must_use]
+    pub fn new(spec: &PowerLossSpec) -> Self {
+        let replay = nanos_from_us(spec.replay_entry_ns);
+        // A thousandth of a nanosecond is exact enough for entries counted in millions.
+        StartTimes { boot: nanos_from_ms(spec.boot_ms), replay_entry_ps: replay }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capacitors(energy_mj: f64, left_percent: f64) -> Capacitors {
+        let spec = PowerLossSpec {
+            protects: Protection::DataAtRest,
+            energy_mj: Some(energy_mj),
+            energy_left_percent: left_percent,
+            ..PowerLossSpec::default()
+        };
+        let die = DieSpec::plain(ssdlab_nand::Geometry {
+            planes: 1,
+            blocks_per_plane: 8,
+            pages_per_block: 4,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: ssdlab_nand::PageOrder::Uniform,
+        });
+        Capacitors::new(&spec, &DriveSpec::plain("plain", 16, 0), &die)
+    }
+
+    #[test]
+    fn those_that_need_least_are_carried_first_and_dies_that_are_through_draw_no_more() {
+        // 1 W and two dies for 1 ms are 1.165 mJ, and one die for another millisecond 1.0825 mJ.
+        let left = [2_000_000, 1_000_000];
+        assert_eq!(capacitors(2.25, 100.0).carry(&left, 0), [true, true]);
+        assert_eq!(capacitors(2.24, 100.0).carry(&left, 0), [false, true]);
+        assert_eq!(capacitors(2.25, 50.0).carry(&left, 0), [false, false]);
+        assert_eq!(capacitors(2.25, 100.0).carry(&[], 0), [false; 0]);
+    }
+
+    #[test]
+    fn all_dies_and_the_controller_drain_it_together() {
+        // 1 W and sixteen dies: 2.32 W.
+        assert_eq!(capacitors(2.32, 100.0).hold_up(), 1_000_000);
+        assert_eq!(capacitors(2.32, 25.0).hold_up(), 250_000);
+        assert_eq!(capacitors(2.32, 100.0).carry(&[0], 1_000_001), [false]);
+    }
+}

@@ -1,0 +1,113 @@
+//! The power goes.
+
+use ssdlab_core::Nanos;
+use ssdlab_ftl::{OpKind, Translation, Undone};
+use ssdlab_nand::Interrupted;
+
+use super::spec::Protection;
+use super::start::Starting;
+use crate::SimulatedSsd;
+use crate::backend::{AtWork, NEVER};
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// See [`ssdlab_device::Plug::cut`].
+    pub(super) fn cut_power(&mut self, now: Nanos) {
+        assert!(!self.plug.out, "the power is off already");
+        let rests = self.frontend.in_flight.is_none() && self.backend.next_event().0 == NEVER;
+        let clean = rests && self.plug.stood_by == Some(self.frontend.in_flight.changed());
+        self.plug.clean = clean;
+        self.plug.unclean += u64::from(!clean);
+        self.plug.stood_by = None;
+        match self.plug.starting.take() {
+            Some(starting) if now < starting.ready => self.cut_while_starting(now, starting),
+            _ => self.cut_at_work(now),
+        }
+        self.forget_all(now);
+        self.plug.out = true;
+        self.plug.since = now;
+    }
+
+    fn cut_at_work(&mut self, now: Nanos) {
+        self.now = self.now.max(now);
+        self.drop_commands(now);
+        let began = self.now;
+        if self.plug.capacitors.protects == Protection::Everything {
+            self.save_while_energy_lasts();
+        }
+        let at_work = self.backend.at_work(self.now, self.translation.medium());
+        let left: Vec<Nanos> = at_work.iter().map(|work| work.ends - self.now).collect();
+        let carried = self.plug.capacitors.carry(&left, self.now - began);
+        let under_way: Vec<Interrupted> =
+            at_work.iter().zip(carried).map(|(work, carried)| interrupted(work, carried)).collect();
+        self.translation.cut_power(&under_way);
+    }
+
+    /// Goes on without a host until everything accepted is on flash, or the capacitors are empty.
+    fn save_while_energy_lasts(&mut self) {
+        let limit = self.now.saturating_add(self.plug.capacitors.hold_up());
+        self.ask(|translation, queues| {
+            translation.stop_background(queues);
+            translation.save_log(queues);
+            translation.force(queues);
+        });
+        loop {
+            let trims = self.translation.unsaved_trims();
+            if self.translation.buffered_units() == 0 && trims.is_none_or(|trims| trims.is_empty()) {
+                return;
+            }
+            let (die_at, d) = self.backend.next_event();
+            let processed_at = self.firmware.processor.next_event().unwrap_or(NEVER);
+            let next = die_at.min(processed_at);
+            if next > limit || next == NEVER {
+                self.now = self.now.max(limit.min(next));
+                return;
+            }
+            if processed_at < die_at {
+                self.processed();
+            } else {
+                self.die_event(die_at, d);
+            }
+            self.ask(|translation, queues| translation.force(queues));
+        }
+    }
+
+    /// Not all repairs of the last recovery have been done.
+    fn cut_while_starting(&mut self, now: Nanos, starting: Starting) {
+        // What waits for the drive to be ready has not begun.
+        self.translation.cut_power(&[]);
+        let under_way: Vec<&Nanos> =
+            starting.repairs.iter().filter(|r| r.from < now && now < r.to).map(|r| &r.to).collect();
+        let left: Vec<Nanos> = under_way.iter().map(|&&to| to - now).collect();
+        let carried = self.plug.capacitors.carry(&left, 0).into_iter().all(|carried| carried);
+        for timed in starting.repairs.iter().rev().filter(|timed| timed.to > now) {
+            let torn = Undone::Torn { spares_older: carried };
+            let undone = if timed.from < now { torn } else { Undone::NotBegun };
+            self.translation.undo_repair(&timed.repair, undone);
+        }
+    }
+
+    /// Commands under way are never answered.
+    fn drop_commands(&mut self, now: Nanos) {
+        self.frontend.drop_commands(now);
+        self.firmware.processor.drop_commands();
+        self.firmware.rounds.drop_commands();
+        self.backend.drop_reads();
+    }
+
+    /// Nothing goes on.
+    fn forget_all(&mut self, now: Nanos) {
+        self.drop_commands(now);
+        self.frontend.link_sleep.wake(now);
+        self.firmware.power_cut(now);
+        self.backend.power_cut();
+        self.probe.power_cut();
+    }
+}
+
+fn interrupted(work: &AtWork, carried: bool) -> Interrupted {
+    let block = work.op.block();
+    match work.op.kind() {
+        OpKind::Erase => Interrupted::Erase { block },
+        _ => Interrupted::Program { block, page: work.op.page(), spares_older: carried },
+    }
+}

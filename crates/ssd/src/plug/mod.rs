@@ -1,0 +1,172 @@
+//! The drive's plug: what a power cut leaves, and how the drive starts again.
+//!
+//! Where the data are when the power goes:
+//!
+//! - *in the host's hands*: commands that were not answered. They never are; of a write, any part may be there afterwards.
+//! - *in the write buffer*: lost, unless the capacitors protect everything: then it is written out, as long as the energy
+//!   lasts, and so is what the journal has still to say of trims.
+//! - *in flight on a die*: a program is torn once the array is at it, and never happened before that. It takes the older
+//!   pages of its word line along, unless the capacitors carry the die to the end of the pass. An erase is to be done again.
+//! - *in flash*: safe.
+//!
+//! Starting takes time, in which commands wait: see [`start`].
+
+mod capacitors;
+mod cut;
+mod spec;
+mod start;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use ssdlab_core::Nanos;
+use ssdlab_device::{Destroyed, Held, Plug};
+use ssdlab_ftl::{LostPage, Translation};
+
+use crate::SimulatedSsd;
+use crate::backend::NEVER;
+use crate::spec::DriveSpec;
+
+pub use capacitors::{Capacitors, StartTimes};
+pub use spec::{PowerLossSpec, Protection};
+use start::Starting;
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct PlugState {
+    capacitors: Capacitors,
+    times: StartTimes,
+    /// Taken out.
+    out: bool,
+    /// Since it was put in again: what is done to the flash before the drive is ready.
+    starting: Option<Starting>,
+    /// After STANDBY IMMEDIATE: when a command had come or ended last.
+    stood_by: Option<Nanos>,
+    /// The last cut came after it.
+    clean: bool,
+    unclean: u64,
+    /// Time without power so far, and since when, if it is out.
+    off: Nanos,
+    since: Nanos,
+    /// Pages that cuts have destroyed, and that were not written or trimmed since.
+    lost: BTreeSet<u32>,
+    /// What the last cut has destroyed.
+    destroyed: Vec<LostPage>,
+}
+
+impl PlugState {
+    #[must_use]
+    pub fn new(drive: &DriveSpec, die: &ssdlab_nand::DieSpec) -> Self {
+        let spec = drive.power_loss.clone().unwrap_or_default();
+        PlugState {
+            capacitors: Capacitors::new(&spec, drive, die),
+            times: StartTimes::new(&spec),
+            out: false,
+            starting: None,
+            stood_by: None,
+            clean: false,
+            unclean: 0,
+            off: 0,
+            since: 0,
+            lost: BTreeSet::new(),
+            destroyed: Vec::new(),
+        }
+    }
+
+    /// Time without power so far.
+    #[must_use]
+    pub fn off_time(&self) -> Nanos {
+        self.off
+    }
+
+    /// Whether a cut has destroyed any of these pages.
+    #[inline]
+    #[must_use]
+    pub fn has_lost(&self, pages: Range<u32>) -> bool {
+        !self.lost.is_empty() && pages.start < pages.end && self.lost.range(pages).next().is_some()
+    }
+
+    /// The host gives or takes away data.
+    #[inline]
+    pub fn forgive_lost(&mut self, pages: Range<u32>) {
+        if !self.lost.is_empty() {
+            self.lost.retain(|page| !pages.contains(page));
+        }
+    }
+
+    /// Pages that cuts have destroyed, and that were not written or trimmed since, in order.
+    pub fn lost(&self) -> impl Iterator<Item = u32> + '_ {
+        self.lost.iter().copied()
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// Writes out what is under way and what waits inside, and what the journal has still to say of trims.
+    fn save_everything(&mut self) {
+        self.ask(|translation, queues| translation.save_log(queues));
+        self.flush_rows();
+        loop {
+            let (die_at, d) = self.backend.next_event();
+            let processed_at = self.firmware.processor.next_event().unwrap_or(NEVER);
+            if processed_at < die_at {
+                self.processed();
+            } else if die_at != NEVER {
+                self.die_event(die_at, d);
+            } else if self.translation.waiting_units() > 0 && !self.translation.is_read_only() {
+                self.flush_rows();
+            } else {
+                break;
+            }
+        }
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedSsd<EXPLAIN, CHECK, T> {
+    fn has_power(&self) -> bool {
+        !self.plug.out
+    }
+
+    fn cut(&mut self, now: Nanos) {
+        self.cut_power(now);
+    }
+
+    fn restore(&mut self, now: Nanos) -> Nanos {
+        self.start(now)
+    }
+
+    fn stand_by(&mut self, now: Nanos) -> Nanos {
+        assert!(!self.plug.out, "STANDBY IMMEDIATE needs power");
+        assert!(self.frontend.in_flight.is_none(), "STANDBY IMMEDIATE needs a drive without commands under way");
+        self.wake_from_idle(now);
+        self.now = self.now.max(now);
+        self.save_everything();
+        self.firmware.idle.rest_for_good(self.now);
+        self.plug.stood_by = Some(self.frontend.in_flight.changed());
+        self.now
+    }
+
+    fn unclean_shutdowns(&self) -> u64 {
+        self.plug.unclean
+    }
+
+    fn held(&self, unit: u64) -> Held {
+        assert!(!self.plug.out, "a drive without power holds nothing that anybody could see");
+        let page = u32::try_from(unit).expect("a unit of the drive");
+        if self.plug.lost.contains(&page) {
+            return Held::Unreadable;
+        }
+        self.translation.write_number(page).map_or(Held::Nothing, Held::Write)
+    }
+
+    fn destroyed(&self) -> Vec<Destroyed> {
+        let of = |lost: &LostPage| {
+            let bits_per_cell = lost.mode?.bits() as u8;
+            Some(Destroyed { unit: lost.page.into(), bits_per_cell })
+        };
+        self.plug.destroyed.iter().filter_map(of).collect()
+    }
+
+    fn greatest_write_number(&self) -> u8 {
+        self.translation.medium().format().max_generation()
+    }
+}

@@ -1,0 +1,117 @@
+//! The power comes back: how long the drive takes until it is ready.
+//!
+//! Time to be ready = boot + reading the map (checkpoint or map pages) and, after an unclean cut, the journal of one turn of
+//! checkpoints, over all channels + putting its entries into the map + finding the end of what was open + repairs. A drive
+//! without a journal reads the spare area of every row instead. Boot and the processor's time for an entry are estimates of
+//! the drive file; the rest follows from the mechanisms.
+//!
+//! Liberty, stated: dies that do repairs side by side do not wait for each other's transfers.
+
+use ssdlab_core::Nanos;
+use ssdlab_ftl::{Recovered, Repair, RepairKind, Translation};
+
+use crate::SimulatedSsd;
+
+/// Bytes of a journal entry.
+const ENTRY_BYTES: u64 = 8;
+
+/// A repair, and when its die is at it.
+#[derive(Clone, Copy, Debug)]
+pub struct TimedRepair {
+    pub repair: Repair,
+    pub from: Nanos,
+    pub to: Nanos,
+}
+
+/// A drive that is not ready yet.
+#[derive(Clone, Debug)]
+pub struct Starting {
+    pub ready: Nanos,
+    pub repairs: Vec<TimedRepair>,
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// See [`ssdlab_device::Plug::restore`].
+    pub(super) fn start(&mut self, now: Nanos) -> Nanos {
+        assert!(self.plug.out, "the power is on already");
+        // Capacitors may have kept it at work for a while.
+        self.now = now.max(self.now);
+        self.plug.out = false;
+        self.plug.off += now.saturating_sub(self.plug.since);
+        let recovered = self.translation.recover();
+        self.settle_checks(&recovered);
+        self.plug.lost = recovered.lost.iter().map(|lost| lost.page).collect();
+        let starting = self.time_repairs(&recovered);
+        let ready = starting.ready;
+        self.plug.starting = Some(starting);
+        self.plug.destroyed = recovered.lost;
+        self.now = ready;
+        self.firmware.processor.rest_until(ready);
+        self.firmware.idle.begin(ready);
+        if self.frontend.link_sleep.is_managed() {
+            self.frontend.link_sleep.rest(ready, true);
+        }
+        self.ask(|translation, queues| translation.resume(queues));
+        ready
+    }
+
+    /// From now on what the drive has found counts as what the host has written.
+    fn settle_checks(&mut self, recovered: &Recovered) {
+        let all = 0..self.translation.logical_pages();
+        let (translation, probe) = (&self.translation, &mut self.probe);
+        let mut settle = |page: u32| {
+            let number = translation.write_number(page).unwrap_or(0);
+            probe.check(|checks| checks.set_last_write(page, number));
+        };
+        match &recovered.changed {
+            Some(pages) => pages.iter().for_each(|&page| settle(page)),
+            None => all.clone().for_each(&mut settle),
+        }
+        // What lies elsewhere now may be sound; a read will tell.
+        let changed = recovered.changed.clone().unwrap_or_else(|| all.collect());
+        if let Some(correction) = self.backend.correction_mut() {
+            changed.into_iter().for_each(|page| correction.forgive_lost(page..page + 1));
+        }
+    }
+
+    fn time_repairs(&self, recovered: &Recovered) -> Starting {
+        let from = self.now + self.plug.times.boot + self.reading(recovered);
+        let layout = self.translation.medium().layout();
+        let mut free = vec![from; layout.dies as usize];
+        let timed = |&repair: &Repair| {
+            let die = &mut free[layout.die_of(repair.block).0 as usize];
+            let from = *die;
+            let mode = self.translation.medium().mode(repair.block);
+            *die += match repair.kind {
+                RepairKind::Erase => self.backend.time_to_erase(mode),
+                RepairKind::Fill { page } => self.backend.time_to_program(mode, page),
+                RepairKind::Copy { page } => {
+                    self.backend.time_to_read(mode, page) + self.backend.time_to_program(mode, page)
+                }
+            };
+            TimedRepair { repair, from, to: *die }
+        };
+        let repairs: Vec<TimedRepair> = recovered.repairs.iter().map(timed).collect();
+        Starting { ready: free.into_iter().max().unwrap_or(from), repairs }
+    }
+
+    /// Time to read what the map is made of.
+    fn reading(&self, recovered: &Recovered) -> Nanos {
+        let medium = self.translation.medium();
+        let (layout, mode) = (medium.layout(), medium.native_mode());
+        let look = self.backend.time_to_look(mode);
+        if !recovered.keeps_log {
+            return u64::from(layout.blocks) * u64::from(layout.pages) * look;
+        }
+        let clean = self.plug.clean;
+        let journal = if clean { 0 } else { recovered.journal_rows };
+        let rows = u64::from(recovered.map_rows) + u64::from(journal);
+        let replay =
+            u64::from(journal) * u64::from(layout.row_bytes()) / ENTRY_BYTES * self.plug.times.replay_entry_ps / 1000;
+        // A search for the end of each open block, by halves, and the rows since the last one of the journal.
+        let halves = u64::from(u32::BITS - layout.pages.leading_zeros());
+        let since = u64::from(layout.row_bytes()) / ENTRY_BYTES / u64::from(layout.row_units * layout.dies) + 1;
+        let open = if clean { 0 } else { (u64::from(recovered.open_superblocks) * halves + since) * look };
+        self.backend.time_to_read_rows(rows) + replay + open
+    }
+}

@@ -1,0 +1,383 @@
+//! Power cuts of whole drives: what a host was promised is there afterwards, whatever the drive; what capacitors protect,
+//! and what happens without them; how long a drive takes to be ready.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND};
+use ssdlab_device::{Completion, Device, Held, Plug, Request, Status};
+use ssdlab_nand::{DieSpec, Geometry, PageOrder};
+use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection, Ssd};
+use ssdlab_testkit::any_drive;
+
+/// What the host knows of 4 KiB: how often it has written them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unit {
+    sent: u32,
+    answered: u32,
+    flushed: u32,
+    in_flight: bool,
+    was_lost: bool,
+}
+
+struct Host {
+    drive: Ssd,
+    rng: Rng,
+    now: Nanos,
+    tag: u64,
+    units: Vec<Unit>,
+    in_flight: BTreeMap<u64, Request>,
+    /// Reads of data that were lost when they were sent.
+    of_lost: BTreeSet<u64>,
+    /// What a flush in flight covers.
+    covered: BTreeMap<u64, Vec<u32>>,
+    lost: u32,
+    rolled_back: u32,
+}
+
+impl Host {
+    fn new(drive: &DriveSpec, die: &DieSpec, seed: u64) -> Self {
+        let drive = Ssd::new("small", drive, die, seed).expect("it can be built");
+        let units = vec![Unit::default(); (drive.info().capacity_bytes / 4096) as usize];
+        Host {
+            drive,
+            rng: Rng::new(seed).stream("host"),
+            now: 0,
+            tag: 0,
+            units,
+            in_flight: BTreeMap::new(),
+            of_lost: BTreeSet::new(),
+            covered: BTreeMap::new(),
+            lost: 0,
+            rolled_back: 0,
+        }
+    }
+
+    fn submit(&mut self, op: Op, first: usize, count: usize, fua: bool) {
+        let units = first..first + count;
+        if op == Op::Write && self.units[units.clone()].iter().any(|unit| unit.in_flight) {
+            return;
+        }
+        self.tag += 1;
+        if op == Op::Read && self.units[units.clone()].iter().any(|unit| unit.was_lost) {
+            self.of_lost.insert(self.tag);
+        }
+        if op == Op::Write {
+            self.units[units].iter_mut().for_each(|unit| {
+                unit.sent += 1;
+                unit.in_flight = true;
+            });
+        }
+        let bytes = if op == Op::Flush { 0 } else { count as u64 * 4096 };
+        let request = Request::new(self.tag, op, first as u64 * 4096, bytes).with_fua(fua);
+        if op == Op::Flush {
+            self.covered.insert(self.tag, self.units.iter().map(|unit| unit.answered).collect());
+        }
+        self.in_flight.insert(self.tag, request);
+        self.drive.submit(self.now, request).expect("it is within the drive");
+    }
+
+    fn any_command(&mut self) {
+        let count = 1 + self.rng.below(16.min(self.units.len() as u64 / 2)) as usize;
+        let first = self.rng.below((self.units.len() - count + 1) as u64) as usize;
+        match self.rng.below(24) {
+            0 => self.submit(Op::Flush, 0, 0, false),
+            1..=3 => self.submit(Op::Read, first, count, false),
+            k => self.submit(Op::Write, first, count, k == 4),
+        }
+    }
+
+    fn take(&mut self, c: &Completion) {
+        let request = self.in_flight.remove(&c.tag).expect("it was asked for");
+        let units =
+            (request.offset_bytes / 4096) as usize..((request.offset_bytes + request.length_bytes) / 4096) as usize;
+        match c.op {
+            Op::Write if c.status != Status::Ok => self.units[units].iter_mut().for_each(|unit| unit.in_flight = false),
+            Op::Flush if c.status != Status::Ok => {}
+            Op::Write => self.units[units].iter_mut().for_each(|unit| {
+                unit.in_flight = false;
+                unit.was_lost = false;
+                unit.answered = unit.sent;
+                if request.fua {
+                    unit.flushed = unit.sent;
+                }
+            }),
+            Op::Flush => {
+                let covered = self.covered.remove(&c.tag).expect("it was noted");
+                self.units.iter_mut().zip(covered).for_each(|(unit, at)| unit.flushed = unit.flushed.max(at));
+            }
+            Op::Read => {
+                // A write that is in flight may put an end to a loss.
+                let may_fail = self.of_lost.remove(&c.tag);
+                assert!(c.status == Status::Ok || c.status == Status::MediaError && may_fail, "{c:?}");
+                return;
+            }
+            Op::Trim | Op::WriteZeroes => {}
+        }
+        let refused = c.status == Status::ReadOnly && self.drive.is_read_only();
+        assert!(c.status == Status::Ok || refused, "{c:?}");
+    }
+
+    /// Lets one event happen; returns whether there was one.
+    fn step(&mut self) -> bool {
+        let Some(at) = self.drive.next_event() else { return false };
+        let mut done = Vec::new();
+        self.now = self.now.max(at);
+        self.drive.advance(self.now, &mut done);
+        done.iter().for_each(|c| self.take(c));
+        true
+    }
+
+    fn fill(&mut self) {
+        for first in (0..self.units.len()).step_by(8) {
+            self.submit(Op::Write, first, 8.min(self.units.len() - first), false);
+            while !self.in_flight.is_empty() && self.step() {}
+        }
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        self.submit(Op::Flush, 0, 0, false);
+        while !self.in_flight.is_empty() && self.step() {}
+    }
+
+    fn work(&mut self, commands: u64, depth: usize) {
+        for _ in 0..commands {
+            while self.in_flight.len() >= depth && self.step() {}
+            self.any_command();
+        }
+    }
+
+    fn cut(&mut self) {
+        self.drive.cut(self.now);
+        self.in_flight.clear();
+        self.covered.clear();
+    }
+
+    /// Puts the plug in, pulls it out again before the drive is ready, now and then, and looks at what is there. `kept`: what
+    /// must be.
+    fn restore(&mut self, may_lose: bool, kept: impl Fn(&Unit) -> u32) -> Nanos {
+        self.now += self.rng.below(SECOND);
+        let mut ready = self.drive.restore(self.now);
+        while self.rng.chance(1, 3) {
+            self.now += self.rng.below(ready - self.now + 1);
+            if self.rng.chance(1, 2) {
+                self.any_command();
+                self.in_flight.clear();
+                self.covered.clear();
+            }
+            self.drive.cut(self.now);
+            self.units.iter_mut().for_each(|unit| unit.in_flight = false);
+            self.now += MILLISECOND;
+            ready = self.drive.restore(self.now);
+        }
+        self.drive.check_books().expect("the books balance");
+        let greatest = u32::from(self.drive.greatest_write_number());
+        let number = |writes: u32| if writes == 0 { 0 } else { (writes - 1) % greatest + 1 };
+        for (k, unit) in self.units.iter_mut().enumerate() {
+            unit.in_flight = false;
+            let held = match self.drive.held(k as u64) {
+                Held::Unreadable => {
+                    assert!(may_lose, "unit {k} was destroyed");
+                    self.lost += u32::from(!unit.was_lost);
+                    *unit = Unit { was_lost: true, ..Unit::default() };
+                    continue;
+                }
+                Held::Nothing => 0,
+                Held::Write(number) => u32::from(number),
+            };
+            let least = kept(unit);
+            let found = (least..=unit.sent).rev().find(|&writes| number(writes) == held);
+            let Some(found) = found else {
+                panic!("unit {k} holds write {held} of {greatest}: {unit:?}");
+            };
+            self.rolled_back += u32::from(found < unit.answered);
+            *unit = Unit {
+                sent: held,
+                answered: held,
+                flushed: held,
+                in_flight: false,
+                was_lost: unit.was_lost && held == 0,
+            };
+        }
+        ready
+    }
+}
+
+fn with(protects: Protection, energy_mj: f64) -> PowerLossSpec {
+    PowerLossSpec { protects, energy_mj: Some(energy_mj), boot_ms: 1.0, ..PowerLossSpec::default() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(21), failure_persistence: None,
+        ..ProptestConfig::with_cases(60) })]
+
+    #[test]
+    fn what_a_host_was_promised_is_there_after_every_cut(choice in any_drive()) {
+        if let Some((mut drive, die)) = choice.build() {
+            let mut rng = Rng::new(choice.seed).stream("plug");
+            let all = [Protection::Nothing, Protection::DataAtRest, Protection::Everything];
+            let protects = all[rng.below(3) as usize];
+            drive.power_loss = Some(with(protects, 1e5));
+            let several_bits = die.geometry.bits_per_cell > 1;
+            let mut host = Host::new(&drive, &die, choice.seed);
+            host.fill();
+            for cut in 0..8 {
+                let (commands, depth) = (rng.below(300), [1, 4, 32][rng.below(3) as usize]);
+                host.work(commands, depth);
+                for _ in 0..rng.below(200) {
+                    host.step();
+                }
+                if host.drive.is_read_only() {
+                    break;
+                }
+                host.cut();
+                let may_lose = several_bits && protects == Protection::Nothing;
+                host.restore(may_lose, |unit| if protects == Protection::Everything { unit.answered } else { unit.flushed });
+                prop_assert!(host.drive.unclean_shutdowns() > cut);
+            }
+            host.flush();
+            host.drive.check_books().expect("the books balance");
+        }
+    }
+}
+
+/// Two bits a cell, and a journal.
+fn mlc() -> (DriveSpec, DieSpec) {
+    let mut die = DieSpec::plain(Geometry {
+        planes: 1,
+        blocks_per_plane: 40,
+        pages_per_block: 64,
+        page_bytes: 8192,
+        spare_bytes: 0,
+        bits_per_cell: 2,
+        page_order: PageOrder::Alternating,
+    });
+    (die.timing.read_us, die.timing.program_us) = (vec![48.0, 64.0], vec![850.0, 2300.0]);
+    let mut drive = DriveSpec::plain("mlc", 4, 12_000 * 4096);
+    drive.mapping.journal = true;
+    (drive, die)
+}
+
+/// A hundred cuts under load: units destroyed, and answered writes that were taken back.
+fn losses(power_loss: Option<PowerLossSpec>, may_lose: bool, kept: impl Fn(&Unit) -> u32 + Copy) -> (u32, u32) {
+    let (mut drive, die) = mlc();
+    drive.power_loss = power_loss;
+    let mut host = Host::new(&drive, &die, 1);
+    host.fill();
+    for _ in 0..100 {
+        let commands = 20 + host.rng.below(200);
+        host.work(commands, 8);
+        host.cut();
+        host.restore(may_lose, kept);
+    }
+    (host.lost, host.rolled_back)
+}
+
+#[test]
+fn without_capacitors_old_data_die_with_programs_that_share_their_cells_and_with_some_they_are_safe() {
+    let (destroyed, taken_back) = losses(None, true, |unit| unit.flushed);
+    assert!(destroyed > 50 && taken_back > 50, "{destroyed} units destroyed, {taken_back} writes taken back");
+    let at_rest = Some(with(Protection::DataAtRest, 100.0));
+    let (destroyed, taken_back) = losses(at_rest, false, |unit| unit.flushed);
+    assert!(destroyed == 0 && taken_back > 50, "{destroyed} units destroyed, {taken_back} writes taken back");
+    let everything = Some(with(Protection::Everything, 1000.0));
+    assert_eq!(losses(everything, false, |unit| unit.answered), (0, 0));
+    // Too small, or too old.
+    let old = PowerLossSpec { energy_left_percent: 1.0, ..with(Protection::DataAtRest, 100.0) };
+    let (destroyed, _) = losses(Some(old), true, |unit| unit.flushed);
+    assert!(destroyed > 20, "{destroyed} units destroyed");
+    let old = PowerLossSpec { energy_left_percent: 0.1, ..with(Protection::Everything, 1000.0) };
+    let (_, taken_back) = losses(Some(old), true, |unit| unit.flushed);
+    assert!(taken_back > 20, "{taken_back} writes taken back");
+}
+
+#[test]
+fn a_cut_after_standby_is_clean_loses_nothing_and_the_drive_is_ready_sooner() {
+    let (drive, die) = mlc();
+    let mut host = Host::new(&drive, &die, 1);
+    host.fill();
+    host.work(300, 8);
+    while !host.in_flight.is_empty() && host.step() {}
+    host.drive.submit(host.now, Request::new(9999, Op::Trim, 0, 40_960)).expect("it is within the drive");
+    let mut done = Vec::new();
+    host.now = host.drive.advance_to_completion(host.now + SECOND, &mut done);
+    let mut unclean = host.drive.clone();
+    host.now = host.drive.stand_by(host.now);
+    host.cut();
+    let begin = host.now + SECOND;
+    let ready = host.drive.restore(begin);
+    assert_eq!(host.drive.unclean_shutdowns(), 0);
+    assert!((0..10).all(|unit| host.drive.held(unit) == Held::Nothing), "trimmed data are back");
+    let last = host.units.len() as u64 - 1;
+    assert!((10..=last).all(|unit| matches!(host.drive.held(unit), Held::Write(_))));
+    unclean.cut(unclean.next_event().unwrap_or(host.now));
+    let later = unclean.restore(begin);
+    assert_eq!(unclean.unclean_shutdowns(), 1);
+    assert!(begin < ready && ready < later, "{} and {} ns", ready - begin, later - begin);
+}
+
+#[test]
+fn destroyed_data_are_media_errors_until_they_are_written_again() {
+    let (drive, die) = mlc();
+    let mut host = Host::new(&drive, &die, 1);
+    host.fill();
+    while host.lost == 0 {
+        host.work(100, 8);
+        host.cut();
+        host.restore(true, |unit| unit.flushed);
+    }
+    assert!(host.drive.destroyed().iter().all(|destroyed| destroyed.bits_per_cell == 2));
+    let unit = (0..host.units.len()).find(|&unit| host.drive.held(unit as u64) == Held::Unreadable).expect("one is");
+    let read = |host: &mut Host| {
+        host.drive
+            .submit(host.now, Request::new(1 << 40, Op::Read, unit as u64 * 4096, 4096))
+            .expect("within the drive");
+        let mut done = Vec::new();
+        host.now = host.drive.advance_to_completion(host.now + 10 * SECOND, &mut done);
+        done[0].status
+    };
+    assert_eq!(read(&mut host), Status::MediaError);
+    // Another cut makes them no better.
+    host.cut();
+    host.restore(true, |unit| unit.flushed);
+    assert_eq!(read(&mut host), Status::MediaError);
+    host.submit(Op::Write, unit, 1, true);
+    while !host.in_flight.is_empty() && host.step() {}
+    assert_eq!((read(&mut host), host.drive.held(unit as u64)), (Status::Ok, Held::Write(1)));
+    host.cut();
+    host.restore(true, |unit| unit.flushed);
+    assert_eq!(read(&mut host), Status::Ok);
+}
+
+#[test]
+fn commands_that_come_before_a_drive_is_ready_wait_for_it() {
+    let (mut drive, die) = mlc();
+    drive.power_loss = Some(PowerLossSpec { boot_ms: 250.0, ..PowerLossSpec::default() });
+    let mut host = Host::new(&drive, &die, 1);
+    host.work(50, 8);
+    host.cut();
+    let ready = host.drive.restore(host.now);
+    assert!(ready > host.now + 250 * MILLISECOND && ready < host.now + SECOND);
+    host.drive.submit(host.now + MILLISECOND, Request::new(1 << 40, Op::Read, 0, 4096)).expect("within the drive");
+    let mut done = Vec::new();
+    host.drive.advance_to_completion(ready + SECOND, &mut done);
+    assert!(done[0].completed >= ready, "{:?} although ready at {ready}", done[0]);
+    assert_eq!(done[0].breakdown.sum(), done[0].latency());
+}
+
+#[test]
+fn a_drive_without_a_journal_reads_every_spare_area() {
+    let (mut drive, die) = mlc();
+    let mut ready = |journal: bool| {
+        drive.mapping.journal = journal;
+        let mut host = Host::new(&drive, &die, 1);
+        host.work(50, 8);
+        host.cut();
+        host.drive.restore(host.now) - host.now
+    };
+    // 40 blocks of 64 pages, 64 us each.
+    let (with, without) = (ready(true), ready(false));
+    assert!(without >= 300 * MILLISECOND + 40 * 64 * 64_000 && with < without, "{with} and {without} ns");
+}

@@ -1,0 +1,116 @@
+//! Runs that pull the plug.
+//!
+//! The drives are those of other runs, with some spare beyond the least (pages that cuts leave without use take room until
+//! they are collected), without correction of errors and without blocks that go bad, but with capacitors of every kind and
+//! with cells of up to three bits.
+
+use ssdlab_core::{Op, Rng};
+use ssdlab_nand::{PageOrder, SpecError};
+use ssdlab_ssd::{PowerLossSpec, Protection};
+
+use crate::case::Case;
+use crate::draw::one;
+use crate::host::Host;
+use crate::phase::Phase;
+use crate::subject::Subject;
+use crate::tally::Tally;
+
+/// Energy in plenty.
+const ENOUGH_MJ: f64 = 1e6;
+
+/// What the drive's capacitors are good for, as its file says.
+struct Model {
+    may_destroy: bool,
+    keeps_all: bool,
+}
+
+impl Case {
+    /// The case of a seed for power cuts.
+    #[must_use]
+    pub fn draw_for_power_cuts(seed: u64) -> Self {
+        let mut case = Self::draw_with(seed, |die, drive| {
+            let mut rng = Rng::new(seed).stream("power loss");
+            (die.errors, drive.ecc) = (None, None);
+            let g = &mut die.geometry;
+            if g.bits_per_cell == 2 && g.pages_per_block >= 6 && rng.chance(1, 2) {
+                g.bits_per_cell = 3;
+                g.pages_per_block = g.pages_per_block / 3 * 3;
+                g.page_order = one(&mut rng, &[PageOrder::Triplets, PageOrder::WordLines]);
+                let third = |times: &mut Vec<f64>| times.push(times[1] * 1.5);
+                third(&mut die.timing.read_us);
+                third(&mut die.timing.program_us);
+            }
+            let protects = one(&mut rng, &[Protection::Nothing, Protection::DataAtRest, Protection::Everything]);
+            drive.power_loss = Some(PowerLossSpec {
+                protects,
+                energy_mj: Some(ENOUGH_MJ),
+                energy_left_percent: one(&mut rng, &[100.0, 100.0, 0.000_1]),
+                boot_ms: one(&mut rng, &[0.0, 0.1, 100.0]),
+                ..PowerLossSpec::default()
+            });
+        });
+        case.faults = Default::default();
+        case
+    }
+
+    fn model(&self) -> Model {
+        let spec = self.drive.power_loss.clone().unwrap_or_default();
+        let enough = spec.energy_left_percent == 100.0;
+        let protects = if enough { spec.protects } else { Protection::Nothing };
+        Model {
+            may_destroy: self.die.geometry.bits_per_cell > 1 && protects == Protection::Nothing,
+            keeps_all: protects == Protection::Everything,
+        }
+    }
+}
+
+/// Runs the case of `seed`, cutting the power after every phase, and several times in between.
+///
+/// # Errors
+/// As [`crate::run()`].
+pub fn cut_again_and_again<S: Subject>(
+    seed: u64,
+    build: &impl Fn(&Case) -> Result<S, SpecError>,
+) -> Result<Tally, String> {
+    let case = Case::draw_for_power_cuts(seed);
+    let drive = build(&case).map_err(|e| format!("a drive that passed its own check cannot be built: {e}"))?;
+    let mut tally = Tally::default();
+    tally.case(&case);
+    let model = case.model();
+    let mut host = Host::new(drive, seed, false);
+    host.keep_promises();
+    let mut rng = Rng::new(seed).stream("plug");
+    let phases = Phase::draw(&mut Rng::new(seed).stream("phases"));
+    for (k, phase) in phases.iter().enumerate() {
+        let at = |e: String| format!("phase {} ({}): {e}", k + 1, phase.name());
+        phase.run(&mut host).map_err(at)?;
+        for _ in 0..=rng.below(4) {
+            host.step(rng.below(60)).map_err(at)?;
+            if host.drive.is_read_only() {
+                break;
+            }
+            tally.power_cuts += host.pull_plug(model.may_destroy, model.keeps_all, &mut rng).map_err(at)?;
+            for _ in 0..rng.below(40) {
+                let op = one(&mut rng, &[Op::Write, Op::Write, Op::Write, Op::Read, Op::Trim, Op::Flush]);
+                let (offset, length) = host.place(0, host.pages, 64, true);
+                let (offset, length) = if op == Op::Flush { (0, 0) } else { (offset, length) };
+                host.send(8, op, offset, length, rng.chance(1, 10)).map_err(at)?;
+            }
+        }
+        host.drain().map_err(at)?;
+        host.check().map_err(at)?;
+        tally.phase(*phase);
+        if host.drive.is_read_only() {
+            break;
+        }
+    }
+    let last = |e: String| format!("reading all at the end: {e}");
+    host.read_quietly(8, 4 * ssdlab_core::UNIT_BYTES).map_err(last)?;
+    host.check().map_err(last)?;
+    tally.destroyed_pages = host.destroyed_pages();
+    tally.host_commands = host.commands;
+    tally.refused_commands = host.refused;
+    tally.uncorrectable_commands = host.uncorrectable;
+    tally.drive(&host.drive.facts());
+    Ok(tally)
+}

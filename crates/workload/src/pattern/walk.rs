@@ -1,0 +1,228 @@
+//! Access patterns that leave their order: steps between blocks, runs of blocks from a random place, a share of random
+//! accesses, and zones with gaps between them. As in fio.
+
+use ssdlab_core::{Op, Rng, SECTOR_BYTES};
+
+use super::{AccessPattern, Command, Order, Pattern, PatternError, Source};
+
+/// Zones of `zone_bytes`, with gaps of `skip_bytes` between them; after so many bytes in a zone comes the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strided {
+    /// Bytes transferred in a zone before the next one begins.
+    pub zone_bytes: u64,
+    /// Length of a zone.
+    pub range_bytes: u64,
+    pub skip_bytes: u64,
+}
+
+/// How a pattern leaves its order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walk {
+    /// In sequence: added to the place after each block. Negative: backwards.
+    pub step_bytes: i64,
+    /// At random: blocks from each random place, at least 1.
+    pub run: u64,
+    /// Those blocks lie at one place, and not one behind the other.
+    pub same_place: bool,
+    /// At random: per cent of the accesses that are, of reads, writes and trims; the others go on in sequence.
+    pub random_percent: [u32; 3],
+    pub strided: Option<Strided>,
+}
+
+impl Default for Walk {
+    fn default() -> Self {
+        Walk { step_bytes: 0, run: 1, same_place: false, random_percent: [100; 3], strided: None }
+    }
+}
+
+/// Yields the commands of a [`Pattern`] that is walked through as a [`Walk`] says.
+#[derive(Clone, Debug)]
+pub struct WalkSource {
+    walk: Walk,
+    inner: AccessPattern,
+    random: bool,
+    start: u64,
+    length: u64,
+    /// Of reads, writes and trims: where the last block began and ended, from the start of the span.
+    last: [Option<(u64, u64)>; 3],
+    run_left: u64,
+    /// The present zone's start, and the bytes transferred in it.
+    zone: (u64, u64),
+    /// Bytes transferred and skipped, where one pass ends the pattern.
+    passed: Option<u64>,
+    rng: Rng,
+    ended: bool,
+}
+
+impl Walk {
+    /// Makes the source of `pattern`.
+    ///
+    /// # Errors
+    /// As [`Pattern::build`], and if a step or a zone is not made of sectors.
+    pub fn build(&self, pattern: &Pattern, rng: &Rng) -> Result<WalkSource, PatternError> {
+        let sectors = |what: &'static str, value: u64| match value {
+            v if v.is_multiple_of(SECTOR_BYTES) => Ok(()),
+            value => Err(PatternError::OffsetNotSectors { what, value }),
+        };
+        sectors("the step between blocks", self.step_bytes.unsigned_abs())?;
+        if let Some(zones) = self.strided {
+            sectors("the length of a zone", zones.range_bytes)?;
+            sectors("the gap between zones", zones.skip_bytes)?;
+            let largest = pattern.sizes.iter().map(super::BlockSizes::max_bytes).max().unwrap_or(0);
+            if zones.range_bytes < largest {
+                return Err(PatternError::TooSmall { what: "a zone", block: largest, span: zones.range_bytes });
+            }
+        }
+        let endless = pattern.extent == super::Extent::Endless;
+        Ok(WalkSource {
+            inner: pattern.build(rng)?,
+            random: pattern.order != Order::Sequential,
+            start: pattern.start_bytes,
+            length: pattern.span_bytes,
+            last: [None; 3],
+            run_left: 0,
+            zone: (0, 0),
+            passed: (self.strided.is_some() && !endless).then_some(0),
+            rng: rng.stream("walk"),
+            walk: self.clone(),
+            ended: false,
+        })
+    }
+}
+
+impl WalkSource {
+    /// The part of the span that is worked on: all of it, or the present zone.
+    fn window(&mut self) -> (u64, u64) {
+        let Some(zones) = self.walk.strided else { return (0, self.length) };
+        if self.zone.1 >= zones.zone_bytes {
+            let next = self.zone.0 + zones.range_bytes + zones.skip_bytes;
+            let fits = next.checked_add(zones.range_bytes).is_some_and(|end| end <= self.length);
+            self.zone = (if fits { next } else { 0 }, 0);
+            self.last = [None; 3];
+            if let Some(passed) = &mut self.passed {
+                *passed = passed.saturating_add(zones.skip_bytes);
+                self.ended |= !fits;
+            }
+        }
+        (self.zone.0, (self.zone.0 + zones.range_bytes).min(self.length))
+    }
+
+    fn in_sequence(&self, slot: usize, length: u64, (from, to): (u64, u64)) -> u64 {
+        let step = self.walk.step_bytes;
+        let at = match self.last[slot] {
+            None if step < 0 => i128::from(to) + i128::from(step),
+            None => return from,
+            Some((_, end)) => i128::from(end) + i128::from(if self.random { 0 } else { step }),
+        };
+        let fits = |at: i128| at >= i128::from(from) && at + i128::from(length) <= i128::from(to);
+        if fits(at) {
+            return at as u64;
+        }
+        // Beyond either end it begins again, where it began.
+        let again = if step < 0 && !self.random { i128::from(to) + i128::from(step) } else { i128::from(from) };
+        if fits(again) { again as u64 } else { from }
+    }
+
+    fn at_random(&mut self, slot: usize, op: Op, drawn: u64, length: u64, window: (u64, u64)) -> u64 {
+        if self.run_left > 0 {
+            self.run_left -= 1;
+            return match self.last[slot] {
+                Some((begin, _)) if self.walk.same_place => begin,
+                _ => self.in_sequence(slot, length, window),
+            };
+        }
+        let percent = self.walk.random_percent[op as usize % 3];
+        if percent < 100 && !self.rng.chance(percent.into(), 100) {
+            return self.in_sequence(slot, length, window);
+        }
+        self.run_left = self.walk.run - 1;
+        let (from, to) = window;
+        if (from, to) == (0, self.length) {
+            return drawn;
+        }
+        // Into the zone, at a multiple of the block.
+        let places = ((to - from) / length).max(1);
+        from + self.rng.below(places) * length
+    }
+}
+
+impl Source for WalkSource {
+    fn next(&mut self) -> Option<Command> {
+        let window = self.window();
+        if self.ended || self.passed.is_some_and(|passed| passed >= self.length) {
+            return None;
+        }
+        let command = self.inner.next()?;
+        let slot = match command.op {
+            Op::Read => 0,
+            Op::Write => 1,
+            Op::Trim | Op::Flush | Op::WriteZeroes => 2,
+        };
+        let length = command.length_bytes;
+        let offset = if self.random {
+            self.at_random(slot, command.op, command.offset_bytes - self.start, length, window)
+        } else {
+            self.in_sequence(slot, length, window)
+        };
+        self.last[slot] = Some((offset, offset + length));
+        self.zone.1 += length;
+        if let Some(passed) = &mut self.passed {
+            *passed = passed.saturating_add(length);
+        }
+        Some(Command { offset_bytes: self.start + offset, ..command })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offsets(walk: &Walk, pattern: &Pattern) -> Vec<u64> {
+        let mut source = walk.build(pattern, &Rng::new(1)).unwrap();
+        std::iter::from_fn(|| source.next()).map(|c| c.offset_bytes / 4096).collect()
+    }
+
+    fn sequential(blocks: u64) -> Pattern {
+        Pattern { short_tail: false, ..Pattern::sequential_read(blocks * 4096, 4096).passes(1) }
+    }
+
+    #[test]
+    fn steps_leave_holes_or_go_backwards_and_begin_again_at_the_end() {
+        let step = |blocks: i64| Walk { step_bytes: blocks * 4096, ..Walk::default() };
+        assert_eq!(offsets(&step(2), &sequential(8)), [0, 3, 6, 0, 3, 6, 0, 3]);
+        assert_eq!(offsets(&step(-2), &sequential(5)), [3, 2, 1, 0, 3]);
+        assert!(Walk { step_bytes: 100, ..Walk::default() }.build(&sequential(5), &Rng::new(1)).is_err());
+    }
+
+    #[test]
+    fn runs_go_on_from_a_random_place_or_stay_there() {
+        let random = Pattern::random_read(1 << 30, 4096).bytes(400 * 4096);
+        for same_place in [false, true] {
+            let at = offsets(&Walk { run: 8, same_place, ..Walk::default() }, &random);
+            assert_eq!(at.len(), 400);
+            for run in at.chunks(8) {
+                assert!(run.windows(2).all(|w| w[1] == w[0] + u64::from(!same_place)), "{run:?}");
+            }
+            assert!(at.chunks(8).zip(at.chunks(8).skip(1)).all(|(a, b)| b[0] != a[7] + 1));
+        }
+    }
+
+    #[test]
+    fn the_given_share_is_random() {
+        let random = Pattern::random_read(1 << 40, 4096).bytes(10_000 * 4096);
+        let at = offsets(&Walk { random_percent: [30; 3], ..Walk::default() }, &random);
+        let jumps = at.windows(2).filter(|w| w[1] != w[0] + 1).count();
+        assert!((2_800..3_200).contains(&jumps), "{jumps}");
+    }
+
+    #[test]
+    fn zones_have_gaps_between_them_and_one_pass_ends() {
+        let zones = Strided { zone_bytes: 3 * 4096, range_bytes: 3 * 4096, skip_bytes: 2 * 4096 };
+        let walk = Walk { strided: Some(zones), ..Walk::default() };
+        assert_eq!(offsets(&walk, &sequential(14)), [0, 1, 2, 5, 6, 7, 10, 11, 12]);
+        let endless = Pattern { extent: super::super::Extent::Endless, ..sequential(14) };
+        let mut source = walk.build(&endless, &Rng::new(1)).unwrap();
+        let at: Vec<u64> = (0..12).map(|_| source.next().unwrap().offset_bytes / 4096).collect();
+        assert_eq!(at[9..], [0, 1, 2]);
+    }
+}

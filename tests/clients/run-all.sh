@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Real clients against served drives, one script a client: run-all.sh SSDLAB [SCRIPT…]
+set -uo pipefail
+program=$(realpath "$1")
+shift
+cd "$(dirname "$0")"
+[ $# -gt 0 ] || set -- nbdinfo.sh nbdcopy.sh qemu.sh libnbd.sh fio-verify.sh ext4.sh power-cut.sh fio-rate.sh throughput.sh
+failed=0
+for script in "$@"; do
+  begun=$SECONDS
+  bash "./$script" "$program"
+  case $? in
+    0) echo "${script%.sh}: passed, $((SECONDS - begun)) s" ;;
+    77) ;;
+    *) echo "${script%.sh}: FAILED" && failed=1 ;;
+  esac
+done
+exit $failed
