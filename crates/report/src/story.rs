@@ -218,7 +218,7 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
         return Some(finding(
             "Random writes are ",
             "not steady yet".to_owned(),
-            format!("{}", why.trim_start_matches("Not steady yet")),
+            why.trim_start_matches("Not steady yet").to_owned(),
             "consistency",
         ));
     };
@@ -303,16 +303,18 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
 fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     let stages = facts.metric("slc-cache", "", "stages");
     let rate = |key: &str| facts.metric("slc-cache", "", key);
-    if let (Some(first), Some(second)) = (rate("stage1_bandwidth"), rate("stage2_bandwidth")) {
-        if facts.has_flash() && stages.is_some_and(|n| n >= 2.0) && second < 0.8 * first {
-            let amount = rate("stage1_amount").map_or(String::new(), |gb| format!(" for {}", number::value(gb, "GB")));
-            return Some(finding(
-                "Sequential writes go at ",
-                format!("{first:.0} MB/s{amount}, then at {second:.0}"),
-                ": the first go to a cache of one bit a cell, which must be emptied.".to_owned(),
-                "slc-cache",
-            ));
-        }
+    if let (Some(first), Some(second)) = (rate("stage1_bandwidth"), rate("stage2_bandwidth"))
+        && facts.has_flash()
+        && stages.is_some_and(|n| n >= 2.0)
+        && second < 0.8 * first
+    {
+        let amount = rate("stage1_amount").map_or(String::new(), |gb| format!(" for {}", number::value(gb, "GB")));
+        return Some(finding(
+            "Sequential writes go at ",
+            format!("{first:.0} MB/s{amount}, then at {second:.0}"),
+            ": the first go to a cache of one bit a cell, which must be emptied.".to_owned(),
+            "slc-cache",
+        ));
     }
     let (headline, ours) = facts.headline("sequential-write")?;
     let (other, theirs) = facts.best_other(&headline)?;
@@ -481,15 +483,13 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     }
     // Where no rule has a word, the figure that stands out most among the drives here has one.
     let mut relative = relative(facts);
-    if let (true, Some((ratio, what))) = (suits.is_empty(), relative.pop()) {
-        if ratio >= 0.95 {
-            suits.push(format!("{what}, at the level of the best here."));
-        }
+    if suits.is_empty() {
+        let best = relative.pop().filter(|(ratio, _)| *ratio >= 0.95);
+        suits.extend(best.map(|(_, what)| format!("{what}, at the level of the best here.")));
     }
-    if let (true, Some((ratio, what))) = (unsuited.is_empty(), relative.into_iter().next()) {
-        if ratio < 0.8 {
-            unsuited.push(format!("{what}, {:.0} % of the best here.", 100.0 * ratio));
-        }
+    if unsuited.is_empty() {
+        let worst = relative.into_iter().next().filter(|(ratio, _)| *ratio < 0.8);
+        unsuited.extend(worst.map(|(ratio, what)| format!("{what}, {:.0} % of the best here.", 100.0 * ratio)));
     }
     let said = |sentences: Vec<String>, none: &str| {
         if sentences.is_empty() { none.to_owned() } else { sentences.join(" ") }
