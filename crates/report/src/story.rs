@@ -218,7 +218,7 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
         return Some(finding(
             "Random writes are ",
             "not steady yet".to_owned(),
-            why.trim_start_matches("Not steady yet").to_string(),
+            why.trim_start_matches("Not steady yet").to_owned(),
             "consistency",
         ));
     };
@@ -483,15 +483,13 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     }
     // Where no rule has a word, the figure that stands out most among the drives here has one.
     let mut relative = relative(facts);
-    if let (true, Some((ratio, what))) = (suits.is_empty(), relative.pop())
-        && ratio >= 0.95
-    {
-        suits.push(format!("{what}, at the level of the best here."));
+    if suits.is_empty() {
+        let best = relative.pop().filter(|(ratio, _)| *ratio >= 0.95);
+        suits.extend(best.map(|(_, what)| format!("{what}, at the level of the best here.")));
     }
-    if let (true, Some((ratio, what))) = (unsuited.is_empty(), relative.into_iter().next())
-        && ratio < 0.8
-    {
-        unsuited.push(format!("{what}, {:.0} % of the best here.", 100.0 * ratio));
+    if unsuited.is_empty() {
+        let worst = relative.into_iter().next().filter(|(ratio, _)| *ratio < 0.8);
+        unsuited.extend(worst.map(|(ratio, what)| format!("{what}, {:.0} % of the best here.", 100.0 * ratio)));
     }
     let said = |sentences: Vec<String>, none: &str| {
         if sentences.is_empty() { none.to_owned() } else { sentences.join(" ") }
