@@ -168,7 +168,7 @@ gate: repeatable torture claims instructions
 test-all: test
 	$(MAKE) long RUNS=10000
 
-long: build repeatable properties torture power-cuts fuzz reference claims-all clients fio page quick-against-full
+long: build repeatable properties torture fuzz reference claims-all clients fio page quick-against-full
 
 clean:
 	$(CARGO) clean
