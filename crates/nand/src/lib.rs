@@ -22,6 +22,7 @@ pub mod memory;
 mod page_order;
 mod plain;
 mod plane_block;
+mod power_cut;
 pub mod rber;
 mod spec;
 mod violation;

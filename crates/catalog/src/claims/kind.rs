@@ -1,8 +1,6 @@
-//! What a published figure that is met says, and how many there are of each kind.
+//! What a published figure that is met says.
 
 use serde::{Deserialize, Serialize};
-
-use super::evaluate::{ClaimRow, ClaimState};
 
 /// What it says that a figure is met. Only [`ClaimKind::Measured`] is evidence for the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -43,36 +41,5 @@ impl ClaimKind {
             ClaimKind::ByMethod => "The test has the published parameters.",
             ClaimKind::AsBuilt => "The drive file says what the source says.",
         }
-    }
-}
-
-/// How many figures of a kind ended how. A repeated figure counts once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
-    pub met: usize,
-    pub missed: usize,
-    /// Of those missed, the ones that the catalog gives a reason for.
-    pub missed_for_a_known_reason: usize,
-    /// Not run, or the run says nothing about it.
-    pub open: usize,
-    pub not_simulated: usize,
-}
-
-impl Tally {
-    #[must_use]
-    pub fn of(rows: &[ClaimRow], kind: ClaimKind) -> Tally {
-        let mut tally = Tally::default();
-        for row in rows.iter().filter(|row| row.kind == kind && row.repeats.is_none()) {
-            match row.state {
-                ClaimState::Met => tally.met += 1,
-                ClaimState::Missed => {
-                    tally.missed += 1;
-                    tally.missed_for_a_known_reason += usize::from(row.known_miss);
-                }
-                ClaimState::NotRun | ClaimState::Inconclusive => tally.open += 1,
-                ClaimState::NotSimulated => tally.not_simulated += 1,
-            }
-        }
-        tally
     }
 }

@@ -7,6 +7,7 @@ mod check;
 mod evaluate;
 mod facts;
 mod kind;
+mod tally;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,8 @@ use serde::Deserialize;
 
 pub use check::{Band, Check, Figure, Order, Ranking, ReportsCheck};
 pub use evaluate::{ClaimRow, ClaimState, evaluate};
-pub use kind::{ClaimKind, Tally};
+pub use kind::ClaimKind;
+pub use tally::Tally;
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::embedded::{ARRAYS, CLAIMS, DISKS, DRIVES, find};

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use ssdlab_bench::{Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, Verdict};
 
-use super::super::kind::Tally;
+use super::super::tally::Tally;
 use super::*;
 
 fn claim(text: &str) -> Vec<Claim> {
