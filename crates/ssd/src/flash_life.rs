@@ -48,10 +48,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     /// Whether any of these pages is among [`Self::lost_pages`], or was destroyed by a power cut.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn has_lost(&self, lpns: Range<u32>) -> bool {
-        self.plug.has_lost(lpns.clone()) || self.backend.correction().is_some_and(|c| c.has_lost(lpns))
+        // Only a drive that checks has a plug.
+        (CHECK && self.plug.has_lost(lpns.clone())) || self.backend.correction().is_some_and(|c| c.has_lost(lpns))
     }
 
     /// From now on a list is kept of every unit that a read finds lost, for tests: [`Self::take_losses`].
@@ -69,7 +70,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// The host gives or takes away data: what was lost there is no longer missed.
     #[inline]
     pub(crate) fn forgive_lost(&mut self, lpns: Range<u32>) {
-        self.plug.forgive_lost(lpns.clone());
+        if CHECK {
+            self.plug.forgive_lost(lpns.clone());
+        }
         if let Some(correction) = self.backend.correction_mut() {
             correction.forgive_lost(lpns);
         }
