@@ -334,6 +334,24 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             }
         }
     }
+
+    /// Writes out what waits inside, and lets everything end that is under way.
+    pub(crate) fn finish_inside(&mut self) {
+        self.flush_rows();
+        loop {
+            let (die_at, d) = self.backend.next_event();
+            let processed_at = self.firmware.processor.next_event().unwrap_or(NEVER);
+            if processed_at < die_at {
+                self.processed();
+            } else if die_at != NEVER {
+                self.die_event(die_at, d);
+            } else if self.translation.waiting_units() > 0 && !self.translation.is_read_only() {
+                self.flush_rows();
+            } else {
+                break;
+            }
+        }
+    }
 }
 
 /// Bytes of flash that can hold the host's data.

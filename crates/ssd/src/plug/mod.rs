@@ -24,7 +24,6 @@ use ssdlab_device::{Destroyed, Held, Plug};
 use ssdlab_ftl::{LostPage, Translation};
 
 use crate::SimulatedSsd;
-use crate::backend::NEVER;
 use crate::spec::DriveSpec;
 
 pub use capacitors::{Capacitors, StartTimes};
@@ -104,20 +103,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Writes out what is under way and what waits inside, and what the journal has still to say of trims.
     fn save_everything(&mut self) {
         self.ask(|translation, queues| translation.save_log(queues));
-        self.flush_rows();
-        loop {
-            let (die_at, d) = self.backend.next_event();
-            let processed_at = self.firmware.processor.next_event().unwrap_or(NEVER);
-            if processed_at < die_at {
-                self.processed();
-            } else if die_at != NEVER {
-                self.die_event(die_at, d);
-            } else if self.translation.waiting_units() > 0 && !self.translation.is_read_only() {
-                self.flush_rows();
-            } else {
-                break;
-            }
-        }
+        self.finish_inside();
     }
 }
 

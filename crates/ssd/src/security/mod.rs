@@ -5,7 +5,6 @@ use ssdlab_device::Security;
 use ssdlab_ftl::Translation;
 
 use crate::SimulatedSsd;
-use crate::backend::NEVER;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for SimulatedSsd<EXPLAIN, CHECK, T> {
     fn secure_erase(&mut self, now: Nanos) -> Nanos {
@@ -13,20 +12,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
         // What is under way inside ends first.
         self.wake_from_idle(now);
         self.now = self.now.max(now);
-        self.flush_rows();
-        loop {
-            let (die_at, d) = self.backend.next_event();
-            let processed_at = self.firmware.processor.next_event().unwrap_or(NEVER);
-            if processed_at < die_at {
-                self.processed();
-            } else if die_at != NEVER {
-                self.die_event(die_at, d);
-            } else if self.translation.waiting_units() > 0 && !self.translation.is_read_only() {
-                self.flush_rows();
-            } else {
-                break;
-            }
-        }
+        self.finish_inside();
         let at = self.now;
         if self.translation.is_read_only() {
             return at;
