@@ -36,7 +36,7 @@ impl PageMap {
     /// If there is no such stream.
     #[inline]
     pub fn write_to_stream(&mut self, lpn: u32, generation: u8, ready: Nanos, stream: u8) -> bool {
-        self.buffer.note_used(stream);
+        self.note_used(stream);
         self.take_in(lpn, generation, ready, stream)
     }
 
@@ -377,6 +377,14 @@ impl PageMap {
         let writer = self.host_writer(domain, stream);
         let to_move = || self.collector.to_move(domain, &self.superblocks, self.unit_shift);
         self.allocator.room_for_host(domain, writer, self.superblocks.has_pool(), to_move)
+    }
+
+    /// The host writes to a stream. If it is the first time, victims that nobody has waited for so far may be waited for now.
+    #[inline]
+    pub(super) fn note_used(&mut self, stream: u8) {
+        if self.buffer.note_used(stream) {
+            self.collector.hold_all_victims();
+        }
     }
 
     /// Whether there is room in this domain for every stream that the host has used.

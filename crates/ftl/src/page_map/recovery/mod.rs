@@ -17,7 +17,8 @@
 //! There are two ways to the same result ([`RecoveryWay`]). A test holds them against each other, cut by cut, over drives of
 //! every kind.
 //!
-//! Sequence numbers go on behind the greatest that was given to any row, torn ones included: firmware leaves a gap.
+//! Sequence numbers go on behind the greatest that was given to any row on flash, torn ones included: firmware leaves a gap;
+//! and behind those that it has noted of trims and of lost pages, since the rows themselves may have been erased.
 
 mod fault;
 mod newest;
@@ -152,7 +153,9 @@ impl PageMap {
         let mut repairs = Vec::new();
         self.recovery.cuts += 1;
         self.forget_all();
-        self.medium.resume_sequence();
+        let trims = self.log.trims_on_flash().into_iter().flat_map(|trims| trims.ranges());
+        let last_before_trim = trims.map(|(_, before_row)| before_row.wrapping_sub(1));
+        self.medium.resume_sequence(self.recovery.lost.values().copied().chain(last_before_trim));
         if !self.is_frozen() {
             self.erase_reserve(&mut repairs);
             self.finish_moving(&mut repairs);
