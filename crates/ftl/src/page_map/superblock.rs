@@ -325,6 +325,16 @@ impl Superblocks {
         Some(self.of_block(block)).filter(|&sb| sb != UNUSED && self.block_on(sb, block / self.blocks_per_die) == block)
     }
 
+    /// The number of a row within its superblock, in the order in which rows are taken.
+    #[inline]
+    #[must_use]
+    pub fn row_number(&self, die: u32, page: u32) -> u32 {
+        match self.span {
+            SuperblockSpan::AllDies => page * self.dies + die,
+            SuperblockSpan::OneDie => page,
+        }
+    }
+
     /// The blocks of a superblock, die by die.
     pub fn blocks_of(&self, sb: SuperblockId) -> impl Iterator<Item = BlockId> + '_ {
         let dies = match self.span {

@@ -22,13 +22,14 @@
 
 mod fault;
 mod newest;
+mod origins;
 mod quick;
 mod superblocks;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ssdlab_nand::{BlockId, Cut, Interrupted, NO_LPN};
+use ssdlab_nand::{BlockId, Cut, Interrupted, NO_LPN, UnitAddress};
 
 use super::PageMap;
 use super::collector::Collector;
@@ -40,7 +41,8 @@ use crate::op::OpSink;
 use crate::translation::{LostPage, Recovered, Repair, RepairKind, Undone};
 
 pub use fault::RecoveryFault;
-use newest::{Copies, Fate};
+use newest::{Copies, Destroyed, Fate};
+use origins::Origins;
 
 /// How a recovery finds the newest copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +64,7 @@ const MANY_PAGES: u32 = 1 << 20;
 pub struct Recovery {
     /// Pages that cuts have destroyed, as firmware notes them on flash, and the sequence number of the copy that is gone.
     lost: BTreeMap<u32, u32>,
+    pub(super) origins: Origins,
     /// Cuts so far.
     pub(super) cuts: u64,
     way: RecoveryWay,
@@ -76,9 +79,16 @@ pub struct Recovery {
 }
 
 impl Recovery {
+    /// For a drive with so many superblocks. `bits_per_cell`: of its dies.
+    #[must_use]
+    pub fn new(superblocks: u32, bits_per_cell: u32) -> Self {
+        Recovery { origins: Origins::new(superblocks, bits_per_cell), ..Recovery::default() }
+    }
+
     /// All flash has been erased.
     pub fn clear(&mut self) {
         self.lost.clear();
+        self.origins.clear();
         self.affected = None;
     }
 
@@ -270,7 +280,7 @@ impl PageMap {
                 }
             }
         }
-        (0..).zip(copies.into_fates(|unit| self.medium.generation(unit))).collect()
+        (0..).zip(copies.into_fates(|gone, unit| self.was_moved_from(gone, unit))).collect()
     }
 
     /// Bad blocks that have been replaced hold nothing that another does not. One that could not be replaced any more does.
@@ -293,10 +303,26 @@ impl PageMap {
                 if readable {
                     copies.found(lpn, sequence, unit);
                 } else {
-                    copies.destroyed(lpn, sequence, self.medium.generation(unit), self.medium.mode(block));
+                    copies.destroyed(lpn, sequence, Destroyed { unit, block, page, mode: self.medium.mode(block) });
                 }
             }
         }
+    }
+
+    /// Whether what a cut has destroyed was moved from the superblock in which a unit lies that holds the same page.
+    fn was_moved_from(&self, gone: Destroyed, unit: UnitAddress) -> bool {
+        let layout = self.medium.layout();
+        let Some(to) = self.superblocks.of_block_checked(gone.block) else { return false };
+        let Some(from) = self.superblocks.of_block_checked(layout.block_of(unit)) else { return false };
+        let row = self.superblocks.row_number(layout.die_of(gone.block).0, gone.page);
+        // Of a superblock whose erase was cut short, another block may have held it.
+        let whole = |block| !self.medium.is_erased(block) && !self.medium.is_half_erased(block);
+        let same = self.recovery.origins.of(to, row) == Some(from) && self.superblocks.blocks_of(from).all(whole);
+        debug_assert!(
+            !same || self.medium.generation(gone.unit) == self.medium.generation(unit),
+            "a copy is the same write"
+        );
+        same
     }
 
     // ---- blocks -------------------------------------------------------------------------------------------------

@@ -42,7 +42,11 @@ impl PageMap {
             for sb in self.superblocks.of_domain(domain) {
                 if self.superblocks.state(sb) == State::Free {
                     self.count_valid(sb);
-                    written.extend(self.look_at_superblock(sb));
+                    let found = self.look_at_superblock(sb);
+                    let rows =
+                        found.map_or(0, |w| w.goes_on_at.map_or(u32::MAX, |page| page * self.superblocks.width()));
+                    self.recovery.origins.forget_from(sb, rows);
+                    written.extend(found);
                 }
             }
             // The oldest first: the order in which they would be closed.
