@@ -9,6 +9,8 @@
 //!    cut has destroyed the newest copy, the page is lost: firmware knows the addresses from the rows that followed, which
 //!    repeat them (estimate), and answers with a media error rather than with older data. Data that a collector had only
 //!    moved are taken from where they were before, if that has not been erased.
+//!    Where the journal knows that a page was on flash in a row that has been erased since, and nothing newer is found, the
+//!    page was trimmed, even if the trim itself was not on flash yet: nothing older comes back.
 //! 3. Superblocks that were open go on where they were, one for each part: dies that were behind the others are filled up,
 //!    and word lines with a torn page are left out (`superblocks.rs`). What was being collected or erased is a candidate
 //!    like any other.
@@ -65,6 +67,8 @@ pub struct Recovery {
     /// Pages that cuts have destroyed, as firmware notes them on flash, and the sequence number of the copy that is gone.
     lost: BTreeMap<u32, u32>,
     pub(super) origins: Origins,
+    /// Pages whose trims the last cut has forgotten, and the number of the row that held each, as the journal knows it.
+    held: BTreeMap<u32, u32>,
     /// Cuts so far.
     pub(super) cuts: u64,
     way: RecoveryWay,
@@ -88,6 +92,7 @@ impl Recovery {
     /// All flash has been erased.
     pub fn clear(&mut self) {
         self.lost.clear();
+        self.held.clear();
         self.origins.clear();
         self.affected = None;
     }
@@ -113,6 +118,7 @@ impl PageMap {
     /// See [`crate::Translation::cut_power`].
     pub(super) fn cut_power(&mut self, under_way: &[Interrupted]) -> Cut {
         let affected = self.recovers_quickly().then(|| self.pages_in_ram()).flatten();
+        self.note_held();
         let cut = self.medium.cut_power(under_way);
         if self.recovery.fault == Some(RecoveryFault::BelievesCheckpointTooEarly) {
             self.recovery.believed = self.entries_of(cut.undone.iter().chain(&cut.torn));
@@ -127,6 +133,25 @@ impl PageMap {
             self.forget_more(pages);
         }
         cut
+    }
+
+    /// What was trimmed, and where it was last: of rows that have been programmed, the journal tells.
+    fn note_held(&mut self) {
+        self.recovery.held.clear();
+        for &(page, sequence) in self.log.unsaved_trims().flat_map(|trim| &trim.held) {
+            let known = self.recovery.held.entry(page).or_insert(sequence);
+            // Numbers begin anew after 2^32.
+            if (sequence.wrapping_sub(*known) as i32) > 0 {
+                *known = sequence;
+            }
+        }
+    }
+
+    /// Of these, what is found on flash: numbers of rows that never came to be are given again.
+    fn held_on_flash(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let next = self.medium.rows_queued();
+        let held = self.recovery.held.iter().map(|(&page, &sequence)| (page, sequence));
+        held.filter(move |&(_, sequence)| (sequence.wrapping_sub(next) as i32) < 0)
     }
 
     fn recovers_quickly(&self) -> bool {
@@ -232,6 +257,10 @@ impl PageMap {
                 Fate::Nothing => {
                     self.recovery.lost.remove(&page);
                 }
+                Fate::Outdated => {
+                    self.recovery.lost.remove(&page);
+                    self.log.conclude_trim(page, self.medium.rows_queued());
+                }
                 Fate::At(unit) => {
                     self.recovery.lost.remove(&page);
                     let units = self.units_at(unit);
@@ -280,6 +309,7 @@ impl PageMap {
                 }
             }
         }
+        self.held_on_flash().for_each(|(page, sequence)| copies.not_before(page, sequence));
         (0..).zip(copies.into_fates(|gone, unit| self.was_moved_from(gone, unit))).collect()
     }
 

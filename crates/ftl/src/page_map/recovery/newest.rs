@@ -13,6 +13,8 @@ use ssdlab_nand::{BlockId, CellMode, UnitAddress};
 pub enum Fate {
     Nothing,
     At(UnitAddress),
+    /// Something is there, or was until a cut destroyed it, but the journal knows of a newer copy, which has been erased: so the page was trimmed.
+    Outdated,
     /// Destroyed: the copy that is gone, and the cell mode that it was in.
     Lost {
         sequence: u32,
@@ -50,12 +52,15 @@ pub struct Copies {
 }
 
 const NONE: u32 = u32::MAX;
+/// In place of a unit where there is none.
+const NOWHERE: UnitAddress = 0;
+const OUTDATED: UnitAddress = 1;
 
 impl Copies {
     /// For so many logical pages; `next`: the number of the row that is queued next.
     #[must_use]
     pub fn new(pages: u32, next: u32) -> Self {
-        Copies { next, newest: vec![(NONE, 0); pages as usize], gone: BTreeMap::new() }
+        Copies { next, newest: vec![(NONE, NOWHERE); pages as usize], gone: BTreeMap::new() }
     }
 
     fn age(&self, sequence: u32) -> u32 {
@@ -106,10 +111,23 @@ impl Copies {
         let age = self.age(before_row);
         let Some(newest) = self.newest.get_mut(page as usize) else { return };
         if newest.0 != NONE && newest.0 > age {
-            *newest = (NONE, 0);
+            *newest = (NONE, NOWHERE);
         }
         if self.gone.get(&page).is_some_and(|gone| self.age(gone.sequence) > age) {
             self.gone.remove(&page);
+        }
+    }
+
+    /// A copy of a page with this number has been on flash: older ones count no more. Trims come before.
+    pub fn not_before(&mut self, page: u32, sequence: u32) {
+        let age = self.age(sequence);
+        let gone = self.gone.get(&page).is_some_and(|gone| self.age(gone.sequence) > age);
+        if gone {
+            self.gone.remove(&page);
+        }
+        let Some(newest) = self.newest.get_mut(page as usize) else { return };
+        if newest.0 > age && (newest.0 != NONE || gone) {
+            *newest = (NONE, OUTDATED);
         }
     }
 
@@ -118,7 +136,11 @@ impl Copies {
     pub fn into_fates(self, moved_from: impl Fn(Destroyed, UnitAddress) -> bool) -> impl Iterator<Item = Fate> {
         let Copies { next, newest, gone } = self;
         (0..).zip(newest).map(move |(page, (age, unit))| {
-            let here = if age == NONE { Fate::Nothing } else { Fate::At(unit) };
+            let here = match (age, unit) {
+                (NONE, OUTDATED) => Fate::Outdated,
+                (NONE, _) => Fate::Nothing,
+                _ => Fate::At(unit),
+            };
             match gone.get(&page) {
                 Some(gone) if next.wrapping_sub(gone.sequence) < age => {
                     // It is the one that was moved if no other lies between them.
@@ -187,6 +209,25 @@ mod tests {
             c.trimmed(0, 50);
         });
         assert_eq!(lost, Fate::Nothing);
+    }
+
+    #[test]
+    fn what_the_journal_knows_to_be_outdated_does_not_come_back() {
+        let known = |sequence| {
+            fate(|c| {
+                c.found(0, 40, 2);
+                c.lost_before(0, 30);
+                c.not_before(0, sequence);
+            })
+        };
+        assert_eq!([40, 41].map(known), [Fate::At(2), Fate::Outdated]);
+        let lost = |sequence| {
+            fate(|c| {
+                c.lost_before(0, 40);
+                c.not_before(0, sequence);
+            })
+        };
+        assert_eq!([40, 41].map(lost), [Fate::Lost { sequence: 40, mode: None }, Fate::Outdated]);
     }
 
     #[test]

@@ -146,6 +146,11 @@ impl PageMap {
                 }
             }
         }
+        for (page, sequence) in self.held_on_flash() {
+            if let Some(number) = number(page) {
+                copies.not_before(number, sequence);
+            }
+        }
         pages.iter().copied().zip(copies.into_fates(|gone, unit| self.was_moved_from(gone, unit))).collect()
     }
 }
