@@ -176,7 +176,7 @@ fn consistency_finds_the_drain_rate_as_its_steady_level() {
     assert!(value(&out, "waf") < 4.0 && value(&out, "iops") > value(&out, "iops_mean_tail"));
     close(value(&out, "latency_mean_tail"), 32.0 / (25e6 / 4096.0) * 1e6, 0.01);
     let ids: Vec<&str> = out.charts.iter().map(|c| c.id.as_str()).collect();
-    let common = ["power-over-time", "latency-percentiles", "stalls", "felt"];
+    let common = ["iops-autocorrelation", "power-over-time", "latency-percentiles", "stalls", "felt"];
     assert_eq!(ids, [&["iops-whole-log", "iops-tail-log", "iops-tail-linear"], &common[..]].concat());
     assert_eq!(out.charts[0].series[0].points.len(), 100);
     assert_eq!(out.charts[1].series[0].points.len(), 30);
@@ -439,6 +439,19 @@ fn hdtach_draws_a_flat_curve_of_a_flat_device() {
     assert!(value(&out, "read_bandwidth_min") <= value(&out, "read_bandwidth"));
     assert_eq!(out.charts[0].series[0].points.len(), 16);
     assert!(out.charts[0].series[0].points.windows(2).all(|w| w[0][0] < w[1][0]));
+}
+
+#[test]
+fn overwriting_at_random_costs_a_device_without_flash_nothing() {
+    for order in ["random", "once"] {
+        let out = run(&plain(), "fragmented-read", &[("zones", "16"), ("overwrite_order", order)]);
+        close(value(&out, "clean_bandwidth"), 0.131072 / 100e-6, 0.005);
+        close(value(&out, "kept_share"), 100.0, 1e-9);
+        // 8 at a time, 20 us each.
+        close(value(&out, "overwrite_iops"), 8.0 / 20e-6, 0.01);
+        let by_position = &out.charts[0];
+        assert!(by_position.series.len() == 2 && by_position.series.iter().all(|s| s.points.len() == 16));
+    }
 }
 
 /// The model with a cache of 16 MB in front of a medium of 25 MB/s: 128 KiB go into the cache in 200 us.
