@@ -49,6 +49,8 @@ mod trim;
 
 pub use definition::{COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference};
 
+pub use storage_bench::JOINT_ENDS;
+
 use context::Context;
 use ssdlab_core::nearest;
 

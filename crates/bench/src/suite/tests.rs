@@ -539,10 +539,31 @@ fn each_era_runs_on_its_own_drives_and_draws_its_own_charts() {
     assert!(!full && ids[1] == "service-time" && !ids.contains(&"slow-requests".to_owned()));
     let (full, ids) = with("light", "2015");
     assert!(full && ids.contains(&"slow-requests".to_owned()));
+    // The Destroyer begins on the addresses that it reads; the other states stand beside it under names of their own.
+    let out = run(&plain(), "destroyer", &[("requests", "2000"), ("state", "every")]);
+    for key in ["bandwidth", "bandwidth_empty", "bandwidth_full"] {
+        assert!(value(&out, key) > 0.0, "{key}");
+    }
+    assert!(out.method.contains("played on a drive on which these addresses, and no others, had been written"));
     let e = run_with(&plain(), "destroyer", &[("form", "2011")]).unwrap_err();
     assert!(e.to_string().contains("expected one of 2013, 2015"), "{e}");
     let e = run_with(&plain(), "light", &[("footprint_bytes", "1GB")]).unwrap_err();
     assert_eq!(e.to_string(), "a trace over 1 GB does not fit a drive of 0.064 GB");
+}
+
+#[test]
+fn the_interval_of_a_trace_has_the_figures_of_each_choice() {
+    let settings = |joint| [("requests", "2000"), ("form", "2015"), ("joint", joint)];
+    // Large requests take longer: it matters in which company they are.
+    let spec = ModelSpec { read_picos_per_byte: 2_000, ..plain() };
+    let all = run(&spec, "heavy", &settings("interval"));
+    for (end, joint) in [("", "independent"), ("_small_deep", "small-deep"), ("_large_deep", "large-deep")] {
+        let one = run(&spec, "heavy", &settings(joint));
+        for key in ["latency_mean", "latency_mean_full", "bandwidth"] {
+            assert_eq!(value(&all, &format!("{key}{end}")), value(&one, key), "{key}{end}");
+        }
+    }
+    assert!(value(&all, "latency_mean_large_deep") > value(&all, "latency_mean_small_deep"));
 }
 
 #[test]
