@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use ssdlab_bench::Lab;
+use ssdlab_bench::specimens::device_seed;
 use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, disk_names, drive_names};
 use ssdlab_core::input;
 use ssdlab_device::Device;
@@ -18,6 +19,8 @@ pub struct SimulatedDrive {
     recipe: DeviceRecipe,
     /// The same in small, for runs that are shortened.
     small: OnceLock<Option<DeviceRecipe>>,
+    /// Which of several drives of this model it is, counted from 0.
+    specimen: u32,
     /// What the device says of itself, for the report.
     pub reviewed: ReviewedDevice,
 }
@@ -53,8 +56,19 @@ impl SimulatedDrive {
         Ok(SimulatedDrive {
             recipe,
             small: OnceLock::new(),
+            specimen: 0,
             reviewed: ReviewedDevice { facts, specification, members, traits, superblock_bytes },
         })
+    }
+
+    /// Another drive of the same model.
+    pub fn specimen(&self, number: u32) -> Self {
+        SimulatedDrive {
+            recipe: self.recipe.clone(),
+            small: OnceLock::new(),
+            specimen: number,
+            reviewed: self.reviewed.clone(),
+        }
     }
 
     /// What it is made of.
@@ -75,7 +89,7 @@ impl SimulatedDrive {
 
 impl Lab for SimulatedDrive {
     fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
-        self.recipe.build(seed).map_err(|e| e.to_string())
+        self.recipe.build(device_seed(seed, self.specimen)).map_err(|e| e.to_string())
     }
 
     fn name(&self) -> &str {
@@ -84,6 +98,7 @@ impl Lab for SimulatedDrive {
 
     fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
         let small = self.small.get_or_init(|| self.recipe.small(by));
+        let seed = device_seed(seed, self.specimen);
         small.as_ref().map(|recipe| recipe.build(seed).map_err(|e| e.to_string())).transpose()
     }
 
