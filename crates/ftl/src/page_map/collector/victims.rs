@@ -23,16 +23,32 @@ impl PageMap {
             return self.next_fold_victim(d);
         }
         if !self.can_gain(d) && !self.gain_by_closing(d) {
-            self.collector.stalled.insert(d as u32);
-            self.collector.domains[d].choose_no_more();
+            self.give_up(d);
             return false;
         }
         if !self.space_is_wanted(d, collection.trigger) {
             return false;
         }
+        if self.works_in_vain(d) {
+            self.give_up(d);
+            return false;
+        }
         let Some(local) = self.cold_victim(d).or_else(|| self.pick(d)) else { return false };
         self.take_victim(d, self.superblocks.global(local, d));
         true
+    }
+
+    /// Nothing can be gained before something dies.
+    fn give_up(&mut self, d: usize) {
+        self.collector.stalled.insert(d as u32);
+        self.collector.domains[d].choose_no_more();
+    }
+
+    /// Whether as many victims have been chosen as move everything twice, and the host has changed nothing meanwhile: what
+    /// still counts as dead are gaps, which move along.
+    fn works_in_vain(&mut self, d: usize) -> bool {
+        let changes = self.counters.host_units + self.counters.trimmed_units;
+        self.collector.domains[d].want_victim(changes) > 2 * self.superblocks.per_domain()
     }
 
     /// The superblock of the cache that is folded next becomes the victim.
