@@ -46,6 +46,7 @@ impl DriveSpec {
                 trim_map_page_us: 0.0,
                 trim_command_us: None,
                 read_ahead_kib: 0,
+                programs_at_once: None,
                 reads_first: true,
             },
             write_buffer: WriteBufferSpec {

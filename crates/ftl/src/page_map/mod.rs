@@ -165,7 +165,7 @@ impl PageMap {
             compression: config.compression.map(new_compression),
             log: MetadataLog::default(),
             bad_blocks: BadBlocks::default(),
-            recovery: Recovery::default(),
+            recovery: Recovery::new(superblocks.count(), config.die.geometry.bits_per_cell),
             counters: TranslationCounters::default(),
             rng: rng.stream("garbage collection"),
             prefetch: MapPrefetch::default(),
@@ -344,6 +344,7 @@ impl PageMap {
             if sound {
                 self.superblocks.set_state(sb, State::Free);
             }
+            self.recovery.origins.erased(sb);
             self.allocator.arrived(domain, sb, pool, sound);
             self.collector_step(domain, sink);
         }

@@ -125,6 +125,13 @@ impl Collector {
         }
     }
 
+    /// The host may wait for other victims than before: all that wait for a few last units are looked at again.
+    #[cold]
+    pub fn hold_all_victims(&mut self) {
+        let waiting = |domain: &Domain| !domain.is_collecting() && !domain.moving.is_empty();
+        (0..).zip(&self.domains).filter(|(_, domain)| waiting(domain)).for_each(|(d, _)| self.held.insert(d));
+    }
+
     /// The host has written a row of `units` in a domain, which cost so much each.
     #[inline]
     pub fn spend_credit(&mut self, domain: usize, units: u32, cost_micro: i64) {
