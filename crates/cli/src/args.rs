@@ -73,7 +73,7 @@ pub enum Command {
     List(ListArgs),
     /// Show every value of a drive or die type, with its source
     Show(ShowArgs),
-    /// Print the JSON Schema of drive or die files
+    /// Print the JSON Schema of drive or die files, or of plans
     Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
@@ -92,7 +92,8 @@ pub struct ReviewArgs {
     /// Overwrite files in DIR that ssdlab did not write
     #[arg(long)]
     pub force: bool,
-    /// Set a parameter of every test that takes it, such as seconds=60; may be given several times
+    /// Set a parameter of every test that takes it, such as seconds=60, or a key of every drive's file by its section, such
+    /// as gc.policy=fifo; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
     /// Run only these tests; may be given several times
@@ -470,4 +471,6 @@ pub enum SchemaFile {
     Disk,
     /// Host adapter files
     Adapter,
+    /// Plans of sweeps
+    Plan,
 }

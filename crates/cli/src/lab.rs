@@ -116,9 +116,21 @@ impl Lab for SimulatedDrive {
 /// # Errors
 /// As [`SimulatedDrive::new`], and if one is named twice.
 pub fn drives(devices: &[String], seed: u64) -> Result<Vec<SimulatedDrive>, Failure> {
+    changed_drives(devices, &[], seed)
+}
+
+/// All devices named, each once, and each with these values for keys of its drive file.
+///
+/// # Errors
+/// As [`SimulatedDrive::changed`], and if one is named twice.
+pub fn changed_drives(
+    devices: &[String],
+    changes: &[(String, String)],
+    seed: u64,
+) -> Result<Vec<SimulatedDrive>, Failure> {
     let mut drives: Vec<SimulatedDrive> = Vec::new();
     for device in devices {
-        let drive = SimulatedDrive::new(device, seed)?;
+        let drive = SimulatedDrive::changed(device, changes, seed)?;
         if drives.iter().any(|other| other.device() == drive.device()) {
             return Err(Failure::bad_input(format!("{device} is named twice")).help("name each drive once"));
         }

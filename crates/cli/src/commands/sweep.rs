@@ -11,8 +11,11 @@ use crate::folder::{OutputFolder, Writes};
 use crate::output::{complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
-const WRITES: Writes =
-    Writes { files: &["results.csv", "results.parquet", "index.html"], folders: &[], stores: &["points"] };
+const WRITES: Writes = Writes {
+    files: &["results.csv", "intervals.csv", "results.parquet", "index.html"],
+    folders: &[],
+    stores: &["points"],
+};
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let plan = Plan::open(&args.plan)?;
