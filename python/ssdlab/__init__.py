@@ -35,6 +35,7 @@ from ._errors import (
     TestError,
     TraceError,
 )
+from ._fleet import FleetReport, FleetResult, Workload, fleet
 from ._jobs import Job, JobFile
 from ._result import Chart, JobResult, Metric, Result
 from ._review import Review, claims, compare, review
@@ -60,6 +61,8 @@ __all__ = [
     "Chart",
     "Drive",
     "DriveFileError",
+    "FleetReport",
+    "FleetResult",
     "FolderError",
     "Job",
     "JobFile",
@@ -78,11 +81,13 @@ __all__ = [
     "Table",
     "TestError",
     "TraceError",
+    "Workload",
     "behind",
     "claims",
     "compare",
     "devices",
     "executors",
+    "fleet",
     "raid0",
     "review",
     "sweep",

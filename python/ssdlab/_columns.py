@@ -58,7 +58,7 @@ def whole(values: Any, name: str, rows: int | None = None) -> bytes:
         _refuse(bad, given, name, "is no whole number")
     if given.dtype.kind in "if":
         _refuse(given < 0, given, name, "is negative")
-    return given.astype("<u8", casting="unsafe", copy=False).tobytes()
+    return bytes(given.astype("<u8", casting="unsafe", copy=False).tobytes())
 
 
 def nanoseconds(values: Any, name: str, unit: str | None, *, begin: bool) -> bytes:
@@ -93,7 +93,7 @@ def nanoseconds(values: Any, name: str, unit: str | None, *, begin: bool) -> byt
     times = numpy.frombuffer(whole(given, name), dtype="<u8")
     largest = (2**63 - 1) // _UNITS[unit]
     _refuse(times > largest, times, name, "is too late")
-    return (times * numpy.uint64(_UNITS[unit])).tobytes()
+    return bytes((times * numpy.uint64(_UNITS[unit])).tobytes())
 
 
 def ops(values: Any, rows: int | None = None) -> bytes:
@@ -120,7 +120,7 @@ def ops(values: Any, rows: int | None = None) -> bytes:
         raise TypeError(f"op must be names or numbers of commands, not {given.dtype}")
     words, places = numpy.unique(given.astype(str), return_inverse=True)
     numbers = numpy.array([_op(word, int((places == i).argmax())) for i, word in enumerate(words)], dtype="u1")
-    return numbers[places.ravel()].tobytes() if len(words) else b""
+    return bytes(numbers[places.ravel()].tobytes()) if len(words) else b""
 
 
 def columns_of(table: Any) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, Union
 
@@ -18,6 +18,11 @@ from ._table import Table
 #: A value of a key or parameter, as it would stand on the command line.
 Value = Union[str, int, float, bool, Sequence[Union[str, int, float]]]
 
+#: Chooses the superblock to collect: called with numbers, valid units and ages of the closed ones, and their size.
+VictimPolicy = Callable[[list[int], list[int], list[int], int], int]
+#: Says how many units the host gets for each unit moved: called with the dead and valid units of a victim.
+Pacing = Callable[[int, int], float]
+
 
 class Drive:
     """A drive, a disk, an array, or a drive behind an adapter.
@@ -25,6 +30,11 @@ class Drive:
     Args:
         device: a name of the catalog, the path of a file that ends in ``.toml``, or a device expression such as
             ``"arc-1200(raid0(a-data-300-32gb*2))"``.
+        victim: a policy of garbage collection of one's own, for studying ideas: a function that is called with the
+            closed superblocks (numbers, valid units, ages in units written; three lists) and the units that one holds, and
+            returns the number of the one to collect. ``docs/python.md`` says how slow that is.
+        pacing: likewise what the host may write while a collection runs: a function that is called for each victim with
+            its dead and valid units, and returns the units that the host gets for each unit moved.
         seed: of the specimen that is powered on, and of tests, unless they are given another.
         explain: whether commands of :meth:`submit` know where their time went. Tests always do.
         **changes: other values for keys of its drive file, by their names: ``**{"gc.policy": "cost-benefit"}``.
@@ -42,14 +52,24 @@ class Drive:
         *,
         seed: int = 1,
         explain: bool = False,
+        victim: VictimPolicy | None = None,
+        pacing: Pacing | None = None,
         **changes: Value,
     ) -> None:
         self._source: tuple[str, str, str | None] = (os.fspath(device), "", None)
-        self._setup(seed, explain, changes)
+        self._setup(seed, explain, victim, pacing, changes)
 
     @classmethod
     def from_toml(
-        cls, text: str, *, name: str = "drive.toml", seed: int = 1, explain: bool = False, **changes: Value
+        cls,
+        text: str,
+        *,
+        name: str = "drive.toml",
+        seed: int = 1,
+        explain: bool = False,
+        victim: VictimPolicy | None = None,
+        pacing: Pacing | None = None,
+        **changes: Value,
     ) -> Drive:
         """A drive from the text of a drive, disk or array file. ``name`` is what it is called in messages; files that
         it names lie beside it.
@@ -59,22 +79,43 @@ class Drive:
         """
         drive = cls.__new__(cls)
         drive._source = (name, "text", text)
-        drive._setup(seed, explain, changes)
+        drive._setup(seed, explain, victim, pacing, changes)
         return drive
 
-    def _setup(self, seed: int, explain: bool, changes: Mapping[str, Value]) -> None:
+    def _setup(
+        self,
+        seed: int,
+        explain: bool,
+        victim: VictimPolicy | None,
+        pacing: Pacing | None,
+        changes: Mapping[str, Value],
+    ) -> None:
+        for name, policy in (("victim", victim), ("pacing", pacing)):
+            if policy is not None and not callable(policy):
+                raise TypeError(f"{name} must be a function, not {type(policy).__name__}")
+        self._victim, self._pacing = victim, pacing
+        if pacing is not None:
+            # Any pacing that limits the host; what it says is replaced.
+            changes = {"gc.host_share": "balanced", **changes}
         self._changes = dict(changes)
         self._seed = _whole(seed, "seed")
         self._explain = explain
         self._live: _native.Live | None = None
         given = [(key, _text(key, value)) for key, value in changes.items()]
         device, _, text = self._source
-        self._native = _native.Drive.open(device, given) if text is None else _native.Drive.parse(device, text, given)
+        self._native = (
+            _native.Drive.open(device, given, victim, pacing)
+            if text is None
+            else _native.Drive.parse(device, text, given, victim, pacing)
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._live is not None:
             raise TypeError("a drive that is powered on cannot be pickled: pickle one that is not, or close() it")
-        return (_rebuilt, (self._source, self._seed, self._explain, self._changes))
+        return (_rebuilt, self._parts())
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self._source, self._seed, self._explain, self._victim, self._pacing, self._changes)
 
     # What it is.
 
@@ -135,6 +176,8 @@ class Drive:
             RunError: if it failed.
         """
         settings = [(key, _text(key, value)) for key, value in params.items()]
+        if name == "power-cut" and (self._victim or self._pacing):
+            raise ValueError("recovery from a power cut goes back to built-in policies: study them on other tests")
         with shown(progress, f"{name} on {self.name}") as report:
             outcome = self._native.test(name, settings, self._seed_or(seed), bool(quick), _limit(records), report)
         return Result(outcome)
@@ -314,7 +357,7 @@ class Drive:
         Raises:
             RunError: if the device cannot be copied.
         """
-        other = _rebuilt(self._source, self._seed, self._explain, self._changes)
+        other = _rebuilt(*self._parts())
         if self._live is not None:
             other._live = self._live.snapshot()
         return other
@@ -349,10 +392,17 @@ class Drive:
         return self._seed if seed is None else _whole(seed, "seed")
 
 
-def _rebuilt(source: tuple[str, str, str | None], seed: int, explain: bool, changes: Mapping[str, Value]) -> Drive:
+def _rebuilt(
+    source: tuple[str, str, str | None],
+    seed: int,
+    explain: bool,
+    victim: VictimPolicy | None,
+    pacing: Pacing | None,
+    changes: Mapping[str, Value],
+) -> Drive:
     drive = Drive.__new__(Drive)
     drive._source = source
-    drive._setup(seed, explain, changes)
+    drive._setup(seed, explain, victim, pacing, changes)
     return drive
 
 
@@ -370,7 +420,7 @@ def behind(adapter: str, device: str | Drive) -> Drive:
 def _expression(device: str | Drive) -> str:
     if isinstance(device, str):
         return device
-    if device._changes or device._source[2] is not None:
+    if device._changes or device._victim or device._source[2] is not None:
         raise ValueError(f"{device!r} has no name to be called by in an expression: save it as a file, and give its path")
     return device.name
 

@@ -87,6 +87,8 @@ def review(
     """
     listed = [drives] if isinstance(drives, (str, Drive)) else list(drives)
     named = [Drive(drive) if isinstance(drive, str) else drive for drive in listed]
+    if any(drive._victim or drive._pacing for drive in named):
+        raise ValueError("a review has drives with built-in policies only: use test() for those of your own")
     if not named:
         raise ValueError("a review needs a drive")
     tests = [only] if isinstance(only, str) else list(only)

@@ -196,8 +196,9 @@ def sweep(
         random.Random(0).shuffle(todo)
         make = executor if callable(executor) and not isinstance(executor, Executor) else None
         own = ThreadPoolExecutor(threads or os.cpu_count()) if executor is None else None
-        given = own or (make() if make else executor)
-        assert isinstance(given, Executor) or hasattr(given, "submit")
+        given: Any = own or (make() if make else executor)
+        if not hasattr(given, "submit"):
+            raise TypeError(f"a {type(given).__name__} is no executor")
         run = _Run(native, file, text, store, finished, todo, workers, retries)
         try:
             with shown(progress, native.title) as report:

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use ssdlab_bench::Monitor;
 use ssdlab_bench::fio_run::{FioError, FioOptions, Prefill, run_file};
 use ssdlab_bench::plan::{PlanJob, guarded};
 use ssdlab_bench::replay::{ReplaySpec, Speed, replay_file};
 use ssdlab_bench::suite::{find_test, run_test};
+use ssdlab_bench::{Lab, Monitor};
 use ssdlab_catalog::{DeviceTemplate, Diagnostic};
 use ssdlab_cli::commands::{replay, run, show};
 use ssdlab_cli::lab::SimulatedDrive;
@@ -21,6 +21,7 @@ use ssdlab_workload::trace::{Devices, Fit, Format, PlacementSpec, TraceSource};
 use crate::failure::{Wrong, bad_input, exception, value_error};
 use crate::live::Live;
 use crate::outcome::{JobReport, Outcome};
+use crate::policy::{Policies, Studied};
 use crate::records::{Recorded, Records};
 use crate::trace::table_source;
 use crate::watched::watched;
@@ -29,6 +30,7 @@ use crate::watched::watched;
 #[pyclass(frozen, module = "ssdlab._native")]
 pub struct Drive {
     pub drive: Arc<SimulatedDrive>,
+    policies: Policies,
 }
 
 /// Names and values, as a command line gives them.
@@ -42,26 +44,35 @@ enum Trace {
     Table(Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>),
 }
 
-fn open(py: Python<'_>, template: Result<DeviceTemplate, Diagnostic>, changes: &Settings) -> PyResult<Drive> {
+fn open(
+    py: Python<'_>,
+    template: Result<DeviceTemplate, Diagnostic>,
+    changes: &Settings,
+    policies: Policies,
+) -> PyResult<Drive> {
     let changed = |template: DeviceTemplate| {
         if changes.is_empty() { Ok(template.recipe) } else { template.set(changes) }
     };
     let recipe = template.and_then(changed).map_err(|d| bad_input(py, &d, Wrong::Drive))?;
     // The specimen that is built to look at it; which one makes no difference to what it says of itself.
-    let drive = py.detach(|| SimulatedDrive::of(recipe, 1)).map_err(|f| exception(py, &f, Wrong::Drive))?;
-    Ok(Drive { drive: Arc::new(drive) })
+    let drive = watched(py, None, move |_| SimulatedDrive::of(recipe, 1))?;
+    let drive = drive.map_err(|f| exception(py, &f, Wrong::Drive))?;
+    Ok(Drive { drive: Arc::new(drive), policies })
 }
 
 /// Runs something on fresh drives; of each command a record is kept, up to a limit of zero or more.
 fn recorded<T>(
     drive: &SimulatedDrive,
+    policies: &Policies,
     limit: usize,
-    run: impl FnOnce(&dyn ssdlab_bench::Lab) -> T,
+    run: impl FnOnce(&dyn Lab) -> T,
 ) -> (T, Option<Records>) {
+    let studied = Studied { drive, policies };
+    let fresh: &dyn Lab = if policies.is_none() { drive } else { &studied };
     if limit == 0 {
-        return (run(drive), None);
+        return (run(fresh), None);
     }
-    let lab = Recorded::new(drive, limit);
+    let lab = Recorded::new(fresh, limit);
     let result = run(&lab);
     (result, Some(lab.into_records()))
 }
@@ -70,14 +81,27 @@ fn recorded<T>(
 impl Drive {
     /// A name of the catalog, the path of a file that ends in .toml, or a device expression.
     #[staticmethod]
-    fn open(py: Python<'_>, text: &str, changes: Settings) -> PyResult<Drive> {
-        open(py, DeviceTemplate::open(text, Path::new("")), &changes)
+    fn open(
+        py: Python<'_>,
+        text: &str,
+        changes: Settings,
+        victim: Option<Py<PyAny>>,
+        pacing: Option<Py<PyAny>>,
+    ) -> PyResult<Drive> {
+        open(py, DeviceTemplate::open(text, Path::new("")), &changes, Policies::new(victim, pacing))
     }
 
     /// The text of a drive, disk or array file, which is called `file` in messages.
     #[staticmethod]
-    fn parse(py: Python<'_>, file: &str, text: &str, changes: Settings) -> PyResult<Drive> {
-        open(py, DeviceTemplate::parse(file, text), &changes)
+    fn parse(
+        py: Python<'_>,
+        file: &str,
+        text: &str,
+        changes: Settings,
+        victim: Option<Py<PyAny>>,
+        pacing: Option<Py<PyAny>>,
+    ) -> PyResult<Drive> {
+        open(py, DeviceTemplate::parse(file, text), &changes, Policies::new(victim, pacing))
     }
 
     #[getter]
@@ -118,11 +142,13 @@ impl Drive {
         let test = find_test(name).map_err(|e| exception(py, &param_failure(e), Wrong::Parameter))?;
         let job = PlanJob { lab: 0, test, variant: String::new(), settings };
         job.check(quick).map_err(|e| exception(py, &param_failure(e), Wrong::Parameter))?;
-        let drive = Arc::clone(&self.drive);
+        let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
-            recorded(&drive, records, |lab| guarded(|| run_test(test, &lab, &job.settings, seed, quick, &monitor)))
+            recorded(&drive, &policies, records, |lab| {
+                guarded(|| run_test(test, &lab, &job.settings, seed, quick, &monitor))
+            })
         })?;
         let outcome =
             result.map_err(|e| exception(py, &bench_failure(test.name, self.drive.device(), e), Wrong::Test))?;
@@ -151,12 +177,12 @@ impl Drive {
         let job = JobFile::parse_with(file, text, &value)
             .map_err(|e| bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job))?;
         let notices = job.notices().iter().map(ToString::to_string).collect();
-        let drive = Arc::clone(&self.drive);
+        let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
             let options = FioOptions { seed, prefill };
-            recorded(&drive, records, |lab| run_file(&job, lab, options, &monitor))
+            recorded(&drive, &policies, records, |lab| run_file(&job, lab, options, &monitor))
         })?;
         let report = result.map_err(|e| match e {
             FioError::Job(e) => bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job),
@@ -207,11 +233,11 @@ impl Drive {
             prefill,
             seed,
         };
-        let drive = Arc::clone(&self.drive);
+        let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
-            recorded(&drive, records, |lab| replay_file(&spec, lab, &monitor))
+            recorded(&drive, &policies, records, |lab| replay_file(&spec, lab, &monitor))
         })?;
         let replayed = result.map_err(|e| exception(py, &replay::failure(e), Wrong::Trace))?;
         let histograms = replayed.measurement.ops().map(|(op, stats)| (op, stats.latency.clone())).collect();
@@ -222,15 +248,11 @@ impl Drive {
 
     /// A new specimen, powered on.
     fn power_on(&self, py: Python<'_>, seed: u64, explain: bool) -> PyResult<Live> {
-        let recipe = self.drive.recipe();
-        let built = py.detach(|| {
-            if explain {
-                return recipe.build(seed);
-            }
-            recipe.build_with(seed, &|drive, seed| {
-                ssdlab_ssd::build::<false, true>(&drive.name, &drive.spec, &drive.die.spec, seed)
-            })
-        });
+        let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
+        let built = watched(py, None, move |_| {
+            let recipe = drive.recipe();
+            if explain { policies.build::<true>(recipe, seed) } else { policies.build::<false>(recipe, seed) }
+        })?;
         Ok(Live::new(built.map_err(|d| bad_input(py, &d, Wrong::Drive))?, explain))
     }
 }

@@ -6,8 +6,10 @@
 
 mod drive;
 mod failure;
+mod fleet;
 mod live;
 mod outcome;
+mod policy;
 mod records;
 mod review;
 mod sweep;
@@ -45,6 +47,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("FINGERPRINT", ssdlab_sweep::FINGERPRINT)?;
     module.add_class::<drive::Drive>()?;
+    module.add_class::<fleet::Fleet>()?;
+    module.add_class::<fleet::FleetSummary>()?;
     module.add_class::<live::Live>()?;
     module.add_class::<outcome::Outcome>()?;
     module.add_class::<outcome::JobReport>()?;
@@ -53,6 +57,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(list_json, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::measure_life, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::live_through, module)?)?;
     module.add_function(wrap_pyfunction!(outcome::bins_table, module)?)?;
     module.add_function(wrap_pyfunction!(review::claims_json, module)?)?;
     module.add_function(wrap_pyfunction!(review::compare_json, module)?)?;
