@@ -54,7 +54,9 @@ use op_queues::OpQueues;
 pub use backend::{Loss, LossReader};
 pub use plug::{PowerLossSpec, Protection};
 pub use power::PowerSpec;
-pub use spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec, drive_keys};
+pub use spec::{
+    ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, WriteBufferSpec, drive_keys,
+};
 
 /// A drive as reviews and tests use it: every completion explained, every read checked.
 pub type Ssd = SimulatedSsd<true, true>;
@@ -90,6 +92,8 @@ pub struct BufferLimits {
     pub units: u32,
     /// Writes are acknowledged once they are in it.
     pub acknowledges: bool,
+    /// Writes that wait for flash share rows with those that come at once.
+    pub joins: bool,
     /// Of longer writes the data go past the SLC cache.
     pub largest_cached_bytes: u64,
 }
@@ -255,6 +259,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             buffer: BufferLimits {
                 units: drive.write_buffer.capacity_kib / 4 * drive.compression_ratio(),
                 acknowledges: drive.write_buffer.write_cache,
+                joins: drive.write_buffer.joins_waiting_writes,
                 largest_cached_bytes: drive.slc_cache.as_ref().map_or(u64::MAX, SlcCacheSpec::largest_write_bytes),
             },
             host: HostCounters::default(),

@@ -4,7 +4,7 @@ use ssdlab_ftl::{
     Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
 };
 
-use crate::spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, WriteBufferSpec};
+use crate::spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, WriteBufferSpec};
 
 impl DriveSpec {
     /// `dies` dies of the type `die`, each on a channel of its own as far as 32 channels go, behind an ideal link and a
@@ -24,7 +24,13 @@ impl DriveSpec {
             capacity_bytes,
             supports_trim: true,
             flash: FlashSpec { die: die.to_owned(), dies, exact_spare_per_10000: None, planes_apart: false },
-            link: LinkSpec { generation: LinkGeneration::Ideal, host_turnaround_us: 0.0 },
+            link: LinkSpec {
+                generation: LinkGeneration::Ideal,
+                host_turnaround_us: 0.0,
+                host_frame_us: 0.0,
+                host_command_us: 0.0,
+                not_queued: NotQueued::Nothing,
+            },
             controller: ControllerSpec {
                 name: String::new(),
                 channels: dies.min(32),
@@ -36,10 +42,18 @@ impl DriveSpec {
                 read_unit_us: 0.0,
                 write_unit_us: 0.0,
                 move_unit_us: 0.0,
+                trim_range_us: 0.0,
+                trim_map_page_us: 0.0,
+                trim_command_us: None,
                 read_ahead_kib: 0,
                 reads_first: true,
             },
-            write_buffer: WriteBufferSpec { capacity_kib: 512, write_cache: true, flush_after_idle_ms: 10.0 },
+            write_buffer: WriteBufferSpec {
+                capacity_kib: 512,
+                write_cache: true,
+                joins_waiting_writes: false,
+                flush_after_idle_ms: 10.0,
+            },
             mapping: MappingSpec {
                 superblock: SuperblockSpan::AllDies,
                 reserved_blocks_per_1000: 0,

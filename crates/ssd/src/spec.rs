@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ssdlab_core::Op;
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{
     CompressionSpec, GcSpec, HostShare, LogBlockSpec, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec,
@@ -87,6 +88,43 @@ pub struct LinkSpec {
     /// From a completion on the wire to the host's next command on it: interrupt, driver, host controller.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub host_turnaround_us: f64,
+    /// Time in which the host controller takes up or hands out a data frame of at most 8 KiB, while the wire waits.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub host_frame_us: f64,
+    /// The same, of each command: its table is fetched and its end noted, while the wire waits.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub host_command_us: f64,
+    /// Which commands wait until all others have ended, and hold back those that come after them.
+    #[serde(default)]
+    pub not_queued: NotQueued,
+}
+
+/// Commands that are not among the queued ones of Serial ATA: the host's driver sends them alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotQueued {
+    /// None: NVMe, and drives for validation.
+    #[default]
+    Nothing,
+    /// FLUSH CACHE: drives, and drivers, with queued TRIM.
+    Flush,
+    /// DATA SET MANAGEMENT too, as in Serial ATA until 3.1 and with most drivers since.
+    FlushAndTrim,
+}
+
+impl NotQueued {
+    /// Whether a command is sent alone.
+    #[inline]
+    #[must_use]
+    pub fn holds(self, op: Op) -> bool {
+        match op {
+            Op::Read | Op::Write | Op::WriteZeroes => false,
+            Op::Flush => self != NotQueued::Nothing,
+            Op::Trim => self == NotQueued::FlushAndTrim,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -139,6 +177,18 @@ pub struct ControllerSpec {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub move_unit_us: f64,
+    /// Firmware time of a TRIM beside that of a command, for each of the at most 64 ranges of 65,535 sectors that it names.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub trim_range_us: f64,
+    /// Firmware time of a TRIM for each 4 KiB of map entries (four bytes each) that it touches.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub trim_map_page_us: f64,
+    /// Firmware time of a TRIM command; absent: that of a write command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub trim_command_us: Option<f64>,
     /// Data read ahead of a sequential stream; 0 reads nothing ahead.
     #[schemars(range(min = 0, max = 16_384))]
     pub read_ahead_kib: u32,
@@ -155,6 +205,10 @@ pub struct WriteBufferSpec {
     pub capacity_kib: u32,
     /// Whether a write is acknowledged when it is in the buffer, or only when it is on flash.
     pub write_cache: bool,
+    /// Whether writes that wait for flash (forced unit access, no write cache) share rows with those that have come by the
+    /// time at which the firmware is through with its queue; if not, each is sent to flash as soon as it is taken in.
+    #[serde(default)]
+    pub joins_waiting_writes: bool,
     /// Idle time after which a partly filled page is written all the same.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub flush_after_idle_ms: f64,

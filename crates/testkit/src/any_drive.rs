@@ -7,7 +7,7 @@ use ssdlab_ftl::{
     VictimPolicy, WearLevellingSpec,
 };
 use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
-use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, WriteBufferSpec};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, NotQueued, WriteBufferSpec};
 
 /// A small drive whose capacity is still to be found, and a seed.
 #[derive(Clone, Debug)]
@@ -118,9 +118,9 @@ prop_compose! {
             write_command_us: f64::from(command_us) * 1.5,
             read_unit_us: f64::from(unit_us),
             write_unit_us: f64::from(unit_us) * 0.7,
-            move_unit_us: 0.0,
             read_ahead_kib,
             reads_first,
+            ..DriveSpec::plain("small", 1, 0).controller
         };
         (spec, channels * per_channel)
     }
@@ -145,13 +145,17 @@ prop_compose! {
         dynamic in any::<bool>(),
         spread in prop::option::of(1u32..=8),
         spare_percent in prop::sample::select(vec![0u64, 0, 5, 20]),
+        not_queued in prop::sample::select(vec![NotQueued::Nothing, NotQueued::Flush, NotQueued::FlushAndTrim]),
+        joins_waiting_writes in any::<bool>(),
     ) -> DrawnDrive {
+        let plain = DriveSpec::plain("small", dies, 0);
         let drive = DriveSpec {
-            link: LinkSpec { generation, host_turnaround_us: f64::from(turnaround) },
+            link: LinkSpec { generation, host_turnaround_us: f64::from(turnaround), not_queued, ..plain.link },
             controller,
             write_buffer: WriteBufferSpec {
                 capacity_kib: buffer_kib,
                 write_cache,
+                joins_waiting_writes,
                 flush_after_idle_ms: f64::from(flush_ms),
             },
             mapping: MappingSpec {
@@ -163,7 +167,7 @@ prop_compose! {
             },
             gc,
             wear_levelling: WearLevellingSpec { dynamic, static_spread_erases: spread },
-            ..DriveSpec::plain("small", dies, 0)
+            ..plain
         };
         DrawnDrive { seed, die, drive, spare_percent }
     }

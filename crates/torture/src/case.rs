@@ -6,7 +6,7 @@ use ssdlab_ftl::{
     SlcCachePolicy, SlcCacheSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
 use ssdlab_nand::{Bus, CellMode, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Timing, Wear};
-use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, SimulatedSsd, Ssd, WriteBufferSpec};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, NotQueued, SimulatedSsd, Ssd, WriteBufferSpec};
 
 use crate::draw::{between, one};
 use crate::errors::add_correction;
@@ -66,6 +66,7 @@ impl Case {
             let mut drive = draw_drive(&mut rng, &die);
             let faults = draw_faults(&mut rng);
             let mut die = add_slc_cache(die, &mut drive, seed);
+            add_waiting_rules(&mut drive, seed);
             add_way_past_cache(&mut drive, &die, seed);
             add_demand_map(&mut drive, seed);
             add_processor_time(&mut drive, seed);
@@ -181,11 +182,13 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
     let row_kib = die.geometry.planes * die.units_per_page() * 4;
     let command_us = f64::from(between(rng, 0, 20));
     let unit_us = f64::from(between(rng, 0, 10));
+    let plain = DriveSpec::plain("drawn", dies, 0);
     DriveSpec {
         description: "drawn".to_owned(),
         link: LinkSpec {
             generation: one(rng, &[LinkGeneration::Sata1, LinkGeneration::Sata3, LinkGeneration::Ideal]),
             host_turnaround_us: f64::from(between(rng, 0, 10)),
+            ..plain.link
         },
         controller: ControllerSpec {
             name: "drawn".to_owned(),
@@ -197,15 +200,16 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
             write_command_us: command_us * 1.5,
             read_unit_us: unit_us,
             write_unit_us: unit_us * 0.7,
-            move_unit_us: 0.0,
             read_ahead_kib: one(rng, &[0, 64, 512]),
             reads_first: rng.chance(1, 2),
+            ..plain.controller
         },
         write_buffer: WriteBufferSpec {
             // The smallest that a drive file may ask for, often.
             capacity_kib: one(rng, &[64, 64, 100, 256, 2048]).max(row_kib),
             write_cache: rng.chance(3, 4),
             flush_after_idle_ms: f64::from(between(rng, 0, 200)),
+            ..plain.write_buffer
         },
         mapping: MappingSpec {
             superblock: one(rng, &[SuperblockSpan::AllDies, SuperblockSpan::OneDie]),
@@ -219,8 +223,22 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
             dynamic: rng.chance(1, 2),
             static_spread_erases: rng.chance(1, 2).then(|| between(rng, 1, 8)),
         },
-        ..DriveSpec::plain("drawn", dies, 0)
+        ..plain
     }
+}
+
+/// Who waits for whom at the drive's door: commands that are sent alone, writes that share a row, the host's own time.
+/// Drawn from a stream of its own, as the cache is.
+fn add_waiting_rules(drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("waiting rules");
+    let rules = [NotQueued::Nothing, NotQueued::Flush, NotQueued::FlushAndTrim];
+    drive.link.not_queued = one(&mut rng, &rules);
+    drive.link.host_frame_us = one(&mut rng, &[0.0, 0.5, 3.0]);
+    drive.link.host_command_us = one(&mut rng, &[0.0, 2.0]);
+    drive.write_buffer.joins_waiting_writes = rng.chance(1, 2);
+    drive.controller.trim_command_us = one(&mut rng, &[None, Some(0.0), Some(200.0)]);
+    drive.controller.trim_range_us = one(&mut rng, &[0.0, 5.0]);
+    drive.controller.trim_map_page_us = one(&mut rng, &[0.0, 1.0]);
 }
 
 fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {

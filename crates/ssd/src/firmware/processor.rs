@@ -23,6 +23,13 @@ pub enum Processed {
     Round,
 }
 
+/// Data of one range of DATA SET MANAGEMENT: 65,535 sectors (ATA8-ACS-2).
+const TRIM_RANGE_BYTES: u64 = 65_535 * 512;
+/// Ranges in the one block of 512 bytes that drives of the time take with a command.
+const RANGES_PER_TRIM: u64 = 64;
+/// Data whose map entries, of four bytes for each 4 KiB, lie in 4 KiB of DRAM.
+const MAPPED_BY_PAGE_BYTES: u64 = 4 << 20;
+
 /// In the place of a command's slot, in the queue.
 const ROW: u32 = u32::MAX;
 const ROUND: u32 = u32::MAX - 1;
@@ -34,6 +41,9 @@ struct Times {
     write_command: Nanos,
     write_unit: Nanos,
     move_unit: Nanos,
+    trim_command: Nanos,
+    trim_range: Nanos,
+    trim_map_page: Nanos,
 }
 
 /// See the module's own page.
@@ -61,6 +71,9 @@ impl Processor {
                 write_command: nanos_from_us(c.write_command_us),
                 write_unit: nanos_from_us(c.write_unit_us),
                 move_unit: nanos_from_us(c.move_unit_us),
+                trim_command: nanos_from_us(c.trim_command_us.unwrap_or(c.write_command_us)),
+                trim_range: nanos_from_us(c.trim_range_us),
+                trim_map_page: nanos_from_us(c.trim_map_page_us),
             },
             free: 0,
             busy: 0,
@@ -136,10 +149,26 @@ impl Processor {
         let (decode, rest) = match request.op {
             Op::Read => (times.read_command + times.read_unit, (units - 1) * times.read_unit),
             Op::Write => (times.write_command, units * times.write_unit),
-            Op::Trim | Op::Flush | Op::WriteZeroes => (times.write_command, 0),
+            Op::Trim => (self.trim_time(request), 0),
+            Op::Flush | Op::WriteZeroes => (times.write_command, 0),
         };
         let decoded = self.book(arrived, decode + rest) + decode;
         (decoded, decoded + rest)
+    }
+
+    /// What TRIM takes: for each command that its ranges need, for each range, and for each page of the map.
+    fn trim_time(&self, request: &Request) -> Nanos {
+        let ranges = request.length_bytes.div_ceil(TRIM_RANGE_BYTES).max(1);
+        let commands = ranges.div_ceil(RANGES_PER_TRIM);
+        let end = request.offset_bytes + request.length_bytes;
+        let map_pages = end.div_ceil(MAPPED_BY_PAGE_BYTES) - request.offset_bytes / MAPPED_BY_PAGE_BYTES;
+        let times = &self.times;
+        commands * times.trim_command + ranges * times.trim_range + map_pages * times.trim_map_page
+    }
+
+    /// Slots of the commands that wait for it, and of the one that is being decoded.
+    pub fn commands(&self) -> impl Iterator<Item = u32> + '_ {
+        self.queue.iter().map(|next| next.1).filter(|&slot| slot < ROUND)
     }
 
     /// A command's slot comes up once it is decoded.
@@ -233,6 +262,20 @@ mod tests {
         assert_eq!((p.busy, p.free), (14 * 15_000 + 14_000, ends[2]));
         // After a pause it begins when it is asked.
         assert_eq!(p.book(2 * now, 1), 2 * now);
+    }
+
+    #[test]
+    fn trim_takes_its_time_for_each_command_range_and_map_page() {
+        let mut p = processor();
+        (p.times.trim_command, p.times.trim_range, p.times.trim_map_page) = (100_000, 5_000, 1_000);
+        let trim = |offset, length| p.trim_time(&Request::new(0, Op::Trim, offset, length));
+        assert_eq!(trim(4096, 4096), 106_000);
+        assert_eq!(trim((4 << 20) - 4096, 8192), 107_000, "entries on two pages of the map");
+        // 32 MiB are one range of 65,535 sectors and one of a single sector.
+        assert_eq!(trim(0, 32 << 20), 100_000 + 2 * 5_000 + 8 * 1_000);
+        // 64 ranges fill a command.
+        assert_eq!(trim(0, 64 * 65_535 * 512), 100_000 + 64 * 5_000 + 512 * 1_000);
+        assert_eq!(trim(0, 64 * 65_535 * 512 + 4096), 200_000 + 65 * 5_000 + 512 * 1_000);
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Breakdown, Nanos, Ring, UNIT_BYTES};
+use ssdlab_core::{Breakdown, Nanos, Op, Ring, UNIT_BYTES};
 use ssdlab_device::{Completion, Request, Status};
 use ssdlab_ftl::Promise;
+
+use crate::spec::NotQueued;
 
 /// In the place of the merge reads that a write waits for: its first and last page go into the buffer in part.
 pub const IN_PARTS: u32 = u32::MAX;
@@ -59,7 +61,10 @@ pub struct Commands {
     slots: Vec<Command>,
     free: Vec<u32>,
     active: u32,
-    /// Beyond the queue depth: the host holds them.
+    not_queued: NotQueued,
+    /// The one that is under way was sent alone.
+    alone: bool,
+    /// Beyond the queue depth, or before or behind one that is sent alone: the host holds them.
     pub outside: VecDeque<(Nanos, Request)>,
     /// Writes that wait for room in the buffer, in order.
     pub writes: Ring<u32>,
@@ -71,12 +76,14 @@ pub struct Commands {
 
 impl Commands {
     #[must_use]
-    pub fn new(depth: u32) -> Self {
+    pub fn new(depth: u32, not_queued: NotQueued) -> Self {
         let empty = Command::new(Request::flush(0), 0, 0, 0);
         Commands {
             slots: vec![empty; depth as usize],
             free: (0..depth).rev().collect(),
             active: 0,
+            not_queued,
+            alone: false,
             outside: VecDeque::new(),
             writes: Ring::new(depth as usize, 0),
             durable: VecDeque::new(),
@@ -86,13 +93,15 @@ impl Commands {
 
     /// All are forgotten, and never answered.
     pub fn drop_all(&mut self) {
-        *self = Commands::new(self.slots.len() as u32);
+        *self = Commands::new(self.slots.len() as u32, self.not_queued);
     }
 
+    /// A slot for a command, if one is free.
     #[inline]
-    pub fn take_slot(&mut self) -> Option<u32> {
+    pub fn take_slot(&mut self, op: Op) -> Option<u32> {
         let slot = self.free.pop()?;
         self.active += 1;
+        self.alone = self.not_queued.holds(op);
         Some(slot)
     }
 
@@ -127,11 +136,24 @@ impl Commands {
         self.finished.front().filter(|f| f.0 == at).map(|(_, slot)| slot)
     }
 
-    /// Whether a slot is free, and nobody waits for it outside.
+    /// Whether a command that has just come may be sent: a slot is free, and nobody waits outside.
     #[inline]
     #[must_use]
-    pub fn have_room(&self) -> bool {
-        self.active < self.slots.len() as u32 && self.outside.is_empty()
+    pub fn have_room(&self, op: Op) -> bool {
+        self.outside.is_empty() && self.may_be_sent(op)
+    }
+
+    /// Whether a slot is free for a command, and no other must end before.
+    #[inline]
+    fn may_be_sent(&self, op: Op) -> bool {
+        self.active < self.slots.len() as u32 && !self.alone && (self.active == 0 || !self.not_queued.holds(op))
+    }
+
+    /// The command that has waited longest outside, if it may be sent now.
+    #[inline(never)]
+    pub fn take_outside(&mut self) -> Option<(Nanos, Request)> {
+        let (_, request) = self.outside.front()?;
+        if self.may_be_sent(request.op) { self.outside.pop_front() } else { None }
     }
 
     /// Ends the command that the host sees next, and frees its slot.
@@ -141,6 +163,7 @@ impl Commands {
         let c = &self.slots[slot as usize];
         self.free.push(slot);
         self.active -= 1;
+        self.alone = false;
         Completion {
             tag: c.request.tag,
             op: c.request.op,

@@ -1,9 +1,13 @@
 //! TRIM, and commands that wait until their data are on flash: FLUSH CACHE, and writes without a write cache.
 
-use ssdlab_core::{Cause, Nanos, UNIT_BYTES};
+use ssdlab_core::{Cause, Nanos, Op, UNIT_BYTES};
 use ssdlab_ftl::Translation;
 
+use super::Frontend;
 use crate::SimulatedSsd;
+
+/// So long a write that waits for flash waits for others to share its row, at most. Estimate: less than a program.
+const LONGEST_JOINING: Nanos = 500_000;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     pub(crate) fn trim(&mut self, slot: u32) {
@@ -28,14 +32,25 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(crate) fn flush(&mut self, slot: u32) {
         let now = self.now;
         self.wait_until_durable(slot, now);
+        self.settle_durable();
     }
 
     /// A command waits until everything accepted so far is on flash; its own data are in the drive at `from`.
+    /// [`Self::settle_durable`] must follow.
     pub(crate) fn wait_until_durable(&mut self, slot: u32, from: Nanos) {
         self.probe.explain(|explanations| explanations.begin_drive_wait(slot));
         self.frontend.commands.slot(slot).link_end = from;
         self.frontend.commands.durable.push_back((self.translation.accepted_units(), slot));
-        self.settle_durable();
+    }
+
+    /// Whether rows that are not full may wait for writes which are being decoded: not for long, as there may always be
+    /// another.
+    fn more_will_join(&mut self) -> bool {
+        let Frontend { commands, .. } = &mut self.frontend;
+        let Some(&(_, oldest)) = commands.durable.front() else { return false };
+        let begun = commands.slot(oldest).link_end;
+        self.now < begun + LONGEST_JOINING
+            && self.firmware.processor.commands().any(|slot| commands.slot(slot).request.op == Op::Write)
     }
 
     /// Answers the commands that wait for data which are on flash by now, and pushes on what the others wait for:
@@ -43,7 +58,17 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(crate) fn settle_durable(&mut self) {
         while let Some(&(units, slot)) = self.frontend.commands.durable.front() {
             if self.translation.durable_units() < units {
-                self.ask(|translation, queues| translation.force(queues));
+                if self.buffer.joins {
+                    if self.more_will_join() {
+                        return;
+                    }
+                    self.ask(|translation, queues| translation.force(queues));
+                    if self.translation.waiting_units() == 0 {
+                        self.translation.unforce();
+                    }
+                } else {
+                    self.ask(|translation, queues| translation.force(queues));
+                }
                 if self.translation.is_read_only() {
                     self.give_up_durable();
                 }

@@ -4,6 +4,13 @@ use ssdlab_core::{Nanos, nanos_from_us};
 
 use crate::spec::{LinkGeneration, LinkSpec};
 
+/// Which way data go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    ToHost,
+    ToDrive,
+}
+
 /// Largest data frame (SATA: 8 KiB).
 const DATA_FRAME_BYTES: u64 = 8192;
 /// Dwords that pass before one end answers the other: Serial ATA allows 20 for HOLD; estimate: as many for the others.
@@ -15,6 +22,10 @@ const DATA_FRAME_OVERHEAD_BYTES: u64 = 16 + HANDSHAKE_BYTES;
 /// A register, set-device-bits or DMA-setup frame of seven dwords at most with SOF, CRC, EOF, and the handshake.
 const CONTROL_FRAME_BYTES: u64 = 28 + 12 + HANDSHAKE_BYTES;
 
+/// DMA ACTIVATE, with which the drive asks for a data frame of a write: one dword, SOF, CRC, EOF, and the handshake. The
+/// DMA setup frame asks for the first (auto-activate).
+const ACTIVATE_BYTES: u64 = 4 + 12 + HANDSHAKE_BYTES;
+
 /// A half-duplex link: whoever asks first goes first.
 #[derive(Clone, Debug)]
 pub struct Link {
@@ -22,6 +33,9 @@ pub struct Link {
     picos_per_byte: u64,
     command_time: Nanos,
     status_time: Nanos,
+    /// What the host controller takes for each data frame, and for each command.
+    host_frame: Nanos,
+    host_command: Nanos,
     free_at: Nanos,
 }
 
@@ -38,7 +52,14 @@ impl Link {
         };
         let control = nanos(picos_per_byte, CONTROL_FRAME_BYTES);
         let command_time = nanos_from_us(spec.host_turnaround_us) + control;
-        Link { picos_per_byte, command_time, status_time: control, free_at: 0 }
+        Link {
+            picos_per_byte,
+            command_time,
+            status_time: control,
+            host_frame: nanos_from_us(spec.host_frame_us),
+            host_command: nanos_from_us(spec.host_command_us),
+            free_at: 0,
+        }
     }
 
     /// Nothing is on the wire any more.
@@ -60,23 +81,28 @@ impl Link {
         self.status_time
     }
 
-    /// Time that `bytes` of data take on the wire, with the frame that announces them.
+    /// Time that `bytes` of data take on the wire: frames of at most 8 KiB, the frame that announces them, and, towards
+    /// the drive, one that asks for each frame but the first.
     #[inline]
     #[must_use]
-    pub fn data_time(&self, bytes: u64) -> Nanos {
-        if self.picos_per_byte == 0 {
-            return 0;
-        }
+    pub fn data_time(&self, bytes: u64, direction: Direction) -> Nanos {
         let frames = bytes.div_ceil(DATA_FRAME_BYTES);
-        nanos(self.picos_per_byte, bytes + frames * DATA_FRAME_OVERHEAD_BYTES + CONTROL_FRAME_BYTES)
+        let host = frames * self.host_frame;
+        if self.picos_per_byte == 0 {
+            return host;
+        }
+        let asked_for = if direction == Direction::ToDrive { frames.saturating_sub(1) } else { 0 };
+        let around = frames * DATA_FRAME_OVERHEAD_BYTES + asked_for * ACTIVATE_BYTES + CONTROL_FRAME_BYTES;
+        host + nanos(self.picos_per_byte, bytes + around)
     }
 
-    /// Reserves the wire for `bytes` from `from` on at the earliest; returns when they begin and end.
+    /// Reserves the wire for `bytes` from `from` on at the earliest; returns when they begin and end. With the last of a
+    /// command the host controller is busy a little longer.
     #[inline]
-    pub fn transfer(&mut self, from: Nanos, bytes: u64) -> (Nanos, Nanos) {
+    pub fn transfer(&mut self, from: Nanos, bytes: u64, direction: Direction, last: bool) -> (Nanos, Nanos) {
         let start = from.max(self.free_at);
-        let end = start + self.data_time(bytes);
-        self.free_at = end;
+        let end = start + self.data_time(bytes, direction);
+        self.free_at = if last { end + self.host_command } else { end };
         (start, end)
     }
 }

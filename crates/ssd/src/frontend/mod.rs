@@ -24,7 +24,7 @@ use crate::timing::Interval;
 
 pub use commands::{Command, Commands};
 pub use in_flight::InFlight;
-pub use link::Link;
+pub use link::{Direction, Link};
 pub use read_ahead::ReadAhead;
 
 /// See the module's own page.
@@ -46,7 +46,7 @@ impl Frontend {
         Frontend {
             link: Link::new(&drive.link),
             link_sleep: LinkSleep::default(),
-            commands: Commands::new(drive.controller.queue_depth),
+            commands: Commands::new(drive.controller.queue_depth, drive.link.not_queued),
             read_ahead: ReadAhead::new(drive.controller.read_ahead_kib / 4),
             merges: Vec::new(),
             in_flight: InFlight::default(),
@@ -69,7 +69,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     // Where the request is taken apart in registers, it need not pass through memory in one piece.
     #[inline(always)]
     pub(crate) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) {
-        let slot = self.frontend.commands.take_slot().expect("the caller checked for a slot");
+        let slot = self.frontend.commands.take_slot(request.op).expect("the caller checked for a slot");
         // A link that slept carries nothing before it is up.
         let arrived = now.max(self.frontend.link_sleep.up_at()) + self.frontend.link.command_time();
         let (first, _) = page_range(&request);
@@ -87,10 +87,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.firmware.processor.queue_command(decoded, slot);
     }
 
-    /// Accepts the command that has waited longest outside.
+    /// Accepts the commands that have waited longest outside, as far as they may come in.
     #[inline(never)]
-    fn accept_next(&mut self, now: Nanos) {
-        if let Some((submitted, request)) = self.frontend.commands.outside.pop_front() {
+    fn accept_waiting(&mut self, now: Nanos) {
+        while let Some((submitted, request)) = self.frontend.commands.take_outside() {
             self.accept(now, submitted, request);
         }
     }
@@ -136,11 +136,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
     }
 
-    /// Puts `bytes` on the link, from now on at the earliest; returns when they begin and end.
+    /// Puts `bytes` on the link, the last of their command or not, from now on at the earliest; returns when they begin and
+    /// end.
     #[inline]
-    fn transfer_on_link(&mut self, bytes: u64) -> (Nanos, Nanos) {
-        let (from, to) = self.frontend.link.transfer(self.now, bytes);
-        self.probe.check(|checks| checks.on_link(Interval::new(from, to), bytes));
+    fn transfer_on_link(&mut self, bytes: u64, direction: Direction, last: bool) -> (Nanos, Nanos) {
+        let (from, to) = self.frontend.link.transfer(self.now, bytes, direction, last);
+        self.probe.check(|checks| checks.on_link(Interval::new(from, to), bytes, direction == Direction::ToDrive));
         (from, to)
     }
 
@@ -184,7 +185,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             self.frontend.in_flight.ended(at, completion.latency());
             done.push(completion);
             if !self.frontend.commands.outside.is_empty() {
-                self.accept_next(at);
+                self.accept_waiting(at);
             }
         }
         if self.frontend.in_flight.is_none() {

@@ -6,6 +6,7 @@ use ssdlab_core::{Cause, UNIT_BYTES};
 use ssdlab_device::Status;
 use ssdlab_ftl::{NOBODY, Promise, ReadFrom, RowReads, Translation, first_page, pages_brought};
 
+use super::link::Direction;
 use super::read_ahead::{Lookup, Source};
 use crate::SimulatedSsd;
 use crate::backend::{Ended, ReadRetry};
@@ -137,7 +138,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let c = self.frontend.commands.slot(slot);
         let bytes = c.bytes_left.min(pages * UNIT_BYTES);
         c.bytes_left -= bytes;
-        let (_, end) = self.transfer_on_link(bytes);
+        let last = c.bytes_left == 0;
+        let (_, end) = self.transfer_on_link(bytes, Direction::ToHost, last);
         self.frontend.commands.slot(slot).link_end = end;
     }
 

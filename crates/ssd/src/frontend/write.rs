@@ -8,6 +8,7 @@ use crate::op_queues::OpQueues;
 use crate::page_range::page_range;
 
 use super::commands::IN_PARTS;
+use super::link::Direction;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Puts a decoded write in line for the buffer; [`SimulatedSsd::admit`] must follow.
@@ -33,6 +34,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
         // A layer whose pages leave the buffer when their programs begin has room again at once.
         while self.admit_what_fits() && !self.frontend.commands.writes.is_empty() {}
+        if self.buffer.joins && !self.frontend.commands.durable.is_empty() {
+            self.settle_durable();
+        }
     }
 
     /// Returns whether a write was taken in whole.
@@ -61,7 +65,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 if next + units == last { c.bytes_left } else { c.bytes_left.min(u64::from(units) * UNIT_BYTES) };
             c.bytes_left -= bytes;
             c.next_unit += units;
-            let (start, end) = self.transfer_on_link(bytes);
+            let (start, end) = self.transfer_on_link(bytes, Direction::ToDrive, next + units == last);
             let each = if units == 1 { end - start } else { (end - start) / u64::from(units) };
             let stretch = Stretch { first: next, units, stream, from: start, each };
             let alone = next + units < last || self.frontend.commands.writes.len() == 1;
@@ -135,6 +139,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if fua || !self.buffer.acknowledges {
             // The data are still on the link; the wait for flash begins where they have arrived.
             self.wait_until_durable(slot, link_end);
+            if !self.buffer.joins {
+                self.settle_durable();
+            }
         } else {
             self.respond(slot, link_end.max(processed));
         }

@@ -26,7 +26,7 @@ impl Checks {
             written: memory::filled(pages as usize, 0),
             max_write_number,
             flash: TimingReferee::new(drive, die),
-            link: LinkReferee::new(drive.link.generation),
+            link: LinkReferee::new(&drive.link),
         }
     }
 
@@ -98,8 +98,8 @@ impl Checks {
 
     /// # Panics
     /// If the link would not have carried the transfer.
-    pub fn on_link(&mut self, transfer: Interval, bytes: u64) {
-        if let Err(violation) = self.link.issue(transfer, bytes) {
+    pub fn on_link(&mut self, transfer: Interval, bytes: u64, to_drive: bool) {
+        if let Err(violation) = self.link.issue(transfer, bytes, to_drive) {
             panic!("the drive broke a rule of the link: {violation}");
         }
     }

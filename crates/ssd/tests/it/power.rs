@@ -82,7 +82,7 @@ fn power() -> PowerSpec {
 fn drive() -> DriveSpec {
     let plain = DriveSpec::plain("small", DIES, 96 << 20);
     DriveSpec {
-        link: LinkSpec { generation: LinkGeneration::Sata3, host_turnaround_us: 6.0 },
+        link: LinkSpec { generation: LinkGeneration::Sata3, host_turnaround_us: 6.0, ..plain.link },
         controller: ControllerSpec {
             dram_mib: 100,
             read_command_us: 5.0,

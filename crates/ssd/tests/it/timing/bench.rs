@@ -45,6 +45,8 @@ pub const BLOCK: u64 = ROW * PAGES;
 /// SATA at 6 Gb/s, 1.680 ns a byte: a control frame of 280 bytes, and 4 KiB with 256 of frame and 280 of announcement.
 pub const CONTROL: Nanos = 471;
 pub const UNIT_ON_LINK: Nanos = 7_782;
+/// 16 KiB in two frames.
+pub const FOUR_UNITS_ON_LINK: Nanos = 28_856;
 
 pub fn us(t: Nanos) -> f64 {
     t as f64 / 1e3
@@ -87,7 +89,7 @@ pub fn specs(shape: Shape, t: &Times) -> (DriveSpec, DieSpec) {
     };
     let plain = DriveSpec::plain("timing", shape.dies, 8 * BLOCK * u64::from(shape.dies) * UNIT_BYTES);
     let spec = DriveSpec {
-        link: LinkSpec { generation: shape.link, host_turnaround_us: us(t.turnaround) },
+        link: LinkSpec { generation: shape.link, host_turnaround_us: us(t.turnaround), ..plain.link },
         controller: ControllerSpec {
             channels: shape.channels,
             ways: 4,
@@ -124,7 +126,13 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(shape: Shape, t: &Times) -> Bench {
-        let (spec, die) = specs(shape, t);
+        Bench::with(shape, t, |_| ())
+    }
+
+    /// With something else in its drive file.
+    pub fn with(shape: Shape, t: &Times, change: impl FnOnce(&mut DriveSpec)) -> Bench {
+        let (mut spec, die) = specs(shape, t);
+        change(&mut spec);
         let drive = Ssd::new("timing", &spec, &die, 1).expect("a valid drive");
         Bench { drive, now: 0, tag: 0 }
     }

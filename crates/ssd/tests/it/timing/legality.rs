@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use ssdlab_core::Nanos;
 use ssdlab_nand::CellMode;
-use ssdlab_ssd::LinkGeneration;
 use ssdlab_ssd::timing::{Interval, LinkReferee, Operation, TimingReferee, TimingRule, Work};
+use ssdlab_ssd::{DriveSpec, LinkGeneration, LinkSpec};
 
 use super::bench::{BASE, ROW_TRANSFER, Shape, TWO_CHANNELS, TWO_DIES, UNIT_TRANSFER, specs};
 
@@ -280,6 +280,11 @@ fn as_many_dies_of_a_channel_work_at_once_as_the_controller_interleaves() {
     }
 }
 
+/// The referee of a link; `host_frame_us` as in [`LinkSpec`].
+fn link(generation: LinkGeneration, host_frame_us: f64) -> LinkReferee {
+    LinkReferee::new(&LinkSpec { generation, host_frame_us, ..DriveSpec::plain("any", 1, 0).link })
+}
+
 #[test]
 fn the_link_carries_one_transfer_at_a_time_and_each_takes_its_bytes() {
     // 4096 bytes, 256 of frame and 280 of announcement; ten bits a byte, and two dwords of 256 for ALIGN.
@@ -288,19 +293,31 @@ fn the_link_carries_one_transfer_at_a_time_and_each_takes_its_bytes() {
         (LinkGeneration::Sata2, 3000, 15_561),
         (LinkGeneration::Sata3, 6000, 7_780),
     ] {
-        let fresh = LinkReferee::new(generation);
-        assert_eq!(fresh.least(4096), least);
+        let fresh = link(generation, 0.0);
+        assert_eq!([false, true].map(|to_drive| fresh.least(4096, to_drive)), [least; 2]);
         assert_eq!(least, 4632 * 10 * 1000 * 256 / (254 * bits_per_us));
         let mut link = fresh.clone();
         let first = Interval::new(500, 500 + least);
-        let short = link.issue(Interval::new(500, 499 + least), 4096).expect_err("a nanosecond short");
+        let short = link.issue(Interval::new(500, 499 + least), 4096, false).expect_err("a nanosecond short");
         assert_eq!((short.rule, short.earliest), (TimingRule::FrameTime, first.to));
-        link.issue(first, 4096).expect("an idle link");
+        link.issue(first, 4096, false).expect("an idle link");
         let second = Interval::new(first.to, first.to + least);
         let early = Interval::new(second.from - 1, second.to);
-        let early = link.issue(early, 4096).expect_err("a nanosecond early");
+        let early = link.issue(early, 4096, false).expect_err("a nanosecond early");
         assert_eq!((early.rule, early.earliest), (TimingRule::LinkBusy, first.to));
-        link.issue(second, 4096).expect("right behind the first");
+        link.issue(second, 4096, false).expect("right behind the first");
     }
-    assert_eq!(LinkReferee::new(LinkGeneration::Ideal).least(4096), 0);
+    assert_eq!(link(LinkGeneration::Ideal, 0.0).least(4096, true), 0);
+}
+
+#[test]
+fn a_drive_asks_for_every_frame_of_a_write_but_the_first_and_the_host_takes_its_time_over_each() {
+    // 128 KiB are 16 frames. Towards the drive, 15 of 256 bytes more; ten bits a byte, and two dwords of 256 for ALIGN.
+    let wire = |bytes: u64| bytes * 10 * 1000 * 256 / (254 * 6000);
+    let sata = link(LinkGeneration::Sata3, 0.0);
+    let read = 131_072 + 16 * 256 + 280;
+    assert_eq!(sata.least(131_072, false), wire(read));
+    assert_eq!(sata.least(131_072, true), wire(read + 15 * 256));
+    assert_eq!(link(LinkGeneration::Sata3, 0.5).least(131_072, false), wire(read) + 16 * 500);
+    assert_eq!(link(LinkGeneration::Ideal, 0.5).least(131_072, true), 16 * 500);
 }

@@ -1,10 +1,12 @@
 //! Link, processor, buffer and queue.
 
 use ssdlab_core::{Nanos, Op};
+use ssdlab_ftl::Translation;
+use ssdlab_ssd::NotQueued;
 
 use super::bench::{
-    BASE, Bench, CONTROL, ON_SATA, ONE_DIE, ROW, ROW_TRANSFER, Shape, TWO_CHANNELS, Times, UNIT_ON_LINK, UNIT_TRANSFER,
-    decode, exactly, with_base,
+    BASE, Bench, CONTROL, FOUR_UNITS_ON_LINK, ON_SATA, ONE_DIE, ROW, ROW_TRANSFER, Shape, TWO_CHANNELS, Times,
+    UNIT_ON_LINK, UNIT_TRANSFER, decode, exactly, with_base,
 };
 
 #[test]
@@ -40,6 +42,109 @@ fn the_link_carries_one_frame_at_a_time_in_both_directions() {
         },
         &[8_724, 16_506, 24_288],
     );
+}
+
+#[test]
+fn the_host_controller_holds_the_wire_for_each_frame_and_between_two_commands() {
+    exactly(
+        |t| {
+            let mut b = Bench::with(ON_SATA, t, |drive| {
+                (drive.link.host_frame_us, drive.link.host_command_us) = (0.5, 2.0);
+            });
+            b.read(0, 4);
+            b.read(8, 1);
+            b.finish()
+        },
+        |t| {
+            // Four units are two frames.
+            let first = t.turnaround + CONTROL + t.read_command + t.read_unit;
+            let four = FOUR_UNITS_ON_LINK + 2 * 500;
+            vec![first + four + CONTROL, first + four + 2_000 + UNIT_ON_LINK + 500 + CONTROL]
+        },
+        &[30_798, 41_080],
+    );
+}
+
+#[test]
+fn a_drive_asks_for_every_frame_of_a_write_but_the_first() {
+    exactly(
+        |t| {
+            let mut b = Bench::new(ON_SATA, t);
+            b.send(Op::Write, 0, 4, false);
+            b.finish()
+        },
+        // 256 bytes more than for a read of as much.
+        |t| vec![t.turnaround + CONTROL + t.write_command + FOUR_UNITS_ON_LINK + 430 + CONTROL],
+        &[30_228],
+    );
+}
+
+/// A flush between reads, and a TRIM between reads: where they are queued, and where they are sent alone.
+#[test]
+fn a_command_that_is_sent_alone_waits_for_all_others_and_holds_back_the_next() {
+    let base = Times { read_command: 3_000, write_command: 4_000, turnaround: 6_000, ..BASE };
+    for (op, rule, alone) in [
+        (Op::Flush, NotQueued::Nothing, false),
+        (Op::Flush, NotQueued::Flush, true),
+        (Op::Trim, NotQueued::Flush, false),
+        (Op::Trim, NotQueued::FlushAndTrim, true),
+    ] {
+        with_base(
+            base,
+            |t| {
+                let mut b = Bench::with(ONE_DIE, t, |drive| drive.link.not_queued = rule);
+                b.read(0, 1);
+                b.send(op, 4, if op == Op::Trim { 1 } else { 0 }, false);
+                b.read(8, 1);
+                b.finish()
+            },
+            |t| {
+                // Nothing was written: a read is as long as its decoding.
+                if alone {
+                    let first = t.turnaround + t.read_command + t.read_unit;
+                    let second = first + t.turnaround + t.write_command;
+                    vec![first, second, second + t.turnaround + t.read_command + t.read_unit]
+                } else {
+                    let first = t.turnaround + t.read_command + t.read_unit;
+                    let second = first + t.write_command;
+                    vec![first, second, second + t.read_command + t.read_unit]
+                }
+            },
+            if alone { &[9_000, 19_000, 28_000] } else { &[9_000, 13_000, 16_000] },
+        );
+    }
+}
+
+#[test]
+fn trim_takes_its_time_for_ranges_and_map_pages() {
+    exactly(
+        |t| {
+            let mut b = Bench::with(ONE_DIE, t, |drive| {
+                let c = &mut drive.controller;
+                (c.trim_command_us, c.trim_range_us, c.trim_map_page_us) = (Some(100.0), 5.0, 1.0);
+            });
+            b.send(Op::Trim, 0, 8, false);
+            b.finish()
+        },
+        |t| vec![t.turnaround + 106_000],
+        &[106_000],
+    );
+}
+
+/// Six writes of one unit that wait for flash, which come at once: one row each, or two rows in all.
+#[test]
+fn writes_that_wait_for_flash_share_a_row_with_those_that_come_at_once() {
+    for (joins, rows, last) in [(false, 6, 6 * 545_520), (true, 2, 2 * 545_520)] {
+        let mut b = Bench::with(ONE_DIE, &BASE, |drive| drive.write_buffer.joins_waiting_writes = joins);
+        for unit in [0, 9, 18, 27, 36, 45] {
+            b.send(Op::Write, unit, 1, true);
+        }
+        let done = b.finish();
+        assert_eq!(b.drive.translation().counters().host_rows, rows);
+        // Pages 0, 2, 4 … of the block are lower pages: the sixth row is the first upper one of two.
+        let upper = if joins { 0 } else { 2 } * (BASE.program[1] - BASE.program[0]);
+        assert_eq!(done.iter().max(), Some(&(last + upper)), "{joins}");
+    }
 }
 
 #[test]
