@@ -47,10 +47,10 @@ def whole(values: Any, name: str, rows: int | None = None) -> bytes:
     if given.dtype.kind in "mM":
         raise TypeError(f"{name} is a time; it must be a number of bytes")
     if given.dtype == object:
-        try:
-            given = numpy.array(given.tolist())
-        except OverflowError as e:
-            raise ValueError(f"{name} has a value beyond 64 bits") from e
+        listed = given.tolist()
+        if any(isinstance(value, int) and abs(value) >= 2**64 for value in listed):
+            raise ValueError(f"{name} has a value beyond 64 bits")
+        given = numpy.array(listed)
     if given.dtype.kind == "b" or given.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be whole numbers, not {given.dtype}")
     if given.dtype.kind == "f":

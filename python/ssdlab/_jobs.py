@@ -30,10 +30,10 @@ class Job:
         object.__setattr__(self, "name", _plain(name, "the name of a job", "]"))
         # `global` and other words that Python keeps for itself may end in an underscore.
         given = {**(options or {}), **{key.rstrip("_"): value for key, value in more.items()}}
-        object.__setattr__(self, "options", given)
+        object.__setattr__(self, "options", {_plain(key, "an option", "="): _value(key, v) for key, v in given.items()})
 
     def __str__(self) -> str:
-        lines = [f"{_plain(key, 'an option', '=')}={_value(key, value)}" for key, value in self.options.items()]
+        lines = [f"{key}={value}" for key, value in self.options.items()]
         return "\n".join([f"[{self.name}]", *lines])
 
 

@@ -59,7 +59,7 @@ def test_a_drive_from_text_is_the_one_of_the_file(tmp_path):
         (lambda d: d.test("random-read", queue_dept=3), ssdlab.ParameterError),
         (lambda d: d.test("random-read", queue_depth="many"), ssdlab.ParameterError),
         (lambda d: d.test("random-read", queue_depth=object()), TypeError),
-        (lambda d: d.test("disk-inspection"), ssdlab.TestError),
+        (lambda d: ssdlab.Drive("spinpoint-f1-1tb").test("trim"), ssdlab.TestError),
         (lambda d: d.run("[job]\nrw=randwrote\n"), ssdlab.JobFileError),
         (lambda d: d.replay("no-such-file"), ssdlab.TraceError),
         (lambda d: ssdlab.Drive("ideal-32di"), ssdlab.DriveFileError),

@@ -255,3 +255,88 @@ fn chosen(unit: f64, weights: impl Iterator<Item = f64> + Clone) -> usize {
 fn normal(a: f64, b: f64) -> f64 {
     libm::sqrt(-2.0 * libm::log(1.0 - a)) * libm::cos(2.0 * std::f64::consts::PI * b)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::life::tests::two_points;
+
+    fn class(name: &str, weight: f64) -> Class {
+        Class {
+            name: name.to_owned(),
+            weight,
+            drive_writes_per_day: 1.0,
+            spread: 0.0,
+            fill_percent: 80,
+            random_percent: 75,
+            block_bytes: 4096,
+            hot_percent: None,
+            read_percent: 50,
+            queue_depth: 4,
+        }
+    }
+
+    fn spec() -> FleetSpec {
+        FleetSpec {
+            seed: 1,
+            models: vec![("a".to_owned(), 100_000_000_000, 1.0)],
+            classes: vec![class("x", 3.0), class("y", 1.0)],
+            years: 3.0,
+            oldest_years: 0.0,
+            ambient: (30.0, 0.0),
+            other_failures_per_year: 0.0,
+        }
+    }
+
+    fn fleet(spec: FleetSpec) -> Fleet {
+        let lives = spec.models.iter().map(|_| spec.classes.iter().map(|_| vec![two_points()]).collect()).collect();
+        Fleet::new(spec, lives).expect("a fleet that can be")
+    }
+
+    #[test]
+    fn classes_have_their_shares_and_a_drive_does_not_depend_on_the_others() {
+        let fleet = fleet(spec());
+        let of_y = (0..4000).filter(|&d| fleet.drawn(d).class == 1).count();
+        assert!((900..1100).contains(&of_y), "{of_y} of 4000");
+        assert_eq!(fleet.drawn(17), fleet.drawn(17));
+        assert_eq!(fleet.rows(17).collect::<Vec<_>>(), fleet.rows(17).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn wear_is_what_was_written_over_the_drive_writes_of_a_life() {
+        let mut flat = spec();
+        flat.years = 1.0;
+        let lives = vec![vec![vec![two_points()]; 2]];
+        let life = &lives[0][0][0];
+        let pace = life.at(0.06).drive_writes_per_life;
+        let last = Fleet::new(flat, lives.clone()).expect("can be").rows(1).last().expect("four quarters");
+        assert!((last.wear_mean / (0.001 + 365.25 / pace) - 1.0).abs() < 0.05, "{last:?}");
+        assert!((last.terabytes_written - (365.25 + 2.5) * 0.1).abs() < 1e-6);
+    }
+
+    #[test]
+    fn expected_losses_and_other_failures_lose_as_many_drives_as_they_say() {
+        let mut other = spec();
+        other.other_failures_per_year = 0.1;
+        let fleet = fleet(other);
+        let works = (0..2000).filter(|&d| fleet.rows(d).last().is_some_and(|r| r.state == State::Works)).count();
+        assert!((0.9f64.powi(3) * 2000.0 - works as f64).abs() < 80.0, "{works}");
+        let lost = (0..200).flat_map(|d| fleet.rows(d)).filter(|r| r.state == State::LostData);
+        assert!(lost.into_iter().all(|r| r.expected_losses >= r.drawn.fate));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_in_words() {
+        let refused = |change: &dyn Fn(&mut FleetSpec)| {
+            let mut spec = spec();
+            change(&mut spec);
+            let lives = vec![vec![vec![two_points()]; spec.classes.len()]; spec.models.len()];
+            Fleet::new(spec, lives).expect_err("cannot be")
+        };
+        assert!(refused(&|s| s.years = f64::NAN).contains("years"));
+        assert!(refused(&|s| s.models[0].2 = 0.0).contains("weights"));
+        assert!(refused(&|s| s.classes[1].queue_depth = 0).contains("class y: queue_depth"));
+        assert!(refused(&|s| s.ambient.0 = 500.0).contains("ambient"));
+        assert!(Fleet::new(spec(), Vec::new()).expect_err("no lives").contains("every model"));
+    }
+}

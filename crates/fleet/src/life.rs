@@ -235,3 +235,44 @@ fn geometric(a: f64, b: f64, share: f64) -> f64 {
         a + (b - a) * share
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub fn point(wear: f64, waf: f64, lost: f64) -> LifePoint {
+        LifePoint {
+            wear_least: wear * 0.9,
+            wear_mean: wear,
+            wear_most: wear * 1.1,
+            waf,
+            drive_writes_per_life: 3000.0 / waf,
+            write_us: [10.0, 100.0 * waf, 1000.0],
+            read_us: [50.0, 200.0, 400.0],
+            lost: RETENTION_HOURS.iter().map(|h| lost * h).collect(),
+        }
+    }
+
+    pub fn two_points() -> Life {
+        Life { points: vec![point(0.001, 2.0, 1e-9), point(1.0, 4.0, 1e-5)], begun: 2.5 }
+    }
+
+    #[test]
+    fn between_points_figures_are_between_and_beyond_the_last_they_stay() {
+        let life = two_points();
+        let middle = life.at(0.5005);
+        assert!((middle.waf - 3.0).abs() < 1e-9 && (middle.write_us[1] - 300.0).abs() < 1e-6);
+        assert!((middle.wear_most / middle.wear_mean - 1.1).abs() < 1e-9);
+        assert_eq!((life.at(7.0).waf, life.at(7.0).wear_mean), (4.0, 7.0));
+        assert_eq!(life.at(0.0).waf, 2.0);
+    }
+
+    #[test]
+    fn losses_grow_by_powers_of_ten_with_wear_and_time() {
+        let life = two_points();
+        let at = |wear: f64, hours: f64| life.lost_after(wear, hours);
+        assert!((at(0.5005, 24.0) / 24e-7 - 1.0).abs() < 1e-6, "halfway between 1e-9 and 1e-5 an hour");
+        assert!((at(1.0, 100.0) / 100e-5 - 1.0).abs() < 1e-6);
+        assert_eq!(at(1.0, 1e9), at(1.0, RETENTION_HOURS[7]));
+    }
+}
