@@ -287,7 +287,12 @@ impl PageMap {
                     return;
                 }
             }
-            OpKind::MetadataProgram => self.log.row_ended(op.block(), op.page()),
+            OpKind::MetadataProgram => {
+                self.log.row_ended(op.block(), op.page());
+                if self.has_emptied() {
+                    self.erase_emptied(sink);
+                }
+            }
             OpKind::RetireProgram => self.row_copied(op.block()),
             OpKind::Erase => self.erased(&op, sink),
             OpKind::CopyRead | OpKind::CopyProgram => unreachable!("a page map has no merges"),
@@ -347,6 +352,9 @@ impl PageMap {
             self.recovery.origins.erased(sb);
             self.allocator.arrived(domain, sb, pool, sound);
             self.collector_step(domain, sink);
+            if self.has_emptied() {
+                self.emptied_one(domain, sink);
+            }
         }
     }
 
