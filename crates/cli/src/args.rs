@@ -2,15 +2,13 @@
 
 use std::path::PathBuf;
 
-use std::process::ExitCode;
-
 use clap::{Parser, Subcommand, ValueEnum};
 use ssdlab_core::input;
 
 use crate::output::complain;
 
-/// Says what is wrong with the command line, or helps. Clap would print what was typed as it is.
-pub fn refused(error: &clap::Error) -> ExitCode {
+/// Says what is wrong with the command line, or helps, and returns the exit code. Clap would print what was typed as it is.
+pub fn refused(error: &clap::Error) -> u8 {
     let typed = error.to_string();
     if error.use_stderr() && input::printable(&typed, &['\n', '\t']) != typed {
         complain(typed.trim_end());
@@ -18,7 +16,7 @@ pub fn refused(error: &clap::Error) -> ExitCode {
         // Whoever closed the stream does not want to know.
         let _ = error.print();
     }
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
 use crate::attach_args::{AttachArgs, CtlArgs, ImageArgs};

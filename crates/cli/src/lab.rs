@@ -46,7 +46,11 @@ impl SimulatedDrive {
         Self::of(recipe, seed)
     }
 
-    fn of(recipe: DeviceRecipe, seed: u64) -> Result<Self, Failure> {
+    /// Of a device that was read already.
+    ///
+    /// # Errors
+    /// If it cannot be built.
+    pub fn of(recipe: DeviceRecipe, seed: u64) -> Result<Self, Failure> {
         let facts = DeviceFacts::from(recipe.build(seed)?.info());
         // A file that gives an array a name describes it, too.
         let description = input::printable(&recipe.description, &[]).into_owned();
@@ -74,6 +78,11 @@ impl SimulatedDrive {
     /// What it is made of.
     pub fn identity(&self) -> serde_json::Value {
         self.recipe.identity()
+    }
+
+    /// What is built.
+    pub fn recipe(&self) -> &DeviceRecipe {
+        &self.recipe
     }
 
     /// Its name on the command line and in reports.

@@ -48,7 +48,7 @@ pub use plan::{Better, Charts, Pareto, Plan, plan_schema};
 pub use point::{Point, PointError, PointResult, digest};
 pub use results::write_results;
 pub use run::{Progress, State, Sweep, sweep};
-pub use store::{Store, StoreError, write_whole};
+pub use store::{Store, StoreError, point_text, read_point, write_whole};
 pub use swept::{Axis, Cell, TEST_PREFIX};
 pub use table::{Column, Table};
 pub use task::Task;

@@ -11,7 +11,8 @@ use crate::folder::{OutputFolder, Writes};
 use crate::output::{complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
-const WRITES: Writes = Writes {
+/// What a sweep consists of on disk.
+pub const WRITES: Writes = Writes {
     files: &["results.csv", "intervals.csv", "results.parquet", "index.html"],
     folders: &[],
     stores: &["points"],

@@ -80,6 +80,13 @@ impl Collector {
         }
     }
 
+    /// From now on victims are chosen by policies that `make` makes. Nothing is closed yet.
+    pub fn choose_by(&mut self, make: impl Fn() -> Selector) {
+        for domain in &mut self.domains {
+            domain.selector = make();
+        }
+    }
+
     #[inline]
     #[must_use]
     pub fn domain(&self, domain: usize) -> &Domain {
