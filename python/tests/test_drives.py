@@ -14,9 +14,9 @@ SHORT = {"seconds": 1, "span_bytes": "64MB"}
 
 
 def test_a_result_is_that_of_the_command_line(cli):
-    result = ssdlab.Drive("a-data-300-32gb").test("random-read", queue_depth=4, **SHORT)
+    result = ssdlab.Drive("a-data-300-32gb").test("random-write", queue_depth=4, **SHORT)
     words = ["--set", "queue_depth=4", "--set", "seconds=1", "--set", "span_bytes=64MB"]
-    assert result.json() == cli("test", "random-read", "a-data-300-32gb", *words, "--json").stdout
+    assert result.json() == cli("test", "random-write", "a-data-300-32gb", *words, "--json").stdout
     assert result.metrics["iops"].unit == "IOPS" and result.metrics["iops"].value > 0
     assert result.params["queue_depth"] == 4
 
@@ -101,7 +101,7 @@ def test_records_know_where_the_time_went():
 
 def test_columns_leave_as_arrow():
     pyarrow = pytest.importorskip("pyarrow")
-    table = ssdlab.Drive("ideal-32die").test("random-read", records=100, **SHORT).records
+    table = ssdlab.Drive("ideal-32die").test("random-write", records=100, **SHORT).records
     arrow = pyarrow.table(table)
     assert arrow.num_rows == len(table) == 100
     assert arrow.schema.field("completed").metadata == {b"unit": b"ns"}
@@ -253,7 +253,7 @@ def test_a_closed_drive_says_so():
         with pytest.raises(RuntimeError, match="closed"):
             call()
     drive.reset()
-    assert pickle.loads(pickle.dumps(drive)).test("random-read", **SHORT).metrics
+    assert pickle.loads(pickle.dumps(drive)).test("random-write", **SHORT).metrics
     assert drive.now == 0
 
 
@@ -284,7 +284,7 @@ def test_a_fork_goes_on():
     if child == 0:
         try:
             drive.submit("read", np.arange(3000) * 4096, 4096, queue_depth=8)
-            ok = len(drive.advance()) == 3100 and bool(drive.test("random-read", **SHORT).metrics)
+            ok = len(drive.advance()) == 3100 and bool(drive.test("random-write", **SHORT).metrics)
         except BaseException:
             ok = False
         os._exit(0 if ok else 1)

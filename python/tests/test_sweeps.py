@@ -141,8 +141,8 @@ def test_points_are_kept_on_any_file_system(tmp_path):
 
 def test_a_wrong_plan_is_told_with_its_line(tmp_path):
     with pytest.raises(ssdlab.PlanError) as caught:
-        ssdlab.sweep(SMALL_SWEEP.replace("random-read", "random-red"))
-    assert caught.value.line == 9
+        ssdlab.sweep(SMALL_SWEEP.replace("random-write", "random-wite"))
+    assert caught.value.line == 8
     with pytest.raises(ssdlab.PlanError):
         ssdlab.sweep(tmp_path / "none.toml")
     with pytest.raises(TypeError):
