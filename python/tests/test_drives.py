@@ -257,6 +257,7 @@ def test_a_closed_drive_says_so():
     assert drive.now == 0
 
 
+@pytest.mark.slow
 def test_a_drive_at_work_is_not_disturbed():
     drive = ssdlab.Drive("ideal-32die")
     drive.submit("write", 0, 4096)
@@ -292,6 +293,7 @@ def test_a_fork_goes_on():
     assert len(drive.advance()) == 100
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_a_run_at_once():
     pressed = []
 
@@ -308,6 +310,7 @@ def test_ctrl_c_stops_a_run_at_once():
     assert stopped < 0.5, f"{stopped} s"  # a tenth of a second on a machine that does nothing else
 
 
+@pytest.mark.slow
 def test_progress_is_told_and_an_error_in_it_stops_the_run():
     seen = []
     ssdlab.Drive("m600-256gb").test("random-write", seconds=20, progress=seen.append)
@@ -327,6 +330,7 @@ def greedy(blocks, valid, age, capacity):
     return blocks[min(range(len(blocks)), key=lambda k: (valid[k], -age[k]))]
 
 
+@pytest.mark.slow
 def test_a_policy_in_python_does_what_the_same_built_in_does():
     settings = {"span_bytes": "60GB", "seconds": 2}
     calls = []
@@ -343,12 +347,14 @@ def test_a_policy_in_python_does_what_the_same_built_in_does():
     assert ours.metrics["waf"].value == pytest.approx(built_in.metrics["waf"].value, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [lambda *a: 10**6, lambda *a: None, lambda *a: 1 / 0, lambda: 0])
 def test_a_policy_that_fails_ends_the_run(wrong):
     with pytest.raises(ssdlab.RunError, match="policy"):
         ssdlab.Drive("ideal-16k-32die", victim=wrong).test("steady-state", quick=True)
 
 
+@pytest.mark.slow
 def test_pacing_in_python_limits_the_host():
     def waf(rate):
         drive = ssdlab.Drive("ideal-16k-32die", pacing=lambda dead, valid: rate)
