@@ -13,7 +13,7 @@ SSDLAB = target/release/ssdlab
 endif
 
 .PHONY: build tested shipped test test-all gate long check unit properties claims claims-all repeatable theory page \
-	quick-against-full reference-drives keys house ecc ecc-tables reference bench instructions instructions-update valgrind \
+	quick-against-full reference-drives keys predictions house ecc ecc-tables reference bench instructions instructions-update valgrind \
 	torture power-cuts fuzz fio fio-tools sweep clients python-env wheel python python-all quick clean
 
 build:
@@ -76,6 +76,10 @@ theory:
 ## What follows from the declarations of the keys: writes the tables of docs/drive-files.md, and docs/schema.
 keys:
 	$(CARGO) run --locked -p ssdlab-catalog --example key_documents -- docs
+
+## Predictions beside published figures: writes the table of docs/blind-predictions.md.
+predictions:
+	$(CARGO) run --locked -p ssdlab-forecast --example predictions -- predictions docs/blind-predictions.md
 
 ## What depends on what: writes the drawing and the table of docs/architecture.md; checks the rules of the house.
 house:

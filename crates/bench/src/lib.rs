@@ -8,6 +8,7 @@
 //! - [`fio_run`] runs fio job files and reports as fio does.
 //! - [`replay`] replays block traces.
 //! - [`plan`] runs many tests on many devices on all cores, with the same bytes out at any number of threads.
+//! - [`specimens`] makes a band of several drives of one model.
 //! - [`explain`] turns time breakdowns into words.
 //! - [`model`] is a device of a few lines, known in closed form, against which all of this is proven.
 //!
@@ -65,6 +66,7 @@ mod outcome;
 mod params;
 pub mod plan;
 pub mod replay;
+pub mod specimens;
 pub mod suite;
 
 pub use error::{BenchError, HostError};

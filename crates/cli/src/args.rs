@@ -55,6 +55,12 @@ pub enum Command {
     Sweep(SweepArgs),
     /// Lay published figures beside simulated ones
     Claims(ClaimsArgs),
+    /// Vary each estimate of a drive's files, and say which figures hang on it
+    Sensitivity(SensitivityArgs),
+    /// Fit times of the firmware and its pacing to measurements
+    Calibrate(CalibrateArgs),
+    /// Predict figures of drives, once and for good; without a drive, lay predictions beside published figures
+    Predict(PredictArgs),
     /// Torture the simulator: drives, hosts and faults drawn from a seed
     Torture(TortureArgs),
     /// Say whether a file can be used, without running anything
@@ -65,7 +71,7 @@ pub enum Command {
     List(ListArgs),
     /// Show every value of a drive or die type, with its source
     Show(ShowArgs),
-    /// Print the JSON Schema of drive or die files
+    /// Print the JSON Schema of drive or die files, or of plans
     Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
@@ -84,7 +90,8 @@ pub struct ReviewArgs {
     /// Overwrite files in DIR that ssdlab did not write
     #[arg(long)]
     pub force: bool,
-    /// Set a parameter of every test that takes it, such as seconds=60; may be given several times
+    /// Set a parameter of every test that takes it, such as seconds=60, or a key of every drive's file by its section, such
+    /// as gc.policy=fifo; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
     /// Run only these tests; may be given several times
@@ -132,6 +139,9 @@ pub struct TestArgs {
     /// Further settings, so that `--set a=1 b=2` works
     #[arg(value_name = "KEY=VALUE", hide = true)]
     pub more_settings: Vec<String>,
+    /// Test so many drives of the model, which differ in what is drawn once for each, and show the band
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub specimens: u32,
     #[command(flatten)]
     pub common: CommonArgs,
     #[command(flatten)]
@@ -287,6 +297,81 @@ pub struct ClaimsArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub struct SensitivityArgs {
+    /// An SSD of the catalog, or the path of a drive file (.toml)
+    #[arg(value_name = "DEVICE")]
+    pub device: String,
+    /// Only the figures of these tests; may be given several times
+    #[arg(long, value_name = "TEST", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Only estimates whose key begins so, such as gc. or die.timing; may be given several times
+    #[arg(long = "key", value_name = "KEY")]
+    pub keys: Vec<String>,
+    /// How far numbers are varied each way whose file states no band
+    #[arg(long, value_name = "PERCENT", default_value_t = 20.0, value_parser = percent)]
+    pub by: f64,
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Tests that run at the same time; never changes a result [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Also write a page of charts and sensitivity.json into this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Overwrite files in DIR that ssdlab did not write
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A share by which a number can be varied both ways.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|v| *v > 0.0 && *v < 100.0);
+    number.ok_or_else(|| "give a number above 0 and below 100".to_owned())
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CalibrateArgs {
+    /// What is unknown, and what was measured: a TOML file (see docs/blind-predictions.md)
+    #[arg(value_name = "MEASURED.toml")]
+    pub measured: PathBuf,
+    /// Drives that are run at the most
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub runs: u32,
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Tests that run at the same time; never changes a result [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct PredictArgs {
+    /// SSDs of the catalog; without any, prints what was predicted before beside what was published
+    #[arg(value_name = "DEVICE")]
+    pub devices: Vec<String>,
+    /// Folder of the predictions
+    #[arg(long, value_name = "DIR", default_value = "predictions")]
+    pub dir: PathBuf,
+    /// How far numbers are varied each way whose file states no band
+    #[arg(long, value_name = "PERCENT", default_value_t = 20.0, value_parser = percent)]
+    pub by: f64,
+    /// Take the bands from the whole drive, too, not from an eighth of it
+    #[arg(long, conflicts_with = "quick")]
+    pub full_bands: bool,
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Tests that run at the same time; never changes a result [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+}
+
+#[derive(Debug, clap::Args)]
 pub struct TortureArgs {
     /// Seed of the campaign; the same seed gives the same bytes. A failure names the seed that repeats it alone
     #[arg(value_name = "SEED", default_value_t = 1)]
@@ -384,4 +469,6 @@ pub enum SchemaFile {
     Disk,
     /// Host adapter files
     Adapter,
+    /// Plans of sweeps
+    Plan,
 }

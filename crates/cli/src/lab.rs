@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use ssdlab_bench::Lab;
+use ssdlab_bench::specimens::device_seed;
 use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, disk_names, drive_names};
 use ssdlab_core::input;
 use ssdlab_device::Device;
@@ -18,6 +19,8 @@ pub struct SimulatedDrive {
     recipe: DeviceRecipe,
     /// The same in small, for runs that are shortened.
     small: OnceLock<Option<DeviceRecipe>>,
+    /// Which of several drives of this model it is, counted from 0.
+    specimen: u32,
     /// What the device says of itself, for the report.
     pub reviewed: ReviewedDevice,
 }
@@ -57,8 +60,19 @@ impl SimulatedDrive {
         Ok(SimulatedDrive {
             recipe,
             small: OnceLock::new(),
+            specimen: 0,
             reviewed: ReviewedDevice { facts, specification, members, traits, superblock_bytes },
         })
+    }
+
+    /// Another drive of the same model.
+    pub fn specimen(&self, number: u32) -> Self {
+        SimulatedDrive {
+            recipe: self.recipe.clone(),
+            small: OnceLock::new(),
+            specimen: number,
+            reviewed: self.reviewed.clone(),
+        }
     }
 
     /// What it is made of.
@@ -84,7 +98,7 @@ impl SimulatedDrive {
 
 impl Lab for SimulatedDrive {
     fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
-        self.recipe.build(seed).map_err(|e| e.to_string())
+        self.recipe.build(device_seed(seed, self.specimen)).map_err(|e| e.to_string())
     }
 
     fn name(&self) -> &str {
@@ -93,6 +107,7 @@ impl Lab for SimulatedDrive {
 
     fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
         let small = self.small.get_or_init(|| self.recipe.small(by));
+        let seed = device_seed(seed, self.specimen);
         small.as_ref().map(|recipe| recipe.build(seed).map_err(|e| e.to_string())).transpose()
     }
 
@@ -110,9 +125,21 @@ impl Lab for SimulatedDrive {
 /// # Errors
 /// As [`SimulatedDrive::new`], and if one is named twice.
 pub fn drives(devices: &[String], seed: u64) -> Result<Vec<SimulatedDrive>, Failure> {
+    changed_drives(devices, &[], seed)
+}
+
+/// All devices named, each once, and each with these values for keys of its drive file.
+///
+/// # Errors
+/// As [`SimulatedDrive::changed`], and if one is named twice.
+pub fn changed_drives(
+    devices: &[String],
+    changes: &[(String, String)],
+    seed: u64,
+) -> Result<Vec<SimulatedDrive>, Failure> {
     let mut drives: Vec<SimulatedDrive> = Vec::new();
     for device in devices {
-        let drive = SimulatedDrive::new(device, seed)?;
+        let drive = SimulatedDrive::changed(device, changes, seed)?;
         if drives.iter().any(|other| other.device() == drive.device()) {
             return Err(Failure::bad_input(format!("{device} is named twice")).help("name each drive once"));
         }

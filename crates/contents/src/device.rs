@@ -274,7 +274,11 @@ impl ContentDevice {
             }
             Op::Write | Op::WriteZeroes => self.write(request),
             Op::Trim => self.trim(request),
-            Op::Flush => self.superseded.flushed(mark),
+            Op::Flush => {
+                let trims = self.commands.iter().flatten().filter(|c| c.request.op == Op::Trim);
+                let trims: Vec<Range<u32>> = trims.map(|c| whole_units(&c.request)).collect();
+                self.superseded.flushed(mark, |unit| trims.iter().any(|units| units.contains(&unit)));
+            }
         }
         self.write_image(request)
     }

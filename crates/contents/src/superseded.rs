@@ -3,7 +3,8 @@
 //! The list grows at its young end with every change that may not be durable yet. A flush that has completed makes durable
 //! what was written and answered before it was sent: everything older leaves the list. Of a page that was trimmed by then it
 //! makes nothing durable, since many drives forget a trim in a cut, and find on flash what was there before: these
-//! versions become *ghosts*, until a later write of the page is durable.
+//! versions become *ghosts*, until a later write of the page is durable. The same holds for a page that was trimmed while the
+//! flush was under way: the drive may have dropped the write before it came to flash.
 //!
 //! What is held is bounded: beyond the limit the oldest go, ghosts first. A drive would have to keep data back for so many
 //! bytes of later changes to bring one of these back; if it does, the page is unreadable, and that is counted.
@@ -94,22 +95,21 @@ impl Superseded {
         self.first + self.entries.len() as u64
     }
 
-    /// A flush that was sent at the time of the mark has completed.
-    pub fn flushed(&mut self, mark: u64) {
+    /// A flush that was sent at the time of the mark has completed. `being_trimmed`: pages of trims under way.
+    pub fn flushed(&mut self, mark: u64, being_trimmed: impl Fn(u32) -> bool) {
         let count = mark.saturating_sub(self.first).min(self.entries.len() as u64) as usize;
-        // What each page was when the flush was sent: the last change counts.
-        let trimmed: BTreeSet<u32> = if self.entries.iter().take(count).any(|e| e.2 == By::Trim) {
-            let mut trimmed = BTreeSet::new();
-            for (unit, _, by) in self.entries.iter().take(count) {
-                _ = if *by == By::Trim { trimmed.insert(*unit) } else { trimmed.remove(unit) };
+        // What each page was when the flush was sent: the last change counts. Any trim since then does, too.
+        let mut trimmed = BTreeSet::new();
+        for ((unit, _, by), k) in self.entries.iter().zip(0..) {
+            if *by == By::Trim {
+                trimmed.insert(*unit);
+            } else if k < count && !trimmed.is_empty() {
+                trimmed.remove(unit);
             }
-            trimmed
-        } else {
-            BTreeSet::new()
-        };
+        }
         for _ in 0..count {
             let Some((unit, version, _)) = self.pop() else { return };
-            if trimmed.contains(&unit) {
+            if trimmed.contains(&unit) || being_trimmed(unit) {
                 self.haunt(unit, version);
             } else {
                 self.durable(unit);
@@ -174,8 +174,8 @@ mod tests {
         list.push(1, Version::NOTHING, By::Write);
         let mark = list.mark();
         list.push(2, Version::NOTHING, By::Write);
-        list.flushed(mark);
-        list.flushed(mark);
+        list.flushed(mark, |_| false);
+        list.flushed(mark, |_| false);
         assert_eq!(taken(&mut list), [(2, 0)]);
         assert_eq!((list.bytes(), list.mark()), (0, 2));
     }
@@ -187,13 +187,23 @@ mod tests {
         list.push(1, filled(2), By::Trim);
         list.push(2, filled(3), By::Trim);
         list.push(2, Version::NOTHING, By::Write);
-        list.flushed(list.mark());
+        list.flushed(list.mark(), |_| false);
         assert_eq!(taken(&mut list.clone()), [(1, 1), (1, 2)], "page 2 was written after its trim");
         list.push(1, Version::NOTHING, By::Write);
         assert_eq!(taken(&mut list.clone()), [(1, 1), (1, 2), (1, 0)], "not durable yet");
-        list.flushed(list.mark());
+        list.flushed(list.mark(), |_| false);
         assert_eq!(taken(&mut list), []);
         assert_eq!(list.bytes(), 0);
+    }
+
+    #[test]
+    fn a_flush_makes_nothing_durable_of_a_page_that_is_trimmed_meanwhile() {
+        let mut list = Superseded::new(1 << 20);
+        (1..4).for_each(|unit| list.push(unit, filled(1), By::Write));
+        let mark = list.mark();
+        list.push(1, filled(2), By::Trim);
+        list.flushed(mark, |unit| unit == 2);
+        assert_eq!(taken(&mut list), [(1, 1), (2, 1), (1, 2)]);
     }
 
     #[test]
@@ -203,7 +213,7 @@ mod tests {
             list.push(unit, filled(1), if unit == 2 { By::Trim } else { By::Write });
         }
         assert_eq!(list.dropped(), 2);
-        list.flushed(list.mark());
+        list.flushed(list.mark(), |_| false);
         (5..8).for_each(|unit| list.push(unit, filled(1), By::Write));
         assert_eq!((list.dropped(), taken(&mut list)), (3, vec![(5, 1), (6, 1), (7, 1)]));
     }

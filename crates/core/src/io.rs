@@ -165,6 +165,12 @@ impl Breakdown {
         self.nanos[cause as usize] += t;
     }
 
+    /// Takes time back that was added before.
+    #[inline]
+    pub fn take(&mut self, cause: Cause, t: Nanos) {
+        self.nanos[cause as usize] -= t;
+    }
+
     #[inline]
     #[must_use]
     pub fn get(&self, cause: Cause) -> Nanos {

@@ -1,6 +1,6 @@
 //! A die of which only the geometry matters: where tests, examples and experiments begin.
 
-use crate::{Bus, CellModes, DieSpec, Geometry, PageOrder, Timing, Wear};
+use crate::{Bus, CellModes, DieSpec, Features, Geometry, PageOrder, Timing, Wear};
 
 impl DieSpec {
     /// 50 µs for a read, 500 µs for a program, 1 ms for an erase, whatever the page; a bus that takes no time; rated
@@ -30,6 +30,8 @@ impl DieSpec {
             bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
             modes: CellModes::default(),
+            features: Features::default(),
+            variation: None,
             power: None,
             errors: None,
             geometry,

@@ -103,13 +103,14 @@ impl Medium {
     }
 
     /// Numbers rows on from the greatest number that any row was given which the dies have begun: firmware leaves a gap wide
-    /// enough for what was torn, so that no number comes twice.
-    pub fn resume_sequence(&mut self) {
+    /// enough for what was torn. `noted`: numbers that firmware has noted otherwise, whose rows may have been erased since. So
+    /// no number comes twice that is compared with others.
+    pub fn resume_sequence(&mut self, noted: impl Iterator<Item = u32>) {
         let newest_of = |block: BlockId| {
             let last = self.finished_pages(block).checked_sub(1)?;
             Some(self.sequence(block, last))
         };
-        let newest = (0..self.layout.block_count()).filter_map(newest_of).reduce(|a, b| {
+        let newest = (0..self.layout.block_count()).filter_map(newest_of).chain(noted).reduce(|a, b| {
             // Numbers begin anew after 2^32.
             if (b.wrapping_sub(a) as i32) > 0 { b } else { a }
         });
@@ -301,7 +302,7 @@ mod tests {
         m.queue_program(2, 0).expect("in order").tags.fill(9);
         m.begin_program(2, 0).expect("in order");
         m.cut_power(&[Interrupted::Program { block: 2, page: 0, spares_older: false }]);
-        m.resume_sequence();
+        m.resume_sequence(std::iter::empty());
         assert_eq!(m.rows_queued(), 3);
         m.program_at_start(2, 1, |tags| tags.fill(3)).expect("the next page");
         assert_eq!((m.sequence(2, 1), m.rows_queued()), (3, 4));

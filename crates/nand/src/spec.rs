@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_keys::{KeyTable, SpecError};
 
 use crate::rber::ErrorSpec;
-use crate::{CellMode, CellModes, PageOrder, Power, ReducedMode};
+use crate::{CellMode, CellModes, Features, PageOrder, Power, ReducedMode, VariationSpec};
 
 /// A die type: geometry, timing, bus, wear, cell modes, power.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +22,10 @@ pub struct DieSpec {
     pub wear: Wear,
     #[serde(default, skip_serializing_if = "CellModes::is_empty")]
     pub modes: CellModes,
+    #[serde(default, skip_serializing_if = "Features::is_plain")]
+    pub features: Features,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation: Option<VariationSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<Power>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

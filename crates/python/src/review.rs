@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use ssdlab_bench::Outcome as BenchOutcome;
 use ssdlab_bench::plan::{JobResult, PlanJob, PlanOptions, run_plan};
+use ssdlab_bench::{Outcome as BenchOutcome, parse_setting};
 use ssdlab_catalog::claims;
 use ssdlab_cli::commands::claims::{check_published, document, needed_jobs, published_drives};
 use ssdlab_cli::commands::compare;
@@ -14,7 +14,7 @@ use ssdlab_cli::commands::review::{chosen_tests, jobs_of, with_settings, write_i
 use ssdlab_cli::failure::Failure;
 use ssdlab_cli::folder::{OutputFolder, Writes};
 use ssdlab_cli::lab::{SimulatedDrive, drives};
-use ssdlab_cli::plan::bench_failure;
+use ssdlab_cli::plan::{bench_failure, param_failure};
 use ssdlab_cli::review_of::{claims_about, review_of};
 use ssdlab_report::{ResultsDocument, results_json, terminal_summary};
 
@@ -87,6 +87,8 @@ impl Review {
             }
         }
         let tests = chosen_tests(&only).map_err(parameter)?;
+        let settings = settings.iter().map(|text| parse_setting(text)).collect::<Result<Vec<_>, _>>();
+        let settings = settings.map_err(|e| parameter(param_failure(e)))?;
         let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings).map_err(parameter)?;
         let options = PlanOptions { threads, seed, quick };
         let (outcomes, failures) = run(py, &drives, jobs, options, progress)?;

@@ -12,8 +12,9 @@
 //! (processor, rounds, idle work) and `backend` (dies, channels, correction). What explains and what checks is `probe`;
 //! what a power cut leaves of all this, and how the drive starts again, is in `plug`.
 //!
-//! Liberties, stated: the bus is booked ahead (see `backend/channel.rs`); a die that has begun an operation is not
-//! interrupted (no suspend); the sub-microsecond control frames add to a command's latency and to the link time of
+//! Liberties, stated: the bus is booked ahead (see `backend/channel.rs`); a die that has begun an operation is interrupted
+//! only where the die file says so; planar cells of three bits give their room in the buffer back with the program of each
+//! page, not with the last pass of its word line; the sub-microsecond control frames add to a command's latency and to the link time of
 //! its data, but do not queue.
 
 mod as_device;
@@ -39,7 +40,7 @@ use ssdlab_device::{Completion, Device, DeviceInfo, FlashCounters, HostCounters}
 use ssdlab_ftl::{
     ChooseVictim, HostUnits, LogBlock, LogBlockConfig, PageMap, PageMapConfig, RecoveryFault, SlcCacheSpec, Translation,
 };
-use ssdlab_nand::{DieSpec, GrowingFaults, SpecError};
+use ssdlab_nand::{DieSpec, GrowingFaults, SpecError, Variation};
 
 use backend::{Backend, Correction, NEVER};
 use firmware::Firmware;
@@ -228,6 +229,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             }
             _ => None,
         };
+        let blocks = medium.layout().blocks;
+        let rated = die.wear.rated_program_erase_cycles;
+        let variation = die.variation.as_ref().map(|spec| Variation::new(spec, rated, blocks, &rng));
         let probe = Probe::new(drive, die, logical_pages, medium.format().max_generation());
         let info = DeviceInfo {
             name: name.to_owned(),
@@ -252,7 +256,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             translation,
             frontend: Frontend::new(drive),
             firmware: Firmware::new(drive),
-            backend: Backend::new(drive, die, correction),
+            backend: Backend::new(drive, die, correction, variation),
             probe,
             power: drive.power.clone().zip(PowerMeter::new(drive, die)).map(Box::new),
             plug: PlugState::new(drive, die),
@@ -312,7 +316,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[cold]
     fn row_prepared(&mut self) {
         let (die, op) = self.firmware.processor.pop_row().expect("one for each of the queue's");
-        self.backend.queue(die, op);
+        self.backend.queue(self.now, die, op);
         self.begin_woken();
     }
 

@@ -28,7 +28,7 @@ impl OpSink for OpQueues<'_> {
         if self.processor.prepares(&op) {
             self.processor.prepare(self.now, die, op);
         } else {
-            self.backend.queue(die, op);
+            self.backend.queue(self.now, die, op);
         }
     }
 

@@ -46,6 +46,7 @@ impl DriveSpec {
                 trim_map_page_us: 0.0,
                 trim_command_us: None,
                 read_ahead_kib: 0,
+                programs_at_once: None,
                 reads_first: true,
             },
             write_buffer: WriteBufferSpec {
@@ -75,6 +76,7 @@ impl DriveSpec {
                 rows_per_read: 1,
                 background_after_idle_ms: None,
                 background_free_superblocks: 0,
+                erases_what_trim_empties: false,
             },
             log_blocks: None,
             wear_levelling: WearLevellingSpec::default(),

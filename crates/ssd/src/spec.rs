@@ -192,6 +192,11 @@ pub struct ControllerSpec {
     /// Data read ahead of a sequential stream; 0 reads nothing ahead.
     #[schemars(range(min = 0, max = 16_384))]
     pub read_ahead_kib: u32,
+    /// Dies that may program at once: what firmware and supply allow. Absent: all. Fewer than four are refused: what waits
+    /// longer than two seconds is not simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 4, max = 512))]
+    pub programs_at_once: Option<u32>,
     /// Whether host reads pass programs and erases that wait for the same die.
     pub reads_first: bool,
 }

@@ -36,6 +36,7 @@ mod fio;
 mod parquet;
 mod plan;
 mod point;
+mod repeats;
 mod results;
 mod run;
 mod store;
@@ -43,7 +44,7 @@ mod swept;
 mod table;
 mod task;
 
-pub use plan::{Better, Charts, Pareto, Plan};
+pub use plan::{Better, Charts, Pareto, Plan, plan_schema};
 pub use point::{Point, PointError, PointResult, digest};
 pub use results::write_results;
 pub use run::{Progress, State, Sweep, sweep};

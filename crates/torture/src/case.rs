@@ -5,7 +5,10 @@ use ssdlab_ftl::{
     Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, LogBlockSpec, LogScheme, MappingSpec,
     SlcCachePolicy, SlcCacheSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
-use ssdlab_nand::{Bus, CellMode, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Timing, Wear};
+use ssdlab_nand::{
+    Bus, BusCycles, CellMode, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Suspend, Timing, VariationSpec,
+    Wear,
+};
 use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, NotQueued, SimulatedSsd, Ssd, WriteBufferSpec};
 
 use crate::draw::{between, one};
@@ -67,6 +70,7 @@ impl Case {
             let faults = draw_faults(&mut rng);
             let mut die = add_slc_cache(die, &mut drive, seed);
             add_waiting_rules(&mut drive, seed);
+            add_features(&mut die, &mut drive, seed);
             add_way_past_cache(&mut drive, &die, seed);
             add_demand_map(&mut drive, seed);
             add_processor_time(&mut drive, seed);
@@ -239,6 +243,36 @@ fn add_waiting_rules(drive: &mut DriveSpec, seed: u64) {
     drive.controller.trim_command_us = one(&mut rng, &[None, Some(0.0), Some(200.0)]);
     drive.controller.trim_range_us = one(&mut rng, &[0.0, 5.0]);
     drive.controller.trim_map_page_us = one(&mut rng, &[0.0, 1.0]);
+    drive.gc.erases_what_trim_empties = rng.chance(1, 2);
+}
+
+/// What dies can do beside plain operations, and how many may program at once. Drawn from a stream of its own, as the cache
+/// is.
+fn add_features(die: &mut DieSpec, drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("features");
+    let rng = &mut rng;
+    let f = &mut die.features;
+    f.program_passes = one(rng, &[1, 1, 3]);
+    f.cache_read_busy_us = one(rng, &[None, None, Some(0.0), Some(4.0)]);
+    let cycles = BusCycles { read_us: 1.0, data_out_us: 0.5, program_us: 1.2, erase_us: 0.3 };
+    f.cycles = rng.chance(1, 3).then_some(cycles);
+    f.suspend = rng.chance(1, 3).then(|| Suspend {
+        program_us: one(rng, &[None, Some(20.0)]),
+        erase_us: one(rng, &[None, Some(0.0), Some(100.0)]),
+        resume_us: one(rng, &[0.0, 20.0]),
+        most_per_operation: between(rng, 1, 5),
+        least_progress_us: one(rng, &[0.0, 100.0]),
+    });
+    drive.controller.programs_at_once = rng.chance(1, 3).then_some(4);
+    die.variation = rng.chance(1, 3).then(|| VariationSpec {
+        program_dies_percent: 2.5,
+        program_blocks_percent: 1.5,
+        program_pages_percent: 3.0,
+        read_pages_percent: 5.0,
+        erase_blocks_percent: 10.0,
+        program_gain_at_rated_cycles_percent: 10.0,
+        erase_growth_at_rated_cycles_percent: one(rng, &[0.0, 200.0]),
+    });
 }
 
 fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {
@@ -266,6 +300,7 @@ fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {
         rows_per_read: between(rng, 1, 8.min(255 / row_units)),
         background_after_idle_ms: rng.chance(1, 2).then(|| f64::from(between(rng, 1, 2000))),
         background_free_superblocks: between(rng, 0, 8),
+        erases_what_trim_empties: false,
     }
 }
 

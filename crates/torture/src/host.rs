@@ -37,6 +37,10 @@ pub struct Host<S> {
     last_completed: Nanos,
     /// By page: writes that a flush, or the command itself, has promised to outlast a power cut.
     promised: Vec<u32>,
+    /// Pages whose trims may be forgotten: of what was trimmed, the writes promised and those sent.
+    before_trim: BTreeMap<u32, Vec<(u32, u32)>>,
+    /// By page: the most writes between two trims.
+    ever: Vec<u32>,
     /// What flushes in flight cover: for every page the writes answered.
     covered: BTreeMap<u64, Vec<u32>>,
     /// What writes in flight promise that are answered once they are on flash: pages, and writes of each at least.
@@ -87,6 +91,8 @@ impl<S: Subject> Host<S> {
             done: Vec::new(),
             compressibility_per_1000: 0,
             promised: vec![0; pages as usize],
+            before_trim: BTreeMap::new(),
+            ever: vec![0; pages as usize],
             covered: BTreeMap::new(),
             forced: BTreeMap::new(),
             destroyed: BTreeSet::new(),
@@ -251,6 +257,9 @@ impl<S: Subject> Host<S> {
         for (page, writes) in self.forced.remove(&c.tag).filter(|_| c.status == Status::Ok).unwrap_or_default() {
             let promised = &mut self.promised[page as usize];
             *promised = (*promised).max(writes);
+            if *promised > 0 {
+                self.before_trim.remove(&page);
+            }
         }
         if c.op == Op::Flush
             && let Some(covered) = self.covered.remove(&c.tag).filter(|_| c.status == Status::Ok)
@@ -258,6 +267,9 @@ impl<S: Subject> Host<S> {
             for ((promised, covered), page) in self.promised.iter_mut().zip(covered).zip(0..) {
                 // A page that was trimmed meanwhile holds less.
                 *promised = (*promised).max(covered.min(self.oracle.writes(page)));
+                if *promised > 0 && !self.before_trim.is_empty() {
+                    self.before_trim.remove(&page);
+                }
             }
         }
         for page in pages {
@@ -277,6 +289,12 @@ impl<S: Subject> Host<S> {
                 Op::Trim => {
                     self.trimming[page as usize] -= 1;
                     if !refused {
+                        let writes = self.oracle.writes(page);
+                        if self.keeps_promises && writes > 0 {
+                            let promised = self.promised[page as usize];
+                            self.before_trim.entry(page).or_default().push((promised, writes));
+                            self.ever[page as usize] = writes.max(self.ever[page as usize]);
+                        }
                         self.oracle.trim(page);
                         self.promised[page as usize] = 0;
                         self.covered.values_mut().for_each(|covered| covered[page as usize] = 0);
@@ -354,6 +372,8 @@ impl<S: Subject> Host<S> {
         }
         self.oracle.clear();
         self.promised.fill(0);
+        self.before_trim.clear();
+        self.ever.fill(0);
         self.destroyed.clear();
         if let Some(losses) = &mut self.losses {
             // What it lost while it finished is gone with the rest.
@@ -515,16 +535,31 @@ impl<S: Subject> Host<S> {
         let forgotten = unsaved.is_none_or(|unsaved| unsaved.iter().any(|range| range.contains(&page)));
         let trimmed = self.trimming[page as usize] > 0;
         let there = (promised..=writes).any(|writes| self.oracle.count(writes) == number);
-        let untold = forgotten && (promised == 0 || trimmed);
+        let untold = forgotten && (promised == 0 || trimmed) && self.may_be_back(page, number, unsaved.is_some());
         let allowed = held == Held::Unreadable || there || trimmed && number == 0 || untold;
         if !allowed {
             return Err(format!(
                 "page {page} holds write count {number} after a power cut: {writes} writes were sent, of which {promised} were promised"
             ));
         }
+        self.before_trim.remove(&page);
+        self.ever[page as usize] = writes.max(self.ever[page as usize]);
         self.oracle.set(page, number.into());
         self.promised[page as usize] = number.into();
         Ok(())
+    }
+
+    /// Whether a page whose trim is forgotten may hold this write count. Firmware with a journal brings back what was trimmed;
+    /// other firmware any write whose copy is still on flash.
+    fn may_be_back(&self, page: u32, number: u8, has_journal: bool) -> bool {
+        if has_journal {
+            let trimmed = self.before_trim.get(&page).into_iter().flatten();
+            number == 0
+                || trimmed.clone().any(|&(promised, sent)| (promised..=sent).any(|n| self.oracle.count(n) == number))
+        } else {
+            let most = self.ever[page as usize].max(self.oracle.writes(page));
+            most >= self.drive.max_write_count().into() || u32::from(number) <= most
+        }
     }
 
     /// A random offset and length in whole sectors; in whole units if `aligned`.

@@ -109,7 +109,12 @@ pub(super) fn note_if_few(requests: u64, notes: &mut Vec<String>) {
 /// measured.
 pub(super) fn fill_drive(host: &mut Host<'_>) -> Result<(), BenchError> {
     let capacity = host.info().capacity_bytes;
-    host.fill(0, capacity, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
+    fill_range(host, capacity)
+}
+
+/// As [`fill_drive`], but only the first so many bytes.
+pub(super) fn fill_range(host: &mut Host<'_>, bytes: u64) -> Result<(), BenchError> {
+    host.fill(0, bytes, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
     let counters = host.counters();
     if counters.disk.is_some() || counters.cache.is_some() {
         host.settle()?;

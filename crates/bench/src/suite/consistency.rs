@@ -13,6 +13,7 @@ use super::definition::{TestDef, Variant, block, choice, depth, integer, metric,
 use super::figures::{
     by_second, chart, max, mean, min, percentile_chart, put, put_counters, put_latencies, put_power, series, stddev,
 };
+use super::regularity::Regularity;
 use super::stalls::{put_stalls, show_stalls};
 use super::steady_state::Criterion;
 use crate::error::BenchError;
@@ -60,6 +61,18 @@ pub(super) const DEF: TestDef = TestDef {
         metric("iops_min", "IOPS", "here: the slowest second of the tail"),
         metric("iops_max", "IOPS", "here: the fastest second of the tail"),
         metric("iops_common_level", "IOPS", "the most common level of the tail: the middle of the fullest bin"),
+        metric(
+            "iops_autocorrelation_max",
+            "ratio",
+            "the largest autocorrelation of the tail's seconds at lags of 2 to 60 s: near 1 for a drive that repeats itself \
+             like a metronome; absent if no second differs from another",
+        ),
+        metric("iops_autocorrelation_lag", "s", "the lag at which it is found"),
+        metric(
+            "iops_run_mean",
+            "s",
+            "mean number of seconds in a row that lie on the same side of the tail's median; likewise iops_run_longest",
+        ),
         metric("zero_iops_seconds", "s", "seconds of the whole run in which nothing completed"),
         metric("waf_tail", "ratio", "write amplification in the tail"),
         metric("latency_mean_tail", "us", "mean latency in the tail; likewise latency_p50_tail … latency_max_tail"),
@@ -103,7 +116,16 @@ fn used_bytes(info: &DeviceInfo, definition: &str) -> Result<u64, BenchError> {
 }
 
 /// Figures that say nothing of a drive that has not settled, beside those whose names end in `_tail`.
-const STEADY: [&str; 4] = ["iops_over_stddev", "iops_min", "iops_max", "iops_common_level"];
+const STEADY: [&str; 8] = [
+    "iops_over_stddev",
+    "iops_min",
+    "iops_max",
+    "iops_common_level",
+    "iops_autocorrelation_max",
+    "iops_autocorrelation_lag",
+    "iops_run_mean",
+    "iops_run_longest",
+];
 
 /// What keeps a tail from being steady, by the criterion of `steady-state` with its defaults: five equal parts must lie
 /// within 10 % of their mean, and the line through them must change by no more than 5 %.
@@ -193,6 +215,15 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     }
     put(&mut out, "iops_min", min(tail_iops), "IOPS");
     put(&mut out, "iops_max", max(tail_iops), "IOPS");
+    let regularity = Regularity::of(tail_iops);
+    if let Some((lag, largest)) = regularity.strongest() {
+        put(&mut out, "iops_autocorrelation_max", largest, "ratio");
+        put(&mut out, "iops_autocorrelation_lag", lag as f64 / moments as f64, "s");
+    }
+    if let Some(mean) = regularity.run_mean() {
+        put(&mut out, "iops_run_mean", mean / moments as f64, "s");
+        put(&mut out, "iops_run_longest", regularity.run_longest() as f64 / moments as f64, "s");
+    }
     let bin = ctx.params.integer("level_bin_iops") as f64;
     put(&mut out, "iops_common_level", common_level(tail_iops, bin), "IOPS");
     put(&mut out, "zero_iops_seconds", iops.iter().filter(|&&v| v == 0.0).count() as f64 / moments as f64, "s");
@@ -216,6 +247,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     out.time_shares.extend(explain::time_shares(&format!("{label}, from {tail_from} s"), tail));
     out.slowest = explain::slowest(&whole);
     out.charts = charts(&form, &label, &iops, tail_from, moments);
+    out.charts.extend(regularity.chart(&label, moments));
     put_power(&mut out, &power, &label);
     out.charts.push(percentile_chart(&[("whole run", &whole.latency()), ("steady state", &tail.latency())]));
     put_stalls(&mut out, &stalls, "");

@@ -4,7 +4,7 @@ use ssdlab_workload::storage_bench::Trace;
 
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, choice};
-use super::storage_bench::{FOOTPRINT, IDLE_CAP, METRICS, STATE, requests, run_storage_bench};
+use super::storage_bench::{FOOTPRINT, IDLE_CAP, JOINT, METRICS, STATE, requests, run_storage_bench};
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 
@@ -18,6 +18,7 @@ pub(super) const DEF: TestDef = TestDef {
         choice("form", "2015", &["2013", "2015"], "whose figures and charts: the trace is the same"),
         requests("49810000"),
         STATE,
+        JOINT,
         FOOTPRINT,
         IDLE_CAP,
     ],
@@ -27,5 +28,5 @@ pub(super) const DEF: TestDef = TestDef {
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
-    run_storage_bench(ctx, Trace::Destroyer, false)
+    run_storage_bench(ctx, Trace::Destroyer)
 }

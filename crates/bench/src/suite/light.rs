@@ -4,7 +4,7 @@ use ssdlab_workload::storage_bench::Trace;
 
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, choice};
-use super::storage_bench::{FOOTPRINT, IDLE_CAP, METRICS, STATE, requests, run_storage_bench};
+use super::storage_bench::{FOOTPRINT, IDLE_CAP, JOINT, METRICS, STATE, requests, run_storage_bench};
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 
@@ -22,6 +22,7 @@ pub(super) const DEF: TestDef = TestDef {
         ),
         requests("832339"),
         STATE,
+        JOINT,
         FOOTPRINT,
         IDLE_CAP,
     ],
@@ -31,5 +32,5 @@ pub(super) const DEF: TestDef = TestDef {
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
-    run_storage_bench(ctx, Trace::Light, true)
+    run_storage_bench(ctx, Trace::Light)
 }

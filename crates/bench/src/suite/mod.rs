@@ -14,6 +14,7 @@ mod disk_inspection;
 mod endurance;
 pub(crate) mod figures;
 mod fileserver;
+mod fragmented_read;
 mod hdtach;
 mod heavy;
 mod in_small;
@@ -27,6 +28,7 @@ mod qd_scaling;
 mod random_read;
 mod random_write;
 mod rate;
+mod regularity;
 mod sequential_read;
 mod sequential_write;
 mod slc_cache;
@@ -46,6 +48,8 @@ mod sweep;
 mod trim;
 
 pub use definition::{COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference};
+
+pub use storage_bench::JOINT_ENDS;
 
 use context::Context;
 use ssdlab_core::nearest;
@@ -84,6 +88,7 @@ suite! {
     atto,
     hdtach,
     disk_inspection,
+    fragmented_read,
     trim,
     slc_cache,
     destroyer,

@@ -1,10 +1,12 @@
 //! The three Storage Bench tests share this: a stand-in of the trace is played on an empty drive, a full one, or both.
 
+use std::collections::BTreeMap;
+
 use ssdlab_core::{MILLISECOND, Nanos, nanos_from_ms, to_us};
 use ssdlab_device::{Completion, Counters};
-use ssdlab_workload::storage_bench::{Plan, Statistics, Trace};
+use ssdlab_workload::storage_bench::{Joint, Plan, Statistics, Trace};
 
-use super::common::{erase, fill_drive, gigabytes};
+use super::common::{erase, fill_range, gigabytes};
 use super::context::Context;
 use super::definition::{MetricDef, bytes, choice, metric, number};
 use super::figures::series;
@@ -18,6 +20,9 @@ use crate::measure::{Measurement, Meter, Over};
 use crate::outcome::{Axis, Chart, Mark, Outcome};
 use crate::params::{Kind, ParamDef};
 
+/// Ends of the names of figures that were measured once more with sizes and depths drawn together in another way
+/// (`joint=interval`).
+pub const JOINT_ENDS: [&str; 2] = ["_small_deep", "_large_deep"];
 /// The limits of the publication of 2015.
 const SLOW: [Nanos; 2] = [10 * MILLISECOND, 100 * MILLISECOND];
 /// Points of the curve of service times.
@@ -31,8 +36,9 @@ pub(super) const METRICS: &[MetricDef] = &[
     metric(
         "bandwidth",
         "MB/s",
-        "average data rate: bytes moved over the time in which something was in flight; here as below, `_full` added to \
-         the name is the full drive's where both were run",
+        "average data rate: bytes moved over the time in which something was in flight; here as below, `_empty`, `_used` or \
+         `_full` added to the name is that drive's, where it was run beside another; `_small_deep` and \
+         `_large_deep` are the ends of the interval over the ways in which sizes may go with depths",
     ),
     metric("iops", "IOPS", "requests over the time in which something was in flight"),
     metric("latency_mean", "us", "average service time, from sending to completion, waiting in the queue included"),
@@ -70,8 +76,19 @@ pub(super) const fn requests(published: &'static str) -> ParamDef {
 pub(super) const STATE: ParamDef = choice(
     "state",
     "by-form",
-    &["by-form", "empty", "full", "both"],
-    "the drive before the trace: secure erased (empty), or filled in sequence after that (full). By form: as that era did",
+    &["by-form", "empty", "used", "full", "both", "every"],
+    "the drive before the trace: secure erased (empty), with the addresses of the trace written in sequence after that \
+     (used), or all of the drive (full); both: empty and full; every: all three. By form: Heavy and Light on an empty \
+     drive, in 2015 also on a full one, as published; The Destroyer on a used one, since it reads nearly twice what it \
+     writes, and what is read was written before",
+);
+
+pub(super) const JOINT: ParamDef = choice(
+    "joint",
+    "independent",
+    &["independent", "small-deep", "large-deep", "interval"],
+    "how the sizes of requests go with the depth of the queue, which was not published: not at all, deep queues rather of \
+     small requests, or of large ones. interval: all three are played, and figures get ends",
 );
 
 pub(super) const IDLE_CAP: ParamDef = number(
@@ -96,12 +113,34 @@ pub(super) const FOOTPRINT: ParamDef = bytes(
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Empty,
+    Used,
     Full,
 }
 
 impl State {
+    fn word(self) -> &'static str {
+        match self {
+            State::Empty => "empty",
+            State::Used => "used",
+            State::Full => "full",
+        }
+    }
+
     fn name(self) -> &'static str {
-        if self == State::Empty { "empty drive" } else { "full drive" }
+        match self {
+            State::Empty => "empty drive",
+            State::Used => "used drive",
+            State::Full => "full drive",
+        }
+    }
+}
+
+/// In which state an era ran a trace, and what is taken where nobody said.
+fn states_of(form: &str, trace: Trace) -> &'static [State] {
+    match (trace, form) {
+        (Trace::Destroyer, _) => &[State::Used],
+        (Trace::Heavy | Trace::Light, "2015") => &[State::Empty, State::Full],
+        (Trace::Heavy | Trace::Light, _) => &[State::Empty],
     }
 }
 
@@ -139,34 +178,46 @@ impl Meter for Slices {
     }
 }
 
-/// Reads `form`, `state`, `requests`, `footprint_bytes` and `idle_cap_ms` from the parameters. `both_in_2015`: the form
-/// of 2015 ran on an empty and on a full drive.
-pub(super) fn run_storage_bench(
-    ctx: &mut Context<'_>,
-    trace: Trace,
-    both_in_2015: bool,
-) -> Result<Outcome, BenchError> {
+/// Reads `form`, `state`, `joint`, `requests`, `footprint_bytes` and `idle_cap_ms` from the parameters.
+pub(super) fn run_storage_bench(ctx: &mut Context<'_>, trace: Trace) -> Result<Outcome, BenchError> {
     let form = ctx.params.choice("form").to_owned();
     let states: &[State] = match ctx.params.choice("state") {
         "empty" => &[State::Empty],
+        "used" => &[State::Used],
         "full" => &[State::Full],
         "both" => &[State::Empty, State::Full],
-        _ if both_in_2015 && form == "2015" => &[State::Empty, State::Full],
-        _ => &[State::Empty],
+        // The state of the form first: its figures have the plain names.
+        "every" if trace == Trace::Destroyer => &[State::Used, State::Empty, State::Full],
+        "every" => &[State::Empty, State::Used, State::Full],
+        _ => states_of(&form, trace),
+    };
+    let joints: &[Joint] = match ctx.params.choice("joint") {
+        "small-deep" => &[Joint::SmallDeep],
+        "large-deep" => &[Joint::LargeDeep],
+        "interval" => &Joint::ALL,
+        _ => &[Joint::Independent],
     };
     let mut runs = Vec::new();
-    for (i, &state) in states.iter().enumerate() {
-        let part = |share: f64| (i as f64 + share) / states.len() as f64;
-        runs.push(play(ctx, trace, state, part)?);
+    let mut ends = Vec::new();
+    let plays = (states.len() * joints.len()) as f64;
+    for (i, (&joint, &state)) in joints.iter().flat_map(|joint| states.iter().map(move |s| (joint, s))).enumerate() {
+        let part = |share: f64| (i as f64 + share) / plays;
+        let run = play(ctx, trace, state, joint, part)?;
+        if joint == joints[0] { runs.push(run) } else { ends.push((joint, run)) }
     }
     let which = if states.len() == 1 { states[0].name() } else { "" };
     let mut out = ctx.outcome(&variant(&form, which), method(ctx, trace, &runs));
     let first = &runs[0];
-    let state = if runs.len() > 1 { "both" } else { first.state.name().trim_end_matches(" drive") };
+    let state = match states.len() {
+        1 => first.state.word(),
+        2 => "both",
+        _ => "every",
+    };
     out.params.insert("state".to_owned(), state.into());
     for run in &runs {
-        put_run(&mut out, run, if runs.len() > 1 && run.state == State::Full { "_full" } else { "" });
+        put_run(&mut out, run, &suffix(run.state, first.state));
     }
+    put_intervals(&mut out, &ends, first.state);
     put(&mut out, "footprint", first.footprint_bytes as f64 / 1e9, "GB");
     put_statistics(&mut out, &first.statistics);
     put_charts(&mut out, trace, &form, &runs);
@@ -175,12 +226,43 @@ pub(super) fn run_storage_bench(
     Ok(out)
 }
 
+/// What the names of a drive's figures end in: nothing on the first drive.
+fn suffix(state: State, first: State) -> String {
+    if state == first { String::new() } else { format!("_{}", state.word()) }
+}
+
+/// The figures of playbacks with other joint choices, under names of their own.
+fn put_intervals(out: &mut Outcome, ends: &[(Joint, Played)], first: State) {
+    for (joint, run) in ends {
+        let mut other = Outcome { metrics: BTreeMap::new(), ..out.clone() };
+        put_run(&mut other, run, &suffix(run.state, first));
+        for (key, metric) in other.metrics {
+            put(out, &format!("{key}{}", joint_suffix(*joint)), metric.value, &metric.unit);
+        }
+    }
+}
+
+/// What the names of the figures of a joint choice end in.
+const fn joint_suffix(joint: Joint) -> &'static str {
+    match joint {
+        Joint::Independent => "",
+        Joint::SmallDeep => JOINT_ENDS[0],
+        Joint::LargeDeep => JOINT_ENDS[1],
+    }
+}
+
 fn variant(form: &str, state: &str) -> String {
     if state.is_empty() { form.to_owned() } else { format!("{form}, {state}") }
 }
 
 /// One drive, prepared and played on.
-fn play(ctx: &Context<'_>, trace: Trace, state: State, part: impl Fn(f64) -> f64) -> Result<Played, BenchError> {
+fn play(
+    ctx: &Context<'_>,
+    trace: Trace,
+    state: State,
+    joint: Joint,
+    part: impl Fn(f64) -> f64,
+) -> Result<Played, BenchError> {
     let requests = ctx.params.integer("requests");
     let idle_cap = nanos_from_ms(ctx.params.number("idle_cap_ms"));
     ctx.on_fresh_drive(|host| {
@@ -188,11 +270,13 @@ fn play(ctx: &Context<'_>, trace: Trace, state: State, part: impl Fn(f64) -> f64
         let footprint_bytes =
             footprint(trace, requests, ctx.params.integer("footprint_bytes"), host.info().capacity_bytes)?;
         let plan = Plan::new(trace, requests, footprint_bytes).map_err(|e| BenchError::Unsuitable(e.to_string()))?;
+        let plan = plan.with_joint(joint);
         let mut said = Vec::new();
         erase(host, &mut said)?;
-        if state == State::Full {
+        if state != State::Empty {
             monitor.step(part(0.0), part(FILL_SHARE));
-            fill_drive(host)?;
+            let capacity = host.info().capacity_bytes;
+            fill_range(host, if state == State::Full { capacity } else { plan.footprint_bytes() })?;
             ctx.settle(host)?;
             monitor.step(part(FILL_SHARE), part(1.0));
         } else {
@@ -267,7 +351,7 @@ fn unmapped_percent(counters: &Counters) -> f64 {
 fn put_charts(out: &mut Outcome, trace: Trace, form: &str, runs: &[Played]) {
     let states = || runs.iter().map(|r| r.state.name().to_owned()).collect::<Vec<_>>();
     let metric_of = |key: &str, run: &Played, metrics: &Outcome| {
-        let suffix = if runs.len() > 1 && run.state == State::Full { "_full" } else { "" };
+        let suffix = suffix(run.state, runs[0].state);
         metrics.metrics.get(&format!("{key}{suffix}")).map(|m| m.value)
     };
     let bars = |id: &str, title: &str, caption: &str, key: &str, axis: Axis, out: &Outcome| -> Option<Chart> {
@@ -333,11 +417,12 @@ fn put_charts(out: &mut Outcome, trace: Trace, form: &str, runs: &[Played]) {
 fn method(ctx: &Context<'_>, trace: Trace, runs: &[Played]) -> String {
     let p = trace.published();
     let first = &runs[0];
-    let state = match runs {
-        [one] if one.state == State::Empty => "a secure-erased, empty drive",
-        [_] => "a drive that had been filled in sequence",
-        _ => "a secure-erased, empty drive, and again on a new one that had been filled in sequence",
+    let on = |state: State| match state {
+        State::Empty => "a secure-erased, empty drive",
+        State::Used => "a drive on which these addresses, and no others, had been written in sequence",
+        State::Full => "a drive that had been filled in sequence",
     };
+    let state = runs.iter().map(|run| on(run.state)).collect::<Vec<_>>().join(", and again on ");
     format!(
         "A stand-in for the {} trace ({}), which was never published: {} requests, made up so that every published \
          figure is met, were played on {state}, over {} GB. Each request was sent once the queue was as short as the \

@@ -176,7 +176,7 @@ fn consistency_finds_the_drain_rate_as_its_steady_level() {
     assert!(value(&out, "waf") < 4.0 && value(&out, "iops") > value(&out, "iops_mean_tail"));
     close(value(&out, "latency_mean_tail"), 32.0 / (25e6 / 4096.0) * 1e6, 0.01);
     let ids: Vec<&str> = out.charts.iter().map(|c| c.id.as_str()).collect();
-    let common = ["power-over-time", "latency-percentiles", "stalls", "felt"];
+    let common = ["iops-autocorrelation", "power-over-time", "latency-percentiles", "stalls", "felt"];
     assert_eq!(ids, [&["iops-whole-log", "iops-tail-log", "iops-tail-linear"], &common[..]].concat());
     assert_eq!(out.charts[0].series[0].points.len(), 100);
     assert_eq!(out.charts[1].series[0].points.len(), 30);
@@ -441,6 +441,19 @@ fn hdtach_draws_a_flat_curve_of_a_flat_device() {
     assert!(out.charts[0].series[0].points.windows(2).all(|w| w[0][0] < w[1][0]));
 }
 
+#[test]
+fn overwriting_at_random_costs_a_device_without_flash_nothing() {
+    for order in ["random", "once"] {
+        let out = run(&plain(), "fragmented-read", &[("zones", "16"), ("overwrite_order", order)]);
+        close(value(&out, "clean_bandwidth"), 0.131072 / 100e-6, 0.005);
+        close(value(&out, "kept_share"), 100.0, 1e-9);
+        // 8 at a time, 20 us each.
+        close(value(&out, "overwrite_iops"), 8.0 / 20e-6, 0.01);
+        let by_position = &out.charts[0];
+        assert!(by_position.series.len() == 2 && by_position.series.iter().all(|s| s.points.len() == 16));
+    }
+}
+
 /// The model with a cache of 16 MB in front of a medium of 25 MB/s: 128 KiB go into the cache in 200 us.
 fn cached() -> ModelSpec {
     ModelSpec {
@@ -526,10 +539,31 @@ fn each_era_runs_on_its_own_drives_and_draws_its_own_charts() {
     assert!(!full && ids[1] == "service-time" && !ids.contains(&"slow-requests".to_owned()));
     let (full, ids) = with("light", "2015");
     assert!(full && ids.contains(&"slow-requests".to_owned()));
+    // The Destroyer begins on the addresses that it reads; the other states stand beside it under names of their own.
+    let out = run(&plain(), "destroyer", &[("requests", "2000"), ("state", "every")]);
+    for key in ["bandwidth", "bandwidth_empty", "bandwidth_full"] {
+        assert!(value(&out, key) > 0.0, "{key}");
+    }
+    assert!(out.method.contains("played on a drive on which these addresses, and no others, had been written"));
     let e = run_with(&plain(), "destroyer", &[("form", "2011")]).unwrap_err();
     assert!(e.to_string().contains("expected one of 2013, 2015"), "{e}");
     let e = run_with(&plain(), "light", &[("footprint_bytes", "1GB")]).unwrap_err();
     assert_eq!(e.to_string(), "a trace over 1 GB does not fit a drive of 0.064 GB");
+}
+
+#[test]
+fn the_interval_of_a_trace_has_the_figures_of_each_choice() {
+    let settings = |joint| [("requests", "2000"), ("form", "2015"), ("joint", joint)];
+    // Large requests take longer: it matters in which company they are.
+    let spec = ModelSpec { read_picos_per_byte: 2_000, ..plain() };
+    let all = run(&spec, "heavy", &settings("interval"));
+    for (end, joint) in [("", "independent"), ("_small_deep", "small-deep"), ("_large_deep", "large-deep")] {
+        let one = run(&spec, "heavy", &settings(joint));
+        for key in ["latency_mean", "latency_mean_full", "bandwidth"] {
+            assert_eq!(value(&all, &format!("{key}{end}")), value(&one, key), "{key}{end}");
+        }
+    }
+    assert!(value(&all, "latency_mean_large_deep") > value(&all, "latency_mean_small_deep"));
 }
 
 #[test]

@@ -1,23 +1,11 @@
 //! `endurance` on small drives whose life can be told beforehand.
 
 use ssdlab_bench::suite::{find_test, run_test};
-use ssdlab_bench::{Lab, Monitor, Outcome};
-use ssdlab_device::Device;
-use ssdlab_nand::DieSpec;
+use ssdlab_bench::{Monitor, Outcome};
 use ssdlab_nand::rber::ErrorSpec;
-use ssdlab_ssd::{DriveSpec, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive_with};
 
-struct Small(DriveSpec, DieSpec);
-
-impl Lab for Small {
-    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
-        Ok(Box::new(Ssd::new("small", &self.0, &self.1, seed).map_err(|e| e.to_string())?))
-    }
-    fn name(&self) -> &str {
-        "small"
-    }
-}
+use crate::small::Small;
 
 /// Four dies of one bit per cell; 8 MiB and a good quarter of spare; rated 1,000 cycles with the errors of TLC.
 fn small(ecc: &str) -> Small {

@@ -1,4 +1,6 @@
 //! The bench at work: runs to the end of a drive's life, and traces.
 
 mod endurance;
+mod fragmented_read;
 mod replay;
+mod small;

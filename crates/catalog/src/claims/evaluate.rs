@@ -1,6 +1,7 @@
 //! Lays the outcomes of the bench beside what was published.
 
 use serde::Serialize;
+use ssdlab_bench::suite::JOINT_ENDS;
 use ssdlab_bench::{Metric, Outcome};
 
 use super::check::{Band, Check, Figure, Order, RangeCheck, Ranking, ValueCheck, Values};
@@ -95,8 +96,7 @@ pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec
     let mut rows = Vec::new();
     for claim in claims {
         let of_several = match &claim.check {
-            Check::Order(order) => Some(judge_order(claim, order, outcomes)),
-            Check::Ranking(ranking) => Some(judge_ranking(claim, ranking, outcomes)),
+            Check::Order(_) | Check::Ranking(_) => Some(judge_over_interval(claim, "", outcomes)),
             _ => None,
         };
         if let Some(mut judged) = of_several {
@@ -109,7 +109,7 @@ pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec
             continue;
         }
         for device in claim.devices.iter().filter(|d| devices.contains(&d.as_str())) {
-            let mut judged = judge_on(claim, device, outcomes);
+            let mut judged = judge_over_interval(claim, device, outcomes);
             without_missing(&mut judged, &[device], outcomes);
             explain_miss(&mut judged, claim);
             rows.push(judged);
@@ -158,6 +158,51 @@ fn row(claim: &Claim, device: &str) -> ClaimRow {
         headline: claim.headline,
         known_miss: false,
     }
+}
+
+/// The judgement that holds at both ends of the interval, where a test has measured one ([`JOINT_ENDS`]): met and missed
+/// are what is met or missed at each of its choices.
+fn judge_over_interval(claim: &Claim, device: &str, outcomes: &[Outcome]) -> ClaimRow {
+    let mut row = judge_on(claim, device, outcomes);
+    if !matches!(row.state, ClaimState::Met | ClaimState::Missed) {
+        return row;
+    }
+    for end in JOINT_ENDS {
+        let Some(claim) = claim_at(claim, end) else { break };
+        let other = judge_on(&claim, device, outcomes);
+        if !matches!(other.state, ClaimState::Met | ClaimState::Missed) {
+            continue;
+        }
+        row.ours_text = format!("{}; {}: {}", row.ours_text, end[1..].replace('_', " "), other.ours_text);
+        if other.state != row.state {
+            row.state = ClaimState::Inconclusive;
+            row.margin_percent = None;
+            row.reason =
+                "what was published of the trace leaves it open: it depends on how sizes go with depths".to_owned();
+        } else if row.state == ClaimState::Met {
+            // The margin is that of the choice nearest to being missed.
+            row.margin_percent = row.margin_percent.zip(other.margin_percent).map(|(a, b)| a.min(b));
+        }
+    }
+    row
+}
+
+/// The claim about the figures whose names have this end; `None` of a claim without figures.
+fn claim_at(claim: &Claim, end: &str) -> Option<Claim> {
+    let mut claim = claim.clone();
+    match &mut claim.check {
+        Check::Value(check) => check.metric.push_str(end),
+        Check::Range(check) => check.metric.push_str(end),
+        Check::Ranking(check) => check.metric.push_str(end),
+        // Of a chart there is only one.
+        Check::Order(order) if order.higher.band.is_none() && order.lower.band.is_none() => {
+            for side in [&mut order.higher, &mut order.lower] {
+                side.metric.push_str(end);
+            }
+        }
+        _ => return None,
+    }
+    Some(claim)
 }
 
 fn judge_on(claim: &Claim, device: &str, outcomes: &[Outcome]) -> ClaimRow {

@@ -154,9 +154,13 @@ fn is_accelerated(drive: &Drive) -> bool {
 #[test]
 fn within_a_family_only_dies_capacity_dram_and_what_is_published_of_the_cache_differ() {
     // The first of each family is laid beside every other; `cache` names what the sources give for each capacity apart.
-    let families: [(&[&str], &[&str]); 2] = [
+    let families: [(&[&str], &[&str]); 5] = [
         (&["m600-128gb", "m600-256gb", "m600-512gb", "m600-1tb"], &[]),
-        (&["840-evo-120gb", "840-evo-250gb", "840-evo-500gb"], &["slc_cache.capacity_gb"]),
+        (&["840-evo-120gb", "840-evo-250gb", "840-evo-500gb", "840-evo-1tb"], &["slc_cache.capacity_gb"]),
+        // Sixty-four dies need two behind each chip enable.
+        (&["bx200-480gb", "bx200-240gb", "bx200-960gb"], &["slc_cache.capacity_gb", "controller.ways"]),
+        (&["m550-256gb", "m550-128gb"], &[]),
+        (&["mx100-256gb", "mx100-512gb"], &[]),
     ];
     for (members, cache) in families {
         let family: Vec<Drive> = members.iter().map(|name| resolve(name).unwrap()).collect();
@@ -218,6 +222,16 @@ fn capacities_are_those_of_the_industry_s_formula() {
         ("ultra-ii-240gb", 240),
         ("850-evo-500gb", 500),
         ("intel-530-240gb", 240),
+        ("840-evo-1tb", 1000),
+        ("bx200-240gb", 240),
+        ("bx200-480gb", 480),
+        ("bx200-960gb", 960),
+        ("sm2256-toshiba-a19-240gb", 240),
+        ("sp550-240gb", 240),
+        ("m550-128gb", 128),
+        ("mx100-512gb", 512),
+        ("ultra-ii-480gb", 480),
+        ("extreme-ii-240gb", 240),
     ] {
         // IDEMA LBA1-03.
         let sectors = 97_696_368 + 1_953_504 * (gigabytes - 50);

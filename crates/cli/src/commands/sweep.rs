@@ -12,8 +12,11 @@ use crate::output::{complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 /// What a sweep consists of on disk.
-pub const WRITES: Writes =
-    Writes { files: &["results.csv", "results.parquet", "index.html"], folders: &[], stores: &["points"] };
+pub const WRITES: Writes = Writes {
+    files: &["results.csv", "intervals.csv", "results.parquet", "index.html"],
+    folders: &[],
+    stores: &["points"],
+};
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let plan = Plan::open(&args.plan)?;

@@ -1,6 +1,7 @@
 //! `ssdlab test`: one test on one drive.
 
 use ssdlab_bench::plan::PlanJob;
+use ssdlab_bench::specimens::band;
 use ssdlab_bench::suite::find_test;
 use ssdlab_bench::{Outcome, parse_setting};
 use ssdlab_report::results_json;
@@ -27,17 +28,24 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
     let (of_drive, settings): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| key.contains('.'));
     let job = PlanJob { lab: 0, test, variant: String::new(), settings };
     job.check(args.common.quick).map_err(param_failure)?;
-    let drives = [SimulatedDrive::changed(&args.device, &of_drive, args.common.seed)?];
+    let first = SimulatedDrive::changed(&args.device, &of_drive, args.common.seed)?;
+    let others: Vec<SimulatedDrive> = (1..args.specimens).map(|number| first.specimen(number)).collect();
+    let drives: Vec<SimulatedDrive> = std::iter::once(first).chain(others).collect();
+    let jobs: Vec<PlanJob> = (0..drives.len()).map(|lab| PlanJob { lab, ..job.clone() }).collect();
     let mut folder = OutputFolder::for_report(&args.report)?;
-    let mut results = plan::run(&drives, &[job], Some(1), args.common.seed, args.common.quick)?;
-    for outcome in std::mem::take(&mut results.outcomes) {
+    let mut results = plan::run(&drives, &jobs, None, args.common.seed, args.common.quick)?;
+    let outcomes = std::mem::take(&mut results.outcomes);
+    // The band of some of them would not be that of the number asked for.
+    let whole = if outcomes.len() == drives.len() { band(&outcomes) } else { None };
+    let drives = &drives[..1];
+    if let Some(outcome) = whole {
         if let Some(folder) = &mut folder {
             let outcomes = vec![outcome.clone()];
-            let review = review_of(&drives, outcomes, Vec::new(), args.common.seed, args.common.quick);
+            let review = review_of(drives, outcomes, Vec::new(), args.common.seed, args.common.quick);
             write_into(folder, &review)?;
         }
         if args.json {
-            let review = review_of(&drives, vec![outcome], Vec::new(), args.common.seed, args.common.quick);
+            let review = review_of(drives, vec![outcome], Vec::new(), args.common.seed, args.common.quick);
             print(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?)?;
         } else {
             print(&text(&outcome))?;

@@ -32,6 +32,10 @@ struct Host {
     done: Vec<ssdlab_device::Completion>,
     lost: u64,
     read: u64,
+    /// Whether the drive keeps trims, and knows of what it overwrote.
+    has_journal: bool,
+    /// The drive has too little spare area left to go on writing.
+    is_read_only: bool,
 }
 
 fn bytes_of(stamp: Stamp) -> Vec<u8> {
@@ -78,7 +82,8 @@ impl Host {
         let mut done = std::mem::take(&mut self.done);
         self.device.advance(self.now, &mut done);
         for c in done.drain(..) {
-            assert_eq!(c.status, Status::Ok, "{c:?}");
+            self.is_read_only |= c.status == Status::ReadOnly;
+            assert!(c.status == Status::Ok || self.is_read_only, "{c:?}");
             if let Some(at) = self.payloads.iter().position(|p| p.0 == c.tag) {
                 drop(self.device.take(self.payloads.swap_remove(at).1));
             }
@@ -87,7 +92,10 @@ impl Host {
             if let Some(at) = self.flushes.iter().position(|f| f.0 == c.tag) {
                 let (_, newest) = self.flushes.swap_remove(at);
                 for (page, newest) in self.pages.iter_mut().zip(newest) {
-                    page.retain(|v| v.tag >= newest);
+                    // What is trimmed while it waits for the flush need not come to flash.
+                    if !page.iter().any(|v| v.stamp == 0 && v.tag > newest) {
+                        page.retain(|v| v.tag >= newest);
+                    }
                 }
             }
         }
@@ -101,8 +109,9 @@ impl Host {
         self.now += self.rng.below(1_000_000);
         self.device.restore(self.now);
         let after = self.device.after_cut().unwrap();
-        // A drive that has forgotten a trim may find a version that was overwritten long before.
-        let trimmed = self.pages.iter().filter(|page| page.iter().any(|v| v.stamp == 0 && v.tag > 0)).count();
+        // Without a journal a drive that has forgotten a trim may find a version that was overwritten long before.
+        let may_be_old = |page: &&Vec<Version>| !self.has_journal && page.iter().any(|v| v.stamp == 0 && v.tag > 0);
+        let trimmed = self.pages.iter().filter(may_be_old).count();
         assert!(after.forgotten <= trimmed as u64, "{after:?}, {trimmed} pages trimmed");
         for unit in 0..self.pages.len() {
             let id = self.device.insert(Vec::new());
@@ -125,19 +134,21 @@ impl Host {
             assert!(bytes == bytes_of(stamp), "page {unit} is a mixture");
             assert!(allowed.iter().any(|v| v.stamp == stamp), "page {unit} holds {stamp}: {allowed:?}");
             self.read += u64::from(stamp != 0);
-            if stamp != 0 {
+            if stamp != 0 || self.has_journal {
                 allowed.retain(|v| v.stamp == stamp);
+                allowed.iter_mut().for_each(|v| v.answered = true);
+            } else {
+                // What is empty now may hold what was trimmed after the next cut.
+                allowed.push(Version { stamp, tag: self.tag, answered: true });
             }
-            allowed.iter_mut().for_each(|v| v.answered = true);
         }
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 40, ..ProptestConfig::default() })]
 
     #[test]
-    #[ignore = "an open fault of the drive, named in docs/power-cuts.md: a page found after one cut is gone after the next"]
     fn what_was_flushed_is_there_and_no_page_is_a_mixture(drawn in any_drive(), seed in any::<u64>()) {
         let Some((drive, die)) = drawn.build() else { return Ok(()) };
         let inner = ssdlab_ssd::build::<true, true>("small", &drive, &die, drawn.seed).unwrap();
@@ -157,9 +168,14 @@ proptest! {
             done: Vec::new(),
             lost: 0,
             read: 0,
+            has_journal: drive.mapping.journal,
+            is_read_only: false,
         };
         for _ in 0..4 {
             for _ in 0..150 {
+                if host.is_read_only {
+                    return Ok(());
+                }
                 let first = host.rng.below(units);
                 let count = (1 + host.rng.below(6)).min(units - first);
                 let fua = host.rng.chance(1, 16);

@@ -368,6 +368,13 @@ impl Allocator {
         }
     }
 
+    /// A superblock of the die's own mode is free that was not the drive's to use before.
+    pub fn add_free(&mut self, domain: usize, sb: SuperblockId) {
+        let space = &mut self.spaces[domain];
+        space.changed = true;
+        space.free.push_back(sb);
+    }
+
     /// Gives up the free superblock that was freed last, for its blocks.
     pub fn give_up_free(&mut self, domain: usize) -> Option<SuperblockId> {
         let space = &mut self.spaces[domain];

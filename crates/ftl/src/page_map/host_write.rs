@@ -36,7 +36,7 @@ impl PageMap {
     /// If there is no such stream.
     #[inline]
     pub fn write_to_stream(&mut self, lpn: u32, generation: u8, ready: Nanos, stream: u8) -> bool {
-        self.buffer.note_used(stream);
+        self.note_used(stream);
         self.take_in(lpn, generation, ready, stream)
     }
 
@@ -78,17 +78,27 @@ impl PageMap {
     /// Forgets pages. The journal takes the whole range as one change.
     pub fn trim(&mut self, lpns: std::ops::Range<u32>, sink: &mut impl OpSink) {
         let before = self.counters.trimmed_units;
+        let keeps_trims = self.log.keeps_trims();
+        let mut held = Vec::new();
         for lpn in lpns.clone() {
-            self.forget(lpn, sink);
+            if let Some(unit) = self.forget(lpn, sink).filter(|_| keeps_trims) {
+                let (block, page) = self.medium.layout().row_of(unit);
+                held.push((lpn, self.medium.sequence(block, page)));
+            }
         }
         if self.counters.trimmed_units > before || self.recovery.any_lost(&lpns) {
-            self.log.note_trimmed_range(lpns, &mut self.medium, sink);
+            self.log.note_trimmed_range(lpns, held, &mut self.medium, sink);
+        }
+        if self.has_emptied() {
+            self.log.save_trims(&mut self.medium, sink);
+            self.erase_emptied(sink);
         }
     }
 
-    fn forget(&mut self, lpn: u32, sink: &mut impl OpSink) {
+    /// Returns where the page was on flash, if it was.
+    fn forget(&mut self, lpn: u32, sink: &mut impl OpSink) -> Option<UnitAddress> {
         let old = match self.map.get(lpn) {
-            Place::Unmapped => return,
+            Place::Unmapped => return None,
             Place::Buffer(at) => {
                 if self.buffer.is_lacking() {
                     self.complete_part(at);
@@ -103,8 +113,12 @@ impl PageMap {
         self.counters.trimmed_units += 1;
         if old != UNMAPPED {
             self.invalidate(old);
+            if self.gc.erases_what_trim_empties {
+                self.note_emptied(self.superblocks.of_unit(old, self.medium.layout()));
+            }
         }
         self.log.note_trimmed_page(lpn, &mut self.medium, sink);
+        (old != UNMAPPED).then_some(old)
     }
 
     /// Units that a row of the host replaces. Their valid bits lie far apart: looked at one after the other, before
@@ -377,6 +391,14 @@ impl PageMap {
         let writer = self.host_writer(domain, stream);
         let to_move = || self.collector.to_move(domain, &self.superblocks, self.unit_shift);
         self.allocator.room_for_host(domain, writer, self.superblocks.has_pool(), to_move)
+    }
+
+    /// The host writes to a stream. If it is the first time, victims that nobody has waited for so far may be waited for now.
+    #[inline]
+    pub(super) fn note_used(&mut self, stream: u8) {
+        if self.buffer.note_used(stream) {
+            self.collector.hold_all_victims();
+        }
     }
 
     /// Whether there is room in this domain for every stream that the host has used.

@@ -15,7 +15,7 @@ impl PageMap {
     #[inline]
     pub fn write_units(&mut self, stretch: &Stretch, mut generation: impl FnMut(u32) -> u8) {
         let mut ready = stretch.from;
-        self.buffer.note_used(stretch.stream);
+        self.note_used(stretch.stream);
         if stretch.units == 1 {
             self.take_in(stretch.first, generation(stretch.first), ready + stretch.each, stretch.stream);
             return;
@@ -48,7 +48,7 @@ impl PageMap {
         sink: &mut impl OpSink,
     ) -> u32 {
         let n = self.row_units;
-        self.buffer.note_used(stretch.stream);
+        self.note_used(stretch.stream);
         let mut gone = 0;
         while stretch.units - gone >= n
             && let Some(domain) = self.host.choose(stretch.stream)

@@ -167,7 +167,7 @@ impl PageMap {
             compression: config.compression.map(new_compression),
             log: MetadataLog::default(),
             bad_blocks: BadBlocks::default(),
-            recovery: Recovery::default(),
+            recovery: Recovery::new(superblocks.count(), config.die.geometry.bits_per_cell),
             counters: TranslationCounters::default(),
             rng: rng.stream("garbage collection"),
             prefetch: MapPrefetch::default(),
@@ -306,7 +306,12 @@ impl PageMap {
                     return;
                 }
             }
-            OpKind::MetadataProgram => self.log.row_ended(op.block(), op.page()),
+            OpKind::MetadataProgram => {
+                self.log.row_ended(op.block(), op.page());
+                if self.has_emptied() {
+                    self.erase_emptied(sink);
+                }
+            }
             OpKind::RetireProgram => self.row_copied(op.block()),
             OpKind::Erase => self.erased(&op, sink),
             OpKind::CopyRead | OpKind::CopyProgram => unreachable!("a page map has no merges"),
@@ -363,8 +368,12 @@ impl PageMap {
             if sound {
                 self.superblocks.set_state(sb, State::Free);
             }
+            self.recovery.origins.erased(sb);
             self.allocator.arrived(domain, sb, pool, sound);
             self.collector_step(domain, sink);
+            if self.has_emptied() {
+                self.emptied_one(domain, sink);
+            }
         }
     }
 

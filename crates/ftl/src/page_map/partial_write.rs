@@ -15,7 +15,7 @@ impl PageMap {
     /// from flash later. Where the controller has the rest, or there is none, the unit is whole at once.
     pub fn write_part(&mut self, lpn: u32, sectors: u8, stream: u8, ready: Nanos, generation: u8) {
         debug_assert!(sectors != 0);
-        self.buffer.note_used(stream);
+        self.note_used(stream);
         let part = match self.map.get(lpn) {
             Place::Buffer(at) => self.parts.get(at).copied(),
             Place::Flash(unit) if !self.in_ram(unit) => {

@@ -177,6 +177,27 @@ impl Superblocks {
         self.reserve[die as usize].pop()
     }
 
+    /// Makes a free superblock of a domain out of good, erased blocks from the reserve, one of each die, if there are.
+    pub fn enlist_reserve(&mut self, domain: usize) -> Option<SuperblockId> {
+        let sb = match self.span {
+            SuperblockSpan::OneDie => self.take_reserve(domain as u32)?,
+            SuperblockSpan::AllDies => {
+                if self.reserve_left() == 0 {
+                    return None;
+                }
+                let sb = self.state.iter().position(|&state| state == State::Reserved)? as SuperblockId;
+                for die in 0..self.dies {
+                    let block = self.take_reserve(die)?;
+                    self.block_of[(die * self.blocks_per_die + sb) as usize] = block;
+                    self.superblock_of[block as usize] = sb;
+                }
+                sb
+            }
+        };
+        self.set_state(sb, State::Free);
+        Some(sb)
+    }
+
     /// Blocks left in the reserve of the die that has fewest.
     #[must_use]
     pub fn reserve_left(&self) -> u32 {
@@ -323,6 +344,16 @@ impl Superblocks {
     #[must_use]
     pub fn of_block_checked(&self, block: BlockId) -> Option<SuperblockId> {
         Some(self.of_block(block)).filter(|&sb| sb != UNUSED && self.block_on(sb, block / self.blocks_per_die) == block)
+    }
+
+    /// The number of a row within its superblock, in the order in which rows are taken.
+    #[inline]
+    #[must_use]
+    pub fn row_number(&self, die: u32, page: u32) -> u32 {
+        match self.span {
+            SuperblockSpan::AllDies => page * self.dies + die,
+            SuperblockSpan::OneDie => page,
+        }
     }
 
     /// The blocks of a superblock, die by die.

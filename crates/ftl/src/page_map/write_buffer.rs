@@ -99,10 +99,12 @@ impl WriteBuffer {
         self.rings.len() as u8
     }
 
-    /// Units of a stream come.
+    /// Units of a stream come. Returns whether they are the first since power on.
     #[inline]
-    pub fn note_used(&mut self, stream: u8) {
-        self.used |= 1 << stream;
+    #[must_use]
+    pub fn note_used(&mut self, stream: u8) -> bool {
+        let used = self.used | 1 << stream;
+        std::mem::replace(&mut self.used, used) != used
     }
 
     /// Whether any unit of a stream has come since power on; the first one counts in any case.

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::catch_panic;
-use ssdlab_ftl::RecoveryFault;
+use ssdlab_ftl::{Frontier, RecoveryFault};
 
 use crate::properties::plain;
 use crate::rig::Rig;
@@ -57,6 +57,7 @@ fn run(case: &Case, cuts: u32, fault: Option<RecoveryFault>) -> Result<u32, Stri
         rig.check_oracle();
     }
     rig.settle();
+    rig.rest();
     Ok(done)
 }
 
@@ -102,4 +103,24 @@ fn a_recovery_that_goes_wrong_is_found_out_within_a_thousand_cuts() {
     // The same drives without a fault pass.
     let cuts: u32 = (0..20).map(|seed| run(&journalled(seed), 10, None).expect("nothing is wrong")).sum();
     assert!(cuts > 150, "{cuts} cuts");
+}
+
+#[test]
+fn a_die_that_data_of_several_streams_fill_comes_to_rest_after_cuts() {
+    let case = Case {
+        seed: 2697911063840100474,
+        dies: 7,
+        planes: 2,
+        blocks: 21,
+        pages: 37,
+        bad: 100,
+        buffer_rows: 16,
+        frontier: Frontier::ByStream,
+        buffer_superpages: 6,
+        streaming: false,
+        rows_per_read: 2,
+        max_ratio: Some(4),
+        ..plain()
+    };
+    assert!(run(&case, 30, None).is_ok());
 }

@@ -164,6 +164,23 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(4), failure_persistence: None,
+        ..ProptestConfig::with_cases(150) })]
+
+    #[test]
+    fn a_drive_at_rest_comes_to_rest(case in any_case(), victims in 0..3u8, overwritten in 0..200u32) {
+        let policy = [VictimPolicy::Fifo, VictimPolicy::Random, case.policy][victims as usize];
+        let case = Case { policy, background_free: 8, programs_per_failure: 0, erases_per_failure: 0, ..case };
+        if let Some(mut rig) = Rig::new(&case) {
+            (0..rig.logical_pages).for_each(|lpn| rig.write(lpn));
+            (0..overwritten).for_each(|k| rig.write(k * 7919 % rig.logical_pages));
+            rig.flush();
+            rig.rest();
+        }
+    }
+}
+
 /// A drive that others are told from: one die, small, nothing special.
 pub(crate) fn plain() -> Case {
     Case {

@@ -8,6 +8,8 @@ use ssdlab_core::Nanos;
 pub struct Channel {
     /// Booked stretches in time order.
     booked: Vec<(Nanos, Nanos)>,
+    /// Command cycles that have passed others' transfers: the next transfer begins so much later.
+    owed: Nanos,
 }
 
 /// So many stretches are remembered before those that have passed are forgotten.
@@ -29,6 +31,24 @@ impl Channel {
             return earliest;
         }
         self.book_between(now, earliest, length)
+    }
+
+    /// Command cycles go first: they take a stretch that is free at once, or are owed by the transfer that is booked next.
+    /// Returns whether the stretch was free.
+    pub fn command(&mut self, from: Nanos, length: Nanos) -> bool {
+        let free = self.booked.iter().all(|b| b.1 <= from || from + length <= b.0);
+        if free {
+            let start = self.book(from, from, length);
+            debug_assert_eq!(start, from);
+        } else {
+            self.owed += length;
+        }
+        free
+    }
+
+    /// What command cycles have taken since the last transfer was booked.
+    pub fn take_owed(&mut self) -> Nanos {
+        std::mem::take(&mut self.owed)
     }
 
     fn book_between(&mut self, now: Nanos, earliest: Nanos, length: Nanos) -> Nanos {
@@ -53,6 +73,15 @@ impl Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_go_first_and_what_they_take_is_owed_by_the_next_transfer() {
+        let mut c = Channel::default();
+        assert_eq!(c.book(0, 10, 10), 10);
+        assert!(c.command(5, 5) && !c.command(12, 3) && !c.command(19, 2));
+        assert_eq!((c.take_owed(), c.take_owed()), (5, 0));
+        assert_eq!(c.book(5, 4, 10), 20, "the first command is on the channel");
+    }
 
     #[test]
     fn transfers_follow_one_another_and_short_ones_fit_before_later_ones() {

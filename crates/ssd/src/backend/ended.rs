@@ -14,6 +14,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if self.backend.retries(d) {
             return self.retry_step_ended(d);
         }
+        if self.backend.may_be_interrupted(d) {
+            return self.begin_woken();
+        }
         self.op_ended(d, None);
     }
 

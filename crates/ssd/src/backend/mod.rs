@@ -12,10 +12,12 @@ mod ended;
 mod events;
 mod power_cut;
 mod retry;
+mod suspend;
+mod turns;
 
 use ssdlab_core::{DieSet, Nanos, Ring, nanos_from_us};
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
-use ssdlab_nand::{CellMode, DieSpec};
+use ssdlab_nand::{CellMode, DieSpec, Variation, WHOLE};
 
 use crate::power::FlashWork;
 use crate::probe::Probe;
@@ -26,6 +28,8 @@ use array_times::ArrayTimes;
 use channel::Channel;
 pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, ladder_of_unit};
 use events::Tournament;
+use suspend::{Progress, SuspendRules, Suspended};
+use turns::Turns;
 
 pub use events::NEVER;
 pub use power_cut::AtWork;
@@ -39,6 +43,40 @@ struct Die {
     retry: Option<Box<ReadRetry>>,
     reads: Ring<FlashOp>,
     others: Ring<FlashOp>,
+    /// With cache reads: when each of `reads` was asked for, and when the array had sensed the last.
+    asked: Ring<Nanos>,
+    sensed: Nanos,
+    suspended: Option<Suspended>,
+    progress: Progress,
+    /// Its event is when it may be interrupted; this is when its operation ends otherwise.
+    ends_otherwise: Option<Nanos>,
+}
+
+impl Die {
+    fn idle(channel: u8) -> Self {
+        let nothing = FlashOp::erase(0);
+        Die {
+            current: nothing,
+            busy: false,
+            channel,
+            retry: None,
+            reads: Ring::new(8, nothing),
+            others: Ring::new(8, nothing),
+            asked: Ring::new(8, 0),
+            sensed: 0,
+            suspended: None,
+            progress: Progress::default(),
+            ends_otherwise: None,
+        }
+    }
+}
+
+/// When a die takes the command of an operation, and how its array time differs from the datasheet's.
+#[derive(Clone, Copy, Debug)]
+struct Course {
+    from: Nanos,
+    /// In 2^-16.
+    share: u64,
 }
 
 /// See the module's own page.
@@ -56,12 +94,31 @@ pub struct Backend {
     row_units: u64,
     /// Time to move a whole row.
     row_transfer: Nanos,
+    /// How often a row crosses the channel to be programmed in the die's own mode.
+    passes: u64,
     all_planes: u8,
     reads_first: bool,
     /// What the dies were asked to do so far: what their energy follows from.
     work: FlashWork,
     /// Drives with `[ecc]` only.
     correction: Option<Box<Correction>>,
+    /// Whether any of the following is there.
+    special: bool,
+    turns: Option<Box<Turns>>,
+    variation: Option<Box<Variation>>,
+    suspend: Option<SuspendRules>,
+    cycles: Option<Cycles>,
+    /// With cache reads: from one register to the other.
+    cache_read: Option<Nanos>,
+}
+
+/// How long cycles occupy the channel.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cycles {
+    read: Nanos,
+    data_out: Nanos,
+    program: Nanos,
+    erase: Nanos,
 }
 
 /// An operation that has ended, and its die.
@@ -73,7 +130,7 @@ pub struct Ended {
 
 impl Backend {
     #[must_use]
-    pub fn new(drive: &DriveSpec, die: &DieSpec, correction: Option<Correction>) -> Self {
+    pub fn new(drive: &DriveSpec, die: &DieSpec, correction: Option<Correction>, variation: Option<Variation>) -> Self {
         let (dies, channels) = (drive.flash.dies, drive.controller.channels);
         let g = &die.geometry;
         let page_bytes = f64::from(g.page_bytes + g.spare_bytes);
@@ -81,29 +138,42 @@ impl Backend {
         let rate = die.bus.mega_transfers_per_s;
         let unit_picos = if rate == 0.0 { 0 } else { (unit_bytes * 1e6 / rate + 0.5) as u64 };
         let row_units = u64::from(g.planes * drive.units_per_page(die));
-        let nothing = FlashOp::erase(0);
-        let idle = Die {
-            current: nothing,
-            busy: false,
-            channel: 0,
-            retry: None,
-            reads: Ring::new(8, nothing),
-            others: Ring::new(8, nothing),
-        };
+        let features = &die.features;
+        let cycles = features.cycles.as_ref().map(|c| Cycles {
+            read: nanos_from_us(c.read_us),
+            data_out: nanos_from_us(c.data_out_us),
+            program: nanos_from_us(c.program_us),
+            erase: nanos_from_us(c.erase_us),
+        });
+        let turns = drive.controller.programs_at_once.filter(|&most| most < dies);
+        let suspend = features.suspend.as_ref().map(SuspendRules::new);
+        let cache_read = features.cache_read_busy_us.map(nanos_from_us);
         Backend {
-            dies: (0..dies).map(|d| Die { channel: (d % channels) as u8, ..idle.clone() }).collect(),
+            dies: (0..dies).map(|d| Die::idle((d % channels) as u8)).collect(),
             channels: vec![Channel::default(); channels as usize],
             events: Tournament::new(dies as usize),
             woken: DieSet::with_room(dies),
             times: ArrayTimes::new(die),
-            command_time: nanos_from_us(die.bus.command_us),
+            // Cycles that occupy the channel are booked there.
+            command_time: if cycles.is_some() { 0 } else { nanos_from_us(die.bus.command_us) },
             unit_picos,
             row_units,
             row_transfer: (row_units * unit_picos).div_ceil(1000),
+            passes: features.program_passes.into(),
             all_planes: ((1u32 << g.planes) - 1) as u8,
             reads_first: drive.controller.reads_first,
             work: FlashWork::default(),
             correction: correction.map(Box::new),
+            special: turns.is_some()
+                || variation.is_some()
+                || suspend.is_some()
+                || cycles.is_some()
+                || cache_read.is_some(),
+            turns: turns.map(|most| Box::new(Turns::new(most, dies))),
+            variation: variation.map(Box::new),
+            suspend,
+            cycles,
+            cache_read,
         }
     }
 
@@ -151,12 +221,15 @@ impl Backend {
     /// Queues an operation on its die, which may begin it with [`Backend::begin_woken`].
     // Put together where it goes: an operation that passes through memory is read before it has been written.
     #[inline(always)]
-    pub fn queue(&mut self, die: u32, op: FlashOp) {
+    pub fn queue(&mut self, now: Nanos, die: u32, op: FlashOp) {
         let for_map = op.kind() == OpKind::MapRead && op.command() != ssdlab_ftl::NOBODY;
         let host_read = matches!(op.kind(), OpKind::HostRead | OpKind::MergeRead) || for_map;
         let queues = &mut self.dies[die as usize];
         if host_read && self.reads_first {
             queues.reads.push_back(op);
+            if self.cache_read.is_some() {
+                queues.asked.push_back(now);
+            }
         } else {
             queues.others.push_back(op);
         }
@@ -239,7 +312,17 @@ impl Backend {
     pub fn end(&mut self, d: usize) -> Ended {
         let die = &mut self.dies[d];
         die.busy = false;
-        Ended { die: d, op: die.current }
+        let op = die.current;
+        if self.turns.is_some() && op.kind().is_program() {
+            self.program_ended();
+        }
+        Ended { die: d, op }
+    }
+
+    #[cold]
+    fn program_ended(&mut self) {
+        let next = self.turns.as_mut().and_then(|turns| turns.ended());
+        next.into_iter().for_each(|die| self.woken.insert(die));
     }
 
     /// The operation that a die has under way, or had last.
@@ -257,6 +340,9 @@ impl Backend {
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
+        if self.special {
+            return self.begin_next_specially(d, now, translation, probe);
+        }
         let die = &mut self.dies[d];
         if die.busy {
             return;
@@ -275,10 +361,112 @@ impl Backend {
         // Dies that know one mode only are not asked which: it would cost them a look at the block's state.
         let several = self.times.several_modes();
         let mode = if several { translation.medium().mode(op.block()) } else { self.times.native() };
+        let course = Course { from: now, share: WHOLE };
         if self.correction.is_some() {
-            return self.begin_corrected(d, op, mode, now, translation, probe);
+            return self.begin_corrected(d, op, mode, now, course, translation, probe);
         }
-        self.begin(d, op, mode, now, probe);
+        self.begin(d, op, mode, now, course, probe);
+    }
+
+    /// [`Backend::begin_next`] where dies or the controller have more to them than one operation after the other.
+    #[inline(never)]
+    fn begin_next_specially<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: usize,
+        now: Nanos,
+        translation: &mut T,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        let mut free_at = now;
+        if self.dies[d].busy {
+            let Some(may_read_at) = self.interrupt(d, now, probe) else { return };
+            free_at = may_read_at;
+        }
+        let die = &mut self.dies[d];
+        if die.reads.is_empty() && die.suspended.is_some() {
+            self.resume(d, now, probe);
+            return;
+        }
+        let Some((op, asked)) = self.take_in_turn(d, now) else {
+            self.events.set(d, NEVER);
+            return;
+        };
+        translation.began(&op);
+        let mode = translation.medium().mode(op.block());
+        let course = self.course(d, &op, mode, [now, free_at, asked], translation, probe);
+        if self.correction.is_some() {
+            self.begin_corrected(d, op, mode, now, course, translation, probe);
+        } else {
+            self.begin(d, op, mode, now, course, probe);
+        }
+    }
+
+    /// What a die does next, if it has anything to do and may, and when that was asked for.
+    fn take_in_turn(&mut self, d: usize, now: Nanos) -> Option<(FlashOp, Nanos)> {
+        let die = &mut self.dies[d];
+        if let Some(op) = die.reads.pop_front() {
+            return Some((op, die.asked.pop_front().unwrap_or(now)));
+        }
+        if let Some(turns) = &mut self.turns {
+            if die.others.front().is_some_and(|op| op.kind().is_program()) {
+                if !turns.may_begin(d) {
+                    return None;
+                }
+            } else if let Some(next) = turns.give_up(d) {
+                self.woken.insert(next);
+            }
+        }
+        Some((self.dies[d].others.pop_front()?, now))
+    }
+
+    /// When a die takes the command of an operation, and its share of the array time. `free_at`: when it takes commands;
+    /// `asked`: when it was asked for this one.
+    fn course<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: usize,
+        op: &FlashOp,
+        mode: CellMode,
+        [now, free_at, asked]: [Nanos; 3],
+        translation: &T,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) -> Course {
+        let (block, page, kind) = (op.block(), op.page(), op.kind());
+        let share = self.variation.as_ref().map_or(WHOLE, |variation| {
+            let erases = translation.medium().erases(block);
+            match kind {
+                OpKind::Erase => variation.erase(block, erases),
+                kind if kind.is_program() => variation.program(block, page, erases),
+                _ => variation.read(block, page),
+            }
+        });
+        let mut from = free_at;
+        if let Some(cycles) = self.cycles {
+            let length = match kind {
+                OpKind::Erase => cycles.erase,
+                kind if kind.is_program() => 0,
+                _ => cycles.read,
+            };
+            let channel = self.dies[d].channel;
+            from = free_at + length;
+            if length > 0 && self.channels[usize::from(channel)].command(free_at, length) {
+                probe.check(|checks| checks.cycles(channel.into(), now, Interval::new(free_at, from)));
+            }
+        }
+        let die = &mut self.dies[d];
+        let read = is_read(kind);
+        if let Some(handed_over) = self.cache_read {
+            // The last read has ended just now, and this one was asked for while its data left.
+            if read && die.sensed != 0 && asked < now && free_at == now {
+                let slot = from - free_at;
+                from = from.min((die.sensed + handed_over).max(asked + slot));
+            }
+            die.sensed = 0;
+            if read && op.rows() == 1 {
+                let array = scaled(self.times.read(mode)[page as usize], share);
+                die.sensed = from + self.command_time + array;
+            }
+        }
+        Course { from, share }
     }
 
     #[inline(always)]
@@ -288,8 +476,10 @@ impl Backend {
         op: FlashOp,
         mode: CellMode,
         now: Nanos,
+        course: Course,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> Nanos {
+        let Course { from: taken, share } = course;
         let channel = &mut self.channels[usize::from(self.dies[d].channel)];
         let (array_ended, transfer, end) = match op.kind() {
             OpKind::HostRead
@@ -306,10 +496,14 @@ impl Backend {
                     array += read_time[op.page() as usize + rows.trailing_zeros() as usize];
                     rows &= rows - 1;
                 }
+                array = scaled(array, share);
                 self.work.sensing += array;
                 self.work.units += u64::from(op.units());
-                let ready = now + self.command_time + array;
-                let length = (u64::from(op.units()) * self.unit_picos).div_ceil(1000);
+                let ready = (taken + self.command_time + array).max(now);
+                let mut length = (u64::from(op.units()) * self.unit_picos).div_ceil(1000);
+                if let Some(cycles) = &self.cycles {
+                    length += cycles.data_out + channel.take_owed();
+                }
                 let from = channel.book(now, ready, length);
                 (ready, Interval::new(from, from + length), from + length)
             }
@@ -319,33 +513,48 @@ impl Backend {
             | OpKind::MetadataProgram
             | OpKind::RetireProgram => {
                 let late = if op.kind() == OpKind::HostProgram { data_are_late_by(&op, now).max(0) as u64 } else { 0 };
-                let earliest = now + late + self.command_time;
+                let earliest = taken.max(now + late) + self.command_time;
                 // A program moves its whole row, padding included.
-                let length = self.row_transfer;
+                let passes = if mode == self.times.native() { self.passes } else { 1 };
+                let mut length = self.row_transfer * passes;
+                if let Some(cycles) = &self.cycles {
+                    length += cycles.program + channel.take_owed();
+                }
                 let from = channel.book(now, earliest, length);
-                let array = self.times.program(mode)[op.page() as usize];
-                self.work.programming += array;
-                self.work.units += self.row_units;
+                let array = scaled(self.times.program(mode)[op.page() as usize], share);
+                if mode == self.times.native() {
+                    self.work.programming += array;
+                } else {
+                    self.work.programming_reduced += array;
+                }
+                self.work.units += self.row_units * passes;
                 let end = from + length + array;
                 (end, Interval::new(from, from + length), end)
             }
             OpKind::FoldCopy | OpKind::CopyProgram => {
-                let array = self.times.program(mode)[op.page() as usize];
-                self.work.programming += array;
-                let end = now + self.command_time + array;
+                let array = scaled(self.times.program(mode)[op.page() as usize], share);
+                if mode == self.times.native() {
+                    self.work.programming += array;
+                } else {
+                    self.work.programming_reduced += array;
+                }
+                let end = taken + self.command_time + array;
                 (end, Interval::new(now, now), end)
             }
             OpKind::Erase => {
-                let array = self.times.erase(mode);
+                let array = scaled(self.times.erase(mode), share);
                 self.work.erasing += array;
-                let end = now + self.command_time + array;
+                let end = taken + self.command_time + array;
                 (end, Interval::new(now, now), end)
             }
         };
-        probe.check(|checks| checks.operation(&self.as_judged(d, &op, mode, now, transfer, end)));
+        probe.check(|checks| checks.operation(&self.as_judged(d, &op, mode, now, course, transfer, end)));
         let die = &mut self.dies[d];
         die.current = op;
         die.busy = true;
+        if self.suspend.is_some() && !is_read(op.kind()) {
+            die.progress = Progress::begin(transfer.to.max(taken));
+        }
         probe.explain(|explanations| explanations.operation(d, op.kind(), now, array_ended, end));
         self.events.set(d, end);
         end
@@ -358,6 +567,7 @@ impl Backend {
         op: &FlashOp,
         mode: CellMode,
         now: Nanos,
+        course: Course,
         transfer: Interval,
         end: Nanos,
     ) -> Operation {
@@ -381,7 +591,8 @@ impl Backend {
             OpKind::Erase => (Work::Erase, now),
         };
         // The translation layer works on all planes of a die at once.
-        Operation { die: d as u32, planes: self.all_planes, mode, work, begin: now, data_here, transfer, end }
+        let Course { from: begin, share } = course;
+        Operation { die: d as u32, planes: self.all_planes, mode, work, begin, share, data_here, transfer, end }
     }
 
     /// [`Backend::begin`] on flash that errs.
@@ -392,15 +603,27 @@ impl Backend {
         op: FlashOp,
         mode: CellMode,
         now: Nanos,
+        course: Course,
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
         let retry = self.correction.as_mut().and_then(|correction| correction.begin(d, &op, mode, now, translation));
-        let end = self.begin(d, op, mode, now, probe);
+        let end = self.begin(d, op, mode, now, course, probe);
         if let Some(retry) = retry {
+            self.dies[d].sensed = 0;
             self.begin_retry(d, retry, end, probe);
         }
     }
+}
+
+fn is_read(kind: OpKind) -> bool {
+    !kind.is_program() && kind != OpKind::Erase
+}
+
+/// An array time of which a place takes a share.
+#[inline(always)]
+fn scaled(time: Nanos, share: u64) -> Nanos {
+    (time * share) >> 16
 }
 
 /// By how much the data of a host program come later than now; they may be here already. An operation begins within two

@@ -19,7 +19,11 @@ impl Backend {
     #[must_use]
     pub fn at_work(&self, now: Nanos, medium: &Medium) -> Vec<AtWork> {
         let of = |(d, die): (usize, &Die)| {
-            let (op, ends) = (die.current, self.events.of(d));
+            if let Some(suspended) = die.suspended {
+                // Its cells are half programmed, whatever the die reads meanwhile.
+                return Some(AtWork { op: suspended.op, ends: now + suspended.left });
+            }
+            let (op, ends) = (die.current, self.end_of(d));
             if !die.busy || ends == NEVER {
                 return None;
             }
@@ -38,6 +42,10 @@ impl Backend {
     pub fn drop_reads(&mut self) {
         for die in &mut self.dies {
             die.reads = kept(&die.reads);
+            if self.cache_read.is_some() {
+                die.asked = Ring::new(8, 0);
+                die.reads.iter().for_each(|_| die.asked.push_back(0));
+            }
             die.others = kept(&die.others);
             // What has begun ends, for nobody.
             die.current = for_nobody(die.current);
@@ -49,17 +57,11 @@ impl Backend {
 
     /// The power is gone: no die is at anything, and nothing waits.
     pub fn power_cut(&mut self) {
-        let nothing = FlashOp::erase(0);
         for die in &mut self.dies {
-            let channel = die.channel;
-            *die = Die {
-                current: nothing,
-                busy: false,
-                channel,
-                retry: None,
-                reads: Ring::new(8, nothing),
-                others: Ring::new(8, nothing),
-            };
+            *die = Die::idle(die.channel);
+        }
+        if let Some(turns) = &mut self.turns {
+            turns.clear();
         }
         self.channels.fill_with(Channel::default);
         self.events = Tournament::new(self.dies.len());
@@ -72,7 +74,8 @@ impl Backend {
     /// A row is programmed, from the first command on.
     #[must_use]
     pub fn time_to_program(&self, mode: CellMode, page: u32) -> Nanos {
-        self.command_time + self.row_transfer + self.times.program(mode)[page as usize]
+        let passes = if mode == self.times.native() { self.passes } else { 1 };
+        self.command_time + passes * self.row_transfer + self.times.program(mode)[page as usize]
     }
 
     /// A row is read.

@@ -99,6 +99,7 @@ impl Backend {
                 mode: step.mode,
                 work: Work::ReadAgain { page: op.page(), rows: step.rows, senses, units },
                 begin: now,
+                share: ssdlab_nand::WHOLE,
                 data_here: now,
                 transfer: Interval::new(from, from + length),
                 end: from + length,

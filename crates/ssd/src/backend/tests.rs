@@ -8,6 +8,9 @@ const COMMAND: Nanos = 2_000;
 const UNIT: Nanos = 10_880;
 const ROW: Nanos = 2 * UNIT;
 
+/// The die takes the command at time 0, and every place has the datasheet's times.
+const AT_ONCE: Course = Course { from: 0, share: WHOLE };
+
 /// A backend, and a probe that judges it.
 fn schedule() -> (Backend, Probe<true, true>) {
     let die: DieSpec = toml::from_str(
@@ -26,7 +29,7 @@ fn schedule() -> (Backend, Probe<true, true>) {
     die.validate().unwrap();
     let drive = toml::from_str(include_str!("../../../../catalog/drives/ideal-32die.toml"));
     let drive: DriveSpec = drive.expect("a drive of the catalog");
-    (Backend::new(&drive, &die, None), Probe::new(&drive, &die, 1, 1))
+    (Backend::new(&drive, &die, None, None), Probe::new(&drive, &die, 1, 1))
 }
 
 /// When an operation ends that a die at rest begins at time 0.
@@ -34,7 +37,7 @@ fn end(kind: OpKind, mode: CellMode, page: u32, rows: u8) -> Nanos {
     let (mut s, mut probe) = schedule();
     let units = if kind == OpKind::Erase { 0 } else { 2 * rows.count_ones() };
     let op = FlashOp::of_kind(kind, 0, page, rows, units);
-    s.begin(0, op, mode, 0, &mut probe);
+    s.begin(0, op, mode, 0, AT_ONCE, &mut probe);
     s.next_event().0
 }
 
@@ -93,25 +96,27 @@ fn a_scheduler_that_is_a_nanosecond_fast_anywhere_is_stopped() {
     ];
     for (fault, kind, rule) in faults {
         let (mut s, mut probe) = schedule();
-        s.begin(0, op(kind), CellMode::Tlc, 0, &mut probe);
+        s.begin(0, op(kind), CellMode::Tlc, 0, AT_ONCE, &mut probe);
         let (mut s, mut probe) = schedule();
         fault(&mut s);
-        let begin = move || s.begin(0, op(kind), CellMode::Tlc, 0, &mut probe);
+        let begin = move || s.begin(0, op(kind), CellMode::Tlc, 0, AT_ONCE, &mut probe);
         let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(begin)).expect_err(rule);
         let said = stopped.downcast_ref::<String>().expect("a message");
         assert!(said.contains(rule), "{said}");
     }
     // Twice on one die, and a channel that forgets what it carries.
     let (mut s, mut probe) = schedule();
-    s.begin(0, op(OpKind::Erase), CellMode::Tlc, 0, &mut probe);
-    let again = move || s.begin(0, op(OpKind::Erase), CellMode::Tlc, 4_501_999, &mut probe);
+    s.begin(0, op(OpKind::Erase), CellMode::Tlc, 0, AT_ONCE, &mut probe);
+    let again = move || {
+        s.begin(0, op(OpKind::Erase), CellMode::Tlc, 4_501_999, Course { from: 4_501_999, share: WHOLE }, &mut probe)
+    };
     let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(again)).expect_err("a busy die");
     assert!(stopped.downcast_ref::<String>().expect("a message").contains("PlaneBusy"));
     let (mut s, mut probe) = schedule();
-    s.begin(0, op(OpKind::GcProgram), CellMode::Tlc, 0, &mut probe);
+    s.begin(0, op(OpKind::GcProgram), CellMode::Tlc, 0, AT_ONCE, &mut probe);
     s.channels[0] = Channel::default();
     let next = s.channels.len();
-    let beside = move || s.begin(next, op(OpKind::GcProgram), CellMode::Tlc, 0, &mut probe);
+    let beside = move || s.begin(next, op(OpKind::GcProgram), CellMode::Tlc, 0, AT_ONCE, &mut probe);
     let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(beside)).expect_err("a busy bus");
     assert!(stopped.downcast_ref::<String>().expect("a message").contains("ChannelBusy"));
 }

@@ -86,6 +86,31 @@ impl Checks {
         }
     }
 
+    /// A die is interrupted, and takes reads from `at` on.
+    pub fn interrupted(&mut self, die: u32, now: Nanos, at: Nanos) {
+        self.flash.interrupted(die, now, at);
+    }
+
+    /// A die goes on with what was interrupted.
+    ///
+    /// # Panics
+    /// If that would end too early.
+    pub fn resumed(&mut self, die: u32, at: Nanos, end: Nanos) {
+        if let Err(violation) = self.flash.resumed(die, at, end) {
+            panic!("the scheduler broke a rule of the flash: {violation} (after an interruption)");
+        }
+    }
+
+    /// Command cycles cross a channel.
+    ///
+    /// # Panics
+    /// If the channel carries something else then.
+    pub fn cycles(&mut self, channel: u32, asked: Nanos, slot: Interval) {
+        if let Err(violation) = self.flash.pass_through(channel, asked, slot) {
+            panic!("the scheduler broke a rule of the flash: {violation} (command cycles)");
+        }
+    }
+
     /// A page of a stripe crosses its channel.
     ///
     /// # Panics

@@ -187,9 +187,17 @@ impl Explanations {
     pub fn operation(&mut self, die: usize, kind: OpKind, from: Nanos, array_ended: Nanos, to: Nanos) {
         let cause = cause_of(kind);
         let log = &mut self.dies[die];
-        (log.began, log.array_ended) = (from, array_ended);
+        (log.began, log.array_ended) = (from, array_ended.max(from));
         log.push(Ran { cause, from, to });
         self.spent.add(cause, to - from);
+    }
+
+    /// What a die was at ends early, for now; it would have ended at `to`.
+    pub fn interrupted(&mut self, die: usize, now: Nanos, to: Nanos) {
+        let log = &mut self.dies[die];
+        let last = &mut log.ran[(log.logged - 1) % LOG];
+        last.to = now;
+        self.spent.take(last.cause, to - now);
     }
 
     /// A die goes on with a read whose plain read was not enough.

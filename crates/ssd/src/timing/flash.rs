@@ -1,7 +1,7 @@
 //! Dies and channels.
 
 use ssdlab_core::{Nanos, nanos_from_us};
-use ssdlab_nand::{CellMode, DieSpec, ModeSpec};
+use ssdlab_nand::{CellMode, DieSpec, ModeSpec, Suspend, VariationSpec, WHOLE};
 
 use super::{Interval, Operation, TimingRule, TimingViolation, Work};
 use crate::spec::DriveSpec;
@@ -18,6 +18,17 @@ pub struct TimingReferee {
     /// Picoseconds of one unit on the channel, its share of the spare area included.
     unit_picos: u64,
     units_per_page: u64,
+    /// How often a row crosses the channel to be programmed in the die's own mode.
+    passes: u64,
+    /// What cycles add to the data of a read and of a program.
+    data_out: Nanos,
+    program_cycles: Nanos,
+    /// With cache reads: from one register to the other.
+    cache_read: Option<Nanos>,
+    suspend: Option<Suspend>,
+    /// The least and the greatest share of array times: of reads, programs and erases.
+    shares: [(u64, u64); 3],
+    programs_at_once: Option<u32>,
     /// Die `d` hangs on channel `d % channels`.
     channels: u32,
     ways: u32,
@@ -31,6 +42,12 @@ struct Die {
     /// Planes of the operation under way, and when it ends.
     planes: u8,
     free_at: Nanos,
+    /// When the array had sensed the last read, if that was the last operation.
+    sensed: Option<Nanos>,
+    /// Whether the operation under way, or interrupted, is a program.
+    programs: bool,
+    /// What is left of an operation that was interrupted.
+    left: Option<Nanos>,
 }
 
 impl TimingReferee {
@@ -45,14 +62,22 @@ impl TimingReferee {
         };
         let unit_bytes = f64::from(g.page_bytes + g.spare_bytes) / f64::from(drive.units_per_page(die));
         let rate = die.bus.mega_transfers_per_s;
+        let cycles = die.features.cycles.as_ref();
         TimingReferee {
             read: by_page(ModeSpec::read_time),
             program: by_page(ModeSpec::program_time),
             erase: CellMode::ALL.map(|mode| die.mode(mode).map_or(0, |m| m.erase_time())),
             native: die.native_mode(),
-            command: nanos_from_us(die.bus.command_us),
+            command: if cycles.is_some() { 0 } else { nanos_from_us(die.bus.command_us) },
             unit_picos: if rate > 0.0 { (unit_bytes / rate * 1e6).round() as u64 } else { 0 },
             units_per_page: drive.units_per_page(die).into(),
+            passes: die.features.program_passes.into(),
+            data_out: cycles.map_or(0, |c| nanos_from_us(c.data_out_us)),
+            program_cycles: cycles.map_or(0, |c| nanos_from_us(c.program_us)),
+            cache_read: die.features.cache_read_busy_us.map(nanos_from_us),
+            suspend: die.features.suspend.clone(),
+            shares: die.variation.as_ref().map_or([(WHOLE, WHOLE); 3], shares),
+            programs_at_once: drive.controller.programs_at_once,
             channels: drive.controller.channels,
             ways: drive.controller.ways,
             dies: vec![Die::default(); drive.flash.dies as usize],
@@ -83,7 +108,45 @@ impl TimingReferee {
         if op.transfer.to > op.transfer.from {
             channel.push(op.transfer);
         }
-        self.dies[op.die as usize] = Die { planes: op.planes, free_at: op.end };
+        let die = &mut self.dies[op.die as usize];
+        let sensed = match op.work {
+            Work::Read { page, rows, .. } => {
+                let of_rows = self.read[op.mode.index()][page as usize];
+                (rows == 1).then_some(op.begin + self.command + share_of(of_rows, op.share))
+            }
+            _ => None,
+        };
+        let programs =
+            matches!(op.work, Work::Program { .. } | Work::Copy { .. }) || die.left.is_some() && die.programs;
+        *die = Die { planes: op.planes, free_at: op.end, sensed, programs, left: die.left };
+        Ok(())
+    }
+
+    /// A die is interrupted, and takes reads from `at` on.
+    ///
+    /// # Panics
+    /// If it is at nothing, or was interrupted before.
+    pub fn interrupted(&mut self, die: u32, now: Nanos, at: Nanos) {
+        let die = &mut self.dies[die as usize];
+        assert!(die.left.is_none() && die.free_at > now && self.suspend.is_some(), "an interruption of nothing");
+        (die.left, die.free_at) = (Some(die.free_at - now), at);
+    }
+
+    /// A die goes on with what was interrupted.
+    ///
+    /// # Errors
+    /// [`TimingRule::DieBusy`] or [`TimingRule::ProgramTime`]; nothing is changed.
+    pub fn resumed(&mut self, die: u32, at: Nanos, end: Nanos) -> Result<(), TimingViolation> {
+        let resume = self.suspend.as_ref().map_or(0, |s| nanos_from_us(s.resume_us));
+        let d = &mut self.dies[die as usize];
+        if at < d.free_at {
+            return Err(TimingViolation { rule: TimingRule::DieBusy, place: die, at, earliest: d.free_at });
+        }
+        let earliest = at + resume + d.left.take().expect("something was interrupted");
+        if end < earliest {
+            return Err(TimingViolation { rule: TimingRule::ProgramTime, place: die, at: end, earliest });
+        }
+        (d.free_at, d.sensed) = (end, None);
         Ok(())
     }
 
@@ -115,12 +178,24 @@ impl TimingReferee {
         };
         let die = self.dies[op.die as usize];
         let shared = die.planes & op.planes != 0;
-        require(if shared { TimingRule::PlaneBusy } else { TimingRule::DieBusy }, op.begin, die.free_at)?;
-        require(TimingRule::InterleaveLimit, op.begin, self.way_free_at(op))?;
         let Interval { from, to } = op.transfer;
+        // The next page may be sensed while the last one leaves.
+        let cached = match (self.cache_read, die.sensed, op.work) {
+            (Some(handed_over), Some(sensed), Work::Read { .. }) => {
+                require(TimingRule::DataOut, from, die.free_at)?;
+                Some(sensed + handed_over)
+            }
+            _ => None,
+        };
+        let free_at = cached.unwrap_or(die.free_at).min(die.free_at);
+        require(if shared { TimingRule::PlaneBusy } else { TimingRule::DieBusy }, op.begin, free_at)?;
+        require(TimingRule::InterleaveLimit, op.begin, self.way_free_at(op))?;
+        self.check_share(op)?;
+        self.check_program_limit(op)?;
         match op.work {
             Work::Read { page, rows, .. } | Work::ReadAgain { page, rows, .. } => {
-                let sensed = op.begin + self.command + self.sensing(op.mode, page, rows) * op.work.senses();
+                let sensed =
+                    op.begin + self.command + share_of(self.sensing(op.mode, page, rows), op.share) * op.work.senses();
                 require(TimingRule::ReadTime, from, sensed)?;
                 self.check_transfer(op, sensed)?;
                 require(TimingRule::DataOut, op.end, to)
@@ -130,14 +205,19 @@ impl TimingReferee {
                 require(TimingRule::CommandCycles, from, addressed)?;
                 require(TimingRule::DataNotHere, from, op.data_here)?;
                 self.check_transfer(op, addressed.max(op.data_here))?;
-                require(TimingRule::ProgramTime, op.end, to + self.program[op.mode.index()][page as usize])
+                require(
+                    TimingRule::ProgramTime,
+                    op.end,
+                    to + share_of(self.program[op.mode.index()][page as usize], op.share),
+                )
             }
             Work::Copy { page } => {
-                let programmed = self.program[op.mode.index()][page as usize];
+                let programmed = share_of(self.program[op.mode.index()][page as usize], op.share);
                 require(TimingRule::ProgramTime, op.end, op.begin + self.command + programmed)
             }
             Work::Erase => {
-                require(TimingRule::EraseTime, op.end, op.begin + self.command + self.erase[op.mode.index()])
+                let erased = share_of(self.erase[op.mode.index()], op.share);
+                require(TimingRule::EraseTime, op.end, op.begin + self.command + erased)
             }
         }
     }
@@ -147,7 +227,9 @@ impl TimingReferee {
     pub fn earliest(&self, die: u32, planes: u8, work: Work, asked: Nanos, data_here: Nanos) -> Operation {
         let nothing = Interval::new(asked, asked);
         let mode = self.native;
-        let mut op = Operation { die, planes, mode, work, begin: asked, data_here, transfer: nothing, end: asked };
+        let share = WHOLE;
+        let mut op =
+            Operation { die, planes, mode, work, begin: asked, share, data_here, transfer: nothing, end: asked };
         op.begin = asked.max(self.dies[die as usize].free_at);
         op.begin = op.begin.max(self.way_free_at(&op));
         let addressed = op.begin + self.command;
@@ -195,7 +277,46 @@ impl TimingReferee {
             Work::Program { .. } => u64::from(op.planes.count_ones()) * self.units_per_page,
             Work::Copy { .. } | Work::Erase => 0,
         };
-        (units * self.unit_picos).div_ceil(1000)
+        let once = (units * self.unit_picos).div_ceil(1000);
+        match op.work {
+            Work::Read { .. } => once + self.data_out,
+            Work::Program { .. } if op.mode == self.native => once * self.passes + self.program_cycles,
+            Work::Program { .. } => once + self.program_cycles,
+            Work::ReadAgain { .. } | Work::Copy { .. } | Work::Erase => once,
+        }
+    }
+
+    /// Whether the place's share of the array time is one that the die file allows.
+    #[inline]
+    fn check_share(&self, op: &Operation) -> Result<(), TimingViolation> {
+        let (least, greatest) = self.shares[match op.work {
+            Work::Read { .. } | Work::ReadAgain { .. } => 0,
+            Work::Program { .. } | Work::Copy { .. } => 1,
+            Work::Erase => 2,
+        }];
+        if (least..=greatest).contains(&op.share) {
+            return Ok(());
+        }
+        Err(TimingViolation { rule: TimingRule::Share, place: op.die, at: op.share, earliest: least })
+    }
+
+    /// Whether few enough dies program already.
+    #[inline]
+    fn check_program_limit(&self, op: &Operation) -> Result<(), TimingViolation> {
+        let Some(most) = self.programs_at_once else { return Ok(()) };
+        if !matches!(op.work, Work::Program { .. } | Work::Copy { .. }) {
+            return Ok(());
+        }
+        let at_it = |d: &Die| d.programs && (d.left.is_some() || d.free_at > op.begin);
+        let mut ends: Vec<Nanos> = self.dies.iter().filter(|d| at_it(d)).map(|d| d.free_at).collect();
+        ends.sort_unstable();
+        match ends.len().checked_sub(most as usize) {
+            None => Ok(()),
+            Some(k) => {
+                let (place, at, earliest) = (op.die, op.begin, ends[k]);
+                Err(TimingViolation { rule: TimingRule::ProgramLimit, place, at, earliest })
+            }
+        }
     }
 
     /// A transfer that could begin at `ready` if the channel were free.
@@ -239,4 +360,25 @@ impl TimingReferee {
         // The one whose end leaves one way less than there are.
         ends.len().checked_sub(self.ways as usize).map_or(0, |k| ends[k])
     }
+}
+
+/// A place's share of an array time.
+#[inline]
+fn share_of(time: Nanos, share: u64) -> Nanos {
+    (time * share) >> 16
+}
+
+/// The least and the greatest share of reads, programs and erases: draws lie within three and a half standard deviations,
+/// and wear moves them on.
+fn shares(spec: &VariationSpec) -> [(u64, u64); 3] {
+    let share = |percent: f64| (percent * WHOLE as f64 / 100.0).round() as u64;
+    let spread = |percent: f64| share(3.5 * percent) + 3;
+    let around = |draws: u64, less: u64, more: u64| (WHOLE.saturating_sub(draws + less), WHOLE + draws + more);
+    let program =
+        spread(spec.program_dies_percent) + spread(spec.program_blocks_percent) + spread(spec.program_pages_percent);
+    [
+        around(spread(spec.read_pages_percent), 0, 0),
+        around(program, share(spec.program_gain_at_rated_cycles_percent), 0),
+        around(spread(spec.erase_blocks_percent), 0, 4 * share(spec.erase_growth_at_rated_cycles_percent)),
+    ]
 }

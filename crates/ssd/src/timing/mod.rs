@@ -88,6 +88,8 @@ pub struct Operation {
     pub work: Work,
     /// First command cycle.
     pub begin: Nanos,
+    /// The place's share of the datasheet's array time, in 2^-16, as the specimen's variation has it.
+    pub share: u64,
     /// Programs: when the data are in the controller; the transfer may not begin before. Else no later than `begin`.
     pub data_here: Nanos,
     /// Data on the channel, in or out; empty for an erase.
@@ -99,6 +101,10 @@ pub struct Operation {
 /// What the referee enforces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimingRule {
+    /// The array time of a place lies within what the die file allows.
+    Share,
+    /// No more dies program at once than the controller lets.
+    ProgramLimit,
     /// A plane does one thing at a time.
     PlaneBusy,
     /// A die takes no command while another of its planes works.

@@ -13,6 +13,8 @@ use super::published::{DEPTH_LIMITS, Trace};
 /// Peaks of the hills, a bin each; the last is chosen by the mean.
 const PEAKS: [u32; 8] = [1, 2, 3, 5, 8, 16, 28, 64];
 const DEEPEST: u32 = 400;
+/// From here on a queue counts as deep: the quarter or so of the requests of each trace that others are waited with.
+pub(super) const DEEP: u32 = 3;
 
 /// Hills of one height.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,6 +89,18 @@ impl Hillscape {
             requests += n * flank + h.on_peaks as f64;
         }
         sum / requests
+    }
+
+    /// Share of the requests that are sent at [`DEEP`] or deeper.
+    pub(super) fn deep_share(&self) -> f64 {
+        let (mut deep, mut all) = (0, 0);
+        for h in &self.hills {
+            let flank = u64::from(h.peak.saturating_sub(1));
+            let deep_flank = u64::from(h.peak.saturating_sub(DEEP));
+            all += h.hills * flank + h.on_peaks;
+            deep += h.hills * deep_flank + if h.peak >= DEEP { h.on_peaks } else { 0 };
+        }
+        deep as f64 / all.max(1) as f64
     }
 
     /// Every hill begins at depth 1: so many requests are sent to a drive at rest.

@@ -36,7 +36,7 @@ mod statistics;
 mod stream;
 
 pub use error::PlanError;
-pub use plan::Plan;
+pub use plan::{Joint, Plan};
 pub use published::{DEPTH_BINS, Estimate, Published, SIZE_BINS, Trace, depth_bin, size_bin};
 pub use statistics::Statistics;
 pub use stream::{Step, Stream};

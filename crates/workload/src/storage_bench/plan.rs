@@ -8,6 +8,24 @@ use super::error::{FEWEST_REQUESTS, PlanError};
 use super::places::SMALLEST_FOOTPRINT_BYTES;
 use super::published::Trace;
 
+/// How the sizes of requests go with the depth of the queue. Each was published by itself, how they go together was not:
+/// whatever is chosen here, every published figure is met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Joint {
+    /// Any size at any depth.
+    #[default]
+    Independent,
+    /// Deep queues are rather those of small requests, as of a program that starts.
+    SmallDeep,
+    /// Deep queues are rather those of large requests, as of files that are copied.
+    LargeDeep,
+}
+
+impl Joint {
+    /// The one in the middle, then the two ends between which every other choice lies.
+    pub const ALL: [Joint; 3] = [Joint::Independent, Joint::SmallDeep, Joint::LargeDeep];
+}
+
 /// A trace of a given length over a given range of addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -17,6 +35,7 @@ pub struct Plan {
     pub(super) classes: Vec<Class>,
     pub(super) depths: Hillscape,
     pub(super) pauses: u64,
+    pub(super) joint: Joint,
 }
 
 impl Plan {
@@ -40,7 +59,14 @@ impl Plan {
             classes: classes(trace, requests)?,
             pauses: (requests / trace.estimate().requests_per_pause).min(depths.starts()),
             depths,
+            joint: Joint::default(),
         })
+    }
+
+    /// The same with sizes and depths drawn together in this way.
+    #[must_use]
+    pub fn with_joint(self, joint: Joint) -> Self {
+        Plan { joint, ..self }
     }
 
     #[must_use]

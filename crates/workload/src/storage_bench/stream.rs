@@ -2,10 +2,10 @@
 
 use ssdlab_core::{MICROSECOND, Nanos, Rng};
 
-use super::Plan;
 use super::classes::Class;
-use super::depths::Path;
+use super::depths::{DEEP, Path};
 use super::places::Places;
+use super::plan::{Joint, Plan};
 use crate::pattern::Command;
 
 /// Requests of one class that follow each other on average: programs work on one thing at a time. An estimate.
@@ -32,6 +32,12 @@ pub struct Stream {
     /// The class of the present burst.
     burst: usize,
     class_rng: Rng,
+    joint: Joint,
+    /// Of 1,000 requests in a shallow queue, how many are chosen the other way than those in a deep one, so that both
+    /// together have the sizes of the trace.
+    shallow_per_1000: u64,
+    /// Whether the last request was sent into a deep queue.
+    was_deep: bool,
     path: Path,
     places: Places,
     pauses_left: u64,
@@ -54,6 +60,12 @@ impl Stream {
             classes: plan.classes.clone(),
             burst: 0,
             class_rng: rng.stream("class"),
+            joint: plan.joint,
+            shallow_per_1000: {
+                let deep = plan.depths.deep_share();
+                (1000.0 * deep / (1.0 - deep).max(deep)) as u64
+            },
+            was_deep: false,
             path: Path::new(&plan.depths, rng.stream("depth")),
             places: Places::new(plan.footprint_bytes, rng.stream("place")),
             pauses_left: plan.pauses,
@@ -71,24 +83,53 @@ impl Stream {
     /// The class of the next request: mostly that of the last, so that requests come in bursts. A new burst's class is
     /// drawn by what is left of each, so that all classes last to the end.
     #[inline]
-    fn class(&mut self) -> usize {
+    fn class(&mut self, depth: u32) -> usize {
         let ended = self.classes[self.burst].requests == 0 || self.class_rng.below(BURST_REQUESTS) == 0;
-        if ended {
-            let mut draw = self.class_rng.below(self.left);
-            for (i, class) in self.classes.iter().enumerate() {
-                if draw < class.requests {
-                    self.burst = i;
-                    break;
-                }
-                draw -= class.requests;
+        if self.joint == Joint::Independent {
+            if ended {
+                self.burst = self.any_class();
             }
+            return self.burst;
+        }
+        let deep = depth >= DEEP;
+        if ended || deep != self.was_deep {
+            self.was_deep = deep;
+            self.burst = self.class_for(deep);
         }
         self.burst
     }
 
+    /// A class, drawn by what is left of each.
     #[inline]
-    fn command(&mut self) -> Command {
-        let index = self.class();
+    fn any_class(&mut self) -> usize {
+        let mut draw = self.class_rng.below(self.left);
+        for (i, class) in self.classes.iter().enumerate() {
+            if draw < class.requests {
+                return i;
+            }
+            draw -= class.requests;
+        }
+        self.burst
+    }
+
+    /// Two classes are drawn; a deep queue takes the smaller or the larger, a shallow one as often the other, so that the
+    /// sizes of all together stay those of the trace.
+    fn class_for(&mut self, deep: bool) -> usize {
+        let (one, other) = (self.any_class(), self.any_class());
+        if !deep && self.class_rng.below(1000) >= self.shallow_per_1000 {
+            return one;
+        }
+        let (small, large) = if self.classes[one].length_bytes <= self.classes[other].length_bytes {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        if deep == (self.joint == Joint::SmallDeep) { small } else { large }
+    }
+
+    #[inline]
+    fn command(&mut self, depth: u32) -> Command {
+        let index = self.class(depth);
         let class = &mut self.classes[index];
         let (op, length_bytes) = (class.op, class.length_bytes);
         let wanted = class.sequential > 0 && self.class_rng.below(class.requests) < class.sequential;
@@ -140,10 +181,10 @@ impl Iterator for Stream {
         if self.left == 0 {
             return None;
         }
-        let command = self.command();
-        self.left -= 1;
         let (depth, rested) = self.path.next();
         debug_assert!(depth > 0, "fewer depths than requests");
+        let command = self.command(depth);
+        self.left -= 1;
         let pause = if rested { self.pause() } else { 0 };
         Some(Step { command, depth, pause })
     }

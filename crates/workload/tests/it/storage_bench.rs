@@ -1,7 +1,7 @@
 //! The stand-ins counted again, by other code and against the figures as printed.
 
 use ssdlab_core::{MILLISECOND, Op, Rng};
-use ssdlab_workload::storage_bench::{Plan, PlanError, Statistics, Trace};
+use ssdlab_workload::storage_bench::{Joint, Plan, PlanError, Statistics, Trace};
 
 const IDLE_CAP: u64 = 25 * MILLISECOND;
 
@@ -16,13 +16,20 @@ struct Count {
     /// Requests of exactly so many KiB, and those below 4 KiB.
     kib: [u64; 7],
     depth: Vec<u64>,
+    /// At depths of 1 and 2, and deeper.
+    bytes_shallow_deep: [u64; 2],
+    shallow_deep: [u64; 2],
     longest_pause: u64,
     pauses: u64,
     highest_byte: u64,
 }
 
 fn count(trace: Trace, requests: u64, footprint_bytes: u64, seed: u64) -> Count {
-    let plan = Plan::new(trace, requests, footprint_bytes).unwrap();
+    count_joint(trace, requests, footprint_bytes, seed, Joint::Independent)
+}
+
+fn count_joint(trace: Trace, requests: u64, footprint_bytes: u64, seed: u64, joint: Joint) -> Count {
+    let plan = Plan::new(trace, requests, footprint_bytes).unwrap().with_joint(joint);
     let mut n = Count { depth: vec![0; 1000], ..Count::default() };
     let (mut read_end, mut write_end) = (u64::MAX, u64::MAX);
     let mut depth_before = 0;
@@ -58,6 +65,9 @@ fn count(trace: Trace, requests: u64, footprint_bytes: u64, seed: u64) -> Count 
         );
         depth_before = step.depth;
         n.depth[step.depth as usize] += 1;
+        let slot = usize::from(step.depth >= 3);
+        n.bytes_shallow_deep[slot] += c.length_bytes;
+        n.shallow_deep[slot] += 1;
         if step.pause > 0 {
             assert_eq!(step.depth, 1, "idle means that nothing is in flight");
             n.pauses += 1;
@@ -118,6 +128,23 @@ fn heavy_meets_every_published_figure() {
         printed(n.percent(n.kib[i]), want, 0.05);
     }
     assert!(n.longest_pause <= IDLE_CAP);
+}
+
+#[test]
+fn however_sizes_go_with_depths_the_margins_stay_and_the_means_part() {
+    let deep_over_shallow = Joint::ALL.map(|joint| {
+        let n = count_joint(Trace::Heavy, 395_000, 10_000_000_000, 1, joint);
+        assert_eq!((n.reads, n.writes), (217_000, 178_000), "{joint:?}");
+        printed(n.percent(n.kib[1]), 29.2, 0.05);
+        printed(n.percent(n.kib[6]), 21.7, 0.05);
+        printed(n.depth_percent(1, 1), 59.0, 0.05);
+        printed(n.percent(n.sequential), 43.0, 0.5);
+        let mean = |slot: usize| n.bytes_shallow_deep[slot] as f64 / n.shallow_deep[slot] as f64;
+        mean(1) / mean(0)
+    });
+    let [independent, small_deep, large_deep] = deep_over_shallow;
+    assert!((independent - 1.0).abs() < 0.1, "{deep_over_shallow:?}");
+    assert!(small_deep < 0.6 && large_deep > 1.6, "{deep_over_shallow:?}");
 }
 
 #[test]

@@ -49,6 +49,32 @@ fn a_value_is_met_up_to_its_tolerance_and_missed_beyond() {
 }
 
 #[test]
+fn an_interval_meets_what_it_meets_at_every_choice() {
+    for (ends, state) in [
+        ([95.0, 105.0], ClaimState::Met),
+        ([80.0, 105.0], ClaimState::Inconclusive),
+        ([95.0, 120.0], ClaimState::Inconclusive),
+    ] {
+        let metrics =
+            [("iops", 100.0, "IOPS"), ("iops_small_deep", ends[0], "IOPS"), ("iops_large_deep", ends[1], "IOPS")];
+        let outcomes = [outcome("d", &[("queue_depth", 32)], &metrics)];
+        let rows = evaluate(&claim(VALUE), &["d"], &outcomes);
+        assert_eq!(rows[0].state, state, "{:?}", rows[0]);
+        assert!(rows[0].ours_text.contains("small deep: ") && rows[0].ours_text.contains("large deep: "));
+    }
+    // An order is one of the same choice on both sides: the intervals may overlap.
+    let order = "check.order = { higher = { device = \"a\", test = \"t\", metric = \"iops\" }, lower = { device = \"b\", \
+                 test = \"t\", metric = \"iops\" }, ratio_above = 1.0 }";
+    let of = |device: &str, v: [f64; 3]| {
+        outcome(device, &[], &[("iops", v[0], "x"), ("iops_small_deep", v[1], "x"), ("iops_large_deep", v[2], "x")])
+    };
+    let state = |a: [f64; 3], b: [f64; 3]| evaluate(&claim(order), &["a", "b"], &[of("a", a), of("b", b)])[0].state;
+    assert_eq!(state([10.0, 5.0, 20.0], [9.0, 4.0, 19.0]), ClaimState::Met);
+    assert_eq!(state([10.0, 5.0, 20.0], [9.0, 6.0, 19.0]), ClaimState::Inconclusive);
+    assert_eq!(state([10.0, 5.0, 20.0], [11.0, 6.0, 21.0]), ClaimState::Missed);
+}
+
+#[test]
 fn another_drive_depth_metric_or_unit_does_not_count() {
     for (device, depth, metric, unit) in [
         ("e", 32, "iops", "IOPS"),

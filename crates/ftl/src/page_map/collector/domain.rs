@@ -145,6 +145,9 @@ pub struct Domain {
     pub(super) credit: Credit,
     /// Collections started, for wear levelling.
     pub(super) collections: u64,
+    /// Victims chosen since the host last changed anything, and how many pages it had changed then.
+    victims_since_change: u32,
+    changes_seen: u64,
 }
 
 impl Domain {
@@ -165,6 +168,8 @@ impl Domain {
             gained: 0,
             credit: Credit::default(),
             collections: 0,
+            victims_since_change: 0,
+            changes_seen: 0,
         }
     }
 
@@ -221,6 +226,16 @@ impl Domain {
             }
             _ => false,
         }
+    }
+
+    /// Notes that another victim is wanted, `changes` pages having been written or trimmed by the host. Returns how many have
+    /// been since it last changed anything.
+    pub(super) fn want_victim(&mut self, changes: u64) -> u32 {
+        if std::mem::replace(&mut self.changes_seen, changes) != changes {
+            self.victims_since_change = 0;
+        }
+        self.victims_since_change += 1;
+        self.victims_since_change
     }
 
     /// A victim begins to be read.

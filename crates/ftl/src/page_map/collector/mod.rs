@@ -49,6 +49,10 @@ pub struct Collector {
     /// Domains with victims that wait for a few last units, while the host waits for nothing: these are looked at again
     /// once it does.
     held: DieSet,
+    /// Domains in which TRIM has left closed superblocks empty that are to be erased at once, and those of them in which one
+    /// is being erased.
+    emptied: DieSet,
+    emptying: DieSet,
 }
 
 impl Collector {
@@ -71,6 +75,8 @@ impl Collector {
             revived: DieSet::with_room(domains),
             finishing: DieSet::with_room(domains),
             held: DieSet::with_room(domains),
+            emptied: DieSet::with_room(domains),
+            emptying: DieSet::with_room(domains),
         }
     }
 
@@ -130,6 +136,13 @@ impl Collector {
         if !self.stalled.is_empty() && self.stalled.contains(domain as u32) {
             self.revived.insert(domain as u32);
         }
+    }
+
+    /// The host may wait for other victims than before: all that wait for a few last units are looked at again.
+    #[cold]
+    pub fn hold_all_victims(&mut self) {
+        let waiting = |domain: &Domain| !domain.is_collecting() && !domain.moving.is_empty();
+        (0..).zip(&self.domains).filter(|(_, domain)| waiting(domain)).for_each(|(d, _)| self.held.insert(d));
     }
 
     /// The host has written a row of `units` in a domain, which cost so much each.

@@ -21,6 +21,8 @@ struct MovedRow {
     /// Units of flash in it, and the logical units that they are.
     pub units: u32,
     pub pages: u32,
+    /// The superblock that they all come from; `None` if it is more than one.
+    pub source: Option<SuperblockId>,
 }
 
 impl PageMap {
@@ -42,15 +44,19 @@ impl PageMap {
         let RowPlace { superblock, die, block, page, .. } = self.take_collector_row(d, stream);
         let start = self.medium.layout().row_start(block, page);
         let mut tags = [NO_LPN; 64];
-        let mut k = 0;
+        let (mut k, mut source, mut one_source) = (0, 0, true);
         let PageMap { collector, map, validity, medium, superblocks, buffer, .. } = self;
         for &run in collector.domains[d].staged.taken() {
             let first = k;
             k = redirect(map, buffer, medium, run, start, k, &mut tags);
             validity.clear_span(run.start, run.units);
-            superblocks.lose_valid(superblocks.of_unit(run.start, medium.layout()), k - first);
+            let from = superblocks.of_unit(run.start, medium.layout());
+            superblocks.lose_valid(from, k - first);
+            one_source &= first == 0 || source == from;
+            source = from;
         }
-        let row = MovedRow { kind, superblock, die, block, page, units: n, pages: n };
+        let source = one_source.then_some(source);
+        let row = MovedRow { kind, superblock, die, block, page, units: n, pages: n, source };
         self.row_moved(d, &row, &tags, sink);
         if n < self.row_units {
             // Padding may cost less than what has been gained since the last, never as much.
@@ -75,6 +81,7 @@ impl PageMap {
         let format = self.medium.format();
         let mut tags = [NO_LPN; 64];
         let (mut k, mut begins) = (0, 0);
+        let (mut source, mut one_source) = (0, true);
         for at in 0..self.collector.domains[d].staged.taken().len() {
             let run = self.collector.domains[d].staged.taken()[at];
             let tag = self.medium.tag(run.start);
@@ -84,12 +91,15 @@ impl PageMap {
             self.validity.clear_span(run.start, run.units);
             let from = self.superblocks.of_unit(run.start, self.medium.layout());
             self.superblocks.lose_valid(from, run.units.count_ones());
+            one_source &= k == 0 || source == from;
+            source = from;
             k += run.units.count_ones();
         }
         self.begin_extents(start, begins, units);
         let pages = begins.count_ones();
         self.counters.saved_moving_units += u64::from((pages << self.unit_shift) - units);
-        self.row_moved(d, &MovedRow { kind, superblock, die, block, page, units, pages }, &tags, sink);
+        let source = one_source.then_some(source);
+        self.row_moved(d, &MovedRow { kind, superblock, die, block, page, units, pages, source }, &tags, sink);
         let gained = &mut self.collector.domains[d].gained;
         // What a gap costs has been gained before, as with padding.
         *gained = if pad && units < self.row_units { 0 } else { gained.saturating_sub(self.row_units - units) };
@@ -105,13 +115,16 @@ impl PageMap {
     /// Gives a row of the collector, whose map entries are in place, to its die.
     #[inline(always)]
     fn row_moved(&mut self, d: usize, row: &MovedRow, tags: &[u32; 64], sink: &mut impl OpSink) {
-        let MovedRow { kind, superblock, die, block, page, units, pages } = *row;
+        let MovedRow { kind, superblock, die, block, page, units, pages, source } = *row;
         let start = self.medium.layout().row_start(block, page);
         let programmed = self.medium.queue_program(block, page).expect("rows are taken in order");
         programmed.tags.copy_from_slice(&tags[..programmed.tags.len()]);
         self.medium.prefetch_tags(start + 16, 1);
         self.validity.set_row(start, u64::MAX >> (64 - units));
         self.add_valid(superblock, units);
+        if let Some(source) = source {
+            self.recovery.origins.moved(source, superblock, self.superblocks.row_number(die, page));
+        }
         self.count_moved(kind, pages);
         self.counters.padding_units += u64::from(self.row_units - units);
         let domain = &mut self.collector.domains[d];

@@ -107,6 +107,10 @@ impl Journal {
         &self.trims
     }
 
+    pub fn trims_mut(&mut self) -> &mut Trims {
+        &mut self.trims
+    }
+
     /// A program of the system area has ended.
     #[inline]
     pub fn row_ended(&mut self, block: BlockId, page: u32) {

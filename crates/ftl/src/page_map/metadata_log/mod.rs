@@ -120,10 +120,17 @@ impl MetadataLog {
         }
     }
 
-    /// Pages of a range hold nothing any more: one change for the journal.
-    pub fn note_trimmed_range(&mut self, pages: std::ops::Range<u32>, medium: &mut Medium, sink: &mut impl OpSink) {
+    /// Pages of a range hold nothing any more: one change for the journal. `held`: those that held something on flash, with
+    /// the number of its row.
+    pub fn note_trimmed_range(
+        &mut self,
+        pages: std::ops::Range<u32>,
+        held: Vec<(u32, u32)>,
+        medium: &mut Medium,
+        sink: &mut impl OpSink,
+    ) {
         if let Some(journal) = &mut self.journal {
-            journal.note_trim(Trim { pages, before_row: medium.rows_queued() });
+            journal.note_trim(Trim { pages, before_row: medium.rows_queued(), held });
             journal.note(1, medium, sink);
         }
     }
@@ -158,6 +165,13 @@ impl MetadataLog {
     #[must_use]
     pub fn trims_on_flash(&self) -> Option<&TrimTable> {
         self.journal.as_ref().map(|journal| journal.trims().on_flash())
+    }
+
+    /// A recovery has concluded that a page was trimmed before rows of this number.
+    pub fn conclude_trim(&mut self, page: u32, before_row: u32) {
+        if let Some(journal) = &mut self.journal {
+            journal.trims_mut().on_flash_mut().conclude(page, before_row);
+        }
     }
 
     /// Rows of checkpoint or of map, and of journal, that a recovery reads to know the map.

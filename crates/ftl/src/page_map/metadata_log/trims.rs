@@ -1,7 +1,8 @@
 //! What the journal says of TRIM: writes and moves can be told from the spare areas of data rows, trims cannot.
 //!
 //! A trim is an entry of the journal like any other. It is on flash once the program of its journal row has ended; until
-//! then a power cut forgets it, and the drive may return what was there before. FLUSH does not change that.
+//! then a power cut forgets it, and the drive may return what was there before. FLUSH does not change that. What was
+//! overwritten before does not come back: of every row that was programmed the journal knows.
 //!
 //! Not modelled: the bytes of a journal row. What its rows, the checkpoints and the map pages that follow them say of trims
 //! is kept as one table of address ranges, each with the sequence number from which on rows are newer than the trim.
@@ -16,6 +17,8 @@ use ssdlab_nand::BlockId;
 pub struct Trim {
     pub pages: Range<u32>,
     pub before_row: u32,
+    /// Pages that held something on flash, with the number of the row that held it.
+    pub held: Vec<(u32, u32)>,
 }
 
 /// The trims of one journal row.
@@ -97,6 +100,10 @@ impl Trims {
     pub fn on_flash(&self) -> &TrimTable {
         &self.on_flash
     }
+
+    pub fn on_flash_mut(&mut self) -> &mut TrimTable {
+        &mut self.on_flash
+    }
 }
 
 /// By first page of a range: its end, and the number of [`Trim::before_row`]. Ranges do not overlap.
@@ -113,6 +120,7 @@ impl TrimTable {
             self.add(trim);
         }
         self.last_row = trims;
+        self.last_row.iter_mut().for_each(|trim| trim.held = Vec::new());
     }
 
     fn add(&mut self, trim: &Trim) {
@@ -147,6 +155,11 @@ impl TrimTable {
         (page < end).then_some(row)
     }
 
+    /// A recovery has concluded that a page was trimmed before rows of this number, and notes that.
+    pub fn conclude(&mut self, page: u32, before_row: u32) {
+        self.add(&Trim { pages: page..page + 1, before_row, held: Vec::new() });
+    }
+
     /// Every range, with [`Trim::before_row`].
     pub fn ranges(&self) -> impl Iterator<Item = (Range<u32>, u32)> + '_ {
         self.ranges.iter().map(|(&start, &(end, row))| (start..end, row))
@@ -164,7 +177,7 @@ mod tests {
     use super::*;
 
     fn trim(pages: Range<u32>, before_row: u32) -> Trim {
-        Trim { pages, before_row }
+        Trim { pages, before_row, held: Vec::new() }
     }
 
     #[test]

@@ -9,6 +9,8 @@
 //!    cut has destroyed the newest copy, the page is lost: firmware knows the addresses from the rows that followed, which
 //!    repeat them (estimate), and answers with a media error rather than with older data. Data that a collector had only
 //!    moved are taken from where they were before, if that has not been erased.
+//!    Where the journal knows that a page was on flash in a row that has been erased since, and nothing newer is found, the
+//!    page was trimmed, even if the trim itself was not on flash yet: nothing older comes back.
 //! 3. Superblocks that were open go on where they were, one for each part: dies that were behind the others are filled up,
 //!    and word lines with a torn page are left out (`superblocks.rs`). What was being collected or erased is a candidate
 //!    like any other.
@@ -17,17 +19,19 @@
 //! There are two ways to the same result ([`RecoveryWay`]). A test holds them against each other, cut by cut, over drives of
 //! every kind.
 //!
-//! Sequence numbers go on behind the greatest that was given to any row, torn ones included: firmware leaves a gap.
+//! Sequence numbers go on behind the greatest that was given to any row on flash, torn ones included: firmware leaves a gap;
+//! and behind those that it has noted of trims and of lost pages, since the rows themselves may have been erased.
 
 mod fault;
 mod newest;
+mod origins;
 mod quick;
 mod superblocks;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ssdlab_nand::{BlockId, Cut, Interrupted, NO_LPN};
+use ssdlab_nand::{BlockId, Cut, Interrupted, NO_LPN, UnitAddress};
 
 use super::PageMap;
 use super::collector::Collector;
@@ -39,7 +43,8 @@ use crate::op::OpSink;
 use crate::translation::{LostPage, Recovered, Repair, RepairKind, Undone};
 
 pub use fault::RecoveryFault;
-use newest::{Copies, Fate};
+use newest::{Copies, Destroyed, Fate};
+use origins::Origins;
 
 /// How a recovery finds the newest copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +66,9 @@ const MANY_PAGES: u32 = 1 << 20;
 pub struct Recovery {
     /// Pages that cuts have destroyed, as firmware notes them on flash, and the sequence number of the copy that is gone.
     lost: BTreeMap<u32, u32>,
+    pub(super) origins: Origins,
+    /// Pages whose trims the last cut has forgotten, and the number of the row that held each, as the journal knows it.
+    held: BTreeMap<u32, u32>,
     /// Cuts so far.
     pub(super) cuts: u64,
     way: RecoveryWay,
@@ -75,9 +83,17 @@ pub struct Recovery {
 }
 
 impl Recovery {
+    /// For a drive with so many superblocks. `bits_per_cell`: of its dies.
+    #[must_use]
+    pub fn new(superblocks: u32, bits_per_cell: u32) -> Self {
+        Recovery { origins: Origins::new(superblocks, bits_per_cell), ..Recovery::default() }
+    }
+
     /// All flash has been erased.
     pub fn clear(&mut self) {
         self.lost.clear();
+        self.held.clear();
+        self.origins.clear();
         self.affected = None;
     }
 
@@ -102,6 +118,7 @@ impl PageMap {
     /// See [`crate::Translation::cut_power`].
     pub(super) fn cut_power(&mut self, under_way: &[Interrupted]) -> Cut {
         let affected = self.recovers_quickly().then(|| self.pages_in_ram()).flatten();
+        self.note_held();
         let cut = self.medium.cut_power(under_way);
         if self.recovery.fault == Some(RecoveryFault::BelievesCheckpointTooEarly) {
             self.recovery.believed = self.entries_of(cut.undone.iter().chain(&cut.torn));
@@ -116,6 +133,25 @@ impl PageMap {
             self.forget_more(pages);
         }
         cut
+    }
+
+    /// What was trimmed, and where it was last: of rows that have been programmed, the journal tells.
+    fn note_held(&mut self) {
+        self.recovery.held.clear();
+        for &(page, sequence) in self.log.unsaved_trims().flat_map(|trim| &trim.held) {
+            let known = self.recovery.held.entry(page).or_insert(sequence);
+            // Numbers begin anew after 2^32.
+            if (sequence.wrapping_sub(*known) as i32) > 0 {
+                *known = sequence;
+            }
+        }
+    }
+
+    /// Of these, what is found on flash: numbers of rows that never came to be are given again.
+    fn held_on_flash(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let next = self.medium.rows_queued();
+        let held = self.recovery.held.iter().map(|(&page, &sequence)| (page, sequence));
+        held.filter(move |&(_, sequence)| (sequence.wrapping_sub(next) as i32) < 0)
     }
 
     fn recovers_quickly(&self) -> bool {
@@ -152,7 +188,9 @@ impl PageMap {
         let mut repairs = Vec::new();
         self.recovery.cuts += 1;
         self.forget_all();
-        self.medium.resume_sequence();
+        let trims = self.log.trims_on_flash().into_iter().flat_map(|trims| trims.ranges());
+        let last_before_trim = trims.map(|(_, before_row)| before_row.wrapping_sub(1));
+        self.medium.resume_sequence(self.recovery.lost.values().copied().chain(last_before_trim));
         if !self.is_frozen() {
             self.erase_reserve(&mut repairs);
             self.finish_moving(&mut repairs);
@@ -219,6 +257,10 @@ impl PageMap {
                 Fate::Nothing => {
                     self.recovery.lost.remove(&page);
                 }
+                Fate::Outdated => {
+                    self.recovery.lost.remove(&page);
+                    self.log.conclude_trim(page, self.medium.rows_queued());
+                }
                 Fate::At(unit) => {
                     self.recovery.lost.remove(&page);
                     let units = self.units_at(unit);
@@ -267,7 +309,8 @@ impl PageMap {
                 }
             }
         }
-        (0..).zip(copies.into_fates(|unit| self.medium.generation(unit))).collect()
+        self.held_on_flash().for_each(|(page, sequence)| copies.not_before(page, sequence));
+        (0..).zip(copies.into_fates(|gone, unit| self.was_moved_from(gone, unit))).collect()
     }
 
     /// Bad blocks that have been replaced hold nothing that another does not. One that could not be replaced any more does.
@@ -290,10 +333,26 @@ impl PageMap {
                 if readable {
                     copies.found(lpn, sequence, unit);
                 } else {
-                    copies.destroyed(lpn, sequence, self.medium.generation(unit), self.medium.mode(block));
+                    copies.destroyed(lpn, sequence, Destroyed { unit, block, page, mode: self.medium.mode(block) });
                 }
             }
         }
+    }
+
+    /// Whether what a cut has destroyed was moved from the superblock in which a unit lies that holds the same page.
+    fn was_moved_from(&self, gone: Destroyed, unit: UnitAddress) -> bool {
+        let layout = self.medium.layout();
+        let Some(to) = self.superblocks.of_block_checked(gone.block) else { return false };
+        let Some(from) = self.superblocks.of_block_checked(layout.block_of(unit)) else { return false };
+        let row = self.superblocks.row_number(layout.die_of(gone.block).0, gone.page);
+        // Of a superblock whose erase was cut short, another block may have held it.
+        let whole = |block| !self.medium.is_erased(block) && !self.medium.is_half_erased(block);
+        let same = self.recovery.origins.of(to, row) == Some(from) && self.superblocks.blocks_of(from).all(whole);
+        debug_assert!(
+            !same || self.medium.generation(gone.unit) == self.medium.generation(unit),
+            "a copy is the same write"
+        );
+        same
     }
 
     // ---- blocks -------------------------------------------------------------------------------------------------

@@ -1,18 +1,20 @@
 //! Of each logical page, the newest copy on flash.
 //!
 //! The order is that of the sequence numbers of rows. A trim stands between two rows: what is older than it counts no
-//! more. A copy that a cut has destroyed counts as a copy, and the page is lost if it was the newest; unless an older one
-//! holds the same write: it has only been moved since.
+//! more. A copy that a cut has destroyed counts as a copy, and the page is lost if it was the newest; unless the row that
+//! holds the next older one is the row that it was moved from.
 
 use std::collections::BTreeMap;
 
-use ssdlab_nand::{CellMode, UnitAddress};
+use ssdlab_nand::{BlockId, CellMode, UnitAddress};
 
 /// What a recovery finds of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Nothing,
     At(UnitAddress),
+    /// Something is there, or was until a cut destroyed it, but the journal knows of a newer copy, which has been erased: so the page was trimmed.
+    Outdated,
     /// Destroyed: the copy that is gone, and the cell mode that it was in.
     Lost {
         sequence: u32,
@@ -20,12 +22,23 @@ pub enum Fate {
     },
 }
 
+/// A copy that a cut has destroyed: a unit of a row, and the cell mode that the row was in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Destroyed {
+    pub unit: UnitAddress,
+    pub block: BlockId,
+    pub page: u32,
+    pub mode: CellMode,
+}
+
+/// The newest copy of a page that is gone.
 #[derive(Clone, Copy, Debug)]
 struct Gone {
     sequence: u32,
-    /// The write that it held, if that is known.
-    generation: Option<u8>,
-    mode: Option<CellMode>,
+    /// What it was, if flash still tells.
+    copy: Option<Destroyed>,
+    /// How far before the next row the second newest lies.
+    second_age: u32,
 }
 
 /// See the module's own page.
@@ -39,12 +52,15 @@ pub struct Copies {
 }
 
 const NONE: u32 = u32::MAX;
+/// In place of a unit where there is none.
+const NOWHERE: UnitAddress = 0;
+const OUTDATED: UnitAddress = 1;
 
 impl Copies {
     /// For so many logical pages; `next`: the number of the row that is queued next.
     #[must_use]
     pub fn new(pages: u32, next: u32) -> Self {
-        Copies { next, newest: vec![(NONE, 0); pages as usize], gone: BTreeMap::new() }
+        Copies { next, newest: vec![(NONE, NOWHERE); pages as usize], gone: BTreeMap::new() }
     }
 
     fn age(&self, sequence: u32) -> u32 {
@@ -61,25 +77,31 @@ impl Copies {
     }
 
     /// The same for a row that a cut has destroyed.
-    pub fn destroyed(&mut self, page: u32, sequence: u32, generation: u8, mode: CellMode) {
+    pub fn destroyed(&mut self, page: u32, sequence: u32, copy: Destroyed) {
         if (page as usize) < self.newest.len() {
-            self.is_gone(page, Gone { sequence, generation: Some(generation), mode: Some(mode) });
+            self.is_gone(page, sequence, Some(copy));
         }
     }
 
-    fn is_gone(&mut self, page: u32, gone: Gone) {
-        let age = self.age(gone.sequence);
-        match self.gone.get(&page) {
-            Some(before) if self.age(before.sequence) <= age => {}
-            _ => {
-                self.gone.insert(page, gone);
+    fn is_gone(&mut self, page: u32, sequence: u32, copy: Option<Destroyed>) {
+        let age = self.age(sequence);
+        let mut gone = Gone { sequence, copy, second_age: NONE };
+        if let Some(&other) = self.gone.get(&page) {
+            let other_age = self.age(other.sequence);
+            if other_age < age {
+                gone = Gone { second_age: other.second_age.min(age), ..other };
+            } else if other_age == age {
+                gone = Gone { copy: copy.or(other.copy), ..other };
+            } else {
+                gone.second_age = other_age;
             }
         }
+        self.gone.insert(page, gone);
     }
 
     /// A page counts as lost since an earlier cut; the number of the copy that is gone.
     pub fn lost_before(&mut self, page: u32, sequence: u32) {
-        self.is_gone(page, Gone { sequence, generation: None, mode: None });
+        self.is_gone(page, sequence, None);
     }
 
     /// A page was trimmed before rows of this number and later ones.
@@ -89,22 +111,43 @@ impl Copies {
         let age = self.age(before_row);
         let Some(newest) = self.newest.get_mut(page as usize) else { return };
         if newest.0 != NONE && newest.0 > age {
-            *newest = (NONE, 0);
+            *newest = (NONE, NOWHERE);
         }
         if self.gone.get(&page).is_some_and(|gone| self.age(gone.sequence) > age) {
             self.gone.remove(&page);
         }
     }
 
-    /// What is found of each page, in order. `generation`: the write that a unit holds.
-    pub fn into_fates(self, generation: impl Fn(UnitAddress) -> u8) -> impl Iterator<Item = Fate> {
+    /// A copy of a page with this number has been on flash: older ones count no more. Trims come before.
+    pub fn not_before(&mut self, page: u32, sequence: u32) {
+        let age = self.age(sequence);
+        let gone = self.gone.get(&page).is_some_and(|gone| self.age(gone.sequence) > age);
+        if gone {
+            self.gone.remove(&page);
+        }
+        let Some(newest) = self.newest.get_mut(page as usize) else { return };
+        if newest.0 > age && (newest.0 != NONE || gone) {
+            *newest = (NONE, OUTDATED);
+        }
+    }
+
+    /// What is found of each page, in order. `moved_from`: whether a copy that is gone was moved from the superblock in which
+    /// a unit lies.
+    pub fn into_fates(self, moved_from: impl Fn(Destroyed, UnitAddress) -> bool) -> impl Iterator<Item = Fate> {
         let Copies { next, newest, gone } = self;
         (0..).zip(newest).map(move |(page, (age, unit))| {
-            let here = if age == NONE { Fate::Nothing } else { Fate::At(unit) };
+            let here = match (age, unit) {
+                (NONE, OUTDATED) => Fate::Outdated,
+                (NONE, _) => Fate::Nothing,
+                _ => Fate::At(unit),
+            };
             match gone.get(&page) {
                 Some(gone) if next.wrapping_sub(gone.sequence) < age => {
-                    let moved = age != NONE && gone.generation == Some(generation(unit));
-                    if moved { here } else { Fate::Lost { sequence: gone.sequence, mode: gone.mode } }
+                    // It is the one that was moved if no other lies between them.
+                    let next_older = age != NONE && age < gone.second_age;
+                    let moved = gone.copy.is_some_and(|copy| next_older && moved_from(copy, unit));
+                    let mode = gone.copy.map(|copy| copy.mode);
+                    if moved { here } else { Fate::Lost { sequence: gone.sequence, mode } }
                 }
                 _ => here,
             }
@@ -116,11 +159,18 @@ impl Copies {
 mod tests {
     use super::*;
 
+    const MODE: CellMode = CellMode::Mlc;
+
+    /// A unit's superblock is its number divided by ten; units of superblock 5 were moved from superblock 2.
     fn fate(note: impl FnOnce(&mut Copies)) -> Fate {
         let mut copies = Copies::new(1, 100);
         note(&mut copies);
-        // The write in a unit is its number divided by ten.
-        copies.into_fates(|unit| (unit / 10) as u8).next().expect("one page")
+        let moved_from = |gone: Destroyed, unit| gone.unit / 10 == 5 && unit / 10 == 2;
+        copies.into_fates(moved_from).next().expect("one page")
+    }
+
+    fn copy(unit: UnitAddress) -> Destroyed {
+        Destroyed { unit, block: 0, page: 0, mode: MODE }
     }
 
     #[test]
@@ -162,22 +212,54 @@ mod tests {
     }
 
     #[test]
-    fn a_page_whose_newest_copy_is_destroyed_is_lost_unless_it_had_only_been_moved() {
-        let mode = CellMode::Mlc;
-        let of = |older, generation| {
+    fn what_the_journal_knows_to_be_outdated_does_not_come_back() {
+        let known = |sequence| {
             fate(|c| {
-                c.found(0, 30, older);
-                c.destroyed(0, 40, generation, mode);
+                c.found(0, 40, 2);
+                c.lost_before(0, 30);
+                c.not_before(0, sequence);
             })
         };
-        assert_eq!(of(12, 2), Fate::Lost { sequence: 40, mode: Some(mode) });
-        assert_eq!(of(22, 2), Fate::At(22));
+        assert_eq!([40, 41].map(known), [Fate::At(2), Fate::Outdated]);
+        let lost = |sequence| {
+            fate(|c| {
+                c.lost_before(0, 40);
+                c.not_before(0, sequence);
+            })
+        };
+        assert_eq!([40, 41].map(lost), [Fate::Lost { sequence: 40, mode: None }, Fate::Outdated]);
+    }
+
+    #[test]
+    fn a_page_whose_newest_copy_is_destroyed_is_lost_unless_it_had_only_been_moved() {
+        let of = |older, gone| {
+            fate(|c| {
+                c.found(0, 30, older);
+                c.destroyed(0, 40, copy(gone));
+            })
+        };
+        let lost = Fate::Lost { sequence: 40, mode: Some(MODE) };
+        assert_eq!([of(12, 53), of(22, 43), of(22, 53)], [lost, lost, Fate::At(22)]);
         let written_again = fate(|c| {
-            c.destroyed(0, 40, 2, mode);
+            c.destroyed(0, 40, copy(53));
             c.lost_before(0, 35);
             c.found(0, 50, 3);
         });
         assert_eq!(written_again, Fate::At(3));
         assert_eq!(fate(|c| c.lost_before(0, 35)), Fate::Lost { sequence: 35, mode: None });
+    }
+
+    #[test]
+    fn an_older_copy_does_not_count_if_the_one_that_was_moved_is_gone_too() {
+        for swapped in [false, true] {
+            let gone = fate(|c| {
+                c.found(0, 20, 21);
+                let (first, second) = if swapped { ((30, 27), (40, 53)) } else { ((40, 53), (30, 27)) };
+                c.destroyed(0, first.0, copy(first.1));
+                c.destroyed(0, second.0, copy(second.1));
+                c.lost_before(0, 40);
+            });
+            assert_eq!(gone, Fate::Lost { sequence: 40, mode: Some(MODE) });
+        }
     }
 }

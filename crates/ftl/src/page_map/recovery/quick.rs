@@ -10,7 +10,7 @@
 
 use ssdlab_nand::NO_LPN;
 
-use super::newest::{Copies, Fate};
+use super::newest::{Copies, Destroyed, Fate};
 use crate::page_map::PageMap;
 use crate::page_map::map::{Place, UNMAPPED};
 use crate::translation::LostPage;
@@ -123,8 +123,8 @@ impl PageMap {
                     if !damaged || self.medium.is_readable(block, row) {
                         copies.found(number, sequence, at + k);
                     } else if !self.medium.is_torn(block, row) {
-                        let generation = self.medium.generation(at + k);
-                        copies.destroyed(number, sequence, generation, self.medium.mode(block));
+                        let mode = self.medium.mode(block);
+                        copies.destroyed(number, sequence, Destroyed { unit: at + k, block, page: row, mode });
                     }
                 }
                 at += width;
@@ -146,6 +146,11 @@ impl PageMap {
                 }
             }
         }
-        pages.iter().copied().zip(copies.into_fates(|unit| self.medium.generation(unit))).collect()
+        for (page, sequence) in self.held_on_flash() {
+            if let Some(number) = number(page) {
+                copies.not_before(number, sequence);
+            }
+        }
+        pages.iter().copied().zip(copies.into_fates(|gone, unit| self.was_moved_from(gone, unit))).collect()
     }
 }

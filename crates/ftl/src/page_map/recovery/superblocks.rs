@@ -9,8 +9,9 @@
 //!
 //! That takes room, which is gained again once those superblocks are collected. A drive that has been cut, and has hardly
 //! a free superblock, collects what holds least, whatever its policy, closes open superblocks for it, and mixes streams. If
-//! what is left of the collector's open superblock does not hold even the least, nothing can be gained any more, and the
-//! drive becomes read-only: a spare area at the brink does not outlast many cuts.
+//! what is left of the collector's open superblock does not hold even the least, blocks that were kept to replace bad ones
+//! make another superblock, for good. Without such blocks nothing can be gained any more, and the drive becomes read-only: a
+//! spare area at the brink does not outlast many cuts.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +43,11 @@ impl PageMap {
             for sb in self.superblocks.of_domain(domain) {
                 if self.superblocks.state(sb) == State::Free {
                     self.count_valid(sb);
-                    written.extend(self.look_at_superblock(sb));
+                    let found = self.look_at_superblock(sb);
+                    let rows =
+                        found.map_or(0, |w| w.goes_on_at.map_or(u32::MAX, |page| page * self.superblocks.width()));
+                    self.recovery.origins.forget_from(sb, rows);
+                    written.extend(found);
                 }
             }
             // The oldest first: the order in which they would be closed.
@@ -82,8 +87,12 @@ impl PageMap {
         let (valid, row) = (self.superblocks.valid(least), self.row_units);
         // What is compressed may leave gaps.
         let rows = if self.unit_shift > 0 { (2 * valid).div_ceil(row) } else { valid.div_ceil(row) };
-        if valid > 0 && rows > self.allocator.collector_rows_left(domain) {
-            self.bad_blocks.make_read_only();
+        if valid == 0 || rows <= self.allocator.collector_rows_left(domain) {
+            return;
+        }
+        match self.superblocks.enlist_reserve(domain) {
+            Some(sb) => self.allocator.add_free(domain, sb),
+            None => self.bad_blocks.make_read_only(),
         }
     }
 

@@ -293,6 +293,18 @@ impl Rig {
         self.check_oracle();
     }
 
+    /// Leaves the drive alone: it works on by itself no longer than it takes to move all that it holds a few times.
+    pub fn rest(&mut self) {
+        let rows = u64::from(self.case.dies * self.case.blocks * self.case.pages);
+        let limit = self.operations + 10 * rows;
+        for _ in 0..20 {
+            self.collect_in_background();
+            while self.step() {
+                assert!(self.operations < limit, "a drive that nobody uses works on for ever");
+            }
+        }
+    }
+
     /// Checks an operation against what the rig has seen end, independently of the medium.
     fn referee(&mut self, op: &FlashOp) {
         let programmed = &mut self.programmed[op.block() as usize];

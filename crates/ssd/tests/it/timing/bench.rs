@@ -126,13 +126,13 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(shape: Shape, t: &Times) -> Bench {
-        Bench::with(shape, t, |_| ())
+        Bench::with(shape, t, |_, _| ())
     }
 
-    /// With something else in its drive file.
-    pub fn with(shape: Shape, t: &Times, change: impl FnOnce(&mut DriveSpec)) -> Bench {
-        let (mut spec, die) = specs(shape, t);
-        change(&mut spec);
+    /// With something else in its drive or die file.
+    pub fn with(shape: Shape, t: &Times, change: impl FnOnce(&mut DriveSpec, &mut DieSpec)) -> Bench {
+        let (mut spec, mut die) = specs(shape, t);
+        change(&mut spec, &mut die);
         let drive = Ssd::new("timing", &spec, &die, 1).expect("a valid drive");
         Bench { drive, now: 0, tag: 0 }
     }
@@ -140,17 +140,26 @@ impl Bench {
     /// A drive whose first `rows` rows are on flash, in order, dies taking turns: row `r` is on die `r % dies`, page
     /// `r / dies`.
     pub fn written(shape: Shape, t: &Times, rows: u64) -> Bench {
-        let mut b = Bench::new(shape, t);
+        Bench::new(shape, t).filled(rows)
+    }
+
+    /// The same on a drive made otherwise.
+    pub fn filled(mut self, rows: u64) -> Bench {
         for row in 0..rows {
-            b.send(Op::Write, row * ROW, ROW, false);
-            b.finish();
+            self.send(Op::Write, row * ROW, ROW, false);
+            self.finish();
         }
-        b.send(Op::Flush, 0, 0, false);
-        b.finish();
-        b.now += 1_000_000;
+        self.send(Op::Flush, 0, 0, false);
+        self.finish();
+        self.wait(1_000_000);
+        self
+    }
+
+    /// Lets time pass.
+    pub fn wait(&mut self, time: Nanos) {
+        self.now += time;
         let mut done = Vec::new();
-        b.drive.advance(b.now, &mut done);
-        b
+        self.drive.advance(self.now, &mut done);
     }
 
     pub fn send(&mut self, op: Op, unit: u64, units: u64, fua: bool) -> u64 {

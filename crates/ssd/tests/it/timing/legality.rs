@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::CellMode;
+use ssdlab_nand::{CellMode, WHOLE};
 use ssdlab_ssd::timing::{Interval, LinkReferee, Operation, TimingReferee, TimingRule, Work};
 use ssdlab_ssd::{DriveSpec, LinkGeneration, LinkSpec};
 
@@ -128,6 +128,7 @@ fn course(task: Task, (die, planes): (u32, u8), begin: Nanos, data_here: Nanos, 
         mode: CellMode::Mlc,
         work: task.work,
         begin,
+        share: WHOLE,
         data_here,
         transfer: Interval::new(from, from + task.transfer),
         end,
@@ -252,6 +253,7 @@ fn a_transfer_fits_between_two_others_to_the_nanosecond() {
             mode: CellMode::Mlc,
             work: program.work,
             begin,
+            share: WHOLE,
             data_here: begin,
             transfer: Interval::new(from, from + ROW_TRANSFER),
             end: from + ROW_TRANSFER + BASE.program[0],

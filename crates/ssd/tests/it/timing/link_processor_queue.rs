@@ -48,7 +48,7 @@ fn the_link_carries_one_frame_at_a_time_in_both_directions() {
 fn the_host_controller_holds_the_wire_for_each_frame_and_between_two_commands() {
     exactly(
         |t| {
-            let mut b = Bench::with(ON_SATA, t, |drive| {
+            let mut b = Bench::with(ON_SATA, t, |drive, _| {
                 (drive.link.host_frame_us, drive.link.host_command_us) = (0.5, 2.0);
             });
             b.read(0, 4);
@@ -92,7 +92,7 @@ fn a_command_that_is_sent_alone_waits_for_all_others_and_holds_back_the_next() {
         with_base(
             base,
             |t| {
-                let mut b = Bench::with(ONE_DIE, t, |drive| drive.link.not_queued = rule);
+                let mut b = Bench::with(ONE_DIE, t, |drive, _| drive.link.not_queued = rule);
                 b.read(0, 1);
                 b.send(op, 4, if op == Op::Trim { 1 } else { 0 }, false);
                 b.read(8, 1);
@@ -119,7 +119,7 @@ fn a_command_that_is_sent_alone_waits_for_all_others_and_holds_back_the_next() {
 fn trim_takes_its_time_for_ranges_and_map_pages() {
     exactly(
         |t| {
-            let mut b = Bench::with(ONE_DIE, t, |drive| {
+            let mut b = Bench::with(ONE_DIE, t, |drive, _| {
                 let c = &mut drive.controller;
                 (c.trim_command_us, c.trim_range_us, c.trim_map_page_us) = (Some(100.0), 5.0, 1.0);
             });
@@ -135,7 +135,7 @@ fn trim_takes_its_time_for_ranges_and_map_pages() {
 #[test]
 fn writes_that_wait_for_flash_share_a_row_with_those_that_come_at_once() {
     for (joins, rows, last) in [(false, 6, 6 * 545_520), (true, 2, 2 * 545_520)] {
-        let mut b = Bench::with(ONE_DIE, &BASE, |drive| drive.write_buffer.joins_waiting_writes = joins);
+        let mut b = Bench::with(ONE_DIE, &BASE, |drive, _| drive.write_buffer.joins_waiting_writes = joins);
         for unit in [0, 9, 18, 27, 36, 45] {
             b.send(Op::Write, unit, 1, true);
         }

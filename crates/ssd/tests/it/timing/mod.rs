@@ -8,6 +8,7 @@
 mod bench;
 mod cell_modes;
 mod channels;
+mod features;
 mod legality;
 mod link_processor_queue;
 mod one_die;

@@ -1,0 +1,136 @@
+//! Several drives of one model: what differs between them, and the band that they make.
+//!
+//! Specimens share the host's commands and differ in what is drawn once for each drive: factory bad blocks, and whatever
+//! else the device draws from its seed.
+
+use ssdlab_core::Rng;
+
+use crate::outcome::{Chart, Mark, Metric, Outcome, Series, Table};
+
+/// The device seed of specimen `number`, counted from 0; the first has `seed` itself.
+#[must_use]
+pub fn device_seed(seed: u64, number: u32) -> u64 {
+    if number == 0 { seed } else { Rng::new(seed).stream(&format!("specimen {number}")).next_u64() }
+}
+
+/// The first specimen's outcome, with the band of all: for each metric that all have, `…_lowest` and `…_highest`; a table
+/// of these with the median; and for each line or scatter whose points all share their places, a chart of the lowest, the
+/// median and the highest. `None` without outcomes.
+#[must_use]
+pub fn band(outcomes: &[Outcome]) -> Option<Outcome> {
+    let first = outcomes.first()?;
+    let mut out = first.clone();
+    if outcomes.len() == 1 {
+        return Some(out);
+    }
+    let mut rows = Vec::new();
+    for (key, metric) in &first.metrics {
+        let values: Option<Vec<f64>> = outcomes.iter().map(|o| o.metrics.get(key).map(|m| m.value)).collect();
+        let Some(values) = values else { continue };
+        let [low, middle, high] = spread(values);
+        for (ending, value) in [("lowest", low), ("highest", high)] {
+            out.metrics.insert(format!("{key}_{ending}"), Metric::new(value, &metric.unit));
+        }
+        rows.push([vec![key.clone()], [low, middle, high].map(text).to_vec(), vec![metric.unit.clone()]].concat());
+    }
+    out.metrics.insert("specimens".to_owned(), Metric::new(outcomes.len() as f64, "count"));
+    let columns = ["figure", "lowest", "median", "highest", "unit"].map(str::to_owned).to_vec();
+    out.tables.push(Table {
+        title: format!("{} specimens", outcomes.len()),
+        caption: "Drives of one model under the same commands.".to_owned(),
+        columns,
+        rows,
+    });
+    out.charts =
+        first.charts.iter().flat_map(|chart| [Some(chart.clone()), band_of(chart, outcomes)]).flatten().collect();
+    out.notes.push(format!(
+        "{} drives of this model were tested. Where a figure or chart says nothing else, it is the first one's.",
+        outcomes.len()
+    ));
+    Some(out)
+}
+
+/// Lowest, median and highest. Of an even number, the median is the lower of the two in the middle.
+fn spread(mut values: Vec<f64>) -> [f64; 3] {
+    values.sort_by(f64::total_cmp);
+    [values[0], values[(values.len() - 1) / 2], values[values.len() - 1]]
+}
+
+/// Four digits: enough to compare, not more than a table needs.
+fn text(value: f64) -> String {
+    let digits = if value == 0.0 { 0.0 } else { 3.0 - libm::floor(libm::log10(value.abs())) };
+    format!("{value:.*}", digits.clamp(0.0, 6.0) as usize)
+}
+
+/// The band of a chart that every outcome has with the same places.
+fn band_of(chart: &Chart, outcomes: &[Outcome]) -> Option<Chart> {
+    if !matches!(chart.mark, Mark::Line | Mark::Scatter) {
+        return None;
+    }
+    let of_all: Vec<&Chart> =
+        outcomes.iter().map(|o| o.charts.iter().find(|c| c.id == chart.id)).collect::<Option<_>>()?;
+    let mut series = Vec::new();
+    for (place, own) in chart.series.iter().enumerate() {
+        let lines: Vec<&Series> = of_all.iter().map(|c| c.series.get(place)).collect::<Option<_>>()?;
+        let same = |line: &&&Series| {
+            let places = |s: &Series| s.points.iter().map(|p| p[0].to_bits()).collect::<Vec<_>>();
+            places(line) == places(own)
+        };
+        if !lines.iter().all(|line| same(&line)) {
+            return None;
+        }
+        let spreads: Vec<[f64; 3]> =
+            (0..own.points.len()).map(|i| spread(lines.iter().map(|line| line.points[i][1]).collect())).collect();
+        for (end, word) in ["lowest", "median", "highest"].into_iter().enumerate() {
+            let points = own.points.iter().zip(&spreads).map(|(p, s)| [p[0], s[end]]).collect();
+            let name = [own.name.as_str(), word].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(", ");
+            series.push(Series { name, points });
+        }
+    }
+    Some(Chart {
+        id: format!("{}-band", chart.id),
+        title: format!("{}, {} specimens", chart.title, outcomes.len()),
+        caption: "At each place the lowest, the median and the highest of all specimens.".to_owned(),
+        mark: Mark::Line,
+        overlay_drives: false,
+        series,
+        ..chart.clone()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ModelSpec;
+    use crate::monitor::Monitor;
+    use crate::suite::{find_test, run_test};
+
+    fn outcome(read_us: u64) -> Outcome {
+        let spec = ModelSpec { read: read_us * 1000, ..ModelSpec::default() };
+        let settings = [("seconds", "3"), ("queue_depth", "1")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+        run_test(find_test("random-read").unwrap(), &spec, &settings, 1, false, &Monitor::silent()).unwrap()
+    }
+
+    #[test]
+    fn the_band_holds_every_specimen_and_leaves_the_first_as_it_is() {
+        let all = [outcome(100), outcome(80), outcome(125)];
+        let out = band(&all).unwrap();
+        let value = |key: &str| out.metrics[key].value;
+        assert_eq!([value("iops_lowest"), value("iops"), value("iops_highest")], [8_000.0, 10_000.0, 12_500.0]);
+        assert_eq!(value("specimens"), 3.0);
+        let row = out.tables.last().unwrap().rows.iter().find(|row| row[0] == "iops").unwrap();
+        assert_eq!(row[1..4], ["8000", "10000", "12500"]);
+        let chart = out.charts.iter().find(|c| c.id == "rate-over-time-band").expect("every second is one of each");
+        let ends: Vec<f64> = chart.series.iter().map(|s| s.points[1][1]).collect();
+        assert!(chart.series.len() == 3 && ends.is_sorted() && ends[0] < ends[2], "{ends:?}");
+        // Bars are no band, and percentiles have one.
+        assert!(out.charts.iter().any(|c| c.id == "latency-percentiles-band"));
+    }
+
+    #[test]
+    fn one_specimen_is_the_drive_itself() {
+        assert_eq!(band(&[outcome(100)]).unwrap(), outcome(100));
+        assert_eq!(device_seed(5, 0), 5);
+        assert_ne!(device_seed(5, 1), device_seed(5, 2));
+    }
+}

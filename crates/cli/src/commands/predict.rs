@@ -1,0 +1,46 @@
+//! `ssdlab predict`: figures of drives before anyone has looked, and later beside those that were published.
+
+use std::num::NonZeroUsize;
+
+use ssdlab_catalog::claims;
+use ssdlab_forecast::{Bench, PredictionError, Stopped, beside_figures, predict, predicted, read_predictions};
+
+use crate::args::PredictArgs;
+use crate::commands::sensitivity::stopped;
+use crate::failure::Failure;
+use crate::output::print;
+use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
+
+pub fn run(args: &PredictArgs) -> Result<(), Failure> {
+    let refused = |e: PredictionError| match e {
+        PredictionError::Exists(_) => Failure::bad_input(e.to_string()).help("choose another folder with --dir DIR"),
+        PredictionError::Io(_) | PredictionError::Spoilt { .. } => Failure::run(e.to_string()),
+    };
+    // Also before the work: a prediction that was changed is no company for a new one.
+    let before = read_predictions(&args.dir).map_err(refused)?;
+    if args.devices.is_empty() {
+        return print(&beside_figures(&before, &claims::all()));
+    }
+    for device in &args.devices {
+        if before.iter().any(|p| p.device == *device) {
+            return Err(refused(PredictionError::Exists(format!("the prediction of {device}"))));
+        }
+    }
+    stop_on_ctrl_c()?;
+    for device in &args.devices {
+        let bar = Bar::new();
+        let bench = Bench {
+            threads: args.threads.and_then(|n| NonZeroUsize::new(n.into())),
+            seed: args.common.seed,
+            quick: args.common.quick,
+            progress: &|done, of| bar.runs(done as u64, of as u64),
+            cancel: &CANCEL,
+        };
+        let bands = Bench { quick: !args.full_bands, ..bench };
+        let made = predict(device, &predicted(), args.by, &bench, &bands)?;
+        drop(bar);
+        let path = made.map_err(|Stopped| stopped())?.write(&args.dir).map_err(refused)?;
+        print(&format!("{}\n", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! `ssdlab sensitivity`: which estimates of a drive move which of its figures.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use serde_json::json;
+use ssdlab_bench::suite::find_test;
+use ssdlab_forecast::{Bench, Figure, FigureSensitivity, Sensitivity, Stopped, headlines, page, sensitivity};
+use ssdlab_report::{figure_text, sweep_html};
+use ssdlab_sweep::write_whole;
+
+use crate::args::SensitivityArgs;
+use crate::failure::Failure;
+use crate::folder::{OutputFolder, Writes};
+use crate::output::{print, print_json, table};
+use crate::plan::param_failure;
+use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
+
+const WRITES: Writes = Writes { files: &["index.html", "sensitivity.json"], folders: &[], stores: &[] };
+/// Estimates that are printed for a figure; the page and the JSON have them all.
+const SHOWN: usize = 8;
+
+pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
+    let figures = figures(args)?;
+    let mut folder = match &args.out {
+        Some(dir) => Some(OutputFolder::open(dir, WRITES, args.force)?),
+        None => None,
+    };
+    stop_on_ctrl_c()?;
+    let bar = Bar::new();
+    let bench = Bench {
+        threads: args.threads.and_then(|n| NonZeroUsize::new(n.into())),
+        seed: args.common.seed,
+        quick: args.common.quick,
+        progress: &|done, of| bar.runs(done as u64, of as u64),
+        cancel: &CANCEL,
+    };
+    let found = sensitivity(&args.device, &figures, args.by, &args.keys, &bench)?;
+    drop(bar);
+    let found = found.map_err(|Stopped| stopped())?;
+    if found.figures.is_empty() {
+        let why = found.left_out.last().map_or(String::new(), |l| format!("; {}: {}", l.key, l.reason));
+        return Err(Failure::run(format!("{} has none of the figures{why}", found.device)));
+    }
+    let document = json!({
+        "schema": "ssdlab.sensitivity/1",
+        "version": env!("CARGO_PKG_VERSION"),
+        "seed": args.common.seed,
+        "quick": args.common.quick,
+        "varied_by_percent": args.by,
+        "device": found.device,
+        "figures": found.figures,
+        "left_out": found.left_out,
+    });
+    if let Some(folder) = &mut folder {
+        folder.begin_writing()?;
+        let refused = |e: String| Failure::run(format!("the page was not written: {e}"));
+        let files = vec!["sensitivity.json".to_owned()];
+        let html = sweep_html(&page(&found, env!("CARGO_PKG_VERSION"), facts(args), files));
+        let html = html.map_err(|e| refused(e.to_string()))?;
+        for (name, text) in [("index.html", html), ("sensitivity.json", format!("{document:#}\n"))] {
+            write_whole(&folder.path().join(name), text.as_bytes()).map_err(|e| refused(e.to_string()))?;
+        }
+        folder.written(&WRITES.files.iter().map(PathBuf::from).collect::<Vec<_>>())?;
+    }
+    if args.json { print_json(&document) } else { print(&text(&found)) }
+}
+
+/// What a run that was interrupted ends with.
+pub fn stopped() -> Failure {
+    Failure::run("stopped: nothing was kept")
+}
+
+/// The headline figures, or those of the tests asked for.
+fn figures(args: &SensitivityArgs) -> Result<Vec<Figure>, Failure> {
+    let mut figures = headlines(args.common.quick);
+    for name in &args.only {
+        let test = find_test(name).map_err(param_failure)?;
+        if !figures.iter().any(|f| f.test.name == test.name) {
+            let mut with: Vec<&str> = figures.iter().map(|f| f.test.name).collect();
+            with.dedup();
+            return Err(Failure::bad_input(format!("no headline figure comes from {name}"))
+                .help(format!("there are figures of {}", with.join(", "))));
+        }
+    }
+    figures.retain(|f| args.only.is_empty() || args.only.iter().any(|name| name == f.test.name));
+    Ok(figures)
+}
+
+fn facts(args: &SensitivityArgs) -> Vec<(String, String)> {
+    let length = if args.common.quick { "an eighth of the drive for an eighth of the time" } else { "the whole drive" };
+    [
+        ("runs", length.to_owned()),
+        ("numbers varied by", format!("{} % each way, unless their file states a band", args.by)),
+        ("seed", args.common.seed.to_string()),
+    ]
+    .map(|(word, value)| (word.to_owned(), value))
+    .to_vec()
+}
+
+fn text(found: &Sensitivity) -> String {
+    let mut text = format!("What the figures of {} hang on\n", found.device);
+    for figure in &found.figures {
+        text.push_str(&of_figure(figure));
+    }
+    if !found.left_out.is_empty() {
+        let rows: Vec<Vec<String>> =
+            found.left_out.iter().map(|l| vec![format!("  {}", l.key), l.value.clone(), l.reason.clone()]).collect();
+        text.push_str(&format!("\nNot tried:\n{}", table(&rows)));
+    }
+    text
+}
+
+fn of_figure(figure: &FigureSensitivity) -> String {
+    let number = |v: f64| figure_text(v, &figure.unit);
+    let mut text = format!(
+        "\n{}: {}, {} to {} ({}, {})\n",
+        figure.title,
+        number(figure.value),
+        number(figure.low),
+        number(figure.high),
+        figure.test,
+        figure.metric
+    );
+    let change = |v: f64| {
+        if figure.value == 0.0 { String::new() } else { format!("{:+.1} %", (v / figure.value - 1.0) * 100.0) }
+    };
+    let rows: Vec<Vec<String>> = figure
+        .bars
+        .iter()
+        .take(SHOWN)
+        .map(|bar| {
+            let tried: Vec<String> = bar.sides.iter().map(|s| format!("{}: {}", s.value, change(s.figure))).collect();
+            vec![format!("  {}", bar.key), format!("{} {}", bar.value, bar.unit), tried.join("; ")]
+        })
+        .collect();
+    text.push_str(&table(&rows));
+    if figure.bars.is_empty() {
+        text.push_str("  no estimate moves it\n");
+    }
+    text
+}

@@ -1,0 +1,451 @@
+//! Fits unknowns of the firmware to measurements: named keys, within named bounds, and nothing else.
+//!
+//! What may be fitted is what nobody publishes and no die decides: the processor's times and the pacing of
+//! background work. A fitted value is marked as such in the drive file, and the figures that it was fitted to count as
+//! calibration from then on.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use ssdlab_bench::suite::find_test;
+use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, Diagnostic, Refusal, parse};
+use ssdlab_keys::Kind;
+use ssdlab_ssd::drive_keys;
+use toml::Value;
+
+use crate::changed::Changed;
+use crate::figures::Figure;
+use crate::runs::{Bench, Stopped, Subject, place, tests_of};
+
+const MANUAL: &str = "docs/blind-predictions.md";
+/// Sections of which any number may be fitted …
+const PACING: &[&str] = &["gc.", "slc_cache."];
+/// … but for how much flash the cache has.
+const NO_PACING: &[&str] = &["slc_cache.capacity_gb", "slc_cache.blocks_per_1000", "slc_cache.keep_free_per_1000"];
+/// Of others, times. Those of the link and of power states are published.
+const TIMES: &[&str] = &["controller.", "write_buffer."];
+
+/// The search ends when an unknown is known to this factor.
+const FINEST_STEP: f64 = 1.01;
+const FIRST_STEP: f64 = 1.6;
+/// Steps by which an interval's end is narrowed down.
+const HALVINGS: usize = 4;
+
+/// A file of measurements and of what is to be fitted to them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measurements {
+    pub drive: String,
+    pub unknown: Vec<Unknown>,
+    pub measurement: Vec<Measured>,
+}
+
+/// A key to be fitted, and where to look.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unknown {
+    pub key: String,
+    pub least: f64,
+    pub most: f64,
+}
+
+/// A figure of the real drive.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    pub test: String,
+    #[serde(default)]
+    pub set: BTreeMap<String, Value>,
+    pub metric: String,
+    pub value: f64,
+    /// What the figure is good for: it is taken to be off by no more.
+    pub tolerance_percent: f64,
+    pub source: String,
+}
+
+/// What came of a calibration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Calibration {
+    pub device: String,
+    pub unknowns: Vec<Fitted>,
+    pub measurements: Vec<Reached>,
+    /// Sum of the squares of how far each measurement is missed, in tolerances.
+    pub misfit: f64,
+    /// Drives that were run.
+    pub runs: usize,
+    /// Whether the search ended by itself rather than for want of runs.
+    pub ended: bool,
+}
+
+/// A fitted key.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fitted {
+    pub key: String,
+    pub before: f64,
+    pub value: f64,
+    /// Where the misfit is larger than at the best value by one, all other unknowns kept; `None`: not within the bounds
+    /// given.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
+/// A measurement, and what the fitted drive shows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reached {
+    pub test: String,
+    pub metric: String,
+    pub measured: f64,
+    pub tolerance_percent: f64,
+    pub fitted: f64,
+    pub source: String,
+}
+
+impl Measurements {
+    /// Reads and checks a file of measurements; `file` is its name in messages.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(file: &str, text: &str) -> Result<Self, Diagnostic> {
+        let all: Measurements = parse(file, text, MANUAL)?;
+        let refuse = |what: String| Diagnostic::new(format!("{file}: {what}"));
+        if all.unknown.is_empty() || all.measurement.is_empty() {
+            return Err(refuse("nothing to fit, or nothing to fit it to".to_owned())
+                .help("give [[unknown]] and [[measurement]]"));
+        }
+        if all.unknown.len() > all.measurement.len() {
+            return Err(refuse(format!(
+                "{} unknowns cannot be told from {} measurements",
+                all.unknown.len(),
+                all.measurement.len()
+            ))
+            .help("give at least as many measurements"));
+        }
+        for unknown in &all.unknown {
+            unknown.check().map_err(|what| refuse(what).help(format!("{MANUAL} says what may be fitted")))?;
+        }
+        for measured in &all.measurement {
+            find_test(&measured.test).map_err(|e| refuse(e.to_string()))?;
+            if !(measured.tolerance_percent > 0.0 && measured.value != 0.0 && measured.value.is_finite()) {
+                return Err(refuse(format!("{}: {} without a size", measured.metric, measured.value))
+                    .help("a measurement needs a value other than 0, and a tolerance_percent above 0"));
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Unknown {
+    /// Only what nobody publishes and no die decides.
+    fn check(&self) -> Result<(), String> {
+        let key = &self.key;
+        let known = drive_keys().key(key).ok_or_else(|| format!("a drive has no key `{key}`"))?;
+        let number = matches!(known.kind, Kind::Number | Kind::Whole);
+        let pacing = PACING.iter().any(|s| key.starts_with(s)) && !NO_PACING.contains(&key.as_str());
+        let time = TIMES.iter().any(|s| key.starts_with(s)) && (key.ends_with("_us") || key.ends_with("_ms"));
+        if !number || !(pacing || time) {
+            return Err(format!("{key} is neither a time of the firmware nor pacing"));
+        }
+        if !(self.least > 0.0 && self.least < self.most && self.most.is_finite()) {
+            return Err(format!("{key}: {} to {} is no range above 0", self.least, self.most));
+        }
+        Ok(())
+    }
+
+    fn is_whole(&self) -> bool {
+        drive_keys().key(&self.key).is_some_and(|key| key.kind == Kind::Whole)
+    }
+
+    fn value(&self, number: f64) -> Value {
+        if self.is_whole() { Value::Integer(libm::round(number) as i64) } else { Value::Float(number) }
+    }
+
+    /// Three digits for times, a whole number for counts: what a drive file would say.
+    fn rounded(&self, number: f64) -> f64 {
+        let number = number.clamp(self.least, self.most);
+        if self.is_whole() {
+            return libm::round(number);
+        }
+        let digits = libm::pow(10.0, 2.0 - libm::floor(libm::log10(number)));
+        (libm::round(number * digits) / digits).clamp(self.least, self.most)
+    }
+}
+
+/// Everything that the search needs, with every drive that was run.
+struct Search<'a> {
+    template: DeviceTemplate,
+    given: &'a Measurements,
+    figures: Vec<Figure>,
+    bench: &'a Bench<'a>,
+    /// Figures by the unknowns' values; `None` for a drive that cannot be.
+    known: Vec<(Vec<f64>, Option<Vec<f64>>)>,
+    most_runs: usize,
+}
+
+/// Why the search goes no further.
+enum End {
+    Stopped,
+    NoRunsLeft,
+    Refused(Diagnostic),
+}
+
+impl Search<'_> {
+    fn recipe(&self, at: &[f64]) -> Result<DeviceRecipe, String> {
+        let changes: Vec<(String, Value)> =
+            self.given.unknown.iter().zip(at).map(|(u, &v)| (u.key.clone(), u.value(v))).collect();
+        self.template.with(&changes).map_err(|refusal| match refusal {
+            Refusal::Value { problem, .. } => problem.what,
+            Refusal::Impossible(e) => e.to_string(),
+        })
+    }
+
+    /// Figures of all measurements at each of `points`, which run at the same time.
+    fn run(&mut self, points: &[Vec<f64>]) -> Result<(), End> {
+        let new: Vec<&Vec<f64>> = points.iter().filter(|p| self.known.iter().all(|(known, _)| known != *p)).collect();
+        let mut drives: Vec<(Vec<f64>, Option<Changed>)> = Vec::new();
+        for point in new {
+            if drives.iter().all(|(known, _)| known != point) {
+                drives.push((point.clone(), self.recipe(point).ok().map(Changed::new)));
+            }
+        }
+        let possible: Vec<&Changed> = drives.iter().filter_map(|(_, drive)| drive.as_ref()).collect();
+        if self.known.len() + possible.len() > self.most_runs {
+            return Err(End::NoRunsLeft);
+        }
+        let subjects: Vec<Subject<'_>> = possible.iter().map(|&lab| Subject { lab, seed: self.bench.seed }).collect();
+        let tests = tests_of(&self.figures);
+        let mut results = self.bench.run(&subjects, &tests).map_err(|Stopped| End::Stopped)?.into_iter();
+        for (point, drive) in drives {
+            let figures = match drive {
+                None => None,
+                Some(_) => {
+                    let row = results.next().expect("there is a result for each drive");
+                    Some(self.figures_of(&tests, row)?)
+                }
+            };
+            self.known.push((point, figures));
+        }
+        Ok(())
+    }
+
+    fn figures_of(&self, tests: &[&Figure], row: Vec<crate::runs::Metrics>) -> Result<Vec<f64>, End> {
+        let figure = |figure: &Figure| {
+            let metrics =
+                row[place(tests, figure)].as_ref().map_err(|why| End::Refused(Diagnostic::new(why.clone())))?;
+            metrics.get(&figure.metric).map(|m| m.value).ok_or_else(|| {
+                End::Refused(
+                    Diagnostic::new(format!("{} has no figure `{}` on this drive", figure.test.name, figure.metric))
+                        .help("`ssdlab test` prints the figures of a test"),
+                )
+            })
+        };
+        self.figures.iter().map(figure).collect()
+    }
+
+    fn figures_at(&self, at: &[f64]) -> Option<&Vec<f64>> {
+        self.known.iter().find(|(known, _)| known == at).and_then(|(_, figures)| figures.as_ref())
+    }
+
+    fn misfit(&self, at: &[f64]) -> f64 {
+        let Some(figures) = self.figures_at(at) else { return f64::INFINITY };
+        let missed = |(m, &figure): (&Measured, &f64)| {
+            let by = (figure - m.value) / (m.value * m.tolerance_percent / 100.0);
+            by * by
+        };
+        self.given.measurement.iter().zip(figures).map(missed).sum()
+    }
+
+    /// A point with one unknown times `factor`.
+    fn moved(&self, from: &[f64], unknown: usize, factor: f64) -> Vec<f64> {
+        let mut to = from.to_vec();
+        to[unknown] = self.given.unknown[unknown].rounded(from[unknown] * factor);
+        to
+    }
+
+    /// Looks up and down along each unknown by a step, goes to the best place, and halves the step where nothing is
+    /// better.
+    fn descend(&mut self, start: Vec<f64>) -> Result<Vec<f64>, (Vec<f64>, End)> {
+        let mut best = start;
+        let mut step = FIRST_STEP;
+        if let Err(end) = self.run(std::slice::from_ref(&best)) {
+            return Err((best, end));
+        }
+        while step > FINEST_STEP {
+            let around: Vec<Vec<f64>> = (0..best.len())
+                .flat_map(|u| [step, 1.0 / step].map(|factor| self.moved(&best, u, factor)))
+                .filter(|point| *point != best)
+                .collect();
+            if let Err(end) = self.run(&around) {
+                return Err((best, end));
+            }
+            let next = around.iter().min_by(|a, b| self.misfit(a).total_cmp(&self.misfit(b)));
+            match next {
+                Some(next) if self.misfit(next) < self.misfit(&best) => best.clone_from(next),
+                _ => step = libm::sqrt(step),
+            }
+        }
+        Ok(best)
+    }
+
+    /// Where the misfit passes the best one by one, in one direction along one unknown.
+    fn end_of(&mut self, best: &[f64], unknown: usize, up: bool) -> Result<Option<f64>, End> {
+        let limit = self.misfit(best) + 1.0;
+        let (mut inside, mut outside, mut step) = (best[unknown], None, 1.05);
+        while outside.is_none() {
+            let mut point = best.to_vec();
+            point[unknown] = self.given.unknown[unknown].rounded(if up { inside * step } else { inside / step });
+            if point[unknown] == inside {
+                return Ok(None);
+            }
+            self.run(std::slice::from_ref(&point))?;
+            if self.misfit(&point) > limit {
+                outside = Some(point[unknown])
+            } else {
+                inside = point[unknown]
+            }
+            step = step * step;
+        }
+        let mut outside = outside.unwrap_or(inside);
+        for _ in 0..HALVINGS {
+            let mut point = best.to_vec();
+            point[unknown] = self.given.unknown[unknown].rounded(libm::sqrt(inside * outside));
+            if point[unknown] == inside || point[unknown] == outside {
+                break;
+            }
+            self.run(std::slice::from_ref(&point))?;
+            if self.misfit(&point) > limit { outside = point[unknown] } else { inside = point[unknown] }
+        }
+        Ok(Some(inside))
+    }
+}
+
+/// Fits the unknowns to the measurements, running `most_runs` drives at the most.
+///
+/// # Errors
+/// Outer: if there is no such drive, or no such figure. Inner: if the run was stopped.
+pub fn calibrate(
+    given: &Measurements,
+    most_runs: usize,
+    bench: &Bench<'_>,
+) -> Result<Result<Calibration, Stopped>, Diagnostic> {
+    let template = DeviceTemplate::open(&given.drive, Path::new(""))?;
+    let device = template.recipe.name.clone();
+    let table: toml::Table = match &template.recipe.parts {
+        ssdlab_catalog::Parts::Ssd(drive) => {
+            toml::Table::try_from(&drive.spec).map_err(|e| Diagnostic::new(e.to_string()))?
+        }
+        _ => return Err(Diagnostic::new(format!("{device} is no single SSD"))),
+    };
+    let before: Vec<f64> = given
+        .unknown
+        .iter()
+        .map(|unknown| {
+            let (section, key) = unknown.key.split_once('.').unwrap_or(("", &unknown.key));
+            let value = table.get(section).and_then(|s| s.get(key));
+            value.and_then(|v| v.as_float().or_else(|| v.as_integer().map(|i| i as f64))).ok_or_else(|| {
+                Diagnostic::new(format!("{device} has no {}", unknown.key))
+                    .help("give it a first value in the drive file")
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    let figures = given.measurement.iter().map(figure).collect::<Result<_, _>>()?;
+    let mut search = Search { template, given, figures, bench, known: Vec::new(), most_runs };
+    let start: Vec<f64> = given.unknown.iter().zip(&before).map(|(u, &v)| u.rounded(v)).collect();
+    let (best, mut ended) = match search.descend(start) {
+        Ok(best) => (best, true),
+        Err((best, End::NoRunsLeft)) if search.figures_at(&best).is_some() => (best, false),
+        Err((_, End::NoRunsLeft)) => return Err(Diagnostic::new("not even one drive may be run")),
+        Err((_, End::Stopped)) => return Ok(Err(Stopped)),
+        Err((_, End::Refused(problem))) => return Err(problem),
+    };
+    let Some(reached) = search.figures_at(&best).cloned() else {
+        return Err(Diagnostic::new(format!("{device} cannot be built with any value that was tried"))
+            .help("begin with values in the drive file with which it can"));
+    };
+    let mut unknowns = Vec::new();
+    for (place, unknown) in given.unknown.iter().enumerate() {
+        let mut ends = [None, None];
+        for (end, up) in ends.iter_mut().zip([false, true]) {
+            match search.end_of(&best, place, up) {
+                Ok(found) => *end = found,
+                Err(End::NoRunsLeft) => ended = false,
+                Err(End::Stopped) => return Ok(Err(Stopped)),
+                Err(End::Refused(problem)) => return Err(problem),
+            }
+        }
+        let [low, high] = ends;
+        unknowns.push(Fitted { key: unknown.key.clone(), before: before[place], value: best[place], low, high });
+    }
+    let measurements = given
+        .measurement
+        .iter()
+        .zip(&reached)
+        .map(|(m, &fitted)| Reached {
+            test: m.test.clone(),
+            metric: m.metric.clone(),
+            measured: m.value,
+            tolerance_percent: m.tolerance_percent,
+            fitted,
+            source: m.source.clone(),
+        })
+        .collect();
+    let misfit = search.misfit(&best);
+    Ok(Ok(Calibration { device, unknowns, measurements, misfit, runs: search.known.len(), ended }))
+}
+
+fn figure(measured: &Measured) -> Result<Figure, Diagnostic> {
+    let test = find_test(&measured.test).map_err(|e| Diagnostic::new(e.to_string()))?;
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Ok(Figure {
+        title: measured.metric.clone(),
+        test,
+        settings: measured.set.iter().map(|(k, v)| (k.clone(), text(v))).collect(),
+        metric: measured.metric.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEASURED: &str = "[[measurement]]\ntest = \"random-read\"\nmetric = \"iops\"\nvalue = 5e4\n\
+                            tolerance_percent = 5\nsource = \"a review\"\n";
+
+    fn file(unknown: &str) -> String {
+        format!("drive = \"sm2256-500gb\"\n[[unknown]]\n{unknown}\n{MEASURED}")
+    }
+
+    fn refused(unknown: &str) -> String {
+        Measurements::parse("m.toml", &file(unknown)).unwrap_err().what
+    }
+
+    #[test]
+    fn only_times_of_the_firmware_and_pacing_may_be_fitted() {
+        for key in ["controller.read_unit_us", "gc.start_free_superblocks", "slc_cache.fold_pause_ms"] {
+            let given = Measurements::parse("m.toml", &file(&format!("key = \"{key}\"\nleast = 1\nmost = 9")));
+            assert!(given.is_ok(), "{key}: {given:?}");
+        }
+        for key in ["flash.dies", "slc_cache.capacity_gb", "controller.channels", "mapping.reserved_blocks_per_1000"] {
+            let why = refused(&format!("key = \"{key}\"\nleast = 1\nmost = 9"));
+            assert!(why.contains("neither a time of the firmware nor pacing"), "{why}");
+        }
+        assert!(refused("key = \"die.timing.erase_ms\"\nleast = 1\nmost = 9").contains("no key"));
+        assert!(refused("key = \"gc.choices\"\nleast = 3\nmost = 2").contains("is no range"));
+    }
+
+    #[test]
+    fn more_unknowns_than_measurements_are_refused() {
+        let two = "key = \"controller.read_unit_us\"\nleast = 1\nmost = 9\n[[unknown]]\n\
+                   key = \"controller.write_unit_us\"\nleast = 1\nmost = 9";
+        assert!(refused(two).contains("2 unknowns cannot be told from 1"));
+    }
+
+    #[test]
+    fn fitted_times_have_three_digits_and_stay_within_their_bounds() {
+        let unknown = Unknown { key: "controller.read_unit_us".into(), least: 0.5, most: 12.0 };
+        assert_eq!(unknown.rounded(5.6789), 5.68);
+        assert_eq!(unknown.rounded(0.1), 0.5);
+        let whole = Unknown { key: "gc.start_free_superblocks".into(), least: 1.0, most: 12.0 };
+        assert_eq!(whole.rounded(2.6), 3.0);
+    }
+}

@@ -1,0 +1,34 @@
+//! Drives with changed keys, for the bench.
+
+use std::sync::OnceLock;
+
+use ssdlab_bench::Lab;
+use ssdlab_catalog::DeviceRecipe;
+use ssdlab_device::Device;
+
+/// A device that tests are run on.
+pub(crate) struct Changed {
+    recipe: DeviceRecipe,
+    small: OnceLock<Option<DeviceRecipe>>,
+}
+
+impl Changed {
+    pub(crate) fn new(recipe: DeviceRecipe) -> Self {
+        Changed { recipe, small: OnceLock::new() }
+    }
+}
+
+impl Lab for Changed {
+    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
+        self.recipe.build(seed).map_err(|e| e.to_string())
+    }
+
+    fn name(&self) -> &str {
+        &self.recipe.name
+    }
+
+    fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        let small = self.small.get_or_init(|| self.recipe.small(by));
+        small.as_ref().map(|recipe| recipe.build(seed).map_err(|e| e.to_string())).transpose()
+    }
+}

@@ -1,0 +1,200 @@
+//! The estimates of a drive, and how far each might be off.
+
+use ssdlab_catalog::{DIE_PREFIX, Drive, Origin, SpecRow};
+use ssdlab_keys::{Key, KeyTable, Kind};
+use ssdlab_nand::die_keys;
+use ssdlab_ssd::drive_keys;
+use toml::Value;
+
+/// Words in the comment behind a value, before two numbers: `band 166 to 333`. Of a list, the band of its mean.
+pub const STATED_BAND: &str = "band ";
+
+/// A value that nobody has published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// As a sweep names it: keys of the die file with `die.` in front.
+    pub key: String,
+    /// As written in the file.
+    pub value: String,
+    pub unit: String,
+    /// What the file says about the choice.
+    pub reason: String,
+    pub band: Band,
+}
+
+/// Other values that an estimate might have.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Band {
+    /// The lowest and the highest. One of them may be the value itself, where the key allows no other.
+    Numbers(Vec<Value>),
+    /// The other names, or the other truth.
+    Choices(Vec<Value>),
+}
+
+impl Band {
+    /// The values other than the estimate itself.
+    #[must_use]
+    pub fn values(&self) -> &[Value] {
+        match self {
+            Band::Numbers(values) | Band::Choices(values) => values,
+        }
+    }
+}
+
+/// Sections and keys that decide on what a drive is rather than how fast it is, or on what the tests here do not
+/// reach: errors of worn and aged flash, and power cuts.
+const LEFT_ALONE: &[&str] = &[
+    "description",
+    "capacity_bytes",
+    "flash.",
+    "die.description",
+    "die.geometry.",
+    "die.wear.",
+    "die.errors.",
+    "power_loss.",
+];
+const POWER: &[&str] = &["power.", "die.power."];
+
+/// The estimates of `drive` that can be varied. Numbers are varied by `percent` each way, unless the file states a band
+/// ([`STATED_BAND`]). Those that only decide on power are left out unless `power` asks for them.
+#[must_use]
+pub fn estimates(drive: &Drive, percent: f64, power: bool) -> Vec<Estimate> {
+    let of_drive = drive.rows.iter().map(|row| (row.key.clone(), row, drive_keys()));
+    let of_die = drive.die.rows.iter().map(|row| (format!("{DIE_PREFIX}{}", row.key), row, die_keys()));
+    of_drive
+        .chain(of_die)
+        .filter(|(key, _, _)| !LEFT_ALONE.iter().any(|left| key.starts_with(left)))
+        .filter(|(key, _, _)| power || !POWER.iter().any(|left| key.starts_with(left)))
+        .filter_map(|(key, row, table)| estimate(key, row, table, percent))
+        .collect()
+}
+
+fn estimate(path: String, row: &SpecRow, table: &KeyTable, percent: f64) -> Option<Estimate> {
+    let Origin::Estimate(reason) = &row.origin else { return None };
+    let key = table.key(&row.key)?;
+    let band = match &key.kind {
+        Kind::Truth => Band::Choices(vec![Value::Boolean(row.value != "true")]),
+        Kind::Choice(choices) => {
+            let others = choices.iter().filter(|c| c.name != row.value).map(|c| Value::String(c.name.clone()));
+            Band::Choices(others.collect())
+        }
+        Kind::Whole | Kind::Number | Kind::List(_) => Band::Numbers(numbers(row, key, reason, percent)?),
+        Kind::Text => return None,
+    };
+    let estimate =
+        Estimate { key: path, value: row.value.clone(), unit: row.unit.clone(), reason: reason.clone(), band };
+    (!estimate.band.values().is_empty()).then_some(estimate)
+}
+
+/// The value with which a file that says `text` is read.
+fn value_of(text: &str) -> Option<Value> {
+    toml::from_str::<toml::Table>(&format!("value = {text}")).ok()?.remove("value")
+}
+
+fn numbers(row: &SpecRow, key: &Key, reason: &str, percent: f64) -> Option<Vec<Value>> {
+    let value = value_of(&row.value)?;
+    let mean = mean(&value)?;
+    if mean == 0.0 {
+        return None;
+    }
+    let (low, high) = stated(reason).unwrap_or((mean * (1.0 - percent / 100.0), mean * (1.0 + percent / 100.0)));
+    let ends = [low, high].map(|end| scaled(&value, end / mean, key));
+    Some(ends.into_iter().flatten().filter(|end| *end != value).collect())
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(v) => Some(*v as f64),
+        Value::Float(v) => Some(*v),
+        _ => None,
+    }
+}
+
+fn mean(value: &Value) -> Option<f64> {
+    match value {
+        Value::Array(values) if !values.is_empty() => {
+            let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
+            numbers.map(|n| n.iter().sum::<f64>() / n.len() as f64)
+        }
+        other => number(other),
+    }
+}
+
+/// The value times `factor`, within what the key allows; whole numbers change by one at least.
+fn scaled(value: &Value, factor: f64, key: &Key) -> Option<Value> {
+    Some(match value {
+        Value::Array(values) => Value::Array(values.iter().map(|v| scaled(v, factor, key)).collect::<Option<_>>()?),
+        Value::Integer(v) => {
+            let wanted = libm::round(*v as f64 * factor) as i64;
+            let moved = if wanted != *v { wanted } else { v + if factor < 1.0 { -1 } else { 1 } };
+            Value::Integer(within(moved as f64, key) as i64)
+        }
+        Value::Float(v) => Value::Float(within(four_digits(v * factor), key)),
+        _ => return None,
+    })
+}
+
+/// As a person would write it.
+fn four_digits(value: f64) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let digits = libm::pow(10.0, 3.0 - libm::floor(libm::log10(value.abs())));
+    libm::round(value * digits) / digits
+}
+
+fn within(value: f64, key: &Key) -> f64 {
+    let range = &key.range;
+    value.max(range.least.unwrap_or(f64::NEG_INFINITY)).min(range.most.unwrap_or(f64::INFINITY))
+}
+
+/// The band that a comment states.
+fn stated(reason: &str) -> Option<(f64, f64)> {
+    let rest = &reason[reason.find(STATED_BAND)? + STATED_BAND.len()..];
+    let mut words = rest.split([' ', ',', ':', ';']).filter(|word| !word.is_empty());
+    let low: f64 = words.next()?.parse().ok()?;
+    let high: f64 = (words.next()? == "to").then(|| words.next()).flatten()?.parse().ok()?;
+    (low < high).then_some((low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_catalog::resolve;
+
+    use super::*;
+
+    fn of(key: &str, percent: f64) -> Estimate {
+        let drive = resolve("jmf667h-toshiba-128gb").unwrap();
+        let all = estimates(&drive, percent, false);
+        all.into_iter().find(|e| e.key == key).unwrap_or_else(|| panic!("{key} is no estimate"))
+    }
+
+    #[test]
+    fn numbers_go_both_ways_lists_as_a_whole_and_names_to_every_other() {
+        let program = of("die.timing.program_us", 10.0);
+        assert_eq!(program.value, "[600.0, 2250.0]");
+        let (low, high) = (&program.band.values()[0], &program.band.values()[1]);
+        assert_eq!((low.to_string(), high.to_string()), ("[540.0, 2025.0]".into(), "[660.0, 2475.0]".into()));
+        // Two superblocks by a tenth are still two: one more and one less.
+        let start = of("gc.start_free_superblocks", 10.0);
+        assert!(start.band.values().contains(&Value::Integer(start.value.parse::<i64>().unwrap() + 1)), "{start:?}");
+        let policy = of("gc.policy", 10.0);
+        assert!(policy.band.values().len() > 2 && !policy.band.values().contains(&Value::String("greedy".into())));
+    }
+
+    #[test]
+    fn what_a_source_says_is_left_alone_and_power_only_moves_power() {
+        let drive = resolve("jmf667h-toshiba-128gb").unwrap();
+        let keys = |power: bool| -> Vec<String> { estimates(&drive, 20.0, power).into_iter().map(|e| e.key).collect() };
+        assert!(!keys(false).iter().any(|k| k == "controller.channels" || k.starts_with("power.")));
+        assert!(keys(true).iter().any(|k| k.starts_with("power.")));
+    }
+
+    #[test]
+    fn a_band_can_be_stated() {
+        assert_eq!(stated("band 166 to 333: the part codes allow both"), Some((166.0, 333.0)));
+        assert_eq!(stated("of the size usual, band 0.5 to 2, guessed"), Some((0.5, 2.0)));
+        assert_eq!(stated("a band of players"), None);
+        assert_eq!(stated("band 3 to 2"), None);
+    }
+}

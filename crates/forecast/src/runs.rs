@@ -1,0 +1,87 @@
+//! Many tests on many drives, on all cores.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use ssdlab_bench::plan::guarded;
+use ssdlab_bench::suite::run_test;
+use ssdlab_bench::{Lab, Metric, Monitor};
+use ssdlab_core::Workers;
+
+use crate::figures::Figure;
+
+/// How tests are run.
+pub struct Bench<'a> {
+    /// `None`: as many as the machine has cores. Never changes a result.
+    pub threads: Option<NonZeroUsize>,
+    pub seed: u64,
+    /// On the drive in small, as a quick review.
+    pub quick: bool,
+    /// Called from the workers with the number of tests that have ended and the number of all.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+    pub cancel: &'a AtomicBool,
+}
+
+/// The run was stopped: half of it is no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+/// The metrics of a test, or why there are none.
+pub(crate) type Metrics = Result<BTreeMap<String, Metric>, String>;
+
+/// A drive, and the seed of everything drawn.
+pub(crate) struct Subject<'a> {
+    pub lab: &'a (dyn Lab + Sync),
+    pub seed: u64,
+}
+
+/// The tests that figures need, each once.
+pub(crate) fn tests_of(figures: &[Figure]) -> Vec<&Figure> {
+    let mut tests: Vec<&Figure> = Vec::new();
+    for figure in figures {
+        if !tests.iter().any(|t| t.test.name == figure.test.name && t.settings == figure.settings) {
+            tests.push(figure);
+        }
+    }
+    tests
+}
+
+/// Place of the test that `figure` comes from.
+pub(crate) fn place(tests: &[&Figure], figure: &Figure) -> usize {
+    let fits = |t: &&Figure| t.test.name == figure.test.name && t.settings == figure.settings;
+    tests.iter().position(fits).expect("the tests are those of the figures")
+}
+
+impl Bench<'_> {
+    /// Runs every test on every subject: metrics by subject and test.
+    ///
+    /// # Errors
+    /// [`Stopped`] if `cancel` was set.
+    pub(crate) fn run(&self, subjects: &[Subject<'_>], tests: &[&Figure]) -> Result<Vec<Vec<Metrics>>, Stopped> {
+        let jobs = subjects.len() * tests.len();
+        let ended = AtomicUsize::new(0);
+        let go_on = || !self.cancel.load(Ordering::Relaxed);
+        let work = |_: usize, job: usize| {
+            let (subject, test) = (&subjects[job / tests.len()], tests[job % tests.len()]);
+            let monitor = Monitor::new(&|_| {}, self.cancel);
+            let settings = test.settings_list();
+            let run = || run_test(test.test, subject.lab, &settings, subject.seed, self.quick, &monitor);
+            let result = match guarded(run) {
+                Ok(outcome) => Ok(Ok(outcome.metrics)),
+                Err(e) if e.is_cancelled() => Err(Stopped),
+                Err(e) => Ok(Err(e.to_string())),
+            };
+            (self.progress)(ended.fetch_add(1, Ordering::Relaxed) + 1, jobs);
+            result
+        };
+        let mut done = Workers::new(self.threads).map(jobs, &go_on, &work).into_iter();
+        let mut by_subject = Vec::with_capacity(subjects.len());
+        for _ in subjects {
+            let row: Result<Vec<Metrics>, Stopped> =
+                done.by_ref().take(tests.len()).map(|m| m.unwrap_or(Err(Stopped))).collect();
+            by_subject.push(row?);
+        }
+        Ok(by_subject)
+    }
+}

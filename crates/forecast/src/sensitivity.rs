@@ -1,0 +1,256 @@
+//! Which estimates move a figure, and by how much: one run each side of each.
+
+use std::path::Path;
+
+use serde::Serialize;
+use ssdlab_bench::Lab;
+use ssdlab_catalog::{DeviceTemplate, Diagnostic, Parts, Refusal};
+
+use crate::changed::Changed;
+use crate::estimates::{Estimate, estimates};
+use crate::figures::Figure;
+use crate::runs::{Bench, Metrics, Stopped, Subject, place, tests_of};
+
+/// The bar of runs that differ by nothing but what is drawn.
+pub const SEED: &str = "seed";
+/// Other seeds that are run.
+const OTHER_SEEDS: u64 = 2;
+
+/// What the figures of a drive hang on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sensitivity {
+    pub device: String,
+    pub figures: Vec<FigureSensitivity>,
+    /// Values that could not be tried, and why.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What one figure hangs on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FigureSensitivity {
+    pub title: String,
+    pub test: String,
+    pub metric: String,
+    pub unit: String,
+    /// With the estimates as they are.
+    pub value: f64,
+    /// The band: each estimate's largest effect downwards and upwards, squared, summed and rooted, as for estimates
+    /// that are wrong independently of each other.
+    pub low: f64,
+    pub high: f64,
+    /// The widest first. Estimates that do not move the figure are not among them.
+    pub bars: Vec<Bar>,
+}
+
+/// An estimate that moves a figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bar {
+    pub key: String,
+    /// The estimate itself.
+    pub value: String,
+    pub unit: String,
+    pub sides: Vec<Side>,
+}
+
+/// A value that was tried, and the figure with it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    pub value: String,
+    pub figure: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeftOut {
+    pub key: String,
+    pub value: String,
+    pub reason: String,
+}
+
+impl Bar {
+    /// The lowest and the highest figure, the one with the estimate itself included.
+    #[must_use]
+    pub fn ends(&self, base: f64) -> (f64, f64) {
+        self.sides.iter().fold((base, base), |(low, high), side| (low.min(side.figure), high.max(side.figure)))
+    }
+
+    fn width(&self, base: f64) -> f64 {
+        let (low, high) = self.ends(base);
+        high - low
+    }
+}
+
+impl FigureSensitivity {
+    /// Band of the figure, from the bars.
+    fn of(figure: &Figure, unit: &str, value: f64, mut bars: Vec<Bar>) -> Self {
+        bars.retain(|bar| bar.width(value) > 0.0);
+        // Stable: of equally wide bars the one that comes first in the files stays first.
+        bars.sort_by(|a, b| b.width(value).total_cmp(&a.width(value)));
+        let (mut down, mut up) = (0.0, 0.0);
+        for bar in &bars {
+            let (low, high) = bar.ends(value);
+            down += (value - low) * (value - low);
+            up += (high - value) * (high - value);
+        }
+        FigureSensitivity {
+            title: figure.title.clone(),
+            test: figure.test.name.to_owned(),
+            metric: figure.metric.clone(),
+            unit: unit.to_owned(),
+            value,
+            low: value - libm::sqrt(down),
+            high: value + libm::sqrt(up),
+            bars,
+        }
+    }
+}
+
+/// A drive with one estimate changed.
+struct Variation {
+    /// Place in the list of estimates.
+    estimate: usize,
+    value: String,
+    drive: Changed,
+}
+
+/// Runs the tests that `figures` need: on the drive as it is, with each estimate at each end of its band, and with other
+/// seeds. `percent` is the band of numbers that state none; only estimates whose key begins with one of `keys` are varied
+/// (all, if there is none).
+///
+/// # Errors
+/// Outer: if there is no such drive, or if it is no single SSD. Inner: if the run was stopped.
+pub fn sensitivity(
+    device: &str,
+    figures: &[Figure],
+    percent: f64,
+    keys: &[String],
+    bench: &Bench<'_>,
+) -> Result<Result<Sensitivity, Stopped>, Diagnostic> {
+    let template = DeviceTemplate::open(device, Path::new(""))?;
+    let Parts::Ssd(drive) = &template.recipe.parts else {
+        return Err(Diagnostic::new(format!("{device} is no single SSD")).help("name a drive of the catalog"));
+    };
+    let power = figures.iter().any(|f| f.metric.starts_with("power") || f.metric.starts_with("energy"));
+    let mut estimates = estimates(drive, percent, power);
+    estimates.retain(|e| keys.is_empty() || keys.iter().any(|key| e.key.starts_with(key.as_str())));
+    if estimates.is_empty() {
+        return Err(Diagnostic::new(format!("{device} has no estimate of these keys"))
+            .help("`ssdlab show DEVICE` marks the estimates of its files"));
+    }
+    let (variations, left_out) = variations(&template, &estimates);
+    let base = Changed::new(template.recipe.clone());
+    let subject = |drive| Subject { lab: drive as &(dyn Lab + Sync), seed: bench.seed };
+    let mut subjects = vec![subject(&base)];
+    let seeds: Vec<u64> = (1..=OTHER_SEEDS).map(|k| bench.seed.wrapping_add(k)).collect();
+    subjects.extend(seeds.iter().map(|&seed| Subject { lab: &base, seed }));
+    subjects.extend(variations.iter().map(|v| subject(&v.drive)));
+    let tests = tests_of(figures);
+    let Ok(results) = bench.run(&subjects, &tests) else { return Ok(Err(Stopped)) };
+
+    let (same, changed) = results.split_at(1 + seeds.len());
+    let mut out = Sensitivity { device: template.recipe.name.clone(), figures: Vec::new(), left_out };
+    for figure in figures {
+        let at = place(&tests, figure);
+        let value = |row: &[Metrics]| row[at].as_ref().ok().and_then(|metrics| metrics.get(&figure.metric).cloned());
+        let Some(metric) = value(&same[0]) else {
+            out.left_out.push(no_such_figure(figure, &same[0][at]));
+            continue;
+        };
+        let side =
+            |value_text: String, row: &[Metrics]| value(row).map(|m| Side { value: value_text, figure: m.value });
+        let mut bars: Vec<Bar> = estimates
+            .iter()
+            .map(|e| Bar { key: e.key.clone(), value: e.value.clone(), unit: e.unit.clone(), sides: Vec::new() })
+            .collect();
+        for (variation, row) in variations.iter().zip(changed) {
+            bars[variation.estimate].sides.extend(side(variation.value.clone(), row));
+        }
+        let sides = seeds.iter().zip(&same[1..]).filter_map(|(seed, row)| side(seed.to_string(), row)).collect();
+        bars.push(Bar { key: SEED.to_owned(), value: bench.seed.to_string(), unit: String::new(), sides });
+        out.figures.push(FigureSensitivity::of(figure, &metric.unit, metric.value, bars));
+    }
+    Ok(Ok(out))
+}
+
+/// The figures of a drive as it is, and those that it does not have.
+pub(crate) struct AsItIs {
+    pub device: String,
+    /// Figure, value and unit.
+    pub values: Vec<(Figure, f64, String)>,
+    pub without: Vec<LeftOut>,
+}
+
+/// Runs the tests that `figures` need on the drive as it is.
+///
+/// # Errors
+/// As [`sensitivity`].
+pub(crate) fn as_it_is(
+    device: &str,
+    figures: &[Figure],
+    bench: &Bench<'_>,
+) -> Result<Result<AsItIs, Stopped>, Diagnostic> {
+    let recipe = ssdlab_catalog::device(device)?;
+    let drive = Changed::new(recipe.clone());
+    let tests = tests_of(figures);
+    let Ok(results) = bench.run(&[Subject { lab: &drive, seed: bench.seed }], &tests) else {
+        return Ok(Err(Stopped));
+    };
+    let mut out = AsItIs { device: recipe.name, values: Vec::new(), without: Vec::new() };
+    for figure in figures {
+        let metrics = &results[0][place(&tests, figure)];
+        match metrics.as_ref().ok().and_then(|m| m.get(&figure.metric)) {
+            Some(metric) => out.values.push((figure.clone(), metric.value, metric.unit.clone())),
+            None => out.without.push(no_such_figure(figure, metrics)),
+        }
+    }
+    Ok(Ok(out))
+}
+
+fn no_such_figure(figure: &Figure, metrics: &Metrics) -> LeftOut {
+    let reason = match metrics {
+        Err(why) => why.clone(),
+        Ok(_) => format!("{} has no such figure on this drive", figure.test.name),
+    };
+    LeftOut { key: figure.title.clone(), value: figure.metric.clone(), reason }
+}
+
+/// A drive for each value of each estimate; values that no drive can have are left out.
+fn variations(template: &DeviceTemplate, estimates: &[Estimate]) -> (Vec<Variation>, Vec<LeftOut>) {
+    let (mut variations, mut left_out) = (Vec::new(), Vec::new());
+    for (place, estimate) in estimates.iter().enumerate() {
+        for value in estimate.band.values() {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let built = template.with(&[(estimate.key.clone(), value.clone())]).map_err(|refusal| match refusal {
+                Refusal::Value { problem, .. } => problem.what,
+                Refusal::Impossible(e) => e.to_string(),
+            });
+            // A drive that is told of may still not be buildable, such as one without room for its bad blocks.
+            let built = built.and_then(|recipe| recipe.build(1).map(|_| recipe).map_err(|e| e.what));
+            match built {
+                Ok(recipe) => {
+                    variations.push(Variation { estimate: place, value: text, drive: Changed::new(recipe) });
+                }
+                Err(reason) => left_out.push(LeftOut { key: estimate.key.clone(), value: text, reason }),
+            }
+        }
+    }
+    (variations, left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::headlines;
+
+    fn bar(key: &str, figures: &[f64]) -> Bar {
+        let sides = figures.iter().map(|&figure| Side { value: String::new(), figure }).collect();
+        Bar { key: key.to_owned(), value: String::new(), unit: String::new(), sides }
+    }
+
+    #[test]
+    fn bars_are_sorted_and_their_ends_make_the_band() {
+        let bars = vec![bar("still", &[100.0]), bar("small", &[97.0, 104.0]), bar("large", &[96.0, 103.0, 90.0])];
+        let of = FigureSensitivity::of(&headlines(false)[0], "IOPS", 100.0, bars);
+        assert_eq!(of.bars.iter().map(|b| b.key.as_str()).collect::<Vec<_>>(), ["large", "small"]);
+        assert!((of.low - (100.0 - 109f64.sqrt())).abs() < 1e-12 && (of.high - 105.0).abs() < 1e-12, "{of:?}");
+    }
+}

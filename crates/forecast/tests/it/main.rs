@@ -1,0 +1,5 @@
+//! Sensitivities, calibrations and predictions, on small drives and on the files of this repository.
+
+mod calibrated;
+mod kept;
+mod sensitive;

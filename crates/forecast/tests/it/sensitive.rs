@@ -1,0 +1,57 @@
+//! What a figure hangs on, where it is known beforehand.
+
+use std::sync::atomic::AtomicBool;
+
+use ssdlab_bench::suite::find_test;
+use ssdlab_forecast::{Bench, Figure, SEED, Sensitivity, sensitivity};
+
+/// Estimates are those of the drive that it is based on.
+const SMALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/small.toml");
+
+fn random_reads() -> Figure {
+    let settings = [("queue_depth", "1"), ("seconds", "1"), ("span_bytes", "64MiB"), ("settle_seconds", "0")];
+    Figure {
+        title: "random read".to_owned(),
+        test: find_test("random-read").expect("it is in the suite"),
+        settings: settings.map(|(k, v)| (k.to_owned(), v.to_owned())).into_iter().collect(),
+        metric: "latency_mean".to_owned(),
+    }
+}
+
+fn of(keys: &[&str]) -> Sensitivity {
+    let never = AtomicBool::new(false);
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never };
+    let keys: Vec<String> = keys.iter().map(|&k| k.to_owned()).collect();
+    sensitivity(SMALL, &[random_reads()], 10.0, &keys, &bench).unwrap().unwrap()
+}
+
+#[test]
+fn a_read_alone_hangs_on_the_time_to_read_and_not_on_that_to_erase() {
+    let found = of(&["die.timing.read_us", "die.timing.erase_ms"]);
+    let figure = &found.figures[0];
+    let bar = |key: &str| figure.bars.iter().find(|bar| bar.key == key);
+    assert!(bar("die.timing.erase_ms").is_none(), "{figure:?}");
+    let (low, high) = bar("die.timing.read_us").expect("it is what a read waits for").ends(figure.value);
+    // Lower pages take 60 us, upper pages 90: a tenth of 75 us more and less.
+    assert!((high - figure.value - 7.5).abs() < 0.5 && (figure.value - low - 7.5).abs() < 0.5, "{figure:?}");
+    assert!(figure.low <= low && figure.high >= high, "{figure:?}");
+    assert!(
+        figure.bars.iter().all(|bar| bar.key != SEED || bar.ends(figure.value).1 - figure.value < 0.5),
+        "{figure:?}"
+    );
+}
+
+#[test]
+fn values_that_no_drive_can_have_are_told_of() {
+    // Another way to share the dies has no use for what this one is told.
+    let found = of(&["gc.host_share"]);
+    assert!(found.left_out.iter().any(|l| l.key == "gc.host_share" && l.reason.contains("trickle")), "{found:?}");
+}
+
+#[test]
+fn keys_that_are_no_estimates_are_refused() {
+    let never = AtomicBool::new(false);
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never };
+    let error = sensitivity(SMALL, &[random_reads()], 10.0, &["geometry".to_owned()], &bench);
+    assert!(error.unwrap_err().what.contains("has no estimate of these keys"));
+}

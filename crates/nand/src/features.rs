@@ -1,0 +1,80 @@
+//! What a die can do beside plain operations, and how its cycles use the channel.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Absent features are not there: a die works on one operation at a time to its end, each page crosses the channel once, and
+/// command cycles take time without occupying the channel (`bus.command_us`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(extend("x-heading" = "Die features"))]
+pub struct Features {
+    /// How often the data of a page cross the channel to be programmed in the die's own mode: planar cells of three bits are
+    /// programmed in several passes, each of which takes all pages of the word line.
+    #[schemars(range(min = 1, max = 4))]
+    pub program_passes: u32,
+    /// Cache read: the array senses the host's next page while the last one leaves by a second register. This is what it
+    /// takes to hand a page from one register to the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub cache_read_busy_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<BusCycles>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<Suspend>,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Features { program_passes: 1, cache_read_busy_us: None, cycles: None, suspend: None }
+    }
+}
+
+impl Features {
+    pub(crate) fn is_plain(&self) -> bool {
+        *self == Features::default()
+    }
+}
+
+/// How long command, address and status cycles occupy the channel, in place of `bus.command_us`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Cycles on the channel"))]
+pub struct BusCycles {
+    /// Command and addresses of a read, of all planes.
+    #[schemars(range(min = 0.0, max = 1e4))]
+    pub read_us: f64,
+    /// What comes before the data of a read.
+    #[schemars(range(min = 0.0, max = 1e4))]
+    pub data_out_us: f64,
+    /// Command and addresses of a program, of all planes.
+    #[schemars(range(min = 0.0, max = 1e4))]
+    pub program_us: f64,
+    /// Command and addresses of an erase.
+    #[schemars(range(min = 0.0, max = 1e4))]
+    pub erase_us: f64,
+}
+
+/// Programs and erases are interrupted for the host's reads, and go on afterwards.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Suspend"))]
+pub struct Suspend {
+    /// From the command until a read may begin, of a program; absent: programs are not interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub program_us: Option<f64>,
+    /// The same of an erase; absent: erases are not interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub erase_us: Option<f64>,
+    /// What an operation that goes on takes longer.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub resume_us: f64,
+    /// How often one operation is interrupted at most.
+    #[schemars(range(min = 1, max = 1000), extend("x-unit" = "times"))]
+    pub most_per_operation: u32,
+    /// How long an operation works at least before it is interrupted, and between two interruptions.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub least_progress_us: f64,
+}

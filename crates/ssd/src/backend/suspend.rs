@@ -1,0 +1,137 @@
+//! Programs and erases that are interrupted for the host's reads (`[features.suspend]` of a die), and go on afterwards.
+
+use ssdlab_core::{Nanos, nanos_from_us};
+use ssdlab_ftl::{FlashOp, OpKind};
+use ssdlab_nand::Suspend;
+
+use super::Backend;
+use crate::probe::Probe;
+
+/// When and how dies are interrupted.
+#[derive(Clone, Copy, Debug)]
+pub struct SuspendRules {
+    program: Option<Nanos>,
+    erase: Option<Nanos>,
+    resume: Nanos,
+    most: u32,
+    least_progress: Nanos,
+}
+
+impl SuspendRules {
+    #[must_use]
+    pub fn new(spec: &Suspend) -> Self {
+        SuspendRules {
+            program: spec.program_us.map(nanos_from_us),
+            erase: spec.erase_us.map(nanos_from_us),
+            resume: nanos_from_us(spec.resume_us),
+            most: spec.most_per_operation,
+            least_progress: nanos_from_us(spec.least_progress_us),
+        }
+    }
+
+    /// From the command until a read may begin; `None`: such an operation is not interrupted.
+    fn time(&self, kind: OpKind) -> Option<Nanos> {
+        match kind {
+            OpKind::Erase => self.erase,
+            kind if kind.is_program() => self.program,
+            _ => None,
+        }
+    }
+}
+
+/// What a die goes on with after the reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Suspended {
+    pub op: FlashOp,
+    pub left: Nanos,
+}
+
+/// How far the operation under way is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// When its array part began, or went on last.
+    array_from: Nanos,
+    interruptions: u32,
+}
+
+impl Progress {
+    pub fn begin(array_from: Nanos) -> Self {
+        Progress { array_from, interruptions: 0 }
+    }
+}
+
+impl Backend {
+    /// A read waits for a die that is at work: interrupts it, if that is allowed and gains anything, or sees to it that it
+    /// is interrupted as soon as it may be. Returns when reads may begin.
+    #[cold]
+    pub(super) fn interrupt<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: usize,
+        now: Nanos,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) -> Option<Nanos> {
+        let rules = self.suspend?;
+        let ends = self.end_of(d);
+        let die = &mut self.dies[d];
+        if die.suspended.is_some() || die.reads.is_empty() || die.progress.interruptions >= rules.most {
+            return None;
+        }
+        let time = rules.time(die.current.kind())?;
+        let allowed = die.progress.array_from + rules.least_progress;
+        if now.max(allowed) + time >= ends {
+            return None;
+        }
+        if now < allowed {
+            die.ends_otherwise = Some(ends);
+            self.events.set(d, allowed);
+            return None;
+        }
+        die.suspended = Some(Suspended { op: die.current, left: ends - now });
+        die.progress.interruptions += 1;
+        die.busy = false;
+        probe.explain(|explanations| explanations.interrupted(d, now, ends));
+        probe.check(|checks| checks.interrupted(d as u32, now, now + time));
+        Some(now + time)
+    }
+
+    /// When the operation of a die ends, if it is not interrupted.
+    pub(super) fn end_of(&self, d: usize) -> Nanos {
+        self.dies[d].ends_otherwise.unwrap_or_else(|| self.events.of(d))
+    }
+
+    /// Whether the event of a die is not the end of its operation but the time from which it may be interrupted: then it is
+    /// looked at with [`Backend::begin_woken`].
+    #[inline]
+    pub fn may_be_interrupted(&mut self, d: usize) -> bool {
+        self.suspend.is_some() && self.interruption_due(d)
+    }
+
+    #[cold]
+    fn interruption_due(&mut self, d: usize) -> bool {
+        let Some(ends) = self.dies[d].ends_otherwise.take() else { return false };
+        self.events.set(d, ends);
+        self.wake(d);
+        true
+    }
+
+    /// The reads are over: the die goes on with what was interrupted, if anything was. Returns whether it does.
+    #[cold]
+    pub(super) fn resume<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: usize,
+        now: Nanos,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) -> bool {
+        let die = &mut self.dies[d];
+        let (Some(rules), Some(Suspended { op, left })) = (self.suspend, die.suspended.take()) else { return false };
+        let end = now + rules.resume + left;
+        die.current = op;
+        die.busy = true;
+        die.sensed = 0;
+        die.progress.array_from = now + rules.resume;
+        probe.explain(|explanations| explanations.operation(d, op.kind(), now, end, end));
+        probe.check(|checks| checks.resumed(d as u32, now, end));
+        self.events.set(d, end);
+        true
+    }
+}

@@ -1,0 +1,95 @@
+//! How many dies may program at once (`controller.programs_at_once`): those beyond wait for their turn, in order.
+
+use std::collections::VecDeque;
+
+/// Where a die stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    None,
+    /// In line.
+    Waits,
+    /// It may begin a program; the turn is its own until it has.
+    Has,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Turns {
+    most: u32,
+    /// Programs that may still begin.
+    left: u32,
+    line: VecDeque<u32>,
+    dies: Vec<Turn>,
+}
+
+impl Turns {
+    #[must_use]
+    pub fn new(most: u32, dies: u32) -> Self {
+        Turns { most, left: most, line: VecDeque::new(), dies: vec![Turn::None; dies as usize] }
+    }
+
+    /// The power is gone: nothing is under way, and nobody waits.
+    pub fn clear(&mut self) {
+        *self = Turns::new(self.most, self.dies.len() as u32);
+    }
+
+    /// Whether a die may begin a program now; if not, it is in line.
+    pub fn may_begin(&mut self, die: usize) -> bool {
+        match self.dies[die] {
+            Turn::Has => {
+                self.dies[die] = Turn::None;
+                true
+            }
+            Turn::None if self.left > 0 => {
+                self.left -= 1;
+                true
+            }
+            Turn::None => {
+                self.dies[die] = Turn::Waits;
+                self.line.push_back(die as u32);
+                false
+            }
+            Turn::Waits => false,
+        }
+    }
+
+    /// A program has ended. Returns the die whose turn it is now, if any waits.
+    pub fn ended(&mut self) -> Option<u32> {
+        let next = self.line.pop_front();
+        match next {
+            Some(die) => self.dies[die as usize] = Turn::Has,
+            None => self.left += 1,
+        }
+        next
+    }
+
+    /// A die has no program to begin after all. Returns the die whose turn it is instead, if any waits.
+    pub fn give_up(&mut self, die: usize) -> Option<u32> {
+        match std::mem::replace(&mut self.dies[die], Turn::None) {
+            Turn::None => None,
+            Turn::Waits => {
+                self.line.retain(|&waits| waits != die as u32);
+                None
+            }
+            Turn::Has => self.ended(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_go_in_order_and_a_die_that_gives_up_hands_its_own_on() {
+        let mut t = Turns::new(2, 5);
+        assert_eq!([0, 1, 2, 3, 4, 2].map(|die| t.may_begin(die)), [true, true, false, false, false, false]);
+        assert_eq!(t.ended(), Some(2));
+        assert!(!t.may_begin(3), "it is the turn of another");
+        assert_eq!(t.give_up(2), Some(3));
+        assert_eq!(t.give_up(4), None, "it only waited");
+        assert!(t.may_begin(3));
+        assert_eq!((t.ended(), t.ended()), (None, None));
+        assert!(t.may_begin(4) && t.may_begin(0) && !t.may_begin(1));
+    }
+}

@@ -1,0 +1,206 @@
+//! What some dies and controllers can do beside one plain operation after the other.
+
+use ssdlab_core::{Nanos, Op};
+use ssdlab_device::{Completion, Device};
+use ssdlab_nand::{BusCycles, DieSpec, Suspend};
+use ssdlab_ssd::{DriveSpec, Ssd};
+
+use super::bench::{BASE, Bench, ONE_DIE, PAGES, ROW, ROW_TRANSFER, Shape, TWO_DIES, UNIT_TRANSFER, decode, exactly};
+
+const EIGHT_DIES: Shape = Shape { dies: 8, channels: 2, ..ONE_DIE };
+
+#[test]
+fn with_cache_reads_the_next_page_is_sensed_while_the_last_one_leaves() {
+    let cached = |die: &mut DieSpec| die.features.cache_read_busy_us = Some(4.0);
+    exactly(
+        |t| {
+            let mut b = Bench::with(ONE_DIE, t, |_, die| cached(die)).filled(PAGES);
+            b.read(0, 4);
+            b.read(2 * ROW, 1);
+            b.read(4 * ROW, 1);
+            b.finish()
+        },
+        |t| {
+            // All four units of page 0 take long to leave: page 2 has been sensed by then. Page 4 is sensed while it leaves.
+            let sensed = decode(t) + t.command + t.read[0];
+            let left = sensed + ROW_TRANSFER;
+            let second_sensed = sensed + 4_000 + t.command + t.read[1];
+            let second = left.max(second_sensed) + UNIT_TRANSFER;
+            let third_sensed = second_sensed + 4_000 + t.command + t.read[1];
+            vec![left, second, second.max(third_sensed) + UNIT_TRANSFER]
+        },
+        &[85_520, 133_880, 214_880],
+    );
+    // A read that comes after the last one has left finds the array at rest.
+    let mut b = Bench::with(ONE_DIE, &BASE, |_, die| cached(die)).filled(PAGES);
+    b.read(0, 1);
+    assert_eq!(b.finish(), [52_880]);
+    b.read(2 * ROW, 1);
+    assert_eq!(b.finish(), [2_000 + 75_000 + UNIT_TRANSFER]);
+}
+
+/// Command cycles in place of the two microseconds of the base drive.
+const CYCLES: BusCycles = BusCycles { read_us: 1.0, data_out_us: 0.5, program_us: 1.5, erase_us: 0.25 };
+
+#[test]
+fn cycles_occupy_the_channel() {
+    let die = |die: &mut DieSpec| die.features.cycles = Some(CYCLES);
+    exactly(
+        |t| {
+            let mut b = Bench::with(TWO_DIES, t, |_, d| die(d)).filled(2);
+            b.read(0, 1);
+            b.read(ROW, 1);
+            b.finish()
+        },
+        |t| {
+            // Commands go first: the second's, on a channel that carries the first's, is owed by its data.
+            let first = decode(t) + 1_000 + t.read[0] + 500 + UNIT_TRANSFER;
+            vec![first, first + 1_000 + 500 + UNIT_TRANSFER]
+        },
+        &[52_380, 64_760],
+    );
+    exactly(
+        |t| {
+            let mut b = Bench::with(ONE_DIE, t, |_, d| die(d));
+            b.send(Op::Write, 0, ROW, true);
+            b.finish()
+        },
+        |t| vec![t.turnaround + t.write_command + 1_500 + ROW_TRANSFER + t.program[0]],
+        &[545_020],
+    );
+}
+
+#[test]
+fn a_row_crosses_the_channel_once_for_each_pass() {
+    exactly(
+        |t| {
+            let mut b = Bench::with(ONE_DIE, t, |_, die| die.features.program_passes = 3);
+            b.send(Op::Write, 0, ROW, true);
+            b.finish()
+        },
+        |t| vec![t.turnaround + t.write_command + t.command + 3 * ROW_TRANSFER + t.program[0]],
+        &[632_560],
+    );
+}
+
+/// Of eight rows for eight dies four are programmed at once, the other four after them.
+#[test]
+fn no_more_dies_program_at_once_than_the_controller_lets() {
+    for most in [None, Some(4)] {
+        let mut b = Bench::with(EIGHT_DIES, &BASE, |drive, _| {
+            drive.controller.programs_at_once = most;
+            drive.write_buffer.capacity_kib = 256;
+        });
+        for row in 0..8 {
+            b.send(Op::Write, row * ROW, ROW, true);
+        }
+        let mut done = b.finish();
+        done.sort_unstable();
+        // Four dies a channel take their data one after the other.
+        let first = |k: Nanos| 2_000 + k * ROW_TRANSFER + 500_000;
+        let expected: Vec<Nanos> = match most {
+            None => (1..=4).flat_map(|k| [first(k); 2]).collect(),
+            Some(_) => {
+                let begun_first = [first(1), first(2)];
+                let behind = begun_first.map(|end| end + 2_000 + ROW_TRANSFER + 500_000);
+                [begun_first, behind].concat().into_iter().flat_map(|end| [end; 2]).collect()
+            }
+        };
+        assert_eq!(done, expected, "{most:?}");
+    }
+}
+
+const SUSPEND: Suspend = Suspend {
+    program_us: Some(50.0),
+    erase_us: Some(100.0),
+    resume_us: 20.0,
+    most_per_operation: 1,
+    least_progress_us: 300.0,
+};
+
+/// A read comes while a page is programmed: at once after the least progress, or when that has been made.
+#[test]
+fn a_program_is_interrupted_for_a_read_and_goes_on_after_it() {
+    for (comes, begins) in [(100_000, 345_520), (400_000, 400_000)] {
+        let mut b = Bench::with(ONE_DIE, &BASE, |_, die| die.features.suspend = Some(SUSPEND)).filled(1);
+        b.send(Op::Write, ROW, ROW, true);
+        b.wait(comes);
+        b.read(0, 1);
+        let done = b.finish();
+        // 45.52 us until the array is at work, 300 us of progress, 50 us until a read may begin.
+        let read = begins - comes + 50_000 + 52_880;
+        let program = 45_520 + 500_000 + 50_000 + 52_880 + 20_000;
+        assert_eq!(done, [program, read], "a read after {comes} ns");
+        assert_eq!(b.drive.check_books(), Ok(()));
+    }
+}
+
+#[test]
+fn an_operation_is_interrupted_so_often_and_not_near_its_end() {
+    let start = || Bench::with(ONE_DIE, &BASE, |_, die| die.features.suspend = Some(SUSPEND)).filled(1);
+    let mut b = start();
+    b.send(Op::Write, ROW, ROW, true);
+    b.wait(500_000);
+    b.read(0, 1);
+    // 45.52 us are left, 50 would be lost.
+    assert_eq!(b.finish(), [545_520, 545_520 - 500_000 + 52_880]);
+    let mut b = start();
+    b.send(Op::Write, ROW, ROW, true);
+    b.wait(400_000);
+    b.read(0, 1);
+    b.wait(110_000);
+    b.read(2, 1);
+    let ended = 545_520 + 50_000 + 52_880 + 20_000;
+    assert_eq!(b.finish(), [ended, ended - 510_000 + 52_880], "the second waits for the end");
+}
+
+/// Reads of one unit of 16 dies on four channels, 50 us of tR and 12.30 us on the bus, deep queues: the rate that the
+/// arithmetic gives for each of the three ways.
+#[test]
+fn random_reads_reach_the_rate_of_the_arithmetic() {
+    let unit: f64 = 4096.0 / 333.0;
+    let cycles = BusCycles { read_us: 0.29, data_out_us: 0.03, program_us: 0.361, erase_us: 0.22 };
+    for (cycles, cached, expected) in [
+        (None, None, 16.0 / (50.0 + unit)),
+        (Some(cycles.clone()), None, 16.0 / (50.0 + unit + 0.32)),
+        (Some(cycles), Some(0.0), 4.0 / (unit + 0.32)),
+    ] {
+        let mut b = sixteen_dies(|die| {
+            die.features.cycles = cycles.clone();
+            die.features.cache_read_busy_us = cached;
+        });
+        let rounds = 200;
+        // Rows are dealt out to the dies in turn.
+        (0..rounds * 16).for_each(|k| b.read(k % 256, 1));
+        let begun = b.now;
+        let mut done: Vec<Completion> = Vec::new();
+        while let Some(at) = b.drive.next_event().filter(|at| *at < begun + 100_000_000) {
+            b.drive.advance(at, &mut done);
+        }
+        let last = done.iter().map(|c| c.completed).max().expect("all end");
+        let per_us = (rounds * 16) as f64 / ((last - begun) as f64 / 1000.0);
+        let off = per_us / expected - 1.0;
+        assert!(off.abs() < 0.01, "{cached:?}: {per_us:.4} a microsecond, {expected:.4} by arithmetic");
+    }
+}
+
+fn sixteen_dies(change: impl FnOnce(&mut DieSpec)) -> Bench {
+    let shape = Shape { dies: 16, channels: 4, queue_depth: 1024, ..ONE_DIE };
+    let (mut spec, mut die): (DriveSpec, DieSpec) = super::bench::specs(shape, &BASE);
+    die.geometry.planes = 1;
+    die.geometry.page_bytes = 4096;
+    die.geometry.spare_bytes = 0;
+    die.timing.read_us = vec![50.0; 2];
+    die.bus.mega_transfers_per_s = 333.0;
+    die.bus.command_us = 0.0;
+    spec.capacity_bytes = 1024 * 4096;
+    change(&mut die);
+    let drive = Ssd::new("sixteen dies", &spec, &die, 1).expect("a valid drive");
+    let mut b = Bench { drive, now: 0, tag: 0 };
+    (0..256).for_each(|unit| {
+        b.send(Op::Write, unit, 1, false);
+    });
+    b.finish();
+    b.wait(50_000_000);
+    b
+}
