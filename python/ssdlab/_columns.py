@@ -115,7 +115,7 @@ def ops(values: Any, rows: int | None = None) -> bytes:
         raise ValueError(f"op has {len(given)} values, where {rows} are needed")
     if given.dtype.kind in "iu":
         _refuse((given < 0) | (given >= len(OPS)), given, "op", "is no command: they are " + _numbered())
-        return given.astype("u1").tobytes()
+        return bytes(given.astype("u1").tobytes())
     if given.dtype.kind not in "OUST":
         raise TypeError(f"op must be names or numbers of commands, not {given.dtype}")
     words, places = numpy.unique(given.astype(str), return_inverse=True)

@@ -224,8 +224,8 @@ def fleet(
         ambient: mean and standard deviation over the drives, in °C; data lose charge faster where it is warm.
         other_failures_per_year: share of the drives that fail in a year for reasons that have nothing to do with their
             flash. Nothing is known of it here.
-        small: lives are measured on the same drive in small: so many times fewer pages in a block, everything else in
-            proportion. 1: on the whole drive.
+        small: lives are measured on the same drive in small: so many times fewer pages in a block (a power of two; fewer
+            times where the drive has not so many), everything else in proportion. 1: on the whole drive.
         specimens: lives that are measured of each kind, with seeds of their own.
         executor: where lives are measured: as of :func:`sweep`; threads of this process if not given.
         out: where measured lives are kept, and found by the next call: as of :func:`sweep`.
@@ -253,9 +253,10 @@ def fleet(
         "other_failures_per_year": float(other_failures_per_year),
     }
     store = _store(out)
+    divisors = [drive._native.divisor(_whole(small, "small", 1, 2**16)) for drive, _ in shares]
     tasks = [
-        (drive._parts(), json.dumps(klass), _whole(small, "small", 1, 2**16), seed * 1000 + specimen)
-        for drive, _ in shares
+        (drive._parts(), json.dumps(klass), divisor, seed * 1000 + specimen)
+        for (drive, _), divisor in zip(shares, divisors)
         for klass in spec["classes"]
         for specimen in range(_whole(specimens, "specimens", 1, 1000))
     ]
@@ -267,7 +268,7 @@ def fleet(
         for m in range(len(shares))
     ]
     native = _native.Fleet(json.dumps(spec), lives)
-    return FleetResult(native, _whole(drives, "drives", 1, 2**32 - 1), spec, [d for d, _ in shares], [small] * len(shares))
+    return FleetResult(native, _whole(drives, "drives", 1, 2**32 - 1), spec, [d for d, _ in shares], divisors)
 
 
 def _drive(model: str | Drive) -> Drive:

@@ -264,6 +264,7 @@ class _Run:
     ) -> None:
         self.plan, self.file, self.text, self.store = plan, file, text, store
         self.finished, self.failed = finished, dict[str, str]()
+        self.all = todo
         self.todo = deque(todo)
         self.workers, self.retries = workers, retries
         self.total = len(todo)
@@ -301,8 +302,8 @@ class _Run:
             for future, (batch, _) in under_way.items():
                 if future.done() and not future.cancelled() and future.exception() is None:
                     self._take(future, batch, 0.0)
-                self.todo.extend(key for key in batch if key not in self.todo and self._is_open(key))
-            return False
+            self.todo = deque(key for key in self.all if self._is_open(key))
+            return not self.todo
         finally:
             for future in under_way:
                 future.cancel()

@@ -12,21 +12,21 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 
+def _call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return fn(*args, **kwargs)
+
+
 class _Ray(Executor):
     def __init__(self, options: dict[str, Any]) -> None:
         import ray as module
 
-        self._ray = module
-        self._options = options
         if not module.is_initialized():
             module.init()
         self._max_workers = int(module.cluster_resources().get("CPU", 1))
-        self._functions: dict[Any, Any] = {}
+        self._call = module.remote(_call).options(**options)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        if fn not in self._functions:
-            self._functions[fn] = self._ray.remote(fn).options(**self._options)
-        future: Future[Any] = self._functions[fn].remote(*args, **kwargs).future()
+        future: Future[Any] = self._call.remote(fn, *args, **kwargs).future()
         return future
 
 

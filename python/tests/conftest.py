@@ -29,12 +29,12 @@ def cli_json() -> Any:
 
 SMALL_SWEEP = """
 title = "two policies"
-drive = "a-data-300-32gb"
+drive = "ideal-32die"
 [set]
 [grid]
 test.queue_depth = [1, 4]
 [[test]]
-name = "random-read"
+name = "random-write"
 [test.set]
 seconds = 1
 span_bytes = "64MB"
@@ -48,7 +48,7 @@ drive = "ideal-32die"
 test.queue_depth = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]
 test.block_size = [4096, 8192, 16384, 32768]
 [[test]]
-name = "random-read"
+name = "random-write"
 [test.set]
 seconds = 1
 span_bytes = "64MB"

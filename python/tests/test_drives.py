@@ -14,9 +14,9 @@ SHORT = {"seconds": 1, "span_bytes": "64MB"}
 
 
 def test_a_result_is_that_of_the_command_line(cli):
-    result = ssdlab.Drive("a-data-300-32gb").test("random-read", queue_depth=4, **SHORT)
+    result = ssdlab.Drive("a-data-300-32gb").test("random-write", queue_depth=4, **SHORT)
     words = ["--set", "queue_depth=4", "--set", "seconds=1", "--set", "span_bytes=64MB"]
-    assert result.json() == cli("test", "random-read", "a-data-300-32gb", *words, "--json").stdout
+    assert result.json() == cli("test", "random-write", "a-data-300-32gb", *words, "--json").stdout
     assert result.metrics["iops"].unit == "IOPS" and result.metrics["iops"].value > 0
     assert result.params["queue_depth"] == 4
 
@@ -101,7 +101,7 @@ def test_records_know_where_the_time_went():
 
 def test_columns_leave_as_arrow():
     pyarrow = pytest.importorskip("pyarrow")
-    table = ssdlab.Drive("ideal-32die").test("random-read", records=100, **SHORT).records
+    table = ssdlab.Drive("ideal-32die").test("random-write", records=100, **SHORT).records
     arrow = pyarrow.table(table)
     assert arrow.num_rows == len(table) == 100
     assert arrow.schema.field("completed").metadata == {b"unit": b"ns"}
@@ -253,10 +253,11 @@ def test_a_closed_drive_says_so():
         with pytest.raises(RuntimeError, match="closed"):
             call()
     drive.reset()
-    assert pickle.loads(pickle.dumps(drive)).test("random-read", **SHORT).metrics
+    assert pickle.loads(pickle.dumps(drive)).test("random-write", **SHORT).metrics
     assert drive.now == 0
 
 
+@pytest.mark.slow
 def test_a_drive_at_work_is_not_disturbed():
     drive = ssdlab.Drive("ideal-32die")
     drive.submit("write", 0, 4096)
@@ -284,7 +285,7 @@ def test_a_fork_goes_on():
     if child == 0:
         try:
             drive.submit("read", np.arange(3000) * 4096, 4096, queue_depth=8)
-            ok = len(drive.advance()) == 3100 and bool(drive.test("random-read", **SHORT).metrics)
+            ok = len(drive.advance()) == 3100 and bool(drive.test("random-write", **SHORT).metrics)
         except BaseException:
             ok = False
         os._exit(0 if ok else 1)
@@ -292,6 +293,7 @@ def test_a_fork_goes_on():
     assert len(drive.advance()) == 100
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_a_run_at_once():
     pressed = []
 
@@ -308,6 +310,7 @@ def test_ctrl_c_stops_a_run_at_once():
     assert stopped < 0.5, f"{stopped} s"  # a tenth of a second on a machine that does nothing else
 
 
+@pytest.mark.slow
 def test_progress_is_told_and_an_error_in_it_stops_the_run():
     seen = []
     ssdlab.Drive("m600-256gb").test("random-write", seconds=20, progress=seen.append)
@@ -327,6 +330,7 @@ def greedy(blocks, valid, age, capacity):
     return blocks[min(range(len(blocks)), key=lambda k: (valid[k], -age[k]))]
 
 
+@pytest.mark.slow
 def test_a_policy_in_python_does_what_the_same_built_in_does():
     settings = {"span_bytes": "60GB", "seconds": 2}
     calls = []
@@ -343,12 +347,14 @@ def test_a_policy_in_python_does_what_the_same_built_in_does():
     assert ours.metrics["waf"].value == pytest.approx(built_in.metrics["waf"].value, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [lambda *a: 10**6, lambda *a: None, lambda *a: 1 / 0, lambda: 0])
 def test_a_policy_that_fails_ends_the_run(wrong):
     with pytest.raises(ssdlab.RunError, match="policy"):
         ssdlab.Drive("ideal-16k-32die", victim=wrong).test("steady-state", quick=True)
 
 
+@pytest.mark.slow
 def test_pacing_in_python_limits_the_host():
     def waf(rate):
         drive = ssdlab.Drive("ideal-16k-32die", pacing=lambda dead, valid: rate)

@@ -37,6 +37,7 @@ def processes():
     return ProcessPoolExecutor(2, mp_context=get_context("spawn"))
 
 
+@pytest.mark.slow
 def test_threads_and_processes_give_the_bytes_of_the_command_line(expected, tmp_path):
     plan = expected / "forty.toml"
     ssdlab.sweep(plan, out=tmp_path / "here")
@@ -49,6 +50,7 @@ def test_threads_and_processes_give_the_bytes_of_the_command_line(expected, tmp_
     same(expected, tmp_path / "processes")
 
 
+@pytest.mark.slow
 def test_the_command_line_goes_on_from_what_python_has_kept(expected, tmp_path, cli):
     plan = expected / "forty.toml"
     with ThreadPoolExecutor(2) as pool:
@@ -60,6 +62,7 @@ def test_the_command_line_goes_on_from_what_python_has_kept(expected, tmp_path, 
     same(expected, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_loses_nothing(expected, tmp_path):
     pools = []
 
@@ -82,6 +85,7 @@ def test_a_worker_that_is_killed_loses_nothing(expected, tmp_path):
     same(expected, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_killed_goes_on_where_it_was(expected, tmp_path):
     script = (
         "import ssdlab, sys; from concurrent.futures import ThreadPoolExecutor\n"
@@ -102,6 +106,7 @@ def test_a_scheduler_that_is_killed_goes_on_where_it_was(expected, tmp_path):
     same(expected, tmp_path)
 
 
+@pytest.mark.slow
 def test_without_a_way_to_make_another_executor_a_broken_one_is_told(tmp_path):
     pool = processes()
     plan = FORTY.replace("seconds = 1", "seconds = 2")
@@ -141,8 +146,8 @@ def test_points_are_kept_on_any_file_system(tmp_path):
 
 def test_a_wrong_plan_is_told_with_its_line(tmp_path):
     with pytest.raises(ssdlab.PlanError) as caught:
-        ssdlab.sweep(SMALL_SWEEP.replace("random-read", "random-red"))
-    assert caught.value.line == 9
+        ssdlab.sweep(SMALL_SWEEP.replace("random-write", "random-wite"))
+    assert caught.value.line == 8
     with pytest.raises(ssdlab.PlanError):
         ssdlab.sweep(tmp_path / "none.toml")
     with pytest.raises(TypeError):

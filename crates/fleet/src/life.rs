@@ -11,12 +11,12 @@ use crate::class::{Class, SEQUENTIAL_BLOCK_BYTES, Work};
 
 const FILL_QUEUE_DEPTH: u32 = 32;
 /// Written before anything is measured, in capacities: after it the work is steady.
-const SETTLE: f64 = 1.0;
+const SETTLE: f64 = 3.0;
 /// Each of the two windows whose wear is extrapolated.
-const WINDOW: f64 = 0.25;
+const WINDOW: f64 = 0.5;
 /// Work of a point, of which latencies and write amplification are measured. Also the piece in which work is done: the
 /// parts of a class start together in each.
-const PIECE: f64 = 0.125;
+const PIECE: f64 = 0.25;
 /// Mean wear of the points, in shares of the rated life.
 const POINTS: [f64; 13] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0];
 /// Times without a rewrite for which losses are known, at 30 °C.
@@ -79,31 +79,29 @@ impl Bench<'_, '_> {
         Ok(written)
     }
 
-    /// Works for a piece, and says how that was.
-    fn look(&mut self, pace: Option<f64>) -> Result<(LifePoint, f64), BenchError> {
-        let (before, from) = (self.host.counters(), self.wear()?);
+    /// Works for a piece, and says how that was. Wear goes with what is programmed: `wear_per_program` is that of a capacity.
+    fn look(&mut self, wear_per_program: f64) -> Result<LifePoint, BenchError> {
+        let before = self.host.counters();
         let mut measured = Measurement::default();
-        let written = self.work.go_on(&mut self.host, PIECE * self.capacity, &mut measured)? as f64 / self.capacity;
+        self.work.go_on(&mut self.host, PIECE * self.capacity, &mut measured)?;
         let waf = self.host.counters().since(&before).waf().unwrap_or(1.0);
         let wear = self.wear()?;
-        let worn = wear.mean - from.mean;
         let us = |op: Op| {
             let latency = &measured.op(op).latency;
             [50.0, 99.0, 99.9].map(|p| if latency.count() == 0 { 0.0 } else { to_us(latency.percentile(p)) })
         };
         let device = self.flash()?;
         let lost = |hours: f64| device.expected_errors(EccScheme::Installed, 1.0, hours).map_or(0.0, |e| e.lost);
-        let point = LifePoint {
+        Ok(LifePoint {
             wear_least: wear.least,
             wear_mean: wear.mean,
             wear_most: wear.most,
             waf,
-            drive_writes_per_life: pace.unwrap_or(if worn > 0.0 { written / worn } else { f64::MAX }),
+            drive_writes_per_life: 1.0 / (waf * wear_per_program),
             write_us: us(Op::Write),
             read_us: us(Op::Read),
             lost: RETENTION_HOURS.map(lost).to_vec(),
-        };
-        Ok((point, written))
+        })
     }
 }
 
@@ -132,15 +130,17 @@ pub fn life(device: &mut dyn Device, class: &Class, seed: u64, monitor: &Monitor
     monitor.step(0.0, 0.5);
     let mut bench = begin(device, class, seed, monitor)?;
     bench.flash()?.record_wear();
-    let start = bench.wear()?;
+    let (start, before) = (bench.wear()?, bench.host.counters());
     bench.monitor.step(0.5, 0.7);
     let mut written = bench.work(WINDOW)?;
     bench.flash()?.record_wear();
     written += bench.work(WINDOW)?;
     bench.flash()?.record_wear();
-    let pace = written / (bench.wear()?.mean - start.mean);
+    let waf = bench.host.counters().since(&before).waf().unwrap_or(1.0);
+    let wear_per_program = (bench.wear()?.mean - start.mean) / (written * waf);
+    let first = bench.look(wear_per_program)?;
     let begun = bench.host.counters().host.write_bytes as f64 / bench.capacity;
-    let mut life = Life { points: vec![bench.look(Some(pace))?.0], begun };
+    let mut life = Life { points: vec![first], begun };
     let units = bench.capacity / 4096.0;
     for (k, target) in POINTS.into_iter().enumerate() {
         let share = |k: usize| 0.7 + 0.3 * k as f64 / POINTS.len() as f64;
@@ -149,8 +149,8 @@ pub fn life(device: &mut dyn Device, class: &Class, seed: u64, monitor: &Monitor
             continue;
         }
         bench.flash()?.fast_forward(target);
-        match bench.look(None) {
-            Ok((point, _)) => life.points.push(point),
+        match bench.look(wear_per_program) {
+            Ok(point) => life.points.push(point),
             Err(BenchError::Host(HostError::Failed { .. })) => break,
             Err(e) => return Err(e),
         }
@@ -166,7 +166,7 @@ pub fn life(device: &mut dyn Device, class: &Class, seed: u64, monitor: &Monitor
 }
 
 /// Lives through it: every write up to `capacities` that the host has written in all, without winding anything forward.
-/// Returns the drive's state there, and what had been written.
+/// Returns the drive's state there, and what it has written with the piece in which that was measured.
 ///
 /// # Errors
 /// As [`life`], and if the device fails a command.
@@ -178,16 +178,17 @@ pub fn live(
     monitor: &Monitor<'_>,
 ) -> Result<(LifePoint, f64), BenchError> {
     let mut bench = begin(device, class, seed, monitor)?;
-    let mut written = bench.host.counters().host.write_bytes as f64 / bench.capacity;
+    let before = bench.host.counters();
+    let mut written = before.host.write_bytes as f64 / bench.capacity;
     let from = (written, bench.wear()?.mean);
-    while written < capacities {
+    while written < capacities - PIECE {
         bench.monitor.step((written / capacities).min(1.0), (written / capacities).min(1.0));
         written += bench.work(PIECE)?;
     }
+    let waf = bench.host.counters().since(&before).waf().unwrap_or(1.0);
     let worn = bench.wear()?.mean - from.1;
-    let pace = if worn > 0.0 { (written - from.0) / worn } else { f64::MAX };
-    let (point, _) = bench.look(Some(pace))?;
-    Ok((point, written))
+    let point = bench.look(worn / ((written - from.0) * waf))?;
+    Ok((point, bench.host.counters().host.write_bytes as f64 / bench.capacity))
 }
 
 impl Life {

@@ -119,6 +119,13 @@ impl Drive {
         self.drive.recipe().capacity_bytes()
     }
 
+    /// By how much the drive can be made smaller in proportion: a power of two, `most` at the most.
+    fn divisor(&self, py: Python<'_>, most: u32) -> u32 {
+        let recipe = self.drive.recipe();
+        let mut powers = (0..most.max(1).ilog2() + 1).rev().map(|k| 1 << k);
+        py.detach(|| powers.find(|&by| by == 1 || recipe.small(by).is_some()).unwrap_or(1))
+    }
+
     /// Every value with its source, as `ssdlab show --json` prints them.
     fn show_json(&self) -> String {
         show::device_json(self.drive.recipe()).to_string()
