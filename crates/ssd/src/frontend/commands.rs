@@ -70,6 +70,8 @@ pub struct Commands {
     pub writes: Ring<u32>,
     /// Writes (FUA, no write cache) and flushes that wait until so many units are on flash.
     pub durable: VecDeque<(u64, u32)>,
+    /// Since when some of these have units in the buffer that wait for others to share their row.
+    pub joining_since: Option<Nanos>,
     /// Finished, in order of the time at which the host sees it.
     finished: Ring<(Nanos, u32)>,
 }
@@ -87,6 +89,7 @@ impl Commands {
             outside: VecDeque::new(),
             writes: Ring::new(depth as usize, 0),
             durable: VecDeque::new(),
+            joining_since: None,
             finished: Ring::new(depth as usize, (0, 0)),
         }
     }

@@ -45,16 +45,16 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(crate) fn wait_until_durable(&mut self, slot: u32, from: Nanos) {
         self.probe.explain(|explanations| explanations.begin_drive_wait(slot));
         self.frontend.commands.slot(slot).link_end = from;
-        self.frontend.commands.durable.push_back((self.translation.accepted_units(), slot));
+        let commands = &mut self.frontend.commands;
+        commands.durable.push_back((self.translation.accepted_units(), slot));
+        commands.joining_since.get_or_insert(from);
     }
 
     /// Whether rows that are not full may wait for writes which are being decoded: not for long, as there may always be
     /// another.
     fn more_will_join(&mut self) -> bool {
         let Frontend { commands, .. } = &mut self.frontend;
-        let Some(&(_, oldest)) = commands.durable.front() else { return false };
-        let begun = commands.slot(oldest).link_end;
-        self.now < begun + LONGEST_JOINING
+        commands.joining_since.is_some_and(|since| self.now < since + LONGEST_JOINING)
             && self.firmware.processor.commands().any(|slot| commands.slot(slot).request.op == Op::Write)
     }
 
@@ -67,7 +67,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     if self.more_will_join() {
                         return;
                     }
-                    self.ask(|translation, queues| translation.force(queues));
+                    // What came before is on its way, or goes as soon as there is room.
+                    if self.frontend.commands.joining_since.take().is_some() {
+                        self.ask(|translation, queues| translation.force(queues));
+                    }
                     if self.translation.waiting_units() == 0 {
                         self.translation.unforce();
                     }

@@ -5,8 +5,8 @@ use ssdlab_ftl::Translation;
 use ssdlab_ssd::NotQueued;
 
 use super::bench::{
-    BASE, Bench, CONTROL, FOUR_UNITS_ON_LINK, ON_SATA, ONE_DIE, ROW, ROW_TRANSFER, Shape, TWO_CHANNELS, Times,
-    UNIT_ON_LINK, UNIT_TRANSFER, decode, exactly, with_base,
+    BASE, Bench, CONTROL, FOUR_UNITS_ON_LINK, ON_SATA, ONE_DIE, ROW, ROW_TRANSFER, Shape, TWO_CHANNELS, TWO_DIES,
+    Times, UNIT_ON_LINK, UNIT_TRANSFER, decode, exactly, with_base,
 };
 
 #[test]
@@ -145,6 +145,21 @@ fn writes_that_wait_for_flash_share_a_row_with_those_that_come_at_once() {
         let upper = if joins { 0 } else { 2 } * (BASE.program[1] - BASE.program[0]);
         assert_eq!(done.iter().max(), Some(&(last + upper)), "{joins}");
     }
+}
+
+/// A second group comes while the first is being programmed: it shares a row as well.
+#[test]
+fn those_that_come_while_others_are_programmed_share_a_row_too() {
+    let times = Times { write_command: 10_000, ..BASE };
+    let mut b = Bench::with(TWO_DIES, &times, |drive, _| drive.write_buffer.joins_waiting_writes = true);
+    for (group, wait) in [(0, 0), (1, 510_000), (2, 30_000)] {
+        b.wait(wait);
+        for unit in 0..4 {
+            b.send(Op::Write, 4 * group + unit, 1, true);
+        }
+    }
+    b.finish();
+    assert_eq!(b.drive.translation().counters().host_rows, 3);
 }
 
 #[test]
