@@ -14,7 +14,7 @@ endif
 
 .PHONY: build tested shipped test test-all gate long check unit properties claims claims-all repeatable theory page \
 	quick-against-full reference-drives keys predictions house ecc ecc-tables reference bench instructions instructions-update valgrind \
-	torture power-cuts fuzz fio fio-tools sweep clients quick clean
+	torture power-cuts fuzz fio fio-tools sweep clients python-env wheel python python-all quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -22,17 +22,17 @@ build:
 shipped: build
 
 tested:
-	$(CARGO) test --workspace --locked --no-run
+	$(CARGO) test --workspace --exclude ssdlab-python --locked --no-run
 
 ## The everyday loop: format, lints, unit, property, timing and command-line tests.
 quick: check unit
 
 check:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --exclude ssdlab-python --all-targets --locked -- -D warnings
 
 unit:
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --exclude ssdlab-python --locked
 
 ## The property tests again, with thousands of drives and translation layers.
 properties:
@@ -164,6 +164,37 @@ sweep: build
 clients: build
 	tests/clients/run-all.sh target/release/ssdlab
 
+## The Python package: a wheel, its quick tests and its types, in an environment of its own (Debian: python3-venv). PYTHON
+## names the interpreter, WHEEL_PROFILE how the extension is compiled.
+PYTHON ?= python3
+WHEEL_PROFILE ?= release
+PY = target/python/bin/python
+WHEELS = target/wheels/$(WHEEL_PROFILE)
+
+python-env:
+	@test -x target/python/bin/maturin || { \
+		$(PYTHON) -m venv target/python && $(PY) -m pip install -q --upgrade pip && \
+		$(PY) -m pip install -q -r python/requirements-test.txt; }
+
+wheel: python-env
+	rm -rf $(WHEELS)
+	cd python && CARGO_TARGET_DIR=$(CURDIR)/target ../target/python/bin/maturin build --profile $(WHEEL_PROFILE) --locked \
+		--interpreter $(CURDIR)/$(PY) --out $(CURDIR)/$(WHEELS)
+	$(PY) -m pip install -q --force-reinstall --no-deps $(WHEELS)/*.whl
+
+python: wheel
+	$(CARGO) clippy -p ssdlab-python --all-targets --locked -- -D warnings
+	cd python && ../$(PY) -m mypy -p ssdlab
+	cd python/tests && ../../$(PY) -m pytest -q -x -m "not slow" .
+
+## All of its tests: executors of four kinds, a fleet beside drives simulated in full, the tutorial; the wheel against
+## the stable ABI, and on every Python of this machine. Some twenty minutes.
+python-all: python
+	$(PY) -m pip install -q -r python/requirements-all.txt
+	$(PY) -m abi3audit --strict $(WHEELS)/*.whl
+	tests/python-versions.sh $(WHEELS)/*.whl
+	cd python/tests && ../../$(PY) -m pytest -q .
+
 # Everything is built once: what would speed up a second build only costs time.
 test: export CARGO_INCREMENTAL = 0
 test: check unit
@@ -175,7 +206,7 @@ gate: repeatable torture claims instructions
 test-all: test
 	$(MAKE) long RUNS=10000
 
-long: build repeatable properties torture power-cuts fuzz reference claims-all clients fio page quick-against-full
+long: build repeatable properties torture power-cuts fuzz reference claims-all clients fio page quick-against-full python-all
 
 clean:
 	$(CARGO) clean

@@ -55,9 +55,16 @@ impl Template {
     /// # Errors
     /// As [`resolve`].
     pub fn open(device: &str) -> Result<Template, Diagnostic> {
-        let drive = resolve(device)?;
         let (file, text, folder) = locate(device)?;
-        let table = merged(&DRIVE, &file, &text)?;
+        Self::of(resolve(device)?, &file, &text, folder)
+    }
+
+    /// Of a drive that was read from `text`; `folder` is that of the files that it names.
+    ///
+    /// # Errors
+    /// As [`resolve`].
+    pub(crate) fn of(drive: Drive, file: &str, text: &str, folder: Option<PathBuf>) -> Result<Template, Diagnostic> {
+        let table = merged(&DRIVE, file, text)?;
         let mut known: Vec<String> = drive_keys().keys.iter().map(|key| key.path.clone()).collect();
         known.extend(die_keys().keys.iter().map(|key| format!("{DIE_PREFIX}{}", key.path)));
         known.push(OVER_PROVISIONING.to_owned());

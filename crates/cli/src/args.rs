@@ -2,15 +2,13 @@
 
 use std::path::PathBuf;
 
-use std::process::ExitCode;
-
 use clap::{Parser, Subcommand, ValueEnum};
 use ssdlab_core::input;
 
 use crate::output::complain;
 
-/// Says what is wrong with the command line, or helps. Clap would print what was typed as it is.
-pub fn refused(error: &clap::Error) -> ExitCode {
+/// Says what is wrong with the command line, or helps, and returns the exit code. Clap would print what was typed as it is.
+pub fn refused(error: &clap::Error) -> u8 {
     let typed = error.to_string();
     if error.use_stderr() && input::printable(&typed, &['\n', '\t']) != typed {
         complain(typed.trim_end());
@@ -18,7 +16,7 @@ pub fn refused(error: &clap::Error) -> ExitCode {
         // Whoever closed the stream does not want to know.
         let _ = error.print();
     }
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
 use crate::attach_args::{AttachArgs, CtlArgs, ImageArgs};
@@ -73,7 +71,7 @@ pub enum Command {
     List(ListArgs),
     /// Show every value of a drive or die type, with its source
     Show(ShowArgs),
-    /// Print the JSON Schema of drive or die files
+    /// Print the JSON Schema of drive or die files, or of plans
     Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
@@ -92,7 +90,8 @@ pub struct ReviewArgs {
     /// Overwrite files in DIR that ssdlab did not write
     #[arg(long)]
     pub force: bool,
-    /// Set a parameter of every test that takes it, such as seconds=60; may be given several times
+    /// Set a parameter of every test that takes it, such as seconds=60, or a key of every drive's file by its section, such
+    /// as gc.policy=fifo; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
     /// Run only these tests; may be given several times
@@ -474,4 +473,6 @@ pub enum SchemaFile {
     Disk,
     /// Host adapter files
     Adapter,
+    /// Plans of sweeps
+    Plan,
 }

@@ -1,7 +1,6 @@
 //! Why a command ends without having done what it was asked for.
 
 use std::fmt;
-use std::process::ExitCode;
 
 use ssdlab_catalog::Diagnostic;
 
@@ -34,12 +33,13 @@ impl Failure {
         }
     }
 
-    pub fn exit_code(&self) -> ExitCode {
+    /// What the program ends with.
+    pub fn exit_code(&self) -> u8 {
         match self {
-            Failure::BadInput(_) => ExitCode::from(2),
-            Failure::Run(_) => ExitCode::from(1),
-            Failure::Command(code) => ExitCode::from(*code),
-            Failure::ReaderGone => ExitCode::SUCCESS,
+            Failure::BadInput(_) => 2,
+            Failure::Run(_) => 1,
+            Failure::Command(code) => *code,
+            Failure::ReaderGone => 0,
         }
     }
 }

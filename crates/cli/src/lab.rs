@@ -46,7 +46,11 @@ impl SimulatedDrive {
         Self::of(recipe, seed)
     }
 
-    fn of(recipe: DeviceRecipe, seed: u64) -> Result<Self, Failure> {
+    /// Of a device that was read already.
+    ///
+    /// # Errors
+    /// If it cannot be built.
+    pub fn of(recipe: DeviceRecipe, seed: u64) -> Result<Self, Failure> {
         let facts = DeviceFacts::from(recipe.build(seed)?.info());
         // A file that gives an array a name describes it, too.
         let description = input::printable(&recipe.description, &[]).into_owned();
@@ -74,6 +78,11 @@ impl SimulatedDrive {
     /// What it is made of.
     pub fn identity(&self) -> serde_json::Value {
         self.recipe.identity()
+    }
+
+    /// What is built.
+    pub fn recipe(&self) -> &DeviceRecipe {
+        &self.recipe
     }
 
     /// Its name on the command line and in reports.
@@ -116,9 +125,21 @@ impl Lab for SimulatedDrive {
 /// # Errors
 /// As [`SimulatedDrive::new`], and if one is named twice.
 pub fn drives(devices: &[String], seed: u64) -> Result<Vec<SimulatedDrive>, Failure> {
+    changed_drives(devices, &[], seed)
+}
+
+/// All devices named, each once, and each with these values for keys of its drive file.
+///
+/// # Errors
+/// As [`SimulatedDrive::changed`], and if one is named twice.
+pub fn changed_drives(
+    devices: &[String],
+    changes: &[(String, String)],
+    seed: u64,
+) -> Result<Vec<SimulatedDrive>, Failure> {
     let mut drives: Vec<SimulatedDrive> = Vec::new();
     for device in devices {
-        let drive = SimulatedDrive::new(device, seed)?;
+        let drive = SimulatedDrive::changed(device, changes, seed)?;
         if drives.iter().any(|other| other.device() == drive.device()) {
             return Err(Failure::bad_input(format!("{device} is named twice")).help("name each drive once"));
         }

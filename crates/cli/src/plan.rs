@@ -154,7 +154,8 @@ pub fn param_failure(error: ParamError) -> Failure {
     Failure::BadInput(error.into())
 }
 
-fn bench_failure(test: &str, device: &str, error: BenchError) -> Failure {
+/// Why a test has no outcome, in the words of every other message.
+pub fn bench_failure(test: &str, device: &str, error: BenchError) -> Failure {
     let what = format!("test {test} on {device}: {error}");
     match error {
         BenchError::Param(error) => param_failure(error),

@@ -1,5 +1,7 @@
 //! A review from what the bench measured, with the claims about its drives.
 
+use std::borrow::Borrow;
+
 use ssdlab_bench::Outcome;
 use ssdlab_catalog::claims::{self, Claim};
 use ssdlab_report::{ClaimKind, ClaimRow, ClaimState, Review};
@@ -7,8 +9,8 @@ use ssdlab_report::{ClaimKind, ClaimRow, ClaimState, Review};
 use crate::lab::SimulatedDrive;
 
 /// Everything that a report shows.
-pub fn review_of(
-    drives: &[SimulatedDrive],
+pub fn review_of<D: Borrow<SimulatedDrive>>(
+    drives: &[D],
     outcomes: Vec<Outcome>,
     claims: Vec<ClaimRow>,
     seed: u64,
@@ -18,7 +20,7 @@ pub fn review_of(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,
         quick,
-        devices: drives.iter().map(|d| d.reviewed.clone()).collect(),
+        devices: drives.iter().map(|d| d.borrow().reviewed.clone()).collect(),
         outcomes,
         claims,
     }
@@ -26,8 +28,8 @@ pub fn review_of(
 
 /// The published figures about these drives beside the outcomes. Comparisons with drives that are not among them
 /// are left out.
-pub fn claims_about(drives: &[SimulatedDrive], outcomes: &[Outcome]) -> Vec<ClaimRow> {
-    let names: Vec<&str> = drives.iter().map(SimulatedDrive::device).collect();
+pub fn claims_about<D: Borrow<SimulatedDrive>>(drives: &[D], outcomes: &[Outcome]) -> Vec<ClaimRow> {
+    let names: Vec<&str> = drives.iter().map(|d| d.borrow().device()).collect();
     let within = |claim: &Claim| claim.devices.is_empty() && claim.drives().iter().all(|d| names.contains(d));
     let claims: Vec<Claim> =
         claims::all().into_iter().filter(|claim| !claim.devices.is_empty() || within(claim)).collect();

@@ -44,7 +44,9 @@ pub use op::{FOR_BUFFER, FlashOp, NOBODY, OpKind, OpSink};
 pub use page_map::cache::{HostTarget, PAST_CACHE, SlcCachePolicy, SlcCacheSpec, WhenFull};
 pub use page_map::compression::CompressionSpec;
 pub use page_map::gc;
+pub use page_map::gc::{Candidate, ChooseVictim};
 pub use page_map::map::{DemandMap, DemandMapCounters, Place, TAG_MAP};
+pub use page_map::pacing::HostUnits;
 pub use page_map::{
     Journal, PageMap, PageMapConfig, RecoveryFault, RecoveryWay, SuperblockId, SuperblockState, TAG_CHECKPOINT,
     TAG_JOURNAL,

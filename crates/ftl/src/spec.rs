@@ -98,6 +98,10 @@ pub struct GcSpec {
     /// Free superblocks that background collection works towards.
     #[serde(default)]
     pub background_free_superblocks: u32,
+    /// Whether superblocks that TRIM has emptied are erased at once, one after the other beside other work; if not, the
+    /// collector comes to them in its turn.
+    #[serde(default)]
+    pub erases_what_trim_empties: bool,
 }
 
 /// For drives that have no map of pages: none of it is used.
@@ -117,6 +121,7 @@ impl Default for GcSpec {
             rows_per_read: default_rows_per_read(),
             background_after_idle_ms: None,
             background_free_superblocks: 0,
+            erases_what_trim_empties: false,
         }
     }
 }

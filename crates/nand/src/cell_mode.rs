@@ -95,8 +95,8 @@ pub struct ReducedMode {
 /// Supply and currents of a die: the energy of an operation is voltage times current times its array time. Absent:
 /// operations need no energy (ideal dies).
 ///
-/// The current is that of the whole die while the operation runs, the same for one plane and for all of them, for
-/// every page kind and every cell mode. The transfer over the bus is not part of it.
+/// The current is that of the whole die while the operation runs, the same for one plane and for all of them and for every
+/// page kind; reads and erases draw the same in every cell mode. The transfer over the bus is not part of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Die power"))]
@@ -110,10 +110,22 @@ pub struct Power {
     /// Current of the die while it programs.
     #[schemars(range(min = 0.0, max = 1e4))]
     pub program_current_ma: f64,
+    /// The same of a block with fewer bits per cell than the die's own: fewer pulses of a lower voltage. Absent: as much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1e4))]
+    pub reduced_program_current_ma: Option<f64>,
     /// Current of the die while it erases.
     #[schemars(range(min = 0.0, max = 1e4))]
     pub erase_current_ma: f64,
     /// Current of a die that is powered and does nothing.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub standby_current_ua: f64,
+}
+
+impl Power {
+    /// Current of the die while it programs a block of its own cell mode, or of one with fewer bits.
+    #[must_use]
+    pub fn program_ma(&self, own_mode: bool) -> f64 {
+        self.reduced_program_current_ma.filter(|_| !own_mode).unwrap_or(self.program_current_ma)
+    }
 }

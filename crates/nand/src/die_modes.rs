@@ -112,7 +112,7 @@ impl DieSpec {
             read_us: reduced.read_us.clone(),
             program_us: reduced.program_us.clone(),
             erase_ms: reduced.erase_ms,
-            power: self.power.clone(),
+            power: self.power.as_ref().map(|p| Power { program_current_ma: p.program_ma(false), ..p.clone() }),
         })
     }
 

@@ -314,7 +314,7 @@ mod tests {
         m.queue_program(2, 0).expect("in order").tags.fill(9);
         m.begin_program(2, 0).expect("in order");
         m.cut_power(&[Interrupted::Program { block: 2, page: 0, spares_older: false }]);
-        m.resume_sequence([].into_iter());
+        m.resume_sequence(std::iter::empty());
         assert_eq!(m.rows_queued(), 3);
         m.program_at_start(2, 1, |tags| tags.fill(3)).expect("the next page");
         assert_eq!((m.sequence(2, 1), m.rows_queued()), (3, 4));

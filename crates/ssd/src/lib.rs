@@ -33,9 +33,13 @@ mod security;
 mod spec;
 pub mod timing;
 
+use std::sync::Arc;
+
 use ssdlab_core::{Nanos, Rng, SECTOR_BYTES, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, DeviceInfo, FlashCounters, HostCounters};
-use ssdlab_ftl::{LogBlock, LogBlockConfig, PageMap, PageMapConfig, RecoveryFault, SlcCacheSpec, Translation};
+use ssdlab_ftl::{
+    ChooseVictim, HostUnits, LogBlock, LogBlockConfig, PageMap, PageMapConfig, RecoveryFault, SlcCacheSpec, Translation,
+};
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError, Variation};
 
 use backend::{Backend, Correction, NEVER};
@@ -131,6 +135,14 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             Ok(map)
         };
         Self::with_translation(name, drive, die, seed, build)
+    }
+
+    /// For studying policies of a drive that is new: see [`PageMap::study`].
+    ///
+    /// # Panics
+    /// As [`PageMap::study`].
+    pub fn study(&mut self, choose: Option<Arc<ChooseVictim>>, pace: Option<Arc<HostUnits>>) {
+        self.translation.study(choose, pace);
     }
 
     /// For tests of tests: from now on the firmware recovers wrongly from power cuts.

@@ -13,16 +13,12 @@ use ssdlab_bench::{BenchError, Lab, Metric, Monitor, Params};
 use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts};
 use ssdlab_device::Device;
 use ssdlab_nand::DieSpec;
-use ssdlab_ssd::{DriveSpec, SimulatedSsd};
+use ssdlab_ssd::{DriveSpec, build};
 
 use crate::fio::fio_metrics;
 use crate::swept::Cell;
 use crate::task::Task;
 use crate::{FINGERPRINT, SCHEMA};
-
-/// The whole path of a drive as reviews use it, with every read checked; only the breakdown, which a table has no
-/// place for, is off.
-type Drive = SimulatedSsd<false, true>;
 
 /// A point of a sweep.
 #[derive(Clone, Debug)]
@@ -94,11 +90,15 @@ struct PointLab<'a> {
 
 impl Lab for PointLab<'_> {
     fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
+        // The whole path of a drive as reviews use it, with every read checked; only the breakdown, which a table has no
+        // place for, is off.
         let device: Box<dyn Device> = match self.built {
-            Built::Ssd(specs) => Box::new(Drive::new(self.name, &specs.0, &specs.1, seed).map_err(|e| e.to_string())?),
+            Built::Ssd(specs) => {
+                build::<false, true>(self.name, &specs.0, &specs.1, seed).map_err(|e| e.to_string())?
+            }
             Built::Device(recipe) => {
                 let ssd: &BuildSsd<'_> =
-                    &|drive, seed| Ok(Box::new(Drive::new(&drive.name, &drive.spec, &drive.die.spec, seed)?));
+                    &|drive, seed| build::<false, true>(&drive.name, &drive.spec, &drive.die.spec, seed);
                 recipe.build_with(seed, ssd).map_err(|e| e.to_string())?
             }
         };

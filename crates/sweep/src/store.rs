@@ -77,36 +77,48 @@ impl Store {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Found::Nothing,
             Err(e) => return Found::Spoilt(e.to_string()),
         };
-        match serde_json::from_str::<PointFile>(&text) {
-            Err(e) => Found::Spoilt(format!("not a finished point: {e}")),
-            Ok(file) if file.schema != SCHEMA || file.key != key => {
-                Found::Spoilt("the file of another point".to_owned())
-            }
-            Ok(file) => match file.digest() {
-                Ok(digest) if digest == file.digest => Found::Result(file.result),
-                _ => Found::Spoilt("its content was changed".to_owned()),
-            },
+        match read_point(key, &text) {
+            Ok(result) => Found::Result(result),
+            Err(why) => Found::Spoilt(why),
         }
     }
 
     /// Keeps a finished point; after this it is there even if the machine loses power.
     pub(crate) fn put(&self, key: &str, point: &str, result: &PointResult) -> Result<(), StoreError> {
-        let mut file = PointFile {
-            schema: SCHEMA.to_owned(),
-            key: key.to_owned(),
-            point: point.to_owned(),
-            result: result.clone(),
-            digest: String::new(),
-        };
         let path = self.path(key);
-        let text = file
-            .digest()
-            .and_then(|digest| {
-                file.digest = digest;
-                serde_json::to_string_pretty(&file)
-            })
-            .map_err(|e| refused("put into JSON", &path, io::Error::other(e)))?;
-        write_whole(&path, format!("{text}\n").as_bytes())
+        let text = point_text(key, point, result).map_err(|e| refused("put into JSON", &path, io::Error::other(e)))?;
+        write_whole(&path, text.as_bytes())
+    }
+}
+
+/// A finished point as the store keeps it; `point` says for people which it is.
+///
+/// # Errors
+/// If a figure has no place in JSON.
+pub fn point_text(key: &str, point: &str, result: &PointResult) -> Result<String, serde_json::Error> {
+    let mut file = PointFile {
+        schema: SCHEMA.to_owned(),
+        key: key.to_owned(),
+        point: point.to_owned(),
+        result: result.clone(),
+        digest: String::new(),
+    };
+    file.digest = file.digest()?;
+    Ok(serde_json::to_string_pretty(&file)? + "\n")
+}
+
+/// Reads what [`point_text`] wrote of the point `key`.
+///
+/// # Errors
+/// Why the text cannot be used: it was cut short or changed, or is of another point.
+pub fn read_point(key: &str, text: &str) -> Result<PointResult, String> {
+    let file: PointFile = serde_json::from_str(text).map_err(|e| format!("not a finished point: {e}"))?;
+    if file.schema != SCHEMA || file.key != key {
+        return Err("the file of another point".to_owned());
+    }
+    match file.digest() {
+        Ok(digest) if digest == file.digest => Ok(file.result),
+        _ => Err("its content was changed".to_owned()),
     }
 }
 

@@ -122,6 +122,6 @@ pub(crate) fn reason(state: &State) -> &str {
 }
 
 /// Quotes a field where it needs it.
-fn field(text: &str) -> String {
+pub(crate) fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

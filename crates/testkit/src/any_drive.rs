@@ -80,6 +80,7 @@ prop_compose! {
         rows_per_read in 1u32..=8,
         background in prop::option::of(10u32..2000),
         background_free_superblocks in 0u32..=8,
+        erases_what_trim_empties in any::<bool>(),
     ) -> GcSpec {
         GcSpec {
             policy,
@@ -95,6 +96,7 @@ prop_compose! {
             rows_per_read,
             background_after_idle_ms: background.map(f64::from),
             background_free_superblocks,
+            erases_what_trim_empties,
         }
     }
 }

@@ -243,6 +243,7 @@ fn add_waiting_rules(drive: &mut DriveSpec, seed: u64) {
     drive.controller.trim_command_us = one(&mut rng, &[None, Some(0.0), Some(200.0)]);
     drive.controller.trim_range_us = one(&mut rng, &[0.0, 5.0]);
     drive.controller.trim_map_page_us = one(&mut rng, &[0.0, 1.0]);
+    drive.gc.erases_what_trim_empties = rng.chance(1, 2);
 }
 
 /// What dies can do beside plain operations, and how many may program at once. Drawn from a stream of its own, as the cache
@@ -299,6 +300,7 @@ fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {
         rows_per_read: between(rng, 1, 8.min(255 / row_units)),
         background_after_idle_ms: rng.chance(1, 2).then(|| f64::from(between(rng, 1, 2000))),
         background_free_superblocks: between(rng, 0, 8),
+        erases_what_trim_empties: false,
     }
 }
 

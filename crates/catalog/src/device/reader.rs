@@ -75,16 +75,31 @@ fn named(name: &str, depth: usize) -> Result<DeviceRecipe, Diagnostic> {
         return disk(name).map(disk_recipe);
     }
     let (file, text, folder) = locate(name)?;
-    match kind_of(&text).as_deref() {
-        None => Ok(ssd(drive_of(name, &file, &text, folder.as_deref())?)),
-        Some("disk") => parse_disk(&file, &text).map(disk_recipe),
-        Some("array") => array_file(name, &file, &text, folder.as_deref().unwrap_or(Path::new("")), depth),
+    of_text(name, &file, &text, folder.as_deref(), depth)
+}
+
+/// Reads a device from the text of a file, which is called `file` in messages and need not exist.
+pub(super) fn device_of_text(file: &str, text: &str) -> Result<DeviceRecipe, Diagnostic> {
+    of_text(file, file, text, Path::new(file).parent(), 0)
+}
+
+fn of_text(
+    name: &str,
+    file: &str,
+    text: &str,
+    folder: Option<&Path>,
+    depth: usize,
+) -> Result<DeviceRecipe, Diagnostic> {
+    match kind_of(text).as_deref() {
+        None => Ok(ssd(drive_of(name, file, text, folder)?)),
+        Some("disk") => parse_disk(file, text).map(disk_recipe),
+        Some("array") => array_file(name, file, text, folder.unwrap_or(Path::new("")), depth),
         Some("adapter") => Err(nothing_attached(name)),
         Some(other) => {
             let known = ["disk", "array", "adapter"];
             let at = text.find(other).unwrap_or(0);
             let error = Diagnostic::new(format!("there is no kind of device `{other}`"));
-            Err(did_you_mean(error.at(Place::new(&file, &text, at..at + other.len())), other, known)
+            Err(did_you_mean(error.at(Place::new(file, text, at..at + other.len())), other, known)
                 .help("kinds are \"disk\", \"array\" and \"adapter\"; the file of an SSD has none"))
         }
     }

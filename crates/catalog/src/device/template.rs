@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use toml::Value;
 
-use super::reader::device_beside;
+use super::reader::{device_beside, device_of_text};
 use super::{DeviceRecipe, Parts};
 use crate::diagnostic::Diagnostic;
 use crate::keys::Origin;
@@ -31,6 +31,23 @@ impl DeviceTemplate {
     /// As [`crate::device`].
     pub fn open(text: &str, folder: &Path) -> Result<Self, Diagnostic> {
         Self::of(device_beside(text, folder)?, folder)
+    }
+
+    /// As [`DeviceTemplate::open`], of the text of a file that is called `file` in messages, and which need not exist.
+    ///
+    /// # Errors
+    /// As [`crate::device`].
+    pub fn parse(file: &str, text: &str) -> Result<Self, Diagnostic> {
+        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        let recipe = device_of_text(file, text)?;
+        let ssds = match &recipe.parts {
+            Parts::Ssd(drive) => {
+                let drive = (**drive).clone();
+                vec![Template::of(drive, file, text, Some(folder.to_owned()))?]
+            }
+            _ => return Self::of(recipe, folder),
+        };
+        Ok(DeviceTemplate { recipe, ssds, folder: folder.to_owned() })
     }
 
     fn of(recipe: DeviceRecipe, folder: &Path) -> Result<Self, Diagnostic> {

@@ -1,6 +1,6 @@
 //! `ssdlab claims`: published figures beside simulated ones.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::find_test;
 use ssdlab_catalog::claims::{self, Claim, ClaimKind, ClaimRow, ClaimState, Tally};
@@ -18,12 +18,7 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     let names = if args.devices.is_empty() { published_drives(&claims) } else { args.devices.clone() };
     let drives = drives(&names, seed)?;
     let devices: Vec<&str> = drives.iter().map(SimulatedDrive::device).collect();
-    for device in &devices {
-        if !claims.iter().any(|claim| claim.concerns(device)) {
-            return Err(Failure::bad_input(format!("the catalog has no published figures about {device}"))
-                .help(format!("there are some about {}", published_drives(&claims).join(", "))));
-        }
-    }
+    check_published(&claims, &devices)?;
     let jobs = needed_jobs(&claims, &devices)?;
     let mut results = plan::run(&drives, &jobs, args.threads, seed, quick)?;
     let mut judged = devices;
@@ -32,17 +27,7 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     }
     let rows = claims::evaluate(&claims, &judged, &std::mem::take(&mut results.outcomes));
     if args.json {
-        print_json(&json!({
-            "schema": "ssdlab.claims/1",
-            "version": env!("CARGO_PKG_VERSION"),
-            "seed": seed,
-            "quick": quick,
-            "measured": Tally::of(&rows, ClaimKind::Measured),
-            "calibration": Tally::of(&rows, ClaimKind::Calibration),
-            "by_method": Tally::of(&rows, ClaimKind::ByMethod),
-            "as_built": Tally::of(&rows, ClaimKind::AsBuilt),
-            "claims": rows,
-        }))?;
+        print_json(&document(&rows, seed, quick))?;
     } else {
         print(&text(&rows))?;
     }
@@ -51,6 +36,21 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
         strict(&rows)?;
     }
     Ok(())
+}
+
+/// Published figures beside ours, as `--json` prints them.
+pub fn document(rows: &[ClaimRow], seed: u64, quick: bool) -> Value {
+    json!({
+        "schema": "ssdlab.claims/1",
+        "version": env!("CARGO_PKG_VERSION"),
+        "seed": seed,
+        "quick": quick,
+        "measured": Tally::of(rows, ClaimKind::Measured),
+        "calibration": Tally::of(rows, ClaimKind::Calibration),
+        "by_method": Tally::of(rows, ClaimKind::ByMethod),
+        "as_built": Tally::of(rows, ClaimKind::AsBuilt),
+        "claims": rows,
+    })
 }
 
 /// Refuses misses that the catalog gives no reason for: of measured figures, and of those that parameters were chosen
@@ -65,7 +65,7 @@ fn strict(rows: &[ClaimRow]) -> Result<(), Failure> {
 }
 
 /// Every device that something was published about: drives and arrays in the catalog's order, then device expressions.
-fn published_drives(claims: &[Claim]) -> Vec<String> {
+pub fn published_drives(claims: &[Claim]) -> Vec<String> {
     let named = drive_names().chain(disk_names()).chain(array_names());
     let mut devices: Vec<String> =
         named.filter(|name| claims.iter().any(|c| c.concerns(name))).map(str::to_owned).collect();
@@ -77,8 +77,21 @@ fn published_drives(claims: &[Claim]) -> Vec<String> {
     devices
 }
 
+/// # Errors
+/// If nothing was published about a device.
+pub fn check_published(claims: &[Claim], devices: &[&str]) -> Result<(), Failure> {
+    match devices.iter().find(|device| !claims.iter().any(|claim| claim.concerns(device))) {
+        None => Ok(()),
+        Some(device) => Err(Failure::bad_input(format!("the catalog has no published figures about {device}"))
+            .help(format!("there are some about {}", published_drives(claims).join(", ")))),
+    }
+}
+
 /// Exactly the tests that the claims need.
-fn needed_jobs(claims: &[Claim], devices: &[&str]) -> Result<Vec<PlanJob>, Failure> {
+///
+/// # Errors
+/// If a claim names a test that there is not.
+pub fn needed_jobs(claims: &[Claim], devices: &[&str]) -> Result<Vec<PlanJob>, Failure> {
     claims::needed(claims, devices)
         .into_iter()
         .map(|run| {

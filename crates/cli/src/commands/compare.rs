@@ -32,27 +32,36 @@ impl Pair {
 
 pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     let documents = [read(&args.first)?, read(&args.second)?];
-    let (pairs, alone) = pairs(&documents);
-    if pairs.is_empty() {
-        return Err(Failure::bad_input("the two have no test in common")
-            .help("compare results of the same tests with the same variants"));
-    }
     if args.json {
-        let figures: Vec<Value> = pairs
-            .iter()
-            .map(|p| {
-                json!({
-                    "test": p.test, "metric": p.metric, "unit": p.unit, "first": p.values[0], "second": p.values[1],
-                    "change_percent": p.change(),
-                })
-            })
-            .collect();
-        return print_json(&json!({ "schema": "ssdlab.compare/1", "figures": figures, "alone": alone }));
+        return print_json(&document(&documents)?);
     }
+    let (pairs, alone) = pairs(&documents)?;
     print(&text(args, &documents, &pairs, &alone))
 }
 
-fn read(path: &Path) -> Result<ResultsDocument, Failure> {
+/// The figures of two results side by side, as `--json` prints them.
+///
+/// # Errors
+/// If they have no test in common.
+pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
+    let (pairs, alone) = pairs(documents)?;
+    let figures: Vec<Value> = pairs
+        .iter()
+        .map(|p| {
+            json!({
+                "test": p.test, "metric": p.metric, "unit": p.unit, "first": p.values[0], "second": p.values[1],
+                "change_percent": p.change(),
+            })
+        })
+        .collect();
+    Ok(json!({ "schema": "ssdlab.compare/1", "figures": figures, "alone": alone }))
+}
+
+/// Reads a `results.json` that ssdlab wrote.
+///
+/// # Errors
+/// If it cannot be read, or is none.
+pub fn read(path: &Path) -> Result<ResultsDocument, Failure> {
     let refused = |e: &dyn std::fmt::Display| {
         Failure::bad_input(format!("cannot read the results {}: {e}", path.display()))
             .help("give the path of a results.json that ssdlab wrote")
@@ -74,7 +83,7 @@ fn name(document: &ResultsDocument, row: &ResultRow) -> String {
 
 /// Figures of tests that both have, and the names of tests that only one has. A test that each has once is the same
 /// even if its variants differ: a parameter was set.
-fn pairs(documents: &[ResultsDocument; 2]) -> (Vec<Pair>, Vec<String>) {
+fn pairs(documents: &[ResultsDocument; 2]) -> Result<(Vec<Pair>, Vec<String>), Failure> {
     let [first, second] = documents;
     let mut left: Vec<&ResultRow> = second.results.iter().collect();
     let once = |document: &ResultsDocument, test: &str| document.results.iter().filter(|r| r.test == test).count() == 1;
@@ -98,7 +107,11 @@ fn pairs(documents: &[ResultsDocument; 2]) -> (Vec<Pair>, Vec<String>) {
         }
     }
     alone.extend(left.iter().map(|row| name(second, row)));
-    (pairs, alone)
+    if pairs.is_empty() {
+        return Err(Failure::bad_input("the two have no test in common")
+            .help("compare results of the same tests with the same variants"));
+    }
+    Ok((pairs, alone))
 }
 
 fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], pairs: &[Pair], alone: &[String]) -> String {

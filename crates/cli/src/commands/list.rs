@@ -11,12 +11,7 @@ use crate::output::{print, print_json, table};
 
 pub fn run(args: &ListArgs) -> Result<(), Failure> {
     if args.json {
-        return print_json(&match args.what {
-            ListWhat::Devices => json!({ "schema": SCHEMA, "devices": devices_json()? }),
-            ListWhat::Tests => tests_json(),
-            ListWhat::Adapters => json!({ "schema": SCHEMA, "adapters": adapters_json()? }),
-            ListWhat::Nand => json!({ "schema": SCHEMA, "dies": dies_json()? }),
-        });
+        return print_json(&document(args.what)?);
     }
     let text = match args.what {
         ListWhat::Devices => table(&devices()?),
@@ -25,6 +20,19 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
         ListWhat::Nand => table(&dies()?),
     };
     print(&text)
+}
+
+/// What there is, as `--json` prints it.
+///
+/// # Errors
+/// If a file of the catalog cannot be read.
+pub fn document(what: ListWhat) -> Result<Value, Failure> {
+    Ok(match what {
+        ListWhat::Devices => json!({ "schema": SCHEMA, "devices": devices_json()? }),
+        ListWhat::Tests => tests_json(),
+        ListWhat::Adapters => json!({ "schema": SCHEMA, "adapters": adapters_json()? }),
+        ListWhat::Nand => json!({ "schema": SCHEMA, "dies": dies_json()? }),
+    })
 }
 
 /// Name and version of the shape of the document.

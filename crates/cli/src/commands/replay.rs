@@ -75,7 +75,8 @@ fn source(trace: &Path) -> Result<TraceSource, Failure> {
     Ok(trace.into())
 }
 
-fn failure(error: ReplayError) -> Failure {
+/// Why a trace was not replayed, in the words of every other message.
+pub fn failure(error: ReplayError) -> Failure {
     match error {
         ReplayError::Trace(e) => trace_failure(&e),
         ReplayError::NoRequest { file } => Failure::bad_input(format!("{file} holds no request to a drive"))

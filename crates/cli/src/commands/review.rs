@@ -1,5 +1,6 @@
 //! `ssdlab review`: the suite on one or several drives, and a report.
 
+use std::borrow::Borrow;
 use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +13,7 @@ use crate::args::ReviewArgs;
 use crate::failure::Failure;
 use crate::finished::{self, Finished};
 use crate::folder::{OutputFolder, Writes};
-use crate::lab::drives;
+use crate::lab::{SimulatedDrive, changed_drives};
 use crate::output::{complain, print_raw};
 use crate::plan::{self, Keep, param_failure};
 use crate::review_of::{claims_about, review_of};
@@ -21,15 +22,12 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let (seed, quick) = (args.common.seed, args.common.quick);
     let (devices, only) = sort_names(&args.devices, &args.only);
     let tests = chosen_tests(&only)?;
-    let drives = drives(&devices, seed)?;
-    // What was asked for by name runs even if it is no part of a review.
-    let jobs_of = if only.is_empty() { PlanJob::review } else { PlanJob::asked };
-    // All drives of a test one after the other: that is how the report is read.
-    let jobs: Vec<PlanJob> =
-        tests.iter().flat_map(|&test| (0..drives.len()).flat_map(move |lab| jobs_of(lab, test))).collect();
-    // A drive without power figures has nothing to show there.
-    let jobs = jobs.into_iter().filter(|j| !only.is_empty() || j.test.name != "power" || drives[j.lab].meters_energy());
-    let jobs = with_settings(jobs.collect(), &args.settings)?;
+    let settings = args.settings.iter().map(|text| parse_setting(text)).collect::<Result<Vec<_>, _>>();
+    // A parameter of a test has no section; a key of a drive file has.
+    let (of_drives, settings): (Vec<_>, Vec<_>) =
+        settings.map_err(param_failure)?.into_iter().partition(|(key, _)| key.contains('.'));
+    let drives = changed_drives(&devices, &of_drives, seed)?;
+    let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings)?;
     let mut folder = OutputFolder::open(&args.out, Writes::REVIEW, args.force)?;
     let keys: Vec<String> = jobs.iter().map(|job| finished::key(&drives[job.lab], job, seed, quick)).collect();
     let finished = Finished::open(folder.tests(), &keys)?;
@@ -51,7 +49,8 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     }
     let outcomes = std::mem::take(&mut results.outcomes);
     if !outcomes.is_empty() {
-        let claims = claims_about(&drives, &outcomes);
+        // A drive with other values is not the one that something was published about.
+        let claims = if of_drives.is_empty() { claims_about(&drives, &outcomes) } else { Vec::new() };
         let review = review_of(&drives, outcomes, claims, seed, quick);
         let written = write_into(&mut folder, &review)?;
         if results.is_whole() {
@@ -62,20 +61,32 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     results.conclude()
 }
 
+/// The tests of a review, or those that were `asked` for by name, on each drive.
+pub fn jobs_of<D: Borrow<SimulatedDrive>>(drives: &[D], tests: &[&'static TestDef], asked: bool) -> Vec<PlanJob> {
+    // What was asked for by name runs even if it is no part of a review.
+    let jobs_of = if asked { PlanJob::asked } else { PlanJob::review };
+    // All drives of a test one after the other: that is how the report is read.
+    let jobs = tests.iter().flat_map(|&test| (0..drives.len()).flat_map(move |lab| jobs_of(lab, test)));
+    // A drive without power figures has nothing to show there.
+    jobs.filter(|j| asked || j.test.name != "power" || drives[j.lab].borrow().meters_energy()).collect()
+}
+
 /// The jobs with `--set`: each parameter goes to every test that takes it, over what its variant says.
-fn with_settings(mut jobs: Vec<PlanJob>, settings: &[String]) -> Result<Vec<PlanJob>, Failure> {
-    for text in settings {
-        let (key, value) = parse_setting(text).map_err(param_failure)?;
+///
+/// # Errors
+/// What no test takes.
+pub fn with_settings(mut jobs: Vec<PlanJob>, settings: &[(String, String)]) -> Result<Vec<PlanJob>, Failure> {
+    for (key, value) in settings {
         let mut refused = None;
         let mut taken = false;
         for job in &mut jobs {
-            if job.test.params.iter().chain(COMMON_PARAMS).all(|p| p.key != key) {
+            if job.test.params.iter().chain(COMMON_PARAMS).all(|p| p.key != *key) {
                 let unknown = PlanJob { settings: vec![(key.clone(), value.clone())], ..job.clone() }.check(false);
                 refused = refused.or(unknown.err());
                 continue;
             }
             taken = true;
-            job.settings.retain(|(own, _)| *own != key);
+            job.settings.retain(|(own, _)| own != key);
             job.settings.push((key.clone(), value.clone()));
         }
         if let (false, Some(error)) = (taken, refused) {
@@ -106,7 +117,11 @@ fn sort_names(devices: &[String], only: &[String]) -> (Vec<String>, Vec<String>)
     (devices, [only, &more].concat())
 }
 
-fn chosen_tests(only: &[String]) -> Result<Vec<&'static TestDef>, Failure> {
+/// The tests of these names; without any, all.
+///
+/// # Errors
+/// If there is none of a name.
+pub fn chosen_tests(only: &[String]) -> Result<Vec<&'static TestDef>, Failure> {
     let mut tests = Vec::new();
     for name in only {
         let test = find_test(name).map_err(param_failure)?;

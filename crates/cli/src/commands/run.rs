@@ -103,7 +103,8 @@ fn job_file(job: &Path, given: &[String]) -> Result<JobFile, Failure> {
         .map_err(|e| Failure::BadInput(Diagnostic::from(&e).within(STANDARD_INPUT, &text)))
 }
 
-fn failure(error: FioError) -> Failure {
+/// Why a job file did not run, in the words of every other message.
+pub fn failure(error: FioError) -> Failure {
     match error {
         FioError::Job(e) => Failure::BadInput((&e).into()),
         FioError::Log(e) => Failure::run(format!("a log cannot be written: {e}")),

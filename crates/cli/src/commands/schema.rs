@@ -1,6 +1,7 @@
-//! `ssdlab schema`: what drive, die, disk and adapter files can say, as JSON Schema.
+//! `ssdlab schema`: what drive, die, disk and adapter files and plans can say, as JSON Schema.
 
 use ssdlab_catalog::documentation::File;
+use ssdlab_sweep::plan_schema;
 
 use crate::args::{SchemaArgs, SchemaFile};
 use crate::failure::Failure;
@@ -12,6 +13,7 @@ pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
         SchemaFile::Die => File::Die,
         SchemaFile::Disk => File::Disk,
         SchemaFile::Adapter => File::Adapter,
+        SchemaFile::Plan => return print_json(&plan_schema()),
     };
     print_json(&file.schema())
 }

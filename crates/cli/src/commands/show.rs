@@ -76,7 +76,8 @@ fn section_and_key(row: &SpecRow) -> (&str, &str) {
     row.key.rsplit_once('.').unwrap_or(("", &row.key))
 }
 
-fn device_json(recipe: &DeviceRecipe) -> Value {
+/// Every value of a device with its source, as `--json` prints them.
+pub fn device_json(recipe: &DeviceRecipe) -> Value {
     if let Parts::Ssd(drive) = &recipe.parts {
         return drive_json(drive);
     }

@@ -11,8 +11,12 @@ use crate::folder::{OutputFolder, Writes};
 use crate::output::{complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
-const WRITES: Writes =
-    Writes { files: &["results.csv", "results.parquet", "index.html"], folders: &[], stores: &["points"] };
+/// What a sweep consists of on disk.
+pub const WRITES: Writes = Writes {
+    files: &["results.csv", "intervals.csv", "results.parquet", "index.html"],
+    folders: &[],
+    stores: &["points"],
+};
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let plan = Plan::open(&args.plan)?;

@@ -89,6 +89,10 @@ impl PageMap {
         if self.counters.trimmed_units > before || self.recovery.any_lost(&lpns) {
             self.log.note_trimmed_range(lpns, held, &mut self.medium, sink);
         }
+        if self.has_emptied() {
+            self.log.save_trims(&mut self.medium, sink);
+            self.erase_emptied(sink);
+        }
     }
 
     /// Returns where the page was on flash, if it was.
@@ -109,6 +113,9 @@ impl PageMap {
         self.counters.trimmed_units += 1;
         if old != UNMAPPED {
             self.invalidate(old);
+            if self.gc.erases_what_trim_empties {
+                self.note_emptied(self.superblocks.of_unit(old, self.medium.layout()));
+            }
         }
         self.log.note_trimmed_page(lpn, &mut self.medium, sink);
         (old != UNMAPPED).then_some(old)

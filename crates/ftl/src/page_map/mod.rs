@@ -46,6 +46,8 @@ mod system_ring;
 mod validity;
 mod write_buffer;
 
+use std::sync::Arc;
+
 use ssdlab_core::Rng;
 use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, Layout, Medium, Outcome, TagFormat, UnitAddress};
 
@@ -190,6 +192,23 @@ impl PageMap {
         map
     }
 
+    /// For studying policies: from now on `choose` chooses the victims, and `pace` says what the host may write meanwhile.
+    /// Recovery from a power cut goes back to the policies of the drive file.
+    ///
+    /// # Panics
+    /// If the map is in use already, or `pace` is given and the drive file's pacing sets the host no limit.
+    pub fn study(&mut self, choose: Option<Arc<gc::ChooseVictim>>, pace: Option<Arc<pacing::HostUnits>>) {
+        assert_eq!(self.counters, TranslationCounters::default(), "policies are changed before anything is written");
+        if let Some(choose) = choose {
+            let blocks = self.superblocks.per_domain();
+            self.collector.choose_by(|| gc::Selector::Study(gc::Study::new(blocks, Arc::clone(&choose))));
+        }
+        if let Some(pace) = pace {
+            assert!(self.pacing.limits_host(), "the drive file must name a pacing that limits the host");
+            self.pacing = HostPacing::of(pacing::Pacing::Study(pacing::Study(pace)));
+        }
+    }
+
     /// Begins on flash that holds nothing: sets the system area and the cache aside, and lists what is free.
     fn begin_empty(&mut self) {
         let (superblocks, bad_blocks) = (&mut self.superblocks, &mut self.bad_blocks);
@@ -287,7 +306,12 @@ impl PageMap {
                     return;
                 }
             }
-            OpKind::MetadataProgram => self.log.row_ended(op.block(), op.page()),
+            OpKind::MetadataProgram => {
+                self.log.row_ended(op.block(), op.page());
+                if self.has_emptied() {
+                    self.erase_emptied(sink);
+                }
+            }
             OpKind::RetireProgram => self.row_copied(op.block()),
             OpKind::Erase => self.erased(&op, sink),
             OpKind::CopyRead | OpKind::CopyProgram => unreachable!("a page map has no merges"),
@@ -347,6 +371,9 @@ impl PageMap {
             self.recovery.origins.erased(sb);
             self.allocator.arrived(domain, sb, pool, sound);
             self.collector_step(domain, sink);
+            if self.has_emptied() {
+                self.emptied_one(domain, sink);
+            }
         }
     }
 

@@ -86,6 +86,10 @@ fn energy_is_volts_times_milliamperes_times_the_time_of_the_array() {
     let slc = die.mode(CellMode::Slc).unwrap();
     assert_eq!(slc.program_energy_nj(0), 37_125);
     assert!(3 * slc.program_energy_nj(0) < per_word_line, "the same data are cheaper in SLC mode");
+    let mut gentle = die.clone();
+    gentle.power.as_mut().unwrap().reduced_program_current_ma = Some(20.0);
+    let energy = |mode| gentle.mode(mode).unwrap().program_energy_nj(0);
+    assert_eq!((energy(CellMode::Slc), energy(CellMode::Tlc)), (29_700, tlc.program_energy_nj(0)));
     let ideal = DieSpec { power: None, ..die };
     assert_eq!(ideal.mode(CellMode::Slc).unwrap().program_energy_nj(0), 0);
 }

@@ -529,14 +529,22 @@ impl Backend {
                 }
                 let from = channel.book(now, earliest, length);
                 let array = scaled(self.times.program(mode)[op.page() as usize], share);
-                self.work.programming += array;
+                if mode == self.times.native() {
+                    self.work.programming += array;
+                } else {
+                    self.work.programming_reduced += array;
+                }
                 self.work.units += self.row_units * passes;
                 let end = from + length + array;
                 (end, Interval::new(from, from + length), end)
             }
             OpKind::FoldCopy | OpKind::CopyProgram => {
                 let array = scaled(self.times.program(mode)[op.page() as usize], share);
-                self.work.programming += array;
+                if mode == self.times.native() {
+                    self.work.programming += array;
+                } else {
+                    self.work.programming_reduced += array;
+                }
                 let end = taken + self.command_time + array;
                 (end, Interval::new(now, now), end)
             }

@@ -24,6 +24,8 @@ pub struct FlashWork {
     /// Array time of all dies together.
     pub sensing: Nanos,
     pub programming: Nanos,
+    /// The same in blocks with fewer bits per cell than the die's own.
+    pub programming_reduced: Nanos,
     pub erasing: Nanos,
     /// Units of 4 KiB that crossed a flash bus.
     pub units: u64,
@@ -41,6 +43,7 @@ pub struct PowerMeter {
     processor: u64,
     sensing: u64,
     programming: u64,
+    programming_reduced: u64,
     erasing: u64,
     link_byte: u64,
     bus_byte: u64,
@@ -71,7 +74,8 @@ impl PowerMeter {
             processor: mw(p.controller_active_mw),
             // Volts times milliamperes are milliwatts.
             sensing: array(|d| d.read_current_ma * 1e3),
-            programming: array(|d| d.program_current_ma * 1e3),
+            programming: array(|d| d.program_ma(true) * 1e3),
+            programming_reduced: array(|d| d.program_ma(false) * 1e3),
             erasing: array(|d| d.erase_current_ma * 1e3),
             link_byte: whole((p.controller_pj_per_byte + p.dram_pj_per_byte) * 1e3),
             bus_byte: whole((p.controller_pj_per_byte + p.dram_pj_per_byte + p.flash_bus_pj_per_byte) * 1e3),
@@ -97,6 +101,7 @@ impl PowerMeter {
             + product(self.processor, processor)
             + product(self.sensing, work.sensing)
             + product(self.programming, work.programming)
+            + product(self.programming_reduced, work.programming_reduced)
             + product(self.erasing, work.erasing)
             + product(self.link_byte, host_bytes)
             + product(self.bus_byte, bus_bytes);

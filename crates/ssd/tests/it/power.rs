@@ -44,6 +44,7 @@ fn die(bits: u32) -> DieSpec {
             supply_v: 3.0,
             read_current_ma: 20.0,
             program_current_ma: 25.0,
+            reduced_program_current_ma: None,
             erase_current_ma: 30.0,
             standby_current_ua: 10.0,
         }),

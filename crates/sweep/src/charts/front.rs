@@ -1,29 +1,39 @@
 //! Pareto fronts: what cannot be had both ways.
 
-use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use ssdlab_bench::{Axis as ChartAxis, Chart, Mark, Series};
-use ssdlab_report::{SweepFigure, SweepRow, SweepTable};
+use ssdlab_report::{SweepFigure, SweepRow, SweepTable, figure_text};
 
+use super::Data;
 use super::axis::spans_decades;
-use super::{Data, shown};
 use crate::plan::{Better, Pareto};
+use crate::repeats::{Spread, groups};
 
-/// The rows of `values` that no other row beats, from the best x to the worst. Of equal rows the first stands for all.
-fn front(values: &[(f64, f64)], x_better: Better, y_better: Better) -> Vec<usize> {
-    let better = |a: f64, b: f64, which: Better| match which {
-        Better::Lower => a.total_cmp(&b),
-        Better::Higher => b.total_cmp(&a),
+/// The places in `values` that no other beats, from the best x to the worst. One beats another if it is surely better in
+/// one figure, by more than both intervals, and its mean is no worse in the other. Of equal ones the first stands for all.
+fn front(values: &[(Spread, Spread)], x_better: Better, y_better: Better) -> Vec<usize> {
+    // How much better the first is.
+    let ahead = |a: &Spread, b: &Spread, which: Better| match which {
+        Better::Lower => b.mean - a.mean,
+        Better::Higher => a.mean - b.mean,
+    };
+    let surely = |a: &Spread, b: &Spread, which: Better| ahead(a, b, which) > a.half_width + b.half_width;
+    let beats = |a: &(Spread, Spread), b: &(Spread, Spread)| {
+        let (x, y) = (ahead(&a.0, &b.0, x_better), ahead(&a.1, &b.1, y_better));
+        x >= 0.0 && y >= 0.0 && (surely(&a.0, &b.0, x_better) || surely(&a.1, &b.1, y_better))
     };
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| {
-        let (a_values, b_values) = (values[a], values[b]);
-        better(a_values.0, b_values.0, x_better).then(better(a_values.1, b_values.1, y_better)).then(a.cmp(&b))
+        let x = ahead(&values[b].0, &values[a].0, x_better).total_cmp(&0.0);
+        let y = ahead(&values[b].1, &values[a].1, y_better).total_cmp(&0.0);
+        x.then(y).then(a.cmp(&b))
     });
     let mut front: Vec<usize> = Vec::new();
-    for i in order {
-        let wins = front.last().is_none_or(|&best| better(values[i].1, values[best].1, y_better) == Ordering::Less);
-        if wins {
+    for &i in &order {
+        let same = |&k: &usize| values[k].0.mean == values[i].0.mean && values[k].1.mean == values[i].1.mean;
+        // Whoever beats it has a better mean, and stands before it or level with it.
+        if !front.iter().any(same) && !order.iter().any(|&k| beats(&values[k], &values[i])) {
             front.push(i);
         }
     }
@@ -32,25 +42,30 @@ fn front(values: &[(f64, f64)], x_better: Better, y_better: Better) -> Vec<usize
 
 /// The picture and the table of one trade-off; nothing if no row has both figures.
 pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRow, SweepTable)> {
-    let rows: Vec<usize> = data
-        .rows(task)
-        .filter(|&i| data.figure(i, &pareto.x).is_some() && data.figure(i, &pareto.y).is_some())
-        .collect();
-    let values: Vec<(f64, f64)> =
-        rows.iter().filter_map(|&i| Some((data.figure(i, &pareto.x)?, data.figure(i, &pareto.y)?))).collect();
+    let finished: BTreeSet<usize> = data.rows(task).collect();
+    // One for each drive: its first point, and its figures over all seeds.
+    let (rows, values): (Vec<usize>, Vec<(Spread, Spread)>) = groups(data.plan)
+        .into_iter()
+        .filter_map(|group| {
+            let runs: Vec<usize> = group.into_iter().filter(|i| finished.contains(i)).collect();
+            let spread =
+                |name: &str| Spread::of(&runs.iter().filter_map(|&i| data.figure(i, name)).collect::<Vec<_>>());
+            Some((*runs.first()?, (spread(&pareto.x)?, spread(&pareto.y)?)))
+        })
+        .unzip();
     if rows.is_empty() {
         return None;
     }
     let on_front = front(&values, pareto.x_better, pareto.y_better);
     let mut from_left = on_front.clone();
-    from_left.sort_by(|&a, &b| values[a].0.total_cmp(&values[b].0));
+    from_left.sort_by(|&a, &b| values[a].0.mean.total_cmp(&values[b].0.mean));
     let beaten: Vec<usize> = (0..rows.len()).filter(|i| !on_front.contains(i)).collect();
     let series = |name: &str, of: &[usize]| Series {
         name: name.to_owned(),
-        points: of.iter().map(|&i| [values[i].0, values[i].1]).collect(),
+        points: of.iter().map(|&i| [values[i].0.mean, values[i].1.mean]).collect(),
     };
     let names = |of: &[usize]| of.iter().map(|&i| data.name_of(rows[i])).collect();
-    let axis = |name: &str, of: &dyn Fn(&(f64, f64)) -> f64| {
+    let axis = |name: &str, of: &dyn Fn(&(Spread, Spread)) -> f64| {
         let (label, unit) = (data.label(name), data.unit(name));
         let all: Vec<f64> = values.iter().map(of).collect();
         if spans_decades(&all) { ChartAxis::log(&label, &unit) } else { ChartAxis::linear(&label, &unit) }
@@ -69,8 +84,8 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
             word(pareto.y_better),
         ),
         mark: Mark::Scatter,
-        x: axis(&pareto.x, &|v| v.0),
-        y: axis(&pareto.y, &|v| v.1),
+        x: axis(&pareto.x, &|v| v.0.mean),
+        y: axis(&pareto.y, &|v| v.1.mean),
         series: vec![series("beaten by another point", &beaten), series("on the front", &from_left)],
         overlay_drives: false,
     };
@@ -86,8 +101,8 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
                 vec![
                     data.plan.points[row].number.to_string(),
                     data.name_of(row),
-                    shown(data, row, &pareto.x),
-                    shown(data, row, &pareto.y),
+                    shown_spread(data, &values[i].0, &pareto.x),
+                    shown_spread(data, &values[i].1, &pareto.y),
                 ]
             })
             .collect(),
@@ -100,6 +115,13 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
         stepped: vec![1],
     };
     Some((SweepRow { heading: String::new(), figures: vec![figure] }, table))
+}
+
+/// A mean with its interval, where there is one.
+fn shown_spread(data: &Data, spread: &Spread, name: &str) -> String {
+    let unit = data.unit(name);
+    let mean = figure_text(spread.mean, &unit);
+    if spread.half_width == 0.0 { mean } else { format!("{mean} ± {}", figure_text(spread.half_width, &unit)) }
 }
 
 /// `IOPS` stays, `Write amplification` does not.
@@ -117,17 +139,34 @@ fn lower_first(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn known(x: f64, y: f64) -> (Spread, Spread) {
+        let exact = |v: f64| Spread::of(&[v]).unwrap();
+        (exact(x), exact(y))
+    }
+
     #[test]
     fn the_front_is_what_nobody_beats() {
-        let values = [(1.0, 9.0), (2.0, 5.0), (2.0, 6.0), (3.0, 5.0), (4.0, 1.0), (4.0, 1.0), (0.5, 20.0)];
+        let points = [(1.0, 9.0), (2.0, 5.0), (2.0, 6.0), (3.0, 5.0), (4.0, 1.0), (4.0, 1.0), (0.5, 20.0)];
+        let values = points.map(|(x, y)| known(x, y));
         assert_eq!(front(&values, Better::Lower, Better::Lower), [6, 0, 1, 4]);
         assert_eq!(front(&values, Better::Higher, Better::Lower), [4]);
         assert_eq!(front(&values, Better::Lower, Better::Higher), [6]);
         assert_eq!(front(&values, Better::Higher, Better::Higher), [4, 3, 2, 0, 6]);
+        let values = points;
         // Against the definition.
         let beats = |a: (f64, f64), b: (f64, f64)| a.0 <= b.0 && a.1 <= b.1 && a != b;
-        for i in front(&values, Better::Lower, Better::Lower) {
+        for i in front(&values.map(|(x, y)| known(x, y)), Better::Lower, Better::Lower) {
             assert!(values.iter().all(|&other| !beats(other, values[i])));
         }
+    }
+    #[test]
+    fn what_lies_within_the_intervals_decides_nothing() {
+        let around = |mean: f64| Spread::of(&[mean - 1.0, mean, mean + 1.0]).unwrap();
+        let exact = |v: f64| Spread::of(&[v]).unwrap();
+        // Two runs of 10 and 11, give or take 2.5: the second may be as good.
+        let close = [(exact(1.0), around(10.0)), (exact(1.0), around(11.0))];
+        assert_eq!(front(&close, Better::Lower, Better::Lower), [0, 1]);
+        let apart = [(exact(1.0), around(10.0)), (exact(1.0), around(16.0))];
+        assert_eq!(front(&apart, Better::Lower, Better::Lower), [0]);
     }
 }

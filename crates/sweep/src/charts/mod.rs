@@ -4,7 +4,7 @@ mod axis;
 mod front;
 
 use ssdlab_bench::{Axis as ChartAxis, Chart, Mark, Series};
-use ssdlab_report::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable, figure_text, metric_label};
+use ssdlab_report::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable, metric_label};
 
 use crate::plan::{Pareto, Plan, usually_better};
 use crate::point::PointResult;
@@ -104,7 +104,11 @@ fn notes(data: &Data) -> Vec<String> {
         ));
     }
     if data.plan.seeds.len() > 1 {
-        notes.push(format!("Charts show means of {} seeds; the table has every run.", data.plan.seeds.len()));
+        notes.push(format!(
+            "Charts show means of {} seeds, and fronts are decided between points that differ by more than the 95 % intervals \
+             of their means; the table has every run.",
+            data.plan.seeds.len()
+        ));
     }
     notes
 }
@@ -395,9 +399,4 @@ fn without_result(data: &Data) -> Option<SweepSection> {
             rows: rows.collect(),
         }],
     })
-}
-
-/// A figure of a row with its unit, as the page prints it.
-pub(crate) fn shown(data: &Data, row: usize, name: &str) -> String {
-    data.figure(row, name).map_or_else(String::new, |v| figure_text(v, &data.unit(name)))
 }

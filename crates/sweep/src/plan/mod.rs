@@ -2,6 +2,7 @@
 
 mod expand;
 mod file;
+mod schema;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::swept::{Axis, Cell};
 use crate::task::Task;
 pub use file::Better;
 use file::{ChartsFile, PlanFile, PlanText, PrefillWord, TestEntry};
+pub use schema::plan_schema;
 
 /// Two metrics or keys that cannot both be had.
 #[derive(Clone, Debug, PartialEq)]

@@ -81,6 +81,14 @@ fn the_same_bytes_at_any_number_of_threads_and_nothing_is_run_twice() {
 }
 
 #[test]
+fn drives_that_map_by_log_blocks_can_be_swept() {
+    let plan = "drive = \"mtron-mobi-3000-16gb\"\n[[test]]\nname = \"random-write\"\n[test.set]\nseconds = 1\nspan_bytes = \"64MB\"\n";
+    let plan = Plan::parse("log-blocks.toml", plan).unwrap_or_else(|e| panic!("{e}"));
+    let swept = run(&plan, &Folder::new("log-blocks"), 1);
+    assert!(matches!(&swept.states[..], [State::Done(PointResult::Finished { .. })]), "{:?}", swept.states);
+}
+
+#[test]
 fn a_sweep_that_was_stopped_goes_on_where_it_was() {
     let plan = plan();
     let whole = csv(&plan, &run(&plan, &Folder::new("whole"), 2));

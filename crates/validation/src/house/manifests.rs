@@ -11,8 +11,10 @@ use super::{entries, read};
 pub const AT_THE_FACE: [&str; 3] = ["bench", "report", "workload"];
 /// What they may not reach: the inside of the simulated drive.
 pub const INSIDE: [&str; 4] = ["ssd", "ftl", "nand", "ecc"];
-/// What nothing may depend on.
+/// What nothing may depend on but [`PACKAGE`].
 pub const TOP: &str = "cli";
+/// The Python package, which the command is installed with.
+pub const PACKAGE: &str = "python";
 
 /// A crate of the workspace. Crates go by the names of their folders: `core` is `ssdlab-core`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +88,7 @@ impl Crates {
             let reached = self.reached_from(name);
             found.extend(INSIDE.iter().filter(|i| reached.contains(*i)).map(|i| format!("{name} reaches {i}")));
         }
-        let above = self.0.iter().filter(|(_, c)| c.depends_on.contains(TOP));
+        let above = self.0.iter().filter(|(name, c)| *name != PACKAGE && c.depends_on.contains(TOP));
         found.extend(above.map(|(name, _)| format!("{name} depends on {TOP}")));
         found
     }

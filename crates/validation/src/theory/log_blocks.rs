@@ -115,7 +115,12 @@ impl LogBuild {
         DriveSpec {
             controller: ControllerSpec { reads_first: false, ..plain.controller },
             // A write is answered when its page has been programmed.
-            write_buffer: WriteBufferSpec { capacity_kib: 64, write_cache: false, flush_after_idle_ms: 100.0 },
+            write_buffer: WriteBufferSpec {
+                capacity_kib: 64,
+                write_cache: false,
+                joins_waiting_writes: false,
+                flush_after_idle_ms: 100.0,
+            },
             log_blocks: Some(LogBlockSpec {
                 scheme: self.scheme,
                 open_logs: self.logs,

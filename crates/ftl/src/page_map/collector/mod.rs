@@ -49,6 +49,10 @@ pub struct Collector {
     /// Domains with victims that wait for a few last units, while the host waits for nothing: these are looked at again
     /// once it does.
     held: DieSet,
+    /// Domains in which TRIM has left closed superblocks empty that are to be erased at once, and those of them in which one
+    /// is being erased.
+    emptied: DieSet,
+    emptying: DieSet,
 }
 
 impl Collector {
@@ -71,6 +75,15 @@ impl Collector {
             revived: DieSet::with_room(domains),
             finishing: DieSet::with_room(domains),
             held: DieSet::with_room(domains),
+            emptied: DieSet::with_room(domains),
+            emptying: DieSet::with_room(domains),
+        }
+    }
+
+    /// From now on victims are chosen by policies that `make` makes. Nothing is closed yet.
+    pub fn choose_by(&mut self, make: impl Fn() -> Selector) {
+        for domain in &mut self.domains {
+            domain.selector = make();
         }
     }
 

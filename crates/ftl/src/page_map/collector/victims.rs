@@ -113,25 +113,78 @@ impl PageMap {
     /// Closed superblocks in which nothing is valid go on to be erased at once, whatever the policy would do.
     pub(in crate::page_map) fn erase_empty(&mut self, d: usize, sink: &mut impl OpSink) {
         for sb in self.superblocks.of_domain(d) {
-            let state = self.superblocks.state(sb);
-            if self.superblocks.valid(sb) > 0 || !matches!(state, State::Closed | State::Cached) {
-                continue;
+            if self.is_empty(sb) {
+                self.finish_empty(d, sb);
             }
-            let (local, _) = self.superblocks.local(sb, self.medium.layout());
-            let domain = &mut self.collector.domains[d];
-            if state == State::Closed {
-                domain.selector.remove(local);
-                domain.dead -= u64::from(self.superblock_units);
-            }
-            let programs = domain.programs.issued();
-            let host_programs = self.host.programs().issued();
-            domain.finishing.push_back(Finishing { superblock: sb, programs, host_programs });
-            self.collector.finishing.insert(d as u32);
-            self.superblocks.set_state(sb, State::Victim);
-            self.leave_cache(d, sb);
-            self.allocator.expect(d, state == State::Cached);
         }
         self.erase_where_finished(d, sink);
+    }
+
+    /// Whether a superblock has been written to its end, and holds nothing.
+    fn is_empty(&self, sb: SuperblockId) -> bool {
+        self.superblocks.valid(sb) == 0 && matches!(self.superblocks.state(sb), State::Closed | State::Cached)
+    }
+
+    /// An empty superblock needs no reading: it is erased once the programs have ended that replaced what it held.
+    fn finish_empty(&mut self, d: usize, sb: SuperblockId) {
+        let state = self.superblocks.state(sb);
+        let (local, _) = self.superblocks.local(sb, self.medium.layout());
+        let domain = &mut self.collector.domains[d];
+        if state == State::Closed {
+            domain.selector.remove(local);
+            domain.dead -= u64::from(self.superblock_units);
+        }
+        let programs = domain.programs.issued();
+        let host_programs = self.host.programs().issued();
+        domain.finishing.push_back(Finishing { superblock: sb, programs, host_programs });
+        self.collector.finishing.insert(d as u32);
+        self.superblocks.set_state(sb, State::Victim);
+        self.leave_cache(d, sb);
+        self.allocator.expect(d, state == State::Cached);
+    }
+
+    /// TRIM has taken a unit of this superblock: notes whether that has emptied it.
+    pub(in crate::page_map) fn note_emptied(&mut self, sb: SuperblockId) {
+        if self.is_empty(sb) {
+            let (_, domain) = self.superblocks.local(sb, self.medium.layout());
+            self.collector.emptied.insert(domain as u32);
+        }
+    }
+
+    /// Whether superblocks that TRIM has emptied wait to be erased.
+    #[inline]
+    pub(in crate::page_map) fn has_emptied(&self) -> bool {
+        !self.collector.emptied.is_empty()
+    }
+
+    /// Erases the next superblock that TRIM has emptied in each domain, where none is being erased for that: once the trims
+    /// are on flash, so that a power cut finds nothing older in place of what was erased.
+    #[cold]
+    pub(in crate::page_map) fn erase_emptied(&mut self, sink: &mut impl OpSink) {
+        if self.log.unsaved_trims().next().is_some() || self.is_frozen() {
+            return;
+        }
+        for d in 0..self.collector.domains.len() {
+            let waits = self.collector.emptied.contains(d as u32) && !self.collector.emptying.contains(d as u32);
+            if !waits {
+                continue;
+            }
+            match self.superblocks.of_domain(d).find(|&sb| self.is_empty(sb)) {
+                Some(sb) => {
+                    self.collector.emptying.insert(d as u32);
+                    self.finish_empty(d, sb);
+                    self.erase_where_finished(d, sink);
+                }
+                None => self.collector.emptied.remove(d as u32),
+            }
+        }
+    }
+
+    /// A superblock has been erased: if TRIM has emptied others, the next one follows.
+    #[cold]
+    pub(in crate::page_map) fn emptied_one(&mut self, d: usize, sink: &mut impl OpSink) {
+        self.collector.emptying.remove(d as u32);
+        self.erase_emptied(sink);
     }
 
     /// Static wear levelling: every so often, if wear has spread too far, the least worn closed superblock, as it

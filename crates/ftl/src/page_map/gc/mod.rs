@@ -11,6 +11,7 @@ mod fifo;
 mod greedy;
 mod greedy_scan;
 mod random;
+mod study;
 
 use ssdlab_core::Rng;
 
@@ -22,6 +23,7 @@ pub use fifo::Fifo;
 pub use greedy::Greedy;
 pub use greedy_scan::GreedyScan;
 pub use random::Random;
+pub use study::{Candidate, ChooseVictim, Study};
 
 /// What a policy may look at when it picks.
 pub struct Candidates<'a> {
@@ -57,6 +59,7 @@ pub enum Selector {
     DChoices(DChoices),
     CostBenefit(CostBenefit),
     Random(Random),
+    Study(Study),
 }
 
 impl Selector {
@@ -85,6 +88,7 @@ macro_rules! delegate {
             Selector::DChoices($p) => $call,
             Selector::CostBenefit($p) => $call,
             Selector::Random($p) => $call,
+            Selector::Study($p) => $call,
         }
     };
 }

@@ -5,11 +5,13 @@
 
 mod balanced;
 mod between_rounds;
+mod study;
 mod trickle;
 mod unlimited;
 
 pub use balanced::Balanced;
 pub use between_rounds::BetweenRounds;
+pub use study::{HostUnits, Study};
 pub use trickle::Trickle;
 pub use unlimited::Unlimited;
 
@@ -40,6 +42,7 @@ pub enum Pacing {
     BetweenRounds(BetweenRounds),
     Balanced(Balanced),
     Trickle(Trickle),
+    Study(Study),
 }
 
 impl Pacing {
@@ -60,6 +63,7 @@ impl Pacing {
             Pacing::BetweenRounds(p) => p,
             Pacing::Balanced(p) => p,
             Pacing::Trickle(p) => p,
+            Pacing::Study(p) => p,
         }
     }
 }
@@ -75,7 +79,11 @@ pub struct HostPacing {
 impl HostPacing {
     #[must_use]
     pub fn new(spec: &GcSpec) -> Self {
-        let pacing = Pacing::new(spec);
+        Self::of(Pacing::new(spec))
+    }
+
+    #[must_use]
+    pub fn of(pacing: Pacing) -> Self {
         let policy = pacing.policy();
         HostPacing { limits_host: policy.limits_host(), in_rounds: policy.in_rounds(), pacing }
     }

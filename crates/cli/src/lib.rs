@@ -1,31 +1,33 @@
-//! The `ssdlab` command.
+//! The `ssdlab` command, as a library: [`command`] runs a command line. The program calls it, and so does the Python
+//! package, which builds the same devices ([`lab`]), reviews ([`review_of`]) and messages ([`failure`]).
 //!
 //! Exit codes: 0 done; 1 done, but something failed or was stopped; 2 nothing ran, because the input was wrong (a
 //! device, test, file or option).
 
-mod args;
+pub mod args;
 mod attach_args;
-mod commands;
-mod failure;
+pub mod commands;
+pub mod failure;
 mod finished;
-mod folder;
-mod lab;
+pub mod folder;
+pub mod lab;
 mod output;
-mod plan;
+pub mod plan;
 mod progress;
-mod review_of;
+pub mod review_of;
 mod specification;
-mod trace_error;
+pub mod trace_error;
 
-use std::process::ExitCode;
+use std::ffi::OsString;
 
 use clap::Parser;
 
 use crate::args::{Args, Command};
 use crate::failure::Failure;
 
-fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+/// Runs the command line `words`, of which the first is the name of the program, and returns its exit code.
+pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
+    let args = match Args::try_parse_from(words) {
         Ok(args) => args,
         Err(e) => return args::refused(&e),
     };
@@ -52,9 +54,9 @@ fn main() -> ExitCode {
         Command::Man { command } => commands::manual::man(command.as_deref()),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::ReaderGone) => ExitCode::SUCCESS,
-        Err(Failure::Command(code)) => ExitCode::from(code),
+        Ok(()) => 0,
+        Err(Failure::ReaderGone) => 0,
+        Err(Failure::Command(code)) => code,
         Err(failure) => {
             output::complain(&failure.to_string());
             failure.exit_code()

@@ -1,0 +1,265 @@
+//! A drive, disk or array that can be tested, and powered on for a host of one's own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use ssdlab_bench::fio_run::{FioError, FioOptions, Prefill, run_file};
+use ssdlab_bench::plan::{PlanJob, guarded};
+use ssdlab_bench::replay::{ReplaySpec, Speed, replay_file};
+use ssdlab_bench::suite::{find_test, run_test};
+use ssdlab_bench::{Lab, Monitor};
+use ssdlab_catalog::{DeviceTemplate, Diagnostic};
+use ssdlab_cli::commands::{replay, run, show};
+use ssdlab_cli::lab::SimulatedDrive;
+use ssdlab_cli::plan::{bench_failure, param_failure};
+use ssdlab_cli::trace_error::trace_failure;
+use ssdlab_workload::fio::JobFile;
+use ssdlab_workload::trace::{Devices, Fit, Format, PlacementSpec, TraceSource};
+
+use crate::failure::{Wrong, bad_input, exception, value_error};
+use crate::live::Live;
+use crate::outcome::{JobReport, Outcome};
+use crate::policy::{Policies, Studied};
+use crate::records::{Recorded, Records};
+use crate::trace::table_source;
+use crate::watched::watched;
+
+/// A drive of the catalog, of a file, or a device expression, with changes of its keys.
+#[pyclass(frozen, module = "ssdlab._native")]
+pub struct Drive {
+    pub drive: Arc<SimulatedDrive>,
+    policies: Policies,
+}
+
+/// Names and values, as a command line gives them.
+type Settings = Vec<(String, String)>;
+
+/// A trace as it comes from Python.
+#[derive(FromPyObject)]
+enum Trace {
+    Path(std::path::PathBuf),
+    /// Columns of a table: nanoseconds, bytes, bytes (eight bytes each), numbers of commands (a byte each).
+    Table(Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>),
+}
+
+fn open(
+    py: Python<'_>,
+    template: Result<DeviceTemplate, Diagnostic>,
+    changes: &Settings,
+    policies: Policies,
+) -> PyResult<Drive> {
+    let changed = |template: DeviceTemplate| {
+        if changes.is_empty() { Ok(template.recipe) } else { template.set(changes) }
+    };
+    let recipe = template.and_then(changed).map_err(|d| bad_input(py, &d, Wrong::Drive))?;
+    // The specimen that is built to look at it; which one makes no difference to what it says of itself.
+    let drive = watched(py, None, move |_| SimulatedDrive::of(recipe, 1))?;
+    let drive = drive.map_err(|f| exception(py, &f, Wrong::Drive))?;
+    Ok(Drive { drive: Arc::new(drive), policies })
+}
+
+/// Runs something on fresh drives; of each command a record is kept, up to a limit of zero or more.
+fn recorded<T>(
+    drive: &SimulatedDrive,
+    policies: &Policies,
+    limit: usize,
+    run: impl FnOnce(&dyn Lab) -> T,
+) -> (T, Option<Records>) {
+    let studied = Studied { drive, policies };
+    let fresh: &dyn Lab = if policies.is_none() { drive } else { &studied };
+    if limit == 0 {
+        return (run(fresh), None);
+    }
+    let lab = Recorded::new(fresh, limit);
+    let result = run(&lab);
+    (result, Some(lab.into_records()))
+}
+
+#[pymethods]
+impl Drive {
+    /// A name of the catalog, the path of a file that ends in .toml, or a device expression.
+    #[staticmethod]
+    fn open(
+        py: Python<'_>,
+        text: &str,
+        changes: Settings,
+        victim: Option<Py<PyAny>>,
+        pacing: Option<Py<PyAny>>,
+    ) -> PyResult<Drive> {
+        open(py, DeviceTemplate::open(text, Path::new("")), &changes, Policies::new(victim, pacing))
+    }
+
+    /// The text of a drive, disk or array file, which is called `file` in messages.
+    #[staticmethod]
+    fn parse(
+        py: Python<'_>,
+        file: &str,
+        text: &str,
+        changes: Settings,
+        victim: Option<Py<PyAny>>,
+        pacing: Option<Py<PyAny>>,
+    ) -> PyResult<Drive> {
+        open(py, DeviceTemplate::parse(file, text), &changes, Policies::new(victim, pacing))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.drive.device()
+    }
+
+    #[getter]
+    fn description(&self) -> &str {
+        &self.drive.reviewed.facts.description
+    }
+
+    #[getter]
+    fn capacity_bytes(&self) -> u64 {
+        self.drive.recipe().capacity_bytes()
+    }
+
+    /// By how much the drive can be made smaller in proportion: a power of two, `most` at the most.
+    fn divisor(&self, py: Python<'_>, most: u32) -> u32 {
+        let recipe = self.drive.recipe();
+        let mut powers = (0..most.max(1).ilog2() + 1).rev().map(|k| 1 << k);
+        py.detach(|| powers.find(|&by| by == 1 || recipe.small(by).is_some()).unwrap_or(1))
+    }
+
+    /// Every value with its source, as `ssdlab show --json` prints them.
+    fn show_json(&self) -> String {
+        show::device_json(self.drive.recipe()).to_string()
+    }
+
+    /// What decides on its behaviour, in JSON: equal for equal drives.
+    fn identity_json(&self) -> String {
+        self.drive.identity().to_string()
+    }
+
+    fn test(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        settings: Settings,
+        seed: u64,
+        quick: bool,
+        records: usize,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Outcome> {
+        let test = find_test(name).map_err(|e| exception(py, &param_failure(e), Wrong::Parameter))?;
+        let job = PlanJob { lab: 0, test, variant: String::new(), settings };
+        job.check(quick).map_err(|e| exception(py, &param_failure(e), Wrong::Parameter))?;
+        let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
+        let (result, records) = watched(py, progress, move |watch| {
+            let report = |done: f64| watch.report(done);
+            let monitor = Monitor::new(&report, &watch.cancel);
+            recorded(&drive, &policies, records, |lab| {
+                guarded(|| run_test(test, &lab, &job.settings, seed, quick, &monitor))
+            })
+        })?;
+        let outcome =
+            result.map_err(|e| exception(py, &bench_failure(test.name, self.drive.device(), e), Wrong::Test))?;
+        Ok(Outcome::new(Arc::clone(&self.drive), outcome, seed, quick, records))
+    }
+
+    /// Runs a fio job file, given as text.
+    fn run(
+        &self,
+        py: Python<'_>,
+        file: &str,
+        text: &str,
+        variables: BTreeMap<String, String>,
+        prefill: &str,
+        seed: u64,
+        records: usize,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<JobReport> {
+        let prefill = match prefill {
+            "read" => Prefill::Read,
+            "drive" => Prefill::Drive,
+            "none" => Prefill::Nothing,
+            other => return Err(value_error(format!("prefill={other:?} is none of 'read', 'drive' and 'none'"))),
+        };
+        let value = |name: &str| variables.get(name).cloned();
+        let job = JobFile::parse_with(file, text, &value)
+            .map_err(|e| bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job))?;
+        let notices = job.notices().iter().map(ToString::to_string).collect();
+        let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
+        let (result, records) = watched(py, progress, move |watch| {
+            let report = |done: f64| watch.report(done);
+            let monitor = Monitor::new(&report, &watch.cancel);
+            let options = FioOptions { seed, prefill };
+            recorded(&drive, &policies, records, |lab| run_file(&job, lab, options, &monitor))
+        })?;
+        let report = result.map_err(|e| match e {
+            FioError::Job(e) => bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job),
+            other => exception(py, &run::failure(other), Wrong::Test),
+        })?;
+        Ok(JobReport::new(report, notices, records))
+    }
+
+    /// Replays a trace: the path of a file, or the columns of a table.
+    fn replay(
+        &self,
+        py: Python<'_>,
+        trace: Trace,
+        format: Option<&str>,
+        speed: &str,
+        queue_depth: u32,
+        scale: bool,
+        folded: bool,
+        prefill: bool,
+        seed: u64,
+        records: usize,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Outcome> {
+        let (trace, format) = match trace {
+            Trace::Path(path) => {
+                let format = format.map(str::parse).transpose();
+                let format = format.map_err(|e| exception(py, &trace_failure(&e), Wrong::Trace))?;
+                (TraceSource::from(path.as_path()), format)
+            }
+            Trace::Table(time, offset, length, op) => {
+                let source = py.detach(|| table_source(&time, &offset, &length, &op));
+                (source.map_err(|d| bad_input(py, &d, Wrong::Trace))?, Some(Format::Blkparse))
+            }
+        };
+        let speed = speed.parse::<Speed>().map_err(|e| {
+            value_error(format!("`{}` is not a speed: use recorded, asap, or a factor such as 2x or 0.5x", e.0))
+        })?;
+        let spec = ReplaySpec {
+            trace,
+            format,
+            speed,
+            queue_depth,
+            placement: PlacementSpec {
+                fit: if scale { Fit::Scale } else { Fit::Wrap },
+                devices: if folded { Devices::Folded } else { Devices::SideBySide },
+                ..Default::default()
+            },
+            prefill,
+            seed,
+        };
+        let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
+        let (result, records) = watched(py, progress, move |watch| {
+            let report = |done: f64| watch.report(done);
+            let monitor = Monitor::new(&report, &watch.cancel);
+            recorded(&drive, &policies, records, |lab| replay_file(&spec, lab, &monitor))
+        })?;
+        let replayed = result.map_err(|e| exception(py, &replay::failure(e), Wrong::Trace))?;
+        let histograms = replayed.measurement.ops().map(|(op, stats)| (op, stats.latency.clone())).collect();
+        let mut outcome = Outcome::new(Arc::clone(&self.drive), replayed.outcome(), seed, false, records);
+        outcome.histograms = histograms;
+        Ok(outcome)
+    }
+
+    /// A new specimen, powered on.
+    fn power_on(&self, py: Python<'_>, seed: u64, explain: bool) -> PyResult<Live> {
+        let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
+        let built = watched(py, None, move |_| {
+            let recipe = drive.recipe();
+            if explain { policies.build::<true>(recipe, seed) } else { policies.build::<false>(recipe, seed) }
+        })?;
+        Ok(Live::new(built.map_err(|d| bad_input(py, &d, Wrong::Drive))?, explain))
+    }
+}

@@ -1,0 +1,300 @@
+//! A device that is powered on, for hosts that are written in Python: batches of commands in, columns of completions out.
+
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use ssdlab_core::{Nanos, Op, SECOND};
+use ssdlab_device::{Completion, Device, Request};
+
+use crate::failure::{run_error, value_error};
+use crate::records::Records;
+use crate::table::Table;
+use crate::trace::u64s;
+use crate::watched::{Watch, watched};
+
+/// Smaller batches are not worth a thread.
+const INLINE_COMMANDS: usize = 1024;
+/// Commands between two looks at whether to stop.
+const LOOK_EVERY: usize = 4096;
+/// Time passes in steps of this, with a look between.
+const STEP: Nanos = SECOND / 100;
+
+/// See the module's own page.
+#[pyclass(frozen, module = "ssdlab._native")]
+pub struct Live {
+    state: Arc<Mutex<Option<State>>>,
+}
+
+struct State {
+    device: Box<dyn Device>,
+    explain: bool,
+    now: Nanos,
+    next_tag: u64,
+    in_flight: u64,
+    /// Completions that nobody has fetched yet.
+    done: Records,
+    /// Of the last call of the device.
+    fresh: Vec<Completion>,
+}
+
+/// When commands are handed over.
+enum Pace {
+    /// All at once.
+    Now,
+    /// Each at its time.
+    At(Vec<u64>),
+    /// As others complete, so that so many are under way.
+    Depth(u64),
+}
+
+struct Batch {
+    op: Vec<u8>,
+    offset: Vec<u8>,
+    length: Vec<u8>,
+    fua: bool,
+    pace: Pace,
+}
+
+impl State {
+    fn take_completions(&mut self) {
+        self.in_flight -= self.fresh.len() as u64;
+        for completion in self.fresh.drain(..) {
+            self.done.push(&completion, self.explain);
+        }
+    }
+
+    fn advance(&mut self, to: Nanos) {
+        self.device.advance(to, &mut self.fresh);
+        self.now = to;
+        self.take_completions();
+    }
+
+    /// Until a command completes, or time reaches `limit`.
+    fn advance_to_completion(&mut self, limit: Nanos) {
+        self.now = self.device.advance_to_completion(limit, &mut self.fresh);
+        self.take_completions();
+    }
+
+    /// Lets time pass to `to`; without it, until nothing is under way.
+    fn pass(&mut self, to: Option<Nanos>, watch: &Watch) {
+        while !watch.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+            let step = self.now.saturating_add(STEP);
+            match to {
+                Some(to) if to <= step => return self.advance(to),
+                Some(_) => self.advance(step),
+                None if self.in_flight == 0 => return,
+                None => self.advance_to_completion(step),
+            }
+        }
+    }
+
+    fn hand_over(&mut self, batch: &Batch, watch: &Watch) -> Result<(), String> {
+        let commands = batch.op.iter().zip(u64s(&batch.offset)).zip(u64s(&batch.length));
+        for (index, ((&op, offset), length)) in commands.enumerate() {
+            if index % LOOK_EVERY == 0 && watch.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+                return Ok(());
+            }
+            match &batch.pace {
+                Pace::Now => {}
+                Pace::At(times) => self.advance(times[index]),
+                Pace::Depth(depth) => {
+                    while self.in_flight >= *depth {
+                        self.advance_to_completion(self.now.saturating_add(STEP));
+                        if watch.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+                            return Ok(());
+                        }
+                    }
+                }
+            }
+            let request = Request::new(self.next_tag, Op::ALL[usize::from(op)], offset, length).with_fua(batch.fua);
+            self.device.submit(self.now, request).map_err(|e| format!("command {index}: {e}"))?;
+            self.next_tag += 1;
+            self.in_flight += 1;
+        }
+        Ok(())
+    }
+
+    /// Every command against the rules of the device, before any is handed over.
+    fn check(&self, batch: &Batch) -> Result<(), String> {
+        let rows = batch.op.len();
+        if batch.offset.len() != rows * 8 || batch.length.len() != rows * 8 {
+            return Err("op, offset and length must be of one length".to_owned());
+        }
+        if let Pace::At(times) = &batch.pace {
+            if times.len() != rows {
+                return Err("there must be a time for each command".to_owned());
+            }
+            let mut last = self.now;
+            for (index, &at) in times.iter().enumerate() {
+                if at < last {
+                    let bound = if index == 0 { "now" } else { "the one before it" };
+                    return Err(format!("command {index}: its time, {at} ns, lies before {bound}, {last} ns"));
+                }
+                last = at;
+            }
+        }
+        let info = self.device.info();
+        let commands = batch.op.iter().zip(u64s(&batch.offset)).zip(u64s(&batch.length));
+        for (index, ((&op, offset), length)) in commands.enumerate() {
+            let op = Op::ALL.get(usize::from(op)).copied();
+            let op = op.ok_or_else(|| format!("command {index}: there is no command of its number"))?;
+            info.check(&Request::new(0, op, offset, length)).map_err(|e| format!("command {index}: {e}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Live {
+    pub fn new(device: Box<dyn Device>, explain: bool) -> Self {
+        let state =
+            State { device, explain, now: 0, next_tag: 0, in_flight: 0, done: Records::default(), fresh: Vec::new() };
+        Live { state: Arc::new(Mutex::new(Some(state))) }
+    }
+
+    fn lock(&self) -> PyResult<MutexGuard<'_, Option<State>>> {
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err("the drive is at work in another thread")),
+            Err(TryLockError::Poisoned(_)) => {
+                Err(PyRuntimeError::new_err("the drive was left in the middle of an error"))
+            }
+        }
+    }
+
+    fn with<T>(&self, what: impl FnOnce(&mut State) -> T) -> PyResult<T> {
+        match &mut *self.lock()? {
+            Some(state) => Ok(what(state)),
+            None => Err(closed()),
+        }
+    }
+
+    /// As [`Live::with`], with the interpreter free, and on a thread if it may take long.
+    fn working<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        long: bool,
+        what: impl FnOnce(&mut State, &Watch) -> T + Send + 'static,
+    ) -> PyResult<T> {
+        self.with(|_| ())?;
+        let state = Arc::clone(&self.state);
+        let work = move |watch: &Watch| {
+            let mut state = state.lock().ok()?;
+            state.as_mut().map(|state| what(state, watch))
+        };
+        let result = if long {
+            watched(py, None, work)?
+        } else {
+            py.detach(|| ssdlab_core::catch_panic(|| work(&Watch::default()))).map_err(|e| run_error(py, e))?
+        };
+        result.ok_or_else(closed)
+    }
+}
+
+fn closed() -> PyErr {
+    PyRuntimeError::new_err("the drive is closed")
+}
+
+#[pymethods]
+impl Live {
+    /// Hands commands over. Arrays come as bytes: numbers of commands, offsets and lengths; `at` in nanoseconds.
+    /// Returns the tag of the first.
+    fn submit(
+        &self,
+        py: Python<'_>,
+        op: Vec<u8>,
+        offset: Vec<u8>,
+        length: Vec<u8>,
+        at: Option<Vec<u8>>,
+        queue_depth: Option<u64>,
+        fua: bool,
+    ) -> PyResult<u64> {
+        let pace = match (at, queue_depth) {
+            (Some(_), Some(_)) => return Err(value_error("commands have times, or a queue depth: not both")),
+            (Some(times), None) => Pace::At(u64s(&times).collect()),
+            (None, Some(0)) => return Err(value_error("queue_depth must be at least 1")),
+            (None, Some(depth)) => Pace::Depth(depth),
+            (None, None) => Pace::Now,
+        };
+        let long = op.len() > INLINE_COMMANDS || matches!(pace, Pace::At(_));
+        let batch = Batch { op, offset, length, fua, pace };
+        let result = self.working(py, long, move |state, watch| {
+            state.check(&batch)?;
+            let first = state.next_tag;
+            state.hand_over(&batch, watch).map(|()| first)
+        })?;
+        result.map_err(value_error)
+    }
+
+    /// Lets time pass to `to`, in nanoseconds; without it, until nothing is under way. Returns what has completed since
+    /// it was last called.
+    fn advance(&self, py: Python<'_>, to: Option<u64>) -> PyResult<Table> {
+        let long = self.with(|state| {
+            if let Some(to) = to.filter(|to| *to < state.now) {
+                return Err(value_error(format!("{to} ns lies before now, {} ns", state.now)));
+            }
+            let short = match to {
+                Some(to) => to - state.now < STEP,
+                None => state.in_flight <= INLINE_COMMANDS as u64,
+            };
+            Ok(!short)
+        })??;
+        self.working(py, long, move |state, watch| {
+            state.pass(to, watch);
+            std::mem::take(&mut state.done).into_table()
+        })
+    }
+
+    #[getter]
+    fn now(&self) -> PyResult<u64> {
+        self.with(|state| state.now)
+    }
+
+    #[getter]
+    fn in_flight(&self) -> PyResult<u64> {
+        self.with(|state| state.in_flight)
+    }
+
+    /// What the device has counted since it was powered on, by group.
+    fn counters(&self) -> PyResult<Vec<(&'static str, Vec<(&'static str, u64)>)>> {
+        self.with(|state| {
+            let counters = state.device.counters();
+            let mut groups = vec![("host", counters.host.named())];
+            groups.extend(counters.flash.map(|g| ("flash", g.named())));
+            groups.extend(counters.disk.map(|g| ("disk", g.named())));
+            groups.extend(counters.cache.map(|g| ("cache", g.named())));
+            groups
+        })
+    }
+
+    /// Least, mean and greatest wear of its blocks, in shares of their rated life; `None` of a device without flash.
+    fn wear(&self) -> PyResult<Option<(f64, f64, f64)>> {
+        self.with(|state| {
+            let wear = state.device.flash()?.wear();
+            Some((wear.least, wear.mean, wear.most))
+        })
+    }
+
+    /// Whether its books balance.
+    fn check_books(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(|state| state.device.check_books())?.map_err(|e| run_error(py, e))
+    }
+
+    /// A copy that goes on from here by itself.
+    fn snapshot(&self, py: Python<'_>) -> PyResult<Live> {
+        let copy = self.with(|state| {
+            let device = state.device.snapshot()?;
+            let State { explain, now, next_tag, in_flight, .. } = *state;
+            let done = state.done.clone();
+            Some(State { device, explain, now, next_tag, in_flight, done, fresh: Vec::new() })
+        })?;
+        let copy = copy.ok_or_else(|| run_error(py, "this device cannot be copied"))?;
+        Ok(Live { state: Arc::new(Mutex::new(Some(copy))) })
+    }
+
+    /// Gives its memory back.
+    fn close(&self) -> PyResult<()> {
+        *self.lock()? = None;
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! Sweeps, point by point, so that any executor can run them: a point is known by its key, and its result is a text that
+//! says so.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use ssdlab_bench::Monitor;
+use ssdlab_catalog::Diagnostic;
+use ssdlab_cli::commands::sweep::WRITES;
+use ssdlab_cli::failure::Failure;
+use ssdlab_cli::folder::OutputFolder;
+use ssdlab_sweep::{
+    Column as SweptColumn, Plan, PointError, State, Store, Table as SweptTable, point_text, read_point, sweep,
+    write_results,
+};
+
+use crate::failure::{Wrong, bad_input, exception, run_error};
+use crate::table::{Column, Table};
+use crate::watched::watched;
+
+/// A plan that was read and checked.
+#[pyclass(frozen, module = "ssdlab._native")]
+pub struct SweepPlan {
+    plan: Arc<Plan>,
+}
+
+impl SweepPlan {
+    /// What is known of each point, by the texts of those that are finished and the failures of others.
+    fn states(
+        &self,
+        finished: &BTreeMap<String, String>,
+        failed: &BTreeMap<String, String>,
+    ) -> Result<Vec<State>, String> {
+        let state = |point: &ssdlab_sweep::Point| {
+            if let Some(known) = point.known() {
+                return Ok(State::Done(known));
+            }
+            match (finished.get(&point.key), failed.get(&point.key)) {
+                (Some(text), _) => read_point(&point.key, text).map(State::Done),
+                (None, Some(why)) => Ok(State::Failed(why.clone())),
+                (None, None) => Ok(State::NotRun),
+            }
+        };
+        self.plan.points.iter().map(state).collect()
+    }
+}
+
+fn refused(py: Python<'_>, error: impl std::fmt::Display) -> PyErr {
+    exception(py, &Failure::bad_input(error.to_string()).help("choose another folder"), Wrong::Folder)
+}
+
+#[pymethods]
+impl SweepPlan {
+    /// Reads the text of a plan; files that it names lie beside `file`.
+    #[new]
+    fn new(py: Python<'_>, file: &str, text: &str) -> PyResult<SweepPlan> {
+        let plan = py.detach(|| Plan::parse(file, text)).map_err(|d| bad_input(py, &d, Wrong::Plan))?;
+        Ok(SweepPlan { plan: Arc::new(plan) })
+    }
+
+    fn __len__(&self) -> usize {
+        self.plan.points.len()
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.plan.title
+    }
+
+    /// Keys of the points that have to be run, each once, in the order of the plan.
+    fn keys(&self) -> Vec<&str> {
+        let mut seen = std::collections::BTreeSet::new();
+        let to_run = self.plan.points.iter().filter(|p| p.known().is_none());
+        to_run.map(|p| p.key.as_str()).filter(|key| seen.insert(*key)).collect()
+    }
+
+    /// A point in words.
+    fn describe(&self, key: &str) -> Option<String> {
+        let index = self.plan.points.iter().position(|p| p.key == key)?;
+        Some(self.plan.describe(index))
+    }
+
+    /// Runs a point; its result as a text that can be kept, or (None, why it failed). Failures are bugs.
+    fn run_point(&self, py: Python<'_>, key: &str) -> PyResult<(Option<String>, String)> {
+        let Some(index) = self.plan.points.iter().position(|p| p.key == key) else {
+            let other = Diagnostic::new(format!("the plan has no point {key} here"))
+                .help("use the same version of ssdlab, and the same files that the plan names, on every machine");
+            return Err(bad_input(py, &other, Wrong::Plan));
+        };
+        let plan = Arc::clone(&self.plan);
+        let result = watched(py, None, move |watch| {
+            let point = &plan.points[index];
+            let report = |_| {};
+            let result = point.run(&plan.tasks[point.task], &Monitor::new(&report, &watch.cancel))?;
+            point_text(&point.key, &plan.describe(index), &result).map_err(|e| PointError::Failed(e.to_string()))
+        })?;
+        Ok(match result {
+            Ok(text) => (Some(text), String::new()),
+            Err(PointError::Failed(why)) => (None, why),
+            Err(PointError::Cancelled) => (None, "stopped".to_owned()),
+        })
+    }
+
+    /// Why the text cannot be used as the result of the point `key`; `None` if it can.
+    fn flaw(&self, key: &str, text: &str) -> Option<String> {
+        read_point(key, text).err()
+    }
+
+    /// The table of results: a row a point.
+    fn table(
+        &self,
+        py: Python<'_>,
+        finished: BTreeMap<String, String>,
+        failed: BTreeMap<String, String>,
+    ) -> PyResult<Table> {
+        let states = self.states(&finished, &failed).map_err(|e| run_error(py, e))?;
+        let column = |(name, unit, column): (String, String, SweptColumn)| match column {
+            SweptColumn::Text(values) => Column::text(&name, values),
+            SweptColumn::Number(values) => Column::optional(&name, &unit, values),
+        };
+        Ok(Table::new(SweptTable::new(&self.plan, &states).columns.into_iter().map(column).collect()))
+    }
+
+    /// Writes the table and the page of charts, as `ssdlab sweep` does; returns the paths.
+    fn write(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        force: bool,
+        finished: BTreeMap<String, String>,
+        failed: BTreeMap<String, String>,
+    ) -> PyResult<Vec<PathBuf>> {
+        let states = self.states(&finished, &failed).map_err(|e| run_error(py, e))?;
+        let mut folder = OutputFolder::open(&out, WRITES, force).map_err(|f| exception(py, &f, Wrong::Folder))?;
+        let write = || {
+            folder.begin_writing()?;
+            let files = write_results(&out, &self.plan, &states, env!("CARGO_PKG_VERSION"))
+                .map_err(|e| Failure::run(e.to_string()))?;
+            let names: Vec<PathBuf> = files.iter().filter_map(|f| f.file_name()).map(PathBuf::from).collect();
+            folder.written(&names)?;
+            Ok(files)
+        };
+        py.detach(write).map_err(|f: Failure| exception(py, &f, Wrong::Folder))
+    }
+
+    /// Runs what the store in `out` does not have, on threads of this process.
+    fn run_here(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        threads: Option<NonZeroUsize>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<BTreeMap<String, String>> {
+        let store = Store::open(&out).map_err(|e| refused(py, e))?;
+        let plan = Arc::clone(&self.plan);
+        let result = watched(py, progress, move |watch| {
+            sweep(&plan, &store, threads, &|p| watch.report(p.done), &watch.cancel)
+        })?;
+        let result = result.map_err(|e| refused(py, e))?;
+        let failed = self.plan.points.iter().zip(result.states).filter_map(|(point, state)| match state {
+            State::Failed(why) => Some((point.key.clone(), why)),
+            _ => None,
+        });
+        Ok(failed.collect())
+    }
+}

@@ -1,0 +1,154 @@
+"""Arrays and tables that go into the laboratory: checked, and brought to bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: Numbers of the commands.
+OPS = {"read": 0, "write": 1, "trim": 2, "flush": 3, "write_zeroes": 4}
+_SHORT = {"r": 0, "w": 1, "d": 2, "t": 2, "f": 3, "discard": 2, "R": 0, "W": 1, "D": 2, "F": 3, "Read": 0, "Write": 1}
+_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+
+
+def array(values: Any) -> Any:
+    """A NumPy array of a column of any kind of table."""
+    import numpy
+
+    if hasattr(values, "__arrow_c_array__") and not hasattr(values, "to_numpy"):
+        import pyarrow
+
+        values = pyarrow.array(values)
+    if hasattr(values, "to_numpy"):
+        # pyarrow refuses to copy unless it is told that it may.
+        try:
+            values = values.to_numpy(zero_copy_only=False)
+        except TypeError:
+            values = values.to_numpy()
+    return numpy.asarray(values)
+
+
+def whole(values: Any, name: str, rows: int | None = None) -> bytes:
+    """Whole numbers from 0 on, as little-endian bytes, eight each. A single number stands for ``rows`` of it.
+
+    Raises:
+        TypeError: if they are no numbers.
+        ValueError: if one is negative, not whole, NaN or too large, or there are not ``rows`` of them.
+    """
+    import numpy
+
+    given = array(values)
+    if given.ndim == 0 and rows is not None:
+        given = numpy.broadcast_to(given, (rows,))
+    if given.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, not {given.ndim}")
+    if rows is not None and len(given) != rows:
+        raise ValueError(f"{name} has {len(given)} values, where {rows} are needed")
+    if given.dtype.kind in "mM":
+        raise TypeError(f"{name} is a time; it must be a number of bytes")
+    if given.dtype == object:
+        listed = given.tolist()
+        if any(isinstance(value, int) and abs(value) >= 2**64 for value in listed):
+            raise ValueError(f"{name} has a value beyond 64 bits")
+        given = numpy.array(listed)
+    if given.dtype.kind == "b" or given.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be whole numbers, not {given.dtype}")
+    if given.dtype.kind == "f":
+        bad = ~(numpy.isfinite(given) & (given == numpy.floor(given)) & (given < 2.0**63))
+        _refuse(bad, given, name, "is no whole number")
+    if given.dtype.kind in "if":
+        _refuse(given < 0, given, name, "is negative")
+    return bytes(given.astype("<u8", casting="unsafe", copy=False).tobytes())
+
+
+def nanoseconds(values: Any, name: str, unit: str | None, *, begin: bool) -> bytes:
+    """Times as whole nanoseconds. With ``begin``, they are made relative to the first of them if they are dates.
+
+    Raises:
+        TypeError: if they are plain numbers without a unit.
+        ValueError: as :func:`whole`.
+    """
+    import numpy
+
+    given = array(values)
+    if given.dtype.kind in "mM":
+        if unit is not None:
+            raise ValueError(f"{name} is a {given.dtype}, which has its own unit; leave time_unit out")
+        if numpy.isnat(given).any():
+            raise ValueError(f"{name}[{int(numpy.isnat(given).argmax())}] is not a time (NaT)")
+        if given.dtype.kind == "M":
+            if not begin:
+                raise TypeError(f"{name} must be a duration, not a date")
+            given = given - (given.min() if len(given) else given)
+        nanos = given.astype("timedelta64[ns]").astype("<i8")
+        return whole(nanos, name)
+    if unit is None:
+        raise TypeError(f"{name} is a number without a unit: give time_unit='ns', 'us', 'ms' or 's'")
+    if unit not in _UNITS:
+        raise ValueError(f"time_unit={unit!r} is none of {', '.join(_UNITS)}")
+    if given.dtype.kind == "f":
+        _refuse(~numpy.isfinite(given), given, name, "is no time")
+        given = numpy.rint(given * _UNITS[unit])
+        return whole(given, name)
+    times = numpy.frombuffer(whole(given, name), dtype="<u8")
+    largest = (2**63 - 1) // _UNITS[unit]
+    _refuse(times > largest, times, name, "is too late")
+    return bytes((times * numpy.uint64(_UNITS[unit])).tobytes())
+
+
+def ops(values: Any, rows: int | None = None) -> bytes:
+    """Commands by name or number, as a byte each.
+
+    Raises:
+        ValueError: if there is no such command.
+    """
+    import numpy
+
+    if isinstance(values, str):
+        if rows is None:
+            raise ValueError("op is a single word: give one for each row")
+        return bytes([_op(values, 0)]) * rows
+    given = array(values)
+    if given.ndim != 1:
+        raise ValueError(f"op must have one dimension, not {given.ndim}")
+    if rows is not None and len(given) != rows:
+        raise ValueError(f"op has {len(given)} values, where {rows} are needed")
+    if given.dtype.kind in "iu":
+        _refuse((given < 0) | (given >= len(OPS)), given, "op", "is no command: they are " + _numbered())
+        return bytes(given.astype("u1").tobytes())
+    if given.dtype.kind not in "OUST":
+        raise TypeError(f"op must be names or numbers of commands, not {given.dtype}")
+    words, places = numpy.unique(given.astype(str), return_inverse=True)
+    numbers = numpy.array([_op(word, int((places == i).argmax())) for i, word in enumerate(words)], dtype="u1")
+    return bytes(numbers[places.ravel()].tobytes()) if len(words) else b""
+
+
+def columns_of(table: Any) -> Mapping[str, Any]:
+    """The columns of a table: pandas, polars, Arrow, DuckDB, this package's own, or a dictionary."""
+    if isinstance(table, Mapping):
+        return table
+    names = getattr(table, "column_names", None) or getattr(table, "columns", None)
+    if names is not None and hasattr(table, "__getitem__") and not callable(names):
+        return {str(name): table[name] for name in names}
+    if hasattr(table, "__arrow_c_stream__"):
+        import pyarrow
+
+        return columns_of(pyarrow.table(table))
+    raise TypeError(f"a {type(table).__name__} is no table: give a data frame, an Arrow table or a dictionary of columns")
+
+
+def _op(word: str, row: int) -> int:
+    number = OPS.get(word, OPS.get(word.lower(), _SHORT.get(word)))
+    if number is None:
+        raise ValueError(f"op[{row}] is {word!r}, which is no command: they are {_numbered()}")
+    return number
+
+
+def _numbered() -> str:
+    return ", ".join(f"{name} ({number})" for name, number in OPS.items())
+
+
+def _refuse(bad: Any, values: Any, name: str, why: str) -> None:
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(f"{name}[{row}] is {values[row]}, which {why}")

@@ -1,0 +1,479 @@
+"""Drives: what is built, tested, and driven by a host of one's own."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal, Union
+
+from . import _columns, _native
+from ._jobs import Job, JobFile
+from ._progress import Progress, shown
+from ._result import JobResult, Result
+from ._table import Table
+
+#: A value of a key or parameter, as it would stand on the command line.
+Value = Union[str, int, float, bool, Sequence[Union[str, int, float]]]
+
+#: Chooses the superblock to collect: called with numbers, valid units and ages of the closed ones, and their size.
+VictimPolicy = Callable[[list[int], list[int], list[int], int], int]
+#: Says how many units the host gets for each unit moved: called with the dead and valid units of a victim.
+Pacing = Callable[[int, int], float]
+
+
+class Drive:
+    """A drive, a disk, an array, or a drive behind an adapter.
+
+    Args:
+        device: a name of the catalog, the path of a file that ends in ``.toml``, or a device expression such as
+            ``"arc-1200(raid0(a-data-300-32gb*2))"``.
+        victim: a policy of garbage collection of one's own, for studying ideas: a function that is called with the
+            closed superblocks (numbers, valid units, ages in units written; three lists) and the units that one holds, and
+            returns the number of the one to collect. ``docs/python.md`` says how slow that is.
+        pacing: likewise what the host may write while a collection runs: a function that is called for each victim with
+            its dead and valid units, and returns the units that the host gets for each unit moved.
+        seed: of the specimen that is powered on, and of tests, unless they are given another.
+        explain: whether commands of :meth:`submit` know where their time went. Tests always do.
+        **changes: other values for keys of its drive file, by their names: ``**{"gc.policy": "cost-benefit"}``.
+
+    Raises:
+        DriveFileError: if there is no such device, or it cannot be.
+
+    A drive is a description as long as it is only tested: each test powers on specimens of its own. :meth:`submit` and
+    :meth:`advance` power on one that stays, with a clock of its own in nanoseconds.
+    """
+
+    def __init__(
+        self,
+        device: str | os.PathLike[str],
+        *,
+        seed: int = 1,
+        explain: bool = False,
+        victim: VictimPolicy | None = None,
+        pacing: Pacing | None = None,
+        **changes: Value,
+    ) -> None:
+        self._source: tuple[str, str, str | None] = (os.fspath(device), "", None)
+        self._setup(seed, explain, victim, pacing, changes)
+
+    @classmethod
+    def from_toml(
+        cls,
+        text: str,
+        *,
+        name: str = "drive.toml",
+        seed: int = 1,
+        explain: bool = False,
+        victim: VictimPolicy | None = None,
+        pacing: Pacing | None = None,
+        **changes: Value,
+    ) -> Drive:
+        """A drive from the text of a drive, disk or array file. ``name`` is what it is called in messages; files that
+        it names lie beside it.
+
+        Raises:
+            DriveFileError: with line and column, if the text is no such file.
+        """
+        drive = cls.__new__(cls)
+        drive._source = (name, "text", text)
+        drive._setup(seed, explain, victim, pacing, changes)
+        return drive
+
+    def _setup(
+        self,
+        seed: int,
+        explain: bool,
+        victim: VictimPolicy | None,
+        pacing: Pacing | None,
+        changes: Mapping[str, Value],
+    ) -> None:
+        for name, policy in (("victim", victim), ("pacing", pacing)):
+            if policy is not None and not callable(policy):
+                raise TypeError(f"{name} must be a function, not {type(policy).__name__}")
+        self._victim, self._pacing = victim, pacing
+        if pacing is not None:
+            # Any pacing that limits the host; what it says is replaced.
+            changes = {"gc.host_share": "balanced", **changes}
+        self._changes = dict(changes)
+        self._seed = _whole(seed, "seed")
+        self._explain = explain
+        self._live: _native.Live | None = None
+        given = [(key, _text(key, value)) for key, value in changes.items()]
+        device, _, text = self._source
+        self._native = (
+            _native.Drive.open(device, given, victim, pacing)
+            if text is None
+            else _native.Drive.parse(device, text, given, victim, pacing)
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._live is not None:
+            raise TypeError("a drive that is powered on cannot be pickled: pickle one that is not, or close() it")
+        return (_rebuilt, self._parts())
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self._source, self._seed, self._explain, self._victim, self._pacing, self._changes)
+
+    # What it is.
+
+    @property
+    def name(self) -> str:
+        """Its name in reports."""
+        return self._native.name
+
+    @property
+    def description(self) -> str:
+        """A line for people."""
+        return self._native.description
+
+    @property
+    def capacity_bytes(self) -> int:
+        """As sold; of an array, what can be addressed."""
+        return self._native.capacity_bytes
+
+    @property
+    def seed(self) -> int:
+        """Of the specimen, and of tests that are given no other."""
+        return self._seed
+
+    @property
+    def changes(self) -> dict[str, Value]:
+        """What was changed of the device that it was made of."""
+        return dict(self._changes)
+
+    @cached_property
+    def specification(self) -> dict[str, Any]:
+        """Every value with its source or the word *estimate*, as ``ssdlab show --json`` prints them."""
+        return json.loads(self._native.show_json())  # type: ignore[no-any-return]
+
+    # Tests.
+
+    def test(
+        self,
+        name: str,
+        *,
+        seed: int | None = None,
+        quick: bool = False,
+        records: bool | int = False,
+        progress: Progress = None,
+        **params: Value,
+    ) -> Result:
+        """Runs one test of the suite on specimens fresh from the factory.
+
+        Args:
+            name: as ``ssdlab.tests()`` and ``ssdlab list tests`` have it.
+            quick: on an eighth of the drive for an eighth of the time.
+            records: keep a record of each command with its causes: of all (some 100 to 200 bytes each), or of so many.
+            progress: see :mod:`ssdlab`.
+            **params: of the test, by name; units as ``ssdlab list tests`` says, or in text such as ``"8GB"``.
+
+        Raises:
+            ParameterError: if there is no such test or parameter.
+            TestError: if the test makes no sense on this drive.
+            RunError: if it failed.
+        """
+        settings = [(key, _text(key, value)) for key, value in params.items()]
+        if name == "power-cut" and (self._victim or self._pacing):
+            raise ValueError("recovery from a power cut goes back to built-in policies: study them on other tests")
+        with shown(progress, f"{name} on {self.name}") as report:
+            outcome = self._native.test(name, settings, self._seed_or(seed), bool(quick), _limit(records), report)
+        return Result(outcome)
+
+    def run(
+        self,
+        job: str | Job | JobFile | Sequence[Job] | os.PathLike[str],
+        *,
+        prefill: Literal["read", "drive", "none"] = "read",
+        variables: Mapping[str, str] | None = None,
+        seed: int | None = None,
+        records: bool | int = False,
+        progress: Progress = None,
+    ) -> JobResult:
+        """Runs fio jobs: the text of a job file, jobs as objects, or the path of a file (as a ``Path``).
+
+        Args:
+            prefill: what is written in sequence before: what the jobs read, the whole drive, or nothing.
+            variables: values of ``${NAME}`` in the text. The environment is not asked.
+
+        Raises:
+            JobFileError: with the line, if the jobs cannot be run.
+            TestError: if they make no sense on this drive.
+        """
+        file = "job.fio"
+        if isinstance(job, os.PathLike):
+            file = os.fspath(job)
+            with open(job, encoding="utf-8-sig") as opened:
+                text = opened.read()
+        elif isinstance(job, str):
+            text = job
+        elif isinstance(job, (Job, JobFile)):
+            text = str(job)
+        else:
+            text = str(JobFile(job))
+        with shown(progress, f"{file} on {self.name}") as report:
+            result = self._native.run(
+                file, text, dict(variables or {}), prefill, self._seed_or(seed), _limit(records), report
+            )
+        return JobResult(result)
+
+    def replay(
+        self,
+        trace: Any,
+        *,
+        format: str | None = None,  # noqa: A002 - the word of the command line
+        time_unit: Literal["ns", "us", "ms", "s"] | None = None,
+        speed: str = "recorded",
+        queue_depth: int = 32,
+        placement: Literal["wrap", "scale"] = "wrap",
+        devices: Literal["side-by-side", "folded"] = "side-by-side",
+        prefill: bool = True,
+        seed: int | None = None,
+        records: bool | int = False,
+        progress: Progress = None,
+    ) -> Result:
+        """Replays a block trace: the path of a file in any of the formats of ``docs/traces.md``, or a table.
+
+        A table (pandas, polars, Arrow, DuckDB, or a dictionary) has the columns ``time``, ``offset`` and ``length`` in
+        bytes, and ``op``: read, write, trim or flush, by name or by number. ``time`` is a date, a duration, or a number
+        in ``time_unit``. Rows are sent in their order.
+
+        Args:
+            speed: at the recorded times, ``"2x"`` for twice as fast, or ``"asap"``.
+            queue_depth: commands under way at most.
+            placement: addresses beyond the end of the drive begin again, or all are scaled.
+            prefill: whether the whole drive is written first.
+
+        Raises:
+            TraceError: with the line, or the row, if the trace cannot be read.
+            TypeError, ValueError: if columns of a table are of the wrong type.
+        """
+        source: Any
+        if isinstance(trace, (str, os.PathLike)):
+            if time_unit is not None:
+                raise ValueError("time_unit is for tables; a file's format says its own")
+            source = os.fspath(trace)
+        else:
+            if format is not None:
+                raise ValueError("format is for files; a table has columns")
+            source = _trace_columns(trace, time_unit)
+        with shown(progress, f"replay on {self.name}") as report:
+            outcome = self._native.replay(
+                source,
+                format,
+                speed,
+                _whole(queue_depth, "queue_depth", 1, 2**32 - 1),
+                {"wrap": False, "scale": True}[placement],
+                {"side-by-side": False, "folded": True}[devices],
+                bool(prefill),
+                self._seed_or(seed),
+                _limit(records),
+                report,
+            )
+        return Result(outcome)
+
+    # A host of one's own.
+
+    def _on(self) -> _native.Live:
+        if self._live is None:
+            self._live = self._native.power_on(self._seed, self._explain)
+        return self._live
+
+    @property
+    def now(self) -> int:
+        """The drive's clock in nanoseconds since it was powered on."""
+        return self._on().now
+
+    @property
+    def in_flight(self) -> int:
+        """Commands that were handed over and have not completed."""
+        return self._on().in_flight
+
+    def submit(
+        self, op: Any, offset: Any, length: Any, *, at: Any = None, queue_depth: int | None = None, fua: bool = False
+    ) -> range:
+        """Hands a batch of commands over, and returns their tags.
+
+        Args:
+            op: ``"read"``, ``"write"``, ``"trim"``, ``"flush"`` or ``"write_zeroes"`` for all of them, or an array of
+                names or numbers (``ssdlab.OPS``).
+            offset: bytes from the begin of the drive; an array, or one for all.
+            length: bytes; an array, or one for all.
+            at: times in nanoseconds of the drive's clock, rising: each command is handed over at its own.
+            queue_depth: without times: each command is handed over as soon as fewer than so many are under way. Without
+                both, all are handed over now.
+            fua: force unit access: writes are acknowledged only when they are on the medium.
+
+        Raises:
+            ValueError: if a command is not one that the drive takes. Then none of the batch has been handed over.
+            RuntimeError: if the drive is at work in another thread, or closed.
+        """
+        rows = _rows(op, offset, length, at)
+        tags = self._on().submit(
+            _columns.ops(op, rows),
+            _columns.whole(offset, "offset", rows),
+            _columns.whole(length, "length", rows),
+            None if at is None else _columns.nanoseconds(at, "at", None if _is_duration(at) else "ns", begin=False),
+            None if queue_depth is None else _whole(queue_depth, "queue_depth", 0),
+            bool(fua),
+        )
+        return range(tags, tags + rows)
+
+    def advance(self, to: int | None = None) -> Table:
+        """Lets time pass to ``to``, in nanoseconds; without it, until nothing is under way. Returns every command that has
+        completed since the last call, in the order of completion: ``tag``, ``op``, ``status``, ``offset``, ``length``,
+        ``submitted``, ``completed``, and, of a drive with ``explain=True``, a column for each cause that took time.
+
+        Raises:
+            ValueError: if that lies in the past.
+        """
+        return Table(self._on().advance(None if to is None else _whole(to, "to")))
+
+    def counters(self) -> dict[str, dict[str, int]]:
+        """What the drive has counted since it was powered on: ``counters()["flash"]["block_erases"]``. Bytes and
+        nanoseconds where the name says so."""
+        return {group: dict(counters) for group, counters in self._on().counters()}
+
+    @property
+    def wear(self) -> dict[str, float] | None:
+        """Least, mean and greatest wear of its blocks, in shares of their rated life; ``None`` without flash."""
+        wear = self._on().wear()
+        return None if wear is None else dict(zip(("least", "mean", "most"), wear))
+
+    def check(self) -> None:
+        """Balances the drive's own books.
+
+        Raises:
+            RunError: if they do not; that is a bug of the simulator.
+        """
+        self._on().check_books()
+
+    def clone(self) -> Drive:
+        """The same drive. If it is powered on, the copy goes on from here by itself: with all that is written, worn and
+        under way.
+
+        Raises:
+            RunError: if the device cannot be copied.
+        """
+        other = _rebuilt(*self._parts())
+        if self._live is not None:
+            other._live = self._live.snapshot()
+        return other
+
+    def reset(self) -> None:
+        """Powers a new specimen on at the next use."""
+        self._live = None
+
+    def close(self) -> None:
+        """Gives the memory of the specimen back. It cannot be used after; tests can."""
+        self._on().close()
+
+    def __repr__(self) -> str:
+        changes = "".join(f", {key}={value!r}" for key, value in self._changes.items())
+        return f"<ssdlab.Drive {self.name}{changes}>"
+
+    def _repr_html_(self) -> str:
+        facts = self.specification
+        rows = facts.get("values") or []
+        body = "".join(
+            f"<tr><td>{html.escape(str(r['key']))}</td><td>{html.escape(str(r['value']))}</td>"
+            f"<td>{'ESTIMATE: ' if r['estimate'] else ''}{html.escape(str(r['source'] or ''))}</td></tr>"
+            for r in rows
+        )
+        table = f"<details><summary>{len(rows)} parameters</summary><table>{body}</table></details>" if rows else ""
+        return (
+            f"<b>{html.escape(self.name)}</b>: {html.escape(self.description)}, "
+            f"{self.capacity_bytes / 1e9:.1f} GB{table}"
+        )
+
+    def _seed_or(self, seed: int | None) -> int:
+        return self._seed if seed is None else _whole(seed, "seed")
+
+
+def _rebuilt(
+    source: tuple[str, str, str | None],
+    seed: int,
+    explain: bool,
+    victim: VictimPolicy | None,
+    pacing: Pacing | None,
+    changes: Mapping[str, Value],
+) -> Drive:
+    drive = Drive.__new__(Drive)
+    drive._source = source
+    drive._setup(seed, explain, victim, pacing, changes)
+    return drive
+
+
+def raid0(*devices: str | Drive, stripe: str | None = None) -> Drive:
+    """A RAID 0 of devices; ``stripe`` as in ``"128KiB"``."""
+    parts = [_expression(device) for device in devices] + ([f"stripe={stripe}"] if stripe else [])
+    return Drive(f"raid0({', '.join(parts)})")
+
+
+def behind(adapter: str, device: str | Drive) -> Drive:
+    """A device behind a host adapter of the catalog."""
+    return Drive(f"{adapter}({_expression(device)})")
+
+
+def _expression(device: str | Drive) -> str:
+    if isinstance(device, str):
+        return device
+    if device._changes or device._victim or device._source[2] is not None:
+        raise ValueError(f"{device!r} has no name to be called by in an expression: save it as a file, and give its path")
+    return device.name
+
+
+def _text(key: str, value: Value) -> str:
+    """A value as one would write it on the command line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    if hasattr(value, "item") and not isinstance(value, Sequence):
+        return _text(key, value.item())
+    if isinstance(value, Sequence):
+        return ",".join(_text(key, item) for item in value)
+    raise TypeError(f"{key} is a {type(value).__name__}; values are text, numbers, or lists of them")
+
+
+def _limit(records: bool | int) -> int:
+    if records is True:
+        return 2**63 - 1
+    return 0 if records is False else _whole(records, "records")
+
+
+def _whole(value: int, name: str, least: int = 0, most: int = 2**64 - 1) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be a whole number, not {type(value).__name__}")
+    number = value.__index__()
+    if not least <= number <= most:
+        raise ValueError(f"{name} is {number}; it must lie between {least} and {most}")
+    return number
+
+
+def _is_duration(at: Any) -> bool:
+    return getattr(getattr(at, "dtype", None), "kind", "") in ("m", "M")
+
+
+def _rows(*columns: Any) -> int:
+    lengths = {len(c) for c in columns if c is not None and not isinstance(c, str) and hasattr(c, "__len__")}
+    if len(lengths) > 1:
+        raise ValueError(f"op, offset, length and at differ in length: {', '.join(map(str, sorted(lengths)))}")
+    return lengths.pop() if lengths else 1
+
+
+def _trace_columns(table: Any, unit: str | None) -> tuple[bytes, bytes, bytes, bytes]:
+    columns = _columns.columns_of(table)
+    missing = [name for name in ("time", "offset", "length", "op") if name not in columns]
+    if missing:
+        raise ValueError(f"the table has no column {' or '.join(missing)}; it has {', '.join(columns)}")
+    time = _columns.nanoseconds(columns["time"], "time", unit, begin=True)
+    rows = len(time) // 8
+    return (
+        time,
+        _columns.whole(columns["offset"], "offset", rows),
+        _columns.whole(columns["length"], "length", rows),
+        _columns.ops(columns["op"], rows),
+    )

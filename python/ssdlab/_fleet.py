@@ -1,0 +1,354 @@
+"""Fleets: thousands of drives over years."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+from . import _native
+from ._drive import Drive, _whole
+from ._progress import Progress, shown
+from ._sweep import FolderStore, MemoryStore, Store, UrlStore
+from ._table import Table
+
+#: Drives of one file, and of one table of :meth:`FleetResult.tables`.
+PARTITION = 1000
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A class of work: what a host does with a drive, and how much of it.
+
+    Args:
+        name: for tables.
+        drive_writes_per_day: median over the drives, in capacities a day.
+        spread: standard deviation over the drives of its natural logarithm: 0.5 is a factor of 1.65.
+        weight: share of the drives, relative to the other classes.
+        fill_percent: share of the drive that holds data.
+        random_percent: share of the written bytes that goes to random addresses; the rest in sequence, 128 KiB at a time.
+        block_bytes: of a random command.
+        hot_percent: 80 % of the random commands go to this share of the data; ``None``: all data are equally likely.
+        read_percent: share of the random commands that are reads.
+        queue_depth: commands under way, of the random ones and of those in sequence.
+    """
+
+    name: str
+    drive_writes_per_day: float = 0.3
+    spread: float = 0.5
+    weight: float = 1.0
+    fill_percent: int = 80
+    random_percent: int = 75
+    block_bytes: int = 4096
+    hot_percent: int | None = None
+    read_percent: int = 50
+    queue_depth: int = 4
+
+
+class FleetReport:
+    """A fleet year by year: percentiles over its drives, and what was lost."""
+
+    def __init__(self, table: Table, title: str) -> None:
+        #: A row a year: drives that work at its end, drives lost in it, and of those that work the median, 95th and 99th
+        #: percentile of write amplification, mean wear, and their own 99th percentiles of latency.
+        self.table = table
+        self.title = title
+
+    @property
+    def spares(self) -> int:
+        """Drives needed to replace all that are lost."""
+        return int(self.table["lost_data"].sum() + self.table["failed"].sum())
+
+    def csv(self) -> str:
+        """The table as comma-separated values, units in its head."""
+        units, columns = self.table.units, self.table.to_dict()
+        head = ",".join(f"{name} ({units[name]})" if name in units else name for name in columns)
+        rows = (",".join(str(column[k]) for column in columns.values()) for k in range(len(self.table)))
+        return "\n".join([head, *rows]) + "\n"
+
+    def html(self) -> str:
+        """The table as a page."""
+        return (
+            "<!doctype html><meta charset='utf-8'><title>"
+            f"{html.escape(self.title)}</title><style>body{{font:15px system-ui;margin:2em}}"
+            "td,th{padding:.2em .7em;text-align:right}</style>" + self._repr_html_() + "\n"
+        )
+
+    def plot(self) -> Any:
+        """Latency, write amplification and wear over the years, by altair."""
+        import altair
+
+        columns = self.table.to_dict()
+        charts = []
+        for name, title in (
+            ("write_latency_p99", "Writes: 99th percentile of a drive (us)"),
+            ("read_latency_p99", "Reads: 99th percentile of a drive (us)"),
+            ("waf", "Write amplification"),
+            ("wear", "Mean wear, share of the rated life"),
+        ):
+            rows = [
+                {"year": year, "drives": f"{percent} of the fleet", "value": columns[f"{name}_{percent}"][k]}
+                for k, year in enumerate(columns["year"])
+                for percent in ("p50", "p95", "p99")
+            ]
+            chart = altair.Chart(altair.Data(values=rows), title=title).mark_line(point=True)
+            charts.append(
+                chart.encode(
+                    x=altair.X("year", type="ordinal"),
+                    y=altair.Y("value", type="quantitative", title=None),
+                    color=altair.Color("drives", type="nominal", title=None),
+                ).properties(width=420, height=200)
+            )
+        return altair.vconcat(*charts)
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.FleetReport {self.title}: {self.spares} drives lost>"
+
+    def _repr_html_(self) -> str:
+        return f"<b>{html.escape(self.title)}</b><p>{self.spares} drives lost</p>{self.table._repr_html_()}"
+
+
+class FleetResult:
+    """A fleet whose years can be told. Rows are computed as they are asked for, so that memory does not grow with it."""
+
+    def __init__(
+        self, native: _native.Fleet, drives: int, spec: dict[str, Any], models: list[Drive], small: list[int]
+    ) -> None:
+        self._native = native
+        self._models = models
+        self._small = small
+        #: Number of drives.
+        self.drives = drives
+        #: What it consists of.
+        self.spec = spec
+
+    def tables(self) -> Iterator[Table]:
+        """Rows of :data:`PARTITION` drives each: a row a drive and quarter, up to the one in which it is lost. Units stand
+        in :attr:`Table.units`; ``wear_mean`` and ``wear_most`` are shares of the rated life."""
+        return self._tables(_native.FleetSummary())
+
+    def _tables(self, summary: _native.FleetSummary) -> Iterator[Table]:
+        for first in range(0, self.drives, PARTITION):
+            yield Table(self._native.rows(first, min(PARTITION, self.drives - first), summary))
+
+    def report(self) -> FleetReport:
+        """The fleet year by year."""
+        summary = _native.FleetSummary()
+        for _ in self._tables(summary):
+            pass
+        return self._report(summary)
+
+    def write(self, folder: str | os.PathLike[str]) -> FleetReport:
+        """Writes ``drives/part-00000.parquet`` and on, ``report.html``, ``report.csv`` and ``fleet.json`` into a folder,
+        or to the URL of one on any fsspec file system, and returns the report. pyarrow must be installed."""
+        import pyarrow
+        import pyarrow.parquet
+
+        summary = _native.FleetSummary()
+        for number, table in enumerate(self._tables(summary)):
+            with _opened(folder, f"drives/part-{number:05}.parquet") as file:
+                pyarrow.parquet.write_table(pyarrow.table(table), file)
+        report = self._report(summary)
+        fleet = json.dumps({**self.spec, "drives": self.drives}, indent=2) + "\n"
+        for name, text in (("report.csv", report.csv()), ("report.html", report.html()), ("fleet.json", fleet)):
+            with _opened(folder, name) as file:
+                file.write(text.encode())
+        return report
+
+    def _report(self, summary: _native.FleetSummary) -> FleetReport:
+        return FleetReport(Table(summary.table()), f"{self.drives} drives over {self.spec['years']:g} years")
+
+    def check(self, drive: int, *, days: float, small: int | None = None, progress: Progress = None) -> dict[str, Any]:
+        """Lives through the life of one of its drives, write by write, from new until it has worked for ``days`` as it was
+        drawn, and lays it beside what the fleet tells: ``told`` and ``lived`` with ``wear``, ``waf`` and the 99th
+        percentiles ``write_p99_us`` and ``read_p99_us``; ``drive_writes`` is what that took.
+
+        Args:
+            small: the share of the drive, as of :func:`fleet`; as there if not given.
+        """
+        model, kind, capacities, seed, told = self._native.told(_whole(drive, "drive"), float(days))
+        klass = self.spec["classes"][kind]
+        with shown(progress, f"drive {drive}") as report:
+            text, written = _native.live_through(
+                self._models[model]._native, json.dumps(klass), small or self._small[model], seed, capacities, report
+            )
+        point = json.loads(text)
+        lived = (point["wear_mean"], point["waf"], point["write_us"][1], point["read_us"][1])
+        names = ("wear", "waf", "write_p99_us", "read_p99_us")
+        return {
+            "drive": drive,
+            "model": self._models[model].name,
+            "class": klass["name"],
+            "drive_writes": written,
+            "told": dict(zip(names, told)),
+            "lived": dict(zip(names, lived)),
+        }
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.FleetResult of {self.drives} drives over {self.spec['years']:g} years>"
+
+
+def fleet(
+    models: str | Drive | Sequence[str | Drive] | Mapping[Any, float],
+    workloads: Workload | Sequence[Workload],
+    *,
+    drives: int = 2000,
+    years: float = 5.0,
+    oldest_years: float = 0.0,
+    ambient: tuple[float, float] = (30.0, 0.0),
+    other_failures_per_year: float = 0.0,
+    seed: int = 1,
+    small: int = 32,
+    specimens: int = 1,
+    executor: Executor | None = None,
+    out: str | os.PathLike[str] | Store | None = None,
+    progress: Progress = None,
+) -> FleetResult:
+    """Thousands of drives of several models over years: wear, write amplification, latency and losses.
+
+    The life of a drive of each model under each class of work is measured once, by the fast-forward that the test
+    ``endurance`` uses; the drives are drawn, each from a random stream of its own, and read their years off the life of
+    their kind. ``docs/python.md`` says what that leaves out, and how well it agrees with drives that are simulated in full.
+
+    Args:
+        models: names or drives, or a mapping of them to their shares of the fleet.
+        workloads: classes of work; each drive has one of them.
+        years: that are told, a quarter at a time.
+        oldest_years: drives are between new and so old when they begin.
+        ambient: mean and standard deviation over the drives, in °C; data lose charge faster where it is warm.
+        other_failures_per_year: share of the drives that fail in a year for reasons that have nothing to do with their
+            flash. Nothing is known of it here.
+        small: lives are measured on the same drive in small: so many times fewer pages in a block (a power of two; fewer
+            times where the drive has not so many), everything else in proportion. 1: on the whole drive.
+        specimens: lives that are measured of each kind, with seeds of their own.
+        executor: where lives are measured: as of :func:`sweep`; threads of this process if not given.
+        out: where measured lives are kept, and found by the next call: as of :func:`sweep`.
+
+    Raises:
+        ValueError: if something cannot be, in words.
+        TestError: if a model has no flash whose life could be told.
+    """
+    if isinstance(models, (str, Drive)):
+        shares: list[tuple[Drive, float]] = [(_drive(models), 1.0)]
+    elif isinstance(models, Mapping):
+        shares = [(_drive(model), float(share)) for model, share in models.items()]
+    else:
+        shares = [(_drive(model), 1.0) for model in models]
+    classes = [workloads] if isinstance(workloads, Workload) else list(workloads)
+    if not shares or not classes:
+        raise ValueError("a fleet needs at least one model and one class of work")
+    spec: dict[str, Any] = {
+        "seed": _whole(seed, "seed"),
+        "models": [(drive.name, drive.capacity_bytes, share) for drive, share in shares],
+        "classes": [asdict(klass) for klass in classes],
+        "years": float(years),
+        "oldest_years": float(oldest_years),
+        "ambient": [float(ambient[0]), float(ambient[1])],
+        "other_failures_per_year": float(other_failures_per_year),
+    }
+    store = _store(out)
+    divisors = [drive._native.divisor(_whole(small, "small", 1, 2**16)) for drive, _ in shares]
+    tasks = [
+        (drive._parts(), json.dumps(klass), divisor, seed * 1000 + specimen)
+        for (drive, _), divisor in zip(shares, divisors)
+        for klass in spec["classes"]
+        for specimen in range(_whole(specimens, "specimens", 1, 1000))
+    ]
+    with shown(progress, f"lives of {len(tasks)} kinds of drives") as report:
+        texts = _measured(tasks, [drive for drive, _ in shares], executor, store, report)
+    per_model = len(classes) * specimens
+    lives = [
+        [texts[m * per_model + c * specimens : m * per_model + (c + 1) * specimens] for c in range(len(classes))]
+        for m in range(len(shares))
+    ]
+    native = _native.Fleet(json.dumps(spec), lives)
+    return FleetResult(native, _whole(drives, "drives", 1, 2**32 - 1), spec, [d for d, _ in shares], divisors)
+
+
+def _drive(model: str | Drive) -> Drive:
+    return Drive(model) if isinstance(model, str) else model
+
+
+def _store(out: str | os.PathLike[str] | Store | None) -> Store:
+    if out is None:
+        return MemoryStore()
+    if isinstance(out, str) and "://" in out:
+        return UrlStore(out)
+    return FolderStore(out) if isinstance(out, (str, os.PathLike)) else out
+
+
+_Task = tuple[tuple[Any, ...], str, int, int]
+
+
+@lru_cache(maxsize=8)
+def _known(identity: str) -> Drive:
+    from ._drive import _rebuilt
+
+    return _rebuilt(*_parts_of[identity])
+
+
+_parts_of: dict[str, tuple[Any, ...]] = {}
+
+
+def measure(parts: tuple[Any, ...], klass: str, small: int, seed: int) -> str:
+    """What a worker does: measures the life of a drive."""
+    identity = repr(parts)
+    _parts_of[identity] = parts
+    return _native.measure_life(_known(identity)._native, klass, small, seed, None)
+
+
+def _measured(
+    tasks: list[_Task],
+    models: list[Drive],
+    executor: Executor | None,
+    store: Store,
+    report: Callable[[float], object] | None,
+) -> list[str]:
+    """The life of each task, found or measured."""
+    identities = {repr(drive._parts()): drive._native.identity_json() for drive in models}
+
+    def key(task: _Task) -> str:
+        parts, klass, small, seed = task
+        known = json.dumps([_native.FINGERPRINT, identities[repr(parts)], klass, small, seed])
+        return "life-" + hashlib.sha256(known.encode()).hexdigest()[:32]
+
+    keys = [key(task) for task in tasks]
+    texts = {k: text for k in keys if (text := store.get(k)) is not None and _is_life(text)}
+    todo = {k: task for k, task in zip(keys, tasks) if k not in texts}
+    own = ThreadPoolExecutor(os.cpu_count()) if executor is None else None
+    given = own or executor
+    assert given is not None
+    try:
+        futures = {given.submit(measure, *task): k for k, task in todo.items()}
+        for done, future in enumerate(as_completed(futures), 1):
+            texts[futures[future]] = future.result()
+            store.put(futures[future], future.result())
+            if report is not None:
+                report(done / len(futures))
+    finally:
+        if own is not None:
+            own.shutdown(wait=False, cancel_futures=True)
+    return [texts[k] for k in keys]
+
+
+def _is_life(text: str) -> bool:
+    try:
+        return len(json.loads(text)["points"]) >= 2
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _opened(folder: str | os.PathLike[str], name: str) -> Any:
+    if isinstance(folder, str) and "://" in folder:
+        import fsspec
+
+        return fsspec.open(f"{folder.rstrip('/')}/{name}", "wb")
+    path = os.path.join(os.fspath(folder), name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    return open(path, "wb")

@@ -1,0 +1,145 @@
+"""Reviews, published figures, and results side by side."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, Union
+
+from . import _native
+from ._drive import Drive, Value, _text, _whole
+from ._progress import Progress, shown
+from ._result import Result
+
+
+class Review:
+    """Tests of one or several drives, and the published figures about them."""
+
+    def __init__(self, native: _native.Review) -> None:
+        self._native = native
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """Every outcome, in the order of the report."""
+        return [Result(outcome) for outcome in self._native.outcomes()]
+
+    @property
+    def failures(self) -> list[str]:
+        """Why tests have no outcome, in words."""
+        return self._native.failures
+
+    @cached_property
+    def claims(self) -> list[dict[str, Any]]:
+        """Published figures beside ours."""
+        return list(json.loads(self.json()).get("claims", []))
+
+    def json(self) -> str:
+        """The document that ``ssdlab review`` writes as ``results.json``."""
+        return self._native.results_json()
+
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes ``index.html``, ``results.json``, series and charts, as ``ssdlab review --out`` does.
+
+        Raises:
+            FolderError: if the folder cannot be written to, or has files in the way that ssdlab did not write.
+        """
+        self._native.save(folder, force)
+
+    def plot(self) -> Any:
+        """Every chart of every test below the other, by altair."""
+        import altair
+
+        charts = [chart.plot().properties(title=f"{r.device}: {chart.title}") for r in self.results for chart in r.charts.values()]
+        return altair.vconcat(*charts)
+
+    def __str__(self) -> str:
+        return self._native.text()
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.Review of {len(self.results)} tests>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def review(
+    drives: str | Drive | Iterable[str | Drive],
+    *,
+    only: str | Iterable[str] = (),
+    settings: Mapping[str, Value] | None = None,
+    quick: bool = False,
+    seed: int = 1,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Review:
+    """Puts drives through the suite, as ``ssdlab review`` does, on all cores.
+
+    Args:
+        only: names of tests; without them, all that belong into a review.
+        settings: parameters for every test that takes them.
+        threads: tests that run at the same time; never changes a result.
+
+    Raises:
+        ParameterError: if there is no such test or parameter, or a drive is named twice.
+    """
+    listed = [drives] if isinstance(drives, (str, Drive)) else list(drives)
+    named = [Drive(drive) if isinstance(drive, str) else drive for drive in listed]
+    if any(drive._victim or drive._pacing for drive in named):
+        raise ValueError("a review has drives with built-in policies only: use test() for those of your own")
+    if not named:
+        raise ValueError("a review needs a drive")
+    tests = [only] if isinstance(only, str) else list(only)
+    set_ = [f"{key}={_text(key, value)}" for key, value in (settings or {}).items()]
+    with shown(progress, f"review of {', '.join(d.name for d in named)}") as report:
+        native = _native.Review(
+            [drive._native for drive in named],
+            tests,
+            set_,
+            _whole(seed, "seed"),
+            bool(quick),
+            None if threads is None else _whole(threads, "threads", 1),
+            report,
+        )
+    return Review(native)
+
+
+def claims(
+    drives: str | Iterable[str] = (),
+    *,
+    quick: bool = False,
+    seed: int = 1,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> dict[str, Any]:
+    """Published figures beside simulated ones, as ``ssdlab claims --json`` prints them; without drives, all there are.
+
+    Raises:
+        DriveFileError: if nothing was published about a drive.
+    """
+    names = [drives] if isinstance(drives, str) else list(drives)
+    with shown(progress, "claims") as report:
+        threads_ = None if threads is None else _whole(threads, "threads", 1)
+        text = _native.claims_json(names, _whole(seed, "seed"), bool(quick), threads_, report)
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def compare(
+    first: Union[Review, Result, str, os.PathLike[str]], second: Union[Review, Result, str, os.PathLike[str]]
+) -> dict[str, Any]:
+    """The figures of two results side by side, as ``ssdlab compare --json`` prints them. Each is a review, a result, or
+    the path of a ``results.json``.
+
+    Raises:
+        ResultsError: if a file is none, or the two have no test in common.
+    """
+
+    def document(of: Union[Review, Result, str, os.PathLike[str]], name: str) -> tuple[str | None, str]:
+        if isinstance(of, (Review, Result)):
+            return of.json(), name
+        return None, os.fspath(of)
+
+    text = _native.compare_json(document(first, "first"), document(second, "second"))
+    return json.loads(text)  # type: ignore[no-any-return]

@@ -1,0 +1,87 @@
+"""Executors that are almost ``concurrent.futures.Executor``, made so.
+
+Dask's ``client.get_executor()`` and ``mpi4py.futures.MPIPoolExecutor`` are ones already.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any
+
+
+def _call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return fn(*args, **kwargs)
+
+
+class _Ray(Executor):
+    def __init__(self, options: dict[str, Any]) -> None:
+        import ray as module
+
+        if not module.is_initialized():
+            module.init()
+        self._max_workers = int(module.cluster_resources().get("CPU", 1))
+        self._call = module.remote(_call).options(**options)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = self._call.remote(fn, *args, **kwargs).future()
+        return future
+
+
+def ray(**options: Any) -> Executor:
+    """An executor on the Ray cluster of this process, which is begun here if there is none. ``options`` are those of
+    ``ray.remote``; tasks whose worker dies are run again three times unless ``max_retries`` says otherwise."""
+    return _Ray({"max_retries": 3, **options})
+
+
+class _Submitit(Executor):
+    def __init__(self, executor: Any, poll_seconds: float, jobs: int) -> None:
+        self._executor = executor
+        self._poll_seconds = poll_seconds
+        self._max_workers = jobs
+        self._jobs: list[tuple[Any, Future[Any]]] = []
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="submitit jobs", daemon=True)
+        self._thread.start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        job = self._executor.submit(fn, *args, **kwargs)
+        with self._lock:
+            self._jobs.append((job, future))
+        return future
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._poll_seconds):
+            with self._lock:
+                ended = [pair for pair in self._jobs if pair[0].done()]
+                self._jobs = [pair for pair in self._jobs if pair not in ended]
+            for job, future in ended:
+                try:
+                    future.set_result(job.result())
+                except BaseException as e:  # noqa: BLE001 - whatever it is, it belongs to who waits
+                    future.set_exception(e)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        if cancel_futures:
+            with self._lock:
+                for job, _ in self._jobs:
+                    job.cancel()
+        while wait and self._jobs:
+            time.sleep(self._poll_seconds)
+        self._stop.set()
+
+
+def submitit(executor: Any, *, jobs: int = 64, poll_seconds: float = 0.5) -> Executor:
+    """An executor on submitit's: ``submitit(submitit.AutoExecutor(folder))`` for Slurm or this machine.
+
+    Args:
+        jobs: that are handed out at the same time. A Slurm job costs seconds: let a task take minutes, by
+            ``ssdlab._sweep.BATCH_SECONDS``.
+        poll_seconds: between two looks at the jobs.
+    """
+    return _Submitit(executor, poll_seconds, jobs)

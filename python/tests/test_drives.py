@@ -1,0 +1,367 @@
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import ssdlab
+
+SHORT = {"seconds": 1, "span_bytes": "64MB"}
+
+
+def test_a_result_is_that_of_the_command_line(cli):
+    result = ssdlab.Drive("a-data-300-32gb").test("random-write", queue_depth=4, **SHORT)
+    words = ["--set", "queue_depth=4", "--set", "seconds=1", "--set", "span_bytes=64MB"]
+    assert result.json() == cli("test", "random-write", "a-data-300-32gb", *words, "--json").stdout
+    assert result.metrics["iops"].unit == "IOPS" and result.metrics["iops"].value > 0
+    assert result.params["queue_depth"] == 4
+
+
+def test_changes_and_expressions_are_those_of_the_command_line(cli):
+    changed = ssdlab.Drive("ideal-32die", seed=7, **{"gc.policy": "fifo"}).test("random-write", **SHORT)
+    words = ["--set", "seconds=1", "--set", "span_bytes=64MB", "--set", "gc.policy=fifo", "--seed", "7", "--json"]
+    assert changed.json() == cli("test", "random-write", "ideal-32die", *words).stdout
+    pair = ssdlab.behind("arc-1200", ssdlab.raid0("a-data-300-32gb", "a-data-300-32gb", stripe="128KiB"))
+    assert pair.capacity_bytes == pytest.approx(2 * ssdlab.Drive("a-data-300-32gb").capacity_bytes, rel=1e-3)
+
+
+def test_a_wrong_file_is_told_with_its_line_and_the_words_of_the_command_line(tmp_path, cli):
+    text = 'base = "m600-256gb"\n[gc]\npolicy = "grady"\n'
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    with pytest.raises(ssdlab.DriveFileError) as caught:
+        ssdlab.Drive(path)
+    assert (caught.value.line, caught.value.column) == (3, 10)
+    assert cli("show", str(path), check=False).stderr.strip() == str(caught.value)
+    with pytest.raises(ssdlab.DriveFileError) as of_text:
+        ssdlab.Drive.from_toml(text)
+    assert of_text.value.line == 3 and of_text.value.help == caught.value.help
+    again = pickle.loads(pickle.dumps(of_text.value))
+    assert (str(again), again.line) == (str(of_text.value), 3)
+
+
+def test_a_drive_from_text_is_the_one_of_the_file(tmp_path):
+    text = 'base = "ideal-32die"\ndescription = "changed"\n[gc]\npolicy = "fifo"\n'
+    (tmp_path / "mine.toml").write_text(text)
+    of_text, of_file = ssdlab.Drive.from_toml(text), ssdlab.Drive(tmp_path / "mine.toml")
+    results = [d.test("random-write", **SHORT).metrics for d in (of_text, of_file)]
+    assert of_text.description == "changed" and results[0].keys() == results[1].keys()
+
+
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda d: d.test("randm-read"), ssdlab.ParameterError),
+        (lambda d: d.test("random-read", queue_dept=3), ssdlab.ParameterError),
+        (lambda d: d.test("random-read", queue_depth="many"), ssdlab.ParameterError),
+        (lambda d: d.test("random-read", queue_depth=object()), TypeError),
+        (lambda d: ssdlab.Drive("spinpoint-f1-1tb").test("trim"), ssdlab.TestError),
+        (lambda d: d.run("[job]\nrw=randwrote\n"), ssdlab.JobFileError),
+        (lambda d: d.replay("no-such-file"), ssdlab.TraceError),
+        (lambda d: ssdlab.Drive("ideal-32di"), ssdlab.DriveFileError),
+        (lambda d: ssdlab.Drive("ideal-32die", **{"gc.polcy": "fifo"}), ssdlab.DriveFileError),
+        (lambda d: ssdlab.Drive("ideal-32die", seed=-1), ValueError),
+        (lambda d: ssdlab.Drive("ideal-32die", seed="1"), TypeError),
+    ],
+)
+def test_misuse_is_an_exception(call, error):
+    with pytest.raises(error) as caught:
+        call(ssdlab.Drive("ideal-32die"))
+    assert str(caught.value)
+
+
+def test_jobs_as_text_and_as_objects_are_one(tmp_path, cli_json):
+    text = "[w]\nrw=randwrite\nbs=4k\niodepth=8\nioengine=libaio\nsize=16m\n"
+    job = ssdlab.Job("w", rw="randwrite", bs="4k", iodepth=8, ioengine="libaio", size="16m")
+    (tmp_path / "job.fio").write_text(text)
+    drive = ssdlab.Drive("ideal-32die")
+    as_text, as_object, as_path = drive.run(text), drive.run(job), drive.run(tmp_path / "job.fio")
+    theirs = cli_json("run", str(tmp_path / "job.fio"), "ideal-32die", "--output-format", "json")
+    assert as_text.report["jobs"] == as_object.report["jobs"] == as_path.report["jobs"] == theirs["jobs"]
+    assert int(as_text.histogram["count"].sum()) == 4096
+    with pytest.raises(ValueError):
+        ssdlab.Job("w", rw="randwrite\n[other]")
+
+
+def test_records_know_where_the_time_went():
+    result = ssdlab.Drive("a-data-300-32gb").test("random-write", records=True, **SHORT)
+    records = result.records
+    latency = records["completed"] - records["submitted"]
+    causes = records.column_names[7:]
+    assert causes and (sum(records[c].astype(int) for c in causes) == latency).all()
+    assert set(records["op"]) <= {"read", "write", "trim", "flush"}
+    some = ssdlab.Drive("a-data-300-32gb").test("random-write", records=10, **SHORT)
+    assert len(some.records) == 10 and some.records_left_out == len(records) - 10
+    assert result.metrics == some.metrics == ssdlab.Drive("a-data-300-32gb").test("random-write", **SHORT).metrics
+
+
+def test_columns_leave_as_arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = ssdlab.Drive("ideal-32die").test("random-write", records=100, **SHORT).records
+    arrow = pyarrow.table(table)
+    assert arrow.num_rows == len(table) == 100
+    assert arrow.schema.field("completed").metadata == {b"unit": b"ns"}
+    assert (arrow["completed"].to_numpy() == table["completed"]).all()
+    assert arrow["op"].to_pylist() == table["op"].tolist()
+    batch = pyarrow.record_batch(table)
+    assert batch.num_rows == 100
+    one = pyarrow.table(table)["offset"].chunk(0).buffers()[1].address
+    assert one == pyarrow.table(table)["offset"].chunk(0).buffers()[1].address, "not copied"
+
+
+def test_a_table_replays_as_the_file_does(tmp_path, cli_json):
+    rng = np.random.default_rng(1)
+    n = 5000
+    time_ns, offset = np.cumsum(rng.integers(5_000, 50_000, n)), rng.integers(0, 1 << 16, n) * 4096
+    op = np.where(rng.random(n) < 0.5, "read", "write")
+    path = tmp_path / "trace.blkparse"
+    with path.open("w") as file:
+        for t, o, what in zip(time_ns, offset, op):
+            letter = "R" if what == "read" else "W"
+            file.write(f"8,0 0 1 {t // 10**9}.{t % 10**9:09} 0 D {letter} {o // 512} + 8\n")
+    table = {"time": time_ns, "offset": offset, "length": np.full(n, 4096), "op": op}
+    drive = ssdlab.Drive("a-data-300-32gb")
+    ours = drive.replay(table, time_unit="ns", prefill=False)
+    theirs = cli_json("replay", str(path), "a-data-300-32gb", "--prefill", "none", "--json")["results"][0]
+    assert {name: (m.value, m.unit) for name, m in ours.metrics.items()} == {
+        name: (m["value"], m["unit"]) for name, m in theirs["metrics"].items()
+    }
+    durations = {**table, "time": time_ns.astype("timedelta64[ns]")}
+    assert drive.replay(durations, prefill=False).metrics == ours.metrics
+    numbers = {**table, "op": np.where(op == "read", 0, 1), "time": (time_ns / 1000.0)}
+    assert drive.replay(numbers, time_unit="us", prefill=False).metrics == ours.metrics
+    assert int(ours.histogram["count"].sum()) == n
+
+
+def test_tables_of_every_kind_replay():
+    n = 50
+    columns = {"time": np.arange(n) * 1000, "offset": np.arange(n) * 4096, "length": [4096] * n, "op": ["write"] * n}
+    drive = ssdlab.Drive("ideal-32die")
+    expected = drive.replay(columns, time_unit="ns", prefill=False).metrics
+    for module, make in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")):
+        try:
+            kind = __import__(module)
+        except ImportError:
+            continue
+        assert drive.replay(getattr(kind, make)(columns), time_unit="ns", prefill=False).metrics == expected, module
+
+
+@pytest.mark.parametrize(
+    "change, error",
+    [
+        ({"time": [0, 1, 2]}, ValueError),
+        ({"time": [0, float("nan")]}, ValueError),
+        ({"time": [0, -1]}, ValueError),
+        ({"time": ["a", "b"]}, TypeError),
+        ({"offset": [0, 100]}, ssdlab.TraceError),
+        ({"offset": [0, 0.5]}, ValueError),
+        ({"offset": [0, 2**70]}, ValueError),
+        ({"length": [0, 4096]}, ssdlab.TraceError),
+        ({"length": [True, False]}, TypeError),
+        ({"op": ["read", "eat"]}, ValueError),
+        ({"op": [0, 9]}, ValueError),
+        ({"op": [0.5, 1.0]}, TypeError),
+        ({"op": ["read"]}, ValueError),
+        ({"offset": [[0, 1]]}, ValueError),
+    ],
+)
+def test_tables_with_a_mistake_are_refused(change, error):
+    table = {"time": [0, 1000], "offset": [0, 4096], "length": [4096, 4096], "op": ["read", "write"], **change}
+    with pytest.raises(error):
+        ssdlab.Drive("ideal-32die").replay(table, time_unit="us", prefill=False)
+
+
+def test_times_need_a_unit():
+    table = {"time": [0, 1000], "offset": [0, 4096], "length": [4096, 4096], "op": ["read", "write"]}
+    with pytest.raises(TypeError, match="time_unit"):
+        ssdlab.Drive("ideal-32die").replay(table)
+
+
+# A host of one's own.
+
+
+def test_batches_run_and_keep_their_order():
+    drive = ssdlab.Drive("ideal-32die", explain=True)
+    tags = drive.submit("write", np.arange(4096) * 4096, 4096, queue_depth=32)
+    done = drive.advance()
+    assert list(tags) == sorted(done["tag"].tolist()) == list(range(4096))
+    assert (np.diff(done["completed"].astype(int)) >= 0).all()
+    waits = sum(done[c].astype(int) for c in done.column_names[7:])
+    assert (waits == done["completed"].astype(int) - done["submitted"].astype(int)).all()
+    at = drive.now + np.array([0, 10, 10, 5_000_000])
+    drive.submit(["read", "write", "trim", "flush"], [0, 4096, 8192, 0], [4096, 4096, 4096, 0], at=at)
+    done = drive.advance()
+    assert sorted(done["submitted"].tolist()) == at.tolist()
+    assert drive.counters()["host"]["writes"] == 4097 and drive.in_flight == 0
+    drive.check()
+
+
+def test_a_clone_goes_on_by_itself():
+    drive = ssdlab.Drive("ideal-32die")
+    drive.submit("write", np.arange(2000) * 4096, 4096, queue_depth=8)
+    copy = drive.clone()
+    both = []
+    for one in (drive, copy):
+        one.submit("read", np.arange(500) * 4096, 4096, queue_depth=4)
+        both.append(one.advance().to_dict())
+    assert both[0] == both[1]
+    copy.submit("write", 0, 4096)
+    copy.advance()
+    assert copy.counters()["host"]["writes"] == drive.counters()["host"]["writes"] + 1
+
+
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda d: d.submit("write", [0, 4096], [4096, 4096, 4096]), ValueError),
+        (lambda d: d.submit("write", [100], 4096), ValueError),
+        (lambda d: d.submit("write", [0], 0), ValueError),
+        (lambda d: d.submit("write", [2**62], 4096), ValueError),
+        (lambda d: d.submit("eat", [0], 4096), ValueError),
+        (lambda d: d.submit("write", [float("nan")], 4096), ValueError),
+        (lambda d: d.submit("write", ["a"], 4096), TypeError),
+        (lambda d: d.submit("write", [0, 0], 4096, at=[5, 4]), ValueError),
+        (lambda d: d.submit("write", [0], 4096, at=[-4]), ValueError),
+        (lambda d: d.submit("write", [0], 4096, at=[1], queue_depth=3), ValueError),
+        (lambda d: d.submit("write", [0], 4096, queue_depth=0), ValueError),
+        (lambda d: d.submit("write", [0], 4096, queue_depth=1.5), TypeError),
+        (lambda d: d.advance(-1), ValueError),
+        (lambda d: d.advance("late"), TypeError),
+        (lambda d: (d.advance(1000), d.advance(999)), ValueError),
+    ],
+)
+def test_misuse_of_a_host_is_an_exception_and_changes_nothing(call, error):
+    drive = ssdlab.Drive("ideal-32die")
+    with pytest.raises(error):
+        call(drive)
+    assert drive.counters()["host"]["writes"] == 0 and drive.in_flight == 0
+    drive.submit("write", [0], 4096)
+    assert len(drive.advance()) == 1
+
+
+def test_a_closed_drive_says_so():
+    drive = ssdlab.Drive("ideal-32die")
+    drive.submit("write", 0, 4096)
+    with pytest.raises(TypeError):
+        pickle.dumps(drive)
+    drive.close()
+    for call in (lambda: drive.submit("write", 0, 4096), drive.advance, drive.counters, lambda: drive.now, drive.clone):
+        with pytest.raises(RuntimeError, match="closed"):
+            call()
+    drive.reset()
+    assert pickle.loads(pickle.dumps(drive)).test("random-write", **SHORT).metrics
+    assert drive.now == 0
+
+
+@pytest.mark.slow
+def test_a_drive_at_work_is_not_disturbed():
+    drive = ssdlab.Drive("ideal-32die")
+    drive.submit("write", 0, 4096)
+    offsets = np.random.default_rng(1).integers(0, 1 << 20, 3_000_000) * 4096
+    at_work = threading.Thread(target=lambda: drive.submit("write", offsets, 4096, queue_depth=32))
+    at_work.start()
+    refused = 0
+    while at_work.is_alive():
+        try:
+            drive.counters()
+        except RuntimeError as e:
+            assert "another thread" in str(e)
+            refused += 1
+    at_work.join()
+    assert refused > 0
+    offsets[:] = 0
+    drive.advance()
+    assert drive.counters()["host"]["writes"] == 3_000_001
+
+
+def test_a_fork_goes_on():
+    drive = ssdlab.Drive("ideal-32die")
+    drive.submit("write", np.arange(100) * 4096, 4096, queue_depth=8)
+    child = os.fork()
+    if child == 0:
+        try:
+            drive.submit("read", np.arange(3000) * 4096, 4096, queue_depth=8)
+            ok = len(drive.advance()) == 3100 and bool(drive.test("random-write", **SHORT).metrics)
+        except BaseException:
+            ok = False
+        os._exit(0 if ok else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert len(drive.advance()) == 100
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_a_run_at_once():
+    pressed = []
+
+    def press():
+        time.sleep(0.7)
+        pressed.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    drive = ssdlab.Drive("m600-256gb")
+    threading.Thread(target=press).start()
+    with pytest.raises(KeyboardInterrupt):
+        drive.test("consistency")
+    stopped = time.perf_counter() - pressed[0]
+    assert stopped < 0.5, f"{stopped} s"  # a tenth of a second on a machine that does nothing else
+
+
+@pytest.mark.slow
+def test_progress_is_told_and_an_error_in_it_stops_the_run():
+    seen = []
+    ssdlab.Drive("m600-256gb").test("random-write", seconds=20, progress=seen.append)
+    assert all(0 <= a <= b <= 1 for a, b in zip(seen, seen[1:]))
+
+    def fail(_done):
+        raise LookupError("from progress")
+
+    with pytest.raises(LookupError):
+        ssdlab.Drive("m600-256gb").test("consistency", progress=fail)
+
+
+# Policies of one's own.
+
+
+def greedy(blocks, valid, age, capacity):
+    return blocks[min(range(len(blocks)), key=lambda k: (valid[k], -age[k]))]
+
+
+@pytest.mark.slow
+def test_a_policy_in_python_does_what_the_same_built_in_does():
+    settings = {"span_bytes": "60GB", "seconds": 2}
+    calls = []
+
+    def counted(blocks, valid, age, capacity):
+        assert len(blocks) == len(valid) == len(age) and max(valid) <= capacity
+        calls.append(len(blocks))
+        return greedy(blocks, valid, age, capacity)
+
+    changes = {"gc.policy": "greedy", "gc.tie_break": "fifo"}
+    built_in = ssdlab.Drive("ideal-16k-32die", **changes).test("steady-state", quick=True)
+    ours = ssdlab.Drive("ideal-16k-32die", victim=counted, **changes).test("steady-state", quick=True)
+    assert calls, settings
+    assert ours.metrics["waf"].value == pytest.approx(built_in.metrics["waf"].value, rel=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", [lambda *a: 10**6, lambda *a: None, lambda *a: 1 / 0, lambda: 0])
+def test_a_policy_that_fails_ends_the_run(wrong):
+    with pytest.raises(ssdlab.RunError, match="policy"):
+        ssdlab.Drive("ideal-16k-32die", victim=wrong).test("steady-state", quick=True)
+
+
+@pytest.mark.slow
+def test_pacing_in_python_limits_the_host():
+    def waf(rate):
+        drive = ssdlab.Drive("ideal-16k-32die", pacing=lambda dead, valid: rate)
+        return drive.test("steady-state", quick=True).metrics["iops"].value
+
+    assert waf(0.05) < waf(5.0)
+    with pytest.raises(ssdlab.RunError, match="pacing"):
+        waf(-1)
+    with pytest.raises(TypeError):
+        ssdlab.Drive("ideal-32die", pacing=3)

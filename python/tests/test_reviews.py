@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+import ssdlab
+
+SETTINGS = {"seconds": 1, "span_bytes": "64MB"}
+
+
+def test_a_review_is_that_of_the_command_line(tmp_path, cli):
+    drives = ["ideal-32die", "ideal-16k-32die"]
+    ours = ssdlab.review(drives, only=["random-write", "atto"], settings=SETTINGS, quick=True)
+    ours.save(tmp_path / "ours")
+    words = ["--only", "random-write,atto", "--set", "seconds=1", "--set", "span_bytes=64MB", "--quick"]
+    cli("review", *drives, *words, "--out", str(tmp_path / "theirs"))
+    files = sorted(p.relative_to(tmp_path / "theirs") for p in (tmp_path / "theirs").rglob("*") if p.is_file())
+    files = [p for p in files if p.parts[0] != ".ssdlab"]
+    assert len(files) > 5
+    for path in files:
+        assert (tmp_path / "ours" / path).read_bytes() == (tmp_path / "theirs" / path).read_bytes(), path
+    assert len(ours.results) >= 4 and not ours.failures and "ideal" in str(ours)
+
+
+def test_a_folder_of_somebody_else_is_not_overwritten(tmp_path):
+    (tmp_path / "index.html").write_text("mine")
+    review = ssdlab.review("ideal-32die", only="random-write", settings=SETTINGS)
+    with pytest.raises(ssdlab.FolderError, match="was not written by ssdlab"):
+        review.save(tmp_path)
+    assert (tmp_path / "index.html").read_text() == "mine"
+
+
+def test_results_are_compared(tmp_path, cli_json):
+    slow, fast = (ssdlab.Drive("ideal-32die").test("random-write", queue_depth=q, **SETTINGS) for q in (1, 8))
+    (tmp_path / "slow.json").write_text(slow.json())
+    (tmp_path / "fast.json").write_text(fast.json())
+    ours = ssdlab.compare(slow, fast)
+    theirs = cli_json("compare", str(tmp_path / "slow.json"), str(tmp_path / "fast.json"), "--json")
+    assert ours == theirs == ssdlab.compare(tmp_path / "slow.json", fast)
+    with pytest.raises(ssdlab.ResultsError):
+        ssdlab.compare(tmp_path / "none.json", fast)
+
+
+def test_claims_are_about_drives_that_somebody_wrote_about():
+    with pytest.raises(ssdlab.DriveFileError, match="no published figures"):
+        ssdlab.claims("ideal-32die")
+
+
+def test_what_notebooks_show():
+    drive = ssdlab.Drive("ideal-32die")
+    result = drive.test("random-write", records=20, **SETTINGS)
+    assert "ideal-32die" in drive._repr_html_() and "iops" in result._repr_html_()
+    assert "10 more rows" in result.records._repr_html_()
+    assert "<pre>" in ssdlab.review(drive, only="random-write", settings=SETTINGS)._repr_html_()
+
+
+def test_charts_are_drawn_by_altair():
+    pytest.importorskip("altair")
+    result = ssdlab.Drive("ideal-32die").test("random-write", **SETTINGS)
+    assert result.charts and json.loads(result.plot().to_json())["vconcat"]
+
+
+def test_the_catalog_can_be_listed(cli_json):
+    assert ssdlab.devices() == cli_json("list", "devices", "--json")["devices"]
+    assert ssdlab.tests() == cli_json("list", "tests", "--json")
+
+
+def test_the_command_says_what_is_wrong_and_ends_with_its_code(cli):
+    ran = cli("show", "no-such-drive", check=False)
+    assert ran.returncode == 2 and ran.stderr.startswith("error: there is no drive")
+    assert cli("--version").stdout == f"ssdlab {ssdlab.__version__}\n"

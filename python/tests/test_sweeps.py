@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+import ssdlab
+from conftest import FORTY, SMALL_SWEEP
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """What the command line makes of the forty points."""
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "forty.toml").write_text(FORTY)
+    words = [sys.executable, "-m", "ssdlab", "sweep", str(folder / "forty.toml"), "--out", str(folder / "out")]
+    subprocess.run(words, check=True, capture_output=True)
+    return folder
+
+
+def same(expected, out):
+    for name in ("results.csv", "index.html"):
+        assert (out / name).read_bytes() == (expected / "out" / name).read_bytes(), name
+    theirs = sorted(p.name for p in (expected / "out" / "points").iterdir())
+    assert theirs == sorted(p.name for p in (out / "points").iterdir()) and len(theirs) == 40
+    for name in theirs:
+        assert (out / "points" / name).read_bytes() == (expected / "out" / "points" / name).read_bytes()
+
+
+def processes():
+    return ProcessPoolExecutor(2, mp_context=get_context("spawn"))
+
+
+@pytest.mark.slow
+def test_threads_and_processes_give_the_bytes_of_the_command_line(expected, tmp_path):
+    plan = expected / "forty.toml"
+    ssdlab.sweep(plan, out=tmp_path / "here")
+    same(expected, tmp_path / "here")
+    with ThreadPoolExecutor(2) as pool:
+        ssdlab.sweep(plan, out=tmp_path / "threads", executor=pool)
+    same(expected, tmp_path / "threads")
+    with processes() as pool:
+        ssdlab.sweep(plan, out=tmp_path / "processes", executor=pool)
+    same(expected, tmp_path / "processes")
+
+
+@pytest.mark.slow
+def test_the_command_line_goes_on_from_what_python_has_kept(expected, tmp_path, cli):
+    plan = expected / "forty.toml"
+    with ThreadPoolExecutor(2) as pool:
+        ssdlab.sweep(plan, out=tmp_path, executor=pool)
+    for path in sorted((tmp_path / "points").iterdir())[:25]:
+        path.unlink()
+    said = cli("sweep", str(plan), "--out", str(tmp_path)).stdout
+    assert "25 run, 15 found finished" in said
+    same(expected, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_loses_nothing(expected, tmp_path):
+    pools = []
+
+    def make():
+        pools.append(processes())
+        return pools[-1]
+
+    def kill():
+        while not pools or not getattr(pools[0], "_processes", None):
+            time.sleep(0.05)
+        while len(list((tmp_path / "points").glob("*.json"))) < 5:
+            time.sleep(0.01)
+        os.kill(next(iter(pools[0]._processes)), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    result = ssdlab.sweep(expected / "forty.toml", out=tmp_path, executor=make)
+    killer.join()
+    assert len(pools) >= 1 and not result.failed
+    same(expected, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_killed_goes_on_where_it_was(expected, tmp_path):
+    script = (
+        "import ssdlab, sys; from concurrent.futures import ThreadPoolExecutor\n"
+        "ssdlab.sweep(sys.argv[1], out=sys.argv[2], executor=ThreadPoolExecutor(1))"
+    )
+    words = [sys.executable, "-c", script, str(expected / "forty.toml"), str(tmp_path)]
+    running = subprocess.Popen(words)
+    while len(list((tmp_path / "points").glob("*.json")) if (tmp_path / "points").exists() else []) < 5:
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.kill()
+    running.wait()
+    kept = len(list((tmp_path / "points").glob("*.json")))
+    assert 5 <= kept < 40
+    with ThreadPoolExecutor(2) as pool:
+        result = ssdlab.sweep(expected / "forty.toml", out=tmp_path, executor=pool)
+    assert result.found >= kept - 1
+    same(expected, tmp_path)
+
+
+@pytest.mark.slow
+def test_without_a_way_to_make_another_executor_a_broken_one_is_told(tmp_path):
+    pool = processes()
+    plan = FORTY.replace("seconds = 1", "seconds = 2")
+
+    def kill():
+        while len(list((tmp_path / "points").glob("*.json")) if (tmp_path / "points").exists() else []) < 3:
+            time.sleep(0.01)
+        for process in list(pool._processes.values()):
+            process.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(ssdlab.SweepInterrupted, match="goes on from there"):
+        ssdlab.sweep(plan, out=tmp_path, executor=pool)
+    killer.join()
+    assert len(list((tmp_path / "points").glob("*.json"))) >= 3
+
+
+def test_a_point_that_was_spoilt_is_run_again(tmp_path):
+    first = ssdlab.sweep(SMALL_SWEEP, out=tmp_path)
+    for path in (tmp_path / "points").iterdir():
+        path.write_text(path.read_text().replace("0", "1", 1))
+    with ThreadPoolExecutor(1) as pool:
+        again = ssdlab.sweep(SMALL_SWEEP, out=tmp_path, executor=pool)
+    assert again.found == 0 and again.table.to_dict() == first.table.to_dict()
+
+
+def test_points_are_kept_on_any_file_system(tmp_path):
+    pytest.importorskip("fsspec")
+    url = f"file://{tmp_path}/store"
+    first = ssdlab.sweep(SMALL_SWEEP, out=url)
+    assert len(list((tmp_path / "store" / "points").glob("*.json"))) == 2
+    assert ssdlab.sweep(SMALL_SWEEP, out=url).found == 2 == len(first)
+    memory = ssdlab.sweep(SMALL_SWEEP)
+    assert memory.table.to_dict() == first.table.to_dict()
+
+
+def test_a_wrong_plan_is_told_with_its_line(tmp_path):
+    with pytest.raises(ssdlab.PlanError) as caught:
+        ssdlab.sweep(SMALL_SWEEP.replace("random-write", "random-wite"))
+    assert caught.value.line == 8
+    with pytest.raises(ssdlab.PlanError):
+        ssdlab.sweep(tmp_path / "none.toml")
+    with pytest.raises(TypeError):
+        ssdlab.sweep(SMALL_SWEEP, executor=3)
