@@ -117,6 +117,9 @@ impl<S: Subject> Host<S> {
         length_bytes: u64,
         fua: bool,
     ) -> Result<(), String> {
+        if op == Op::Trim && !self.drive.info().supports_trim {
+            return Ok(());
+        }
         let tag = self.next_tag;
         let request = Request::new(tag, op, offset_bytes, length_bytes)
             .with_fua(fua)

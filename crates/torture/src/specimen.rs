@@ -68,3 +68,33 @@ fn drive_superblocks_gb(die: &DieSpec, dies: u32) -> f64 {
     let pages = g.pages_per_block / g.bits_per_cell;
     2.0 * f64::from(dies * g.planes * pages * g.page_bytes) / 1e9
 }
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_nand::{Geometry, PageOrder};
+
+    use super::*;
+    use crate::{Campaign, Kind, build_ssd, cut_specimens};
+
+    #[test]
+    fn a_specimen_is_small_has_the_keys_of_its_drive_and_survives_cuts() {
+        let die = DieSpec::plain(Geometry {
+            planes: 2,
+            blocks_per_plane: 1000,
+            pages_per_block: 256,
+            page_bytes: 16384,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
+        let mut drive = DriveSpec::plain("large", 16, 240_000_000_000);
+        drive.mapping.journal = true;
+        let original = Original { name: "large".to_owned(), die, drive };
+        let specimen = Case::specimen(&original, 7).expect("there is a small drive like it");
+        assert!(specimen.die.raw_bytes() * u64::from(specimen.drive.flash.dies) <= 256 << 20);
+        assert_eq!((&specimen.drive.gc, &specimen.drive.mapping), (&original.drive.gc, &original.drive.mapping));
+        let campaign = Campaign { kind: Kind::PowerCuts, seed: 7, runs: 2, threads: 1 };
+        let report = cut_specimens(&campaign, &[original], &build_ssd, &|_| true);
+        assert!(report.failures.is_empty() && report.tally.power_cuts > 4, "{:?}", report.failures);
+    }
+}

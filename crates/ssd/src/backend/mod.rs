@@ -17,7 +17,7 @@ mod turns;
 
 use ssdlab_core::{DieSet, Nanos, Ring, nanos_from_us};
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
-use ssdlab_nand::{CellMode, DieSpec, Variation, WHOLE};
+use ssdlab_nand::{CellMode, DieSpec, Medium, Variation, WHOLE};
 
 use crate::power::FlashWork;
 use crate::probe::Probe;
@@ -419,6 +419,20 @@ impl Backend {
         Some((self.dies[d].others.pop_front()?, now))
     }
 
+    /// The time of an operation's array part, as a share of what the die's file says.
+    #[inline(always)]
+    fn share_of(&self, op: &FlashOp, medium: &Medium) -> u64 {
+        self.variation.as_ref().map_or(WHOLE, |variation| {
+            let (block, page) = (op.block(), op.page());
+            let erases = medium.erases(block);
+            match op.kind() {
+                OpKind::Erase => variation.erase(block, erases),
+                kind if kind.is_program() => variation.program(block, page, erases),
+                _ => variation.read(block, page),
+            }
+        })
+    }
+
     /// When a die takes the command of an operation, and its share of the array time. `free_at`: when it takes commands;
     /// `asked`: when it was asked for this one.
     fn course<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
@@ -430,15 +444,8 @@ impl Backend {
         translation: &T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> Course {
-        let (block, page, kind) = (op.block(), op.page(), op.kind());
-        let share = self.variation.as_ref().map_or(WHOLE, |variation| {
-            let erases = translation.medium().erases(block);
-            match kind {
-                OpKind::Erase => variation.erase(block, erases),
-                kind if kind.is_program() => variation.program(block, page, erases),
-                _ => variation.read(block, page),
-            }
-        });
+        let (page, kind) = (op.page(), op.kind());
+        let share = self.share_of(op, translation.medium());
         let mut from = free_at;
         if let Some(cycles) = self.cycles {
             let length = match kind {

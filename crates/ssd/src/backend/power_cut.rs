@@ -4,7 +4,7 @@ use ssdlab_core::{Nanos, Ring};
 use ssdlab_ftl::{FOR_BUFFER, FlashOp, NOBODY, OpKind};
 use ssdlab_nand::{CellMode, Medium};
 
-use super::{Backend, Channel, Correction, Die, NEVER, Tournament};
+use super::{Backend, Channel, Correction, Die, NEVER, Tournament, scaled};
 
 /// A program or an erase that an array is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,7 @@ impl Backend {
                 kind if kind.is_program() => self.times.program(mode)[op.page() as usize],
                 _ => return None,
             };
+            let array = scaled(array, self.share_of(&op, medium));
             (ends - array < now && now < ends).then_some(AtWork { op, ends })
         };
         self.dies.iter().enumerate().filter_map(of).collect()

@@ -124,7 +124,8 @@ impl Explanations {
         if wait == 0 {
             return;
         }
-        let done = |cause: Cause| self.spent.get(cause) - before.get(cause);
+        // Of an operation that was interrupted meanwhile, time is taken back.
+        let done = |cause: Cause| self.spent.get(cause).saturating_sub(before.get(cause));
         let total: u64 = DRIVE_CAUSES.iter().map(|&cause| done(cause)).sum();
         let mut left = wait;
         // The wait as so many parts in 2^32 of a nanosecond for each nanosecond of a die: rounded down twice, so that the

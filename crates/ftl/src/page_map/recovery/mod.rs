@@ -67,8 +67,8 @@ pub struct Recovery {
     /// Pages that cuts have destroyed, as firmware notes them on flash, and the sequence number of the copy that is gone.
     lost: BTreeMap<u32, u32>,
     pub(super) origins: Origins,
-    /// Pages whose trims the last cut has forgotten, and the number of the row that held each, as the journal knows it.
-    held: BTreeMap<u32, u32>,
+    /// Pages whose trims the last cut has forgotten, and the numbers of rows that held them, as the journal knows them.
+    held: Vec<(u32, u32)>,
     /// Cuts so far.
     pub(super) cuts: u64,
     way: RecoveryWay,
@@ -137,21 +137,14 @@ impl PageMap {
 
     /// What was trimmed, and where it was last: of rows that have been programmed, the journal tells.
     fn note_held(&mut self) {
-        self.recovery.held.clear();
-        for &(page, sequence) in self.log.unsaved_trims().flat_map(|trim| &trim.held) {
-            let known = self.recovery.held.entry(page).or_insert(sequence);
-            // Numbers begin anew after 2^32.
-            if (sequence.wrapping_sub(*known) as i32) > 0 {
-                *known = sequence;
-            }
-        }
+        self.recovery.held = self.log.unsaved_trims().flat_map(|trim| &trim.held).copied().collect();
     }
 
     /// Of these, what is found on flash: numbers of rows that never came to be are given again.
     fn held_on_flash(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let next = self.medium.rows_queued();
-        let held = self.recovery.held.iter().map(|(&page, &sequence)| (page, sequence));
-        held.filter(move |&(_, sequence)| (sequence.wrapping_sub(next) as i32) < 0)
+        // Numbers begin anew after 2^32.
+        self.recovery.held.iter().copied().filter(move |&(_, sequence)| (sequence.wrapping_sub(next) as i32) < 0)
     }
 
     fn recovers_quickly(&self) -> bool {

@@ -121,7 +121,11 @@ impl Copies {
     /// A copy of a page with this number has been on flash: older ones count no more. Trims come before.
     pub fn not_before(&mut self, page: u32, sequence: u32) {
         let age = self.age(sequence);
-        let gone = self.gone.get(&page).is_some_and(|gone| self.age(gone.sequence) > age);
+        let gone = match self.gone.get(&page) {
+            // What counts is whether it was moved from an older one.
+            Some(gone) if self.age(gone.sequence) <= age => return,
+            gone => gone.is_some(),
+        };
         if gone {
             self.gone.remove(&page);
         }
@@ -228,6 +232,12 @@ mod tests {
             })
         };
         assert_eq!([40, 41].map(lost), [Fate::Lost { sequence: 40, mode: None }, Fate::Outdated]);
+        let moved = fate(|c| {
+            c.found(0, 30, 22);
+            c.destroyed(0, 40, copy(53));
+            c.not_before(0, 40);
+        });
+        assert_eq!(moved, Fate::At(22));
     }
 
     #[test]
