@@ -129,10 +129,13 @@ RUNS ?= 2000
 torture: $(PROGRAM)
 	$(SSDLAB) torture --runs $(RUNS)
 
-## A hundred thousand power cuts of small drives of every kind.
-CUT_RUNS ?= 10000
+## A hundred thousand power cuts of small drives of every kind, as many of small drives with the keys of the catalog's, and
+## twenty of each drive of the catalog at full size.
+CUT_RUNS ?= 6000
 power-cuts: $(PROGRAM)
 	$(SSDLAB) torture --power-cuts --runs $(CUT_RUNS)
+	$(SSDLAB) torture --power-cuts --of catalog --runs $(CUT_RUNS)
+	tests/power-cuts.sh $(SSDLAB)
 
 ## Millions of spoiled files for every parser, and hundreds of thousands of absurd drives. Ten minutes.
 fuzz:
@@ -203,7 +206,7 @@ gate: repeatable torture claims instructions
 test-all: test
 	$(MAKE) long RUNS=10000
 
-long: build repeatable properties torture fuzz reference claims-all clients fio page quick-against-full python-all
+long: build repeatable properties torture power-cuts fuzz reference claims-all clients fio page quick-against-full python-all
 
 clean:
 	$(CARGO) clean

@@ -382,6 +382,10 @@ pub struct TortureArgs {
     /// Pull the plug, after every phase and in between, and compare what is there with what was promised
     #[arg(long)]
     pub power_cuts: bool,
+    /// Power cuts of small drives with the keys of this one instead of drawn ones; `catalog`: of every drive of the catalog
+    /// in turn that has a map of pages. May be given several times
+    #[arg(long, value_name = "DRIVE", requires = "power_cuts")]
+    pub of: Vec<String>,
     /// Runs at the same time; never changes a result [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,

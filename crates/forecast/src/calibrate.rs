@@ -23,6 +23,8 @@ const MANUAL: &str = "docs/blind-predictions.md";
 const PACING: &[&str] = &["gc.", "slc_cache."];
 /// … but for how much flash the cache has.
 const NO_PACING: &[&str] = &["slc_cache.capacity_gb", "slc_cache.blocks_per_1000", "slc_cache.keep_free_per_1000"];
+/// How many dies may program at once is what supply and firmware allow.
+const LIMITS: &[&str] = &["controller.programs_at_once"];
 /// Of others, times. Those of the link and of power states are published.
 const TIMES: &[&str] = &["controller.", "write_buffer."];
 
@@ -142,8 +144,9 @@ impl Unknown {
         let known = drive_keys().key(key).ok_or_else(|| format!("a drive has no key `{key}`"))?;
         let number = matches!(known.kind, Kind::Number | Kind::Whole);
         let pacing = PACING.iter().any(|s| key.starts_with(s)) && !NO_PACING.contains(&key.as_str());
+        let limit = LIMITS.contains(&key.as_str());
         let time = TIMES.iter().any(|s| key.starts_with(s)) && (key.ends_with("_us") || key.ends_with("_ms"));
-        if !number || !(pacing || time) {
+        if !number || !(pacing || limit || time) {
             return Err(format!("{key} is neither a time of the firmware nor pacing"));
         }
         if !(self.least > 0.0 && self.least < self.most && self.most.is_finite()) {

@@ -239,6 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn no_number_of_a_row_comes_twice_that_is_on_flash_or_was_noted() {
+        let mut m = medium();
+        program(&mut m, 1, 0..3);
+        program(&mut m, 2, 0..4);
+        m.erase_at_start(2).expect("it is good");
+        m.resume_sequence([].into_iter());
+        assert_eq!(m.rows_queued(), 3);
+        m.resume_sequence([5, 1].into_iter());
+        assert_eq!(m.rows_queued(), 6);
+    }
+
+    #[test]
     fn a_torn_upper_page_takes_its_lower_page_along_and_what_was_queued_never_happened() {
         let mut m = medium();
         program(&mut m, 1, 0..4);

@@ -8,7 +8,9 @@ use ssdlab_core::{Rng, Workers, catch_panic};
 use ssdlab_nand::SpecError;
 
 use crate::case::Case;
+use crate::power_cuts::cut_again_and_again;
 use crate::run::{Kind, run};
+use crate::specimen::Original;
 use crate::subject::Subject;
 use crate::tally::Tally;
 
@@ -54,13 +56,42 @@ pub fn torture<S: Subject + 'static>(
     build: &(impl Fn(&Case) -> Result<S, SpecError> + Sync),
     progress: &(dyn Fn(u64) -> bool + Sync),
 ) -> Report {
+    conduct(campaign, progress, &|seed, _| run(campaign.kind, seed, build))
+}
+
+/// The same with power cuts of specimens of some drives in turn, instead of drives drawn at random. Run `k` of a campaign is
+/// about drive `k` modulo their number, so that a run alone repeats with its drive alone.
+///
+/// # Panics
+/// If there are no drives.
+pub fn cut_specimens<S: Subject + 'static>(
+    campaign: &Campaign,
+    originals: &[Original],
+    build: &(impl Fn(&Case) -> Result<S, SpecError> + Sync),
+    progress: &(dyn Fn(u64) -> bool + Sync),
+) -> Report {
+    assert!(!originals.is_empty(), "no drives to take specimens of");
+    conduct(campaign, progress, &|seed, number| {
+        let original = &originals[(number % originals.len() as u64) as usize];
+        let of_drive = |what: String| format!("{}: {what}", original.name);
+        let case =
+            Case::specimen(original, seed).ok_or_else(|| of_drive("there is no small drive like it".to_owned()))?;
+        catch_panic(|| cut_again_and_again(&case, build)).and_then(|result| result).map_err(of_drive)
+    })
+}
+
+fn conduct(
+    campaign: &Campaign,
+    progress: &(dyn Fn(u64) -> bool + Sync),
+    job: &(dyn Fn(u64, u64) -> Result<Tally, String> + Sync),
+) -> Report {
     let finished = AtomicU64::new(0);
     let stopped = AtomicBool::new(false);
     let report = Mutex::new(Report::default());
     let go_on = || !stopped.load(Ordering::Relaxed);
     Workers::new(NonZeroUsize::new(campaign.threads)).for_each(campaign.runs, &go_on, &|_, number| {
         let seed = run_seed(campaign.seed, number);
-        let ended = catch_panic(|| run(campaign.kind, seed, build)).and_then(|result| result);
+        let ended = catch_panic(|| job(seed, number)).and_then(|result| result);
         let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
         match ended {
             Ok(tally) => report.tally.add(&tally),

@@ -92,7 +92,7 @@ impl Case {
 }
 
 /// Gives a drive the greatest capacity that its flash allows, less `spare` per cent: garbage collection at the brink.
-fn with_capacity(mut drive: DriveSpec, die: &DieSpec, seed: u64, spare: u64) -> Option<DriveSpec> {
+pub(crate) fn with_capacity(mut drive: DriveSpec, die: &DieSpec, seed: u64, spare: u64) -> Option<DriveSpec> {
     let superblock = drive.superblock_bytes(die);
     let needed = superblock * u64::from(drive.spare_superblocks_needed());
     let mut room = drive.usable_bytes(die).checked_sub(needed)?;

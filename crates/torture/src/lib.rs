@@ -17,7 +17,8 @@
 //! ```
 //!
 //! Another kind of campaign ([`Kind::PowerCuts`]) pulls the plug after every phase and in the middle of others, also while
-//! the drive is starting, and compares what is there with what the host was promised.
+//! the drive is starting, and compares what is there with what the host was promised; [`cut_specimens`] does so with small
+//! drives that have the keys of given ones.
 //!
 //! Limits: drives of a few thousand mapping units, so that a run takes milliseconds.
 
@@ -33,15 +34,17 @@ mod oracle;
 mod phase;
 mod power_cuts;
 mod run;
+mod specimen;
 mod subject;
 mod tally;
 
-pub use campaign::{Campaign, Failure, Report, run_seed, torture};
+pub use campaign::{Campaign, Failure, Report, cut_specimens, run_seed, torture};
 pub use case::Case;
 pub use composed::{Between, Plan, is_composed, run_composed};
 pub use ledger::Ledger;
 pub use oracle::Oracle;
 pub use phase::Phase;
 pub use run::{Kind, run};
+pub use specimen::Original;
 pub use subject::{Facts, Subject, build_ssd, build_ssd_with_fault};
 pub use tally::Tally;

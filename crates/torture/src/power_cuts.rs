@@ -64,18 +64,18 @@ impl Case {
     }
 }
 
-/// Runs the case of `seed`, cutting the power after every phase, and several times in between.
+/// Runs a case, cutting the power after every phase, and several times in between.
 ///
 /// # Errors
 /// As [`crate::run()`].
 pub fn cut_again_and_again<S: Subject>(
-    seed: u64,
+    case: &Case,
     build: &impl Fn(&Case) -> Result<S, SpecError>,
 ) -> Result<Tally, String> {
-    let case = Case::draw_for_power_cuts(seed);
-    let drive = build(&case).map_err(|e| format!("a drive that passed its own check cannot be built: {e}"))?;
+    let seed = case.seed;
+    let drive = build(case).map_err(|e| format!("a drive that passed its own check cannot be built: {e}"))?;
     let mut tally = Tally::default();
-    tally.case(&case);
+    tally.case(case);
     let model = case.model();
     let mut host = Host::new(drive, seed, false);
     host.keep_promises();

@@ -33,7 +33,7 @@ pub fn run<S: Subject + 'static>(
     build: &impl Fn(&Case) -> Result<S, SpecError>,
 ) -> Result<Tally, String> {
     if kind == Kind::PowerCuts {
-        return cut_again_and_again(seed, build);
+        return cut_again_and_again(&Case::draw_for_power_cuts(seed), build);
     }
     if is_composed(seed) {
         return run_composed(seed, build, &|device| device);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use ssdlab_torture::{Campaign, Kind, Report, build_ssd, torture};
+use ssdlab_torture::{Campaign, Kind, Original, Report, build_ssd, cut_specimens, torture};
 
 use crate::args::TortureArgs;
 use crate::failure::Failure;
@@ -16,14 +16,36 @@ pub fn run(args: &TortureArgs) -> Result<(), Failure> {
     stop_on_ctrl_c()?;
     let kind = if args.power_cuts { Kind::PowerCuts } else { Kind::Work };
     let campaign = Campaign { kind, seed: args.seed, runs: args.runs, threads: args.threads.map_or(0, usize::from) };
+    let originals = originals(&args.of)?;
     let bar = Bar::new();
-    let report = torture(&campaign, &build_ssd, &|done| {
+    let progress = |done| {
         bar.runs(done, args.runs);
         !CANCEL.load(Ordering::Relaxed)
-    });
+    };
+    let report = match originals.as_slice() {
+        [] => torture(&campaign, &build_ssd, &progress),
+        originals => cut_specimens(&campaign, originals, &build_ssd, &progress),
+    };
     drop(bar);
     print(&format!("torture, seed {}\n{}", args.seed, report.tally))?;
     conclude(args, &report)
+}
+
+/// The drives that specimens are taken of.
+fn originals(of: &[String]) -> Result<Vec<Original>, Failure> {
+    let mut originals = Vec::new();
+    for name in of {
+        let all = name == "catalog";
+        let names = if all { ssdlab_catalog::drive_names().collect() } else { vec![name.as_str()] };
+        for name in names {
+            let drive = ssdlab_catalog::resolve(name)?;
+            let (die, drive) = (drive.die.spec, drive.spec);
+            if !all || drive.log_blocks.is_none() {
+                originals.push(Original { name: name.to_owned(), die, drive });
+            }
+        }
+    }
+    Ok(originals)
 }
 
 fn conclude(args: &TortureArgs, report: &Report) -> Result<(), Failure> {
@@ -32,7 +54,9 @@ fn conclude(args: &TortureArgs, report: &Report) -> Result<(), Failure> {
         for failure in report.failures.iter().take(SHOWN) {
             complain(&format!("run {} failed: {}", failure.run, failure.what));
             let power_cuts = if args.power_cuts { " --power-cuts" } else { "" };
-            complain(&format!("  repeat it with: ssdlab torture {} --runs 1{power_cuts}", failure.seed));
+            let drive = failure.what.split_once(": ").filter(|_| !args.of.is_empty());
+            let of = drive.map_or_else(String::new, |(drive, _)| format!(" --of {drive}"));
+            complain(&format!("  repeat it with: ssdlab torture {} --runs 1{power_cuts}{of}", failure.seed));
         }
         let more = report.failures.len().saturating_sub(SHOWN);
         if more > 0 {

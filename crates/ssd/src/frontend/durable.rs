@@ -31,6 +31,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     pub(crate) fn flush(&mut self, slot: u32) {
         let now = self.now;
+        if self.plug.flush_lies {
+            let processed = self.frontend.commands.slot(slot).processed;
+            self.respond(slot, processed.max(now));
+            return;
+        }
         self.wait_until_durable(slot, now);
         self.settle_durable();
     }

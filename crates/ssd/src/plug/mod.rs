@@ -35,6 +35,8 @@ use start::Starting;
 pub struct PlugState {
     capacitors: Capacitors,
     times: StartTimes,
+    /// Whether FLUSH is answered without anything being written.
+    pub flush_lies: bool,
     /// Taken out.
     out: bool,
     /// Since it was put in again: what is done to the flash before the drive is ready.
@@ -60,6 +62,7 @@ impl PlugState {
         PlugState {
             capacitors: Capacitors::new(&spec, drive, die),
             times: StartTimes::new(&spec),
+            flush_lies: spec.flush_lies,
             out: false,
             starting: None,
             stood_by: None,

@@ -25,6 +25,9 @@ pub struct PowerLossSpec {
     #[serde(default = "default_controller")]
     #[schemars(range(min = 0.0, max = 1e5))]
     pub controller_mw: f64,
+    /// FLUSH, and the bit that asks for data on flash (FUA), are answered at once, and nothing is written for them: a lie.
+    #[serde(default)]
+    pub flush_lies: bool,
     /// From power on until the firmware reads flash.
     #[serde(default = "default_boot")]
     #[schemars(range(min = 0.0, max = 1e6))]
@@ -42,6 +45,7 @@ impl Default for PowerLossSpec {
             energy_mj: None,
             energy_left_percent: default_energy_left(),
             controller_mw: default_controller(),
+            flush_lies: false,
             boot_ms: default_boot(),
             replay_entry_ns: default_replay(),
         }

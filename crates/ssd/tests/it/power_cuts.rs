@@ -34,6 +34,7 @@ struct Host {
     covered: BTreeMap<u64, Vec<u32>>,
     lost: u32,
     rolled_back: u32,
+    flushed_lost: u32,
 }
 
 impl Host {
@@ -51,6 +52,7 @@ impl Host {
             covered: BTreeMap::new(),
             lost: 0,
             rolled_back: 0,
+            flushed_lost: 0,
         }
     }
 
@@ -193,6 +195,7 @@ impl Host {
                 panic!("unit {k} holds write {held} of {greatest}: {unit:?}");
             };
             self.rolled_back += u32::from(found < unit.answered);
+            self.flushed_lost += u32::from(found < unit.flushed);
             *unit = Unit {
                 sent: held,
                 answered: held,
@@ -291,6 +294,30 @@ fn without_capacitors_old_data_die_with_programs_that_share_their_cells_and_with
     let old = PowerLossSpec { energy_left_percent: 0.1, ..with(Protection::Everything, 1000.0) };
     let (_, taken_back) = losses(Some(old), true, |unit| unit.flushed);
     assert!(taken_back > 20, "{taken_back} writes taken back");
+}
+
+#[test]
+fn a_flush_that_lies_takes_no_time_and_keeps_nothing() {
+    let (mut drive, die) = mlc();
+    let mut flush = |flush_lies, fua| {
+        drive.power_loss = Some(PowerLossSpec { flush_lies, ..with(Protection::DataAtRest, 100.0) });
+        let mut host = Host::new(&drive, &die, 1);
+        host.fill();
+        for first in 0..20 {
+            host.submit(Op::Write, 10 * first, 3, fua);
+        }
+        while !host.in_flight.is_empty() && host.step() {}
+        let before = host.now;
+        host.flush();
+        let took = host.now - before;
+        host.cut();
+        host.restore(false, |unit| if flush_lies { 0 } else { unit.flushed });
+        (host.flushed_lost, took)
+    };
+    let (honest, lying) = (flush(false, false), flush(true, false));
+    assert!(honest.0 == 0 && honest.1 > MILLISECOND, "{honest:?}");
+    assert!(lying.0 > 0 && lying.1 < MILLISECOND / 10, "{lying:?}");
+    assert!(flush(false, true).0 == 0 && flush(true, true).0 > 0);
 }
 
 #[test]

@@ -29,3 +29,21 @@ fn they_pass() {
         }
     }
 }
+
+#[test]
+fn those_with_power_cuts_pass() {
+    for (seed, bug) in [
+        (8_080_301_916_451_039_320, "the host came to a stream for the first time, and no victim was released for it"),
+        (1_742_428_273_662_487_401, "the same with several streams of the collector"),
+        (10_486_046_835_339_431_681, "the same on a single die"),
+        (11_538_196_123_060_716_875, "the same with compressed data"),
+        (13_432_498_888_423_191_970, "numbers of rows were given again that lost pages had been noted with"),
+        (530_239_580_626_151_177, "a copy from before a trim was taken for one that had been moved since"),
+        (9_650_682_174_167_392_500, "the same, in another block of the superblock that was being erased"),
+        (16_907_892_629_335_594_768, "a page was trimmed, and a copy that had been destroyed long before made it lost"),
+    ] {
+        if let Err(what) = run(Kind::PowerCuts, seed, &build_ssd) {
+            panic!("seed {seed} ({bug}): {what}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Small drives with the keys of large ones: what power cuts do to a drive of the catalog, thousands of times in a minute.
+
+use ssdlab_nand::{DieSpec, GrowingFaults};
+use ssdlab_ssd::DriveSpec;
+
+use crate::case::{Case, with_capacity};
+
+/// A drive whose keys specimens share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Original {
+    pub name: String,
+    pub die: DieSpec,
+    pub drive: DriveSpec,
+}
+
+/// Pages of a block: long enough for every page order, and short enough that blocks fill.
+const PAGES_PER_BLOCK: u32 = 48;
+/// Blocks of a plane.
+const BLOCKS_PER_PLANE: u32 = 28;
+const MOST_DIES: u32 = 4;
+/// Spare area in addition to the least that a drive may have, per cent: what cuts leave without use is a larger part of a small
+/// drive.
+const SPARE_PERCENT: u64 = 20;
+const MOST_BUFFER_KIB: u32 = 1024;
+
+impl Case {
+    /// A specimen of a drive: its keys, but for what makes it large. It has at most 256 MiB of flash. Errors of flash and
+    /// their correction are left out, as in all runs with power cuts. `None` if the proportions of the drive cannot be kept,
+    /// or if it translates by blocks.
+    #[must_use]
+    pub fn specimen(original: &Original, seed: u64) -> Option<Self> {
+        let (mut die, mut drive) = (original.die.clone(), original.drive.clone());
+        if drive.log_blocks.is_some() {
+            return None;
+        }
+        let (raw, dies) = (die.raw_bytes() * u64::from(drive.flash.dies), drive.flash.dies);
+        (die.errors, drive.ecc) = (None, None);
+        die.geometry.pages_per_block = die.geometry.pages_per_block.min(PAGES_PER_BLOCK);
+        die.geometry.blocks_per_plane = die.geometry.blocks_per_plane.min(BLOCKS_PER_PLANE);
+        drive.flash.exact_spare_per_10000 = None;
+        drive.flash.dies = dies.min(MOST_DIES);
+        drive.controller.channels = drive.controller.channels.min(drive.flash.dies);
+        while !drive.flash.dies.is_multiple_of(drive.controller.channels) {
+            drive.controller.channels -= 1;
+        }
+        let small = die.raw_bytes() * u64::from(drive.flash.dies);
+        let row_kib = die.geometry.planes * die.units_per_page() * 4;
+        drive.write_buffer.capacity_kib = drive.write_buffer.capacity_kib.min(MOST_BUFFER_KIB).max(2 * row_kib);
+        if let Some(kib) = &mut drive.mapping.map_cache_kib {
+            *kib = (u64::from(*kib) * small / raw).max(1) as u32;
+        }
+        if let Some(cache) = &mut drive.slc_cache {
+            if let Some(gb) = &mut cache.capacity_gb {
+                *gb = (*gb * small as f64 / raw as f64).max(drive_superblocks_gb(&die, drive.flash.dies));
+            }
+            if let Some(blocks) = &mut cache.blocks_per_1000 {
+                *blocks = (*blocks).max(2000 / die.geometry.blocks_per_plane);
+            }
+        }
+        let drive = with_capacity(drive, &die, seed, SPARE_PERCENT)?;
+        Some(Case { seed, die, drive, faults: GrowingFaults::default() })
+    }
+}
+
+/// What two superblocks over all dies hold at one bit per cell.
+fn drive_superblocks_gb(die: &DieSpec, dies: u32) -> f64 {
+    let g = &die.geometry;
+    let pages = g.pages_per_block / g.bits_per_cell;
+    2.0 * f64::from(dies * g.planes * pages * g.page_bytes) / 1e9
+}
