@@ -361,6 +361,9 @@ pub struct PredictArgs {
     /// How far numbers are varied each way whose file states no band
     #[arg(long, value_name = "PERCENT", default_value_t = 20.0, value_parser = percent)]
     pub by: f64,
+    /// Only estimates whose key begins so make the bands, such as die.timing; may be given several times
+    #[arg(long = "key", value_name = "KEY")]
+    pub keys: Vec<String>,
     /// Take the bands from the whole drive, too, not from an eighth of it
     #[arg(long, conflicts_with = "quick")]
     pub full_bands: bool,

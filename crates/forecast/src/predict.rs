@@ -40,6 +40,8 @@ pub struct Prediction {
     pub bands_quick: bool,
     /// By how much estimates were varied that state no band.
     pub varied_by_percent: f64,
+    /// Beginnings of the keys of the estimates that make the bands; all, if there is none.
+    pub varied_keys: Vec<String>,
     pub figures: Vec<Predicted>,
     /// Figures that the drive does not have, and why.
     pub without: BTreeMap<String, String>,
@@ -85,7 +87,7 @@ impl std::fmt::Display for PredictionError {
 }
 
 /// Predicts `figures` of a drive of the catalog: their values on the drive as `bench` has it, their bands from runs on
-/// the drive as `bands` has it.
+/// the drive as `bands` has it, with estimates varied whose key begins with one of `keys` (all, if there is none).
 ///
 /// # Errors
 /// Outer: if there is no such drive. Inner: if the run was stopped.
@@ -93,13 +95,14 @@ pub fn predict(
     device: &str,
     figures: &[Figure],
     percent: f64,
+    keys: &[String],
     bench: &Bench<'_>,
     bands: &Bench<'_>,
 ) -> Result<Result<Prediction, Stopped>, Diagnostic> {
     let drive_digest = drive_digest(device)?;
     let Ok(as_it_is) = as_it_is(device, figures, bench)? else { return Ok(Err(Stopped)) };
     let had: Vec<Figure> = as_it_is.values.iter().map(|(figure, _, _)| figure.clone()).collect();
-    let Ok(sensitivity) = sensitivity(device, &had, percent, &[], bands)? else { return Ok(Err(Stopped)) };
+    let Ok(sensitivity) = sensitivity(device, &had, percent, keys, bands)? else { return Ok(Err(Stopped)) };
     let figures = as_it_is.values.iter().map(|(figure, value, unit)| predicted(figure, *value, unit, &sensitivity));
     let mut prediction = Prediction {
         schema: SCHEMA.to_owned(),
@@ -111,6 +114,7 @@ pub fn predict(
         quick: bench.quick,
         bands_quick: bands.quick,
         varied_by_percent: percent,
+        varied_keys: keys.to_vec(),
         figures: figures.collect(),
         without: as_it_is.without.into_iter().map(|l| (l.key, l.reason)).collect(),
         seal: String::new(),
@@ -310,6 +314,7 @@ mod tests {
             quick: false,
             bands_quick: true,
             varied_by_percent: 20.0,
+            varied_keys: Vec::new(),
             figures: vec![
                 figure("write rate at first", "slc-cache", "stage1_bandwidth", 480.0, Some([450.0, 500.0])),
                 figure("write rate after that", "slc-cache", "stage2_bandwidth", 128.0, Some([100.0, 150.0])),

@@ -37,7 +37,7 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
             cancel: &CANCEL,
         };
         let bands = Bench { quick: !args.full_bands, ..bench };
-        let made = predict(device, &predicted(), args.by, &bench, &bands)?;
+        let made = predict(device, &predicted(), args.by, &args.keys, &bench, &bands)?;
         drop(bar);
         let path = made.map_err(|Stopped| stopped())?.write(&args.dir).map_err(refused)?;
         print(&format!("{}\n", path.display()))?;
