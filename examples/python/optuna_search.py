@@ -15,12 +15,12 @@ CAPACITY_GB = ssdlab.Drive(BASE).capacity_bytes / 1e9
 
 
 def figures(params: dict) -> tuple[float, float, float]:
-    """Relative cost of flash and DRAM (an estimate), 99.9th percentile of steady writes, write amplification."""
+    """Relative cost of flash and DRAM (an estimate), 99th percentile of steady writes, write amplification."""
     drive = ssdlab.Drive(BASE, **params)
     steady = drive.test("steady-state", quick=True).metrics
     flash = 1 + params["over_provisioning_percent"] / 100
     dram = params["write_buffer.capacity_kib"] / 1024 / CAPACITY_GB * 2.0
-    return flash + dram, steady["latency_p99_9"].value, steady["waf"].value
+    return flash + dram, steady["latency_p99"].value, steady["waf"].value
 
 
 def ask(trial: optuna.Trial) -> dict:

@@ -48,6 +48,9 @@ enum Pace {
     Depth(u64),
 }
 
+/// Counters of a group by name.
+type Group = (&'static str, Vec<(&'static str, u64)>);
+
 struct Batch {
     op: Vec<u8>,
     offset: Vec<u8>,
@@ -256,7 +259,7 @@ impl Live {
     }
 
     /// What the device has counted since it was powered on, by group.
-    fn counters(&self) -> PyResult<Vec<(&'static str, Vec<(&'static str, u64)>)>> {
+    fn counters(&self) -> PyResult<Vec<Group>> {
         self.with(|state| {
             let counters = state.device.counters();
             let mut groups = vec![("host", counters.host.named())];

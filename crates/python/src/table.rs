@@ -1,6 +1,5 @@
 //! Columns that leave for Python: an Arrow record batch behind the PyCapsule interface.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
@@ -87,7 +86,7 @@ impl Table {
 }
 
 #[allow(clippy::disallowed_types, reason = "what the library takes; there is one entry, so that it has no order")]
-fn metadata(unit: &str) -> HashMap<String, String> {
+fn metadata(unit: &str) -> std::collections::HashMap<String, String> {
     [("unit".to_owned(), unit.to_owned())].into()
 }
 
