@@ -8,20 +8,15 @@
 //! # use ssdlab_core::Rng;
 //! # use ssdlab_ftl::*;
 //! # use ssdlab_nand::*;
-//! # let die: DieSpec = DieSpec {
-//! #     description: String::new(),
-//! #     geometry: Geometry { planes: 1, blocks_per_plane: 16, pages_per_block: 8, page_bytes: 4096, spare_bytes: 0,
-//! #         bits_per_cell: 1, page_order: PageOrder::Uniform },
-//! #     timing: Timing { read_us: vec![50.0], program_us: vec![500.0], erase_ms: 1.0 },
-//! #     bus: Bus { mega_transfers_per_s: 0.0, command_us: 0.0 },
-//! #     wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: 0 },
-//! #     modes: CellModes::default(), power: None, errors: None };
+//! # let die = DieSpec::plain(Geometry { planes: 1, blocks_per_plane: 16, pages_per_block: 8, page_bytes: 4096,
+//! #     spare_bytes: 0, bits_per_cell: 1, page_order: PageOrder::Uniform });
 //! # let mapping = MappingSpec { superblock: SuperblockSpan::OneDie, reserved_blocks_per_1000: 0, journal: false,
 //! #     journal_rows_per_checkpoint_row: 1, map_cache_kib: None };
 //! # let gc = GcSpec { policy: VictimPolicy::Greedy, choices: 2, tie_break: TieBreak::Fifo,
 //! #     frontier: Frontier::Separate, start_free_superblocks: 2, victims_per_start: 0, buffer_superpages: 8,
 //! #     buffering: Buffering::Streaming, host_share: HostShare::Unlimited, trickle_per_1000: 0, rows_per_read: 1,
-//! #     background_after_idle_ms: None, background_free_superblocks: 0 };
+//! #     background_after_idle_ms: None, background_free_superblocks: 0,
+//! #     erases_what_trim_empties: false };
 //! # let wear_levelling = WearLevellingSpec::default();
 //! let config = PageMapConfig { die: &die, dies: 1, blocks: 16, withheld_blocks: 0, logical_pages: 80, buffer_units: 8, mapping: &mapping,
 //!     gc: &gc, wear_levelling: &wear_levelling, slc_cache: None, compression: None };

@@ -10,7 +10,7 @@ fn run(order: &str) -> Outcome {
     let (mut drive, mut die) = (ideal_drive_with(""), ideal_die());
     (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (20, 32);
     drive.flash.exact_spare_per_10000 = None;
-    drive.capacity_bytes = 64 << 20;
+    drive.capacity_bytes = 56 << 20;
     let settings = [("zones", "16"), ("overwrite_order", order)];
     let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
     let test = find_test("fragmented-read").expect("it is in the suite");
