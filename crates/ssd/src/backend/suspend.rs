@@ -86,6 +86,8 @@ impl Backend {
             self.events.set(d, allowed);
             return None;
         }
+        // It may have been planned for this very instant, whose event is still to come.
+        die.ends_otherwise = None;
         die.suspended = Some(Suspended { op: die.current, left: ends - now });
         die.progress.interruptions += 1;
         die.busy = false;
