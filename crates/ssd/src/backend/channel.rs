@@ -33,12 +33,12 @@ impl Channel {
         self.book_between(now, earliest, length)
     }
 
-    /// Command cycles go first: they take a stretch that is free at once, or are owed by the transfer that is booked next.
+    /// Command cycles at `from` go first: they take their stretch if it is free, or are owed by the transfer that is booked next.
     /// Returns whether the stretch was free.
-    pub fn command(&mut self, from: Nanos, length: Nanos) -> bool {
+    pub fn command(&mut self, now: Nanos, from: Nanos, length: Nanos) -> bool {
         let free = self.booked.iter().all(|b| b.1 <= from || from + length <= b.0);
         if free {
-            let start = self.book(from, from, length);
+            let start = self.book(now, from, length);
             debug_assert_eq!(start, from);
         } else {
             self.owed += length;
@@ -78,7 +78,7 @@ mod tests {
     fn commands_go_first_and_what_they_take_is_owed_by_the_next_transfer() {
         let mut c = Channel::default();
         assert_eq!(c.book(0, 10, 10), 10);
-        assert!(c.command(5, 5) && !c.command(12, 3) && !c.command(19, 2));
+        assert!(c.command(0, 5, 5) && !c.command(0, 12, 3) && !c.command(0, 19, 2));
         assert_eq!((c.take_owed(), c.take_owed()), (5, 0));
         assert_eq!(c.book(5, 4, 10), 20, "the first command is on the channel");
     }

@@ -168,7 +168,8 @@ impl Backend {
                 || variation.is_some()
                 || suspend.is_some()
                 || cycles.is_some()
-                || cache_read.is_some(),
+                || cache_read.is_some()
+                || features.program_passes > 1,
             turns: turns.map(|most| Box::new(Turns::new(most, dies))),
             variation: variation.map(Box::new),
             suspend,
@@ -313,7 +314,7 @@ impl Backend {
         let die = &mut self.dies[d];
         die.busy = false;
         let op = die.current;
-        if self.turns.is_some() && op.kind().is_program() {
+        if self.special && self.turns.is_some() && op.kind().is_program() {
             self.program_ended();
         }
         Ended { die: d, op }
@@ -365,7 +366,7 @@ impl Backend {
         if self.correction.is_some() {
             return self.begin_corrected(d, op, mode, now, course, translation, probe);
         }
-        self.begin(d, op, mode, now, course, probe);
+        self.begin::<false, EXPLAIN, CHECK>(d, op, mode, now, course, probe);
     }
 
     /// [`Backend::begin_next`] where dies or the controller have more to them than one operation after the other.
@@ -397,7 +398,7 @@ impl Backend {
         if self.correction.is_some() {
             self.begin_corrected(d, op, mode, now, course, translation, probe);
         } else {
-            self.begin(d, op, mode, now, course, probe);
+            self.begin::<true, EXPLAIN, CHECK>(d, op, mode, now, course, probe);
         }
     }
 
@@ -455,7 +456,7 @@ impl Backend {
             };
             let channel = self.dies[d].channel;
             from = free_at + length;
-            if length > 0 && self.channels[usize::from(channel)].command(free_at, length) {
+            if length > 0 && self.channels[usize::from(channel)].command(now, free_at, length) {
                 probe.check(|checks| checks.cycles(channel.into(), now, Interval::new(free_at, from)));
             }
         }
@@ -476,8 +477,9 @@ impl Backend {
         Course { from, share }
     }
 
+    /// Begins an operation. `SPECIAL`: there may be more to it than the datasheet's plain times.
     #[inline(always)]
-    fn begin<const EXPLAIN: bool, const CHECK: bool>(
+    fn begin<const SPECIAL: bool, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
         d: usize,
         op: FlashOp,
@@ -487,6 +489,7 @@ impl Backend {
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> Nanos {
         let Course { from: taken, share } = course;
+        let scaled = |time: Nanos| if SPECIAL { (time * share) >> 16 } else { time };
         let channel = &mut self.channels[usize::from(self.dies[d].channel)];
         let (array_ended, transfer, end) = match op.kind() {
             OpKind::HostRead
@@ -503,12 +506,12 @@ impl Backend {
                     array += read_time[op.page() as usize + rows.trailing_zeros() as usize];
                     rows &= rows - 1;
                 }
-                array = scaled(array, share);
+                array = scaled(array);
                 self.work.sensing += array;
                 self.work.units += u64::from(op.units());
                 let ready = (taken + self.command_time + array).max(now);
                 let mut length = (u64::from(op.units()) * self.unit_picos).div_ceil(1000);
-                if let Some(cycles) = &self.cycles {
+                if SPECIAL && let Some(cycles) = &self.cycles {
                     length += cycles.data_out + channel.take_owed();
                 }
                 let from = channel.book(now, ready, length);
@@ -522,14 +525,14 @@ impl Backend {
                 let late = if op.kind() == OpKind::HostProgram { data_are_late_by(&op, now).max(0) as u64 } else { 0 };
                 let earliest = taken.max(now + late) + self.command_time;
                 // A program moves its whole row, padding included.
-                let passes = if mode == self.times.native() { self.passes } else { 1 };
+                let passes = if SPECIAL && mode == self.times.native() { self.passes } else { 1 };
                 let mut length = self.row_transfer * passes;
-                if let Some(cycles) = &self.cycles {
+                if SPECIAL && let Some(cycles) = &self.cycles {
                     length += cycles.program + channel.take_owed();
                 }
                 let from = channel.book(now, earliest, length);
-                let array = scaled(self.times.program(mode)[op.page() as usize], share);
-                if mode == self.times.native() {
+                let array = scaled(self.times.program(mode)[op.page() as usize]);
+                if !self.times.several_modes() || mode == self.times.native() {
                     self.work.programming += array;
                 } else {
                     self.work.programming_reduced += array;
@@ -539,8 +542,8 @@ impl Backend {
                 (end, Interval::new(from, from + length), end)
             }
             OpKind::FoldCopy | OpKind::CopyProgram => {
-                let array = scaled(self.times.program(mode)[op.page() as usize], share);
-                if mode == self.times.native() {
+                let array = scaled(self.times.program(mode)[op.page() as usize]);
+                if !self.times.several_modes() || mode == self.times.native() {
                     self.work.programming += array;
                 } else {
                     self.work.programming_reduced += array;
@@ -549,7 +552,7 @@ impl Backend {
                 (end, Interval::new(now, now), end)
             }
             OpKind::Erase => {
-                let array = scaled(self.times.erase(mode), share);
+                let array = scaled(self.times.erase(mode));
                 self.work.erasing += array;
                 let end = taken + self.command_time + array;
                 (end, Interval::new(now, now), end)
@@ -559,7 +562,7 @@ impl Backend {
         let die = &mut self.dies[d];
         die.current = op;
         die.busy = true;
-        if self.suspend.is_some() && !is_read(op.kind()) {
+        if SPECIAL && self.suspend.is_some() && !is_read(op.kind()) {
             die.progress = Progress::begin(transfer.to.max(taken));
         }
         probe.explain(|explanations| explanations.operation(d, op.kind(), now, array_ended, end));
@@ -615,7 +618,7 @@ impl Backend {
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
         let retry = self.correction.as_mut().and_then(|correction| correction.begin(d, &op, mode, now, translation));
-        let end = self.begin(d, op, mode, now, course, probe);
+        let end = self.begin::<true, EXPLAIN, CHECK>(d, op, mode, now, course, probe);
         if let Some(retry) = retry {
             self.dies[d].sensed = 0;
             self.begin_retry(d, retry, end, probe);
