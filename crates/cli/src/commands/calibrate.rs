@@ -1,16 +1,14 @@
 //! `ssdlab calibrate`: unknowns of the firmware fitted to measurements.
 
-use std::num::NonZeroUsize;
-
 use serde_json::json;
 use ssdlab_core::input;
-use ssdlab_forecast::{Bench, Calibration, Measurements, Stopped, calibrate};
+use ssdlab_forecast::{Calibration, Measurements, Stopped, calibrate};
 
 use crate::args::CalibrateArgs;
-use crate::commands::sensitivity::stopped;
+use crate::commands::forecast::{bench, stopped};
 use crate::failure::Failure;
 use crate::output::{print, print_json, table};
-use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
+use crate::progress::{Bar, stop_on_ctrl_c};
 
 pub fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     let file = args.measured.display().to_string();
@@ -18,13 +16,8 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     let given = Measurements::parse(&file, &text)?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();
-    let bench = Bench {
-        threads: args.threads.and_then(|n| NonZeroUsize::new(n.into())),
-        seed: args.common.seed,
-        quick: args.common.quick,
-        progress: &|done, of| bar.runs(done as u64, of as u64),
-        cancel: &CANCEL,
-    };
+    let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
+    let bench = bench(args.threads, &args.common, &progress);
     let found = calibrate(&given, args.runs as usize, &bench)?;
     drop(bar);
     let found = found.map_err(|Stopped| stopped())?;

@@ -6,6 +6,7 @@ pub mod check;
 pub mod claims;
 pub mod compare;
 pub mod ctl;
+mod forecast;
 pub mod image;
 pub mod list;
 pub mod manual;

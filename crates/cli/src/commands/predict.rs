@@ -1,15 +1,13 @@
 //! `ssdlab predict`: figures of drives before anyone has looked, and later beside those that were published.
 
-use std::num::NonZeroUsize;
-
 use ssdlab_catalog::claims;
 use ssdlab_forecast::{Bench, PredictionError, Stopped, beside_figures, predict, predicted, read_predictions};
 
 use crate::args::PredictArgs;
-use crate::commands::sensitivity::stopped;
+use crate::commands::forecast::{bench, stopped};
 use crate::failure::Failure;
 use crate::output::print;
-use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
+use crate::progress::{Bar, stop_on_ctrl_c};
 
 pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     let refused = |e: PredictionError| match e {
@@ -29,13 +27,8 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     stop_on_ctrl_c()?;
     for device in &args.devices {
         let bar = Bar::new();
-        let bench = Bench {
-            threads: args.threads.and_then(|n| NonZeroUsize::new(n.into())),
-            seed: args.common.seed,
-            quick: args.common.quick,
-            progress: &|done, of| bar.runs(done as u64, of as u64),
-            cancel: &CANCEL,
-        };
+        let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
+        let bench = bench(args.threads, &args.common, &progress);
         let bands = Bench { quick: !args.full_bands, ..bench };
         let made = predict(device, &predicted(), args.by, &args.keys, &bench, &bands)?;
         drop(bar);

@@ -1,20 +1,20 @@
 //! `ssdlab sensitivity`: which estimates of a drive move which of its figures.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use serde_json::json;
 use ssdlab_bench::suite::find_test;
-use ssdlab_forecast::{Bench, Figure, FigureSensitivity, Sensitivity, Stopped, headlines, page, sensitivity};
+use ssdlab_forecast::{Figure, FigureSensitivity, Sensitivity, Stopped, headlines, page, sensitivity};
 use ssdlab_report::{figure_text, sweep_html};
 use ssdlab_sweep::write_whole;
 
 use crate::args::SensitivityArgs;
+use crate::commands::forecast::{bench, stopped};
 use crate::failure::Failure;
 use crate::folder::{OutputFolder, Writes};
 use crate::output::{print, print_json, table};
 use crate::plan::param_failure;
-use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
+use crate::progress::{Bar, stop_on_ctrl_c};
 
 const WRITES: Writes = Writes { files: &["index.html", "sensitivity.json"], folders: &[], stores: &[] };
 /// Estimates that are printed for a figure; the page and the JSON have them all.
@@ -28,13 +28,8 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
     };
     stop_on_ctrl_c()?;
     let bar = Bar::new();
-    let bench = Bench {
-        threads: args.threads.and_then(|n| NonZeroUsize::new(n.into())),
-        seed: args.common.seed,
-        quick: args.common.quick,
-        progress: &|done, of| bar.runs(done as u64, of as u64),
-        cancel: &CANCEL,
-    };
+    let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
+    let bench = bench(args.threads, &args.common, &progress);
     let found = sensitivity(&args.device, &figures, args.by, &args.keys, &bench)?;
     drop(bar);
     let found = found.map_err(|Stopped| stopped())?;
@@ -64,11 +59,6 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
         folder.written(&WRITES.files.iter().map(PathBuf::from).collect::<Vec<_>>())?;
     }
     if args.json { print_json(&document) } else { print(&text(&found)) }
-}
-
-/// What a run that was interrupted ends with.
-pub fn stopped() -> Failure {
-    Failure::run("stopped: nothing was kept")
 }
 
 /// The headline figures, or those of the tests asked for.

@@ -1,4 +1,4 @@
-//! The closed blocks in no particular order, for policies that draw from them.
+//! The closed blocks in no particular order, for policies that draw from them; with their ages, for policies that ask.
 
 const ABSENT: u32 = u32::MAX;
 
@@ -32,5 +32,36 @@ impl ClosedList {
 
     pub fn as_slice(&self) -> &[u32] {
         &self.blocks
+    }
+}
+
+/// The same with the time at which each block was closed, counted in units written.
+#[derive(Clone, Debug)]
+pub struct AgedList {
+    closed: ClosedList,
+    closed_at: Vec<u64>,
+}
+
+impl AgedList {
+    pub fn new(blocks: u32) -> Self {
+        AgedList { closed: ClosedList::new(blocks), closed_at: vec![0; blocks as usize] }
+    }
+
+    pub fn insert(&mut self, block: u32, clock: u64) {
+        self.closed.insert(block);
+        self.closed_at[block as usize] = clock;
+    }
+
+    pub fn remove(&mut self, block: u32) {
+        self.closed.remove(block);
+    }
+
+    pub fn as_slice(&self) -> &[u32] {
+        self.closed.as_slice()
+    }
+
+    /// Units written since a block was closed.
+    pub fn age(&self, block: u32, clock: u64) -> u64 {
+        clock - self.closed_at[block as usize]
     }
 }

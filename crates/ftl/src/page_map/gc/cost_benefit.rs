@@ -4,27 +4,25 @@
 
 use ssdlab_core::Rng;
 
-use super::closed_list::ClosedList;
+use super::closed_list::AgedList;
 use super::{Candidates, VictimSelector};
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct CostBenefit {
-    closed: ClosedList,
-    closed_at: Vec<u64>,
+    closed: AgedList,
 }
 
 impl CostBenefit {
     #[must_use]
     pub fn new(blocks: u32) -> Self {
-        CostBenefit { closed: ClosedList::new(blocks), closed_at: vec![0; blocks as usize] }
+        CostBenefit { closed: AgedList::new(blocks) }
     }
 }
 
 impl VictimSelector for CostBenefit {
     fn close(&mut self, block: u32, _valid: u32, clock: u64) {
-        self.closed.insert(block);
-        self.closed_at[block as usize] = clock;
+        self.closed.insert(block, clock);
     }
 
     fn invalidate(&mut self, _block: u32, _valid: u32) {}
@@ -38,7 +36,7 @@ impl VictimSelector for CostBenefit {
         for &b in self.closed.as_slice() {
             let valid = f64::from(candidates.valid[b as usize]);
             let dead = f64::from(candidates.capacity) - valid;
-            let age = (candidates.clock - self.closed_at[b as usize]) as f64;
+            let age = self.closed.age(b, candidates.clock) as f64;
             // An empty block is worth more than any other.
             let score = if valid == 0.0 { f64::INFINITY } else { dead / (2.0 * valid) * age };
             if best.is_none_or(|(s, n)| score > s || (score == s && b < n)) {

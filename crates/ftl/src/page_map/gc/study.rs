@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ssdlab_core::Rng;
 
-use super::closed_list::ClosedList;
+use super::closed_list::AgedList;
 use super::{Candidates, VictimSelector};
 
 /// A closed block.
@@ -25,15 +25,14 @@ pub type ChooseVictim = dyn Fn(&[Candidate], u32) -> u32 + Send + Sync;
 /// See the module's own page.
 #[derive(Clone)]
 pub struct Study {
-    closed: ClosedList,
-    closed_at: Vec<u64>,
+    closed: AgedList,
     choose: Arc<ChooseVictim>,
 }
 
 impl Study {
     #[must_use]
     pub fn new(blocks: u32, choose: Arc<ChooseVictim>) -> Self {
-        Study { closed: ClosedList::new(blocks), closed_at: vec![0; blocks as usize], choose }
+        Study { closed: AgedList::new(blocks), choose }
     }
 }
 
@@ -45,8 +44,7 @@ impl fmt::Debug for Study {
 
 impl VictimSelector for Study {
     fn close(&mut self, block: u32, _valid: u32, clock: u64) {
-        self.closed.insert(block);
-        self.closed_at[block as usize] = clock;
+        self.closed.insert(block, clock);
     }
 
     fn invalidate(&mut self, _block: u32, _valid: u32) {}
@@ -66,7 +64,7 @@ impl VictimSelector for Study {
         let of = |&block: &u32| Candidate {
             block,
             valid: candidates.valid[block as usize],
-            age: candidates.clock - self.closed_at[block as usize],
+            age: self.closed.age(block, candidates.clock),
         };
         let candidates_now: Vec<Candidate> = blocks.iter().map(of).collect();
         let block = (self.choose)(&candidates_now, candidates.capacity);

@@ -91,7 +91,8 @@ impl Copies {
             if other_age < age {
                 gone = Gone { second_age: other.second_age.min(age), ..other };
             } else if other_age == age {
-                gone = Gone { copy: copy.or(other.copy), ..other };
+                // What has counted as lost before stays lost: other rows that told of it may have been erased since.
+                gone = Gone { copy: copy.and(other.copy), ..other };
             } else {
                 gone.second_age = other_age;
             }
@@ -269,7 +270,24 @@ mod tests {
                 c.destroyed(0, second.0, copy(second.1));
                 c.lost_before(0, 40);
             });
-            assert_eq!(gone, Fate::Lost { sequence: 40, mode: Some(MODE) });
+            assert_eq!(gone, Fate::Lost { sequence: 40, mode: None });
+        }
+    }
+
+    #[test]
+    fn what_has_counted_as_lost_stays_lost_although_nothing_lies_between_any_more() {
+        for told_first in [false, true] {
+            let gone = fate(|c| {
+                c.found(0, 20, 21);
+                if told_first {
+                    c.lost_before(0, 40);
+                }
+                c.destroyed(0, 40, copy(53));
+                if !told_first {
+                    c.lost_before(0, 40);
+                }
+            });
+            assert_eq!(gone, Fate::Lost { sequence: 40, mode: None });
         }
     }
 }
