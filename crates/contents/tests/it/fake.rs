@@ -17,6 +17,8 @@ pub struct Inside {
     powered: bool,
     commands: Vec<(Nanos, Nanos, Request, u64)>,
     units: Vec<Candidates>,
+    /// Whether the first candidate is one that a cut has destroyed.
+    gone: Vec<bool>,
     /// When each candidate was answered, to know what a flush covers.
     answered: Vec<Vec<u64>>,
     held: Vec<Held>,
@@ -45,6 +47,7 @@ impl Fake {
             powered: true,
             commands: Vec::new(),
             units: vec![vec![0]; UNITS],
+            gone: vec![false; UNITS],
             answered: vec![vec![0]; UNITS],
             held: vec![Held::Nothing; UNITS],
             clock: 1,
@@ -79,6 +82,7 @@ impl Inside {
             if request.op != Op::Trim && self.held[unit] == Held::Unreadable {
                 self.units[unit] = vec![last];
                 self.answered[unit] = vec![0];
+                self.gone[unit] = true;
             }
             self.units[unit].push(number);
             self.answered[unit].push(self.clock);
@@ -91,6 +95,7 @@ impl Inside {
 
     fn make_durable(&mut self, unit: usize, before: u64) {
         let covered = self.answered[unit].iter().rposition(|&at| at <= before).unwrap_or(0);
+        self.gone[unit] &= covered == 0;
         self.units[unit].drain(..covered);
         self.answered[unit].drain(..covered);
     }
@@ -179,13 +184,14 @@ impl Plug for Fake {
             let twice = candidates[at + 1..].contains(&0) && (1..=last + 1).contains(&candidates[at]);
             let number = if twice { last } else { candidates[at] };
             inside.held[unit] = match number {
-                _ if inside.held[unit] == Held::Unreadable => Held::Unreadable,
+                _ if inside.held[unit] == Held::Unreadable || at == 0 && inside.gone[unit] => Held::Unreadable,
                 _ if inside.rng.chance(1, 40) => Held::Unreadable,
                 0 => Held::Nothing,
                 number => Held::Write(number),
             };
             inside.units[unit] = vec![if inside.held[unit] == Held::Unreadable { 0 } else { number }];
             inside.answered[unit] = vec![0];
+            inside.gone[unit] = false;
         }
     }
 
