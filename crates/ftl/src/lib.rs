@@ -11,7 +11,7 @@
 //! # let die = DieSpec::plain(Geometry { planes: 1, blocks_per_plane: 16, pages_per_block: 8, page_bytes: 4096,
 //! #     spare_bytes: 0, bits_per_cell: 1, page_order: PageOrder::Uniform });
 //! # let mapping = MappingSpec { superblock: SuperblockSpan::OneDie, reserved_blocks_per_1000: 0, journal: false,
-//! #     journal_rows_per_checkpoint_row: 1, map_cache_kib: None };
+//! #     journal_rows_per_checkpoint_row: 1, journal_limit_rows: None, map_cache_kib: None };
 //! # let gc = GcSpec { policy: VictimPolicy::Greedy, choices: 2, tie_break: TieBreak::Fifo,
 //! #     frontier: Frontier::Separate, start_free_superblocks: 2, victims_per_start: 0, buffer_superpages: 8,
 //! #     buffering: Buffering::Streaming, host_share: HostShare::Unlimited, trickle_per_1000: 0, rows_per_read: 1,

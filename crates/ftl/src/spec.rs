@@ -21,6 +21,12 @@ pub struct MappingSpec {
     #[serde(default = "default_checkpoint_interval")]
     #[schemars(range(min = 1, max = 10_000))]
     pub journal_rows_per_checkpoint_row: u32,
+    /// Journal rows that a recovery replays at most: pieces of the map that have changed are written out within so many,
+    /// and others are not, so that checkpoints cost what the span of the writes asks for. Absent: all pieces in turn,
+    /// as `journal_rows_per_checkpoint_row` says. Of no meaning with `map_cache_kib`.
+    #[serde(default)]
+    #[schemars(range(min = 2, max = 1_000_000))]
+    pub journal_limit_rows: Option<u32>,
     /// DRAM for map entries, eight bytes each, if it does not hold the whole map: map pages of one row are then read
     /// when an entry is missing and written when a changed one must leave (DFTL), on a ring of blocks of their own;
     /// there are no checkpoints then. Absent: all of the map is in DRAM.
@@ -37,6 +43,7 @@ impl Default for MappingSpec {
             reserved_blocks_per_1000: 0,
             journal: false,
             journal_rows_per_checkpoint_row: default_checkpoint_interval(),
+            journal_limit_rows: None,
             map_cache_kib: None,
         }
     }

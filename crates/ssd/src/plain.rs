@@ -60,6 +60,7 @@ impl DriveSpec {
                 reserved_blocks_per_1000: 0,
                 journal: false,
                 journal_rows_per_checkpoint_row: 1,
+                journal_limit_rows: None,
                 map_cache_kib: None,
             },
             gc: GcSpec {

@@ -165,6 +165,7 @@ prop_compose! {
                 reserved_blocks_per_1000: reserved,
                 journal,
                 journal_rows_per_checkpoint_row: interval,
+                journal_limit_rows: None,
                 map_cache_kib: None,
             },
             gc,

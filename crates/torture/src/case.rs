@@ -220,6 +220,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
             reserved_blocks_per_1000: one(rng, &[0, 50, 100, 150]),
             journal: rng.chance(1, 2),
             journal_rows_per_checkpoint_row: between(rng, 1, 4),
+            journal_limit_rows: None,
             map_cache_kib: None,
         },
         gc: draw_gc(rng, row_kib / 4),
@@ -359,10 +360,11 @@ fn add_way_past_cache(drive: &mut DriveSpec, die: &DieSpec, seed: u64) {
     drive.write_buffer.capacity_kib = drive.write_buffer.capacity_kib.max(two_rows_kib);
 }
 
-/// One drive in four loads its map on demand. From a stream of its own, too.
+/// One drive in four loads its map on demand, and one in three writes out what of it has changed. From a stream of its own, too.
 fn add_demand_map(drive: &mut DriveSpec, seed: u64) {
     let mut rng = Rng::new(seed).stream("demand map");
     drive.mapping.map_cache_kib = rng.chance(1, 4).then(|| between(&mut rng, 1, 32));
+    drive.mapping.journal_limit_rows = rng.chance(1, 3).then(|| between(&mut rng, 2, 60));
 }
 
 /// One drive in three takes time to move data, and of those that can collect in rounds, every other does. Likewise.

@@ -70,6 +70,7 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "modes.slc.rated_program_erase_cycles",
         "modes.mlc.rated_program_erase_cycles",
         "mapping.journal_rows_per_checkpoint_row",
+        "mapping.journal_limit_rows",
         "mapping.map_cache_kib",
         "wear_levelling.static_spread_erases",
         "ecc.parity_stripe",

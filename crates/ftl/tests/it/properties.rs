@@ -214,6 +214,7 @@ pub(crate) fn plain() -> Case {
         programs_per_failure: 0,
         erases_per_failure: 0,
         cache: None,
+        journal_limit_rows: None,
         map_cache_kib: None,
         max_ratio: None,
     }

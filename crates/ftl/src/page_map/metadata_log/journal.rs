@@ -2,9 +2,9 @@
 //!
 //! Every change of the map (a unit programmed for the host or by a collector, a unit trimmed) is an entry of eight
 //! bytes in a journal. A full row of entries is programmed into the system area: superblocks kept for this, used as
-//! a ring. With every few journal rows goes one row of the map itself, round and round, so that a recovery reads one
-//! turn of checkpoint rows, the journal since the oldest of them, and the spare areas of the rows programmed since
-//! the last journal row, which their sequence numbers tell. So neither FLUSH nor FUA has to write journal.
+//! a ring. With the journal go rows of the map itself ([`super::checkpoints`]), so that a recovery reads the newest of
+//! each, the journal since the oldest of them, and the spare areas of the rows programmed since the last journal row,
+//! which their sequence numbers tell. So neither FLUSH nor FUA has to write journal.
 //!
 //! In the spare area a system row carries, instead of logical addresses, [`TAG_JOURNAL`] or [`TAG_CHECKPOINT`] in its
 //! first unit and the number of its piece in the second (if it has one); its programming sequence orders it among
@@ -17,14 +17,14 @@ use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN};
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::page_map::system_ring::{RingRow, SystemRing};
 
+use super::checkpoints::{Changed, Checkpoints, Round};
 use super::trims::{Trim, Trims};
+use crate::spec::MappingSpec;
 
 /// First spare entry of a journal row.
 pub const TAG_JOURNAL: u32 = 0xFFFF_FFF0;
 /// First spare entry of a checkpoint row.
 pub const TAG_CHECKPOINT: u32 = 0xFFFF_FFF1;
-/// Interval of a journal without checkpoints.
-pub const NO_CHECKPOINTS: u32 = u32::MAX;
 /// Bytes of one journal entry: logical page and unit address.
 const ENTRY_BYTES: u32 = 8;
 /// Bytes of one map entry in a checkpoint.
@@ -36,10 +36,7 @@ pub struct Journal {
     ring: SystemRing,
     entries: u32,
     entries_per_row: u32,
-    checkpoint_rows: u32,
-    next_checkpoint: u32,
-    journal_rows: u32,
-    interval: u32,
+    checkpoints: Checkpoints,
     /// Rows decided on that wait for the ring's next block to be erased: journal, checkpoint.
     owed: [u32; 2],
     rows_written: u64,
@@ -50,29 +47,33 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Ring blocks that a drive needs: two turns of the checkpoint, their journal, and one being erased.
+    /// How the checkpoints of a drive with so many logical pages go.
     #[must_use]
-    pub fn ring_blocks(logical_pages: u32, layout: &Layout, interval: u32) -> u32 {
-        let journal_rows = if interval == NO_CHECKPOINTS { 1 } else { interval };
-        let turn = Self::checkpoint_rows(logical_pages, layout) * (1 + journal_rows);
-        (2 * turn).div_ceil(layout.pages * layout.dies) + 2
+    pub fn checkpoints(spec: &MappingSpec, logical_pages: u32, layout: &Layout) -> Checkpoints {
+        let pages_per_piece = layout.row_bytes() / MAP_ENTRY_BYTES;
+        let pieces = logical_pages.div_ceil(pages_per_piece);
+        match spec.journal_limit_rows {
+            // A map that is on flash anyway needs no checkpoints.
+            _ if spec.map_cache_kib.is_some() => Checkpoints::Never(pieces),
+            Some(limit) => Checkpoints::Changed(Changed::new(pieces, pages_per_piece, limit)),
+            None => Checkpoints::Round(Round::new(pieces, spec.journal_rows_per_checkpoint_row)),
+        }
     }
 
-    fn checkpoint_rows(logical_pages: u32, layout: &Layout) -> u32 {
-        (u64::from(logical_pages) * u64::from(MAP_ENTRY_BYTES)).div_ceil(layout.row_bytes().into()) as u32
+    /// Ring blocks that these need, with the one that is being erased.
+    #[must_use]
+    pub fn ring_blocks(checkpoints: &Checkpoints, layout: &Layout) -> u32 {
+        checkpoints.ring_rows().div_ceil(layout.pages * layout.dies) + 2
     }
 
     /// A journal on the given ring: for each place the blocks of all dies.
     #[must_use]
-    pub fn new(ring: Vec<Vec<BlockId>>, logical_pages: u32, layout: &Layout, interval: u32) -> Self {
+    pub fn new(ring: Vec<Vec<BlockId>>, layout: &Layout, checkpoints: Checkpoints) -> Self {
         Journal {
             ring: SystemRing::new(ring),
             entries: 0,
             entries_per_row: layout.row_bytes() / ENTRY_BYTES,
-            checkpoint_rows: Self::checkpoint_rows(logical_pages, layout),
-            next_checkpoint: 0,
-            journal_rows: 0,
-            interval: interval.max(1),
+            checkpoints,
             owed: [0; 2],
             rows_written: 0,
             rows_due: 0,
@@ -125,29 +126,36 @@ impl Journal {
         }
     }
 
-    /// Rows of a whole checkpoint, and journal rows that are written meanwhile: what a recovery reads. No checkpoints: no
-    /// rows of any.
+    /// See [`Checkpoints::rows_to_read`].
     #[must_use]
-    pub fn rows_of_a_turn(&self) -> (u32, u32) {
-        if self.interval == NO_CHECKPOINTS {
-            (0, 0)
-        } else {
-            (self.checkpoint_rows, self.checkpoint_rows * self.interval)
-        }
+    pub fn rows_to_read(&self) -> (u32, u32) {
+        self.checkpoints.rows_to_read()
+    }
+
+    /// See [`Checkpoints::follows_changes`].
+    #[must_use]
+    pub fn follows_changes(&self) -> bool {
+        self.checkpoints.follows_changes()
+    }
+
+    /// The map has changed for a page, of which [`Journal::note`] must be told as well.
+    #[inline]
+    pub fn mark(&mut self, page: u32) {
+        self.checkpoints.mark(page);
     }
 
     /// The power went: starts again from what is on flash. Returns the rows that must be programmed before the ring can go
     /// on.
     pub fn recover(&mut self, medium: &Medium) -> Vec<(BlockId, u32)> {
         self.trims.forget_unsaved();
-        (self.entries, self.journal_rows, self.owed) = (0, 0, [0; 2]);
+        (self.entries, self.owed) = (0, [0; 2]);
         self.rows_begun = self.rows_due;
         let newest = self.ring.newest_row(medium, |tag| tag == TAG_CHECKPOINT);
         let piece = |(block, page)| {
             let start = medium.layout().row_start(block, page);
-            if medium.layout().row_units > 1 { medium.tag(start + 1) + 1 } else { 0 }
+            (medium.layout().row_units > 1).then(|| medium.tag(start + 1))
         };
-        self.next_checkpoint = newest.map_or(0, piece) % self.checkpoint_rows;
+        self.checkpoints.recover(newest.and_then(piece));
         self.ring.recover(medium)
     }
 
@@ -160,11 +168,7 @@ impl Journal {
         self.owed[0] += 1;
         self.rows_due += 1;
         self.trims.row_due(self.rows_due);
-        self.journal_rows += 1;
-        if self.journal_rows >= self.interval {
-            self.journal_rows = 0;
-            self.owed[1] += 1;
-        }
+        self.owed[1] += self.checkpoints.journal_row(self.rows_written);
         self.write_owed(medium, sink);
     }
 
@@ -180,10 +184,10 @@ impl Journal {
                 self.rows_begun += 1;
                 self.trims.row_begun(self.rows_begun, block, page);
             } else {
-                if let Some(piece) = row.tags.get_mut(1) {
-                    *piece = self.next_checkpoint;
+                let piece = self.checkpoints.next_piece(self.rows_written);
+                if let Some(tag) = row.tags.get_mut(1) {
+                    *tag = piece;
                 }
-                self.next_checkpoint = (self.next_checkpoint + 1) % self.checkpoint_rows;
             }
             let units = medium.layout().row_units;
             sink.enqueue(die, FlashOp::program(OpKind::MetadataProgram, block, page, units, 0));
@@ -255,7 +259,8 @@ mod tests {
         });
         let layout = Layout::new(&die, 2, 8);
         let mut medium = Medium::new(&die, layout.clone(), TagFormat::new(100), &Rng::new(1));
-        let mut journal = Journal::new(vec![vec![0, 8], vec![1, 9], vec![2, 10]], 100, &layout, 1);
+        let mut journal =
+            Journal::new(vec![vec![0, 8], vec![1, 9], vec![2, 10]], &layout, Checkpoints::Round(Round::new(1, 1)));
         write(&mut journal, &mut medium, 11);
         // Block 9 is half written when it goes bad; block 15 takes its place and what it holds.
         medium.mark_bad(9);

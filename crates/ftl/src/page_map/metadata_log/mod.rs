@@ -1,6 +1,7 @@
 //! What the map costs on flash: the journal with its checkpoints, and the pages of a map that DRAM does not hold as a
 //! whole. Every change of the map passes through here.
 
+mod checkpoints;
 mod journal;
 mod trims;
 
@@ -10,7 +11,6 @@ use super::map::{DemandMap, DemandMapCounters};
 use crate::op::OpSink;
 use crate::spec::MappingSpec;
 
-use journal::NO_CHECKPOINTS;
 pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use trims::{Trim, TrimTable};
 
@@ -19,6 +19,8 @@ pub use trims::{Trim, TrimTable};
 pub struct MetadataLog {
     journal: Option<Journal>,
     demand_map: Option<DemandMap>,
+    /// Whether it matters which pages change.
+    hears_pages: bool,
     /// Rows written before the log began anew.
     rows_before: u64,
 }
@@ -35,11 +37,9 @@ impl MetadataLog {
         mut take_ring: impl FnMut(u32) -> Vec<Vec<BlockId>>,
     ) -> Self {
         let journal = spec.journal.then(|| {
-            // A map that is on flash anyway needs no checkpoints.
-            let on_flash = spec.map_cache_kib.is_some();
-            let interval = if on_flash { NO_CHECKPOINTS } else { spec.journal_rows_per_checkpoint_row };
-            let ring = take_ring(Journal::ring_blocks(logical_pages, layout, interval));
-            Journal::new(ring, logical_pages, layout, interval)
+            let checkpoints = Journal::checkpoints(spec, logical_pages, layout);
+            let ring = take_ring(Journal::ring_blocks(&checkpoints, layout));
+            Journal::new(ring, layout, checkpoints)
         });
         let demand_map = spec.map_cache_kib.and_then(|kib| {
             let wanted = DemandMap::places(logical_pages, layout);
@@ -47,7 +47,8 @@ impl MetadataLog {
             // Too short a ring makes the drive read-only, and its map need not change.
             (ring.len() == wanted as usize).then(|| DemandMap::new(kib, ring, logical_pages, layout))
         });
-        MetadataLog { journal, demand_map, rows_before }
+        let hears_pages = demand_map.is_some() || journal.as_ref().is_some_and(Journal::follows_changes);
+        MetadataLog { journal, demand_map, hears_pages, rows_before }
     }
 
     /// Rows programmed for the map since power on.
@@ -68,7 +69,7 @@ impl MetadataLog {
         medium: &mut Medium,
         sink: &mut impl OpSink,
     ) {
-        if self.demand_map.is_some() {
+        if self.hears_pages {
             self.change_entries(start, units, medium, sink);
         }
         if let Some(journal) = &mut self.journal {
@@ -77,11 +78,10 @@ impl MetadataLog {
     }
 
     fn change_entries(&mut self, start: UnitAddress, units: u32, medium: &mut Medium, sink: &mut impl OpSink) {
-        let Some(demand) = &mut self.demand_map else { return };
         for unit in start..start + units {
             let lpn = medium.lpn(unit);
             if lpn != NO_LPN {
-                demand.change(lpn, medium, sink);
+                self.note_changed(lpn, medium, sink);
             }
         }
     }
@@ -89,7 +89,7 @@ impl MetadataLog {
     /// A row of the collector holds copies of the units with these tags: `pages` changes of the map.
     #[inline(always)]
     pub fn note_moved(&mut self, tags: &[u32], pages: u32, medium: &mut Medium, sink: &mut impl OpSink) {
-        if self.demand_map.is_some() {
+        if self.hears_pages {
             self.move_entries(tags, medium, sink);
         }
         if let Some(journal) = &mut self.journal {
@@ -98,10 +98,15 @@ impl MetadataLog {
     }
 
     fn move_entries(&mut self, tags: &[u32], medium: &mut Medium, sink: &mut impl OpSink) {
-        let Some(demand) = &mut self.demand_map else { return };
         let format = medium.format();
         for &tag in tags.iter().filter(|&&tag| tag != NO_LPN) {
-            demand.moved(format.address(tag), medium, sink);
+            let lpn = format.address(tag);
+            if let Some(journal) = &mut self.journal {
+                journal.mark(lpn);
+            }
+            if let Some(demand) = &mut self.demand_map {
+                demand.moved(lpn, medium, sink);
+            }
         }
     }
 
@@ -115,6 +120,13 @@ impl MetadataLog {
 
     /// A page holds nothing any more.
     pub fn note_trimmed_page(&mut self, lpn: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+        self.note_changed(lpn, medium, sink);
+    }
+
+    fn note_changed(&mut self, lpn: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+        if let Some(journal) = &mut self.journal {
+            journal.mark(lpn);
+        }
         if let Some(demand) = &mut self.demand_map {
             demand.change(lpn, medium, sink);
         }
@@ -177,7 +189,7 @@ impl MetadataLog {
     /// Rows of checkpoint or of map, and of journal, that a recovery reads to know the map.
     #[must_use]
     pub fn rows_to_read(&self) -> (u32, u32) {
-        let (mut map, journal) = self.journal.as_ref().map_or((0, 0), Journal::rows_of_a_turn);
+        let (mut map, journal) = self.journal.as_ref().map_or((0, 0), Journal::rows_to_read);
         map += self.demand_map.as_ref().map_or(0, DemandMap::rows_of_ring);
         (map, journal)
     }

@@ -21,6 +21,7 @@ pub struct Case {
     pub all_dies: bool,
     pub journal: bool,
     pub checkpoint_interval: u32,
+    pub journal_limit_rows: Option<u32>,
     pub map_cache_kib: Option<u32>,
     pub buffer_rows: u32,
     /// Spare in addition to the least that a drive may have, per cent.
@@ -92,6 +93,7 @@ impl Case {
             reserved_blocks_per_1000: self.reserved_per_1000,
             journal: self.journal,
             journal_rows_per_checkpoint_row: self.checkpoint_interval,
+            journal_limit_rows: self.journal_limit_rows,
             map_cache_kib: self.map_cache_kib,
         }
     }
@@ -244,6 +246,7 @@ prop_compose! {
         programs_per_failure in prop::sample::select(vec![0u64, 0, 30, 300, 3000]),
         erases_per_failure in prop::sample::select(vec![0u64, 0, 5, 50, 500]),
         cache in prop::option::of(any_cache()),
+        journal_limit_rows in prop::option::of(2u32..=40),
         map_cache_kib in prop::option::of(1u32..=4),
         max_ratio in prop::option::weighted(0.35, prop::sample::select(vec![2u32, 4, 8, 16])),
     ) -> Case {
@@ -260,7 +263,7 @@ prop_compose! {
             victims_per_start: p.victims_per_start, buffer_superpages: p.buffer_superpages, streaming: p.streaming,
             host_share: p.host_share, trickle: p.trickle, rows_per_read,
             background_free, dynamic_wear, static_spread, programs_per_failure, erases_per_failure, cache,
-            map_cache_kib, max_ratio,
+            journal_limit_rows, map_cache_kib, max_ratio,
         }
     }
 }

@@ -1,0 +1,271 @@
+//! Which piece of the map is written out next. A piece fills one row.
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub enum Checkpoints {
+    /// The map is on flash anyway. The ring is as long as for checkpoints of so many pieces.
+    Never(u32),
+    Round(Round),
+    Changed(Changed),
+}
+
+/// One piece after the other, whether it has changed or not: one for every so many rows of journal. The journal that a
+/// recovery replays is the longer the larger the drive is.
+#[derive(Clone, Debug)]
+pub struct Round {
+    interval: u32,
+    pieces: u32,
+    next: u32,
+    journal_rows: u32,
+}
+
+/// What has changed, within so many rows of journal: the journal that a recovery replays has the same length on any drive, and
+/// what checkpoints cost follows the span of the writes. In turns: what has changed when a turn begins is written
+/// evenly over its rows, and a recovery replays two turns.
+#[derive(Clone, Debug)]
+pub struct Changed {
+    pages_per_piece: u32,
+    limit_rows: u32,
+    pieces: Vec<Piece>,
+    /// Written in this turn, the last one first.
+    due: Vec<u32>,
+    journal_rows: u32,
+    /// Pieces with each row of journal.
+    each: u32,
+    /// Of those due, how many were promised and wait for the ring.
+    promised: u32,
+    /// Written in this turn and in the one before: a power cut may have undone it.
+    fresh: [Vec<u32>; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Piece {
+    changed: bool,
+    /// Rows that the ring had had when it was written last; 0: never, and nothing is there.
+    written_at: u64,
+}
+
+impl Round {
+    /// For so many pieces, one after every `interval` rows of journal.
+    #[must_use]
+    pub fn new(pieces: u32, interval: u32) -> Self {
+        Round { interval: interval.max(1), pieces, next: 0, journal_rows: 0 }
+    }
+}
+
+impl Changed {
+    /// For so many pieces of so many pages each.
+    #[must_use]
+    pub fn new(pieces: u32, pages_per_piece: u32, limit_rows: u32) -> Self {
+        Changed {
+            pages_per_piece,
+            limit_rows: limit_rows.max(2),
+            pieces: vec![Piece::default(); pieces as usize],
+            due: Vec::new(),
+            journal_rows: 0,
+            each: 0,
+            promised: 0,
+            fresh: [Vec::new(), Vec::new()],
+        }
+    }
+
+    fn turn_rows(&self) -> u32 {
+        self.limit_rows / 2
+    }
+
+    /// Rows that the ring may have after a piece before that is written again, changed or not.
+    fn oldest_rows(&self) -> u64 {
+        self.pieces.len() as u64 + u64::from(self.limit_rows)
+    }
+
+    /// Pieces that are due and not promised yet.
+    fn left(&self) -> u32 {
+        self.due.len() as u32 - self.promised
+    }
+
+    fn begin_turn(&mut self, ring_rows: u64) {
+        self.fresh.swap(0, 1);
+        self.fresh[0].clear();
+        let oldest = self.oldest_rows();
+        let of = |(number, piece): (u32, &Piece)| {
+            let old = piece.written_at > 0 && ring_rows - piece.written_at > oldest;
+            (piece.changed || old).then_some(number)
+        };
+        // Those still promised are among them: they are marked until they are written.
+        self.due = (0..).zip(&self.pieces).filter_map(of).collect();
+        self.due.reverse();
+        self.each = self.left().div_ceil(self.turn_rows());
+    }
+}
+
+impl Checkpoints {
+    /// Rows of a ring that hold every piece twice, and the journal meanwhile.
+    #[must_use]
+    pub fn ring_rows(&self) -> u32 {
+        match self {
+            Checkpoints::Never(pieces) => 4 * pieces,
+            Checkpoints::Round(round) => round.pieces.saturating_mul(2 * (1 + round.interval)),
+            // A turn may begin just before a piece is old, and end with it.
+            Checkpoints::Changed(changed) => 3 * (changed.pieces.len() as u32 + changed.limit_rows),
+        }
+    }
+
+    /// Rows of map, and of journal, that a recovery reads.
+    #[must_use]
+    pub fn rows_to_read(&self) -> (u32, u32) {
+        match self {
+            Checkpoints::Never(_) => (0, 0),
+            Checkpoints::Round(round) => (round.pieces, round.pieces * round.interval),
+            Checkpoints::Changed(changed) => (changed.pieces.len() as u32, changed.limit_rows),
+        }
+    }
+
+    /// Whether [`Checkpoints::mark`] has to be called.
+    #[must_use]
+    pub fn follows_changes(&self) -> bool {
+        matches!(self, Checkpoints::Changed(_))
+    }
+
+    /// The map has changed for a page.
+    #[inline]
+    pub fn mark(&mut self, page: u32) {
+        if let Checkpoints::Changed(changed) = self {
+            changed.pieces[(page / changed.pages_per_piece) as usize].changed = true;
+        }
+    }
+
+    /// A row of journal is written, after `ring_rows` of all kinds; returns how many pieces follow it.
+    pub fn journal_row(&mut self, ring_rows: u64) -> u32 {
+        match self {
+            Checkpoints::Never(_) => 0,
+            Checkpoints::Round(round) => {
+                round.journal_rows += 1;
+                let due = round.journal_rows >= round.interval;
+                if due {
+                    round.journal_rows = 0;
+                }
+                u32::from(due)
+            }
+            Checkpoints::Changed(changed) => {
+                if changed.journal_rows == 0 {
+                    changed.begin_turn(ring_rows);
+                }
+                changed.journal_rows = (changed.journal_rows + 1) % changed.turn_rows();
+                let promised = changed.each.min(changed.left());
+                changed.promised += promised;
+                promised
+            }
+        }
+    }
+
+    /// The piece that is written now, after `ring_rows` of all kinds.
+    pub fn next_piece(&mut self, ring_rows: u64) -> u32 {
+        match self {
+            Checkpoints::Never(_) => unreachable!("no piece was promised"),
+            Checkpoints::Round(round) => {
+                let piece = round.next;
+                round.next = (piece + 1) % round.pieces;
+                piece
+            }
+            Checkpoints::Changed(changed) => {
+                changed.promised -= 1;
+                let piece = changed.due.pop().expect("as many were promised as are due");
+                changed.pieces[piece as usize] = Piece { changed: false, written_at: ring_rows + 1 };
+                changed.fresh[0].push(piece);
+                piece
+            }
+        }
+    }
+
+    /// The power went. `newest`: the piece that flash holds last.
+    pub fn recover(&mut self, newest: Option<u32>) {
+        match self {
+            Checkpoints::Never(_) => {}
+            Checkpoints::Round(round) => {
+                round.journal_rows = 0;
+                round.next = newest.map_or(0, |piece| piece + 1) % round.pieces;
+            }
+            Checkpoints::Changed(changed) => {
+                // What the journal says that is on flash is marked as it was.
+                (changed.journal_rows, changed.promised) = (0, 0);
+                changed.due.clear();
+                for piece in changed.fresh.iter_mut().flat_map(std::mem::take) {
+                    changed.pieces[piece as usize].changed = true;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of journal, with changes of so many pieces before each; returns the pieces written, by row of journal.
+    fn turns(
+        checkpoints: &mut Checkpoints,
+        rows: u32,
+        ring_rows: &mut u64,
+        changes: impl Fn(u32) -> Vec<u32>,
+    ) -> Vec<Vec<u32>> {
+        (0..rows)
+            .map(|row| {
+                changes(row).into_iter().for_each(|piece| checkpoints.mark(piece * 10));
+                let promised = checkpoints.journal_row(*ring_rows);
+                *ring_rows += 1;
+                (0..promised)
+                    .map(|_| {
+                        let piece = checkpoints.next_piece(*ring_rows);
+                        *ring_rows += 1;
+                        piece
+                    })
+                    .collect()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn pieces_come_in_turn_at_their_interval() {
+        let mut round = Checkpoints::Round(Round::new(3, 2));
+        let written = turns(&mut round, 8, &mut 0, |_| vec![1]);
+        assert_eq!(written, [vec![], vec![0], vec![], vec![1], vec![], vec![2], vec![], vec![0]]);
+        round.recover(Some(1));
+        assert_eq!(turns(&mut round, 2, &mut 0, |_| vec![]), [vec![], vec![2]]);
+    }
+
+    #[test]
+    fn what_changed_is_written_within_the_limit_and_nothing_else() {
+        let mut changed = Checkpoints::Changed(Changed::new(1000, 10, 8));
+        let mut rows = 0;
+        let first = turns(&mut changed, 8, &mut rows, |row| if row == 1 { (100..106).collect() } else { vec![] });
+        // They changed in the first turn of four rows, and are written in the second.
+        assert!(first[..4].concat().is_empty());
+        assert_eq!(first[4..], [vec![100, 101], vec![102, 103], vec![104, 105], vec![]]);
+        assert!(turns(&mut changed, 80, &mut rows, |_| vec![]).concat().is_empty());
+        // A turn takes the whole map if all of it has changed, and a recovery reads the same journal.
+        let all = turns(&mut changed, 8, &mut rows, |row| if row == 0 { (0..1000).collect() } else { vec![] });
+        assert_eq!(all[..4].concat(), (0..1000).collect::<Vec<u32>>());
+        assert_eq!(changed.rows_to_read(), (1000, 8));
+    }
+
+    #[test]
+    fn no_piece_is_older_than_the_ring_and_a_cut_writes_again_what_it_may_have_undone() {
+        let mut changed = Checkpoints::Changed(Changed::new(100, 10, 8));
+        let (mut rows, mut rng) = (0, ssdlab_core::Rng::new(1));
+        let mut written_at = [None::<u64>; 100];
+        for turn in 0..5000 {
+            let busy = turn / 500 % 2 == 0;
+            let some: Vec<u32> = (0..if busy { rng.below(40) } else { 1 }).map(|_| rng.below(50) as u32).collect();
+            let begin = rows;
+            let written = turns(&mut changed, 4, &mut rows, |row| if row == 0 { some.clone() } else { vec![] });
+            written.concat().into_iter().for_each(|piece| written_at[piece as usize] = Some(begin));
+            let oldest = written_at.iter().flatten().map(|at| rows - at).max().unwrap_or(0);
+            assert!(oldest <= changed.ring_rows().into(), "a piece of {oldest} rows ago");
+        }
+        let last = turns(&mut changed, 4, &mut rows, |row| if row == 0 { vec![3, 9] } else { vec![] }).concat();
+        assert!(last.contains(&3) && last.contains(&9));
+        changed.recover(None);
+        let again = turns(&mut changed, 4, &mut rows, |_| vec![]).concat();
+        assert!(again.contains(&3) && again.contains(&9));
+    }
+}
