@@ -44,6 +44,7 @@ impl DriveSpec {
                 move_unit_us: 0.0,
                 trim_range_us: 0.0,
                 trim_map_page_us: 0.0,
+                program_end_us: 0.0,
                 trim_command_us: None,
                 read_ahead_kib: 0,
                 programs_at_once: None,

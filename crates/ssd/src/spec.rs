@@ -177,6 +177,11 @@ pub struct ControllerSpec {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub move_unit_us: f64,
+    /// Firmware time of the end of each program and erase: its status, the tables, what comes next. Commands that arrive
+    /// meanwhile wait. The end of a read is part of `read_unit_us`.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub program_end_us: f64,
     /// Firmware time of a TRIM beside that of a command, for each of the at most 64 ranges of 65,535 sectors that it names.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6))]

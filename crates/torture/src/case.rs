@@ -367,12 +367,14 @@ fn add_demand_map(drive: &mut DriveSpec, seed: u64) {
     drive.mapping.journal_limit_rows = rng.chance(1, 3).then(|| between(&mut rng, 2, 60));
 }
 
-/// One drive in three takes time to move data, and of those that can collect in rounds, every other does. Likewise.
+/// One drive in three takes time to move data, and of those that can collect in rounds, every other does. Half of them
+/// take time for the end of each program. Likewise.
 fn add_processor_time(drive: &mut DriveSpec, seed: u64) {
     let mut rng = Rng::new(seed).stream("processor");
     if rng.chance(1, 3) {
         drive.controller.move_unit_us = f64::from(between(&mut rng, 1, 50));
     }
+    drive.controller.program_end_us = one(&mut rng, &[0.0, 0.0, 3.0, 200.0]);
     let suits = drive.mapping.superblock == SuperblockSpan::AllDies && drive.gc.buffering == Buffering::StopAndWait;
     if suits && rng.chance(1, 2) {
         (drive.gc.host_share, drive.gc.trickle_per_1000) = (HostShare::BetweenRounds, 0);

@@ -62,12 +62,16 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 self.begin_on(d);
             }
             OpKind::HostProgram => {
+                self.firmware.processor.program_ended(self.now);
                 self.backend.wake(d);
                 self.ask(|translation, queues| translation.done(d as u32, op, queues));
                 self.admit();
                 self.settle_durable();
             }
             OpKind::CopyRead | OpKind::CopyProgram => {
+                if op.kind().is_program() {
+                    self.firmware.processor.program_ended(self.now);
+                }
                 self.backend.wake(d);
                 self.ask(|translation, queues| translation.done(d as u32, op, queues));
                 // A copy makes no room by itself: only what begins after it does.
@@ -76,6 +80,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 }
             }
             OpKind::Erase => {
+                self.firmware.processor.program_ended(self.now);
                 self.backend.wake(d);
                 self.ask(|translation, queues| translation.done(d as u32, op, queues));
                 self.admit_waiting();
@@ -88,6 +93,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             | OpKind::MetadataProgram
             | OpKind::RetireRead
             | OpKind::RetireProgram => {
+                if op.kind().is_program() {
+                    self.firmware.processor.program_ended(self.now);
+                }
                 self.backend.wake(d);
                 self.ask(|translation, queues| translation.done(d as u32, op, queues));
             }

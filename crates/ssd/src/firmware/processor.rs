@@ -41,6 +41,7 @@ struct Times {
     write_command: Nanos,
     write_unit: Nanos,
     move_unit: Nanos,
+    program_end: Nanos,
     trim_command: Nanos,
     trim_range: Nanos,
     trim_map_page: Nanos,
@@ -71,6 +72,7 @@ impl Processor {
                 write_command: nanos_from_us(c.write_command_us),
                 write_unit: nanos_from_us(c.write_unit_us),
                 move_unit: nanos_from_us(c.move_unit_us),
+                program_end: nanos_from_us(c.program_end_us),
                 trim_command: nanos_from_us(c.trim_command_us.unwrap_or(c.write_command_us)),
                 trim_range: nanos_from_us(c.trim_range_us),
                 trim_map_page: nanos_from_us(c.trim_map_page_us),
@@ -154,6 +156,14 @@ impl Processor {
         };
         let decoded = self.book(arrived, decode + rest) + decode;
         (decoded, decoded + rest)
+    }
+
+    /// A program or an erase has ended: the processor sees to it as soon as it has a moment.
+    #[inline]
+    pub fn program_ended(&mut self, now: Nanos) {
+        if self.times.program_end != 0 {
+            self.book(now, self.times.program_end);
+        }
     }
 
     /// What TRIM takes: for each command that its ranges need, for each range, and for each page of the map.

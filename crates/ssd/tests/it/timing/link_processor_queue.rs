@@ -190,6 +190,19 @@ fn the_processor_does_one_command_at_a_time() {
     );
 }
 
+/// A program of 545.52 us ends; the processor sees to that for 50 us. A read of a page that was never written is as long as
+/// what it waits for.
+#[test]
+fn a_command_that_meets_the_end_of_a_program_waits_for_the_processor() {
+    for (program_end_us, after, waits) in [(50.0, 20_000, 30_000), (50.0, 50_000, 0), (0.0, 20_000, 0)] {
+        let mut b = Bench::with(ONE_DIE, &BASE, |drive, _| drive.controller.program_end_us = program_end_us);
+        b.send(Op::Write, 0, ROW, true);
+        b.wait(545_520 + after);
+        b.read(10 * ROW, 1);
+        assert_eq!(b.finish(), [waits], "{program_end_us} us, {after} ns after the end");
+    }
+}
+
 #[test]
 fn a_write_into_a_full_buffer_waits_for_the_program_that_makes_room() {
     // 64 KiB hold four rows of four units.
