@@ -13,8 +13,8 @@ use crate::outcome::{Mark, Outcome};
 pub(super) const DEF: TestDef = TestDef {
     name: "hdtach",
     title: "HD Tach",
-    summary: "A fresh drive is written in sequence from the first to the last address, then read the same way; the rate \
-              is drawn by position. It shows cache zones and the traces of earlier use.",
+    summary: "A fresh drive is written in sequence from the first to the last address, then after a rest read the same way; \
+              the rate is drawn by position. It shows cache zones and the traces of earlier use.",
     params: &[BLOCK, DEPTH, ZONES],
     metrics: &[
         metric("write_bandwidth", "MB/s", "mean over all addresses; likewise read_bandwidth"),
@@ -34,14 +34,17 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let write = Sweep::run(host, &ctx.params, Op::Write)?;
         let counters = host.counters().since(&before);
         ctx.monitor().step(0.5, 1.0);
+        // What the drive still writes is no part of how fast it reads.
+        ctx.settle(host)?;
         let read = Sweep::run(host, &ctx.params, Op::Read)?;
         Ok((write, read, counters, host.info().capacity_bytes))
     })?;
     let method = format!(
-        "After a secure erase, all {} GB were written in sequence with {} requests at QD{}, then read the same way.",
+        "After a secure erase, all {} GB were written in sequence with {} requests at QD{}, and after {} s of rest read the same way.",
         gigabytes(capacity),
         size(ctx.params.integer("block_size")),
         ctx.params.depth("queue_depth"),
+        ctx.params.integer("settle_seconds"),
     );
     let mut out = ctx.outcome("", method);
     out.notes = notes;
