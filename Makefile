@@ -41,7 +41,7 @@ properties:
 	$(CARGO) test --locked -p ssdlab-ftl -p ssdlab-ssd --test it -- --ignored properties
 
 ## Published figures beside ours, at full length: fails if one is missed and the catalog gives no reason. These two
-## drives take less than a minute; `make claims-all` checks every drive, and the orders among them: 22 minutes of processor
+## drives take less than a minute; `make claims-all` checks every drive, and the orders among them: an hour and a half of processor
 ## time (docs/published-figures.md).
 CLAIMED ?= jmf667h-imft-128gb ultra-ii-240gb
 claims: $(PROGRAM)
