@@ -113,11 +113,11 @@ bench:
 
 ## Instructions of the five hot paths, counted by callgrind, against the counts in the repository.
 instructions: valgrind
-	$(CARGO) bench --locked -p ssdlab-speed --bench instructions
+	$(CARGO) bench --locked -p ssdlab-instructions
 
 ## Writes those counts anew.
 instructions-update: valgrind
-	$(CARGO) bench --locked -p ssdlab-speed --bench instructions -- --update
+	$(CARGO) bench --locked -p ssdlab-instructions -- --update
 
 valgrind:
 	@command -v valgrind >/dev/null || { \

@@ -50,7 +50,7 @@ fn on_specimen<T: Send + 'static>(
     };
     let result = watched(py, progress, move |watch: &Watch| {
         let built = recipe.build_with(seed, &|drive, seed| {
-            ssdlab_ssd::build::<false, true>(&drive.name, &drive.spec, &drive.die.spec, seed)
+            ssdlab_ssd::build_unexplained(&drive.name, &drive.spec, &drive.die.spec, seed)
         });
         let report = |done: f64| watch.report(done);
         let monitor = Monitor::new(&report, &watch.cancel);

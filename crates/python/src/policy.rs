@@ -59,7 +59,8 @@ impl Policies {
         recipe.build_with(seed, &|drive, seed| {
             let (name, spec, die) = (&drive.name, &drive.spec, &drive.die.spec);
             if self.is_none() || spec.log_blocks.is_some() {
-                return ssdlab_ssd::build::<EXPLAIN, true>(name, spec, die, seed);
+                let build = if EXPLAIN { ssdlab_ssd::build } else { ssdlab_ssd::build_unexplained };
+                return build(name, spec, die, seed);
             }
             let mut ssd = SimulatedSsd::<EXPLAIN, true>::new(name, spec, die, seed)?;
             ssd.study(self.victim.clone(), self.pacing.clone());

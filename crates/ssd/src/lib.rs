@@ -184,20 +184,39 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK, LogBlo
     }
 }
 
-/// The drive that a drive file describes, with the translation layer that it names, fresh from the factory.
+/// The drive that a drive file describes, with the translation layer that it names, fresh from the factory. It explains
+/// every latency and checks every read.
 ///
 /// # Errors
 /// A value of the drive or die file that cannot be built.
-pub fn build<const EXPLAIN: bool, const CHECK: bool>(
+pub fn build(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Result<Box<dyn Device>, SpecError> {
+    boxed::<true>(name, drive, die, seed)
+}
+
+/// The same drive, without causes.
+///
+/// # Errors
+/// As those of [`build`].
+pub fn build_unexplained(
+    name: &str,
+    drive: &DriveSpec,
+    die: &DieSpec,
+    seed: u64,
+) -> Result<Box<dyn Device>, SpecError> {
+    boxed::<false>(name, drive, die, seed)
+}
+
+// Its callers are not generic, so that drives are compiled here and in no other crate.
+fn boxed<const EXPLAIN: bool>(
     name: &str,
     drive: &DriveSpec,
     die: &DieSpec,
     seed: u64,
 ) -> Result<Box<dyn Device>, SpecError> {
     Ok(if drive.log_blocks.is_some() {
-        Box::new(SimulatedSsd::<EXPLAIN, CHECK, LogBlock>::with_log_blocks(name, drive, die, seed)?)
+        Box::new(SimulatedSsd::<EXPLAIN, true, LogBlock>::with_log_blocks(name, drive, die, seed)?)
     } else {
-        Box::new(SimulatedSsd::<EXPLAIN, CHECK>::new(name, drive, die, seed)?)
+        Box::new(SimulatedSsd::<EXPLAIN, true>::new(name, drive, die, seed)?)
     })
 }
 

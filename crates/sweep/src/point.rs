@@ -13,7 +13,7 @@ use ssdlab_bench::{BenchError, Lab, Metric, Monitor, Params};
 use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts};
 use ssdlab_device::Device;
 use ssdlab_nand::DieSpec;
-use ssdlab_ssd::{DriveSpec, build};
+use ssdlab_ssd::{DriveSpec, build_unexplained};
 
 use crate::fio::fio_metrics;
 use crate::swept::Cell;
@@ -93,12 +93,10 @@ impl Lab for PointLab<'_> {
         // The whole path of a drive as reviews use it, with every read checked; only the breakdown, which a table has no
         // place for, is off.
         let device: Box<dyn Device> = match self.built {
-            Built::Ssd(specs) => {
-                build::<false, true>(self.name, &specs.0, &specs.1, seed).map_err(|e| e.to_string())?
-            }
+            Built::Ssd(specs) => build_unexplained(self.name, &specs.0, &specs.1, seed).map_err(|e| e.to_string())?,
             Built::Device(recipe) => {
                 let ssd: &BuildSsd<'_> =
-                    &|drive, seed| build::<false, true>(&drive.name, &drive.spec, &drive.die.spec, seed);
+                    &|drive, seed| build_unexplained(&drive.name, &drive.spec, &drive.die.spec, seed);
                 recipe.build_with(seed, ssd).map_err(|e| e.to_string())?
             }
         };

@@ -27,7 +27,7 @@ impl DrawnDrive {
         for percent in (5..=90).rev().step_by(5) {
             spec.capacity_bytes = raw / 100 * percent / 100 * (100 - self.spare_percent) / UNIT_BYTES * UNIT_BYTES;
             let valid = spec.capacity_bytes > 0 && spec.validate(&self.die).is_ok();
-            if valid && ssdlab_ssd::build::<true, true>("small", &spec, &self.die, self.seed).is_ok() {
+            if valid && ssdlab_ssd::build("small", &spec, &self.die, self.seed).is_ok() {
                 return Some((spec, self.die.clone()));
             }
         }

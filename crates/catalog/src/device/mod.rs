@@ -59,9 +59,7 @@ impl DeviceRecipe {
     /// # Errors
     /// What cannot be built, and where that is written.
     pub fn build(&self, seed: u64) -> Result<Box<dyn Device>, Diagnostic> {
-        self.build_with(seed, &|drive, seed| {
-            ssdlab_ssd::build::<true, true>(&drive.name, &drive.spec, &drive.die.spec, seed)
-        })
+        self.build_with(seed, &|drive, seed| ssdlab_ssd::build(&drive.name, &drive.spec, &drive.die.spec, seed))
     }
 
     /// As [`DeviceRecipe::build`], with SSDs of another make.

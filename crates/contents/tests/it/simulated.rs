@@ -151,7 +151,7 @@ proptest! {
     #[test]
     fn what_was_flushed_is_there_and_no_page_is_a_mixture(drawn in any_drive(), seed in any::<u64>()) {
         let Some((drive, die)) = drawn.build() else { return Ok(()) };
-        let inner = ssdlab_ssd::build::<true, true>("small", &drive, &die, drawn.seed).unwrap();
+        let inner = ssdlab_ssd::build("small", &drive, &die, drawn.seed).unwrap();
         let device = ContentDevice::new(inner, ContentOptions::default());
         prop_assert!(device.has_plug());
         let units = (device.info().capacity_bytes / UNIT_BYTES).min(200);

@@ -122,9 +122,9 @@ fn a_drive_that_translates_by_blocks_is_refused_before_it_is_built() {
             banks: None,
             relocate_after_merges: None,
         });
-        assert!(ssdlab_ssd::build::<true, true>("possible", &drive, &die, 1).is_ok());
+        assert!(ssdlab_ssd::build("possible", &drive, &die, 1).is_ok());
         change(&mut drive, &mut die);
-        ssdlab_ssd::build::<true, true>("impossible", &drive, &die, 1).err().expect("it cannot be built").key
+        ssdlab_ssd::build("impossible", &drive, &die, 1).err().expect("it cannot be built").key
     };
     assert_eq!(refused(|_, die| die.geometry.blocks_per_plane = 1 << 20), "flash.dies");
     assert_eq!(refused(|drive, _| drive.write_buffer.capacity_kib = (128 << 10) + 4), "write_buffer.capacity_kib");

@@ -27,7 +27,7 @@ struct Host {
 impl Host {
     fn new(choice: &DrawnDrive) -> Option<Host> {
         let (spec, die) = choice.build()?;
-        let drive = build::<true, true>("small", &spec, &die, choice.seed).expect("it was checked");
+        let drive = build("small", &spec, &die, choice.seed).expect("it was checked");
         Some(Host {
             drive,
             rng: Rng::new(choice.seed).stream("host"),

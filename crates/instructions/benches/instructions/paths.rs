@@ -4,7 +4,16 @@ use std::hint::black_box;
 
 use ssdlab_core::{Nanos, Op, Rng};
 use ssdlab_device::{Completion, Device, Request};
-use ssdlab_ssd::SimulatedSsd;
+use ssdlab_nand::DieSpec;
+use ssdlab_ssd::{DriveSpec, SimulatedSsd};
+
+/// The catalog's drives and their dies, without its loader.
+const IDEAL_4K: [&str; 2] =
+    [include_str!("../../../../catalog/drives/ideal-32die.toml"), include_str!("../../../../catalog/nand/ideal.toml")];
+const IDEAL_16K: [&str; 2] = [
+    include_str!("../../../../catalog/drives/ideal-16k-32die.toml"),
+    include_str!("../../../../catalog/nand/ideal-16k.toml"),
+];
 
 const UNIT_BYTES: u64 = 4096;
 const SEQUENTIAL_BYTES: u64 = 128 << 10;
@@ -52,12 +61,13 @@ struct Host<D> {
 
 impl<const EXPLAIN: bool, const CHECK: bool> Host<SimulatedSsd<EXPLAIN, CHECK>> {
     /// A drive of the catalog with eight dies and smaller blocks, so that there are enough of them.
-    fn new(name: &str) -> Self {
-        let mut found = ssdlab_catalog::resolve(name).expect("a drive of the catalog");
-        found.spec.capacity_bytes = CAPACITY_BYTES;
-        found.spec.flash.dies = 8;
-        found.die.spec.geometry.pages_per_block = 32;
-        let drive = SimulatedSsd::new(name, &found.spec, &found.die.spec, 1).expect("it is valid");
+    fn new([drive, die]: [&str; 2]) -> Self {
+        let mut spec: DriveSpec = toml::from_str(drive).expect("a drive");
+        let mut die: DieSpec = toml::from_str(die).expect("a die");
+        spec.capacity_bytes = CAPACITY_BYTES;
+        spec.flash.dies = 8;
+        die.geometry.pages_per_block = 32;
+        let drive = SimulatedSsd::new("small", &spec, &die, 1).expect("it is valid");
         Host { drive, rng: Rng::new(5), now: 0, next_offset: 0, done: Vec::new() }
     }
 }
@@ -97,19 +107,19 @@ impl<D: Device> Host<D> {
 }
 
 fn steady_writes<const EXPLAIN: bool, const CHECK: bool>() {
-    let mut host = Host::<SimulatedSsd<EXPLAIN, CHECK>>::new("ideal-16k-32die");
+    let mut host = Host::<SimulatedSsd<EXPLAIN, CHECK>>::new(IDEAL_16K);
     host.fill();
     host.random(Op::Write, CAPACITY_BYTES / UNIT_BYTES);
     measured_part(&mut || host.random(Op::Write, WRITES));
 }
 
 fn random_reads() {
-    let mut host = Host::<SimulatedSsd<false, false>>::new("ideal-32die");
+    let mut host = Host::<SimulatedSsd<false, false>>::new(IDEAL_4K);
     host.fill();
     measured_part(&mut || host.random(Op::Read, READS));
 }
 
 fn sequential_fill() {
-    let mut host = Host::<SimulatedSsd<false, false>>::new("ideal-16k-32die");
+    let mut host = Host::<SimulatedSsd<false, false>>::new(IDEAL_16K);
     measured_part(&mut || host.fill());
 }
