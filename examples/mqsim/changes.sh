@@ -2,8 +2,7 @@
 # changes.sh SOURCE: makes the changes to MQSim (commit 7ec40e3) that docs/mqsim.md measures, each under a macro of its own:
 #   -DCOMMANDS_FIRST  commands go before data that wait for the channel
 #   -DSEND_AGAIN      requests that meet a page locked by garbage collection are sent when it is free again
-#   -DERASE_POSTPONED the erase of a collection that had to wait for reads of its block is sent
-# In SOURCE: make CC_FLAGS='-std=c++11 -O3 -DCOMMANDS_FIRST -DSEND_AGAIN -DERASE_POSTPONED'
+# In SOURCE: make CC_FLAGS='-std=c++11 -O3 -DCOMMANDS_FIRST'
 set -eu
 ssd=$1/src/ssd
 
@@ -32,8 +31,3 @@ for kind in read write; do
 			}\\
 #endif" "$ssd/Address_Mapping_Unit_Page_Level.cpp"
 done
-
-sed -i '/block->Erase_transaction = gc_wl_erase_tr;/a\
-#ifdef ERASE_POSTPONED\
-						_my_instance->tsu->Submit_transaction(gc_wl_erase_tr);\
-#endif' "$ssd/GC_and_WL_Unit_Base.cpp"
