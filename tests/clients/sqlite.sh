@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# SQLite keeps what it has committed when the plug is pulled, and loses some of it on a drive that lies.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/database.sh"
+test_database sqlite
