@@ -41,6 +41,9 @@ plug_in() {
   block=$(losetup --direct-io=on --sizelimit "$size" -f --show "$scratch/fuse/nbd")
 }
 
+# Whether the loop device is still ours: another program may have taken the number since.
+attached() { [ -n "$block" ] && grep -qsF "$scratch/fuse/nbd" "/sys/block/${block#/dev/}/loop/backing_file"; }
+
 mounted() { grep -q " $1 " /proc/self/mounts; }
 
 # Takes all of it away again. A process that is about to end, or udev, may still hold a part: it is tried for some seconds.
@@ -48,10 +51,10 @@ plug_out() {
   for _ in $(seq 200); do
     if mounted "$mnt" && ! umount "$mnt" 2>/dev/null; then
       :
-    elif [ -n "$block" ] && losetup "$block" >/dev/null 2>&1; then
+    elif attached; then
       losetup -d "$block" 2>/dev/null || true
     elif mounted "$scratch/fuse" && ! umount "$scratch/fuse" 2>/dev/null; then
-      block=
+      :
     else
       [ -z "$fuse" ] || wait "$fuse" 2>/dev/null || true
       block='' fuse=''
@@ -70,10 +73,11 @@ clean_up() {
   if ! plug_out 2>/dev/null; then
     # nbdfuse ends with its mount.
     umount -l "$mnt" "$scratch/fuse" 2>/dev/null || true
-    [ -z "$block" ] || losetup -d "$block" || true
+    if attached; then losetup -d "$block" || true; fi
   fi
   if [ -n "$server" ]; then kill "$server" 2>/dev/null && wait "$server" 2>/dev/null || true; fi
   rm -rf --one-file-system "$scratch"
+  exit "$verdict"
 }
 
 # What `ctl restore` said, whole.
@@ -95,13 +99,14 @@ look() {
   if [ "$code" -ge 4 ]; then
     ext4="damaged, repaired by force"
     fsck.ext4 -f -y "$block" >>"$scratch/fsck" 2>&1 || true
+    sed 's/^/  fsck: /' "$scratch/fsck"
   elif [ "$code" -gt 0 ]; then
     ext4=repaired
   elif grep -q "recovering journal" "$scratch/fsck"; then
     ext4="recovered"
   fi
   if ! mount "$block" "$mnt" 2>"$scratch/why"; then
-    damage="the file system cannot be mounted"
+    damage="the file system cannot be mounted: $(head -n 1 "$scratch/why")"
   elif ! read_rows 2>"$scratch/why"; then
     damage="the database is damaged: $(head -n 1 "$scratch/why")"
   fi
@@ -113,8 +118,12 @@ power_cuts() {
   if [ "${1:-}" = --expect-losses ]; then expect_losses=1 && shift; fi
   ssdlab=$(realpath "${1:-target/release/ssdlab}")
   device=${2:-m600-256gb}
-  local cuts=${3:-10} seed=${4:-1}
+  local cuts=${3:-10} seed=${4:-1} missing
   size=${SIZE:-1GiB}
+  for missing in "$ssdlab" nbdfuse losetup mkfs.ext4 fsck.ext4 python3 setsid; do
+    command -v "$missing" >/dev/null || { echo "there is no $missing" >&2; exit 2; }
+  done
+  if [ "$(id -u)" != 0 ]; then echo "mounting needs root" >&2 && exit 2; fi
 
   scratch=$(mktemp -d)
   mnt=$scratch/mnt acknowledged=$scratch/acknowledged found=$scratch/found
@@ -122,13 +131,15 @@ power_cuts() {
   mkdir "$scratch/fuse" "$mnt"
   # Databases do not run as root, and come through here.
   chmod 755 "$scratch"
+  verdict=2
   trap clean_up EXIT
-  trap 'exit 130' INT TERM
+  trap 'verdict=130 && exit' INT
+  trap 'verdict=143 && exit' TERM
 
   start_drive
   plug_in
   make_fresh
-  local cut=0 moment all=0 all_lost=0 damaged=0 reverted=0 unreadable=0 before said ready
+  local cut=0 moment all=0 all_lost=0 damaged=0 reverted unreadable all_reverted=0 all_unreadable=0 before said ready
   local -a ready_ms=()
   for moment in $(python3 -c "
 import random
@@ -153,8 +164,8 @@ print(*(draw.randrange(${MOMENT_MS:-1500}) for _ in range($cuts)))"); do
     "$ssdlab" ctl "$scratch/drive.socket" restore >"$scratch/restored"
     ready=$(restored ready_after_restore_ms)
     ready_ms+=("$ready")
-    reverted=$((reverted + $(restored pages_after_last_cut.reverted)))
-    unreadable=$((unreadable + $(restored pages_after_last_cut.unreadable)))
+    reverted=$(restored pages_after_last_cut.reverted) unreadable=$(restored pages_after_last_cut.unreadable)
+    all_reverted=$((all_reverted + reverted)) all_unreadable=$((all_unreadable + unreadable))
 
     plug_in
     look
@@ -168,7 +179,7 @@ print(*(draw.randrange(${MOMENT_MS:-1500}) for _ in range($cuts)))"); do
     else
       said="$said, none lost"
     fi
-    echo "cut $cut: $said; ext4 $ext4; drive ready after $ready ms"
+    echo "cut $cut: $said; ext4 $ext4; drive ready after $ready ms, $reverted pages reverted, $unreadable unreadable"
     if [ "$lost" -gt 0 ] || [ -n "$damage" ]; then
       # The next cut is counted by itself.
       end_writing
@@ -179,7 +190,7 @@ print(*(draw.randrange(${MOMENT_MS:-1500}) for _ in range($cuts)))"); do
   done
   readarray -t ready_ms < <(printf '%s\n' "${ready_ms[@]}" | sort -n)
   echo "$cut cuts of $device, seed $seed: $all transactions acknowledged, $all_lost lost in $damaged cuts;" \
-    "drive ready after ${ready_ms[0]} to ${ready_ms[-1]} ms; $reverted pages reverted, $unreadable unreadable;" \
+    "drive ready after ${ready_ms[0]} to ${ready_ms[-1]} ms; $all_reverted pages reverted, $all_unreadable unreadable;" \
     "$("$ssdlab" ctl "$scratch/drive.socket" status | sed -n 's/^requests.flush.requests *//p') FLUSH requests"
-  [ "$((damaged > 0))" = "$expect_losses" ] || exit 1
+  verdict=$((damaged > 0 != expect_losses))
 }
