@@ -98,8 +98,8 @@ look() {
   fsck.ext4 -p "$block" >"$scratch/fsck" 2>&1 || code=$?
   if [ "$code" -ge 4 ]; then
     ext4="damaged, repaired by force"
-    fsck.ext4 -f -y "$block" >>"$scratch/fsck" 2>&1 || true
-    sed 's/^/  fsck: /' "$scratch/fsck"
+    sed -n 's/^./  fsck: &/p' "$scratch/fsck"
+    fsck.ext4 -f -y "$block" >"$scratch/fsck" 2>&1 || true
   elif [ "$code" -gt 0 ]; then
     ext4=repaired
   elif grep -q "recovering journal" "$scratch/fsck"; then
@@ -164,7 +164,8 @@ print(*(draw.randrange(${MOMENT_MS:-1500}) for _ in range($cuts)))"); do
     "$ssdlab" ctl "$scratch/drive.socket" restore >"$scratch/restored"
     ready=$(restored ready_after_restore_ms)
     ready_ms+=("$ready")
-    reverted=$(restored pages_after_last_cut.reverted) unreadable=$(restored pages_after_last_cut.unreadable)
+    reverted=$(restored pages_after_last_cut.reverted)
+    unreadable=$(($(restored pages_after_last_cut.unreadable) + $(restored pages_after_last_cut.forgotten)))
     all_reverted=$((all_reverted + reverted)) all_unreadable=$((all_unreadable + unreadable))
 
     plug_in

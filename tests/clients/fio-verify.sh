@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # fio's nbd engine writes at random and finds everything again: overwrites, mixed sizes, flushes; then a mix of reads and
-# writes for SECONDS_OF_LOAD (20) of the drive's time, each write verified a little later. SECONDS_OF_LOAD=600 takes SIXHUNDRED.
+# writes for SECONDS_OF_LOAD (20) of the drive's time, each write verified a little later. SECONDS_OF_LOAD=600 takes eleven minutes.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 requires fio
