@@ -163,12 +163,12 @@ sweep: build
 
 ## Real clients against attached drives: nbdinfo, nbdcopy, qemu-img, libnbd, fio, ext4 and xfs on a loop device, SQLite and
 ## PostgreSQL with a few power cuts. Debian's packages nbdkit libnbd-bin python3-libnbd nbdfuse qemu-utils fio xfsprogs
-## postgresql; what is missing is left out, and what mounts if not run as root. About ten minutes.
+## postgresql; what is missing is left out, and what mounts if not run as root. About twelve minutes.
 clients: build
 	tests/clients/run-all.sh target/release/ssdlab
 
 ## SQLite and PostgreSQL on ext4 through hundreds of power cuts, on a drive that keeps its promises and on one that lies; ten
-## minutes of fio with verification. As root; nbdfuse, e2fsprogs, postgresql, fio. Some DATABASES_TAKE minutes.
+## minutes of fio with verification. As root; nbdfuse, e2fsprogs, postgresql, fio. Half an hour.
 databases: build
 	examples/attach/sqlite-power-cuts.sh $(SSDLAB) m600-256gb 200
 	examples/attach/postgresql-power-cuts.sh $(SSDLAB) m600-256gb 50

@@ -5,4 +5,5 @@ set -euo pipefail
 . "$(dirname "$0")/database.sh"
 PATH=$PATH:$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
 requires initdb postgres psql pg_amcheck
-test_database postgresql
+# Nearly every cut of the lying drive costs transactions.
+test_database postgresql 4
