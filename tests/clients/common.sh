@@ -15,9 +15,10 @@ requires() {
   done
 }
 
-# Runs a line with $uri, $unixsocket and $control set, against a fresh drive; further arguments go to attach.
+# Runs a line with $uri, $unixsocket and $control set, against a fresh drive; further arguments go to attach. It runs in the
+# scratch folder: fio leaves files where it runs.
 served() {
   local line=$1
   shift
-  timeout 600 "$ssdlab" attach "$drive" "$@" --run "$line"
+  (cd "$scratch" && timeout "${TIMEOUT:-600}" "$ssdlab" attach "$drive" "$@" --run "$line")
 }

@@ -1,37 +1,8 @@
 #!/usr/bin/env bash
-# ext4 on a loop device over nbdfuse: a real tree is copied in, some of it removed and trimmed; after unmount, check and
-# another attach of the image everything is there.
+# ext4 on a served drive keeps a tree of files.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-requires nbdfuse losetup mkfs.ext4 fsck.ext4 fstrim /dev/fuse /dev/loop-control
-if [ "$(id -u)" != 0 ]; then echo "ext4: left out, since mounting needs root"; exit 77; fi
-cat >"$scratch/first.sh" <<'IN'
-set -euo pipefail
-. "$here/block-device.sh"
-as_block_device "$uri" "$scratch"
-mkfs.ext4 -q "$block"
-mkdir "$scratch/mnt"
-mount -o discard "$block" "$scratch/mnt"
-cp -r /usr/share/perl /usr/share/doc/bash "$scratch/mnt"
-rm -rf "$scratch/mnt/doc"
-fstrim "$scratch/mnt"
-umount "$scratch/mnt"
-fsck.ext4 -fn "$block"
-no_block_device
-IN
-cat >"$scratch/second.sh" <<'IN'
-set -euo pipefail
-. "$here/block-device.sh"
-as_block_device "$uri" "$scratch"
-fsck.ext4 -fn "$block"
-mount -o ro "$block" "$scratch/mnt"
-diff -r /usr/share/perl "$scratch/mnt/perl"
-umount "$scratch/mnt"
-no_block_device
-IN
-here=$(realpath "$(dirname "$0")")
-export here scratch
-for part in first second; do
-  served "bash $scratch/$part.sh" --image "$scratch/drive.ssd" >"$scratch/out" 2>&1 || { cat "$scratch/out" >&2; exit 1; }
-done
-"$ssdlab" image check "$scratch/drive.ssd" >/dev/null
+. "$(dirname "$0")/file-system.sh"
+requires mkfs.ext4 fsck.ext4
+make="mkfs.ext4 -q" check="fsck.ext4 -fn"
+test_file_system

@@ -79,6 +79,8 @@ pub struct ContentDevice {
     options: ContentOptions,
     /// `None`: the device has no plug, and nothing can come back.
     greatest_write_number: Option<u8>,
+    /// Older versions cannot come back after a FLUSH, or a write with FUA.
+    keeps_flushes: bool,
     store: Store,
     superseded: Superseded,
     buffers: Buffers,
@@ -117,12 +119,14 @@ impl ContentDevice {
         assert!(u64::from(info.sector_bytes) <= UNIT_BYTES, "sectors of {} bytes", info.sector_bytes);
         assert_eq!(info.capacity_bytes, store.capacity_bytes(), "capacity of device and store");
         let greatest_write_number = inner.plug().map(|plug| plug.greatest_write_number());
+        let keeps_flushes = inner.plug().is_none_or(|plug| plug.keeps_flushes());
         ContentDevice {
             store,
             inner,
             info,
             options,
             greatest_write_number,
+            keeps_flushes,
             superseded: Superseded::new(options.superseded_limit_bytes),
             buffers: Buffers::default(),
             commands: Vec::new(),
@@ -203,6 +207,7 @@ impl ContentDevice {
             info: self.info.clone(),
             options: self.options,
             greatest_write_number: self.greatest_write_number,
+            keeps_flushes: self.keeps_flushes,
             store: self.store.clone(),
             superseded: self.superseded.clone(),
             buffers: self.buffers.clone(),
@@ -274,6 +279,7 @@ impl ContentDevice {
             }
             Op::Write | Op::WriteZeroes => self.write(request),
             Op::Trim => self.trim(request),
+            Op::Flush if !self.keeps_flushes => {}
             Op::Flush => {
                 let trims = self.commands.iter().flatten().filter(|c| c.request.op == Op::Trim);
                 let trims: Vec<Range<u32>> = trims.map(|c| whole_units(&c.request)).collect();
@@ -306,7 +312,7 @@ impl ContentDevice {
     fn write(&mut self, request: &Request) {
         for piece in pieces(request.offset_bytes, request.length_bytes) {
             let new = self.written(request, &piece);
-            self.put(piece.unit, new, By::Write, !request.fua);
+            self.put(piece.unit, new, By::Write, !(request.fua && self.keeps_flushes));
         }
     }
 

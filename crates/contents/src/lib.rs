@@ -11,7 +11,8 @@
 //! [`ContentDevice`], which keeps 4 KiB pages in memory beside it. Times come from the device, bytes from the pages; pages
 //! of zeroes take no memory. When the plug is pulled, the device says which write of each page it has kept, and the page
 //! becomes what that write made it. Overwritten pages are therefore kept until a flush, within a limit
-//! ([`ContentOptions::superseded_limit_bytes`]).
+//! ([`ContentOptions::superseded_limit_bytes`]); no flush ends that on a device whose flushes lie
+//! ([`ssdlab_device::Plug::keeps_flushes`]).
 //!
 //! **Limits.** 16 TiB; what is stored must fit into memory. A page that comes back as a write whose bytes are no longer
 //! kept becomes unreadable, and is counted ([`AfterCut::forgotten`]). Numbers of writes repeat

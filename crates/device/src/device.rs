@@ -135,6 +135,11 @@ pub trait Plug {
     /// while the power is on.
     fn held(&self, unit: u64) -> Held;
 
+    /// Whether a FLUSH that was answered keeps what it promises; false for a device that is made to lie.
+    fn keeps_flushes(&self) -> bool {
+        true
+    }
+
     /// What the last cut destroyed that had been on the medium before, as far as the device can tell, and found since by
     /// [`Plug::restore`].
     fn destroyed(&self) -> Vec<Destroyed> {

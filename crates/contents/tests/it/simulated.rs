@@ -1,11 +1,11 @@
 //! Bytes on simulated drives of every kind whose plug is pulled: what was flushed is there, and every page is some version
-//! that was written.
+//! that was written, also on drives whose FLUSH lies.
 
 use proptest::prelude::*;
 use ssdlab_contents::{ContentDevice, ContentOptions};
 use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
 use ssdlab_device::{Device, PayloadId, Request, Status};
-use ssdlab_testkit::any_drive;
+use ssdlab_testkit::{DrawnDrive, any_drive};
 
 /// A version of a page: every eighth byte group says which; 0: zeroes.
 type Stamp = u64;
@@ -34,6 +34,8 @@ struct Host {
     read: u64,
     /// Whether the drive keeps trims, and knows of what it overwrote.
     has_journal: bool,
+    /// A flush keeps nothing.
+    flush_lies: bool,
     /// The drive has too little spare area left to go on writing.
     is_read_only: bool,
 }
@@ -91,6 +93,9 @@ impl Host {
             versions.filter(|v| v.tag == c.tag).for_each(|v| v.answered = true);
             if let Some(at) = self.flushes.iter().position(|f| f.0 == c.tag) {
                 let (_, newest) = self.flushes.swap_remove(at);
+                if self.flush_lies {
+                    continue;
+                }
                 for (page, newest) in self.pages.iter_mut().zip(newest) {
                     // What is trimmed while it waits for the flush need not come to flash.
                     if !page.iter().any(|v| v.stamp == 0 && v.tag > newest) {
@@ -145,54 +150,69 @@ impl Host {
     }
 }
 
+/// Writes, trims, flushes and cuts of a drive, and looks at every page after each cut.
+fn cuts_of(drawn: &DrawnDrive, seed: u64, flush_lies: bool) -> Result<(), TestCaseError> {
+    let Some((mut drive, die)) = drawn.build() else { return Ok(()) };
+    if flush_lies {
+        drive.power_loss.get_or_insert_default().flush_lies = true;
+    }
+    let inner = ssdlab_ssd::build("small", &drive, &die, drawn.seed).unwrap();
+    let device = ContentDevice::new(inner, ContentOptions::default());
+    prop_assert!(device.has_plug());
+    let units = (device.info().capacity_bytes / UNIT_BYTES).min(200);
+    let page = vec![Version { stamp: 0, tag: 0, answered: true }];
+    let mut host = Host {
+        device,
+        rng: Rng::new(seed),
+        now: 0,
+        tag: 0,
+        pages: vec![page; units as usize],
+        flushes: Vec::new(),
+        payloads: Vec::new(),
+        stamps: 0,
+        done: Vec::new(),
+        lost: 0,
+        read: 0,
+        has_journal: drive.mapping.journal,
+        flush_lies,
+        is_read_only: false,
+    };
+    for _ in 0..4 {
+        for _ in 0..150 {
+            if host.is_read_only {
+                return Ok(());
+            }
+            let first = host.rng.below(units);
+            let count = (1 + host.rng.below(6)).min(units - first);
+            let fua = host.rng.chance(1, 16);
+            match host.rng.below(16) {
+                0 => host.send(Op::Flush, 0, 0, false),
+                1 if host.device.info().supports_trim => host.send(Op::Trim, first, count, false),
+                _ => host.send(Op::Write, first, count, fua),
+            }
+            while host.device.in_flight() > 20 {
+                host.step();
+            }
+            for _ in 0..host.rng.below(12) {
+                host.step();
+            }
+        }
+        host.cut();
+    }
+    prop_assert!(flush_lies || host.read > 0, "{} pages were lost", host.lost);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 40, ..ProptestConfig::default() })]
 
     #[test]
     fn what_was_flushed_is_there_and_no_page_is_a_mixture(drawn in any_drive(), seed in any::<u64>()) {
-        let Some((drive, die)) = drawn.build() else { return Ok(()) };
-        let inner = ssdlab_ssd::build("small", &drive, &die, drawn.seed).unwrap();
-        let device = ContentDevice::new(inner, ContentOptions::default());
-        prop_assert!(device.has_plug());
-        let units = (device.info().capacity_bytes / UNIT_BYTES).min(200);
-        let page = vec![Version { stamp: 0, tag: 0, answered: true }];
-        let mut host = Host {
-            device,
-            rng: Rng::new(seed),
-            now: 0,
-            tag: 0,
-            pages: vec![page; units as usize],
-            flushes: Vec::new(),
-            payloads: Vec::new(),
-            stamps: 0,
-            done: Vec::new(),
-            lost: 0,
-            read: 0,
-            has_journal: drive.mapping.journal,
-            is_read_only: false,
-        };
-        for _ in 0..4 {
-            for _ in 0..150 {
-                if host.is_read_only {
-                    return Ok(());
-                }
-                let first = host.rng.below(units);
-                let count = (1 + host.rng.below(6)).min(units - first);
-                let fua = host.rng.chance(1, 16);
-                match host.rng.below(16) {
-                    0 => host.send(Op::Flush, 0, 0, false),
-                    1 if host.device.info().supports_trim => host.send(Op::Trim, first, count, false),
-                    _ => host.send(Op::Write, first, count, fua),
-                }
-                while host.device.in_flight() > 20 {
-                    host.step();
-                }
-                for _ in 0..host.rng.below(12) {
-                    host.step();
-                }
-            }
-            host.cut();
-        }
-        prop_assert!(host.read > 0, "{} pages were lost", host.lost);
+        cuts_of(&drawn, seed, false)?;
+    }
+
+    #[test]
+    fn what_a_lying_flush_has_lost_is_back_as_it_was_before(drawn in any_drive(), seed in any::<u64>()) {
+        cuts_of(&drawn, seed, true)?;
     }
 }

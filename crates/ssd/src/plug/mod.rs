@@ -155,6 +155,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
         self.plug.destroyed.iter().filter_map(of).collect()
     }
 
+    fn keeps_flushes(&self) -> bool {
+        !self.plug.flush_lies
+    }
+
     fn greatest_write_number(&self) -> u8 {
         self.translation.medium().format().max_generation()
     }
