@@ -297,6 +297,10 @@ impl<L: Layout> Device for Joined<L> {
     }
 
     /// If all members have it.
+    fn celsius(&self) -> Option<f64> {
+        self.members.iter().filter_map(|m| m.celsius()).reduce(f64::max)
+    }
+
     fn security(&mut self) -> Option<&mut dyn Security> {
         let all = self.members.iter_mut().all(|m| m.security().is_some());
         all.then_some(self as &mut dyn Security)

@@ -150,6 +150,7 @@ pub fn smart(view: &mut View<'_>) -> Result<Value, String> {
     let hours = view.clock.since_start(view.now) / (3600 * SECOND);
     let cycles = 1 + view.statistics.cuts;
     let host = counters.host;
+    let celsius = device.celsius();
     let mut attributes: Vec<(u8, &str, u64)> = vec![(9, "Power_On_Hours", hours), (12, "Power_Cycle_Count", cycles)];
     if let Some(wear) = wear {
         attributes.push((173, "Ave_Block-Erase_Count", wear.erases_mean.round() as u64));
@@ -159,6 +160,9 @@ pub fn smart(view: &mut View<'_>) -> Result<Value, String> {
     }
     if let Some(wear) = wear {
         attributes.push((202, "Percent_Lifetime_Remain", (100.0 - 100.0 * wear.mean).max(0.0).round() as u64));
+    }
+    if let Some(celsius) = celsius {
+        attributes.push((194, "Temperature_Celsius", celsius.round() as u64));
     }
     attributes.push((241, "Total_LBAs_Written", host.write_bytes / SECTOR_BYTES));
     attributes.push((242, "Total_LBAs_Read", host.read_bytes / SECTOR_BYTES));
@@ -176,6 +180,9 @@ pub fn smart(view: &mut View<'_>) -> Result<Value, String> {
     });
     if let Some(unclean) = unclean {
         log["unsafe_shutdowns"] = unclean.into();
+    }
+    if let Some(celsius) = celsius {
+        log["temperature"] = ((celsius + 273.15).round() as u64).into();
     }
     if let Some(wear) = wear {
         log["percentage_used"] = ((100.0 * wear.mean).min(255.0).round() as u64).into();

@@ -35,6 +35,7 @@ fn phrase(cause: Cause) -> &'static str {
         Cause::Destage => "behind cached writes",
         Cause::AdapterCache => "waiting for room in the adapter's cache",
         Cause::AdapterFlush => "behind a flush of the adapter's cache",
+        Cause::Heat => "held back by a drive that is too hot",
     }
 }
 
@@ -168,8 +169,8 @@ mod tests {
         let s = sentence(&parts(&all));
         assert_eq!(
             s,
-            "1.90 ms: 100.0 us on the host link, 100.0 us waiting in the queue, 100.0 us in the controller, 100.0 us \
-             waiting for room in the write buffer and 1.50 ms elsewhere"
+            "2.00 ms: 100.0 us on the host link, 100.0 us waiting in the queue, 100.0 us in the controller, 100.0 us \
+             waiting for room in the write buffer and 1.60 ms elsewhere"
         );
     }
 }

@@ -303,7 +303,7 @@ impl Device for ModelDevice {
         let energy = self.now * self.spec.idle_milliwatts / 1000 + bytes * self.spec.nanojoules_per_byte;
         let flash = self.spec.tells_of_flash.then_some(self.flash);
         let energy = Some(EnergyCounters { nanojoules: energy });
-        Counters { host: self.host, flash, disk: None, cache: None, energy }
+        Counters { host: self.host, flash, disk: None, cache: None, energy, heat: None }
     }
 
     fn check_books(&self) -> Result<(), String> {

@@ -623,6 +623,10 @@ impl Device for ContentDevice {
         self.inner.flash()
     }
 
+    fn celsius(&self) -> Option<f64> {
+        self.inner.celsius()
+    }
+
     fn power(&mut self) -> Option<&mut dyn PowerManagement> {
         self.inner.power()
     }

@@ -74,10 +74,12 @@ pub enum Cause {
     AdapterCache,
     /// Held back by an adapter that writes its cache out, or waiting for it to have done so.
     AdapterFlush,
+    /// Held back by a drive that is too hot.
+    Heat,
 }
 
 /// Every [`Cause`], in the order of the fields of a [`Breakdown`] and of every report.
-pub const CAUSES: [Cause; 19] = [
+pub const CAUSES: [Cause; 20] = [
     Cause::Link,
     Cause::Queue,
     Cause::Controller,
@@ -97,6 +99,7 @@ pub const CAUSES: [Cause; 19] = [
     Cause::Destage,
     Cause::AdapterCache,
     Cause::AdapterFlush,
+    Cause::Heat,
 ];
 
 impl Cause {
@@ -123,6 +126,7 @@ impl Cause {
             Cause::Destage => "destage",
             Cause::AdapterCache => "adapter_cache_full",
             Cause::AdapterFlush => "adapter_flush",
+            Cause::Heat => "heat",
         }
     }
 
@@ -149,6 +153,7 @@ impl Cause {
             Cause::Destage => "cache destaging",
             Cause::AdapterCache => "adapter cache full",
             Cause::AdapterFlush => "adapter flushing",
+            Cause::Heat => "too hot",
         }
     }
 }

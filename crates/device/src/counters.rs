@@ -115,6 +115,25 @@ counters! {
     }
 }
 
+counters! {
+    /// How warm the device was, and what it did about it.
+    HeatCounters {
+        /// Temperature added up over time: what it has grown by, over the time watched, is the mean temperature.
+        celsius_microseconds,
+        watched_microseconds,
+        /// Time for which commands were held back for it.
+        held_nanos,
+    }
+}
+
+impl HeatCounters {
+    /// Mean temperature; of several devices together, the mean of them. `None` where no time has passed.
+    #[must_use]
+    pub fn mean_celsius(&self) -> Option<f64> {
+        (self.watched_microseconds > 0).then(|| self.celsius_microseconds as f64 / self.watched_microseconds as f64)
+    }
+}
+
 impl FlashCounters {
     /// All bytes programmed.
     #[must_use]
@@ -136,6 +155,8 @@ pub struct Counters {
     pub cache: Option<CacheCounters>,
     /// `None` for a device that does not meter what it draws.
     pub energy: Option<EnergyCounters>,
+    /// `None` for a device that does not know its temperature.
+    pub heat: Option<HeatCounters>,
 }
 
 impl Counters {
@@ -172,6 +193,7 @@ impl Counters {
             disk: either(self.disk, other.disk, |a, b| a.combined(b, &f)),
             cache: either(self.cache, other.cache, |a, b| a.combined(b, &f)),
             energy: either(self.energy, other.energy, |a, b| a.combined(b, &f)),
+            heat: either(self.heat, other.heat, |a, b| a.combined(b, &f)),
         }
     }
 }
@@ -231,6 +253,7 @@ mod tests {
                 flushed_lines: f(39),
             }),
             energy: Some(EnergyCounters { nanojoules: f(40) }),
+            heat: Some(HeatCounters { celsius_microseconds: f(41), watched_microseconds: f(42), held_nanos: f(43) }),
         }
     }
 
@@ -240,15 +263,16 @@ mod tests {
         all.extend(c.disk.map_or(Vec::new(), |d| d.named()));
         all.extend(c.cache.map_or(Vec::new(), |d| d.named()));
         all.extend(c.energy.map_or(Vec::new(), |e| e.named()));
+        all.extend(c.heat.map_or(Vec::new(), |h| h.named()));
         all.into_iter().map(|named| named.1).collect()
     }
 
     #[test]
     fn every_counter_of_every_group_is_added_and_subtracted() {
         let (a, b) = (distinct(1000), distinct(30));
-        let added: Vec<u64> = (1..=40).map(|k| 1030 + 2 * k * k).collect();
+        let added: Vec<u64> = (1..=43).map(|k| 1030 + 2 * k * k).collect();
         assert_eq!(values(&a.plus(&b)), added);
-        assert_eq!(values(&a.since(&b)), [970; 40]);
+        assert_eq!(values(&a.since(&b)), [970; 43]);
         assert_eq!(a.plus(&b).since(&b), a);
     }
 

@@ -69,6 +69,11 @@ pub trait Device: Send {
         None
     }
 
+    /// What its sensor says, in degrees Celsius, if it has one. Of several devices, the warmest.
+    fn celsius(&self) -> Option<f64> {
+        None
+    }
+
     /// Its security commands, if it has them.
     fn security(&mut self) -> Option<&mut dyn Security> {
         None

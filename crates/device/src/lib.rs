@@ -39,7 +39,7 @@ mod refusal;
 mod request;
 
 pub use completion::{Completion, Status};
-pub use counters::{CacheCounters, Counters, DiskCounters, EnergyCounters, FlashCounters, HostCounters};
+pub use counters::{CacheCounters, Counters, DiskCounters, EnergyCounters, FlashCounters, HeatCounters, HostCounters};
 pub use device::{Destroyed, Device, Held, Plug, PowerManagement, Security};
 pub use flash::{EccScheme, ExpectedErrors, Flash, Wear};
 pub use info::DeviceInfo;

@@ -671,7 +671,7 @@ impl Device for Disk {
             disk.transfer_nanos += self.mechanics.ends(on).min(self.now) - on.began;
         }
         disk.replaced_bytes = self.write_cache.replaced * SECTOR_BYTES;
-        Counters { host: self.host, flash: None, energy: self.energy(&disk), disk: Some(disk), cache: None }
+        Counters { host: self.host, flash: None, energy: self.energy(&disk), disk: Some(disk), cache: None, heat: None }
     }
 
     fn check_books(&self) -> Result<(), String> {

@@ -197,6 +197,10 @@ impl Device for RecordedDevice {
         self.inner.power()
     }
 
+    fn celsius(&self) -> Option<f64> {
+        self.inner.celsius()
+    }
+
     fn security(&mut self) -> Option<&mut dyn Security> {
         self.inner.security()
     }

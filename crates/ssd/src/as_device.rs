@@ -76,6 +76,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
             disk: None,
             cache: None,
             energy: self.energy(),
+            heat: self.warmth(),
         }
     }
 
@@ -94,6 +95,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
 
     fn power(&mut self) -> Option<&mut dyn PowerManagement> {
         self.power.is_some().then_some(self as &mut dyn PowerManagement)
+    }
+
+    fn celsius(&self) -> Option<f64> {
+        self.temperature()
     }
 
     fn security(&mut self) -> Option<&mut dyn Security> {

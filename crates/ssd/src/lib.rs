@@ -23,6 +23,7 @@ mod books;
 mod firmware;
 mod flash_life;
 mod frontend;
+mod heat;
 mod op_queues;
 mod page_range;
 mod plain;
@@ -46,6 +47,7 @@ use backend::{Backend, Correction, NEVER};
 use firmware::Firmware;
 use flash_life::WearNotes;
 use frontend::Frontend;
+use heat::Heat;
 use plug::PlugState;
 use power::PowerMeter;
 use probe::Probe;
@@ -53,6 +55,7 @@ use probe::Probe;
 use op_queues::OpQueues;
 
 pub use backend::{Loss, LossReader};
+pub use heat::HeatSpec;
 pub use plug::{PowerLossSpec, Protection};
 pub use power::PowerSpec;
 pub use spec::{
@@ -78,6 +81,7 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool, T: Translation =
     backend: Backend,
     probe: Probe<EXPLAIN, CHECK>,
     power: Option<Box<(PowerSpec, PowerMeter)>>,
+    heat: Option<Box<Heat>>,
     plug: PlugState,
     buffer: BufferLimits,
     host: HostCounters,
@@ -278,6 +282,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             backend: Backend::new(drive, die, correction, variation),
             probe,
             power: drive.power.clone().zip(PowerMeter::new(drive, die)).map(Box::new),
+            heat: drive.heat.as_ref().map(|spec| Box::new(Heat::new(spec))),
             plug: PlugState::new(drive, die),
             buffer: BufferLimits {
                 units: drive.write_buffer.capacity_kib / 4 * drive.compression_ratio(),

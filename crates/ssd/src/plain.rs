@@ -85,6 +85,7 @@ impl DriveSpec {
             slc_cache: None,
             power: None,
             power_loss: None,
+            heat: None,
             compression: None,
             ecc: None,
         }

@@ -13,8 +13,9 @@ use ssdlab_ftl::{
 use ssdlab_keys::{KeyTable, SpecError};
 use ssdlab_nand::DieSpec;
 
+use crate::heat::HeatSpec;
 use crate::plug::PowerLossSpec;
-use crate::power::PowerSpec;
+use crate::power::{PowerMeter, PowerSpec};
 
 /// Everything that makes one drive differ from another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +50,8 @@ pub struct DriveSpec {
     pub power: Option<PowerSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_loss: Option<PowerLossSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heat: Option<HeatSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression: Option<CompressionSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -248,6 +251,9 @@ impl DriveSpec {
         }
         if let Some(power_loss) = &self.power_loss {
             power_loss.validate()?;
+        }
+        if let Some(heat) = &self.heat {
+            heat.validate(PowerMeter::new(self, die).map(|meter| meter.idle_watts()))?;
         }
         self.validate_ecc(die)?;
         if !self.flash.dies.is_multiple_of(self.controller.channels) {

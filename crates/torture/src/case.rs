@@ -9,7 +9,10 @@ use ssdlab_nand::{
     Bus, BusCycles, CellMode, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Suspend, Timing, VariationSpec,
     Wear,
 };
-use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, NotQueued, SimulatedSsd, Ssd, WriteBufferSpec};
+use ssdlab_ssd::{
+    ControllerSpec, DriveSpec, HeatSpec, LinkGeneration, LinkSpec, NotQueued, PowerSpec, SimulatedSsd, Ssd,
+    WriteBufferSpec,
+};
 
 use crate::draw::{between, one};
 use crate::errors::add_correction;
@@ -74,6 +77,7 @@ impl Case {
             add_way_past_cache(&mut drive, &die, seed);
             add_demand_map(&mut drive, seed);
             add_processor_time(&mut drive, seed);
+            add_heat(&mut drive, seed);
             add_compression(&mut drive, &die, seed);
             add_correction(&mut die, &mut drive, seed);
             change(&mut die, &mut drive);
@@ -379,6 +383,52 @@ fn add_processor_time(drive: &mut DriveSpec, seed: u64) {
     if suits && rng.chance(1, 2) {
         (drive.gc.host_share, drive.gc.trickle_per_1000) = (HostShare::BetweenRounds, 0);
     }
+}
+
+/// One drive in eight is so small and so badly cooled that its host is held back for heat, or stopped. From a stream of its
+/// own, too.
+fn add_heat(drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("heat");
+    if !rng.chance(1, 8) {
+        return;
+    }
+    drive.power = Some(PowerSpec {
+        controller_idle_mw: 100.0,
+        controller_active_mw: 2000.0,
+        controller_slumber_mw: 10.0,
+        controller_devsleep_mw: 1.0,
+        controller_pj_per_byte: 5000.0,
+        flash_bus_pj_per_byte: 0.0,
+        dram_standby_uw_per_mib: 0.0,
+        dram_self_refresh_uw_per_mib: 0.0,
+        dram_pj_per_byte: 0.0,
+        phy_active_mw: 0.0,
+        phy_partial_mw: 0.0,
+        phy_slumber_mw: 0.0,
+        hipm: false,
+        dipm: false,
+        devsleep: false,
+        dipm_partial_after_ms: 0.0,
+        dipm_slumber_after_ms: 0.0,
+        partial_entry_us: 0.0,
+        slumber_entry_us: 0.0,
+        devsleep_entry_ms: 0.0,
+        partial_exit_us: 0.0,
+        slumber_exit_ms: 0.0,
+        devsleep_exit_ms: 0.0,
+    });
+    // Idle, it settles at 35 °C.
+    let last = one(&mut rng, &[0.0, 1.0]);
+    drive.heat = Some(HeatSpec {
+        ambient_c: 25.0,
+        heat_capacity_j_per_k: one(&mut rng, &[0.001, 0.01]),
+        thermal_resistance_k_per_w: 100.0,
+        sample_ms: one(&mut rng, &[1.0, 5.0]),
+        throttle_from_c: vec![40.0, 45.0],
+        throttled_read_mb_per_s: vec![20.0, last],
+        throttled_write_mb_per_s: vec![5.0, last],
+        hysteresis_k: one(&mut rng, &[0.0, 3.0]),
+    });
 }
 
 /// One drive in four compresses, where its rows have places enough. From a stream of its own, too.

@@ -128,6 +128,10 @@ impl Device for Box<dyn Subject> {
         (**self).check_books()
     }
 
+    fn celsius(&self) -> Option<f64> {
+        (**self).celsius()
+    }
+
     fn security(&mut self) -> Option<&mut dyn Security> {
         (**self).security()
     }

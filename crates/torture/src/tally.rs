@@ -133,6 +133,7 @@ impl Tally {
             ("factory bad blocks", on(case.die.wear.factory_bad_blocks_per_10000 > 0)),
             ("failing programs", on(case.faults.programs_per_failure > 0)),
             ("failing erases", on(case.faults.erases_per_failure > 0)),
+            ("heat", on(case.drive.heat.is_some())),
             (
                 "translation",
                 match case.drive.log_blocks.as_ref().map(|spec| spec.scheme) {

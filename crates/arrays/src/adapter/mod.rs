@@ -717,6 +717,10 @@ impl Device for Adapter {
     }
 
     /// As [`Device::power`].
+    fn celsius(&self) -> Option<f64> {
+        self.device.celsius()
+    }
+
     fn security(&mut self) -> Option<&mut dyn Security> {
         if self.cache.is_some() { None } else { self.device.security() }
     }

@@ -61,14 +61,60 @@ impl Meter for PowerPerSecond {
     }
 }
 
+/// Mean temperature of each second. Empty where the device does not know it.
+#[derive(Clone, Debug, Default)]
+pub struct TemperaturePerSecond {
+    last: Counters,
+    celsius: Vec<f64>,
+}
+
+impl TemperaturePerSecond {
+    /// The first reading; a run itself has none at its start.
+    #[must_use]
+    pub fn from(counters: &Counters) -> Self {
+        TemperaturePerSecond { last: *counters, celsius: Vec::new() }
+    }
+
+    /// Degrees Celsius of each whole second.
+    #[must_use]
+    pub fn celsius(&self) -> &[f64] {
+        &self.celsius
+    }
+}
+
+impl Meter for TemperaturePerSecond {
+    fn record(&mut self, _job: usize, _io: &ssdlab_device::Completion) {}
+
+    fn tick(&mut self, _at: Nanos, counters: &dyn Fn() -> Counters) {
+        let reading = counters();
+        let since = reading.since(&std::mem::replace(&mut self.last, reading));
+        self.celsius.extend(since.heat.and_then(|heat| heat.mean_celsius()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use ssdlab_device::EnergyCounters;
+    use ssdlab_device::{EnergyCounters, HeatCounters};
 
     use super::*;
 
     fn counters(nanojoules: u64) -> Counters {
         Counters { energy: Some(EnergyCounters { nanojoules }), ..Counters::default() }
+    }
+
+    #[test]
+    fn temperature_of_a_second_is_the_mean_of_it_and_nothing_where_it_is_not_known() {
+        let warm = |celsius_microseconds, watched_microseconds| Counters {
+            heat: Some(HeatCounters { celsius_microseconds, watched_microseconds, held_nanos: 0 }),
+            ..Counters::default()
+        };
+        let mut meter = TemperaturePerSecond::from(&warm(25_000_000, 1_000_000));
+        meter.tick(2 * SECOND, &|| warm(55_000_000, 2_000_000));
+        meter.tick(3 * SECOND, &|| warm(95_500_000, 3_000_000));
+        assert_eq!(meter.celsius(), [30.0, 40.5]);
+        let mut none = TemperaturePerSecond::from(&Counters::default());
+        none.tick(SECOND, &Counters::default);
+        assert!(none.celsius().is_empty());
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! - [`ServiceTimes`]: every single latency;
 //! - [`Over`]: how many requests took longer than a limit;
 //! - [`Stalls`]: the longest gaps without a completion, and the seconds in which a request waited long;
-//! - [`Energy`] and [`PowerPerSecond`]: joules and watts, where the device meters them.
+//! - [`Energy`], [`PowerPerSecond`] and [`TemperaturePerSecond`]: joules, watts and degrees, where the device tells them.
 
 mod by_position;
 mod energy;
@@ -21,7 +21,7 @@ mod split;
 mod stalls;
 
 pub use by_position::ByPosition;
-pub use energy::{Energy, PowerPerSecond};
+pub use energy::{Energy, PowerPerSecond, TemperaturePerSecond};
 pub use measurement::{Measurement, OpStats};
 pub use over::Over;
 pub use per_second::{PerSecond, Second};

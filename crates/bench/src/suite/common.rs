@@ -6,7 +6,7 @@ use ssdlab_workload::{AccessPattern, Pattern, Source};
 use super::context::Context;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
-use crate::measure::{Measurement, PerSecond, PowerPerSecond, Stalls};
+use crate::measure::{Measurement, PerSecond, PowerPerSecond, Stalls, TemperaturePerSecond};
 
 pub(super) const FILL_BLOCK_BYTES: u64 = 128 << 10;
 /// Filling for its own sake goes as fast as the interface allows; the order stays sequential.
@@ -20,6 +20,7 @@ pub(super) struct Timed {
     pub measurement: Measurement,
     pub per_second: PerSecond,
     pub power: PowerPerSecond,
+    pub temperature: TemperaturePerSecond,
     pub stalls: Stalls,
     /// What the device counted during the run, the requests after the end included.
     pub counters: Counters,
@@ -31,13 +32,14 @@ pub(super) struct Timed {
 /// As [`Host::run`], and if latencies have time without a cause.
 pub(super) fn timed<S: Source>(host: &mut Host<'_>, job: &mut Job<S>) -> Result<Timed, BenchError> {
     let before = host.counters();
-    let by_second = (PerSecond::default(), PowerPerSecond::from(&before));
+    let readings = (PowerPerSecond::from(&before), TemperaturePerSecond::from(&before));
+    let by_second = (PerSecond::default(), readings);
     let mut meters = (by_second, (Measurement::default(), Stalls::default()));
     host.run(std::slice::from_mut(job), &mut meters)?;
     let counters = host.counters().since(&before);
-    let ((per_second, power), (measurement, stalls)) = meters;
+    let ((per_second, (power, temperature)), (measurement, stalls)) = meters;
     measurement.check_causes().map_err(BenchError::Books)?;
-    Ok(Timed { measurement, per_second, power, stalls, counters })
+    Ok(Timed { measurement, per_second, power, temperature, stalls, counters })
 }
 
 /// A pattern as a source; a contradiction in it means that the test does not suit the device or its settings.

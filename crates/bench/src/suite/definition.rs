@@ -61,6 +61,8 @@ pub const STANDARD_METRICS: &[MetricDef] = &[
         "W",
         "the second of the highest power, likewise; absent where the run is not measured by seconds",
     ),
+    metric("temperature_max", "°C", "the warmest second, where the drive file has [heat]; likewise"),
+    metric("held_for_heat", "%", "for what share of the measured run commands were held back by a hot drive, likewise"),
 ];
 
 /// Metric names of the tests that look for stalls: random and sequential rates, consistency, file server, AnalyzeDisk

@@ -5,7 +5,7 @@ use ssdlab_device::Counters;
 
 use super::common::Timed;
 use crate::explain;
-use crate::measure::{Energy, Measurement, PerSecond, PowerPerSecond};
+use crate::measure::{Energy, Measurement, PerSecond, PowerPerSecond, TemperaturePerSecond};
 use crate::outcome::{Axis, Chart, Mark, Metric, Outcome, Series};
 
 const SLOWEST_SHOWN: usize = 10;
@@ -46,6 +46,9 @@ pub(crate) fn put_counters_as(out: &mut Outcome, counters: &Counters, elapsed: N
         put(out, &format!("energy{suffix}"), energy.joules, "J");
         put(out, &format!("power_mean{suffix}"), energy.watts(), "W");
     }
+    if let Some(heat) = counters.heat.filter(|_| elapsed > 0) {
+        put(out, &format!("held_for_heat{suffix}"), 100.0 * heat.held_nanos as f64 / elapsed as f64, "%");
+    }
 }
 
 /// Every standard metric of a timed run, its time shares and its slowest requests.
@@ -56,6 +59,7 @@ pub(super) fn put_timed(out: &mut Outcome, label: &str, timed: &Timed) {
     put_latencies(out, &m.latency(), "");
     put_counters(out, &timed.counters, m.elapsed());
     put_power(out, &timed.power, label);
+    put_temperature(out, &timed.temperature, label);
     let iops = timed.per_second.iops();
     if !iops.is_empty() {
         put(out, "iops_min", min(&iops), "IOPS");
@@ -160,6 +164,24 @@ pub(crate) fn put_power(out: &mut Outcome, power: &PowerPerSecond, name: &str) {
         Axis::linear("time", "s"),
         Axis { min: Some(0.0), ..Axis::linear("power", "W") },
         vec![series(name, by_second(watts, 0))],
+    ));
+}
+
+/// Temperature of each second: its highest value and its chart, where the device knows it.
+pub(crate) fn put_temperature(out: &mut Outcome, temperature: &TemperaturePerSecond, name: &str) {
+    let celsius = temperature.celsius();
+    if celsius.is_empty() {
+        return;
+    }
+    put(out, "temperature_max", max(celsius), "°C");
+    out.charts.push(chart(
+        "temperature-over-time",
+        "Temperature over time",
+        "What the drive's sensor says, one dot a second.",
+        Mark::Scatter,
+        Axis::linear("time", "s"),
+        Axis::linear("temperature", "°C"),
+        vec![series(name, by_second(celsius, 0))],
     ));
 }
 

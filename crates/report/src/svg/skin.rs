@@ -37,10 +37,11 @@ pub(crate) const CAUSE_COLOURS: [(&str, &str); CAUSES.len()] = [
     ("#8a7a1f", "#c2b04a"),
     ("#5d3a7a", "#a581c7"),
     ("#b0487a", "#e08ab4"),
+    ("#8c1d04", "#ff8a65"),
 ];
 
 /// Hatches of the causes: neighbours in a bar must differ without colour too.
-pub(crate) const CAUSE_HATCHES: [usize; CAUSES.len()] = [0, 3, 1, 4, 2, 0, 5, 6, 1, 4, 3, 6, 2, 0, 2, 5, 1, 3, 6];
+pub(crate) const CAUSE_HATCHES: [usize; CAUSES.len()] = [0, 3, 1, 4, 2, 0, 5, 6, 1, 4, 3, 6, 2, 0, 2, 5, 1, 3, 6, 4];
 
 /// Dash patterns of lines; the first is solid.
 pub(crate) const DASHES: [&str; 8] = ["", "7 4", "2 3", "10 3 2 3", "14 4", "5 2 1 2 1 2", "1 5", "10 3 5 3"];

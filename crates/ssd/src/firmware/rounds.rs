@@ -67,8 +67,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// A command that comes during a round waits for its end. `times`: when the host let go of it, when the drive may
     /// see it, and when it has arrived.
     #[cold]
-    pub(crate) fn hold(&mut self, slot: u32, request: &Request, times: [Nanos; 3]) {
-        let [submitted, _, arrived] = times;
+    pub(crate) fn hold(&mut self, slot: u32, request: &Request, times: [Nanos; 4]) {
+        let [submitted, .., arrived] = times;
         *self.frontend.commands.slot(slot) = Command::new(*request, submitted, arrived, arrived);
         self.probe.explain(|explanations| explanations.arrive(slot, times));
         self.firmware.rounds.held.push_back(slot);

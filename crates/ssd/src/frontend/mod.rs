@@ -71,14 +71,18 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(crate) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) {
         let slot = self.frontend.commands.take_slot(request.op).expect("the caller checked for a slot");
         // A link that slept carries nothing before it is up.
-        let arrived = now.max(self.frontend.link_sleep.up_at()) + self.frontend.link.command_time();
+        let on_link = now.max(self.frontend.link_sleep.up_at()) + self.frontend.link.command_time();
+        let arrived = match self.heat {
+            None => on_link,
+            Some(_) => self.hold_for_heat(now, on_link, request.op, request.length_bytes),
+        };
         let (first, _) = page_range(&request);
         if self.firmware.rounds.hold_commands() {
-            return self.hold(slot, &request, [submitted, now, arrived]);
+            return self.hold(slot, &request, [submitted, now, on_link, arrived]);
         }
         let (decoded, processed) = self.firmware.processor.decode(&request, arrived);
         self.probe.explain(|explanations| {
-            explanations.arrive(slot, [submitted, now, arrived]);
+            explanations.arrive(slot, [submitted, now, on_link, arrived]);
             explanations.add(slot, Cause::Controller, decoded - arrived);
         });
         *self.frontend.commands.slot(slot) = Command::new(request, submitted, decoded, processed);

@@ -90,6 +90,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Commands under way are never answered.
     fn drop_commands(&mut self, now: Nanos) {
         self.frontend.drop_commands(now);
+        if let Some(heat) = &mut self.heat {
+            heat.drop_commands();
+        }
         self.firmware.processor.drop_commands();
         self.firmware.rounds.drop_commands();
         self.backend.drop_reads();

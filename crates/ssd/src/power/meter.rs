@@ -84,6 +84,12 @@ impl PowerMeter {
         })
     }
 
+    /// What the drive draws while it has nothing to do and its link is up.
+    #[must_use]
+    pub fn idle_watts(&self) -> f64 {
+        self.idle as f64 / 1e6
+    }
+
     /// Energy drawn from power on until `now`, in nanojoules, rounded down. `processor` is how long it worked.
     #[must_use]
     pub fn nanojoules(

@@ -90,11 +90,12 @@ impl Explanations {
     /// A command takes a slot: the host let go of it at `submitted`, the drive may see it from `seen` on, and it has
     /// `arrived`.
     #[inline]
-    pub fn arrive(&mut self, slot: u32, [submitted, seen, arrived]: [Nanos; 3]) {
+    pub fn arrive(&mut self, slot: u32, [submitted, seen, on_link, arrived]: [Nanos; 4]) {
         let breakdown = &mut self.accounts[slot as usize].breakdown;
         *breakdown = Breakdown::default();
         breakdown.add(Cause::Queue, seen - submitted);
-        breakdown.add(Cause::Link, arrived - seen);
+        breakdown.add(Cause::Link, on_link - seen);
+        breakdown.add(Cause::Heat, arrived - on_link);
     }
 
     /// A command has spent time on something.

@@ -3,6 +3,7 @@
 mod errors;
 mod face;
 mod grown_bad_blocks;
+mod heat;
 mod impossible_drives;
 mod log_blocks;
 mod other_translation;

@@ -13,7 +13,7 @@ const DIES: u32 = 4;
 const PAGE_BYTES: u64 = 16_384 + 1024;
 
 /// A die of `bits` bits per cell, whose blocks can also run with one.
-fn die(bits: u32) -> DieSpec {
+pub fn die(bits: u32) -> DieSpec {
     let (read_us, program_us, page_order) = match bits {
         2 => (vec![48.0, 64.0], vec![850.0, 2300.0], PageOrder::Alternating),
         _ => (vec![56.0, 78.0, 106.0], vec![510.0, 1385.0, 3565.0], PageOrder::Triplets),
@@ -80,7 +80,7 @@ fn power() -> PowerSpec {
     }
 }
 
-fn drive() -> DriveSpec {
+pub fn drive() -> DriveSpec {
     let plain = DriveSpec::plain("small", DIES, 96 << 20);
     DriveSpec {
         link: LinkSpec { generation: LinkGeneration::Sata3, host_turnaround_us: 6.0, ..plain.link },
@@ -99,7 +99,7 @@ fn drive() -> DriveSpec {
 }
 
 /// Microwatts of the drive above, idle, its link up: controller, PHY, DRAM, dies.
-const IDLE_UW: u64 = 200_000 + 120_000 + 100 * 200 + DIES as u64 * 30;
+pub const IDLE_UW: u64 = 200_000 + 120_000 + 100 * 200 + DIES as u64 * 30;
 const SLUMBER_UW: u64 = 20_000 + 3_000 + 100 * 40 + DIES as u64 * 30;
 const DEVSLEEP_UW: u64 = 1_000 + DIES as u64 * 30;
 

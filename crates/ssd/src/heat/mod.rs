@@ -1,0 +1,167 @@
+//! Heat: a drive is one body of a heat capacity `C` behind a thermal resistance `R`, warmed by the energy that it draws
+//! ([`crate::power`]), in air that stays as it is:
+//!
+//! ```text
+//! C dT/dt = P - (T - ambient) / R
+//! ```
+//!
+//! The firmware reads its sensor every so often and compares it with the temperatures of its throttle table. While one of
+//! them is exceeded, commands come in no faster than the table allows: each is held until those before it are paid for at
+//! the rate of their kind. In the last step a drive may take no command at all until it has cooled.
+//!
+//! Liberties: between two readings the mean power counts; a reading is taken with the first command that comes after it
+//! was due; one sensor for all, no hot spot of the controller; commands are held in their order, so that a held write
+//! also holds the reads behind it; flash that warms up does not lose its charge sooner.
+
+mod spec;
+
+use ssdlab_core::{MILLISECOND, Nanos, Op, SECOND, nanos_from_ms};
+use ssdlab_device::HeatCounters;
+use ssdlab_ftl::Translation;
+
+use crate::SimulatedSsd;
+
+pub use spec::HeatSpec;
+
+/// Temperature of a drive, and what it does to its commands.
+#[derive(Clone, Debug)]
+pub struct Heat {
+    spec: HeatSpec,
+    /// Seconds in which a difference falls to 1/e.
+    time_constant_s: f64,
+    /// At the last reading, when that was, and the energy drawn by then.
+    celsius: f64,
+    read_at: Nanos,
+    nanojoules: u64,
+    next_reading: Nanos,
+    /// Integral of the temperature up to the last reading.
+    celsius_seconds: f64,
+    /// Which entry of the throttle table is in force.
+    step: Option<usize>,
+    /// When the next command may come in.
+    open_at: Nanos,
+    held: Nanos,
+}
+
+/// A temperature some time on, and its integral over that time.
+struct Later {
+    celsius: f64,
+    celsius_seconds: f64,
+}
+
+impl Heat {
+    #[must_use]
+    pub fn new(spec: &HeatSpec) -> Self {
+        Heat {
+            spec: spec.clone(),
+            time_constant_s: spec.heat_capacity_j_per_k * spec.thermal_resistance_k_per_w,
+            celsius: spec.ambient_c,
+            read_at: 0,
+            nanojoules: 0,
+            next_reading: 0,
+            celsius_seconds: 0.0,
+            step: None,
+            open_at: 0,
+            held: 0,
+        }
+    }
+
+    /// What `seconds` at constant power come to.
+    fn after(&self, seconds: f64, watts: f64) -> Later {
+        let settled = self.spec.ambient_c + watts * self.spec.thermal_resistance_k_per_w;
+        let decayed = -libm::expm1(-seconds / self.time_constant_s);
+        let excess = self.celsius - settled;
+        Later {
+            celsius: settled + excess * (1.0 - decayed),
+            celsius_seconds: self.celsius_seconds + settled * seconds + excess * self.time_constant_s * decayed,
+        }
+    }
+
+    fn at(&self, now: Nanos, nanojoules: u64) -> Later {
+        let seconds = (now - self.read_at) as f64 / SECOND as f64;
+        if seconds == 0.0 {
+            return Later { celsius: self.celsius, celsius_seconds: self.celsius_seconds };
+        }
+        self.after(seconds, nanojoules.saturating_sub(self.nanojoules) as f64 / 1e9 / seconds)
+    }
+
+    /// The firmware reads its sensor.
+    fn read(&mut self, now: Nanos, nanojoules: u64) {
+        let later = self.at(now, nanojoules);
+        (self.celsius, self.celsius_seconds) = (later.celsius, later.celsius_seconds);
+        (self.read_at, self.nanojoules) = (now, nanojoules);
+        let interval = nanos_from_ms(self.spec.sample_ms).max(1);
+        self.next_reading = (now / interval + 1) * interval;
+        let from = &self.spec.throttle_from_c;
+        let reached = from.iter().rposition(|&c| self.celsius >= c);
+        let kept =
+            from.iter().rposition(|&c| self.celsius >= c - self.spec.hysteresis_k).filter(|&i| Some(i) <= self.step);
+        self.step = reached.max(kept);
+    }
+
+    /// When a command that arrives now or later may come in, if it is of `bytes`.
+    fn admit(&mut self, arrived: Nanos, op: Op, bytes: u64, idle_watts: f64) -> Nanos {
+        let open = arrived.max(self.open_at);
+        let Some(step) = self.step else { return open };
+        let rate = match op {
+            Op::Read => self.spec.throttled_read_mb_per_s[step],
+            Op::Write => self.spec.throttled_write_mb_per_s[step],
+            Op::Flush | Op::Trim | Op::WriteZeroes => return open,
+        };
+        let enters = if rate > 0.0 { open } else { open.max(self.read_at + self.cooling(step, idle_watts)) };
+        // A megabyte a second is a byte a microsecond.
+        let paid = if rate > 0.0 { (bytes as f64 * 1e3 / rate) as Nanos } else { 0 };
+        self.open_at = enters + paid;
+        self.held += self.open_at - open;
+        enters
+    }
+
+    /// How long after the last reading a drive that does nothing has cooled enough to leave a step, in whole readings.
+    fn cooling(&self, step: usize, idle_watts: f64) -> Nanos {
+        let settled = self.spec.ambient_c + idle_watts * self.spec.thermal_resistance_k_per_w;
+        let target = self.spec.throttle_from_c[step] - self.spec.hysteresis_k;
+        let ratio = (self.celsius - settled) / (target - settled);
+        let seconds = self.time_constant_s * libm::log(ratio.max(1.0));
+        let interval = nanos_from_ms(self.spec.sample_ms).max(MILLISECOND);
+        ((seconds * SECOND as f64) as Nanos).div_ceil(interval).max(1) * interval
+    }
+
+    /// Commands are gone, and with them what they had to pay.
+    pub fn drop_commands(&mut self) {
+        self.open_at = 0;
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// When a command that has arrived may come in: at once, unless the drive is too hot.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn hold_for_heat(&mut self, now: Nanos, arrived: Nanos, op: Op, bytes: u64) -> Nanos {
+        let drawn = self.energy().map_or(0, |energy| energy.nanojoules);
+        let idle_watts = self.power.as_deref().map_or(0.0, |(_, meter)| meter.idle_watts());
+        let Some(heat) = self.heat.as_deref_mut() else { return arrived };
+        if now >= heat.next_reading {
+            heat.read(now, drawn);
+        }
+        heat.admit(arrived, op, bytes, idle_watts)
+    }
+
+    /// What the sensor says, whether the firmware reads it now or not.
+    pub(crate) fn temperature(&self) -> Option<f64> {
+        let heat = self.heat.as_deref()?;
+        let now = self.now.max(self.frontend.in_flight.changed()).max(heat.read_at);
+        Some(heat.at(now, self.energy().map_or(0, |energy| energy.nanojoules)).celsius)
+    }
+
+    /// Temperature and throttling since power on, of a drive that warms up.
+    pub(crate) fn warmth(&self) -> Option<HeatCounters> {
+        let heat = self.heat.as_deref()?;
+        let now = self.now.max(self.frontend.in_flight.changed()).max(heat.read_at);
+        let later = heat.at(now, self.energy().map_or(0, |energy| energy.nanojoules));
+        Some(HeatCounters {
+            celsius_microseconds: (later.celsius_seconds * 1e6) as u64,
+            watched_microseconds: now / 1000,
+            held_nanos: heat.held,
+        })
+    }
+}
