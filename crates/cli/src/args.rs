@@ -168,7 +168,10 @@ pub struct RunArgs {
     /// Folder for the logs that the jobs ask for (write_bw_log and the like)
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub log_dir: PathBuf,
-    /// Overwrite the report and the logs if they exist
+    /// Also write the page, the series and results.json into this folder, as a review does
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Overwrite the report and the logs if they exist, and files in --out that ssdlab did not write
     #[arg(long)]
     pub force: bool,
     /// Value of ${NAME} in the job file; may be given several times. Without it, the environment has the value

@@ -101,7 +101,12 @@ impl OutputFolder {
     /// # Errors
     /// As [`OutputFolder::open`].
     pub fn for_report(args: &ReportArgs) -> Result<Option<Self>, Failure> {
-        args.out.as_deref().map(|dir| Self::open(dir, Writes::REVIEW, args.force)).transpose()
+        Self::for_page(args.out.as_deref(), args.force)
+    }
+
+    /// The folder for a page, if one is asked for.
+    pub fn for_page(out: Option<&Path>, force: bool) -> Result<Option<Self>, Failure> {
+        out.map(|dir| Self::open(dir, Writes::REVIEW, force)).transpose()
     }
 
     pub fn path(&self) -> &Path {

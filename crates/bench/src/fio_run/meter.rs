@@ -187,6 +187,19 @@ impl EntryMeter {
         self.runtimes.map_or(0, |r| r.1)
     }
 
+    /// Length of the windows that rates are sampled in.
+    pub(super) fn window(&self) -> Nanos {
+        self.window
+    }
+
+    /// Commands a second of an operation, by the seconds at the end of each whole window.
+    pub(super) fn iops_over_time(&self, op: Op) -> Vec<[f64; 2]> {
+        let seconds = self.window as f64 / 1e9;
+        let whole = (self.all.elapsed() / self.window) as usize;
+        let ios = |i: usize| self.windows.get(i).map_or(0, |window| window[op as usize].ios);
+        (0..whole).map(|i| [(i + 1) as f64 * seconds, ios(i) as f64 / seconds]).collect()
+    }
+
     /// Bytes a second and commands a second of some operations together over all whole windows; of a run shorter than a
     /// window, over the run.
     pub(super) fn samples(&self, ops: &[Op]) -> (Spread, Spread) {

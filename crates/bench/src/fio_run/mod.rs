@@ -8,6 +8,7 @@
 //! | `latency_target`, `steady` | what ends a job or changes its depth while it runs |
 //! | `meter` | what is measured of each reported entry |
 //! | `report` | the figures under fio's JSON names |
+//! | `outcome` | the same as a test's result: for the page and `results.json` |
 //! | `logs` | `write_bw_log` and its like |
 //! | `text`, `terse` | fio's normal and terse layouts |
 //!
@@ -37,6 +38,7 @@ mod latency_target;
 mod logs;
 mod meter;
 mod number;
+mod outcome;
 mod plan;
 mod report;
 mod steady;
@@ -58,6 +60,7 @@ use crate::error::BenchError;
 use crate::host::{Host, MAX_DURATION};
 use crate::lab::Lab;
 use crate::monitor::Monitor;
+use crate::outcome::Outcome;
 use engine::Ending;
 use logs::AllLogs;
 use plan::Plan;
@@ -68,6 +71,13 @@ const PREFILL_BLOCK_BYTES: u64 = 128 << 10;
 const PREFILL_QUEUE_DEPTH: u32 = 32;
 /// Share of the progress that prefilling takes.
 const PREFILL_SHARE: f64 = 0.2;
+
+/// What came out of a job file: fio's report, and a result for each of its entries.
+#[derive(Debug)]
+pub struct FioRun {
+    pub report: FioReport,
+    pub outcomes: Vec<Outcome>,
+}
 
 /// Why a job file did not run to its end.
 #[derive(Debug, Error)]
@@ -132,7 +142,7 @@ pub fn run_file(
     options: FioOptions,
     monitor: &Monitor<'_>,
 ) -> Result<FioReport, FioError> {
-    run_file_logging(file, lab, options, &mut NoLogs, monitor)
+    run_file_logging(file, lab, options, &mut NoLogs, monitor).map(|run| run.report)
 }
 
 /// Where there is nothing to log.
@@ -154,7 +164,7 @@ pub fn run_file_logging(
     options: FioOptions,
     sink: &mut dyn LogSink,
     monitor: &Monitor<'_>,
-) -> Result<FioReport, FioError> {
+) -> Result<FioRun, FioError> {
     let mut device = lab.fresh(options.seed).map_err(BenchError::Device)?;
     let plan = Plan::new(file, device.info().capacity_bytes, options.seed)?;
     if plan.trims() && !device.info().supports_trim {
@@ -198,7 +208,8 @@ pub fn run_file_logging(
         prefilled_bytes: prefilled.iter().map(|(start, end)| end - start).sum(),
         counters: host.counters().since(&before),
     };
-    Ok(FioReport::new(file, &entries, &watches, &facts)?)
+    let outcomes = outcome::outcomes(file, &entries, &facts, options);
+    Ok(FioRun { report: FioReport::new(file, &entries, &watches, &facts)?, outcomes })
 }
 
 /// Whether a job reads.

@@ -321,6 +321,32 @@ fn logs(text: &str) -> std::collections::BTreeMap<String, String> {
 }
 
 #[test]
+fn each_entry_is_a_result_with_the_figures_of_the_report() {
+    let text = "[global]\nsize=4m\ntime_based\nruntime=3\nioengine=libaio\niodepth=4\n[reads]\nrw=randread\n[both]\nrw=randrw\n\
+                stonewall\n[both]\nnumjobs=2\nrw=randwrite\n";
+    let file = JobFile::parse("folder/three.fio", text).unwrap_or_else(|e| panic!("{e}"));
+    let run =
+        run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent()).unwrap();
+    let names: Vec<&str> = run.outcomes.iter().map(|o| o.variant.as_str()).collect();
+    assert_eq!(names, ["reads", "both", "both (2)", "both (3)"]);
+    for (out, job) in run.outcomes.iter().zip(&run.report.jobs) {
+        let figure = |key: &str| out.metrics.get(key).map_or(0.0, |m| m.value);
+        let both = |f: fn(&Direction) -> f64| job.directions().map(|(_, d)| f(d)).sum::<f64>();
+        assert!((figure("iops") - both(|d| d.iops)).abs() < 1.0, "{} against {}", figure("iops"), both(|d| d.iops));
+        let writes = job.directions().find(|(word, _)| *word == "write").map_or(0, |(_, d)| d.clat_ns.max);
+        assert_eq!(figure("latency_max_write") * 1e3, writes as f64);
+        assert!(out.method.contains("Then three.fio was run"), "{}", out.method);
+        let rate = out.charts.iter().find(|c| c.id == "iops-over-time").expect("the chart of the rate");
+        let points = &rate.series[0].points;
+        assert_eq!((points.len(), points[0][0]), (6, 0.5), "three seconds in windows of half a second");
+    }
+    let single = JobFile::parse("one.fio", "[w]\nrw=randwrite\nsize=4m\n").unwrap_or_else(|e| panic!("{e}"));
+    let run = run_file_logging(&single, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent())
+        .unwrap();
+    assert!(run.outcomes[0].metrics.contains_key("waf"), "one entry did all the writes");
+}
+
+#[test]
 fn logs_have_a_line_for_each_command_or_for_each_period() {
     let base = "[j]\nrw=randread\nnorandommap\nbs=4k\nwrite_bw_log=x\nwrite_iops_log=x\nwrite_lat_log\n";
     let each = logs(&format!("{base}number_ios=3\nlog_offset=1"));

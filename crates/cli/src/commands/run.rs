@@ -4,17 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ssdlab_bench::fio_run::{FioError, FioOptions, LogSink, Prefill, log_names, run_file_logging};
+use ssdlab_bench::fio_run::{FioError, FioOptions, FioRun, LogSink, Prefill, log_names, run_file_logging};
 use ssdlab_bench::{BenchError, Monitor};
 use ssdlab_catalog::Diagnostic;
 use ssdlab_core::input;
 use ssdlab_workload::fio::JobFile;
 
 use crate::args::{OutputFormat, RunArgs, RunPrefillArg};
+use crate::commands::review::write_into;
 use crate::failure::Failure;
+use crate::folder::OutputFolder;
 use crate::lab::SimulatedDrive;
 use crate::output::{STANDARD_INPUT, complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
+use crate::review_of::review_of;
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let file = job_file(&args.job, &args.variables)?;
@@ -35,13 +38,17 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         std::fs::create_dir_all(&args.log_dir)
             .map_err(|e| Failure::bad_input(format!("cannot write to {}: {e}", args.log_dir.display())))?;
     }
+    let mut folder = OutputFolder::for_page(args.out.as_deref(), args.force)?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let report = |done: f64| bar.set(done);
     let monitor = Monitor::new(&report, &CANCEL);
     let options = FioOptions { seed: args.seed, prefill };
-    let report = run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(failure)?;
+    let FioRun { report, outcomes } = run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(failure)?;
     drop(bar);
+    if let Some(folder) = &mut folder {
+        write_into(folder, &review_of(&[drive], outcomes, Vec::new(), args.seed, false))?;
+    }
     let json = |json: Result<String, serde_json::Error>| json.map_err(|e| Failure::run(e.to_string()));
     let text = match args.output_format {
         OutputFormat::Normal => report.to_text(),

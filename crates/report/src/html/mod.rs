@@ -64,9 +64,10 @@ pub(crate) fn page(review: &Review, groups: &[TestGroup]) -> String {
     })
 }
 
-/// Everything else, closed until a reader opens it or follows a link into it.
+/// Everything else, closed until a reader opens it or follows a link into it; open where there is nothing else.
 fn all_figures(out: &mut String, review: &Review, groups: &[TestGroup], chosen: &[selected::Choice]) {
-    out.push_str("<details class=\"all\" id=\"all-figures\"><summary>All figures: ");
+    let open = if first_screen::concludes(review) { "" } else { " open" };
+    out.push_str(&format!("<details class=\"all\" id=\"all-figures\"{open}><summary>All figures: "));
     let charts = groups.iter().flat_map(|g| &g.panels).count();
     out.push_str(&format!(
         "{} tests, {charts} charts, every parameter</summary>\n<div class=\"columns\">\n",

@@ -29,7 +29,9 @@ const KEYS: [&str; 16] = [
 ];
 
 /// What tells most about tests whose figure the list above would not put first.
-const HEADS: [(&str, &[&str]); 8] = [
+const HEADS: [(&str, &[&str]); 10] = [
+    ("run", &["iops", "bandwidth", "latency_p99"]),
+    ("replay", &["iops", "bandwidth", "latency_p99"]),
     ("sequential", &["bandwidth"]),
     ("destroyer", &["bandwidth", "latency_mean", "share_over_10ms"]),
     ("heavy", &["bandwidth", "latency_mean", "share_over_10ms"]),

@@ -1,0 +1,115 @@
+//! A job file's entries as the page and `results.json` show them: one result for each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ssdlab_core::{Histogram, Op, format_duration};
+use ssdlab_workload::fio::JobFile;
+
+use super::meter::EntryMeter;
+use super::report::RunFacts;
+use super::{FioOptions, Prefill, SETTLE};
+use crate::explain;
+use crate::outcome::{Axis, Mark, Outcome};
+use crate::suite::figures::{chart, percentile_chart, put, put_counters, put_latencies, series};
+
+/// Entries that a page shows; a file can have thousands of clones. fio's report has all of them.
+const MOST_SHOWN: usize = 24;
+const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
+
+pub(super) fn outcomes(file: &JobFile, entries: &[EntryMeter], facts: &RunFacts, options: FioOptions) -> Vec<Outcome> {
+    let names = names(file, entries);
+    let shown = entries.iter().zip(names).take(MOST_SHOWN);
+    shown.map(|(entry, name)| outcome(file, entry, name, (facts, options, entries.len()))).collect()
+}
+
+/// Names of the entries; those of clones are numbered.
+fn names(file: &JobFile, entries: &[EntryMeter]) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    let mut unique = |name: &str| {
+        let numbered = (2..).map(|n| format!("{name} ({n})"));
+        let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name));
+        let free = free.expect("there are more numbers than entries");
+        taken.insert(free.clone());
+        free
+    };
+    entries.iter().map(|entry| unique(&file.jobs[entry.job].name)).collect()
+}
+
+fn outcome(
+    file: &JobFile,
+    entry: &EntryMeter,
+    name: String,
+    (facts, options, entries): (&RunFacts, FioOptions, usize),
+) -> Outcome {
+    let m = &entry.all;
+    let mut out = Outcome {
+        test: "run".to_owned(),
+        title: format!("Job {name} of {}", file_name(file)),
+        variant: name,
+        device: facts.device.clone(),
+        method: method(file, entry, facts, options),
+        params: file.jobs[entry.job].given.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect(),
+        metrics: BTreeMap::new(),
+        tables: Vec::new(),
+        charts: Vec::new(),
+        time_shares: explain::time_shares("job", m),
+        slowest: explain::slowest(m),
+        verdict: None,
+        notes: file.notices(),
+        shortened: None,
+    };
+    put(&mut out, "iops", m.iops(), "IOPS");
+    put(&mut out, "bandwidth", m.mb_per_s(), "MB/s");
+    put(&mut out, "duration", entry.runtime() as f64 / 1e9, "s");
+    put_latencies(&mut out, &m.latency(), "");
+    for (op, stats) in m.ops() {
+        put_latencies(&mut out, &stats.latency, &format!("_{}", op.name()));
+    }
+    if entries == 1 {
+        put_counters(&mut out, &facts.counters, entry.runtime());
+    } else if let Some(waf) = facts.counters.waf() {
+        out.notes.push(format!("Write amplification of all {entries} entries together: {waf:.3}."));
+    }
+    if entries > MOST_SHOWN {
+        out.notes.push(format!("The first {MOST_SHOWN} of {entries} entries are shown; fio's report has all of them."));
+    }
+    let lines: Vec<(&str, &Histogram)> = m.ops().map(|(op, stats)| (op.name(), &stats.latency)).collect();
+    let done: Vec<Op> = OPS.into_iter().filter(|&op| m.op(op).latency.count() > 0).collect();
+    if !done.is_empty() {
+        out.charts.push(chart(
+            "iops-over-time",
+            "Requests over time",
+            &format!("One dot every {}: the mean of that time.", format_duration(entry.window())),
+            Mark::Scatter,
+            Axis::linear("time", "s"),
+            Axis { min: Some(0.0), ..Axis::linear("completed", "IOPS") },
+            done.iter().map(|&op| series(op.name(), entry.iops_over_time(op))).collect(),
+        ));
+    }
+    // The axis is logarithmic: what takes no time has no line.
+    let lines: Vec<_> = lines.into_iter().filter(|(_, h)| h.percentile(50.0) > 0).collect();
+    if !lines.is_empty() {
+        out.charts.push(percentile_chart(&lines));
+    }
+    out
+}
+
+/// The file's name without its folders, which mean nothing on another machine.
+fn file_name(file: &JobFile) -> &str {
+    file.file.rsplit(['/', '\\']).next().unwrap_or(&file.file)
+}
+
+fn method(file: &JobFile, entry: &EntryMeter, facts: &RunFacts, options: FioOptions) -> String {
+    let written = format!(
+        "{:.1} GB were written in sequence, and it rested for {}",
+        facts.prefilled_bytes as f64 / 1e9,
+        format_duration(SETTLE)
+    );
+    let drive = match options.prefill {
+        _ if facts.prefilled_bytes == 0 => "The drive was new, and nothing had been written to it.".to_owned(),
+        Prefill::Read => format!("The drive was new; what the jobs read was laid out first: {written}."),
+        Prefill::Drive | Prefill::Nothing => format!("The drive was new; {written}."),
+    };
+    let clones = if entry.clones == 1 { String::new() } else { format!(", {} clones together", entry.clones) };
+    format!("{drive} Then {} was run as fio runs it; this is one of its entries{clones}.", file_name(file))
+}
