@@ -15,7 +15,7 @@ use ssdlab_nand::DieSpec;
 
 use crate::heat::HeatSpec;
 use crate::plug::PowerLossSpec;
-use crate::power::{PowerMeter, PowerSpec};
+use crate::power::PowerSpec;
 
 /// Everything that makes one drive differ from another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -253,7 +253,8 @@ impl DriveSpec {
             power_loss.validate()?;
         }
         if let Some(heat) = &self.heat {
-            heat.validate(PowerMeter::new(self, die).map(|meter| meter.idle_watts()))?;
+            let idle = |power: &PowerSpec| power.idle_microwatts(self.controller.dram_mib, die, self.flash.dies);
+            heat.validate(self.power.as_ref().map(|power| idle(power) as f64 / 1e6))?;
         }
         self.validate_ecc(die)?;
         if !self.flash.dies.is_multiple_of(self.controller.channels) {

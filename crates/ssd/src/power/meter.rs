@@ -61,14 +61,13 @@ impl PowerMeter {
         let mw = |v: f64| whole(v * 1e3);
         let dram = |uw_per_mib: f64| whole(uw_per_mib * f64::from(drive.controller.dram_mib));
         let array = |f: fn(&ssdlab_nand::Power) -> f64| die.power.as_ref().map_or(0, |d| whole(d.supply_v * f(d)));
-        let standby = array(|d| d.standby_current_ua) * u64::from(drive.flash.dies);
         let (controller, memory) = (mw(p.controller_idle_mw), dram(p.dram_standby_uw_per_mib));
         let phy = mw(p.phy_active_mw);
         let slumber = controller - mw(p.controller_slumber_mw) + memory - dram(p.dram_self_refresh_uw_per_mib);
         let devsleep = controller - mw(p.controller_devsleep_mw) + memory;
         let page = &die.geometry;
         Some(PowerMeter {
-            idle: controller + memory + phy + standby,
+            idle: p.idle_microwatts(drive.controller.dram_mib, die, drive.flash.dies),
             link_saves: [phy - mw(p.phy_partial_mw), phy - mw(p.phy_slumber_mw), phy],
             drive_saves: [0, slumber, devsleep],
             processor: mw(p.controller_active_mw),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::{MILLISECOND, Nanos, SECOND, nanos_from_ms, nanos_from_us};
 use ssdlab_device::LinkPolicy;
 use ssdlab_keys::SpecError;
+use ssdlab_nand::DieSpec;
 
 /// Power of a drive by its parts, and the sleep of its link. Absent: nothing is metered, and the link never sleeps (ideal
 /// drives). What its dies draw is in the die file. Figures are those at the drive's own supply: what the voltage
@@ -117,6 +118,19 @@ impl PowerSpec {
             }
         }
         Ok(())
+    }
+}
+
+impl PowerSpec {
+    /// What a drive draws while it has nothing to do and its link is up, in microwatts.
+    #[must_use]
+    pub fn idle_microwatts(&self, dram_mib: u32, die: &DieSpec, dies: u32) -> u64 {
+        let whole = |v: f64| (v + 0.5) as u64;
+        let standby = die.power.as_ref().map_or(0, |d| whole(d.supply_v * d.standby_current_ua));
+        whole(self.controller_idle_mw * 1e3)
+            + whole(self.dram_standby_uw_per_mib * f64::from(dram_mib))
+            + whole(self.phy_active_mw * 1e3)
+            + standby * u64::from(dies)
     }
 }
 
