@@ -87,7 +87,7 @@ fn an_idle_drive_warms_up_by_the_closed_form() {
     for _ in 0..50 {
         b.rest(SECOND * 7 / 5);
         let seconds = b.now as f64 / SECOND as f64;
-        let expected = AMBIENT_C + b.watts_idle() * K_PER_W * (1.0 - (-seconds / (J_PER_K * K_PER_W)).exp());
+        let expected = AMBIENT_C + b.watts_idle() * K_PER_W * -libm::expm1(-seconds / (J_PER_K * K_PER_W));
         let celsius = b.ssd.celsius().unwrap();
         assert!((celsius - expected).abs() < 1e-6, "{celsius} against {expected} after {seconds} s");
     }
@@ -147,7 +147,7 @@ fn a_drive_that_stops_takes_the_next_command_when_it_has_cooled() {
     };
     let (celsius, held) = hot;
     let settled = AMBIENT_C + b.watts_idle() * K_PER_W;
-    let cooling_s = J_PER_K * K_PER_W * ((celsius - settled) / (41.0 - settled)).ln();
+    let cooling_s = J_PER_K * K_PER_W * libm::log((celsius - settled) / (41.0 - settled));
     let held_s = held as f64 / SECOND as f64;
     // In whole readings of the sensor, from the reading that found it too hot.
     assert!(held_s > cooling_s - 1.0 && held_s < cooling_s + 1.5, "held for {held_s} s; {cooling_s} s to cool");
@@ -168,7 +168,7 @@ fn a_drive_that_never_gets_hot_answers_as_one_without_a_sensor() {
 #[test]
 fn a_table_that_makes_no_sense_is_refused() {
     let refused = |heat: HeatSpec, key: &str, fault: &str| {
-        let error = Ssd::new("small", &drive(Some(heat)), &die(), 1).err().expect("it is refused").to_string();
+        let error = Ssd::new("small", &drive(Some(heat)), &die(), 1).expect_err("it is refused").to_string();
         assert!(error.contains(key) && error.contains(fault), "{error}");
     };
     refused(heat(&[70.0, 60.0], &[20.0, 10.0]), "throttle_from_c", "ascending");
@@ -180,6 +180,6 @@ fn a_table_that_makes_no_sense_is_refused() {
     // It would never cool: idle, it settles at 38.6 °C.
     refused(heat(&[40.0], &[0.0]), "throttle_from_c", "cools to 38.6");
     let unpowered = DriveSpec { power: None, ..drive(Some(heat(&[], &[]))) };
-    let error = Ssd::new("small", &unpowered, &ideal_die(), 1).err().expect("it is refused").to_string();
+    let error = Ssd::new("small", &unpowered, &ideal_die(), 1).expect_err("it is refused").to_string();
     assert!(error.contains("without [power]"), "{error}");
 }
