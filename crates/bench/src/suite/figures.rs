@@ -156,15 +156,9 @@ pub(crate) fn put_power(out: &mut Outcome, power: &PowerPerSecond, name: &str) {
         return;
     }
     put(out, "power_max", max(watts), "W");
-    out.charts.push(chart(
-        "power-over-time",
-        "Power over time",
-        "One dot a second, as a data-logging multimeter gives it.",
-        Mark::Scatter,
-        Axis::linear("time", "s"),
-        Axis { min: Some(0.0), ..Axis::linear("power", "W") },
-        vec![series(name, by_second(watts, 0))],
-    ));
+    let caption = "One dot a second, as a data-logging multimeter gives it.";
+    let power = Axis { min: Some(0.0), ..Axis::linear("power", "W") };
+    out.charts.push(by_seconds(("power-over-time", "Power over time", caption), power, watts, name));
 }
 
 /// Temperature of each second: its highest value and its chart, where the device knows it.
@@ -174,27 +168,25 @@ pub(crate) fn put_temperature(out: &mut Outcome, temperature: &TemperaturePerSec
         return;
     }
     put(out, "temperature_max", max(celsius), "°C");
-    out.charts.push(chart(
-        "temperature-over-time",
-        "Temperature over time",
-        "What the drive's sensor says, one dot a second.",
-        Mark::Scatter,
-        Axis::linear("time", "s"),
-        Axis::linear("temperature", "°C"),
-        vec![series(name, by_second(celsius, 0))],
+    let caption = "What the drive's sensor says, one dot a second.";
+    let temperature = Axis::linear("temperature", "°C");
+    out.charts.push(by_seconds(
+        ("temperature-over-time", "Temperature over time", caption),
+        temperature,
+        celsius,
+        name,
     ));
 }
 
 /// Bandwidth of each second.
 pub(crate) fn rate_over_time(per_second: &PerSecond, name: &str) -> Chart {
     let rates: Vec<f64> = per_second.seconds().iter().map(|s| s.bytes as f64 / 1e6).collect();
-    chart(
-        "rate-over-time",
-        "Bandwidth over time",
-        "One dot a second.",
-        Mark::Scatter,
-        Axis::linear("time", "s"),
-        Axis { min: Some(0.0), ..Axis::linear("bandwidth", "MB/s") },
-        vec![series(name, by_second(&rates, 0))],
-    )
+    let bandwidth = Axis { min: Some(0.0), ..Axis::linear("bandwidth", "MB/s") };
+    by_seconds(("rate-over-time", "Bandwidth over time", "One dot a second."), bandwidth, &rates, name)
+}
+
+/// A dot for each second. `id`, title and caption are the chart's.
+fn by_seconds((id, title, caption): (&str, &str, &str), y: Axis, values: &[f64], name: &str) -> Chart {
+    let time = Axis::linear("time", "s");
+    chart(id, title, caption, Mark::Scatter, time, y, vec![series(name, by_second(values, 0))])
 }
