@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the server can carry, beside an in-memory NBD server on the same machine, in turns. A measurement: nothing fails
-# unless less than 60 % is reached.
+# unless less than 60 % is reached by a drive that could do more.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 requires fio nbdkit python3
@@ -18,6 +18,8 @@ for rw in randread randwrite; do
     name=ssdlab-$round
     served "$job" 2>/dev/null
   done
+  printf '[j]\nioengine=libaio\nrw=%s\nbs=4k\niodepth=32\nsize=1g\ntime_based\nruntime=%s\n' "$rw" "$seconds" >"$scratch/$rw.fio"
+  "$ssdlab" run "$scratch/$rw.fio" "$drive" --output-format json --output "$scratch/drive.json" --force 2>/dev/null
   python3 - "$scratch" "$rw" <<'PY'
 import json, sys
 folder, rw = sys.argv[1:]
@@ -25,7 +27,11 @@ def of(name):
     rates = sorted(json.load(open(f"{folder}/{name}-{k}.json"))["jobs"][0][rw[4:]]["iops"] for k in (1, 2, 3))
     return rates[1]
 memory, ours = of("memory"), of("ssdlab")
-print(f"{rw} 4k at QD32: {ours:.0f} IOPS served, {memory:.0f} by nbdkit's memory plugin ({100 * ours / memory:.0f} %)")
-sys.exit(ours < 0.6 * memory)
+drive = json.load(open(f"{folder}/drive.json"))["jobs"][0][rw[4:]]["iops"]
+print(
+    f"{rw} 4k at QD32: {ours:.0f} IOPS served, {memory:.0f} by nbdkit's memory plugin ({100 * ours / memory:.0f} %), "
+    f"{drive:.0f} by the drive in simulated time"
+)
+sys.exit(ours < min(0.6 * memory, 0.95 * drive))
 PY
 done
