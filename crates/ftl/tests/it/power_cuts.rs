@@ -76,9 +76,8 @@ proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(12), failure_persistence: None,
         ..ProptestConfig::with_cases(3000) })]
 
-    /// Minutes in a release build: `cargo test --release -p ssdlab-ftl --test it -- --ignored power_cuts`.
     #[test]
-    #[ignore = "minutes in a release build; 120 cases of the same run always"]
+    #[ignore = "minutes; `make properties` runs it, and 120 cases of the same run always"]
     fn thousands_more_power_cuts(case in any_case()) {
         let outcome = run(&case, 30, None);
         prop_assert!(outcome.is_ok(), "{outcome:?}");

@@ -119,9 +119,8 @@ proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(2), failure_persistence: None,
         ..ProptestConfig::with_cases(3000) })]
 
-    /// Minutes in a release build: `cargo test --release -p ssdlab-ftl --test it -- --ignored properties`.
     #[test]
-    #[ignore = "minutes in a release build; 150 cases of the same run always"]
+    #[ignore = "minutes; `make properties` runs it, and 150 cases of the same run always"]
     fn thousands_more_translation_layers(case in any_case()) {
         run(&case);
     }

@@ -26,24 +26,25 @@ struct Bar {
 }
 
 /// Whether there is something to compare or to conclude: a trace, a fio job file or a single test may hold neither.
-pub(crate) fn concludes(review: &Review) -> bool {
-    let curve = |d: &ReviewedDevice| !consistency_curve(review, &d.facts.name).is_empty();
-    let found = |d: &ReviewedDevice| !story(review, d).findings.is_empty();
-    !charts(review).is_empty() || review.devices.iter().any(|d| curve(d) || found(d))
+fn concludes(review: &Review, charts: &[(Headline, Vec<Bar>)], stories: &[Story]) -> bool {
+    !charts.is_empty()
+        || stories.iter().any(|story| !story.findings.is_empty())
+        || review.devices.iter().any(|d| !consistency_curve(review, &d.facts.name).is_empty())
 }
 
-pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) {
+/// Writes it, and returns whether there was something to compare or to conclude.
+pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) -> bool {
     let stories: Vec<Story> = review.devices.iter().map(|d| story(review, d)).collect();
     head(out, review, &stories);
-    if !concludes(review) {
+    let charts = charts(review);
+    if !concludes(review, &charts, &stories) {
         trust(out, review);
-        return;
+        return false;
     }
     out.push_str("<div class=\"first\">\n<div class=\"wide\">\n");
     scatter(out, review);
     findings(out, review, groups, &stories);
     out.push_str("</div>\n<div class=\"narrow\">\n<h2 id=\"glance\">At a glance</h2>\n");
-    let charts = charts(review);
     for (headline, bars) in charts.iter().take(BARS) {
         bar_chart(out, headline, bars);
     }
@@ -61,6 +62,7 @@ pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) {
         }
         out.push_str("</div>\n</section>\n");
     }
+    true
 }
 
 fn head(out: &mut String, review: &Review, stories: &[Story]) {

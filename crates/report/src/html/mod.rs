@@ -54,19 +54,19 @@ pub(crate) fn page(review: &Review, groups: &[TestGroup]) -> String {
     document(&title, &review.version, "Skip to the review", |out| {
         masthead(out, review);
         out.push_str("<main id=\"main\">\n");
-        first_screen::write(out, review, groups);
+        let concludes = first_screen::write(out, review, groups);
         let chosen = selected::choose(groups);
         selected::write(out, review, groups, &chosen);
         summary::write(out, groups);
-        all_figures(out, review, groups, &chosen);
+        all_figures(out, review, groups, &chosen, !concludes);
         out.push_str("</main>\n");
         footer(out, review);
     })
 }
 
 /// Everything else, closed until a reader opens it or follows a link into it; open where there is nothing else.
-fn all_figures(out: &mut String, review: &Review, groups: &[TestGroup], chosen: &[selected::Choice]) {
-    let open = if first_screen::concludes(review) { "" } else { " open" };
+fn all_figures(out: &mut String, review: &Review, groups: &[TestGroup], chosen: &[selected::Choice], open: bool) {
+    let open = if open { " open" } else { "" };
     out.push_str(&format!("<details class=\"all\" id=\"all-figures\"{open}><summary>All figures: "));
     let charts = groups.iter().flat_map(|g| &g.panels).count();
     out.push_str(&format!(

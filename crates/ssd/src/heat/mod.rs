@@ -15,7 +15,7 @@
 
 mod spec;
 
-use ssdlab_core::{MILLISECOND, Nanos, Op, SECOND, nanos_from_ms};
+use ssdlab_core::{Nanos, Op, SECOND, nanos_from_ms};
 use ssdlab_device::HeatCounters;
 use ssdlab_ftl::Translation;
 
@@ -85,13 +85,17 @@ impl Heat {
         self.after(seconds, nanojoules.saturating_sub(self.nanojoules) as f64 / 1e9 / seconds)
     }
 
+    /// From one reading of the sensor to the next.
+    fn interval(&self) -> Nanos {
+        nanos_from_ms(self.spec.sample_ms)
+    }
+
     /// The firmware reads its sensor.
     fn read(&mut self, now: Nanos, nanojoules: u64) {
         let later = self.at(now, nanojoules);
         (self.celsius, self.celsius_seconds) = (later.celsius, later.celsius_seconds);
         (self.read_at, self.nanojoules) = (now, nanojoules);
-        let interval = nanos_from_ms(self.spec.sample_ms).max(1);
-        self.next_reading = (now / interval + 1) * interval;
+        self.next_reading = (now / self.interval() + 1) * self.interval();
         let from = &self.spec.throttle_from_c;
         let reached = from.iter().rposition(|&c| self.celsius >= c);
         let kept =
@@ -122,8 +126,7 @@ impl Heat {
         let target = self.spec.throttle_from_c[step] - self.spec.hysteresis_k;
         let ratio = (self.celsius - settled) / (target - settled);
         let seconds = self.time_constant_s * libm::log(ratio.max(1.0));
-        let interval = nanos_from_ms(self.spec.sample_ms).max(MILLISECOND);
-        ((seconds * SECOND as f64) as Nanos).div_ceil(interval).max(1) * interval
+        ((seconds * SECOND as f64) as Nanos).div_ceil(self.interval()).max(1) * self.interval()
     }
 
     /// Commands are gone, and with them what they had to pay.
@@ -137,27 +140,34 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[cold]
     #[inline(never)]
     pub(crate) fn hold_for_heat(&mut self, now: Nanos, arrived: Nanos, op: Op, bytes: u64) -> Nanos {
-        let drawn = self.energy().map_or(0, |energy| energy.nanojoules);
+        let due = self.heat.as_deref().is_some_and(|heat| now >= heat.next_reading);
+        let drawn = if due { self.drawn() } else { 0 };
         let idle_watts = self.power.as_deref().map_or(0.0, |(_, meter)| meter.idle_watts());
         let Some(heat) = self.heat.as_deref_mut() else { return arrived };
-        if now >= heat.next_reading {
+        if due {
             heat.read(now, drawn);
         }
         heat.admit(arrived, op, bytes, idle_watts)
     }
 
-    /// What the sensor says, whether the firmware reads it now or not.
-    pub(crate) fn temperature(&self) -> Option<f64> {
+    fn drawn(&self) -> u64 {
+        self.energy().map_or(0, |energy| energy.nanojoules)
+    }
+
+    /// What the sensor says and has said, whether the firmware reads it now or not.
+    fn sensed(&self) -> Option<(&Heat, Nanos, Later)> {
         let heat = self.heat.as_deref()?;
         let now = self.now.max(self.frontend.in_flight.changed()).max(heat.read_at);
-        Some(heat.at(now, self.energy().map_or(0, |energy| energy.nanojoules)).celsius)
+        Some((heat, now, heat.at(now, self.drawn())))
+    }
+
+    pub(crate) fn temperature(&self) -> Option<f64> {
+        self.sensed().map(|(_, _, later)| later.celsius)
     }
 
     /// Temperature and throttling since power on, of a drive that warms up.
     pub(crate) fn warmth(&self) -> Option<HeatCounters> {
-        let heat = self.heat.as_deref()?;
-        let now = self.now.max(self.frontend.in_flight.changed()).max(heat.read_at);
-        let later = heat.at(now, self.energy().map_or(0, |energy| energy.nanojoules));
+        let (heat, now, later) = self.sensed()?;
         Some(HeatCounters {
             celsius_microseconds: (later.celsius_seconds * 1e6) as u64,
             watched_microseconds: now / 1000,

@@ -197,15 +197,14 @@ proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(2), failure_persistence: None,
         ..ProptestConfig::with_cases(3000) })]
 
-    /// Minutes in a release build: `cargo test --release -p ssdlab-ssd --test it -- --ignored properties`.
     #[test]
-    #[ignore = "minutes in a release build; 200 cases of the same run always"]
+    #[ignore = "minutes; `make properties` runs it, and 200 cases of the same run always"]
     fn thousands_more_drives(choice in any_drive()) {
         run(&choice);
     }
 
     #[test]
-    #[ignore = "minutes in a release build; 60 cases of the same run always"]
+    #[ignore = "minutes; `make properties` runs it, and 60 cases of the same run always"]
     fn thousands_more_drives_with_log_blocks(choice in any_log_block_drive()) {
         run(&choice);
     }
