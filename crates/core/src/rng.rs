@@ -4,10 +4,12 @@
 //! 2019) produces the numbers; Lemire's multiply-shift (2019) bounds them without bias. The first outputs are
 //! pinned in a test.
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Nanos;
 
 /// A small, fast, reproducible generator. Not for cryptography.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rng {
     s: [u64; 4],
 }

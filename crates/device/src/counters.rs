@@ -1,10 +1,12 @@
 //! What a device has done since it was powered on.
 
+use serde::{Deserialize, Serialize};
+
 /// Defines a group of counters from its one list of fields.
 macro_rules! counters {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident),* $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $name {
             $($(#[$field_doc])* pub $field: u64),*
         }

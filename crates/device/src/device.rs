@@ -133,6 +133,22 @@ pub trait Plug {
     /// If commands are under way, or the power is off.
     fn stand_by(&mut self, now: Nanos) -> Nanos;
 
+    /// What the device keeps without power, for a file: its medium with all that its firmware has there, and what it counts
+    /// for SMART.
+    ///
+    /// # Panics
+    /// If the power is on.
+    fn save(&self) -> Vec<u8>;
+
+    /// A device fresh from the factory becomes the one that was saved, with the power off. Times begin anew.
+    ///
+    /// # Errors
+    /// If it was saved by another model, another one of its kind, or in another form. The device is of no use then.
+    ///
+    /// # Panics
+    /// If it has worked before.
+    fn load(&mut self, saved: &[u8]) -> Result<(), LoadError>;
+
     /// Cuts that were not clean.
     fn unclean_shutdowns(&self) -> u64;
 
@@ -153,6 +169,19 @@ pub trait Plug {
 
     /// The greatest number that a write of a unit can have; after it comes 1.
     fn greatest_write_number(&self) -> u8;
+}
+
+/// Why what was saved is not taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    #[error("it is of form {found}, and this program knows form {known}")]
+    Format { found: u32, known: u32 },
+    #[error("it is of the drive with seed {found}, not {own}")]
+    Seed { found: u64, own: u64 },
+    #[error("its drive file or die file has other values")]
+    OtherDrive,
+    #[error("it is damaged")]
+    Damaged,
 }
 
 /// What 4 KiB of a device hold.

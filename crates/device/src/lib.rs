@@ -40,7 +40,7 @@ mod request;
 
 pub use completion::{Completion, Status};
 pub use counters::{CacheCounters, Counters, DiskCounters, EnergyCounters, FlashCounters, HeatCounters, HostCounters};
-pub use device::{Destroyed, Device, Held, Plug, PowerManagement, Security};
+pub use device::{Destroyed, Device, Held, LoadError, Plug, PowerManagement, Security};
 pub use flash::{EccScheme, ExpectedErrors, Flash, Wear};
 pub use info::DeviceInfo;
 pub use link_policy::LinkPolicy;

@@ -7,13 +7,14 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
-use ssdlab_nand::{BlockId, CellMode, Interrupted, Medium, NO_LPN, UnitAddress};
+use serde::{Deserialize, Serialize};
+use ssdlab_nand::{BlockId, CellMode, Interrupted, Medium, MisfitError, NO_LPN, UnitAddress};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::reads::{ReadFrom, RowReads};
 
 /// Units programmed and moved, operations asked for. Units are logical ones of 4 KiB, where not said otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TranslationCounters {
     pub host_units: u64,
     pub host_rows: u64,
@@ -447,6 +448,21 @@ pub trait Translation: Clone + Debug + Send + 'static {
     /// [`Translation::recover`].
     fn cut_power(&mut self, under_way: &[Interrupted]) {
         let _ = under_way;
+        unreachable!("this translation layer does not recover from power cuts");
+    }
+
+    /// What is on flash, and nothing else, for a file: asked between [`Translation::cut_power`] and [`Translation::recover`].
+    fn save(&self) -> Vec<u8> {
+        unreachable!("this translation layer does not recover from power cuts");
+    }
+
+    /// A layer over dies fresh from the factory takes over what one of the same kind has saved: it is as that one was when it
+    /// was asked, and [`Translation::recover`] comes next.
+    ///
+    /// # Errors
+    /// If the bytes are not the state of such a layer over such dies. The layer is of no use then.
+    fn load(&mut self, saved: &[u8]) -> Result<(), MisfitError> {
+        let _ = saved;
         unreachable!("this translation layer does not recover from power cuts");
     }
 

@@ -14,6 +14,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::layout::BlockId;
 
 /// What a die's array was at when the power went.
@@ -42,7 +44,7 @@ pub struct Cut {
 }
 
 /// Rows that cannot be read, and blocks that are neither erased nor written.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Damage {
     /// By block and page: whether the row's own program was torn; else it had been finished, and was destroyed later.
     pub rows: BTreeMap<BlockId, BTreeMap<u32, bool>>,
@@ -53,6 +55,11 @@ impl Damage {
     #[inline]
     pub fn is_none(&self) -> bool {
         self.rows.is_empty() && self.half_erased.is_empty()
+    }
+
+    /// Blocks that something happened to.
+    pub fn blocks(&self) -> impl Iterator<Item = &BlockId> {
+        self.rows.keys().chain(&self.half_erased)
     }
 
     pub fn is_half_erased(&self, block: BlockId) -> bool {

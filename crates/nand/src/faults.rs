@@ -1,9 +1,10 @@
 //! Blocks that go bad in use: programs and erases that fail, at moments drawn from a seed.
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::Rng;
 
 /// How often programs and erases fail, on average over a long time. Zero: never.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrowingFaults {
     /// Row programs from one failure to the next.
     pub programs_per_failure: u64,
@@ -14,7 +15,7 @@ pub struct GrowingFaults {
 }
 
 /// Counts down to the next failure. Without faults the count is one that no run can reach.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Faults {
     rates: GrowingFaults,
     rng: Rng,

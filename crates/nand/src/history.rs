@@ -1,9 +1,11 @@
 //! What has happened to a block, as far as its errors depend on it.
 
+use serde::{Deserialize, Serialize};
+
 /// Life of the blocks that are erased together: one of every plane.
 ///
 /// Kept apart from the state that every program and read looks at, as it changes once an erase cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockHistory {
     /// Program/erase cycles used up, in thousand-millionths of the rated life: a cycle in a mode adds one part in that
     /// mode's rated cycles. A block that runs now in one mode and now in another wears as the sum.

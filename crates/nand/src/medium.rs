@@ -98,10 +98,10 @@ pub struct Medium {
     pub(crate) modes: Modes,
     pub(crate) blocks: Vec<PlaneBlock>,
     /// By multi-plane block.
-    history: Vec<BlockHistory>,
+    pub(crate) history: Vec<BlockHistory>,
     /// One flag a multi-plane block: set if any of its planes is bad.
     pub(crate) bad: Vec<bool>,
-    faults: Faults,
+    pub(crate) faults: Faults,
     /// What power cuts have left behind.
     pub(crate) damage: Damage,
 }

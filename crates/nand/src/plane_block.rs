@@ -1,10 +1,12 @@
 //! The state of one plane's block that every operation on it looks at.
 
+use serde::{Deserialize, Serialize};
+
 use crate::word_lines::WordLines;
 use crate::{CellMode, DieSpec};
 
 /// State of one plane's block since its last erase: eight bytes, as every program and read looks at it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct PlaneBlock {
     /// Pages whose programs have been queued.
     pub issued: u16,
@@ -37,6 +39,11 @@ impl Modes {
             word_lines: specs.each_ref().map(|m| m.as_ref().map(|m| WordLines::new(m.page_order, m.pages_per_block))),
             rated_cycles: specs.each_ref().map(|m| m.as_ref().map_or(1, |m| m.rated_program_erase_cycles)),
         }
+    }
+
+    /// Whether the die has a mode.
+    pub fn offers(&self, mode: CellMode) -> bool {
+        self.pages[mode.index()] > 0
     }
 
     /// A block without contents, in `mode`.

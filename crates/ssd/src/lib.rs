@@ -283,7 +283,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             probe,
             power: drive.power.clone().zip(PowerMeter::new(drive, die)).map(Box::new),
             heat: drive.heat.as_ref().map(|spec| Box::new(Heat::new(spec))),
-            plug: PlugState::new(drive, die),
+            plug: PlugState::new(drive, die, seed),
             buffer: BufferLimits {
                 units: drive.write_buffer.capacity_kib / 4 * drive.compression_ratio(),
                 acknowledges: drive.write_buffer.write_cache,

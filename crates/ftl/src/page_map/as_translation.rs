@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{Interrupted, Medium, UnitAddress};
+use ssdlab_nand::{Interrupted, Medium, MisfitError, UnitAddress};
 
 use super::PageMap;
 use super::map::Place;
@@ -274,6 +274,14 @@ impl Translation for PageMap {
 
     fn cut_power(&mut self, under_way: &[Interrupted]) {
         self.cut_power(under_way);
+    }
+
+    fn save(&self) -> Vec<u8> {
+        self.save()
+    }
+
+    fn load(&mut self, saved: &[u8]) -> Result<(), MisfitError> {
+        self.load(saved)
     }
 
     fn recover(&mut self) -> Recovered {

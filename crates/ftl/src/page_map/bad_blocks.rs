@@ -14,6 +14,7 @@
 //! is still written, with the last free superblocks for a reserve. If those are used up too, the flash is *frozen*:
 //! nothing is programmed or erased any more, and what is still in RAM can be read from there.
 
+use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, UnitAddress};
 
 use super::PageMap;
@@ -23,7 +24,7 @@ use crate::spec::spare_superblocks;
 use crate::translation::Translation;
 
 /// What the drive can still do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Usability {
     #[default]
     Full,
@@ -32,7 +33,7 @@ enum Usability {
 }
 
 /// What has gone bad so far, and what follows from it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BadBlocks {
     program_failures: u64,
     erase_failures: u64,

@@ -17,6 +17,7 @@
 //! | `metadata_log` | journal, checkpoints and map pages on flash |
 //! | `bad_blocks` | what has failed, and whether the drive can still write |
 //! | `recovery` | what a power cut has destroyed; how everything else is found again |
+//! | `saved` | nothing: what the flash holds of all this, for a file |
 //! | `map_prefetch` | nothing of the drive: which map entries this machine should fetch soon |
 //!
 //! The way of a host unit is in `host_write.rs`, `partial_write.rs` and `long_write.rs`, that of a moved one in `collector/`.
@@ -41,6 +42,7 @@ mod partial_write;
 mod parts;
 mod program_window;
 mod recovery;
+mod saved;
 mod superblock;
 mod system_ring;
 mod validity;

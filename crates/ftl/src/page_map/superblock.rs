@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, Layout, Medium, UnitAddress};
 
 use crate::spec::SuperblockSpan;
@@ -9,7 +10,7 @@ use crate::spec::SuperblockSpan;
 /// A superblock's number. With one-die superblocks it is the block's own number.
 pub type SuperblockId = u32;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
     /// Erased and ready to be opened.
     Free,
@@ -28,7 +29,7 @@ pub enum State {
 }
 
 /// Who writes an open superblock, as the spare areas of its rows say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Role {
     /// The host; and the collector, where both share their superblocks.
     #[default]
@@ -43,7 +44,7 @@ pub enum Role {
 /// A superblock over all dies takes the block of its own number on each of them. Where that block is bad, firmware
 /// puts one from the reserve in its place, so that all superblocks are of one size; a superblock for which the
 /// reserve has run out is not used.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Superblocks {
     span: SuperblockSpan,
     blocks_per_die: u32,
@@ -338,6 +339,21 @@ impl Superblocks {
             self.valid[sb as usize] = 0;
             self.erasing[sb as usize] = 0;
         }
+    }
+
+    /// Whether these are superblocks of the same drive, whatever they hold.
+    #[must_use]
+    pub fn is_shaped_like(&self, other: &Superblocks) -> bool {
+        let lengths = |s: &Superblocks| {
+            let tables = [s.state.len(), s.valid.len(), s.stream.len(), s.role.len(), s.erasing.len(), s.pool.len()];
+            (s.span, s.blocks_per_die, s.dies, tables, s.block_of.len(), s.superblock_of.len(), s.reserve.len())
+        };
+        let count = self.dies * self.blocks_per_die;
+        let blocks = self.block_of.iter().chain(self.reserve.iter().flatten());
+        let superblocks = self.superblock_of.iter().filter(|&&sb| sb != UNUSED);
+        lengths(self) == lengths(other)
+            && blocks.into_iter().all(|&block| block < count)
+            && superblocks.into_iter().all(|&sb| sb < self.count())
     }
 
     /// The superblock that a block belongs to, if it belongs to any.

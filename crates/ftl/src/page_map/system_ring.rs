@@ -1,10 +1,11 @@
 //! A ring of blocks that firmware keeps for its own rows, written round and round over all dies.
 
+use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, Layout, Medium};
 
 use crate::op::{FlashOp, OpSink};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum PlaceState {
     Erased,
     Written,
@@ -24,7 +25,7 @@ pub struct RingRow {
 }
 
 /// Places of one block on every die, and where in them the next row goes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SystemRing {
     places: Vec<(Vec<BlockId>, PlaceState)>,
     current: usize,
@@ -38,6 +39,18 @@ impl SystemRing {
     pub fn new(places: Vec<Vec<BlockId>>) -> Self {
         let places = places.into_iter().map(|blocks| (blocks, PlaceState::Erased)).collect();
         SystemRing { places, current: 0, page: 0, die: 0 }
+    }
+
+    /// All blocks of the ring.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.places.iter().flat_map(|place| &place.0).copied()
+    }
+
+    /// Whether this is a ring of as many places and dies, which stands at one of its own rows.
+    #[must_use]
+    pub fn is_shaped_like(&self, other: &SystemRing) -> bool {
+        let dies = |ring: &SystemRing| ring.places.iter().map(|place| place.0.len()).collect::<Vec<_>>();
+        dies(self) == dies(other) && self.current < self.places.len()
     }
 
     /// The next row; `None` while its place is still being erased.

@@ -26,7 +26,7 @@ use crate::timing::{Interval, Operation, Work};
 
 use array_times::ArrayTimes;
 use channel::Channel;
-pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, ladder_of_unit};
+pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, SavedCorrection, ladder_of_unit};
 use events::Tournament;
 use suspend::{Progress, SuspendRules, Suspended};
 use turns::Turns;

@@ -99,7 +99,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     /// Nothing goes on.
-    fn forget_all(&mut self, now: Nanos) {
+    pub(super) fn forget_all(&mut self, now: Nanos) {
         self.drop_commands(now);
         self.frontend.link_sleep.wake(now);
         self.firmware.power_cut(now);

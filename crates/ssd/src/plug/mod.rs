@@ -13,6 +13,7 @@
 
 mod capacitors;
 mod cut;
+mod saved;
 mod spec;
 mod start;
 
@@ -20,19 +21,21 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ssdlab_core::Nanos;
-use ssdlab_device::{Destroyed, Held, Plug};
+use ssdlab_device::{Destroyed, Held, LoadError, Plug};
 use ssdlab_ftl::{LostPage, Translation};
 
 use crate::SimulatedSsd;
 use crate::spec::DriveSpec;
 
 pub use capacitors::{Capacitors, StartTimes};
+use saved::Specimen;
 pub use spec::{PowerLossSpec, Protection};
 use start::Starting;
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct PlugState {
+    specimen: Specimen,
     capacitors: Capacitors,
     times: StartTimes,
     /// Whether FLUSH is answered without anything being written.
@@ -57,9 +60,10 @@ pub struct PlugState {
 
 impl PlugState {
     #[must_use]
-    pub fn new(drive: &DriveSpec, die: &ssdlab_nand::DieSpec) -> Self {
+    pub fn new(drive: &DriveSpec, die: &ssdlab_nand::DieSpec, seed: u64) -> Self {
         let spec = drive.power_loss.clone().unwrap_or_default();
         PlugState {
+            specimen: Specimen::new(drive, die, seed),
             capacitors: Capacitors::new(&spec, drive, die),
             times: StartTimes::new(&spec),
             flush_lies: spec.flush_lies,
@@ -132,6 +136,14 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
         self.firmware.idle.rest_for_good(self.now);
         self.plug.stood_by = Some(self.frontend.in_flight.changed());
         self.now
+    }
+
+    fn save(&self) -> Vec<u8> {
+        self.save_state()
+    }
+
+    fn load(&mut self, saved: &[u8]) -> Result<(), LoadError> {
+        self.load_state(saved)
     }
 
     fn unclean_shutdowns(&self) -> u64 {

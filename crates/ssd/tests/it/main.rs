@@ -11,5 +11,6 @@ mod power;
 mod power_cuts;
 mod properties;
 mod rounds;
+mod saved;
 mod slc_cache;
 mod timing;

@@ -1,10 +1,11 @@
 //! Which units of flash belong together: where each logical unit begins, one bit for every unit of flash. A row's header
 //! has it on a real drive.
 
+use serde::{Deserialize, Serialize};
 use ssdlab_nand::{UnitAddress, memory};
 
 /// See the module's own page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Extents {
     /// Set where an extent begins, and where the padding of a row does.
     words: Vec<u64>,
@@ -15,6 +16,12 @@ impl Extents {
     #[must_use]
     pub fn new(units: usize, row_units: u32) -> Self {
         Extents { words: memory::filled(units.div_ceil(64) + 1, 0), row_units }
+    }
+
+    /// Whether these are of as much flash.
+    #[must_use]
+    pub fn is_shaped_like(&self, other: &Extents) -> bool {
+        (self.words.len(), self.row_units) == (other.words.len(), other.row_units)
     }
 
     /// Where extents begin among the 64 units from `start` on, one bit each.

@@ -19,6 +19,7 @@ mod extents;
 mod pack;
 mod spec;
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::Rng;
 use ssdlab_nand::UnitAddress;
 
@@ -27,7 +28,7 @@ pub use pack::{MOST, Pack};
 pub use spec::CompressionSpec;
 
 /// What a drive that compresses knows beyond others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Compression {
     extents: Extents,
     /// Units of flash in 4 KiB.

@@ -1,7 +1,9 @@
 //! Which piece of the map is written out next. A piece fills one row.
 
+use serde::{Deserialize, Serialize};
+
 /// See the module's own page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Checkpoints {
     /// The map is on flash anyway. The ring is as long as for checkpoints of so many pieces.
     Never(u32),
@@ -11,7 +13,7 @@ pub enum Checkpoints {
 
 /// One piece after the other, whether it has changed or not: one for every so many rows of journal. The journal that a
 /// recovery replays is the longer the larger the drive is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Round {
     interval: u32,
     pieces: u32,
@@ -22,7 +24,7 @@ pub struct Round {
 /// What has changed, within so many rows of journal: the journal that a recovery replays has the same length on any drive, and
 /// what checkpoints cost follows the span of the writes. In turns: what has changed when a turn begins is written
 /// evenly over its rows, and a recovery replays two turns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Changed {
     pages_per_piece: u32,
     limit_rows: u32,
@@ -38,7 +40,7 @@ pub struct Changed {
     fresh: [Vec<u32>; 2],
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Piece {
     changed: bool,
     /// Rows that the ring had had when it was written last; 0: never, and nothing is there.
@@ -99,6 +101,23 @@ impl Changed {
 }
 
 impl Checkpoints {
+    /// Whether these are checkpoints of the same map.
+    #[must_use]
+    pub fn is_shaped_like(&self, other: &Checkpoints) -> bool {
+        match (self, other) {
+            (Checkpoints::Never(own), Checkpoints::Never(others)) => own == others,
+            (Checkpoints::Round(own), Checkpoints::Round(other)) => {
+                (own.pieces, own.interval) == (other.pieces, other.interval) && own.next < own.pieces.max(1)
+            }
+            (Checkpoints::Changed(own), Checkpoints::Changed(other)) => {
+                let shape = |c: &Changed| (c.pages_per_piece, c.limit_rows, c.pieces.len());
+                let known = |&piece: &u32| (piece as usize) < own.pieces.len();
+                shape(own) == shape(other) && own.due.iter().chain(own.fresh.iter().flatten()).all(known)
+            }
+            _ => false,
+        }
+    }
+
     /// Rows of a ring that hold every piece twice, and the journal meanwhile.
     #[must_use]
     pub fn ring_rows(&self) -> u32 {

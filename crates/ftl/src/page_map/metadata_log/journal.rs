@@ -12,6 +12,7 @@
 //! from them is what the spare areas of all rows say (`recovery`), and how long that takes is reckoned from the rows that
 //! it would read.
 
+use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN};
 
 use crate::op::{FlashOp, OpKind, OpSink};
@@ -31,7 +32,7 @@ const ENTRY_BYTES: u32 = 8;
 const MAP_ENTRY_BYTES: u32 = 4;
 
 /// See the module's own page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Journal {
     ring: SystemRing,
     entries: u32,
@@ -80,6 +81,19 @@ impl Journal {
             rows_begun: 0,
             trims: Trims::default(),
         }
+    }
+
+    /// All blocks of its ring.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.ring.blocks()
+    }
+
+    /// Whether this is a journal of the same drive, whatever it says.
+    #[must_use]
+    pub fn is_shaped_like(&self, other: &Journal) -> bool {
+        self.ring.is_shaped_like(&other.ring)
+            && self.entries_per_row == other.entries_per_row
+            && self.checkpoints.is_shaped_like(&other.checkpoints)
     }
 
     /// Rows programmed into the system area.

@@ -5,9 +5,10 @@ mod checkpoints;
 mod journal;
 mod trims;
 
-use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN, UnitAddress};
+use serde::{Deserialize, Serialize};
+use ssdlab_nand::{BlockId, Layout, Medium, MisfitError, NO_LPN, UnitAddress};
 
-use super::map::{DemandMap, DemandMapCounters};
+use super::map::{DemandMap, DemandMapCounters, SavedDemandMap};
 use crate::op::OpSink;
 use crate::spec::MappingSpec;
 
@@ -25,7 +26,50 @@ pub struct MetadataLog {
     rows_before: u64,
 }
 
+/// What of it is on flash, for a file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedLog {
+    journal: Option<Journal>,
+    demand_map: Option<SavedDemandMap>,
+    rows_before: u64,
+}
+
+impl SavedLog {
+    /// Blocks that it names.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        let journal = self.journal.iter().flat_map(Journal::blocks);
+        journal.chain(self.demand_map.iter().flat_map(SavedDemandMap::blocks))
+    }
+}
+
 impl MetadataLog {
+    /// What of it is on flash.
+    #[must_use]
+    pub fn save(&self) -> SavedLog {
+        let demand_map = self.demand_map.as_ref().map(DemandMap::save);
+        SavedLog { journal: self.journal.clone(), demand_map, rows_before: self.rows_before }
+    }
+
+    /// Takes over what such a log has saved.
+    ///
+    /// # Errors
+    /// If it was not such a log.
+    pub fn load(&mut self, saved: SavedLog) -> Result<(), MisfitError> {
+        const MISFIT: MisfitError = MisfitError("another kind of journal or map");
+        match (&mut self.journal, saved.journal) {
+            (Some(own), Some(journal)) if journal.is_shaped_like(own) => *own = journal,
+            (None, None) => {}
+            _ => return Err(MISFIT),
+        }
+        match (&mut self.demand_map, saved.demand_map) {
+            (Some(own), Some(map)) => own.load(map).ok_or(MISFIT)?,
+            (None, None) => {}
+            _ => return Err(MISFIT),
+        }
+        self.rows_before = saved.rows_before;
+        Ok(())
+    }
+
     /// A log for so many logical pages. `take_ring` sets as many places of a ring aside as it is asked for, if it can: for
     /// each the erased blocks of all dies.
     #[must_use]

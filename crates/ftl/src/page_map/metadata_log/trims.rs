@@ -10,10 +10,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use ssdlab_nand::BlockId;
 
 /// Logical pages that were trimmed before any row of this number or a later one was queued.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trim {
     pub pages: Range<u32>,
     pub before_row: u32,
@@ -22,7 +23,7 @@ pub struct Trim {
 }
 
 /// The trims of one journal row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Row {
     block: BlockId,
     page: u32,
@@ -30,7 +31,7 @@ struct Row {
 }
 
 /// See the module's own page.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Trims {
     /// In no journal row yet.
     pending: Vec<Trim>,
@@ -107,7 +108,7 @@ impl Trims {
 }
 
 /// By first page of a range: its end, and the number of [`Trim::before_row`]. Ranges do not overlap.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TrimTable {
     ranges: BTreeMap<u32, (u32, u32)>,
     last_row: Vec<Trim>,

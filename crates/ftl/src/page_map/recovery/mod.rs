@@ -31,6 +31,7 @@ mod superblocks;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, Cut, Interrupted, NO_LPN, UnitAddress};
 
 use super::PageMap;
@@ -62,7 +63,7 @@ pub enum RecoveryWay {
 const MANY_PAGES: u32 = 1 << 20;
 
 /// See the module's own page.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recovery {
     /// Pages that cuts have destroyed, as firmware notes them on flash, and the sequence number of the copy that is gone.
     lost: BTreeMap<u32, u32>,
@@ -71,14 +72,19 @@ pub struct Recovery {
     held: Vec<(u32, u32)>,
     /// Cuts so far.
     pub(super) cuts: u64,
+    #[serde(skip)]
     way: RecoveryWay,
     /// For tests: what this firmware does wrong.
+    #[serde(skip)]
     fault: Option<RecoveryFault>,
     /// The quick way: pages whose newest copy may be another one since the cut.
+    #[serde(skip)]
     affected: Option<Vec<u32>>,
     /// Blocks that the last recovery has copied again, and where from.
+    #[serde(skip)]
     copied: Vec<(BlockId, BlockId)>,
     /// What a checkpoint that is believed too early says.
+    #[serde(skip)]
     believed: Vec<(u32, u32)>,
 }
 

@@ -6,10 +6,12 @@
 //!
 //! Only dies with several bits per cell have rows that can be destroyed; for others nothing is kept.
 
+use serde::{Deserialize, Serialize};
+
 use crate::page_map::superblock::SuperblockId;
 
 /// Rows of one superblock that were moved from one other: from `first` to before `end`, in the order in which they are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stretch {
     first: u32,
     end: u32,
@@ -17,7 +19,7 @@ struct Stretch {
 }
 
 /// See the module's own page.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Origins {
     /// By superblock, in the order of its rows; empty where no row can be destroyed.
     stretches: Vec<Vec<Stretch>>,
@@ -28,6 +30,12 @@ impl Origins {
     #[must_use]
     pub fn new(superblocks: u32, bits_per_cell: u32) -> Self {
         Origins { stretches: vec![Vec::new(); if bits_per_cell > 1 { superblocks as usize } else { 0 }] }
+    }
+
+    /// Whether these are of as many superblocks.
+    #[must_use]
+    pub fn is_shaped_like(&self, other: &Origins) -> bool {
+        self.stretches.len() == other.stretches.len()
     }
 
     /// The row of this number of superblock `to` holds units of `source` only.

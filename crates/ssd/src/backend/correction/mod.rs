@@ -18,6 +18,7 @@ mod losses;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::{Nanos, Rng, SECOND, UNIT_BYTES};
 use ssdlab_device::ExpectedErrors;
 use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
@@ -36,7 +37,7 @@ const AGE_SLACK_S: u32 = 3600;
 const READ_SLACK: u32 = 1000;
 
 /// What the correction has done so far, in units of 4 KiB.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CorrectionCounters {
     /// Units that the plain read did not bring.
     pub reread_units: u64,
@@ -120,7 +121,34 @@ pub struct Correction {
     counters: CorrectionCounters,
 }
 
+/// What a drive knows of its errors without power, for a file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedCorrection {
+    rng: Rng,
+    calendar: Nanos,
+    lost: BTreeSet<u32>,
+    counters: CorrectionCounters,
+}
+
 impl Correction {
+    /// What is known without power.
+    #[must_use]
+    pub fn save(&self, now: Nanos) -> SavedCorrection {
+        SavedCorrection {
+            rng: self.rng.clone(),
+            calendar: self.calendar.saturating_add(now),
+            lost: self.losses.pages().clone(),
+            counters: self.counters,
+        }
+    }
+
+    /// Takes over what such a drive has saved. Blocks age on from there, whatever time it is now.
+    pub fn load(&mut self, saved: SavedCorrection) {
+        (self.rng, self.calendar, self.counters) = (saved.rng, saved.calendar, saved.counters);
+        self.losses.set_pages(saved.lost);
+        self.renew_all();
+    }
+
     /// # Errors
     /// A value of the drive's `[ecc]` that cannot be built.
     pub fn new(

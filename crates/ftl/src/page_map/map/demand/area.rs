@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN};
 
 use crate::op::{FlashOp, NOBODY, OpKind, OpSink};
@@ -23,7 +24,7 @@ const CLEAR_PLACES: u32 = 3;
 const NOWHERE: u32 = u32::MAX;
 
 /// See the module's own page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Area {
     ring: SystemRing,
     /// By map page: its row in all of flash, or [`NOWHERE`].
@@ -49,6 +50,18 @@ impl Area {
         let owners = vec![vec![NOWHERE; (layout.pages * layout.dies) as usize]; places.len()];
         let rows = vec![NOWHERE; map_pages as usize];
         Area { ring: SystemRing::new(places), rows, owners, owed: VecDeque::new(), written: 0, moved: 0 }
+    }
+
+    /// All blocks that it lies in.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.ring.blocks()
+    }
+
+    /// Whether this is the area of such a map.
+    #[must_use]
+    pub fn is_shaped_like(&self, other: &Area) -> bool {
+        let owners = |area: &Area| area.owners.iter().map(Vec::len).collect::<Vec<_>>();
+        self.ring.is_shaped_like(&other.ring) && self.rows.len() == other.rows.len() && owners(self) == owners(other)
     }
 
     /// Rows programmed, those included that were moved.

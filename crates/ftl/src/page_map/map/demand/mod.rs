@@ -13,6 +13,7 @@
 mod area;
 mod cache;
 
+use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, Layout, Medium};
 
 use area::Area;
@@ -27,7 +28,7 @@ const CACHED_ENTRY_BYTES: u64 = 8;
 const ENTRY_BYTES: u32 = 4;
 
 /// What the map has cost so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DemandMapCounters {
     /// Entries asked for by the host's reads, writes and trims, and how many of them were not in DRAM.
     pub lookups: u64,
@@ -55,7 +56,36 @@ fn entries_per_page(layout: &Layout) -> u32 {
     layout.row_bytes() / ENTRY_BYTES
 }
 
+/// What of such a map is on flash, for a file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedDemandMap {
+    area: Area,
+    counters: DemandMapCounters,
+}
+
+impl SavedDemandMap {
+    /// Blocks that it lies in.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.area.blocks()
+    }
+}
+
 impl DemandMap {
+    /// What of it is on flash.
+    #[must_use]
+    pub fn save(&self) -> SavedDemandMap {
+        SavedDemandMap { area: self.area.clone(), counters: self.counters }
+    }
+
+    /// Takes over what such a map has saved; `None`: it was not such a map.
+    pub fn load(&mut self, saved: SavedDemandMap) -> Option<()> {
+        if !saved.area.is_shaped_like(&self.area) {
+            return None;
+        }
+        (self.area, self.counters) = (saved.area, saved.counters);
+        Some(())
+    }
+
     /// Places of the ring of map pages for such a map.
     #[must_use]
     pub fn places(logical_pages: u32, layout: &Layout) -> u32 {

@@ -1,0 +1,99 @@
+//! What a drive keeps without power, in a form that goes into a file.
+//!
+//! Its flash with all that the translation layer has there, what it counts for SMART, and what its reads know of errors. Not
+//! kept: what was drawn of energy, and the warmth of its case. A drive that has loaded it is one whose plug is out.
+
+use serde::{Deserialize, Serialize};
+use ssdlab_core::Nanos;
+use ssdlab_device::{FlashCounters, HostCounters, LoadError};
+use ssdlab_ftl::Translation;
+use ssdlab_nand::DieSpec;
+
+use crate::SimulatedSsd;
+use crate::backend::SavedCorrection;
+use crate::spec::DriveSpec;
+
+/// Raised whenever what is saved changes its form: a test tells when.
+const FORMAT: u32 = 1;
+
+/// See the module's own page.
+#[derive(Serialize, Deserialize)]
+struct SavedDrive {
+    specimen: Specimen,
+    /// Its clock.
+    now: Nanos,
+    translation: Vec<u8>,
+    correction: Option<SavedCorrection>,
+    host: HostCounters,
+    flash: FlashCounters,
+    clean: bool,
+    unclean: u64,
+    off: Nanos,
+}
+
+/// Which drive it is: of what file, and which one of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Specimen {
+    format: u32,
+    seed: u64,
+    files: u64,
+}
+
+impl Specimen {
+    #[must_use]
+    pub fn new(drive: &DriveSpec, die: &DieSpec, seed: u64) -> Self {
+        // FNV-1a over all values.
+        let text = format!("{drive:?}{die:?}");
+        let files = text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+        });
+        Specimen { format: FORMAT, seed, files }
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// See [`ssdlab_device::Plug::save`].
+    pub(super) fn save_state(&self) -> Vec<u8> {
+        assert!(self.plug.out, "a drive is saved while its power is off");
+        let saved = SavedDrive {
+            specimen: self.plug.specimen,
+            now: self.now,
+            translation: self.translation.save(),
+            correction: self.backend.correction().map(|correction| correction.save(self.now)),
+            host: self.host,
+            flash: self.flash,
+            clean: self.plug.clean,
+            unclean: self.plug.unclean,
+            off: self.plug.off,
+        };
+        postcard::to_stdvec(&saved).expect("a vector takes everything")
+    }
+
+    /// See [`ssdlab_device::Plug::load`].
+    pub(super) fn load_state(&mut self, saved: &[u8]) -> Result<(), LoadError> {
+        assert!(self.now == 0 && !self.plug.out, "a drive that has worked cannot become another one");
+        let (specimen, _) = postcard::take_from_bytes::<Specimen>(saved).map_err(|_| LoadError::Damaged)?;
+        let own = self.plug.specimen;
+        if specimen.format != own.format {
+            return Err(LoadError::Format { found: specimen.format, known: own.format });
+        }
+        if specimen.seed != own.seed {
+            return Err(LoadError::Seed { found: specimen.seed, own: own.seed });
+        }
+        if specimen.files != own.files {
+            return Err(LoadError::OtherDrive);
+        }
+        let saved: SavedDrive = postcard::from_bytes(saved).map_err(|_| LoadError::Damaged)?;
+        self.translation.load(&saved.translation).map_err(|_| LoadError::Damaged)?;
+        match (self.backend.correction_mut(), saved.correction) {
+            (Some(own), Some(correction)) => own.load(correction),
+            (None, None) => {}
+            _ => return Err(LoadError::Damaged),
+        }
+        (self.host, self.flash) = (saved.host, saved.flash);
+        (self.plug.clean, self.plug.unclean, self.plug.off) = (saved.clean, saved.unclean, saved.off);
+        self.forget_all(0);
+        self.plug.out = true;
+        Ok(())
+    }
+}
