@@ -362,6 +362,26 @@ class Drive:
             other._live = self._live.snapshot()
         return other
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the drive to a file: its flash with the wear of every block, map, journal and counters, but no data. The
+        file holds it as if it were shut down now; the drive itself goes on. Another saved drive of that name is replaced.
+
+        Raises:
+            RunError: while commands are under way; if the drive does not map pages, or the file cannot be written.
+        """
+        self._on().save(os.fspath(path))
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Powers on the drive that was saved instead of a new one. It must be of the same drive file, with the same changes
+        and seed. Its clock begins anew; its data have aged by the time that it was at work.
+
+        Raises:
+            RunError: if the file holds no drive, another one, or is damaged. A specimen that is powered on is kept then.
+        """
+        live = self._native.power_on(self._seed, self._explain)
+        live.load(os.fspath(path))
+        self._live = live
+
     def reset(self) -> None:
         """Powers a new specimen on at the next use."""
         self._live = None

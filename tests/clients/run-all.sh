@@ -4,7 +4,7 @@ set -uo pipefail
 program=$(realpath "$1")
 shift
 cd "$(dirname "$0")"
-[ $# -gt 0 ] || set -- nbdinfo.sh nbdcopy.sh qemu.sh libnbd.sh fio-verify.sh ext4.sh xfs.sh power-cut.sh sqlite.sh \
+[ $# -gt 0 ] || set -- nbdinfo.sh nbdcopy.sh qemu.sh libnbd.sh fio-verify.sh ext4.sh xfs.sh power-cut.sh drive-state.sh sqlite.sh \
   postgresql.sh fio-rate.sh throughput.sh
 failed=0
 for script in "$@"; do

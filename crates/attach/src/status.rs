@@ -147,8 +147,10 @@ pub fn smart(view: &mut View<'_>) -> Result<Value, String> {
     let counters = device.counters();
     let unclean = device.unclean_shutdowns();
     let wear = device.flash().map(|flash| flash.wear());
-    let hours = view.clock.since_start(view.now) / (3600 * SECOND);
-    let cycles = 1 + view.statistics.cuts;
+    // A device without a plug does not know.
+    let since_start = (1 + view.statistics.cuts, view.clock.since_start(view.now));
+    let (cycles, powered) = device.power_history(view.now).unwrap_or(since_start);
+    let hours = powered / (3600 * SECOND);
     let host = counters.host;
     let celsius = device.celsius();
     let mut attributes: Vec<(u8, &str, u64)> = vec![(9, "Power_On_Hours", hours), (12, "Power_Cycle_Count", cycles)];

@@ -23,9 +23,12 @@ pub struct AttachArgs {
     /// Take orders (see `ssdlab ctl`) on this unix socket [default: the socket's path and .ctl]
     #[arg(long, value_name = "PATH")]
     pub control: Option<PathBuf>,
-    /// Keep the bytes in this file; it is made if it is not there
+    /// Keep the drive in this file: its bytes, and its flash with wear and counters; it is made if it is not there
     #[arg(long, value_name = "FILE")]
     pub image: Option<PathBuf>,
+    /// Put the bytes of the image onto a new drive instead of going on with the one that it holds
+    #[arg(long, requires = "image")]
+    pub new_drive: bool,
     /// Clients can only read
     #[arg(long)]
     pub read_only: bool,

@@ -511,9 +511,13 @@ impl ContentDevice {
     /// # Panics
     /// With power.
     pub fn restore(&mut self, now: Nanos) -> Nanos {
-        let ready = self.inner.plug().expect(HAS_PLUG).restore(now);
+        let plug = self.inner.plug().expect(HAS_PLUG);
+        // As it is without power: what the start repairs it repairs again when it is loaded.
+        let saved = self.image.is_some().then(|| plug.save());
+        let ready = plug.restore(now);
         self.has_power = true;
         self.settle();
+        self.write_state(saved);
         ready
     }
 
@@ -527,9 +531,45 @@ impl ContentDevice {
         done
     }
 
+    /// Shuts the device down and takes its power away, if it has a plug; its state goes into the image, which is to be closed
+    /// next.
+    ///
+    /// # Panics
+    /// Without power, or if commands are under way.
+    pub fn put_away(&mut self, now: Nanos) {
+        if self.has_plug() {
+            let off = self.stand_by(now);
+            self.cut(off);
+            let saved = self.image.is_some().then(|| self.inner.plug().expect(HAS_PLUG).save());
+            self.write_state(saved);
+        }
+    }
+
+    /// The state of a new device goes into its image, before anything is changed.
+    pub fn keep_state(&mut self, now: Nanos) {
+        if let Some(mut copy) = self.inner.snapshot().filter(|_| self.image.is_some() && self.has_plug()) {
+            let plug = copy.plug().expect(HAS_PLUG);
+            let off = plug.stand_by(now);
+            plug.cut(off);
+            self.write_state(Some(plug.save()));
+        }
+    }
+
+    fn write_state(&mut self, saved: Option<Vec<u8>>) {
+        if let (Some(image), Some(saved)) = (&mut self.image, saved) {
+            let written = image.append_state(&saved).and_then(|()| image.commit());
+            self.image_written(written);
+        }
+    }
+
     /// See [`ssdlab_device::Plug::unclean_shutdowns`]; `None` without a plug.
     pub fn unclean_shutdowns(&mut self) -> Option<u64> {
         self.inner.plug().map(|plug| plug.unclean_shutdowns())
+    }
+
+    /// See [`ssdlab_device::Plug::power_cycles`] and [`ssdlab_device::Plug::time_powered`]; `None` without a plug.
+    pub fn power_history(&mut self, now: Nanos) -> Option<(u64, Nanos)> {
+        self.inner.plug().map(|plug| (plug.power_cycles(), plug.time_powered(now)))
     }
 }
 

@@ -1,8 +1,12 @@
-//! Writes pages onto a device that has none, so that it holds what the store says.
+//! Brings pages onto a device without their bytes, so that it holds what the store says: all of them onto a new one, or onto
+//! one that was saved those that were changed since.
+
+use std::ops::Range;
 
 use ssdlab_core::{Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{Device, Request, Status};
 
+use crate::image::Change;
 use crate::store::Store;
 
 /// Pages of one write: 1 MiB.
@@ -16,40 +20,72 @@ const DEPTH: usize = 32;
 /// # Errors
 /// If the device fails a command, or stops.
 pub fn lay_out(device: &mut dyn Device, store: &Store, now: Nanos) -> Result<Nanos, String> {
-    let mut loader = Loader { device, now, in_flight: 0, done: Vec::new() };
-    let mut run: Option<(u32, u32)> = None;
+    let mut loader = Loader::new(device, now);
+    let mut run: Option<Range<u32>> = None;
     for (unit, ..) in store.written() {
         run = match run {
-            Some((first, pages)) if first + pages == unit && pages < MOST_PAGES => Some((first, pages + 1)),
+            Some(pages) if pages.end == unit => Some(pages.start..unit + 1),
             Some(whole) => {
-                loader.write(whole)?;
-                Some((unit, 1))
+                loader.change(&Change { pages: whole, written: true })?;
+                Some(unit..unit + 1)
             }
-            None => Some((unit, 1)),
+            None => Some(unit..unit + 1),
         };
     }
-    if let Some(last) = run {
-        loader.write(last)?;
-    }
-    loader.wait_for(0)?;
-    loader.send(Request::flush(0))?;
-    loader.wait_for(0)?;
-    Ok(loader.now)
+    run.map_or(Ok(()), |pages| loader.change(&Change { pages, written: true }))?;
+    loader.finish()
+}
+
+/// Writes and trims pages once more, in the same order, and flushes. Returns the time at which that was done.
+///
+/// # Errors
+/// As those of [`lay_out`].
+pub(crate) fn replay(device: &mut dyn Device, changes: &[Change], now: Nanos) -> Result<Nanos, String> {
+    let mut loader = Loader::new(device, now);
+    changes.iter().try_for_each(|change| loader.change(change))?;
+    loader.finish()
 }
 
 struct Loader<'a> {
     device: &'a mut dyn Device,
     now: Nanos,
     in_flight: usize,
+    /// Pages of the commands that were sent since none was in flight.
+    sent: Vec<Range<u32>>,
     done: Vec<ssdlab_device::Completion>,
 }
 
-impl Loader<'_> {
-    fn write(&mut self, (first, pages): (u32, u32)) -> Result<(), String> {
-        let offset = u64::from(first) * UNIT_BYTES;
-        let end = (offset + u64::from(pages) * UNIT_BYTES).min(self.device.info().capacity_bytes);
-        self.wait_for(DEPTH - 1)?;
-        self.send(Request::new(0, Op::Write, offset, end - offset))
+impl<'a> Loader<'a> {
+    fn new(device: &'a mut dyn Device, now: Nanos) -> Self {
+        Loader { device, now, in_flight: 0, sent: Vec::new(), done: Vec::new() }
+    }
+
+    fn change(&mut self, change: &Change) -> Result<(), String> {
+        let op = if change.written { Op::Write } else { Op::Trim };
+        if op == Op::Trim && !self.device.info().supports_trim {
+            return Ok(());
+        }
+        let Range { start, end } = change.pages;
+        for first in (start..end).step_by(MOST_PAGES as usize) {
+            let pages = first..end.min(first.saturating_add(MOST_PAGES));
+            self.wait_for(DEPTH - 1)?;
+            // Commands that touch the same pages go one after the other.
+            if self.sent.iter().any(|sent| sent.start < pages.end && pages.start < sent.end) {
+                self.wait_for(0)?;
+            }
+            let offset = u64::from(pages.start) * UNIT_BYTES;
+            let end = (u64::from(pages.end) * UNIT_BYTES).min(self.device.info().capacity_bytes);
+            self.sent.push(pages);
+            self.send(Request::new(0, op, offset, end - offset))?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Nanos, String> {
+        self.wait_for(0)?;
+        self.send(Request::flush(0))?;
+        self.wait_for(0)?;
+        Ok(self.now)
     }
 
     fn send(&mut self, request: Request) -> Result<(), String> {
@@ -60,6 +96,8 @@ impl Loader<'_> {
 
     /// Until no more than so many commands are at the device.
     fn wait_for(&mut self, in_flight: usize) -> Result<(), String> {
+        // So many ranges are looked through for each command.
+        let in_flight = if self.sent.len() > 8 * DEPTH { 0 } else { in_flight };
         while self.in_flight > in_flight {
             if self.device.next_event().is_none() {
                 return Err(format!("{} commands are at the device, and it is at rest", self.in_flight));
@@ -70,6 +108,9 @@ impl Loader<'_> {
                 return Err(format!("a {} at byte {} ended in {}", c.op.name(), c.offset_bytes, c.status));
             }
             self.done.clear();
+        }
+        if self.in_flight == 0 {
+            self.sent.clear();
         }
         Ok(())
     }

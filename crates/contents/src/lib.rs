@@ -5,6 +5,8 @@
 //! | give any device bytes | [`ContentDevice`] |
 //! | look at them, or share them | [`Store`] |
 //! | write them onto a new device | [`lay_out`] |
+//! | go on with a device that was saved | [`resume`] |
+//! | keep a drive without its bytes in a file | [`write_state_file`] |
 //! | keep them in a file | [`Image`] |
 //!
 //! A device is simulated without bytes: addresses and times are enough. Whoever serves it to programs wraps it in a
@@ -23,10 +25,16 @@ mod device;
 mod image;
 mod lay_out;
 mod order;
+mod resume;
+mod state_file;
 mod store;
 mod superseded;
 
 pub use device::{AfterCut, ContentDevice, ContentOptions, TrimmedReads};
-pub use image::{Header, Image, ImageContents, ImageError, MOST_NAME_BYTES, VERSION as IMAGE_VERSION, read_image};
+pub use image::{
+    Change, DriveState, Header, Image, ImageContents, ImageError, MOST_NAME_BYTES, VERSION as IMAGE_VERSION, read_image,
+};
 pub use lay_out::lay_out;
+pub use resume::{ResumeError, resume};
+pub use state_file::{StateFileError, read_state_file, write_state_file};
 pub use store::{Kind, PAGE_BYTES, Page, Piece, Store, Version, page_of, pieces};

@@ -152,6 +152,10 @@ pub trait Plug {
     /// Cuts that were not clean.
     fn unclean_shutdowns(&self) -> u64;
 
+    /// How often the device has been given power in its life, the first time included; and how long it has had power by `now`.
+    fn power_cycles(&self) -> u64;
+    fn time_powered(&self, now: Nanos) -> Nanos;
+
     /// What the 4 KiB from byte `4096 * unit` on hold, for who keeps the bytes or checks what a cut has left. Asked
     /// while the power is on.
     fn held(&self, unit: u64) -> Held;

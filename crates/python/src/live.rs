@@ -1,9 +1,11 @@
 //! A device that is powered on, for hosts that are written in Python: batches of commands in, columns of completions out.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use ssdlab_contents::{read_state_file, write_state_file};
 use ssdlab_core::{Nanos, Op, SECOND};
 use ssdlab_device::{Completion, Device, Request};
 
@@ -19,6 +21,7 @@ const INLINE_COMMANDS: usize = 1024;
 const LOOK_EVERY: usize = 4096;
 /// Time passes in steps of this, with a look between.
 const STEP: Nanos = SECOND / 100;
+const KEEPS_NOTHING: &str = "only drives with a map of pages can be saved";
 
 /// See the module's own page.
 #[pyclass(frozen, module = "ssdlab._native")]
@@ -293,6 +296,36 @@ impl Live {
         })?;
         let copy = copy.ok_or_else(|| run_error(py, "this device cannot be copied"))?;
         Ok(Live { state: Arc::new(Mutex::new(Some(copy))) })
+    }
+
+    /// Writes what the drive keeps without power to a file, as if it were shut down now. It goes on by itself.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let saved = self.working(py, true, move |state, _| {
+            if state.in_flight > 0 {
+                return Err(format!("{} commands are under way: advance() first", state.in_flight));
+            }
+            let mut copy = state.device.snapshot().ok_or(KEEPS_NOTHING)?;
+            let plug = copy.plug().ok_or(KEEPS_NOTHING)?;
+            let off = plug.stand_by(state.now);
+            plug.cut(off);
+            let saved = plug.save();
+            let capacity_bytes = state.device.info().capacity_bytes;
+            write_state_file(&path, capacity_bytes, &saved).map_err(|e| format!("{}: {e}", path.display()))
+        })?;
+        saved.map_err(|e| run_error(py, e))
+    }
+
+    /// A drive that was just powered on becomes the one that was saved; its clock begins anew.
+    fn load(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let loaded = self.working(py, true, move |state, _| {
+            let bytes = read_state_file(&path, state.device.info().capacity_bytes);
+            let bytes = bytes.map_err(|e| format!("{}: {e}", path.display()))?;
+            let plug = state.device.plug().ok_or(KEEPS_NOTHING)?;
+            plug.load(&bytes).map_err(|e| format!("{} does not fit this drive: {e}", path.display()))?;
+            state.now = plug.restore(0);
+            Ok(())
+        })?;
+        loaded.map_err(|e: String| run_error(py, e))
     }
 
     /// Gives its memory back.

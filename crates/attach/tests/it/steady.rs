@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use ssdlab_core::{Breakdown, Nanos, Op, UNIT_BYTES};
-use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Held, Plug, Refusal, Request, Status};
+use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Held, LoadError, Plug, Refusal, Request, Status};
 
 pub const CAPACITY: u64 = 256 << 20;
 const GREATEST: u8 = 255;
@@ -120,8 +120,27 @@ impl Plug for Steady {
         now
     }
 
+    fn save(&self) -> Vec<u8> {
+        self.numbers.clone()
+    }
+
+    fn load(&mut self, saved: &[u8]) -> Result<(), LoadError> {
+        self.numbers = saved.to_vec();
+        self.durable.clone_from(&self.numbers);
+        self.power = false;
+        Ok(())
+    }
+
     fn unclean_shutdowns(&self) -> u64 {
         self.cuts
+    }
+
+    fn power_cycles(&self) -> u64 {
+        1 + self.cuts
+    }
+
+    fn time_powered(&self, now: Nanos) -> Nanos {
+        now
     }
 
     fn held(&self, unit: u64) -> Held {

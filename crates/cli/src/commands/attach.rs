@@ -14,7 +14,9 @@ use ssdlab_attach::{
 };
 use ssdlab_bench::parse_bytes;
 use ssdlab_catalog::device;
-use ssdlab_contents::{ContentDevice, ContentOptions, Image, ImageError, Store, TrimmedReads, lay_out};
+use ssdlab_contents::{
+    ContentDevice, ContentOptions, DriveState, Image, ImageError, Store, TrimmedReads, lay_out, resume,
+};
 use ssdlab_core::Nanos;
 use ssdlab_device::{Device, DeviceInfo};
 
@@ -88,7 +90,8 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
         AttachPrefill::None => Store::new(capacity_bytes),
         AttachPrefill::Drive => Store::written_once(capacity_bytes),
     };
-    let (image, store) = match &args.image {
+    let mut saved = None;
+    let (image, mut store) = match &args.image {
         None => (None, fresh()),
         Some(path) => {
             let wrong = |e: ImageError| Failure::bad_input(format!("{}: {e}", path.display()));
@@ -112,6 +115,7 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
                 if contents.torn_bytes > 0 {
                     complain(&format!("notice: the last {} bytes of the image were cut short", contents.torn_bytes));
                 }
+                saved = contents.state.filter(|_| !args.new_drive).map(|state| (state, header.clean));
                 (Some(image), contents.store)
             } else {
                 let store = fresh();
@@ -121,8 +125,13 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
             }
         }
     };
-    let laid_out = lay_out(inner.as_mut(), &store, 0);
-    let now = laid_out.map_err(|e| Failure::run(format!("{name} could not be filled: {e}")))?;
+    let now = match &saved {
+        Some((state, clean)) if inner.plug().is_some() => go_on(inner.as_mut(), &mut store, state, *clean)?,
+        _ => {
+            let laid_out = lay_out(inner.as_mut(), &store, 0);
+            laid_out.map_err(|e| Failure::run(format!("{name} could not be filled: {e}")))?
+        }
+    };
     let trimmed = match args.trimmed {
         TrimmedArg::Zeroes => TrimmedReads::Zeroes,
         TrimmedArg::OldData => TrimmedReads::OldData,
@@ -130,7 +139,26 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
     let options = ContentOptions { trimmed, ..ContentOptions::default() };
     let mut device = ContentDevice::with_store(inner, options, store);
     image.into_iter().for_each(|image| device.set_image(image));
+    if !saved.is_some_and(|(state, clean)| clean && state.since.is_empty()) {
+        device.keep_state(now);
+    }
     Ok((device, now))
+}
+
+/// The drive becomes the one that the image holds. Returns the time from which it is ready.
+fn go_on(drive: &mut dyn Device, store: &mut Store, state: &DriveState, clean: bool) -> Result<Nanos, Failure> {
+    let now = resume(drive, store, state, clean).map_err(|e| {
+        Failure::bad_input(format!("the image holds another drive: {e}"))
+            .help("attach the drive that it was made for, with its seed; --new-drive puts the bytes onto a new one")
+    })?;
+    if !clean {
+        let pages: u64 = state.since.iter().map(|change| u64::from(change.pages.end - change.pages.start)).sum();
+        complain(&format!(
+            "notice: the process that had the image ended without closing it. That counts as a power cut; {pages} pages that \
+             had been changed since the drive was saved were written to it again"
+        ));
+    }
+    Ok(now)
 }
 
 /// Ends what is under way, shuts the drive down, and closes the image.
@@ -145,9 +173,7 @@ fn close(mut drive: Drive, mut now: Nanos) -> Result<(), Failure> {
         drive.advance(now, &mut replies);
         replies.clear();
     }
-    if drive.device.has_plug() {
-        drive.device.stand_by(now);
-    }
+    drive.device.put_away(now);
     if let Some(error) = drive.device.image_error() {
         return Err(Failure::run(format!("the image could not be written: {error}")));
     }

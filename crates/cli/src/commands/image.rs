@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use ssdlab_contents::{IMAGE_VERSION, Image, ImageContents, PAGE_BYTES};
+use ssdlab_contents::{DriveState, IMAGE_VERSION, Image, ImageContents, PAGE_BYTES};
 
 use crate::attach_args::{ImageArgs, ImageWhat};
 use crate::failure::Failure;
@@ -28,7 +28,9 @@ fn read(image: &Path) -> Result<ImageContents, Failure> {
 }
 
 const KEPT: &str = "bytes; which pages were written, trimmed or destroyed by a cut";
-const NOT_KEPT: &str =
+const DRIVE_KEPT: &str = "the drive: flash with wear, map, journal, bad blocks, counters";
+const NOT_KEPT: &str = "energy drawn, warmth";
+const DRIVE_NOT_KEPT: &str =
     "map, wear and counters of the drive: it is attached as a new one, written once in address order";
 
 fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
@@ -38,12 +40,19 @@ fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
     let unreadable = contents.store.lost().len();
     let header = &contents.header;
     let end = if header.clean { "closed in good order" } else { "open, or its process was killed" };
+    let state = contents.state.as_ref();
+    let changed: Option<u64> = state.map(|state| state.since.iter().map(|change| change.pages.len() as u64).sum());
+    let (keeps, does_not_keep) = match state {
+        Some(_) => (format!("{KEPT}; {DRIVE_KEPT}"), NOT_KEPT),
+        None => (KEPT.to_owned(), DRIVE_NOT_KEPT),
+    };
     if as_json {
         return print_json(&json!({
             "image": image, "version": IMAGE_VERSION, "device": header.device, "capacity_bytes": header.capacity_bytes,
             "written_bytes": written, "stored_bytes": stored, "unreadable_pages": unreadable,
             "file_bytes": contents.end + contents.torn_bytes, "torn_bytes": contents.torn_bytes, "clean": header.clean,
-            "keeps": KEPT, "does_not_keep": NOT_KEPT,
+            "drive_state_bytes": state.map(DriveState::stored_bytes), "pages_changed_since": changed,
+            "keeps": keeps, "does_not_keep": does_not_keep,
         }));
     }
     let row = |name: &str, value: String| vec![name.to_owned(), value];
@@ -55,7 +64,16 @@ fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
         row("unreadable", format!("{unreadable} pages")),
         row("file", format!("{} bytes", contents.end + contents.torn_bytes)),
         row("state", end.to_owned()),
-        row("keeps", KEPT.to_owned()),
-        row("does not keep", NOT_KEPT.to_owned()),
+        row(
+            "drive",
+            match (state, changed) {
+                (Some(state), Some(changed)) => {
+                    format!("{} bytes, {changed} pages changed since it was saved", state.stored_bytes())
+                }
+                _ => "was never saved".to_owned(),
+            },
+        ),
+        row("keeps", keeps),
+        row("does not keep", does_not_keep.to_owned()),
     ]))
 }

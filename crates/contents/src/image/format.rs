@@ -7,13 +7,16 @@
 //!
 //! A header: magic, version, flags, generation, capacity, end of what is committed, number of the image, name of the
 //! device; CRC-32 in its last four bytes. A record: magic, kind, first page, number of pages, its number, CRC-32 of its
-//! data, CRC-32 of all that stands before it; data pages follow. The checksums begin with the number of the image. All
+//! data, CRC-32 of all that stands before it; data pages follow. The state of the drive is one or several records, whose
+//! pages are numbered from 0; a length stands before it, and zeroes behind it fill a page. The checksums begin with the number of the image. All
 //! numbers are little-endian.
 
 use super::ImageError;
 
 pub const MAGIC: &[u8; 8] = b"SSDLABIM";
-pub const VERSION: u32 = 1;
+/// Version 2 knows the state of a drive.
+pub const VERSION: u32 = 2;
+const FIRST_VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 4096;
 /// Where records begin.
 pub const FIRST_RECORD: u64 = 2 * HEADER_BYTES as u64;
@@ -73,7 +76,7 @@ impl Header {
             return Ok(None);
         }
         let version = u32_at(bytes, 8);
-        if version != VERSION {
+        if !(FIRST_VERSION..=VERSION).contains(&version) {
             return Err(ImageError::Version { found: version });
         }
         let flags = u32_at(bytes, 12);
@@ -104,6 +107,14 @@ pub enum RecordKind {
     Nothing = 3,
     /// A power cut has destroyed them.
     Lost = 4,
+    /// A piece of the drive's state: what was kept without power, compressed. `first` counts the pieces.
+    State = 5,
+}
+
+impl RecordKind {
+    fn has_data(self) -> bool {
+        matches!(self, RecordKind::Data | RecordKind::State)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +131,7 @@ impl Record {
     /// Bytes that follow it.
     #[must_use]
     pub fn data_bytes(&self) -> usize {
-        if self.kind == RecordKind::Data { self.pages as usize * crate::PAGE_BYTES } else { 0 }
+        if self.kind.has_data() { self.pages as usize * crate::PAGE_BYTES } else { 0 }
     }
 
     #[must_use]
@@ -148,6 +159,7 @@ impl Record {
             2 => RecordKind::Zeroes,
             3 => RecordKind::Nothing,
             4 => RecordKind::Lost,
+            5 => RecordKind::State,
             _ => return None,
         };
         let record = Record {
@@ -157,7 +169,7 @@ impl Record {
             number: u64_at(bytes, 16),
             data_crc: u32_at(bytes, 24),
         };
-        let too_long = kind == RecordKind::Data && record.pages > MOST_DATA_PAGES;
+        let too_long = kind.has_data() && record.pages > MOST_DATA_PAGES;
         (record.number == number && record.pages > 0 && !too_long).then_some(record)
     }
 }

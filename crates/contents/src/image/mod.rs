@@ -8,15 +8,17 @@
 //! Records that later ones have made useless stay in the file until it is written anew: when it is opened, if more than
 //! half of it is useless, and while it is used, beyond four times what is needed and 1 GiB.
 //!
-//! **What is kept:** bytes, which pages were written, trimmed or destroyed. **What is not:** the drive's own state (map,
-//! wear, counters). A drive that is attached with an image again is a new drive on which these pages were written once,
-//! in the order of their addresses.
+//! **What is kept:** bytes, which pages were written, trimmed or destroyed; and the state of the drive (flash, wear, counters)
+//! as it was last saved: when the image was made, after a power cut, and when it was closed ([`DriveState`]). What was
+//! changed since stands in the log behind it, in order, so that a drive whose process was killed can take it once more.
+//! In an image that was written anew meanwhile, it stands in the order of addresses, each page once.
 //!
 //! Records are given to the operating system before a command is answered, not forced to its disk: a crash of the machine
 //! itself can damage an image, which is then refused.
 
 mod format;
 mod read;
+mod state;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufReader, Seek, SeekFrom, Write};
@@ -28,9 +30,11 @@ use thiserror::Error;
 
 pub use format::{Header, MOST_NAME_BYTES, VERSION};
 pub use read::{ImageContents, read_image};
+pub use state::{Change, DriveState};
 
 use crate::store::{Kind, PAGE_BYTES, Store};
 use format::{FIRST_RECORD, HEADER_BYTES, MOST_DATA_PAGES, Record, RecordKind, checksum};
+use state::{Pages, pack};
 
 /// Bytes beyond which an image is written anew while it is used, and how many times what is needed it may have besides.
 const LARGEST_USELESS: u64 = 1 << 30;
@@ -58,6 +62,9 @@ pub struct Image {
     header: Header,
     end: u64,
     records: u64,
+    /// The state of the drive as it was last saved, as the data of records; and what was changed since.
+    state: Vec<Vec<u8>>,
+    changed: Pages,
 }
 
 impl Image {
@@ -79,7 +86,15 @@ impl Image {
             image_number,
             device: device.to_owned(),
         };
-        let mut image = Image { file, path: path.to_owned(), header, end: FIRST_RECORD, records: 0 };
+        let mut image = Image {
+            file,
+            path: path.to_owned(),
+            header,
+            end: FIRST_RECORD,
+            records: 0,
+            state: Vec::new(),
+            changed: Pages::default(),
+        };
         image.write_header()?;
         image.write_header()?;
         let units = store.capacity_bytes().div_ceil(UNIT_BYTES);
@@ -101,11 +116,14 @@ impl Image {
         let contents = read_image(&mut BufReader::with_capacity(1 << 20, &mut file), bytes)?;
         let header = Header { clean: false, committed_end: contents.end, ..contents.header.clone() };
         let ImageContents { end, records, .. } = contents;
+        let (state, mut changed) =
+            (contents.state.as_ref().map_or_else(Vec::new, DriveState::pieces), Pages::default());
+        contents.state.iter().flat_map(|state| &state.since).for_each(|change| changed.add(change.pages.clone()));
         // What was cut short goes before anything is written behind it.
         file.set_len(end)?;
-        let mut image = Image { file, path: path.to_owned(), header, end, records };
+        let mut image = Image { file, path: path.to_owned(), header, end, records, state, changed };
         image.commit()?;
-        let needed = needed_bytes(&contents.store);
+        let needed = image.needed_bytes(&contents.store);
         if image.end > 2 * needed {
             image.write_anew(&contents.store)?;
         }
@@ -136,6 +154,9 @@ impl Image {
         if units.is_empty() {
             return Ok(());
         }
+        if !self.state.is_empty() {
+            self.changed.add(units.clone());
+        }
         let mut out = Vec::new();
         let mut at = u64::from(units.start) * UNIT_BYTES;
         let length = u64::from(units.end - units.start) * UNIT_BYTES;
@@ -160,6 +181,25 @@ impl Image {
             self.record(&mut out, RecordKind::Lost, unit, 1, &[])?;
         }
         self.write_out(&mut out)
+    }
+
+    /// Writes the state of the drive as it is now: what [`ssdlab_device::Plug::save`] gave.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn append_state(&mut self, saved: &[u8]) -> Result<(), ImageError> {
+        self.write_state(pack(saved))
+    }
+
+    fn write_state(&mut self, pieces: Vec<Vec<u8>>) -> Result<(), ImageError> {
+        let mut out = Vec::new();
+        for (number, piece) in (0..).zip(&pieces) {
+            self.record(&mut out, RecordKind::State, number, (piece.len() / PAGE_BYTES) as u32, piece)?;
+        }
+        self.write_out(&mut out)?;
+        self.state = pieces;
+        self.changed.clear();
+        Ok(())
     }
 
     fn record(
@@ -208,7 +248,7 @@ impl Image {
     /// # Errors
     /// If the new file cannot be written.
     pub fn tidy(&mut self, store: &Store) -> Result<(), ImageError> {
-        if self.end > LARGEST_USELESS + LARGEST_RATIO * needed_bytes(store) {
+        if self.end > LARGEST_USELESS + LARGEST_RATIO * self.needed_bytes(store) {
             self.write_anew(store)?;
         }
         Ok(())
@@ -223,12 +263,34 @@ impl Image {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e.into()),
             _ => {}
         }
-        let mut image = Image::create(&new, &self.header.device, self.header.image_number.wrapping_add(1), store)?;
+        let number = self.header.image_number.wrapping_add(1);
+        let mut image = if self.state.is_empty() {
+            Image::create(&new, &self.header.device, number, store)?
+        } else {
+            // What was changed since the drive was saved stands behind its state.
+            let mut image = Image::create(&new, &self.header.device, number, &Store::new(store.capacity_bytes()))?;
+            let units = store.capacity_bytes().div_ceil(UNIT_BYTES) as u32;
+            for (units, _) in self.changed.stretches(0..units).filter(|stretch| !stretch.1) {
+                image.append(store, units)?;
+            }
+            image.write_state(std::mem::take(&mut self.state))?;
+            for (units, _) in self.changed.stretches(0..units).filter(|stretch| stretch.1) {
+                image.append(store, units)?;
+            }
+            image.commit()?;
+            image
+        };
         image.file.sync_data()?;
         std::fs::rename(&new, &self.path)?;
         image.path.clone_from(&self.path);
         *self = image;
         Ok(())
+    }
+
+    /// Bytes of an image that holds no more than it must.
+    fn needed_bytes(&self, store: &Store) -> u64 {
+        let state: u64 = self.state.iter().map(|piece| piece.len() as u64).sum();
+        FIRST_RECORD + (store.stored_pages() * UNIT_BYTES) / 255 * 256 + state + (1 << 20)
     }
 
     /// Closes the image in good order, on the disk of the machine.
@@ -244,11 +306,6 @@ impl Image {
         self.file.sync_data()?;
         Ok(())
     }
-}
-
-/// Bytes of an image that holds no more than it must.
-fn needed_bytes(store: &Store) -> u64 {
-    FIRST_RECORD + (store.stored_pages() * UNIT_BYTES) / 255 * 256 + (1 << 20)
 }
 
 fn lock(file: &File) -> Result<(), ImageError> {

@@ -6,12 +6,15 @@ use ssdlab_core::UNIT_BYTES;
 
 use super::ImageError;
 use super::format::{FIRST_RECORD, HEADER_BYTES, Header, RECORD_BYTES, Record, RecordKind, checksum};
+use super::state::{DriveState, Unpacker};
 use crate::store::{PAGE_BYTES, Store, Version, page_of};
 
 /// What was read.
 pub struct ImageContents {
     pub header: Header,
     pub store: Store,
+    /// The drive as it was last saved, if it ever was.
+    pub state: Option<DriveState>,
     pub records: u64,
     /// Where the last whole record ends.
     pub end: u64,
@@ -43,19 +46,26 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
     let units = header.capacity_bytes.div_ceil(UNIT_BYTES);
     let mut store = Store::new(header.capacity_bytes);
     let (mut end, mut records) = (FIRST_RECORD, 0);
-    let mut data = Vec::new();
+    let (mut data, mut unpacker, mut state) = (Vec::new(), Unpacker::default(), None::<DriveState>);
     while let Some(record) = next_record(file, &header, records, &mut data)? {
-        if u64::from(record.first) + u64::from(record.pages) > units {
+        if record.kind == RecordKind::State {
+            state = unpacker.piece(record.first, &data).or(state);
+        } else if u64::from(record.first) + u64::from(record.pages) > units {
             return damaged(end, "a record of pages beyond the capacity");
+        } else {
+            apply(&mut store, &record, &data);
+            if let Some(state) = &mut state {
+                let written = matches!(record.kind, RecordKind::Data | RecordKind::Zeroes);
+                state.note(record.first..record.first + record.pages, written);
+            }
         }
-        apply(&mut store, &record, &data);
         end += (RECORD_BYTES + data.len()) as u64;
         records += 1;
     }
     if end < header.committed_end {
         return damaged(end, "a record whose checksum does not match");
     }
-    Ok(ImageContents { header, store, records, end, torn_bytes: file_bytes - end })
+    Ok(ImageContents { header, store, state, records, end, torn_bytes: file_bytes - end })
 }
 
 /// `None`: there is no whole record.
@@ -102,6 +112,7 @@ fn apply(store: &mut Store, record: &Record, data: &[u8]) {
             }
         }
         RecordKind::Nothing => store.forget(units, |_, _| {}),
+        RecordKind::State => {}
         RecordKind::Lost => {
             for unit in units {
                 store.replace(unit, Version::NOTHING);

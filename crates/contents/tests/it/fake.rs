@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
-use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Held, Plug, Refusal, Request, Status};
+use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Held, LoadError, Plug, Refusal, Request, Status};
 
 pub const UNITS: usize = 24;
 const GREATEST: u8 = 200;
@@ -206,8 +206,38 @@ impl Plug for Fake {
         now
     }
 
+    fn save(&self) -> Vec<u8> {
+        let byte = |held: &Held| match *held {
+            Held::Nothing => 0,
+            Held::Write(number) => number,
+            Held::Unreadable => u8::MAX,
+        };
+        self.inside.lock().unwrap().held.iter().map(byte).collect()
+    }
+
+    fn load(&mut self, saved: &[u8]) -> Result<(), LoadError> {
+        let mut inside = self.inside.lock().unwrap();
+        for (unit, &byte) in saved.iter().enumerate() {
+            (inside.held[unit], inside.units[unit]) = match byte {
+                0 => (Held::Nothing, vec![0]),
+                u8::MAX => (Held::Unreadable, vec![0]),
+                number => (Held::Write(number), vec![number]),
+            };
+        }
+        inside.powered = false;
+        Ok(())
+    }
+
     fn unclean_shutdowns(&self) -> u64 {
         self.inside.lock().unwrap().cuts
+    }
+
+    fn power_cycles(&self) -> u64 {
+        1 + self.inside.lock().unwrap().cuts
+    }
+
+    fn time_powered(&self, now: Nanos) -> Nanos {
+        now
     }
 
     fn held(&self, unit: u64) -> Held {

@@ -67,6 +67,8 @@ fn image_bytes(name: &str, closed: bool) -> Vec<u8> {
     let mut image = Image::create(&path, "a drive", 7, &some_store()).unwrap();
     let mut store = some_store();
     store.replace(3, filled(9));
+    image.append_state(b"the state of a drive").unwrap();
+    image.commit().unwrap();
     image.append(&store, 3..4).unwrap();
     if closed {
         image.close().unwrap();
@@ -120,12 +122,12 @@ fn a_killed_process_leaves_what_was_flushed_and_a_beginning_of_the_rest() {
 fn versions_to_come_and_other_files_are_refused() {
     let mut bytes = image_bytes("version.ssd", true);
     for header in [0, 4096] {
-        bytes[header + 8] = 2;
+        bytes[header + 8] = 3;
         let crc = crc32(&bytes[header..header + 4092]);
         bytes[header + 4092..header + 4096].copy_from_slice(&crc.to_le_bytes());
     }
     let error = read_image(&mut bytes.as_slice(), bytes.len() as u64).err().unwrap();
-    assert_eq!(error.to_string(), "an image of version 2; this program knows version 1");
+    assert_eq!(error.to_string(), "an image of version 3; this program knows version 2");
     let text = vec![b'x'; 100_000];
     assert!(matches!(read_image(&mut text.as_slice(), 100_000), Err(ImageError::NoImage)));
 }

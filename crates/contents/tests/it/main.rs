@@ -3,4 +3,5 @@
 mod fake;
 mod images;
 mod oracle;
+mod resumed;
 mod simulated;

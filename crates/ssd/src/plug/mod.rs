@@ -49,6 +49,9 @@ pub struct PlugState {
     /// The last cut came after it.
     clean: bool,
     unclean: u64,
+    /// Times that it was put in, and how long the drive had had power when it was loaded from a file.
+    cycles: u64,
+    powered_before: Nanos,
     /// Time without power so far, and since when, if it is out.
     off: Nanos,
     since: Nanos,
@@ -72,6 +75,8 @@ impl PlugState {
             stood_by: None,
             clean: false,
             unclean: 0,
+            cycles: 1,
+            powered_before: 0,
             off: 0,
             since: 0,
             lost: BTreeSet::new(),
@@ -83,6 +88,13 @@ impl PlugState {
     #[must_use]
     pub fn off_time(&self) -> Nanos {
         self.off
+    }
+
+    /// Time with power in the drive's life.
+    #[must_use]
+    pub fn time_powered(&self, now: Nanos) -> Nanos {
+        let until = if self.out { self.since } else { now };
+        self.powered_before + until.saturating_sub(self.off)
     }
 
     /// Whether a cut has destroyed any of these pages.
@@ -148,6 +160,14 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
 
     fn unclean_shutdowns(&self) -> u64 {
         self.plug.unclean
+    }
+
+    fn power_cycles(&self) -> u64 {
+        self.plug.cycles
+    }
+
+    fn time_powered(&self, now: Nanos) -> Nanos {
+        self.plug.time_powered(now)
     }
 
     fn held(&self, unit: u64) -> Held {

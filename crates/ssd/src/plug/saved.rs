@@ -28,7 +28,8 @@ struct SavedDrive {
     flash: FlashCounters,
     clean: bool,
     unclean: u64,
-    off: Nanos,
+    cycles: u64,
+    powered: Nanos,
 }
 
 /// Which drive it is: of what file, and which one of its kind.
@@ -64,7 +65,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             flash: self.flash,
             clean: self.plug.clean,
             unclean: self.plug.unclean,
-            off: self.plug.off,
+            cycles: self.plug.cycles,
+            powered: self.plug.time_powered(self.now),
         };
         postcard::to_stdvec(&saved).expect("a vector takes everything")
     }
@@ -91,7 +93,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             _ => return Err(LoadError::Damaged),
         }
         (self.host, self.flash) = (saved.host, saved.flash);
-        (self.plug.clean, self.plug.unclean, self.plug.off) = (saved.clean, saved.unclean, saved.off);
+        (self.plug.clean, self.plug.unclean) = (saved.clean, saved.unclean);
+        (self.plug.cycles, self.plug.powered_before) = (saved.cycles, saved.powered);
         self.forget_all(0);
         self.plug.out = true;
         Ok(())

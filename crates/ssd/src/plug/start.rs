@@ -37,6 +37,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         // Capacitors may have kept it at work for a while.
         self.now = now.max(self.now);
         self.plug.out = false;
+        self.plug.cycles += 1;
         self.plug.off += now.saturating_sub(self.plug.since);
         let recovered = self.translation.recover();
         self.settle_checks(&recovered);

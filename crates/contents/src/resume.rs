@@ -1,0 +1,75 @@
+//! A device as an image left it: its own state, and the bytes that it holds.
+
+use ssdlab_core::{Nanos, UNIT_BYTES};
+use ssdlab_device::{Device, Held, LoadError};
+use thiserror::Error;
+
+use crate::image::{Change, DriveState, ImageError};
+use crate::lay_out::replay;
+use crate::store::{Store, Version};
+
+/// Why a device cannot go on as an image left it.
+#[derive(Debug, Error)]
+pub enum ResumeError {
+    #[error("the state of the drive does not fit: {0}")]
+    State(#[from] LoadError),
+    #[error("{0}")]
+    Image(#[from] ImageError),
+    #[error("what was written since the drive was saved could not be written to it: {0}")]
+    Replay(String),
+    #[error("the drive and the bytes disagree: page {unit} is {held:?} on the drive")]
+    Differs { unit: u32, held: Held },
+}
+
+/// Lets a device with a plug, fresh from the factory, become the one that was saved, and brings what was changed since onto it.
+/// `clean`: the image was closed; if not, the power has been cut since. The store's pages get the numbers of the drive's
+/// writes. Returns the time from which the drive is ready.
+///
+/// # Errors
+/// If the state is not of this drive, or does not fit the bytes. The device is of no use then.
+///
+/// # Panics
+/// If the device has no plug, or has worked before.
+pub fn resume(
+    device: &mut dyn Device,
+    store: &mut Store,
+    state: &DriveState,
+    clean: bool,
+) -> Result<Nanos, ResumeError> {
+    const HAS_PLUG: &str = "a device that was saved has a plug";
+    let pages = store.capacity_bytes().div_ceil(UNIT_BYTES);
+    let saved = state.saved(pages)?;
+    let plug = device.plug().expect(HAS_PLUG);
+    plug.load(&saved)?;
+    drop(saved);
+    let mut now = plug.restore(0);
+    now = replay(device, &state.since, now).map_err(ResumeError::Replay)?;
+    let plug = device.plug().expect(HAS_PLUG);
+    if !clean {
+        plug.cut(now);
+        now = plug.restore(now);
+    }
+    // Without a journal a drive forgets trims, even in a clean cut: the bytes are gone, and so must the pages be.
+    let written = |unit: &u32| matches!(plug.held((*unit).into()), Held::Write(_));
+    let forgotten: Vec<Change> = (0..pages as u32)
+        .filter(|&unit| store.number(unit) == 0)
+        .filter(written)
+        .map(|unit| Change { pages: unit..unit + 1, written: false })
+        .collect();
+    now = replay(device, &forgotten, now).map_err(ResumeError::Replay)?;
+    let plug = device.plug().expect(HAS_PLUG);
+    for unit in 0..pages as u32 {
+        let (held, page) = (plug.held(unit.into()), store.page(unit).cloned());
+        let number = match held {
+            Held::Write(number) if store.number(unit) != 0 => number,
+            // Bytes of a page that was trimmed, on a drive that goes on to return them.
+            Held::Nothing => 0,
+            Held::Unreadable if store.lost_in(unit..unit + 1).next().is_some() => store.number(unit),
+            _ => return Err(ResumeError::Differs { unit, held }),
+        };
+        if number != store.number(unit) {
+            store.replace(unit, Version { number, page });
+        }
+    }
+    Ok(now)
+}

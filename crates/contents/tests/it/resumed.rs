@@ -1,0 +1,177 @@
+//! A drive whose image was closed, or whose process was killed, goes on: with every byte that was answered, and with the wear
+//! that it had.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use ssdlab_contents::{ContentDevice, ContentOptions, Image, ResumeError, Store, TrimmedReads, resume};
+use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
+use ssdlab_device::{Device, Request, Status};
+use ssdlab_ssd::{PowerLossSpec, Protection, Ssd};
+use ssdlab_testkit::{any_drive, ideal_die, ideal_drive};
+
+struct Host {
+    device: ContentDevice,
+    rng: Rng,
+    now: Nanos,
+    /// What each page holds; `None`: nothing is known of it, since a cut may have brought an older version back.
+    bytes: Vec<Option<u8>>,
+}
+
+impl Host {
+    fn new(device: ContentDevice, rng: Rng, now: Nanos, bytes: Option<Vec<Option<u8>>>) -> Self {
+        let pages = (device.info().capacity_bytes / UNIT_BYTES) as usize;
+        Host { device, rng, now, bytes: bytes.unwrap_or_else(|| vec![Some(0); pages]) }
+    }
+
+    /// Sends a command and waits for its end.
+    fn run(&mut self, request: Request) -> Status {
+        let mut done = Vec::new();
+        self.device.submit(self.now, request).expect("it is within the device");
+        self.now = self.device.advance_to_completion(Nanos::MAX / 2, &mut done);
+        done[0].status
+    }
+
+    fn work(&mut self, commands: u64) {
+        for tag in 0..commands {
+            let count = 1 + self.rng.below(4.min(self.bytes.len() as u64 / 2)) as usize;
+            let first = self.rng.below((self.bytes.len() - count + 1) as u64) as usize;
+            let (offset, length) = (first as u64 * UNIT_BYTES, count as u64 * UNIT_BYTES);
+            let (status, byte) = match self.rng.below(12) {
+                0 => (self.run(Request::flush(tag)), None),
+                1 if self.device.info().supports_trim => {
+                    (self.run(Request::new(tag, Op::Trim, offset, length)), Some(0))
+                }
+                _ => {
+                    let byte = self.rng.below(250) as u8;
+                    let payload = self.device.insert(vec![byte; length as usize]);
+                    let status = self.run(Request::write(tag, offset, length).with_payload(payload));
+                    drop(self.device.take(payload));
+                    (status, Some(byte))
+                }
+            };
+            if status == Status::ReadOnly {
+                return;
+            }
+            assert_eq!(status, Status::Ok);
+            if let Some(byte) = byte {
+                self.bytes[first..first + count].fill(Some(byte));
+            }
+        }
+    }
+
+    fn cut(&mut self) {
+        self.device.cut(self.now);
+        self.now = self.device.restore(self.now);
+        self.bytes.fill(None);
+    }
+
+    /// Reads every page, and from now on expects what it says.
+    fn check(&mut self) {
+        for page in 0..self.bytes.len() {
+            let payload = self.device.insert(Vec::new());
+            let read = Request::read(0, page as u64 * UNIT_BYTES, UNIT_BYTES).with_payload(payload);
+            let status = self.run(read);
+            let found = self.device.take(payload);
+            let Some(expected) = self.bytes[page] else { continue };
+            assert_eq!(status, Status::Ok, "page {page}");
+            assert!(found.iter().all(|&byte| byte == expected), "page {page}: {} for {expected}", found[0]);
+        }
+    }
+}
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// A new drive with a new image.
+fn begin(path: &Path, inner: Box<dyn Device>, options: ContentOptions) -> ContentDevice {
+    drop(std::fs::remove_file(path));
+    let store = Store::new(inner.info().capacity_bytes);
+    let image = Image::create(path, "small", 7, &store).unwrap();
+    let mut device = ContentDevice::with_store(inner, options, store);
+    device.set_image(image);
+    device.keep_state(0);
+    device
+}
+
+fn again(
+    path: &Path,
+    mut inner: Box<dyn Device>,
+    options: ContentOptions,
+) -> Result<(ContentDevice, Nanos), ResumeError> {
+    let (image, contents) = Image::open(path).unwrap();
+    let mut store = contents.store;
+    let state = contents.state.expect("it was saved");
+    let now = resume(inner.as_mut(), &mut store, &state, contents.header.clean)?;
+    let mut device = ContentDevice::with_store(inner, options, store);
+    device.set_image(image);
+    device.keep_state(now);
+    Ok((device, now))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(23), failure_persistence: None,
+        ..ProptestConfig::with_cases(40) })]
+
+    #[test]
+    fn a_drive_goes_on_as_its_image_left_it(choice in any_drive(), cuts in any::<bool>()) {
+        if let Some((mut drive, die)) = choice.build() {
+            drive.power_loss = Some(PowerLossSpec {
+                protects: [Protection::Nothing, Protection::Everything][(choice.seed % 2) as usize],
+                energy_mj: Some(1e5),
+                ..PowerLossSpec::default()
+            });
+            let new_drive = || -> Box<dyn Device> {
+                Box::new(Ssd::new("small", &drive, &die, choice.seed).expect("it can be built"))
+            };
+            let path = path("resumed.ssd");
+            let mut rng = Rng::new(choice.seed).stream("resumed");
+            let trimmed = [TrimmedReads::Zeroes, TrimmedReads::OldData][rng.below(2) as usize];
+            let options = ContentOptions { trimmed, ..ContentOptions::default() };
+            let device = begin(&path, new_drive(), options);
+            let mut host = Host::new(device, rng.clone(), 0, None);
+            for _ in 0..3 {
+                host.work(rng.below(400));
+                if cuts {
+                    host.cut();
+                    host.work(rng.below(100));
+                }
+                let (written, wear) = (host.device.counters().host.write_bytes, host.device.flash().unwrap().wear());
+                let (unclean, killed) = (host.device.unclean_shutdowns().unwrap(), rng.chance(1, 2));
+                if !killed {
+                    host.device.put_away(host.now);
+                    host.device.take_image().expect("it can be written").close().unwrap();
+                }
+                let Host { device, bytes, .. } = host;
+                drop(device);
+                let (device, now) = again(&path, new_drive(), options).expect("it goes on");
+                host = Host::new(device, rng.stream("next"), now, Some(bytes));
+                if trimmed == TrimmedReads::OldData {
+                    host.bytes.iter_mut().filter(|byte| **byte == Some(0)).for_each(|byte| *byte = None);
+                }
+                host.check();
+                host.device.check_books().expect("the books balance");
+                prop_assert!(host.device.counters().host.write_bytes >= written);
+                prop_assert!(killed || host.device.flash().unwrap().wear().erases_mean >= wear.erases_mean);
+                prop_assert_eq!(host.device.unclean_shutdowns(), Some(unclean + u64::from(killed)));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_image_of_another_drive_is_refused() {
+    let path = path("other-drive.ssd");
+    let drive = || Box::new(Ssd::new("ideal", &ideal_drive(), &ideal_die(), 1).unwrap());
+    let mut device = begin(&path, drive(), ContentOptions::default());
+    device.put_away(0);
+    device.take_image().unwrap().close().unwrap();
+    let mut other = ideal_drive();
+    other.write_buffer.capacity_kib *= 2;
+    let other = Box::new(Ssd::new("other", &other, &ideal_die(), 1).unwrap());
+    let refused = again(&path, other, ContentOptions::default()).err().expect("it is another drive");
+    assert_eq!(refused.to_string(), "the state of the drive does not fit: its drive file or die file has other values");
+    assert!(again(&path, drive(), ContentOptions::default()).is_ok());
+}
