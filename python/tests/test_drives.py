@@ -214,6 +214,44 @@ def test_a_clone_goes_on_by_itself():
     assert copy.counters()["host"]["writes"] == drive.counters()["host"]["writes"] + 1
 
 
+def test_a_saved_drive_goes_on(tmp_path):
+    path = tmp_path / "drive.state"
+    drive = ssdlab.Drive("jmf667h-toshiba-128gb", seed=3)
+    drive.submit("write", np.arange(5000) % 3000 * 4096, 4096, queue_depth=8)
+    with pytest.raises(ssdlab.RunError, match="under way"):
+        drive.save(path)
+    drive.advance()
+    drive.save(path)
+    again = ssdlab.Drive("jmf667h-toshiba-128gb", seed=3)
+    again.load(path)
+    assert again.counters()["host"] == drive.counters()["host"]
+    again.submit("read", np.arange(3000) * 4096, 4096, queue_depth=8)
+    assert set(again.advance().to_dict()["status"]) == {"ok"}
+    again.check()
+    again.save(path)
+    for other, why in [
+        (ssdlab.Drive("jmf667h-toshiba-128gb", seed=4), "seed 3, not 4"),
+        (ssdlab.Drive("jmf667h-toshiba-128gb", seed=3, **{"gc.policy": "fifo"}), "other values"),
+        (ssdlab.Drive("jmf667h-imft-128gb", seed=3), "other values"),
+        (ssdlab.Drive("jmf667h-toshiba-256gb", seed=3), "bytes"),
+        (ssdlab.Drive("memorycorp-mf4-64gb"), "bytes"),
+    ]:
+        with pytest.raises(ssdlab.RunError, match=why):
+            other.load(path)
+        assert other.now == 0
+    spoiled = bytearray(path.read_bytes())
+    spoiled[-5] ^= 1
+    path.write_bytes(spoiled)
+    with pytest.raises(ssdlab.RunError, match="damaged"):
+        again.load(path)
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Dear all, here is a letter of some length")
+    with pytest.raises(ssdlab.RunError, match="no saved drive"):
+        again.save(letter)
+    with pytest.raises(ssdlab.RunError, match="only drives with a map of pages"):
+        ssdlab.Drive("memorycorp-mf4-64gb").save(tmp_path / "blocks.state")
+
+
 @pytest.mark.parametrize(
     "call, error",
     [

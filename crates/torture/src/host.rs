@@ -466,17 +466,31 @@ impl<S: Subject> Host<S> {
     }
 
     /// The power goes, and comes back; perhaps it goes again before the drive is ready. `may_destroy`: the drive's model
-    /// says that data at rest may be lost; `keeps_all`: that nothing answered is. Returns how many cuts there were.
+    /// says that data at rest may be lost; `keeps_all`: that nothing answered is. `heir`: a new drive, which takes the place
+    /// of this one, with what it has kept. Returns how many cuts there were.
     ///
     /// # Errors
     /// What is not there although it was promised, or there although it was not.
-    pub fn pull_plug(&mut self, may_destroy: bool, keeps_all: bool, rng: &mut Rng) -> Result<u64, String> {
+    pub fn pull_plug(
+        &mut self,
+        may_destroy: bool,
+        keeps_all: bool,
+        heir: Option<S>,
+        rng: &mut Rng,
+    ) -> Result<u64, String> {
         let unsaved = self.drive.unsaved_trims().map(|trims| if keeps_all { Vec::new() } else { trims });
         let mut cuts = 1;
         let mut now = self.now;
         let plug = self.drive.plug().ok_or("the drive has no plug")?;
         plug.cut(now);
         now += rng.below(1_000_000_000);
+        if let Some(heir) = heir {
+            let saved = plug.save();
+            self.drive = heir;
+            let heir = self.drive.plug().ok_or("the drive has no plug")?;
+            heir.load(&saved).map_err(|e| format!("the drive could not be loaded: {e}"))?;
+        }
+        let plug = self.drive.plug().ok_or("the drive has no plug")?;
         let mut ready = plug.restore(now);
         while rng.chance(1, 3) {
             now += rng.below(ready - now + 1);

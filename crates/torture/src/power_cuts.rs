@@ -80,6 +80,8 @@ pub fn cut_again_and_again<S: Subject>(
     let mut host = Host::new(drive, seed, false);
     host.keep_promises();
     let mut rng = Rng::new(seed).stream("plug");
+    // Some drives are saved without power, and another one goes on in their place.
+    let mut carried = Rng::new(seed).stream("saved and loaded");
     let phases = Phase::draw(&mut Rng::new(seed).stream("phases"));
     for (k, phase) in phases.iter().enumerate() {
         let at = |e: String| format!("phase {} ({}): {e}", k + 1, phase.name());
@@ -89,7 +91,9 @@ pub fn cut_again_and_again<S: Subject>(
             if host.drive.is_read_only() {
                 break;
             }
-            tally.power_cuts += host.pull_plug(model.may_destroy, model.keeps_all, &mut rng).map_err(at)?;
+            let heir = carried.chance(1, 5).then(|| build(case)).transpose().map_err(|e| at(e.to_string()))?;
+            tally.drives_loaded += u64::from(heir.is_some());
+            tally.power_cuts += host.pull_plug(model.may_destroy, model.keeps_all, heir, &mut rng).map_err(at)?;
             for _ in 0..rng.below(40) {
                 let op = one(&mut rng, &[Op::Write, Op::Write, Op::Write, Op::Read, Op::Trim, Op::Flush]);
                 let (offset, length) = host.place(0, host.pages, 64, true);

@@ -35,6 +35,7 @@ pub struct Tally {
     pub phases: u64,
     /// Power cuts, and pages that counted as destroyed by them when the run ended.
     pub power_cuts: u64,
+    pub drives_loaded: u64,
     pub destroyed_pages: u64,
     /// By subject and choice: in how many runs (of phases: how often) it was taken.
     pub coverage: BTreeMap<(u8, &'static str), BTreeMap<&'static str, u64>>,
@@ -199,6 +200,7 @@ impl Tally {
         self.frozen += other.frozen;
         self.phases += other.phases;
         self.power_cuts += other.power_cuts;
+        self.drives_loaded += other.drives_loaded;
         self.destroyed_pages += other.destroyed_pages;
         for (subject, choices) in &other.coverage {
             let mine = self.coverage.entry(*subject).or_default();
@@ -235,6 +237,7 @@ impl fmt::Display for Tally {
         }
         if self.power_cuts > 0 {
             writeln!(f, "{:<24}{:>12}", "power cuts", self.power_cuts)?;
+            writeln!(f, "{:<24}{:>12}", "  saved and loaded", self.drives_loaded)?;
             writeln!(f, "{:<24}{:>12}", "  pages destroyed", self.destroyed_pages)?;
         }
         writeln!(f, "coverage")?;

@@ -179,3 +179,30 @@ fn an_image_is_written_anew_when_most_of_it_is_useless() {
     image.close().unwrap();
     assert!(same(&Image::inspect(&path).unwrap().store, &store));
 }
+
+#[test]
+fn the_state_of_the_drive_outlasts_a_new_file_with_what_was_changed_since_behind_it() {
+    let path = path("anew.ssd");
+    let mut store = some_store();
+    let mut image = Image::create(&path, "a drive", 7, &store).unwrap();
+    image.append_state(b"an old state").unwrap();
+    image.append(&store, 0..8).unwrap();
+    image.append_state(b"the state of a drive").unwrap();
+    for k in 0..100 {
+        store.replace(5, filled(k));
+        store.replace(3, filled(k));
+        store.forget(1..2, |_, _| {});
+        image.append(&store, 1..6).unwrap();
+    }
+    image.close().unwrap();
+    let long = std::fs::metadata(&path).unwrap().len();
+    // Opening it writes it anew.
+    drop(Image::open(&path).unwrap());
+    assert!(std::fs::metadata(&path).unwrap().len() < long / 2);
+    let contents = Image::inspect(&path).unwrap();
+    assert!(same(&contents.store, &store));
+    let state = contents.state.unwrap();
+    assert_eq!(state.saved(UNITS as u64).unwrap(), b"the state of a drive");
+    let changed: Vec<_> = state.since.iter().map(|change| (change.pages.clone(), change.written)).collect();
+    assert_eq!(changed, [(1..2, false), (2..4, true), (4..5, false), (5..6, true)]);
+}
