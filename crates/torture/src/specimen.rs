@@ -19,8 +19,8 @@ const PAGES_PER_BLOCK: u32 = 48;
 const BLOCKS_PER_PLANE: u32 = 28;
 const MOST_DIES: u32 = 4;
 /// Spare area in addition to the least that a drive may have, per cent: what cuts leave without use is a larger part of a small
-/// drive.
-const SPARE_PERCENT: u64 = 20;
+/// drive. More where many blocks are bad from the factory.
+const SPARE_PERCENTS: [u64; 3] = [20, 35, 50];
 const MOST_BUFFER_KIB: u32 = 1024;
 
 impl Case {
@@ -60,7 +60,7 @@ impl Case {
                 *blocks = (*blocks).max(2000 / die.geometry.blocks_per_plane);
             }
         }
-        let drive = with_capacity(drive, &die, seed, SPARE_PERCENT)?;
+        let drive = SPARE_PERCENTS.iter().find_map(|&spare| with_capacity(drive.clone(), &die, seed, spare))?;
         Some(Case { seed, die, drive, faults: GrowingFaults::default() })
     }
 }

@@ -41,6 +41,7 @@ fn those_with_power_cuts_pass() {
         (530_239_580_626_151_177, "a copy from before a trim was taken for one that had been moved since"),
         (9_650_682_174_167_392_500, "the same, in another block of the superblock that was being erased"),
         (16_907_892_629_335_594_768, "a page was trimmed, and a copy that had been destroyed long before made it lost"),
+        (2_574_816_184_844_438_528, "a collection moved one cold block after the other, gained nothing, and gave up"),
     ] {
         if let Err(what) = run(Kind::PowerCuts, seed, &build_ssd) {
             panic!("seed {seed} ({bug}): {what}");

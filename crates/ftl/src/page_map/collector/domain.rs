@@ -143,8 +143,9 @@ pub struct Domain {
     /// Units that were dead in the victims since a row was last written that was not full.
     pub(super) gained: u32,
     pub(super) credit: Credit,
-    /// Collections started, for wear levelling.
+    /// Collections started, for wear levelling; and the last one that moved data which never move by themselves.
     pub(super) collections: u64,
+    pub(super) levelled_in: u64,
     /// Victims chosen since the host last changed anything, and how many pages it had changed then.
     victims_since_change: u32,
     changes_seen: u64,
@@ -168,6 +169,7 @@ impl Domain {
             gained: 0,
             credit: Credit::default(),
             collections: 0,
+            levelled_in: 0,
             victims_since_change: 0,
             changes_seen: 0,
         }

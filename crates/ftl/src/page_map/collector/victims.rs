@@ -188,10 +188,11 @@ impl PageMap {
     }
 
     /// Static wear levelling: every so often, if wear has spread too far, the least worn closed superblock, as it
-    /// holds data that never move by themselves.
+    /// holds data that never move by themselves. One in a collection: it gains nothing, and the host may wait for more.
     fn cold_victim(&mut self, d: usize) -> Option<u32> {
         let limit = self.static_spread_erases?;
-        if !self.collector.domains[d].collections.is_multiple_of(WEAR_CHECK_INTERVAL) {
+        let domain = &self.collector.domains[d];
+        if !domain.collections.is_multiple_of(WEAR_CHECK_INTERVAL) || domain.levelled_in == domain.collections {
             return None;
         }
         let mut coldest: Option<(u32, SuperblockId)> = None;
@@ -209,7 +210,9 @@ impl PageMap {
         let (erases, sb) = coldest?;
         (most - erases > limit).then(|| {
             let (local, _) = self.superblocks.local(sb, self.medium.layout());
-            self.collector.domains[d].selector.remove(local);
+            let domain = &mut self.collector.domains[d];
+            domain.levelled_in = domain.collections;
+            domain.selector.remove(local);
             local
         })
     }
