@@ -10,12 +10,11 @@ use ssdlab_workload::Pattern;
 use super::common::{FILL_BLOCK_BYTES, build, gigabytes, size};
 use super::context::Context;
 use super::definition::{TestDef, Variant, block, choice, depth, integer, metric, seconds};
-use super::figures::{
-    by_second, chart, max, mean, min, percentile_chart, put, put_counters, put_latencies, put_power, series, stddev,
-};
+use super::figures::{by_second, chart, max, mean, min, put, put_counters, put_latencies, put_power, series, stddev};
 use super::regularity::Regularity;
 use super::stalls::{put_stalls, show_stalls};
 use super::steady_state::Criterion;
+use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::explain;
 use crate::measure::{PerSecond, PowerPerSecond, Split, Stalls};
@@ -249,7 +248,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     out.charts = charts(&form, &label, &iops, tail_from, moments);
     out.charts.extend(regularity.chart(&label, moments));
     put_power(&mut out, &power, &label);
-    out.charts.push(percentile_chart(&[("whole run", &whole.latency()), ("steady state", &tail.latency())]));
+    out.charts.push(tail_chart(&[("whole run", &whole.latency()), ("steady state", &tail.latency())]));
     put_stalls(&mut out, &stalls, "");
     show_stalls(&mut out, &stalls, &format!("{label}, whole run"));
     Ok(out)
