@@ -14,6 +14,7 @@ use super::figures::{by_second, chart, max, mean, min, put, put_counters, put_la
 use super::regularity::Regularity;
 use super::stalls::{put_stalls, show_stalls};
 use super::steady_state::Criterion;
+use super::storage_bench_statistics::grouped;
 use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::explain;
@@ -136,8 +137,8 @@ fn unsteady(tail: &[f64]) -> Option<String> {
     let parts: Vec<f64> = tail.chunks_exact(length).take(5).map(mean).collect();
     let criterion = Criterion { window: 5, tolerance: 0.1, trend: 0.05 };
     (!criterion.is_met(&parts)).then(|| {
-        let (low, high) = (min(&parts), max(&parts));
-        format!("the mean of its five parts lies between {low:.0} and {high:.0} IOPS")
+        let [low, high] = [min(&parts), max(&parts)].map(|iops| grouped(libm::round(iops) as u64));
+        format!("the mean of its five parts lies between {low} and {high} IOPS")
     })
 }
 
