@@ -13,7 +13,7 @@ SSDLAB = target/release/ssdlab
 endif
 
 .PHONY: build tested shipped test test-all gate long check unit properties claims claims-all repeatable theory page \
-	quick-against-full reference-drives keys predictions house ecc ecc-tables reference bench instructions instructions-update valgrind \
+	quick-against-full reference-drives samples keys predictions house ecc ecc-tables reference bench instructions instructions-update valgrind \
 	torture power-cuts fuzz fio fio-tools sweep clients databases python-env wheel python python-all quick clean
 
 build:
@@ -65,6 +65,19 @@ reference-drives: build
 		sequential-read,sequential-write,random-read,random-write,consistency,analyzedisk,fileserver,heavy
 	$(CARGO) run --locked -p ssdlab-report --example reference_drives -- target/reference-drives > target/reference-drives.json
 	mv target/reference-drives.json crates/report/data/reference-drives.json
+
+## The sample pages: docs/sample-review and docs/sample-comparison, each with a picture of its first screen. A minute, and
+## a headless browser, as for `make page`.
+SAMPLED = consistency,sequential-write,sequential-read,random-read,random-write
+CHROMIUM ?= chromium
+samples: build
+	target/release/ssdlab review jmf667h-imft-256gb --quick --only $(SAMPLED),fileserver --out target/samples/review --force
+	target/release/ssdlab review jmf667h-imft-256gb m600-256gb --quick --only $(SAMPLED) --out target/samples/comparison --force
+	for page in review comparison; do \
+		mkdir -p docs/sample-$$page && cp target/samples/$$page/index.html docs/sample-$$page/ && \
+		$(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1440,1000 \
+			--screenshot=docs/sample-$$page/first-screen.png file://$(CURDIR)/docs/sample-$$page/index.html || exit 1; \
+	done
 
 ## Two runs, and runs with one and two threads, give the same bytes.
 repeatable: $(PROGRAM)

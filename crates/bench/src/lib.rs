@@ -72,5 +72,7 @@ pub mod suite;
 pub use error::{BenchError, HostError};
 pub use lab::Lab;
 pub use monitor::Monitor;
-pub use outcome::{Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, Table, TimeShare, Verdict, cause_labels};
+pub use outcome::{
+    Axis, Chart, Mark, Metric, Outcome, SHARE_BELOW, Series, SlowIo, Table, TimeShare, Verdict, cause_labels,
+};
 pub use params::{Kind, ParamDef, ParamError, Params, Value, parse_bytes, parse_setting};

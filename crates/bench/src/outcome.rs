@@ -12,6 +12,9 @@ pub struct Metric {
     pub unit: String,
 }
 
+/// Unit of a logarithmic axis of shares: 1/(1 - p), so that 50, 90, 99, 99.9 % stand at 2, 10, 100, 1,000.
+pub const SHARE_BELOW: &str = "1/(1-p)";
+
 /// One axis of a chart. The unit is printed beside the label.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {

@@ -5,7 +5,11 @@
 
 use ssdlab_core::Rng;
 
-use crate::outcome::{Chart, Mark, Metric, Outcome, Series, Table};
+use crate::outcome::{Chart, Mark, Metric, Outcome, SHARE_BELOW, Series, Table};
+use crate::suite::tail::latency_at;
+
+/// Places of a band of latency curves.
+const SHARES_PER_DECADE: f64 = 20.0;
 
 /// The device seed of specimen `number`, counted from 0; the first has `seed` itself.
 #[must_use]
@@ -14,8 +18,8 @@ pub fn device_seed(seed: u64, number: u32) -> u64 {
 }
 
 /// The first specimen's outcome, with the band of all: for each metric that all have, `…_lowest` and `…_highest`; a table
-/// of these with the median; and for each line or scatter whose points all share their places, a chart of the lowest, the
-/// median and the highest. `None` without outcomes.
+/// of these with the median; and for each line or scatter whose points all share their places, and for latency
+/// percentiles, a chart of the lowest, the median and the highest. `None` without outcomes.
 #[must_use]
 pub fn band(outcomes: &[Outcome]) -> Option<Outcome> {
     let first = outcomes.first()?;
@@ -70,13 +74,13 @@ fn band_of(chart: &Chart, outcomes: &[Outcome]) -> Option<Chart> {
     let of_all: Vec<&Chart> =
         outcomes.iter().map(|o| o.charts.iter().find(|c| c.id == chart.id)).collect::<Option<_>>()?;
     let mut series = Vec::new();
-    for (place, own) in chart.series.iter().enumerate() {
+    for place in 0..chart.series.len() {
         let lines: Vec<&Series> = of_all.iter().map(|c| c.series.get(place)).collect::<Option<_>>()?;
-        let same = |line: &&&Series| {
-            let places = |s: &Series| s.points.iter().map(|p| p[0].to_bits()).collect::<Vec<_>>();
-            places(line) == places(own)
-        };
-        if !lines.iter().all(|line| same(&line)) {
+        let of_shares = chart.x.unit == SHARE_BELOW;
+        let lines = if of_shares { at_common_shares(&lines) } else { lines.into_iter().cloned().collect() };
+        let own = &lines[0];
+        let places = |s: &Series| s.points.iter().map(|p| p[0].to_bits()).collect::<Vec<_>>();
+        if !lines.iter().all(|line| places(line) == places(own)) {
             return None;
         }
         let spreads: Vec<[f64; 3]> =
@@ -96,6 +100,15 @@ fn band_of(chart: &Chart, outcomes: &[Outcome]) -> Option<Chart> {
         series,
         ..chart.clone()
     })
+}
+
+/// Latency curves of several drives at the same shares, as far as all of them reach.
+fn at_common_shares(lines: &[&Series]) -> Vec<Series> {
+    let reach = lines.iter().map(|line| line.points.last().map_or(0.0, |p| p[0])).fold(f64::INFINITY, f64::min);
+    let steps = (0..).map(|i| libm::pow(10.0, f64::from(i) / SHARES_PER_DECADE));
+    let places: Vec<f64> = steps.take_while(|&x| x < reach).chain((reach >= 1.0).then_some(reach)).collect();
+    let at = |line: &Series| places.iter().filter_map(|&x| Some([x, latency_at(&line.points, x)?])).collect();
+    lines.iter().map(|line| Series { name: line.name.clone(), points: at(line) }).collect()
 }
 
 #[cfg(test)]
@@ -123,8 +136,11 @@ mod tests {
         let chart = out.charts.iter().find(|c| c.id == "rate-over-time-band").expect("every second is one of each");
         let ends: Vec<f64> = chart.series.iter().map(|s| s.points[1][1]).collect();
         assert!(chart.series.len() == 3 && ends.is_sorted() && ends[0] < ends[2], "{ends:?}");
-        // Bars are no band, and percentiles have one.
-        assert!(out.charts.iter().any(|c| c.id == "latency-percentiles-band"));
+        // Latency curves of drives that answered different numbers of requests have a band, as far as all reach.
+        let chart = out.charts.iter().find(|c| c.id == "latency-percentiles-band").expect("latencies have a band");
+        let at = |place: usize| chart.series.iter().map(|s| s.points[place][1]).collect::<Vec<_>>();
+        let reach = chart.series[0].points.last().unwrap()[0];
+        assert_eq!((at(0), reach), (vec![80.0, 100.0, 125.0], 24_000.0));
     }
 
     #[test]

@@ -26,7 +26,7 @@ mod workers;
 
 pub use die_set::{DieSet, MAX_DIES};
 pub use divide::FastDiv;
-pub use histogram::Histogram;
+pub use histogram::{Bucket, Histogram, rank};
 pub use io::{Breakdown, CAUSES, Cause, Op};
 pub use nearest::nearest;
 pub use panics::catch_panic;

@@ -86,7 +86,7 @@ impl Outcome {
 
     /// Latencies by command: `op`, `latency` (the largest of a bucket), `count`. Empty of a test that keeps none.
     fn histogram(&self) -> Table {
-        let buckets = || self.histograms.iter().flat_map(|(op, h)| h.buckets().map(move |(at, n)| (op, at, n)));
+        let buckets = || self.histograms.iter().flat_map(|(op, h)| h.tops().map(move |(at, n)| (op, at, n)));
         Table::new(vec![
             Column::text("op", buckets().map(|(op, _, _)| op.name().to_owned()).collect()),
             Column::u64("latency", "ns", buckets().map(|(_, at, _)| at).collect()),

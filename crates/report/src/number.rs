@@ -1,5 +1,7 @@
 //! Figures for people: `75,900 IOPS`, `421 µs`, `9.10 ms`, axis ticks such as `40K`.
 
+use ssdlab_bench::SHARE_BELOW;
+
 /// Prints with at most `decimals` places and without trailing zeros.
 pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
@@ -68,6 +70,7 @@ pub(crate) fn latency(us: f64) -> String {
 pub(crate) fn tick(value: f64, unit: &str) -> String {
     match unit {
         "us" | "µs" => latency(value),
+        SHARE_BELOW => share_below(value),
         // Nobody says 1.4K seconds.
         "s" | "GB" if value.abs() >= 1000.0 => grouped(value, 0),
         _ => si(value),
@@ -76,13 +79,20 @@ pub(crate) fn tick(value: f64, unit: &str) -> String {
 
 /// Whether [`tick`] prints the unit itself.
 pub(crate) fn tick_has_unit(unit: &str) -> bool {
-    matches!(unit, "us" | "µs")
+    matches!(unit, "us" | "µs" | SHARE_BELOW)
+}
+
+/// A share of which the axis holds 1/(1 - p), to as many places as it has nines: `50 %`, `99.9 %`.
+fn share_below(value: f64) -> String {
+    let value = value.max(1.0);
+    format!("{} %", trimmed(100.0 - 100.0 / value, libm::floor(libm::log10(value) + 1e-9) as usize))
 }
 
 /// A unit as people write it.
 pub(crate) fn unit(unit: &str) -> &str {
     match unit {
         "us" => "µs",
+        SHARE_BELOW => "",
         "ratio" | "count" => "",
         other => other,
     }
@@ -212,5 +222,7 @@ mod tests {
         assert_eq!(metric_label("latency_mean_read_full"), "Latency, mean, reads, full drive");
         assert_eq!(metric_label("read_iops_qd32"), "Read IOPS QD32");
         assert_eq!(transfer(131_072), "128 KiB");
+        let shares = [1.0, 2.0, 4.0, 10.0, 100.0, 1e3, 1234.0, 1e7].map(|v| tick(v, SHARE_BELOW));
+        assert_eq!(shares, ["0 %", "50 %", "75 %", "90 %", "99 %", "99.9 %", "99.919 %", "99.99999 %"]);
     }
 }

@@ -13,8 +13,8 @@ use super::meter::EntryMeter;
 use super::steady::Watch;
 use super::task::{Step, Task};
 use crate::error::HostError;
+use crate::host::Host;
 use crate::host::port::{MAX_JOBS, failed, job_of, tag_of};
-use crate::host::{Host, MAX_DURATION};
 
 /// What can go wrong while jobs run.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub(super) enum Ending {
 }
 
 /// Runs the tasks until each has ended and everything has completed. Completions reach the meter of the task's
-/// entry. What has not ended by `deadline` is an error.
+/// entry.
 ///
 /// # Errors
 /// [`HostError`]: an impossible request, a failed command, a device that stalls or does not balance, or cancellation.
@@ -50,7 +50,6 @@ pub(super) fn run<S: Source>(
     entries: &mut [EntryMeter],
     watches: &mut [Watch],
     logs: &mut AllLogs<'_>,
-    deadline: Nanos,
 ) -> Result<Ending, EngineError> {
     host.port.check_at_rest()?;
     if tasks.len() > MAX_JOBS {
@@ -218,9 +217,6 @@ pub(super) fn run<S: Source>(
             ready.push(index);
         }
         if now >= tick {
-            if now > deadline {
-                return Err(HostError::TooLong { limit: MAX_DURATION }.into());
-            }
             tick += SECOND;
             for watch in watches.iter_mut() {
                 if watch.tick(now) {

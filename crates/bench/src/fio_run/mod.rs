@@ -57,7 +57,7 @@ use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 
 use crate::error::BenchError;
-use crate::host::{Host, MAX_DURATION};
+use crate::host::Host;
 use crate::lab::Lab;
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
@@ -187,7 +187,7 @@ pub fn run_file_logging(
         host.idle(SETTLE)?;
     }
     let before = host.counters();
-    let deadline = host.now() + MAX_DURATION;
+    host.limit_time();
     let mut entries = plan.entries();
     let mut watches = plan.watches();
     let stages = plan.stages.len() as f64;
@@ -195,7 +195,7 @@ pub fn run_file_logging(
     for (i, stage) in plan.stages.into_iter().enumerate() {
         let at = |i: usize| (share + (1.0 - share) * i as f64 / stages).min(1.0);
         monitor.step(at(i), at(i + 1));
-        if engine::run(&mut host, stage, &mut entries, &mut watches, &mut logs, deadline)? == Ending::All {
+        if engine::run(&mut host, stage, &mut entries, &mut watches, &mut logs)? == Ending::All {
             break;
         }
     }

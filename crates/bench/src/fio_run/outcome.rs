@@ -10,7 +10,8 @@ use super::report::RunFacts;
 use super::{FioOptions, Prefill, SETTLE};
 use crate::explain;
 use crate::outcome::{Axis, Mark, Outcome};
-use crate::suite::figures::{chart, percentile_chart, put, put_counters, put_latencies, series};
+use crate::suite::figures::{chart, put, put_counters, put_latencies, series};
+use crate::suite::tail::tail_chart;
 
 /// Entries that a page shows; a file can have thousands of clones. fio's report has all of them.
 const MOST_SHOWN: usize = 24;
@@ -86,10 +87,10 @@ fn outcome(
             done.iter().map(|&op| series(op.name(), entry.iops_over_time(op))).collect(),
         ));
     }
-    // The axis is logarithmic: what takes no time has no line.
-    let lines: Vec<_> = lines.into_iter().filter(|(_, h)| h.percentile(50.0) > 0).collect();
+    // The axis is logarithmic: what never takes time has no line.
+    let lines: Vec<_> = lines.into_iter().filter(|(_, h)| h.max() > 0).collect();
     if !lines.is_empty() {
-        out.charts.push(percentile_chart(&lines));
+        out.charts.push(tail_chart(&lines));
     }
     out
 }

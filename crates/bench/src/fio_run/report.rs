@@ -516,7 +516,7 @@ impl Latency {
             mean: h.mean(),
             stddev: h.stddev(),
             count: h.count(),
-            percentile: percentiles.map(|list| list.iter().map(|&p| (p, h.percentile(p))).collect()),
+            percentile: percentiles.map(|list| list.iter().map(|&p| (p, h.percentile_of_fio(p))).collect()),
             bins: h.middles().collect(),
         }
     }

@@ -28,7 +28,7 @@ fn entries(text: &str) -> Vec<EntryMeter> {
     let mut entries = plan.entries();
     let mut host = Host::new(&mut device, &monitor);
     for stage in plan.stages {
-        engine::run(&mut host, stage, &mut entries, &mut [], &mut AllLogs::new(&no_jobs(), &mut NoLogs), u64::MAX)
+        engine::run(&mut host, stage, &mut entries, &mut [], &mut AllLogs::new(&no_jobs(), &mut NoLogs))
             .unwrap_or_else(|e| panic!("{e}"));
     }
     entries
@@ -64,7 +64,6 @@ fn completions(ops: &[Op], depth: u32, change: impl FnOnce(&mut Task<List>)) -> 
         &mut entries,
         &mut [],
         &mut AllLogs::new(&no_jobs(), &mut NoLogs),
-        u64::MAX,
     )
     .unwrap_or_else(|e| panic!("{e}"));
     // So few are all among the slowest.

@@ -68,6 +68,12 @@ impl<'a> Host<'a> {
         self.port.set_max_transfer_bytes(bytes);
     }
 
+    /// From now on, [`MAX_DURATION`] of simulated time is left: what has not ended by then ends in
+    /// [`crate::HostError::TooLong`]. Without this call there is no limit.
+    pub fn limit_time(&mut self) {
+        self.port.limit_time();
+    }
+
     /// The time on the host's and the device's clock.
     #[must_use]
     pub fn now(&self) -> Nanos {

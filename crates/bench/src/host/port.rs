@@ -4,8 +4,8 @@ use ssdlab_core::{Breakdown, Nanos, Op, SECTOR_BYTES};
 use ssdlab_device::{Completion, Device, Hints, Request, Status};
 use ssdlab_workload::Command;
 
-use super::STORAHCI_MAX_TRANSFER_BYTES;
 use super::balance::Balance;
+use super::{MAX_DURATION, STORAHCI_MAX_TRANSFER_BYTES};
 use crate::error::HostError;
 
 /// A request that was split: waits for its last piece.
@@ -29,6 +29,8 @@ pub(crate) struct Port<'a> {
     /// Commands that have ended at this instant: a device that takes no time would keep the host busy for ever.
     instant: Nanos,
     ended_at_instant: u32,
+    /// Whatever still runs then is an error.
+    ends_by: Nanos,
     max_transfer_bytes: u64,
     parents: Vec<Parent>,
     free: Vec<u32>,
@@ -65,6 +67,7 @@ impl<'a> Port<'a> {
             balance: Balance::default(),
             instant: 0,
             ended_at_instant: 0,
+            ends_by: Nanos::MAX,
             max_transfer_bytes: STORAHCI_MAX_TRANSFER_BYTES,
             parents: Vec::new(),
             free: Vec::new(),
@@ -75,6 +78,11 @@ impl<'a> Port<'a> {
     pub(super) fn start_at(&mut self, now: Nanos) {
         self.now = now;
         self.balance.pass_to(now);
+    }
+
+    /// From now on, [`MAX_DURATION`] of simulated time is left.
+    pub(crate) fn limit_time(&mut self) {
+        self.ends_by = self.now.saturating_add(MAX_DURATION);
     }
 
     pub(crate) fn set_max_transfer_bytes(&mut self, bytes: u64) {
@@ -207,8 +215,11 @@ impl<'a> Port<'a> {
     }
 
     /// # Errors
-    /// If the device holds commands but will do nothing more by itself.
+    /// If the device holds commands but will do nothing more by itself, or no time is left.
     pub(crate) fn check_alive(&self) -> Result<(), HostError> {
+        if self.now > self.ends_by {
+            return Err(HostError::TooLong { limit: MAX_DURATION });
+        }
         if self.in_flight() > 0 && self.device.next_event().is_none() {
             return Err(HostError::Stalled { in_flight: self.in_flight(), at: self.now });
         }

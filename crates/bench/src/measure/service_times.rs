@@ -1,6 +1,6 @@
 //! Every latency by itself, for short tests whose result is the distribution.
 
-use ssdlab_core::Nanos;
+use ssdlab_core::{Nanos, rank};
 use ssdlab_device::Completion;
 
 use super::Meter;
@@ -29,8 +29,8 @@ impl ServiceTimes {
         }
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();
-        let last = ((sorted.len() as f64 * cover / 100.0) as usize).clamp(1, sorted.len()) - 1;
-        let bins = (sorted[last] / bin) as usize + 1;
+        let last = sorted[rank(cover, sorted.len() as u64) as usize - 1];
+        let bins = (last / bin) as usize + 1;
         let mut counts = vec![0u64; bins];
         for &latency in &sorted {
             if let Some(count) = counts.get_mut((latency / bin) as usize) {
@@ -47,8 +47,7 @@ impl ServiceTimes {
     pub fn percentile(&self, percent: f64) -> Nanos {
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();
-        let count = (sorted.len() as f64 * percent / 100.0) as usize;
-        sorted.get(count.max(1) - 1).copied().unwrap_or(0)
+        sorted.get(rank(percent, sorted.len() as u64) as usize - 1).copied().unwrap_or(0)
     }
 
     /// Probability density over the logarithm of time: the middle of each bin in microseconds, and the share of requests

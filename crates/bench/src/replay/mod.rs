@@ -17,8 +17,12 @@
 //!
 //! **Times.** At recorded (or scaled) speed the loop is open: requests are sent when they arrive, or, if all of the
 //! host's tags are taken, as soon after as one is free. That wait is the replay lag. Latencies count from the
-//! sending, responses from the arrival: percentiles as the host saw them are those of the responses. Idle time costs nothing but a look at the clock each simulated second; traces may last
-//! [`MAX_DURATION`].
+//! sending, responses from the arrival: percentiles as the host saw them are those of the responses. Idle time costs
+//! nothing but a look at the clock each simulated second.
+//!
+//! **How long.** A replay may last [`MAX_DURATION`] of simulated time, however long the trace was recorded: one that is
+//! longer can be replayed faster, or as soon as possible. One whose times alone say that it would last longer is refused
+//! before anything runs; one on a drive that is too slow ends in an error.
 
 mod commands;
 mod outcome;
@@ -205,6 +209,7 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     let placement = Placement::new(spec.placement, &summary, capacity_bytes);
     let commands = RefCell::new(Commands::new(spec.trace.open(Some(format))?, placement, summary.requests));
     let before = host.counters();
+    host.limit_time();
     let mut meters = (Measurement::default(), RateOverTime::new(duration));
     let sent = send(spec.speed, spec.queue_depth, &summary, &commands, &mut host, &mut meters);
     let second = commands.into_inner().finish();

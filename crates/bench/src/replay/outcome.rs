@@ -9,7 +9,8 @@ use ssdlab_workload::trace::{Devices, Fit};
 use super::{Replayed, SETTLE, Speed};
 use crate::explain;
 use crate::outcome::{Axis, Mark, Outcome};
-use crate::suite::figures::{chart, percentile_chart, put, put_counters, put_latencies, series};
+use crate::suite::figures::{chart, put, put_counters, put_latencies, series};
+use crate::suite::tail::tail_chart;
 
 pub(super) fn outcome(r: &Replayed) -> Outcome {
     let mut out = Outcome {
@@ -101,9 +102,9 @@ fn put_charts(out: &mut Outcome, r: &Replayed) {
     let responses = r.lag.as_ref().map(super::Lag::responses);
     lines.extend(responses.as_ref().map(|h| ("all, from arrival", h)));
     lines.extend(r.lag.as_ref().map(|lag| ("replay lag", &lag.distribution)));
-    // The axis is logarithmic: where most requests wait for nothing, there is no line to draw.
-    lines.retain(|(_, h)| h.percentile(50.0) > 0);
-    out.charts.push(percentile_chart(&lines));
+    // The axis is logarithmic: what never takes time has no line.
+    lines.retain(|(_, h)| h.max() > 0);
+    out.charts.push(tail_chart(&lines));
 }
 
 /// The trace's name without its folders, which mean nothing on another machine.

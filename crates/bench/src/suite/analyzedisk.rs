@@ -6,8 +6,9 @@ use ssdlab_workload::{Mix, Pattern};
 use super::common::{build, fill_drive, gigabytes, note_if_few};
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, integer, metric};
-use super::figures::{chart, percentile_chart, put, put_causes, put_counters, put_latencies, series};
+use super::figures::{chart, put, put_causes, put_counters, put_latencies, series};
 use super::stalls::{put_stalls, show_stalls};
+use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
 use crate::measure::{Measurement, ServiceTimes, Stalls};
@@ -147,7 +148,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         log_lines,
     ));
     let lines: Vec<_> = histograms.iter().map(|(n, h)| (*n, h)).collect();
-    out.charts.push(percentile_chart(&lines));
+    out.charts.push(tail_chart(&lines));
     show_stalls(&mut out, &runs[1].stalls, "Single-sector writes");
     Ok(out)
 }

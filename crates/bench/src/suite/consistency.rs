@@ -10,12 +10,12 @@ use ssdlab_workload::Pattern;
 use super::common::{FILL_BLOCK_BYTES, build, gigabytes, size};
 use super::context::Context;
 use super::definition::{TestDef, Variant, block, choice, depth, integer, metric, seconds};
-use super::figures::{
-    by_second, chart, max, mean, min, percentile_chart, put, put_counters, put_latencies, put_power, series, stddev,
-};
+use super::figures::{by_second, chart, max, mean, min, put, put_counters, put_latencies, put_power, series, stddev};
 use super::regularity::Regularity;
 use super::stalls::{put_stalls, show_stalls};
 use super::steady_state::Criterion;
+use super::storage_bench_statistics::grouped;
+use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::explain;
 use crate::measure::{PerSecond, PowerPerSecond, Split, Stalls};
@@ -137,8 +137,8 @@ fn unsteady(tail: &[f64]) -> Option<String> {
     let parts: Vec<f64> = tail.chunks_exact(length).take(5).map(mean).collect();
     let criterion = Criterion { window: 5, tolerance: 0.1, trend: 0.05 };
     (!criterion.is_met(&parts)).then(|| {
-        let (low, high) = (min(&parts), max(&parts));
-        format!("the mean of its five parts lies between {low:.0} and {high:.0} IOPS")
+        let [low, high] = [min(&parts), max(&parts)].map(|iops| grouped(libm::round(iops) as u64));
+        format!("the mean of its five parts lies between {low} and {high} IOPS")
     })
 }
 
@@ -249,7 +249,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     out.charts = charts(&form, &label, &iops, tail_from, moments);
     out.charts.extend(regularity.chart(&label, moments));
     put_power(&mut out, &power, &label);
-    out.charts.push(percentile_chart(&[("whole run", &whole.latency()), ("steady state", &tail.latency())]));
+    out.charts.push(tail_chart(&[("whole run", &whole.latency()), ("steady state", &tail.latency())]));
     put_stalls(&mut out, &stalls, "");
     show_stalls(&mut out, &stalls, &format!("{label}, whole run"));
     Ok(out)

@@ -10,12 +10,12 @@ use crate::outcome::{Axis, Chart, Mark, Metric, Outcome, Series};
 
 const SLOWEST_SHOWN: usize = 10;
 
-const PERCENTILES: [(f64, &str, &str); 5] = [
-    (50.0, "latency_p50", "50 %"),
-    (90.0, "latency_p90", "90 %"),
-    (99.0, "latency_p99", "99 %"),
-    (99.9, "latency_p99_9", "99.9 %"),
-    (99.99, "latency_p99_99", "99.99 %"),
+const PERCENTILES: [(f64, &str); 5] = [
+    (50.0, "latency_p50"),
+    (90.0, "latency_p90"),
+    (99.0, "latency_p99"),
+    (99.9, "latency_p99_9"),
+    (99.99, "latency_p99_99"),
 ];
 
 pub(crate) fn put(out: &mut Outcome, key: &str, value: f64, unit: &str) {
@@ -26,7 +26,7 @@ pub(crate) fn put(out: &mut Outcome, key: &str, value: f64, unit: &str) {
 /// `latency_…` metrics, each with `suffix`.
 pub(crate) fn put_latencies(out: &mut Outcome, h: &Histogram, suffix: &str) {
     put(out, &format!("latency_mean{suffix}"), h.mean() / 1e3, "us");
-    for (percent, key, _) in PERCENTILES {
+    for (percent, key) in PERCENTILES {
         put(out, &format!("{key}{suffix}"), to_us(h.percentile(percent)), "us");
     }
     put(out, &format!("latency_max{suffix}"), to_us(h.max()), "us");
@@ -127,26 +127,6 @@ pub(crate) fn by_category(values: &[f64]) -> Vec<[f64; 2]> {
 /// The value of each whole second, at the second's end.
 pub(crate) fn by_second(values: &[f64], first: usize) -> Vec<[f64; 2]> {
     values.iter().enumerate().skip(first).map(|(i, &v)| [(i + 1) as f64, v]).collect()
-}
-
-/// Latency percentiles, a line for each named histogram.
-pub(crate) fn percentile_chart(runs: &[(&str, &Histogram)]) -> Chart {
-    let mut names: Vec<String> = PERCENTILES.iter().map(|p| p.2.to_owned()).collect();
-    names.push("slowest".to_owned());
-    let points = |h: &Histogram| {
-        let mut values: Vec<f64> = PERCENTILES.iter().map(|p| to_us(h.percentile(p.0))).collect();
-        values.push(to_us(h.max()));
-        by_category(&values)
-    };
-    chart(
-        "latency-percentiles",
-        "Latency percentiles",
-        "The latency that the given share of requests does not exceed.",
-        Mark::Line,
-        categories("share of requests", "", names),
-        Axis::log("latency", "us"),
-        runs.iter().map(|(name, h)| series(name, points(h))).collect(),
-    )
 }
 
 /// Power of each second: its highest value and its chart, where the device meters energy.

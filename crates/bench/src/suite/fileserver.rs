@@ -5,10 +5,9 @@ use ssdlab_workload::pattern::named;
 use super::common::{build, fill_drive, gigabytes, note_if_few, timed};
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, depth, depths, metric, seconds};
-use super::figures::{
-    by_category, categories, chart, percentile_chart, put, put_causes, put_counters, put_latencies, series,
-};
+use super::figures::{by_category, categories, chart, put, put_causes, put_counters, put_latencies, series};
 use super::stalls::{put_stalls, show_stalls};
+use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::outcome::{Axis, Mark, Outcome};
 
@@ -93,7 +92,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let histograms: Vec<_> = runs.iter().map(|r| r.measurement.latency()).collect();
     let labels: Vec<String> = names.iter().map(|n| format!("QD{n}")).collect();
     let lines: Vec<_> = labels.iter().map(String::as_str).zip(&histograms).collect();
-    out.charts.push(percentile_chart(&lines));
+    out.charts.push(tail_chart(&lines));
     if let Some(at) = queue_depths.iter().position(|&d| d == headline) {
         show_stalls(&mut out, &runs[at].stalls, &format!("File server, QD{headline}"));
     }

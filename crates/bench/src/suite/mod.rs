@@ -45,6 +45,7 @@ mod storagemark_desktop;
 mod storagemark_streaming;
 mod storagemark_workstation;
 mod sweep;
+pub(crate) mod tail;
 mod trim;
 
 pub use definition::{COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference};

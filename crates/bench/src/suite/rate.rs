@@ -5,8 +5,9 @@ use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, note_if_few, size, timed};
 use super::context::Context;
-use super::figures::{percentile_chart, put_timed, rate_over_time};
+use super::figures::{put_timed, rate_over_time};
 use super::stalls::{put_stalls, show_stalls};
+use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 
@@ -52,7 +53,7 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
     out.notes = notes;
     note_if_few(result.measurement.requests(), &mut out.notes);
     out.charts.push(rate_over_time(&result.per_second, &label));
-    out.charts.push(percentile_chart(&[(&label, &result.measurement.latency())]));
+    out.charts.push(tail_chart(&[(&label, &result.measurement.latency())]));
     put_stalls(&mut out, &result.stalls, "");
     show_stalls(&mut out, &result.stalls, &label);
     Ok(out)

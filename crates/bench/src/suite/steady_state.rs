@@ -12,7 +12,8 @@ use ssdlab_workload::{AgedFill, Pattern};
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, size, timed};
 use super::context::Context;
 use super::definition::{TestDef, Variant, WHOLE_SPAN, block, choice, depth, integer, metric, number};
-use super::figures::{chart, mean, percentile_chart, put, put_causes, put_counters, put_latencies, series};
+use super::figures::{chart, mean, put, put_causes, put_counters, put_latencies, series};
+use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::host::Host;
 use crate::measure::Measurement;
@@ -258,7 +259,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     }
     put_causes(&mut out, &label, &measurement);
     out.charts = charts(&rounds, span, counters.flash.is_some());
-    out.charts.push(percentile_chart(&[(&label, &measurement.latency())]));
+    out.charts.push(tail_chart(&[(&label, &measurement.latency())]));
     Ok(out)
 }
 

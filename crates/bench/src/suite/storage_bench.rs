@@ -10,10 +10,9 @@ use super::common::{erase, fill_range, gigabytes};
 use super::context::Context;
 use super::definition::{MetricDef, bytes, choice, metric, number};
 use super::figures::series;
-use super::figures::{
-    by_category, categories, chart, percentile_chart, put, put_causes, put_counters_as, put_latencies,
-};
+use super::figures::{by_category, categories, chart, put, put_causes, put_counters_as, put_latencies};
 use super::storage_bench_statistics::{put_statistics, statistics_table};
+use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::host::Playback;
 use crate::measure::{Measurement, Meter, Over};
@@ -410,7 +409,7 @@ fn put_charts(out: &mut Outcome, trace: Trace, form: &str, runs: &[Played]) {
         runs.iter().map(|r| series(r.state.name(), r.curve.clone())).collect(),
     ));
     let latencies: Vec<_> = runs.iter().map(|r| (r.state.name(), r.measurement.latency())).collect();
-    charts.push(percentile_chart(&latencies.iter().map(|(name, h)| (*name, h)).collect::<Vec<_>>()));
+    charts.push(tail_chart(&latencies.iter().map(|(name, h)| (*name, h)).collect::<Vec<_>>()));
     out.charts.extend(charts);
 }
 

@@ -84,7 +84,7 @@ fn decimals(value: f64, digits: usize) -> String {
 }
 
 /// `49,810,000`.
-fn grouped(n: u64) -> String {
+pub(super) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {

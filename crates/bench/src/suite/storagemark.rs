@@ -7,8 +7,9 @@ use ssdlab_workload::application_mix::{Application, FOOTPRINT_BYTES, Stream};
 use super::common::{fill_drive, gigabytes};
 use super::context::Context;
 use super::definition::{MetricDef, choice, metric};
-use super::figures::{chart, percentile_chart, put, put_causes, put_counters, put_latencies, series};
+use super::figures::{chart, put, put_causes, put_counters, put_latencies, series};
 use super::stalls::{put_stalls, show_stalls};
+use super::tail::tail_chart;
 use crate::error::{BenchError, HostError};
 use crate::host::{Host, Playback};
 use crate::measure::{Measurement, Meter, Stalls};
@@ -135,7 +136,7 @@ pub(super) fn run_storagemark(ctx: &mut Context<'_>, application: Application) -
         Axis::log("mean service time", "us"),
         vec![series(application.name(), played.curve)],
     ));
-    out.charts.push(percentile_chart(&[(application.name(), &latency)]));
+    out.charts.push(tail_chart(&[(application.name(), &latency)]));
     show_stalls(&mut out, &played.stalls, &format!("Mix: {}", application.name()));
     out.notes.insert(
         0,

@@ -153,6 +153,25 @@ fn a_trace_that_is_too_long_as_recorded_can_be_replayed_faster() {
     let mut spec = trace("sped-up.mqsim", &[(0, 0, 0, 8, 1), (400 * 86_400 * SECOND, 0, 0, 8, 1)]);
     spec.speed = Speed::Times(1e6);
     assert_eq!(replay(&spec).measurement.requests(), 2);
+    // As soon as possible, two reads take no longer than they take, whenever they were recorded.
+    for days in [400, 100_000] {
+        let mut spec = trace("long-ago.mqsim", &[(0, 0, 0, 8, 1), (days * 86_400 * SECOND, 0, 0, 8, 1)]);
+        spec.speed = Speed::AsSoonAsPossible;
+        let r = replay(&spec);
+        assert_eq!((r.summary.duration, r.measurement.elapsed()), (days * 86_400 * SECOND, 100 * MICROSECOND));
+    }
+}
+
+#[test]
+fn a_replay_that_takes_a_drive_longer_than_the_limit_ends_in_an_error() {
+    // Two reads of 200 days each, one after the other.
+    let lab = ModelSpec { read: 200 * 86_400 * SECOND, ..ModelSpec::default() };
+    for speed in [Speed::AsSoonAsPossible, Speed::RECORDED] {
+        let mut spec = trace("slow-drive.mqsim", &[(0, 0, 0, 8, 1), (1000, 0, 0, 8, 1)]);
+        (spec.speed, spec.queue_depth, spec.prefill) = (speed, 1, false);
+        let e = replay_file(&spec, &lab, &Monitor::silent()).unwrap_err();
+        assert!(e.to_string().contains("had not ended after 31622400.00 s of simulated time"), "{e}");
+    }
 }
 
 #[test]

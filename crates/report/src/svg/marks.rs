@@ -83,7 +83,8 @@ pub(super) fn append_marker(d: &mut String, index: usize, x: f64, y: f64, r: f64
         let corners: Vec<String> = points.iter().map(|&(dx, dy)| at(dx, dy)).collect();
         format!("M{}Z", corners.join("L"))
     };
-    let shape = match index % 8 {
+    // Dashes come again after as many series; the two together do not.
+    let shape = match (index + index / DASHES.len()) % 8 {
         0 => format!("M{}a{1} {1} 0 1 0 {2} 0a{1} {1} 0 1 0 -{2} 0", at(-1.0, 0.0), coord(r), coord(2.0 * r)),
         1 => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
         2 => polygon(&[(0.0, -1.2), (1.15, 0.9), (-1.15, 0.9)]),

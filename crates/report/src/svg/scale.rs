@@ -1,6 +1,6 @@
 //! Axes: where a value lies, and which values are printed.
 
-use ssdlab_bench::Axis;
+use ssdlab_bench::{Axis, SHARE_BELOW};
 
 use crate::number;
 
@@ -78,6 +78,8 @@ impl Scale {
         let zero_strip = axis.log && role == Role::Magnitude && extent.min <= 0.0;
         let (values, minor) = if !axis.log {
             (linear_ticks(lo, hi, want), Vec::new())
+        } else if axis.unit == SHARE_BELOW {
+            (share_ticks(lo, hi), Vec::new())
         } else if role == Role::Position && !distinct.is_empty() && distinct.len() <= 12 && distinct[0] > 0.0 {
             (distinct.iter().copied().filter(|&v| v >= lo && v <= hi).collect(), Vec::new())
         } else {
@@ -199,6 +201,13 @@ pub(crate) fn log_ticks(lo: f64, hi: f64, want: usize) -> (Vec<f64>, Vec<f64>) {
     (major, minor)
 }
 
+/// 50, 90, 99, 99.9 % and so on, of an axis of shares.
+fn share_ticks(lo: f64, hi: f64) -> Vec<f64> {
+    let inside = |v: &f64| *v >= lo * (1.0 - 1e-9) && *v <= hi * (1.0 + 1e-9);
+    let nines = (1..=18).map(|n| libm::pow(10.0, f64::from(n)));
+    [2.0].into_iter().chain(nines).filter(inside).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,6 +230,15 @@ mod tests {
     #[test]
     fn a_narrow_logarithmic_axis_has_ones_twos_and_fives() {
         assert_eq!(log_ticks(200.0, 10_000.0, 5).0, [200.0, 500.0, 1000.0, 2000.0, 5000.0, 10_000.0]);
+    }
+
+    #[test]
+    fn an_axis_of_shares_is_labelled_by_its_nines() {
+        let axis = Axis { min: Some(1.0), ..Axis::log("share of requests", SHARE_BELOW) };
+        let scale = Scale::new(&axis, Extent::of([1.0, 24_000.0]), Role::Position, 9, &[1.0, 7.0, 24_000.0]);
+        let labels: Vec<&str> = scale.ticks.iter().map(|t| t.label.as_str()).collect();
+        assert_eq!(labels, ["50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
+        assert_eq!((scale.lo, scale.hi), (1.0, 24_000.0));
     }
 
     #[test]

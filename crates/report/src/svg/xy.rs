@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ssdlab_bench::{Mark, Series};
+use ssdlab_bench::{Mark, SHARE_BELOW, Series};
 
 use super::canvas::{Anchor, Canvas, coord};
 use super::figure::{Figure, axis_title};
@@ -65,7 +65,10 @@ pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout,
                 let names = figure.point_names.get(i).map_or(&[][..], Vec::as_slice);
                 scatter(c, series, names, (i, figure.colour(i)), &x_scale, &y_scale, dot_size(m, figure));
             }
-            _ => line(c, series, (i, figure.colour(i)), &x_scale, &y_scale),
+            _ if figure.x.unit == SHARE_BELOW => {
+                line(c, series, (i, figure.colour(i)), &x_scale, &y_scale, Vertices::Bends);
+            }
+            _ => line(c, series, (i, figure.colour(i)), &x_scale, &y_scale, Vertices::Measured),
         }
         if let Some(y) = end_of(series, figure.mark) {
             ends.push((i, y_scale.at(y)));
@@ -225,20 +228,73 @@ fn scatter(c: &mut Canvas, series: &Series, names: &[String], (index, colour): S
     }
 }
 
-fn line(c: &mut Canvas, series: &Series, style: Style, x: &Scale, y: &Scale) {
+/// What the points of a line are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Vertices {
+    /// Each was measured, and is marked if there are few.
+    Measured,
+    /// Samples of a curve: it needs them only where it bends, and is marked at the ticks.
+    Bends,
+}
+
+fn line(c: &mut Canvas, series: &Series, style: Style, x: &Scale, y: &Scale, vertices: Vertices) {
     let points: Vec<(f64, f64)> = series.points.iter().map(|p| (x.at(p[0]), y.at(p[1]))).collect();
+    let (drawn, marked) = match vertices {
+        Vertices::Measured if points.len() <= MARKED_POINTS => (points.clone(), points),
+        Vertices::Measured => (thinned(&points), Vec::new()),
+        Vertices::Bends => {
+            let drawn = bends(&points);
+            let marked = x.ticks.iter().filter_map(|tick| on_line(&drawn, x.at(tick.value))).collect();
+            (drawn, marked)
+        }
+    };
     let mut d = String::new();
-    for (i, (px, py)) in thinned(&points).into_iter().enumerate() {
+    for (i, (px, py)) in drawn.into_iter().enumerate() {
         let _ = write!(d, "{}{} {}", if i == 0 { 'M' } else { 'L' }, coord(px), coord(py));
     }
     c.path(&d, &line_attributes(style, &series.name));
-    if points.len() <= MARKED_POINTS {
+    if !marked.is_empty() {
         let mut markers = String::new();
-        for &(px, py) in &points {
+        for (px, py) in marked {
             append_marker(&mut markers, style.0, px, py, 3.6);
         }
         c.path(&markers, &format!("{} data-marks=\"{}\"", marker_attributes(style.1), text::escape(&series.name)));
     }
+}
+
+/// The point of a line at a coordinate that it reaches. Where it rises upright there, where it comes from.
+fn on_line(points: &[(f64, f64)], at: f64) -> Option<(f64, f64)> {
+    let after = points.iter().position(|p| p.0 >= at)?;
+    let (x1, y1) = points[after];
+    if x1 == at {
+        return Some((at, y1));
+    }
+    let (x0, y0) = *points.get(after.checked_sub(1)?)?;
+    Some((at, y0 + (y1 - y0) * (at - x0) / (x1 - x0)))
+}
+
+/// The points without which the line would be off by more than a quarter of a pixel somewhere.
+fn bends(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    const OFF: f64 = 0.25;
+    let mut kept = vec![true; points.len()];
+    let mut spans = vec![(0, points.len().saturating_sub(1))];
+    while let Some((first, last)) = spans.pop() {
+        let far = |i: &usize| from_segment(points[*i], points[first], points[last]);
+        let farthest = (first + 1..last).max_by(|a, b| far(a).total_cmp(&far(b)));
+        match farthest.filter(|i| far(i) > OFF) {
+            Some(i) => spans.extend([(first, i), (i, last)]),
+            None => kept.iter_mut().take(last).skip(first + 1).for_each(|k| *k = false),
+        }
+    }
+    points.iter().zip(kept).filter(|(_, kept)| *kept).map(|(p, _)| *p).collect()
+}
+
+/// How far `p` lies from the segment between `a` and `b`.
+fn from_segment(p: (f64, f64), a: (f64, f64), b: (f64, f64)) -> f64 {
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let squared = dx * dx + dy * dy;
+    let along = if squared > 0.0 { (((p.0 - a.0) * dx + (p.1 - a.1) * dy) / squared).clamp(0.0, 1.0) } else { 0.0 };
+    libm::hypot(p.0 - a.0 - along * dx, p.1 - a.1 - along * dy)
 }
 
 /// Of more points than pixels, the lowest and the highest of each half pixel: no peak is lost.
@@ -317,5 +373,31 @@ fn read_out_data(
     );
     if !figure.x.categories.is_empty() {
         let _ = write!(data, " data-names=\"{}\"", text::escape(&figure.x.categories.join("|")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_keeps_its_bends_and_lies_nowhere_off_by_more_than_a_quarter_pixel() {
+        let staircase = [(0.0, 90.0), (40.0, 90.0), (40.0, 30.0), (70.0, 30.0), (70.0, 0.0)];
+        assert_eq!(bends(&staircase), staircase);
+        let straight: Vec<(f64, f64)> = (0..500).map(|i| (f64::from(i), f64::from(i) * 0.5)).collect();
+        assert_eq!(bends(&straight), [straight[0], straight[499]]);
+        let curve: Vec<(f64, f64)> = (0..2000).map(|i| (f64::from(i) * 0.2, f64::from(i * i) * 1e-4)).collect();
+        let kept = bends(&curve);
+        assert!(kept.len() < 60, "{}", kept.len());
+        for &p in &curve {
+            let off = kept.windows(2).map(|w| from_segment(p, w[0], w[1])).fold(f64::INFINITY, f64::min);
+            assert!(off <= 0.25, "{p:?} is off by {off}");
+        }
+        assert_eq!(
+            [20.0, 40.0, 70.0].map(|x| on_line(&staircase, x)),
+            [(20.0, 90.0), (40.0, 90.0), (70.0, 30.0)].map(Some)
+        );
+        assert_eq!([-1.0, 71.0].map(|x| on_line(&staircase, x)), [None, None]);
+        assert!(bends(&[]).is_empty() && bends(&[(1.0, 2.0)]).len() == 1);
     }
 }
