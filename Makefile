@@ -14,7 +14,7 @@ endif
 
 .PHONY: build tested shipped test test-all gate long check unit properties claims claims-all repeatable theory page \
 	quick-against-full reference-drives samples keys predictions house ecc ecc-tables reference bench instructions instructions-update valgrind \
-	torture power-cuts fuzz fio fio-tools sweep clients databases python-env wheel python python-all quick clean
+	torture power-cuts fuzz fio fio-tools sweep clients databases python-env wheel python python-quick python-all quick clean
 
 build:
 	$(CARGO) build --release --locked
@@ -22,7 +22,7 @@ build:
 shipped: build
 
 tested:
-	$(CARGO) test --workspace --exclude ssdlab-python --locked --no-run
+	$(CARGO) test --workspace --locked --no-run
 
 ## The everyday loop: format, lints, unit, property, timing and command-line tests.
 quick: check unit
@@ -34,7 +34,7 @@ check:
 # The same cases each time; `properties` draws new ones.
 unit: export PROPTEST_RNG_SEED = 1
 unit:
-	$(CARGO) test --workspace --exclude ssdlab-python --locked
+	$(CARGO) test --workspace --locked
 
 ## The property tests again, with thousands of drives, translation layers and power cuts.
 properties:
@@ -190,7 +190,7 @@ databases: build
 	SECONDS_OF_LOAD=600 tests/clients/fio-verify.sh $(SSDLAB)
 
 ## The Python package: a wheel, its quick tests and its types, in an environment of its own (Debian: python3-venv). PYTHON
-## names the interpreter, WHEEL_PROFILE how the extension is compiled.
+## names the interpreter, WHEEL_PROFILE how the extension is compiled. `make python-quick` is the part that `make test` has.
 PYTHON ?= python3
 WHEEL_PROFILE ?= release
 PY = target/python/bin/python
@@ -207,9 +207,22 @@ wheel: python-env
 		--interpreter $(CURDIR)/$(PY) --out $(CURDIR)/$(WHEELS)
 	$(PY) -m pip install -q --force-reinstall --no-deps $(WHEELS)/*.whl
 
+# A fresh environment each time. The extension is what the tests of the workspace are, so that their crates are not compiled
+# again: pyo3, Arrow and it alone are.
+QUICK = $(CURDIR)/target/python-quick
+python-quick:
+	rm -rf $(QUICK)
+	$(PYTHON) -m venv $(QUICK)
+	$(QUICK)/bin/python -m pip install -q --disable-pip-version-check -r python/requirements-quick.txt
+	cd python && CARGO_TARGET_DIR=$(CURDIR)/target $(QUICK)/bin/maturin build --profile dev --features as-tested --locked \
+		--interpreter $(QUICK)/bin/python --out $(QUICK)/wheels
+	$(QUICK)/bin/python -m pip install -q --disable-pip-version-check --no-deps $(QUICK)/wheels/*.whl
+	cd python/tests && $(QUICK)/bin/python -m pytest -q -m "not slow" .
+
 python: wheel
 	$(CARGO) clippy -p ssdlab-python --all-targets --locked -- -D warnings
-	cd python && ../$(PY) -m mypy -p ssdlab
+	cd python && ../$(PY) -m mypy -p ssdlab && ../$(PY) -m pyright --pythonpath ../$(PY)
+	cd python/tests && PATH=$(CURDIR)/target/python/bin:$$PATH pyright --verifytypes ssdlab --ignoreexternal
 	cd python/tests && ../../$(PY) -m pytest -q -x -m "not slow" .
 
 ## All of its tests: executors of four kinds, a fleet beside drives simulated in full, the tutorial; the wheel against
@@ -225,7 +238,7 @@ test: export CARGO_INCREMENTAL = 0
 test: check unit
 	$(MAKE) -j2 --output-sync=target gate PROGRAM=tested
 
-gate: repeatable torture claims instructions
+gate: python-quick repeatable torture claims instructions
 
 ## The gate, and then all that takes longer: hours.
 test-all: test

@@ -9,6 +9,10 @@ from typing import Any
 OPS = {"read": 0, "write": 1, "trim": 2, "flush": 3, "write_zeroes": 4}
 _SHORT = {"r": 0, "w": 1, "d": 2, "t": 2, "f": 3, "discard": 2, "R": 0, "W": 1, "D": 2, "F": 3, "Read": 0, "Write": 1}
 _UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+#: Of NumPy's dates and durations; those of months and years are not of one length.
+_NUMPY_UNITS = {**_UNITS, "m": 60 * 10**9, "h": 3_600 * 10**9, "D": 86_400 * 10**9, "W": 604_800 * 10**9}
+#: The latest time that is looked at at all, in nanoseconds; a drive's clock ends after 366 days.
+LATEST = 10**18
 
 
 def array(values: Any) -> Any:
@@ -55,7 +59,7 @@ def whole(values: Any, name: str, rows: int | None = None) -> bytes:
         raise TypeError(f"{name} must be whole numbers, not {given.dtype}")
     if given.dtype.kind == "f":
         bad = ~(numpy.isfinite(given) & (given == numpy.floor(given)) & (given < 2.0**63))
-        _refuse(bad, given, name, "is no whole number")
+        _refuse(bad, given, name, "is no whole number below 2**63")
     if given.dtype.kind in "if":
         _refuse(given < 0, given, name, "is negative")
     return bytes(given.astype("<u8", casting="unsafe", copy=False).tobytes())
@@ -74,26 +78,54 @@ def nanoseconds(values: Any, name: str, unit: str | None, *, begin: bool) -> byt
     if given.dtype.kind in "mM":
         if unit is not None:
             raise ValueError(f"{name} is a {given.dtype}, which has its own unit; leave time_unit out")
-        if numpy.isnat(given).any():
-            raise ValueError(f"{name}[{int(numpy.isnat(given).argmax())}] is not a time (NaT)")
-        if given.dtype.kind == "M":
-            if not begin:
-                raise TypeError(f"{name} must be a duration, not a date")
-            given = given - (given.min() if len(given) else given)
-        nanos = given.astype("timedelta64[ns]").astype("<i8")
-        return whole(nanos, name)
+        if given.ndim != 1:
+            raise ValueError(f"{name} must have one dimension, not {given.ndim}")
+        if given.dtype.kind == "M" and not begin:
+            raise TypeError(f"{name} must be a duration, not a date")
+        return _since_first(given, name) if given.dtype.kind == "M" else _durations(given, name)
     if unit is None:
         raise TypeError(f"{name} is a number without a unit: give time_unit='ns', 'us', 'ms' or 's'")
     if unit not in _UNITS:
         raise ValueError(f"time_unit={unit!r} is none of {', '.join(_UNITS)}")
     if given.dtype.kind == "f":
         _refuse(~numpy.isfinite(given), given, name, "is no time")
-        given = numpy.rint(given * _UNITS[unit])
-        return whole(given, name)
+        _refuse(given > LATEST / _UNITS[unit], given, name, "is too late")
+        return whole(numpy.rint(given * _UNITS[unit]), name)
     times = numpy.frombuffer(whole(given, name), dtype="<u8")
-    largest = (2**63 - 1) // _UNITS[unit]
-    _refuse(times > largest, times, name, "is too late")
+    _refuse(times > LATEST // _UNITS[unit], times, name, "is too late")
     return bytes((times * numpy.uint64(_UNITS[unit])).tobytes())
+
+
+def _durations(given: Any, name: str) -> bytes:
+    """Durations of NumPy in whole nanoseconds."""
+    import numpy
+
+    unit, count = numpy.datetime_data(given.dtype)
+    _refuse(numpy.isnat(given), given, name, "is not a time")
+    if unit not in _NUMPY_UNITS:
+        raise TypeError(f"{name} is a {given.dtype}; use seconds down to nanoseconds")
+    factor = _NUMPY_UNITS[unit] * count
+    numbers = given.astype("<i8")
+    _refuse(numbers < 0, given, name, "is negative")
+    _refuse(numbers > LATEST // factor, given, name, "is too late")
+    return whole(numbers * factor, name)
+
+
+def _since_first(given: Any, name: str) -> bytes:
+    """Dates of NumPy as nanoseconds since the first of them."""
+    import numpy
+
+    _refuse(numpy.isnat(given), given, name, "is not a time")
+    unit, count = numpy.datetime_data(given.dtype)
+    if unit in ("Y", "M"):
+        given, unit, count = given.astype("datetime64[D]"), "D", 1
+    if unit not in _NUMPY_UNITS:
+        raise TypeError(f"{name} is a {given.dtype}; use days down to nanoseconds")
+    numbers = given.astype("<i8")
+    first = int(numbers.min()) if len(numbers) else 0
+    far = numbers > min(first + LATEST // (_NUMPY_UNITS[unit] * count), 2**63 - 1)
+    _refuse(far, given, name, "is too late after the first")
+    return _durations((numbers - first).astype(f"timedelta64[{count}{unit}]"), name)
 
 
 def ops(values: Any, rows: int | None = None) -> bytes:
@@ -113,6 +145,8 @@ def ops(values: Any, rows: int | None = None) -> bytes:
         raise ValueError(f"op must have one dimension, not {given.ndim}")
     if rows is not None and len(given) != rows:
         raise ValueError(f"op has {len(given)} values, where {rows} are needed")
+    if len(given) == 0:
+        return b""
     if given.dtype.kind in "iu":
         _refuse((given < 0) | (given >= len(OPS)), given, "op", "is no command: they are " + _numbered())
         return bytes(given.astype("u1").tobytes())
@@ -120,7 +154,7 @@ def ops(values: Any, rows: int | None = None) -> bytes:
         raise TypeError(f"op must be names or numbers of commands, not {given.dtype}")
     words, places = numpy.unique(given.astype(str), return_inverse=True)
     numbers = numpy.array([_op(word, int((places == i).argmax())) for i, word in enumerate(words)], dtype="u1")
-    return bytes(numbers[places.ravel()].tobytes()) if len(words) else b""
+    return bytes(numbers[places.ravel()].tobytes())
 
 
 def columns_of(table: Any) -> Mapping[str, Any]:

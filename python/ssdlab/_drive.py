@@ -99,7 +99,7 @@ class Drive:
             changes = {"gc.host_share": "balanced", **changes}
         self._changes = dict(changes)
         self._seed = _whole(seed, "seed")
-        self._explain = explain
+        self._explain = _flag(explain, "explain")
         self._live: _native.Live | None = None
         given = [(key, _text(key, value)) for key, value in changes.items()]
         device, _, text = self._source
@@ -116,6 +116,9 @@ class Drive:
 
     def _parts(self) -> tuple[Any, ...]:
         return (self._source, self._seed, self._explain, self._victim, self._pacing, self._changes)
+
+    def _has_policies(self) -> bool:
+        return self._victim is not None or self._pacing is not None
 
     # What it is.
 
@@ -176,10 +179,10 @@ class Drive:
             RunError: if it failed.
         """
         settings = [(key, _text(key, value)) for key, value in params.items()]
-        if name == "power-cut" and (self._victim or self._pacing):
+        if name == "power-cut" and self._has_policies():
             raise ValueError("recovery from a power cut goes back to built-in policies: study them on other tests")
         with shown(progress, f"{name} on {self.name}") as report:
-            outcome = self._native.test(name, settings, self._seed_or(seed), bool(quick), _limit(records), report)
+            outcome = self._native.test(name, settings, self._seed_or(seed), _flag(quick, "quick"), _limit(records), report)
         return Result(outcome)
 
     def run(
@@ -265,9 +268,9 @@ class Drive:
                 format,
                 speed,
                 _whole(queue_depth, "queue_depth", 1, 2**32 - 1),
-                {"wrap": False, "scale": True}[placement],
-                {"side-by-side": False, "folded": True}[devices],
-                bool(prefill),
+                _one_of(placement, "placement", "wrap", "scale") == "scale",
+                _one_of(devices, "devices", "side-by-side", "folded") == "folded",
+                _flag(prefill, "prefill"),
                 self._seed_or(seed),
                 _limit(records),
                 report,
@@ -301,7 +304,7 @@ class Drive:
                 names or numbers (``ssdlab.OPS``).
             offset: bytes from the begin of the drive; an array, or one for all.
             length: bytes; an array, or one for all.
-            at: times in nanoseconds of the drive's clock, rising: each command is handed over at its own.
+            at: times in nanoseconds of the drive's clock, rising, within 366 days: each command is handed over at its own.
             queue_depth: without times: each command is handed over as soon as fewer than so many are under way. Without
                 both, all are handed over now.
             fua: force unit access: writes are acknowledged only when they are on the medium.
@@ -317,17 +320,17 @@ class Drive:
             _columns.whole(length, "length", rows),
             None if at is None else _columns.nanoseconds(at, "at", None if _is_duration(at) else "ns", begin=False),
             None if queue_depth is None else _whole(queue_depth, "queue_depth", 0),
-            bool(fua),
+            _flag(fua, "fua"),
         )
         return range(tags, tags + rows)
 
     def advance(self, to: int | None = None) -> Table:
-        """Lets time pass to ``to``, in nanoseconds; without it, until nothing is under way. Returns every command that has
+        """Lets time pass to ``to``, in nanoseconds and within 366 days; without it, until nothing is under way. Returns every command that has
         completed since the last call, in the order of completion: ``tag``, ``op``, ``status``, ``offset``, ``length``,
         ``submitted``, ``completed``, and, of a drive with ``explain=True``, a column for each cause that took time.
 
         Raises:
-            ValueError: if that lies in the past.
+            ValueError: if that lies in the past, or too late.
         """
         return Table(self._on().advance(None if to is None else _whole(to, "to")))
 
@@ -440,7 +443,9 @@ def behind(adapter: str, device: str | Drive) -> Drive:
 def _expression(device: str | Drive) -> str:
     if isinstance(device, str):
         return device
-    if device._changes or device._victim or device._source[2] is not None:
+    if not isinstance(device, Drive):
+        raise TypeError(f"a {type(device).__name__} is no device: give a name or a drive")
+    if device._changes or device._has_policies() or device._source[2] is not None:
         raise ValueError(f"{device!r} has no name to be called by in an expression: save it as a file, and give its path")
     return device.name
 
@@ -453,7 +458,7 @@ def _text(key: str, value: Value) -> str:
         return str(value)
     if hasattr(value, "item") and not isinstance(value, Sequence):
         return _text(key, value.item())
-    if isinstance(value, Sequence):
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
         return ",".join(_text(key, item) for item in value)
     raise TypeError(f"{key} is a {type(value).__name__}; values are text, numbers, or lists of them")
 
@@ -462,6 +467,18 @@ def _limit(records: bool | int) -> int:
     if records is True:
         return 2**63 - 1
     return 0 if records is False else _whole(records, "records")
+
+
+def _flag(value: bool, name: str) -> bool:
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise TypeError(f"{name} must be True or False, not {type(value).__name__}")
+
+
+def _one_of(value: str, name: str, *words: str) -> str:
+    if value not in words:
+        raise ValueError(f"{name}={value!r} is none of {', '.join(map(repr, words))}")
+    return value
 
 
 def _whole(value: int, name: str, least: int = 0, most: int = 2**64 - 1) -> int:

@@ -20,15 +20,15 @@ class SsdlabError(Exception):
     ) -> None:
         super().__init__(message)
         #: The problem alone, in one line.
-        self.what = what or message
+        self.what: str = what or message
         #: What would be right.
-        self.help = list(help)
+        self.help: list[str] = list(help)
         #: Name of the file that the message points into, if it does.
-        self.file = file
+        self.file: str | None = file
         #: Line of it, from 1.
-        self.line = line
+        self.line: int | None = line
         #: Column of the line, from 1, in characters.
-        self.column = column
+        self.column: int | None = column
 
     def __reduce__(self) -> tuple[object, ...]:
         details = {key: getattr(self, key) for key in ("what", "help", "file", "line", "column")}

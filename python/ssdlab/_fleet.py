@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
@@ -172,11 +173,15 @@ class FleetResult:
         Args:
             small: the share of the drive, as of :func:`fleet`; as there if not given.
         """
-        model, kind, capacities, seed, told = self._native.told(_whole(drive, "drive"), float(days))
+        if not 0 <= days <= 36_525:
+            raise ValueError(f"days is {days}; it must lie between 0 and 36525")
+        number = _whole(drive, "drive", 0, self.drives - 1)
+        model, kind, capacities, seed, told = self._native.told(number, float(days))
         klass = self.spec["classes"][kind]
+        share = self._small[model] if small is None else _whole(small, "small", 1, 2**16)
         with shown(progress, f"drive {drive}") as report:
             text, written = _native.live_through(
-                self._models[model]._native, json.dumps(klass), small or self._small[model], seed, capacities, report
+                self._models[model]._native, json.dumps(klass), share, seed, capacities, report
             )
         point = json.loads(text)
         lived = (point["wear_mean"], point["waf"], point["write_us"][1], point["read_us"][1])
@@ -240,11 +245,18 @@ def fleet(
         shares = [(_drive(model), float(share)) for model, share in models.items()]
     else:
         shares = [(_drive(model), 1.0) for model in models]
+    if any(drive._has_policies() for drive, _ in shares):
+        raise ValueError("a fleet has drives with built-in policies only: study your own with test()")
     classes = [workloads] if isinstance(workloads, Workload) else list(workloads)
     if not shares or not classes:
         raise ValueError("a fleet needs at least one model and one class of work")
+    if not isinstance(ambient, Sequence) or len(ambient) != 2:
+        raise TypeError("ambient must be two numbers: the mean and the standard deviation")
+    if not all(isinstance(klass, Workload) for klass in classes):
+        raise TypeError("workloads must be Workload objects")
     spec: dict[str, Any] = {
-        "seed": _whole(seed, "seed"),
+        # Lives have seeds of their own, a thousand of them.
+        "seed": _whole(seed, "seed", 0, 2**64 // 1000 - 1),
         "models": [(drive.name, drive.capacity_bytes, share) for drive, share in shares],
         "classes": [asdict(klass) for klass in classes],
         "years": float(years),
@@ -252,6 +264,7 @@ def fleet(
         "ambient": [float(ambient[0]), float(ambient[1])],
         "other_failures_per_year": float(other_failures_per_year),
     }
+    _finite(spec, "")
     store = _store(out)
     divisors = [drive._native.divisor(_whole(small, "small", 1, 2**16)) for drive, _ in shares]
     tasks = [
@@ -269,6 +282,18 @@ def fleet(
     ]
     native = _native.Fleet(json.dumps(spec), lives)
     return FleetResult(native, _whole(drives, "drives", 1, 2**32 - 1), spec, [d for d, _ in shares], divisors)
+
+
+def _finite(value: Any, name: str) -> None:
+    """Refuses what JSON has no word for."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _finite(item, key)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _finite(item, name)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name} is {value}; it must be a finite number")
 
 
 def _drive(model: str | Drive) -> Drive:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Union
 
@@ -20,10 +20,12 @@ def _in_notebook() -> bool:
 
 
 @contextmanager
-def shown(progress: Progress, what: str) -> Iterator[Callable[[float], object] | None]:
+def shown(progress: Progress, what: str) -> Generator[Callable[[float], object] | None, None, None]:
     """Gives the function to call with the share that is done, 0 to 1, if anybody wants to know."""
     if callable(progress):
         yield progress
+    elif progress is not None and not isinstance(progress, bool):
+        raise TypeError(f"progress must be a function, True, False or None, not {type(progress).__name__}")
     elif progress is False:
         yield None
     elif _in_notebook():
@@ -37,7 +39,7 @@ def shown(progress: Progress, what: str) -> Iterator[Callable[[float], object] |
 
 
 @contextmanager
-def _notebook(what: str) -> Iterator[Callable[[float], object]]:
+def _notebook(what: str) -> Generator[Callable[[float], object], None, None]:
     from IPython.display import HTML, display
 
     def bar(done: float) -> object:
@@ -51,7 +53,7 @@ def _notebook(what: str) -> Iterator[Callable[[float], object]]:
 
 
 @contextmanager
-def _terminal(what: str) -> Iterator[Callable[[float], object]]:
+def _terminal(what: str) -> Generator[Callable[[float], object], None, None]:
     def report(done: float) -> None:
         filled = int(done * 24)
         sys.stderr.write(f"\r{'█' * filled}{'░' * (24 - filled)} {done:4.0%}  {what}")

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Union
 
 from . import _native
-from ._drive import Drive, Value, _text, _whole
+from ._drive import Drive, Value, _flag, _text, _whole
 from ._progress import Progress, shown
 from ._result import Result
 
@@ -87,7 +87,7 @@ def review(
     """
     listed = [drives] if isinstance(drives, (str, Drive)) else list(drives)
     named = [Drive(drive) if isinstance(drive, str) else drive for drive in listed]
-    if any(drive._victim or drive._pacing for drive in named):
+    if any(drive._has_policies() for drive in named):
         raise ValueError("a review has drives with built-in policies only: use test() for those of your own")
     if not named:
         raise ValueError("a review needs a drive")
@@ -99,7 +99,7 @@ def review(
             tests,
             set_,
             _whole(seed, "seed"),
-            bool(quick),
+            _flag(quick, "quick"),
             None if threads is None else _whole(threads, "threads", 1),
             report,
         )
@@ -122,7 +122,7 @@ def claims(
     names = [drives] if isinstance(drives, str) else list(drives)
     with shown(progress, "claims") as report:
         threads_ = None if threads is None else _whole(threads, "threads", 1)
-        text = _native.claims_json(names, _whole(seed, "seed"), bool(quick), threads_, report)
+        text = _native.claims_json(names, _whole(seed, "seed"), _flag(quick, "quick"), threads_, report)
     return json.loads(text)  # type: ignore[no-any-return]
 
 

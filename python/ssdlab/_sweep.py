@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Protocol, Union
 
 from . import _native
+from ._drive import _whole
 from ._errors import BadInput, SweepInterrupted
 from ._progress import Progress, shown
 from ._table import Table
@@ -165,6 +166,11 @@ def sweep(
 
     Results do not depend on the executor, on what died in between, or on what was found finished.
     """
+    if threads is not None:
+        _whole(threads, "threads", 1)
+    if workers is not None:
+        _whole(workers, "workers", 1)
+    _whole(retries, "retries")
     file, text = _read(plan)
     native = _plan(file, text)
     keys = native.keys()
@@ -183,8 +189,10 @@ def sweep(
             store = UrlStore(out)
         elif isinstance(out, (str, os.PathLike)):
             store = FolderStore(out)
-        else:
+        elif hasattr(out, "get") and hasattr(out, "put"):
             store = out
+        else:
+            raise TypeError(f"a {type(out).__name__} keeps no points: give a folder, a URL, or an object with get and put")
         finished = {}
         for key in keys:
             kept = store.get(key)

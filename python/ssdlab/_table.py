@@ -52,7 +52,8 @@ class Table:
             return numpy.array(column[1], dtype=str)
         values = numpy.frombuffer(column[1], dtype=column[0])
         if len(column) == 3:
-            return numpy.array(column[2], dtype=str)[values]
+            words: Any = numpy.array(column[2], dtype=str)
+            return words[values]
         return values
 
     def to_dict(self) -> dict[str, list[Any]]:

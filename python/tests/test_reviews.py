@@ -10,9 +10,9 @@ SETTINGS = {"seconds": 1, "span_bytes": "64MB"}
 
 def test_a_review_is_that_of_the_command_line(tmp_path, cli):
     drives = ["ideal-32die", "ideal-16k-32die"]
-    ours = ssdlab.review(drives, only=["random-write", "atto"], settings=SETTINGS, quick=True)
+    ours = ssdlab.review(drives, only=["random-write", "random-read"], settings=SETTINGS, quick=True)
     ours.save(tmp_path / "ours")
-    words = ["--only", "random-write,atto", "--set", "seconds=1", "--set", "span_bytes=64MB", "--quick"]
+    words = ["--only", "random-write,random-read", "--set", "seconds=1", "--set", "span_bytes=64MB", "--quick"]
     cli("review", *drives, *words, "--out", str(tmp_path / "theirs"))
     files = sorted(p.relative_to(tmp_path / "theirs") for p in (tmp_path / "theirs").rglob("*") if p.is_file())
     files = [p for p in files if p.parts[0] != ".ssdlab"]

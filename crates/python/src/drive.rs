@@ -24,7 +24,7 @@ use crate::outcome::{JobReport, Outcome};
 use crate::policy::{Policies, Studied};
 use crate::records::{Recorded, Records};
 use crate::trace::table_source;
-use crate::watched::watched;
+use crate::watched::{Watch, watched};
 
 /// A drive of the catalog, of a file, or a device expression, with changes of its keys.
 #[pyclass(frozen, module = "ssdlab._native")]
@@ -53,7 +53,8 @@ fn open(
     let changed = |template: DeviceTemplate| {
         if changes.is_empty() { Ok(template.recipe) } else { template.set(changes) }
     };
-    let recipe = template.and_then(changed).map_err(|d| bad_input(py, &d, Wrong::Drive))?;
+    let checked = |recipe| policies.check(&recipe).map(|()| recipe);
+    let recipe = template.and_then(changed).and_then(checked).map_err(|d| bad_input(py, &d, Wrong::Drive))?;
     // The specimen that is built to look at it; which one makes no difference to what it says of itself.
     let drive = watched(py, None, move |_| SimulatedDrive::of(recipe, 1))?;
     let drive = drive.map_err(|f| exception(py, &f, Wrong::Drive))?;
@@ -64,10 +65,11 @@ fn open(
 fn recorded<T>(
     drive: &SimulatedDrive,
     policies: &Policies,
+    watch: &Arc<Watch>,
     limit: usize,
     run: impl FnOnce(&dyn Lab) -> T,
 ) -> (T, Option<Records>) {
-    let studied = Studied { drive, policies };
+    let studied = Studied { drive, policies, watch };
     let fresh: &dyn Lab = if policies.is_none() { drive } else { &studied };
     if limit == 0 {
         return (run(fresh), None);
@@ -153,7 +155,7 @@ impl Drive {
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
-            recorded(&drive, &policies, records, |lab| {
+            recorded(&drive, &policies, watch, records, |lab| {
                 guarded(|| run_test(test, &lab, &job.settings, seed, quick, &monitor))
             })
         })?;
@@ -189,7 +191,7 @@ impl Drive {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
             let options = FioOptions { seed, prefill };
-            recorded(&drive, &policies, records, |lab| run_file(&job, lab, options, &monitor))
+            recorded(&drive, &policies, watch, records, |lab| run_file(&job, lab, options, &monitor))
         })?;
         let report = result.map_err(|e| match e {
             FioError::Job(e) => bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job),
@@ -244,7 +246,7 @@ impl Drive {
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
-            recorded(&drive, &policies, records, |lab| replay_file(&spec, lab, &monitor))
+            recorded(&drive, &policies, watch, records, |lab| replay_file(&spec, lab, &monitor))
         })?;
         let replayed = result.map_err(|e| exception(py, &replay::failure(e), Wrong::Trace))?;
         let histograms = replayed.measurement.ops().map(|(op, stats)| (op, stats.latency.clone())).collect();
@@ -256,10 +258,12 @@ impl Drive {
     /// A new specimen, powered on.
     fn power_on(&self, py: Python<'_>, seed: u64, explain: bool) -> PyResult<Live> {
         let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
+        let of_policies = Arc::new(Watch::default());
+        let watch = Arc::clone(&of_policies);
         let built = watched(py, None, move |_| {
-            let recipe = drive.recipe();
-            if explain { policies.build::<true>(recipe, seed) } else { policies.build::<false>(recipe, seed) }
+            let build = if explain { Policies::build::<true> } else { Policies::build::<false> };
+            build(&policies, drive.recipe(), seed, &watch)
         })?;
-        Ok(Live::new(built.map_err(|d| bad_input(py, &d, Wrong::Drive))?, explain))
+        Ok(Live::new(built.map_err(|d| bad_input(py, &d, Wrong::Drive))?, explain, of_policies))
     }
 }

@@ -11,7 +11,7 @@ use ssdlab_fleet::{Class, FleetSpec, Life, QuarterRow, State, Summary, life, liv
 use crate::drive::Drive;
 use crate::failure::{Wrong, exception, run_error, value_error};
 use crate::table::{Column, Table};
-use crate::watched::{Watch, watched};
+use crate::watched::watched;
 
 /// A fleet whose lives have been measured.
 #[pyclass(frozen, module = "ssdlab._native")]
@@ -48,7 +48,7 @@ fn on_specimen<T: Send + 'static>(
             value_error(format!("{name} cannot be had at 1/{by} of its size: give a smaller power of two as `small`"))
         })?,
     };
-    let result = watched(py, progress, move |watch: &Watch| {
+    let result = watched(py, progress, move |watch| {
         let built = recipe.build_with(seed, &|drive, seed| {
             ssdlab_ssd::build_unexplained(&drive.name, &drive.spec, &drive.die.spec, seed)
         });
@@ -92,6 +92,9 @@ pub fn live_through(
     Ok((serde_json::to_string(&point).map_err(|e| run_error(py, e.to_string()))?, written))
 }
 
+/// What a column of words can tell apart.
+const MOST_KINDS: usize = i8::MAX as usize;
+
 /// Drives that a worker takes at a time.
 const CHUNK: u32 = 64;
 
@@ -106,6 +109,9 @@ impl Fleet {
             .iter()
             .map(|of| of.iter().map(|of| of.iter().map(read).collect()).collect())
             .collect::<PyResult<Vec<Vec<Vec<Life>>>>>()?;
+        if spec.models.len() > MOST_KINDS || spec.classes.len() > MOST_KINDS {
+            return Err(value_error(format!("a fleet has at most {MOST_KINDS} models, and as many classes of work")));
+        }
         let fleet = ssdlab_fleet::Fleet::new(spec, lives).map_err(value_error)?;
         Ok(Fleet { fleet: std::sync::Arc::new(fleet) })
     }

@@ -1,6 +1,7 @@
 //! A device that is powered on, for hosts that are written in Python: batches of commands in, columns of completions out.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use pyo3::exceptions::PyRuntimeError;
@@ -22,6 +23,8 @@ const LOOK_EVERY: usize = 4096;
 /// Time passes in steps of this, with a look between.
 const STEP: Nanos = SECOND / 100;
 const KEEPS_NOTHING: &str = "only drives with a map of pages can be saved";
+/// The end of the clock, as of every run: 366 days.
+const LAST: Nanos = 366 * 86_400 * SECOND;
 
 /// See the module's own page.
 #[pyclass(frozen, module = "ssdlab._native")]
@@ -32,6 +35,8 @@ pub struct Live {
 struct State {
     device: Box<dyn Device>,
     explain: bool,
+    /// Told when a policy in Python fails; of copies too, since they ask the same functions.
+    policies: Arc<Watch>,
     now: Nanos,
     next_tag: u64,
     in_flight: u64,
@@ -82,9 +87,13 @@ impl State {
         self.take_completions();
     }
 
+    fn is_stopped(&self, watch: &Watch) -> bool {
+        [watch, &self.policies].iter().any(|watch| watch.cancel.load(Ordering::Relaxed))
+    }
+
     /// Lets time pass to `to`; without it, until nothing is under way.
     fn pass(&mut self, to: Option<Nanos>, watch: &Watch) {
-        while !watch.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+        while !self.is_stopped(watch) {
             let step = self.now.saturating_add(STEP);
             match to {
                 Some(to) if to <= step => return self.advance(to),
@@ -98,7 +107,7 @@ impl State {
     fn hand_over(&mut self, batch: &Batch, watch: &Watch) -> Result<(), String> {
         let commands = batch.op.iter().zip(u64s(&batch.offset)).zip(u64s(&batch.length));
         for (index, ((&op, offset), length)) in commands.enumerate() {
-            if index % LOOK_EVERY == 0 && watch.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+            if index % LOOK_EVERY == 0 && self.is_stopped(watch) {
                 return Ok(());
             }
             match &batch.pace {
@@ -107,7 +116,7 @@ impl State {
                 Pace::Depth(depth) => {
                     while self.in_flight >= *depth {
                         self.advance_to_completion(self.now.saturating_add(STEP));
-                        if watch.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+                        if self.is_stopped(watch) {
                             return Ok(());
                         }
                     }
@@ -139,6 +148,9 @@ impl State {
                 }
                 last = at;
             }
+            if last > LAST {
+                return Err(too_late(last));
+            }
         }
         let info = self.device.info();
         let commands = batch.op.iter().zip(u64s(&batch.offset)).zip(u64s(&batch.length));
@@ -152,9 +164,9 @@ impl State {
 }
 
 impl Live {
-    pub fn new(device: Box<dyn Device>, explain: bool) -> Self {
-        let state =
-            State { device, explain, now: 0, next_tag: 0, in_flight: 0, done: Records::default(), fresh: Vec::new() };
+    pub fn new(device: Box<dyn Device>, explain: bool, policies: Arc<Watch>) -> Self {
+        let (done, fresh) = (Records::default(), Vec::new());
+        let state = State { device, explain, policies, now: 0, next_tag: 0, in_flight: 0, done, fresh };
         Live { state: Arc::new(Mutex::new(Some(state))) }
     }
 
@@ -182,19 +194,26 @@ impl Live {
         long: bool,
         what: impl FnOnce(&mut State, &Watch) -> T + Send + 'static,
     ) -> PyResult<T> {
-        self.with(|_| ())?;
+        let policies = self.with(|state| Arc::clone(&state.policies))?;
+        if policies.cancel.load(Ordering::Relaxed) {
+            return Err(run_error(py, "a policy of this drive has failed, so that nothing is known of it any more"));
+        }
         let state = Arc::clone(&self.state);
-        let work = move |watch: &Watch| {
+        let work = move |watch: &Arc<Watch>| {
             let mut state = state.lock().ok()?;
             state.as_mut().map(|state| what(state, watch))
         };
         let result = if long {
             watched(py, None, work)?
         } else {
-            py.detach(|| ssdlab_core::catch_panic(|| work(&Watch::default()))).map_err(|e| run_error(py, e))?
+            py.detach(|| ssdlab_core::catch_panic(|| work(&Arc::default()))).map_err(|e| run_error(py, e))?
         };
-        result.ok_or_else(closed)
+        policies.take_fault().map_or_else(|| result.ok_or_else(closed), Err)
     }
+}
+
+fn too_late(at: Nanos) -> String {
+    format!("{at} ns lies beyond the end of the drive's clock, 366 days")
 }
 
 fn closed() -> PyErr {
@@ -238,6 +257,9 @@ impl Live {
         let long = self.with(|state| {
             if let Some(to) = to.filter(|to| *to < state.now) {
                 return Err(value_error(format!("{to} ns lies before now, {} ns", state.now)));
+            }
+            if let Some(to) = to.filter(|to| *to > LAST) {
+                return Err(value_error(too_late(to)));
             }
             let short = match to {
                 Some(to) => to - state.now < STEP,
@@ -291,8 +313,8 @@ impl Live {
         let copy = self.with(|state| {
             let device = state.device.snapshot()?;
             let State { explain, now, next_tag, in_flight, .. } = *state;
-            let done = state.done.clone();
-            Some(State { device, explain, now, next_tag, in_flight, done, fresh: Vec::new() })
+            let (policies, done) = (Arc::clone(&state.policies), state.done.clone());
+            Some(State { device, explain, policies, now, next_tag, in_flight, done, fresh: Vec::new() })
         })?;
         let copy = copy.ok_or_else(|| run_error(py, "this device cannot be copied"))?;
         Ok(Live { state: Arc::new(Mutex::new(Some(copy))) })

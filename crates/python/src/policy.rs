@@ -1,61 +1,132 @@
 //! Policies of firmware as Python functions, for studying ideas.
+//!
+//! The device asks in the middle of its work, where nothing can be refused. A function that fails stops the run instead:
+//! the error goes to whoever waits for it ([`Watch::fail`]), and until the run has ended a policy built in here answers.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use ssdlab_bench::Lab;
 use ssdlab_catalog::{DeviceRecipe, Diagnostic};
+use ssdlab_cli::failure::Failure;
 use ssdlab_cli::lab::SimulatedDrive;
 use ssdlab_device::Device;
-use ssdlab_ftl::{Candidate, ChooseVictim, HostUnits};
+use ssdlab_ftl::{Candidate, ChooseVictim, HostShare, HostUnits};
 use ssdlab_ssd::SimulatedSsd;
 
-/// Policies that take the place of those of the drive file.
+use crate::failure::{Wrong, exception};
+use crate::watched::Watch;
+
+/// Functions that take the place of policies of the drive file.
 #[derive(Clone, Default)]
 pub struct Policies {
-    victim: Option<Arc<ChooseVictim>>,
-    pacing: Option<Arc<HostUnits>>,
+    victim: Option<Arc<Py<PyAny>>>,
+    pacing: Option<Arc<Py<PyAny>>>,
 }
 
-/// What a function that fails makes of the run: it ends with an error that says so.
-fn failed(what: &str, error: &PyErr) -> ! {
-    panic!("the {what} failed: {error}")
+/// Characters of an answer that a message repeats.
+const SHOWN: usize = 60;
+
+/// The answer of a function; `None` if the run stops, perhaps because of this very answer.
+fn ask<T>(watch: &Watch, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
+    if watch.cancel.load(Ordering::Relaxed) {
+        return None;
+    }
+    let answer = |py: Python<'_>| call(py).map_err(|e| watch.fail(e)).ok();
+    // It cannot be asked any more while the interpreter ends.
+    Python::try_attach(answer).flatten()
+}
+
+/// The error of a run in which a function raised one. What is no `Exception` means the interpreter, and stays what it is.
+fn raised(py: Python<'_>, what: &str, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyException>(py) {
+        return error;
+    }
+    let failure = Failure::run(format!("the {what} failed: {error}"));
+    let of_run = exception(py, &failure, Wrong::Test);
+    of_run.set_cause(py, Some(error));
+    of_run
+}
+
+fn wrong_answer(answer: &Bound<'_, PyAny>, what: &str, why: &str, help: &str) -> PyErr {
+    let text = answer.repr().map(|repr| repr.to_string_lossy().into_owned());
+    let mut text = text.unwrap_or_else(|_| format!("a {}", answer.get_type()));
+    if let Some((end, _)) = text.char_indices().nth(SHOWN) {
+        text.truncate(end);
+        text.push('…');
+    }
+    let failure = Failure::run(format!("the {what} returned {text}, which is {why}")).help(help);
+    exception(answer.py(), &failure, Wrong::Test)
+}
+
+fn chosen(py: Python<'_>, function: &Py<PyAny>, closed: &[Candidate], capacity: u32) -> PyResult<u32> {
+    let what = "victim policy";
+    let blocks: Vec<u32> = closed.iter().map(|c| c.block).collect();
+    let valid: Vec<u32> = closed.iter().map(|c| c.valid).collect();
+    let age: Vec<u64> = closed.iter().map(|c| c.age).collect();
+    let answer = function.bind(py).call1((&blocks, valid, age, capacity)).map_err(|e| raised(py, what, e))?;
+    let wrong = |why| wrong_answer(&answer, what, why, "return one of the numbers that it is called with first");
+    if answer.is_instance_of::<PyBool>() || !answer.hasattr("__index__")? {
+        return Err(wrong("no whole number"));
+    }
+    let number = answer.extract::<u32>().ok().filter(|number| blocks.binary_search(number).is_ok());
+    number.ok_or_else(|| wrong("the number of no closed superblock"))
+}
+
+fn units(py: Python<'_>, function: &Py<PyAny>, dead: u32, valid: u32) -> PyResult<f64> {
+    let answer = function.bind(py).call1((dead, valid)).map_err(|e| raised(py, "pacing", e))?;
+    let units = answer.extract::<f64>().ok().filter(|units| *units >= 0.0 && !answer.is_instance_of::<PyBool>());
+    let help = "return the units that the host may write for each unit moved";
+    units.ok_or_else(|| wrong_answer(&answer, "pacing", "no number from 0 on", help))
 }
 
 impl Policies {
     pub fn new(victim: Option<Py<PyAny>>, pacing: Option<Py<PyAny>>) -> Self {
-        let victim = victim.map(|function| -> Arc<ChooseVictim> {
-            Arc::new(move |closed: &[Candidate], capacity: u32| {
-                Python::attach(|py| {
-                    let blocks: Vec<u32> = closed.iter().map(|c| c.block).collect();
-                    let valid: Vec<u32> = closed.iter().map(|c| c.valid).collect();
-                    let age: Vec<u64> = closed.iter().map(|c| c.age).collect();
-                    let answer = function.call1(py, (blocks, valid, age, capacity));
-                    let number = answer.and_then(|a| a.extract::<u32>(py));
-                    number.unwrap_or_else(|e| failed("victim policy", &e))
-                })
-            })
-        });
-        let pacing = pacing.map(|function| -> Arc<HostUnits> {
-            Arc::new(move |dead: u32, valid: u32| {
-                Python::attach(|py| {
-                    let answer = function.call1(py, (dead, valid)).and_then(|a| a.extract::<f64>(py));
-                    answer.unwrap_or_else(|e| failed("pacing", &e))
-                })
-            })
-        });
-        Policies { victim, pacing }
+        Policies { victim: victim.map(Arc::new), pacing: pacing.map(Arc::new) }
     }
 
     pub fn is_none(&self) -> bool {
         self.victim.is_none() && self.pacing.is_none()
     }
 
-    /// A device with these policies in every drive that maps by pages.
+    /// Whether the device has drives that would ask them.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self, recipe: &DeviceRecipe) -> Result<(), Diagnostic> {
+        if self.is_none() {
+            return Ok(());
+        }
+        let ssds = recipe.ssds();
+        let mut by_pages = ssds.iter().filter(|drive| drive.spec.log_blocks.is_none()).peekable();
+        if by_pages.peek().is_none() {
+            let what = format!("{} has no drive that maps by pages, and so none that would ask a policy", recipe.name);
+            return Err(Diagnostic::new(what).help("choose another device, or leave victim and pacing out"));
+        }
+        let unlimited = by_pages.find(|d| !matches!(d.spec.gc.host_share, HostShare::Balanced | HostShare::Trickle));
+        match unlimited {
+            Some(drive) if self.pacing.is_some() => {
+                let what =
+                    format!("gc.host_share of {} sets the host no limit, so that pacing is never asked", drive.name);
+                Err(Diagnostic::new(what).help("leave gc.host_share out: pacing takes its place"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A device with these policies in every drive that maps by pages. If one fails, `watch` is told.
     ///
     /// # Errors
     /// As [`DeviceRecipe::build`].
-    pub fn build<const EXPLAIN: bool>(&self, recipe: &DeviceRecipe, seed: u64) -> Result<Box<dyn Device>, Diagnostic> {
+    pub fn build<const EXPLAIN: bool>(
+        &self,
+        recipe: &DeviceRecipe,
+        seed: u64,
+        watch: &Arc<Watch>,
+    ) -> Result<Box<dyn Device>, Diagnostic> {
         recipe.build_with(seed, &|drive, seed| {
             let (name, spec, die) = (&drive.name, &drive.spec, &drive.die.spec);
             if self.is_none() || spec.log_blocks.is_some() {
@@ -63,7 +134,19 @@ impl Policies {
                 return build(name, spec, die, seed);
             }
             let mut ssd = SimulatedSsd::<EXPLAIN, true>::new(name, spec, die, seed)?;
-            ssd.study(self.victim.clone(), self.pacing.clone());
+            let victim = self.victim.clone().map(|function| -> Arc<ChooseVictim> {
+                let watch = Arc::clone(watch);
+                Arc::new(move |closed, capacity| {
+                    let chosen = ask(&watch, |py| chosen(py, &function, closed, capacity));
+                    let greedy = || closed.iter().min_by_key(|c| c.valid).map_or(0, |c| c.block);
+                    chosen.unwrap_or_else(greedy)
+                })
+            });
+            let pacing = self.pacing.clone().map(|function| -> Arc<HostUnits> {
+                let watch = Arc::clone(watch);
+                Arc::new(move |dead, valid| ask(&watch, |py| units(py, &function, dead, valid)).unwrap_or(1.0))
+            });
+            ssd.study(victim, pacing);
             Ok(Box::new(ssd))
         })
     }
@@ -73,11 +156,12 @@ impl Policies {
 pub struct Studied<'a> {
     pub drive: &'a SimulatedDrive,
     pub policies: &'a Policies,
+    pub watch: &'a Arc<Watch>,
 }
 
 impl Lab for Studied<'_> {
     fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
-        self.policies.build::<true>(self.drive.recipe(), seed).map_err(|e| e.to_string())
+        self.policies.build::<true>(self.drive.recipe(), seed, self.watch).map_err(|e| e.to_string())
     }
 
     fn name(&self) -> &str {
@@ -86,7 +170,8 @@ impl Lab for Studied<'_> {
 
     fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
         let small = self.drive.recipe().small(by);
-        small.map(|recipe| self.policies.build::<true>(&recipe, seed).map_err(|e| e.to_string())).transpose()
+        let build = |recipe: DeviceRecipe| self.policies.build::<true>(&recipe, seed, self.watch);
+        small.map(|recipe| build(recipe).map_err(|e| e.to_string())).transpose()
     }
 
     fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {

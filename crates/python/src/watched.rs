@@ -1,9 +1,9 @@
 //! Runs that take their time: on a thread of their own, so that the interpreter is free, Ctrl-C is heard at once, and
 //! progress can be shown.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -17,6 +17,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const LOOKS_PER_REPORT: u32 = 5;
 /// How long a stopped run may take to end before it is left to end by itself.
 const GRACE: Duration = Duration::from_millis(40);
+/// What Python expects of a thread, on which its functions may run.
+const STACK_BYTES: usize = 16 << 20;
 
 /// What a run and who waits for it share.
 #[derive(Debug, Default)]
@@ -25,22 +27,36 @@ pub struct Watch {
     pub cancel: AtomicBool,
     /// Bits of the share that is done, 0 to 1.
     done: AtomicU64,
+    /// Why the run stops by itself.
+    fault: Mutex<Option<PyErr>>,
 }
 
 impl Watch {
     pub fn report(&self, done: f64) {
         self.done.store(done.to_bits(), Ordering::Relaxed);
     }
+
+    /// Stops the run, whose result will be this error. The first one counts.
+    pub fn fail(&self, error: PyErr) {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// What [`Watch::fail`] was told, once.
+    pub fn take_fault(&self) -> Option<PyErr> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 /// Runs `work` while the interpreter is free, and calls `progress` with the share that is done.
 ///
 /// # Errors
-/// KeyboardInterrupt and what else signals and `progress` raise: the run is stopped then. A panic is a RunError.
+/// KeyboardInterrupt and what else signals and `progress` raise: the run is stopped then. What the run itself told the
+/// watch. A panic is a RunError.
 pub fn watched<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&Watch) -> T + Send + 'static,
+    work: impl FnOnce(&Arc<Watch>) -> T + Send + 'static,
 ) -> PyResult<T> {
     let watch = Arc::new(Watch::default());
     let (sender, receiver) = sync_channel(1);
@@ -50,15 +66,17 @@ pub fn watched<T: Send + 'static>(
         // Whoever was interrupted no longer waits.
         let _ = sender.send(result);
     };
-    let spawned = std::thread::Builder::new().name("ssdlab".to_owned()).spawn(run);
+    let spawned = std::thread::Builder::new().name("ssdlab".to_owned()).stack_size(STACK_BYTES).spawn(run);
     spawned.map_err(|e| run_error(py, format!("cannot start a thread: {e}")))?;
-    let receiver = std::sync::Mutex::new(receiver);
-    let wait = |time: Duration| receiver.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv_timeout(time);
+    let receiver = Mutex::new(receiver);
+    let wait = |time: Duration| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(time);
     let mut looks = 0;
     loop {
         match py.detach(|| wait(LOOK)) {
-            Ok(Ok(result)) => return Ok(result),
-            Ok(Err(panic)) => return Err(run_error(py, panic)),
+            Ok(result) => {
+                let result = result.map_err(|panic| run_error(py, panic));
+                return watch.take_fault().map_or(result, Err);
+            }
             Err(RecvTimeoutError::Disconnected) => return Err(run_error(py, "the run ended without a result")),
             Err(RecvTimeoutError::Timeout) => {}
         }

@@ -127,10 +127,10 @@ impl Credit {
         self.per_moved_unit_micro = per_moved_unit_micro;
     }
 
-    /// Units have been moved.
+    /// Units have been moved. Credit that can no longer be counted is no longer added.
     #[inline]
     pub fn earn(&mut self, units: u32) {
-        self.micro += i64::from(units) * self.per_moved_unit_micro;
+        self.micro = self.micro.saturating_add(i64::from(units) * self.per_moved_unit_micro);
     }
 
     /// The host has written a row of `units` that cost so much each.

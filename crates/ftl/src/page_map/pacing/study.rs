@@ -9,7 +9,7 @@ use super::{MICRO, PacingPolicy};
 pub type HostUnits = dyn Fn(u32, u32) -> f64 + Send + Sync;
 
 /// More than any host needs: no limit.
-const MOST: f64 = 1e9;
+const MOST: f64 = 1e6;
 
 /// See the module's own page.
 #[derive(Clone)]
@@ -32,5 +32,23 @@ impl PacingPolicy for Study {
         let units = (self.0)(dead, valid);
         assert!(units >= 0.0, "the pacing gave {units} units, which is no number from 0 on");
         (units.min(MOST) * MICRO as f64) as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Credit;
+    use super::*;
+
+    #[test]
+    fn a_pacing_without_bounds_lets_the_host_write_without_bounds() {
+        let study = Study(Arc::new(|_, _| f64::INFINITY));
+        let mut credit = Credit::default();
+        credit.set_rate(study.credit_for_moved_unit_micro(1, 1));
+        for _ in 0..100 {
+            credit.earn(1 << 20);
+        }
+        credit.spend(1 << 20, MICRO);
+        assert!(credit.covers(u32::MAX));
     }
 }
