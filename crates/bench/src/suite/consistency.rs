@@ -314,7 +314,7 @@ mod tests {
         let flat: Vec<f64> = (0..600).map(|i| if i % 7 == 0 { 300.0 } else { 5_700.0 }).collect();
         assert_eq!(unsteady(&flat), None);
         let rising: Vec<f64> = (0..600).map(|i| 5_000.0 + f64::from(i)).collect();
-        assert!(unsteady(&rising).unwrap().contains("between 5060 and 5540"), "{:?}", unsteady(&rising));
+        assert!(unsteady(&rising).unwrap().contains("between 5,060 and 5,540"), "{:?}", unsteady(&rising));
         assert!(unsteady(&[1.0]).is_some());
     }
 
