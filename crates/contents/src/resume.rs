@@ -22,8 +22,8 @@ pub enum ResumeError {
 }
 
 /// Lets a device with a plug, fresh from the factory, become the one that was saved, and brings what was changed since onto it.
-/// `clean`: the image was closed; if not, the power has been cut since. The store's pages get the numbers of the drive's
-/// writes. Returns the time from which the drive is ready.
+/// `clean`: the image was closed; if not, the power is cut once more, while the drive is at rest, so that the cut counts and
+/// nothing dies of it. The store's pages get the numbers of the drive's writes. Returns the time from which the drive is ready.
 ///
 /// # Errors
 /// If the state is not of this drive, or does not fit the bytes. The device is of no use then.
@@ -46,9 +46,14 @@ pub fn resume(
     now = replay(device, &state.since, now).map_err(ResumeError::Replay)?;
     let plug = device.plug().expect(HAS_PLUG);
     if !clean {
+        now = plug.stand_by(now);
+        // A command behind STANDBY IMMEDIATE makes the cut an unclean one.
+        now = replay(device, &[], now).map_err(ResumeError::Replay)?;
+        let plug = device.plug().expect(HAS_PLUG);
         plug.cut(now);
         now = plug.restore(now);
     }
+    let plug = device.plug().expect(HAS_PLUG);
     // Without a journal a drive forgets trims, even in a clean cut: the bytes are gone, and so must the pages be.
     let written = |unit: &u32| matches!(plug.held((*unit).into()), Held::Write(_));
     let forgotten: Vec<Change> = (0..pages as u32)
