@@ -228,7 +228,14 @@ def test_a_saved_drive_goes_on(tmp_path):
     again.submit("read", np.arange(3000) * 4096, 4096, queue_depth=8)
     assert set(again.advance().to_dict()["status"]) == {"ok"}
     again.check()
-    again.save(path)
+
+
+@pytest.mark.slow
+def test_what_is_no_saved_drive_or_another_one_is_not_loaded_and_a_letter_not_overwritten(tmp_path):
+    path = tmp_path / "drive.state"
+    drive = ssdlab.Drive("jmf667h-toshiba-128gb", seed=3)
+    drive.save(path)
+    drive.save(path)
     for other, why in [
         (ssdlab.Drive("jmf667h-toshiba-128gb", seed=4), "seed 3, not 4"),
         (ssdlab.Drive("jmf667h-toshiba-128gb", seed=3, **{"gc.policy": "fifo"}), "other values"),
@@ -243,11 +250,11 @@ def test_a_saved_drive_goes_on(tmp_path):
     spoiled[-5] ^= 1
     path.write_bytes(spoiled)
     with pytest.raises(ssdlab.RunError, match="damaged"):
-        again.load(path)
+        drive.load(path)
     letter = tmp_path / "letter.txt"
     letter.write_text("Dear all, here is a letter of some length")
     with pytest.raises(ssdlab.RunError, match="no saved drive"):
-        again.save(letter)
+        drive.save(letter)
     with pytest.raises(ssdlab.RunError, match="only drives with a map of pages"):
         ssdlab.Drive("memorycorp-mf4-64gb").save(tmp_path / "blocks.state")
 
