@@ -15,9 +15,11 @@ smart='"$ssdlab" ctl --json "$control" smart | python3 "$scratch/smart.py"'
 same="nbdcopy \"\$uri\" \"\$scratch/copy\" && head -c $bytes \"\$scratch/copy\" | cmp - \"\$scratch/data\" && rm \"\$scratch/copy\""
 wrong() { echo "$*" >&2 && exit 1; }
 
-read -r written cycles unclean < <(served "nbdcopy \"\$scratch/data\" \"\$uri\" && $smart" --image drive.ssd 2>/dev/null)
+served "nbdcopy \"\$scratch/data\" \"\$uri\" && $smart" --image drive.ssd >"$scratch/out" 2>/dev/null
+read -r written cycles unclean <"$scratch/out"
 [ "$written" -ge $((bytes / 512)) ] && [ "$cycles $unclean" = "1 0" ] || wrong "new: $written $cycles $unclean"
-read -r again cycles unclean < <(served "$smart" --image drive.ssd 2>/dev/null)
+served "$smart" --image drive.ssd >"$scratch/out" 2>/dev/null
+read -r again cycles unclean <"$scratch/out"
 [ "$again $cycles $unclean" = "$written 2 0" ] || wrong "after a detach: $again $cycles $unclean"
 
 # Killed after it was written to, without a flush: what is there is what the client was told.
@@ -28,6 +30,7 @@ fio --name=fill --ioengine=nbd --uri="nbd+unix:///?socket=$scratch/socket" --rw=
   --iodepth=8 --output="$scratch/fio.log" >/dev/null
 kill -9 "$server"
 wait "$server" 2>/dev/null || true
-read -r again cycles unclean < <(served "$same && $smart" --image drive.ssd 2>/dev/null)
+served "$same && $smart" --image drive.ssd >"$scratch/out" 2>/dev/null
+read -r again cycles unclean <"$scratch/out"
 [ "$again" -ge $((written + 64 * 2048)) ] && [ "$unclean" = 1 ] || wrong "after kill: $again $cycles $unclean"
 "$ssdlab" image check "$scratch/drive.ssd" >/dev/null

@@ -133,9 +133,10 @@ impl Image {
     /// Reads an image and changes nothing.
     ///
     /// # Errors
-    /// As [`read_image`].
+    /// As [`read_image`]; if another process changes it.
     pub fn inspect(path: &Path) -> Result<ImageContents, ImageError> {
         let file = File::open(path)?;
+        locked(file.try_lock_shared())?;
         let bytes = file.metadata()?.len();
         read_image(&mut BufReader::with_capacity(1 << 20, file), bytes)
     }
@@ -309,7 +310,11 @@ impl Image {
 }
 
 fn lock(file: &File) -> Result<(), ImageError> {
-    match file.try_lock() {
+    locked(file.try_lock())
+}
+
+fn locked(result: Result<(), TryLockError>) -> Result<(), ImageError> {
+    match result {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(ImageError::InUse),
         Err(TryLockError::Error(e)) => Err(e.into()),

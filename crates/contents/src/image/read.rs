@@ -27,6 +27,7 @@ pub struct ImageContents {
 /// # Errors
 /// If it is no image, of another version, or damaged; or cannot be read.
 pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents, ImageError> {
+    let file = &mut file.take(file_bytes);
     let mut headers = [[0; HEADER_BYTES]; 2];
     for header in &mut headers {
         exactly(file, header)?.ok_or(ImageError::NoImage)?;

@@ -49,6 +49,7 @@ fn what_was_written_comes_back() {
     assert!(same(&contents.store, &changed) && contents.header.clean);
     assert_eq!(contents.header.device, "raid0(a*2)");
     assert!(matches!(Image::open(&path), Err(ImageError::InUse)));
+    assert!(matches!(Image::inspect(&path), Err(ImageError::InUse)));
     drop(image);
     assert!(!Image::inspect(&path).unwrap().header.clean);
 }
