@@ -11,6 +11,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
+use ssdlab_core::input::open_regular;
 use thiserror::Error;
 
 use crate::image::{DriveState, ImageError};
@@ -41,7 +42,7 @@ pub enum StateFileError {
 /// # Errors
 /// If the file is there and something else, or cannot be written.
 pub fn write_state_file(path: &Path, capacity_bytes: u64, saved: &[u8]) -> Result<(), StateFileError> {
-    match std::fs::File::open(path) {
+    match open_regular(path) {
         Ok(mut file) => {
             let mut magic = [0; 8];
             if file.read_exact(&mut magic).is_err() || &magic != MAGIC {
@@ -54,14 +55,22 @@ pub fn write_state_file(path: &Path, capacity_bytes: u64, saved: &[u8]) -> Resul
     let mut rest = capacity_bytes.to_le_bytes().to_vec();
     rest.extend_from_slice(&DriveState::compress(saved));
     let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    let mut file = std::fs::File::create(&name)?;
-    file.write_all(MAGIC)?;
-    file.write_all(&VERSION.to_le_bytes())?;
-    file.write_all(&crc32fast::hash(&rest).to_le_bytes())?;
-    file.write_all(&rest)?;
-    file.sync_data()?;
-    Ok(std::fs::rename(&name, path)?)
+    name.push(format!(".{}.new", std::process::id()));
+    // What is there under this name already is not ours.
+    let mut file = std::fs::File::create_new(&name)?;
+    let mut write = || {
+        file.write_all(MAGIC)?;
+        file.write_all(&VERSION.to_le_bytes())?;
+        file.write_all(&crc32fast::hash(&rest).to_le_bytes())?;
+        file.write_all(&rest)?;
+        file.sync_data()?;
+        std::fs::rename(&name, path)
+    };
+    let written = write();
+    if written.is_err() {
+        drop(std::fs::remove_file(&name));
+    }
+    Ok(written?)
 }
 
 /// Reads the state of a drive of this capacity.
@@ -69,10 +78,7 @@ pub fn write_state_file(path: &Path, capacity_bytes: u64, saved: &[u8]) -> Resul
 /// # Errors
 /// If the file is no saved drive, of another version or capacity, or damaged; or cannot be read.
 pub fn read_state_file(path: &Path, capacity_bytes: u64) -> Result<Vec<u8>, StateFileError> {
-    let mut file = std::fs::File::open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(StateFileError::NoState);
-    }
+    let mut file = open_regular(path)?;
     let mut header = [0; HEADER_BYTES];
     match file.read_exact(&mut header) {
         Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Err(StateFileError::NoState),
@@ -128,6 +134,9 @@ mod tests {
             std::fs::write(&path, &bytes[..at]).unwrap();
             assert!(read_state_file(&path, 1 << 20).is_err(), "{at} bytes");
         }
+        assert!(matches!(read_state_file(&folder, 1 << 20), Err(StateFileError::Io(_))));
+        assert!(matches!(write_state_file(&folder, 1 << 20, &saved), Err(StateFileError::Io(_))));
+        assert!(std::fs::read_dir(&folder).unwrap().count() == 1, "nothing is left beside it");
         std::fs::write(&path, "a letter").unwrap();
         assert!(matches!(write_state_file(&path, 1 << 20, &saved), Err(StateFileError::Foreign)));
         assert!(matches!(read_state_file(&path, 1 << 20), Err(StateFileError::NoState)));
