@@ -156,7 +156,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
 
     /// From now on blocks go bad in use, at moments drawn from `seed`.
     pub fn inject(&mut self, faults: GrowingFaults, seed: u64) {
-        self.translation.inject(faults, &Rng::new(seed).stream(&self.info.name));
+        self.translation.inject(faults, &chance(&self.info.name, seed));
     }
 }
 
@@ -238,7 +238,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         build: impl FnOnce(&Rng, u32) -> Result<T, SpecError>,
     ) -> Result<Self, SpecError> {
         drive.validate(die)?;
-        let rng = Rng::new(seed).stream(name);
+        let rng = chance(name, seed);
         let logical_pages = u32::try_from(drive.capacity_bytes / UNIT_BYTES).map_err(|_| {
             SpecError::new("capacity_bytes", "more than 2^32 mapping units", "use at most 17,592,186,040,320 bytes")
         })?;
@@ -397,6 +397,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             }
         }
     }
+}
+
+/// What chance gives a drive: the same to a drive file wherever it lies, so of a path only the last part counts.
+fn chance(name: &str, seed: u64) -> Rng {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    Rng::new(seed).stream(last.strip_suffix(".toml").unwrap_or(last))
 }
 
 /// Bytes of flash that can hold the host's data.

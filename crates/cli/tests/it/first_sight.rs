@@ -374,6 +374,25 @@ fn n18_a_trace_that_grows_while_it_is_replayed_is_replayed_as_it_was() {
 }
 
 #[test]
+fn n20_a_drive_file_gives_the_same_bytes_wherever_it_lies() {
+    let place = Place::new("20-folders");
+    fs::create_dir(place.path("elsewhere")).unwrap();
+    for file in ["small.toml", "small-die.toml"] {
+        fs::copy(place.path(file), place.path("elsewhere").join(file)).unwrap();
+    }
+    let latencies = |file: &str, seed: &str| {
+        let args = ["test", "random-read", file, "queue_depth=1", "seconds=1", "--seed", seed, "--json"];
+        let document: serde_json::Value = serde_json::from_str(&place.ssdlab(&args).done().out).unwrap();
+        document["results"][0]["metrics"].to_string()
+    };
+    let absolute = place.path("elsewhere/small.toml");
+    let here = latencies("small.toml", "1");
+    assert_eq!(here, latencies("elsewhere/small.toml", "1"));
+    assert_eq!(here, latencies(&absolute.display().to_string(), "1"));
+    assert_ne!(here, latencies("small.toml", "2"), "chance has a part in it");
+}
+
+#[test]
 fn n21_a_review_that_is_stopped_goes_on_and_ends_in_the_same_bytes() {
     let (whole, stopped) = (Place::new("21-whole"), Place::new("21-stopped"));
     let args = ["review", "small.toml", "--quick", "--threads", "1", "--only"];
