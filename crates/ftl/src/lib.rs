@@ -18,8 +18,8 @@
 //! #     background_after_idle_ms: None, background_free_superblocks: 0,
 //! #     erases_what_trim_empties: false };
 //! # let wear_levelling = WearLevellingSpec::default();
-//! let config = PageMapConfig { die: &die, dies: 1, blocks: 16, withheld_blocks: 0, logical_pages: 80, buffer_units: 8, mapping: &mapping,
-//!     gc: &gc, wear_levelling: &wear_levelling, slc_cache: None, compression: None };
+//! let config = PageMapConfig { die: &die, dies: 1, blocks: 16, withheld_blocks: 0, logical_pages: 80, buffer_units: 8,
+//!     read_granule_bytes: None, mapping: &mapping, gc: &gc, wear_levelling: &wear_levelling, slc_cache: None, compression: None };
 //! let mut map = PageMap::new(&config, &Rng::new(1));
 //! let mut ops: Vec<(u32, FlashOp)> = Vec::new();
 //! map.write(7, 1, 0);

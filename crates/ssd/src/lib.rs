@@ -117,6 +117,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 withheld_blocks: drive.withheld_blocks(die),
                 logical_pages,
                 buffer_units: drive.write_buffer.capacity_kib / 4,
+                read_granule_bytes: drive.controller.read_granule_bytes,
                 mapping: &drive.mapping,
                 gc: &drive.gc,
                 wear_levelling: &drive.wear_levelling,

@@ -48,6 +48,7 @@ impl DriveSpec {
                 trim_command_us: None,
                 read_ahead_kib: 0,
                 programs_at_once: None,
+                read_granule_bytes: None,
                 reads_first: true,
             },
             write_buffer: WriteBufferSpec {

@@ -205,6 +205,11 @@ pub struct ControllerSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 4, max = 512))]
     pub programs_at_once: Option<u32>,
+    /// The least stretch of a page that crosses the channel and is corrected by itself, for reads of less than 4 KiB and of the
+    /// map: a half, a quarter or an eighth of 4 KiB. Absent: whole pages of 4 KiB cross, and whole rows of the map.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = [512, 1024, 2048], "x-unit" = "bytes"))]
+    pub read_granule_bytes: Option<u32>,
     /// Whether host reads pass programs and erases that wait for the same die.
     pub reads_first: bool,
 }
@@ -257,6 +262,7 @@ impl DriveSpec {
             heat.validate(self.power.as_ref().map(|power| idle(power) as f64 / 1e6))?;
         }
         self.validate_ecc(die)?;
+        self.validate_read_granule()?;
         if !self.flash.dies.is_multiple_of(self.controller.channels) {
             return Err(SpecError::new(
                 "flash.dies",
@@ -358,6 +364,22 @@ impl DriveSpec {
             ));
         }
         Ok(())
+    }
+
+    fn validate_read_granule(&self) -> Result<(), SpecError> {
+        let Some(bytes) = self.controller.read_granule_bytes else { return Ok(()) };
+        let wrong = |why: String, instead: &str| Err(SpecError::new("controller.read_granule_bytes", why, instead));
+        match &self.ecc {
+            _ if self.compression.is_some() => wrong(
+                "pages of a drive that compresses are read as a whole".to_owned(),
+                "leave it or [compression] out",
+            ),
+            Some(ecc) if !bytes.is_multiple_of(ecc.codeword_bytes) => {
+                let why = format!("{bytes} bytes are not whole codewords of {} bytes", ecc.codeword_bytes);
+                wrong(why, "use a multiple of ecc.codeword_bytes")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A row, one page of every plane of a die, is what one operation moves.

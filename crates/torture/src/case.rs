@@ -49,6 +49,7 @@ impl Case {
             let mut die = draw_die(&mut rng);
             let mut drive = draw_drive(&mut rng, &die);
             add_log_blocks(&mut drive, &mut die, &mut rng);
+            add_read_granule(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]);
             if let Some(drive) = with_capacity_of_log_blocks(drive, &die, seed, spare) {
                 return Case { seed, die, drive, faults: GrowingFaults::default() };
@@ -80,6 +81,7 @@ impl Case {
             add_heat(&mut drive, seed);
             add_compression(&mut drive, &die, seed);
             add_correction(&mut die, &mut drive, seed);
+            add_read_granule(&mut drive, seed);
             change(&mut die, &mut drive);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]).max(least_spare);
             if let Some(drive) = with_capacity(drive, &die, seed, spare) {
@@ -249,6 +251,14 @@ fn add_waiting_rules(drive: &mut DriveSpec, seed: u64) {
     drive.controller.trim_range_us = one(&mut rng, &[0.0, 5.0]);
     drive.controller.trim_map_page_us = one(&mut rng, &[0.0, 1.0]);
     drive.gc.erases_what_trim_empties = rng.chance(1, 2);
+}
+
+/// What of a page crosses the channel by itself. Drawn from a stream of its own, as the cache is.
+fn add_read_granule(drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("read granule");
+    let drawn = one(&mut rng, &[None, Some(512), Some(1024), Some(2048)]);
+    let fits = |bytes: u32| drive.ecc.as_ref().is_none_or(|ecc| bytes.is_multiple_of(ecc.codeword_bytes));
+    drive.controller.read_granule_bytes = drawn.filter(|&bytes| drive.compression.is_none() && fits(bytes));
 }
 
 /// What dies can do beside plain operations, and how many may program at once. Drawn from a stream of its own, as the cache

@@ -107,6 +107,14 @@ impl Tally {
                 },
             ),
             ("parity stripes", on(case.drive.ecc.as_ref().is_some_and(|ecc| ecc.parity_stripe.is_some()))),
+            (
+                "least read",
+                match case.drive.controller.read_granule_bytes {
+                    None => "a page",
+                    Some(512) => "a sector",
+                    Some(_) => "some sectors",
+                },
+            ),
             ("time to move a unit", on(case.drive.controller.move_unit_us > 0.0)),
             (
                 "wear levelling",

@@ -88,6 +88,8 @@ pub struct PageMapConfig<'a> {
     pub logical_pages: u32,
     /// Room of the write buffer, in units of 4 KiB.
     pub buffer_units: u32,
+    /// The least stretch of a page that is read by itself; `None`: what is read of the map is read as a row.
+    pub read_granule_bytes: Option<u32>,
     pub mapping: &'a MappingSpec,
     pub gc: &'a GcSpec,
     pub wear_levelling: &'a WearLevellingSpec,
@@ -120,6 +122,7 @@ pub struct PageMap {
     // What never changes.
     gc: GcSpec,
     mapping: MappingSpec,
+    read_granule_bytes: Option<u32>,
     /// See [`WearLevellingSpec`].
     least_worn_first: bool,
     static_spread_erases: Option<u32>,
@@ -175,6 +178,7 @@ impl PageMap {
             prefetch: MapPrefetch::default(),
             gc: gc.clone(),
             mapping: mapping.clone(),
+            read_granule_bytes: config.read_granule_bytes,
             least_worn_first: config.wear_levelling.dynamic,
             static_spread_erases: config.wear_levelling.static_spread_erases,
             row_units,
@@ -222,7 +226,8 @@ impl PageMap {
             ring
         };
         let (layout, rows_before) = (self.medium.layout(), self.log.rows_written());
-        self.log = MetadataLog::new(&self.mapping, self.map.logical_pages(), layout, rows_before, take_ring);
+        let (logical_pages, granule) = (self.map.logical_pages(), self.read_granule_bytes);
+        self.log = MetadataLog::new(&self.mapping, logical_pages, layout, rows_before, granule, take_ring);
         if let Some(cache) = &mut self.cache {
             cache.clear();
             if cache.pool_per_domain() > 0 {

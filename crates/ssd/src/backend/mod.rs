@@ -15,7 +15,7 @@ mod retry;
 mod suspend;
 mod turns;
 
-use ssdlab_core::{DieSet, Nanos, Ring, nanos_from_us};
+use ssdlab_core::{DieSet, Nanos, Ring, SECTOR_BYTES, nanos_from_us};
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
 use ssdlab_nand::{CellMode, DieSpec, Medium, Variation, WHOLE};
 
@@ -98,6 +98,8 @@ pub struct Backend {
     passes: u64,
     all_planes: u8,
     reads_first: bool,
+    /// Sectors of the least stretch of a page that crosses the channel by itself.
+    read_granule: u8,
     /// What the dies were asked to do so far: what their energy follows from.
     work: FlashWork,
     /// Drives with `[ecc]` only.
@@ -162,6 +164,10 @@ impl Backend {
             passes: features.program_passes.into(),
             all_planes: ((1u32 << g.planes) - 1) as u8,
             reads_first: drive.controller.reads_first,
+            read_granule: drive
+                .controller
+                .read_granule_bytes
+                .map_or(8, |bytes| (u64::from(bytes) / SECTOR_BYTES) as u8),
             work: FlashWork::default(),
             correction: correction.map(Box::new),
             special: turns.is_some()
@@ -235,6 +241,17 @@ impl Backend {
             queues.others.push_back(op);
         }
         self.woken.insert(die);
+    }
+
+    /// How many eighths of a page of 4 KiB cross the channel for a read of these sectors, one bit each; 0: all.
+    #[inline]
+    #[must_use]
+    pub fn part_of_page(&self, sectors: u8) -> u8 {
+        if self.read_granule == 8 || sectors == u8::MAX {
+            return 0;
+        }
+        let (from, to) = (sectors.trailing_zeros() as u8, 8 - sectors.leading_zeros() as u8);
+        to.next_multiple_of(self.read_granule) - from / self.read_granule * self.read_granule
     }
 
     /// A read for the host is about to be queued that wants these units of its row.
@@ -510,7 +527,7 @@ impl Backend {
                 self.work.sensing += array;
                 self.work.units += u64::from(op.units());
                 let ready = (taken + self.command_time + array).max(now);
-                let mut length = (u64::from(op.units()) * self.unit_picos).div_ceil(1000);
+                let mut length = (u64::from(op.eighths()) * self.unit_picos).div_ceil(8000);
                 if SPECIAL && let Some(cycles) = &self.cycles {
                     length += cycles.data_out + channel.take_owed();
                 }
@@ -589,7 +606,7 @@ impl Backend {
             | OpKind::FoldRead
             | OpKind::MapRead
             | OpKind::CopyRead
-            | OpKind::RetireRead => (Work::Read { page, rows: op.rows(), units: op.units() }, now),
+            | OpKind::RetireRead => (Work::Read { page, rows: op.rows(), eighths: op.eighths() }, now),
             OpKind::HostProgram => {
                 let late = data_are_late_by(op, now);
                 (Work::Program { page }, now.saturating_add_signed(late.into()))

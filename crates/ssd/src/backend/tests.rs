@@ -62,11 +62,12 @@ fn a_read_takes_the_time_of_the_mode_and_the_page_kind_row_by_row() {
         assert_eq!(end(kind, CellMode::Slc, 3, 1), COMMAND + 40_000 + ROW);
         assert_eq!(end(kind, CellMode::Mlc, 4, 1), COMMAND + 64_000 + ROW);
         assert_eq!(end(kind, CellMode::Tlc, 5, 1), COMMAND + 106_000 + ROW);
-        // Pages 2 and 3: CSB and LSB of a TLC block, upper and lower of an MLC block.
-        assert_eq!(end(kind, CellMode::Tlc, 2, 0b11), COMMAND + 77_500 + 56_500 + 2 * ROW);
-        assert_eq!(end(kind, CellMode::Mlc, 2, 0b11), COMMAND + 64_000 + 48_000 + 2 * ROW);
-        assert_eq!(end(kind, CellMode::Slc, 2, 0b11), COMMAND + 2 * 40_000 + 2 * ROW);
     }
+    // Pages 2 and 3: CSB and LSB of a TLC block, upper and lower of an MLC block.
+    let several = |mode| end(OpKind::GcRead, mode, 2, 0b11);
+    assert_eq!(several(CellMode::Tlc), COMMAND + 77_500 + 56_500 + 2 * ROW);
+    assert_eq!(several(CellMode::Mlc), COMMAND + 64_000 + 48_000 + 2 * ROW);
+    assert_eq!(several(CellMode::Slc), COMMAND + 2 * 40_000 + 2 * ROW);
 }
 
 #[test]
@@ -142,7 +143,7 @@ fn steps_up_the_ladder_count_as_work() {
         decode: 0,
     };
     let (mut s, mut probe) = schedule();
-    s.dies[0].current = FlashOp::of_kind(OpKind::HostRead, 0, 2, 0b11, 2);
+    s.dies[0].current = FlashOp::of_kind(OpKind::GcRead, 0, 2, 0b11, 2);
     s.sense_again(0, &step(3, 4, 0, 0), 0, &mut probe);
     assert_eq!((s.work.sensing, s.work.units), (3 * (77_500 + 56_500), 4));
     let (mut s, mut probe) = schedule();

@@ -11,7 +11,7 @@ use super::read_ahead::{Lookup, Source};
 use crate::SimulatedSsd;
 use crate::backend::{Ended, ReadRetry};
 use crate::op_queues::OpQueues;
-use crate::page_range::page_range;
+use crate::page_range::{page_range, sectors_of};
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     pub(crate) fn begin_read(&mut self, slot: u32) {
@@ -20,6 +20,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let mut parts = 0;
         let mut from_ram = 0u64;
         let mut reads = RowReads::new(slot as u16, self.translation.compresses());
+        if last - first == 1 && request.length_bytes < UNIT_BYTES {
+            reads = reads.of_part(self.backend.part_of_page(sectors_of(&request, first)));
+        }
         let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now);
         let mut alone = None;
         for page in first..last {

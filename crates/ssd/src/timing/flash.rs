@@ -274,12 +274,13 @@ impl TimingReferee {
     /// What the bytes of an operation take.
     #[inline]
     fn transfer_time(&self, op: &Operation) -> Nanos {
-        let units = match op.work {
-            Work::Read { units, .. } | Work::ReadAgain { units, .. } => units.into(),
-            Work::Program { .. } => u64::from(op.planes.count_ones()) * self.units_per_page,
+        let eighths = match op.work {
+            Work::Read { eighths, .. } => eighths.into(),
+            Work::ReadAgain { units, .. } => u64::from(units) * 8,
+            Work::Program { .. } => u64::from(op.planes.count_ones()) * self.units_per_page * 8,
             Work::Copy { .. } | Work::Erase => 0,
         };
-        let once = (units * self.unit_picos).div_ceil(1000);
+        let once = (eighths * self.unit_picos).div_ceil(8000);
         match op.work {
             Work::Read { .. } => once + self.data_out,
             Work::Program { .. } if op.mode == self.native => once * self.passes + self.program_cycles,

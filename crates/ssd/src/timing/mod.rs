@@ -42,11 +42,12 @@ impl Interval {
 /// What a die is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Senses rows `page`, `page + 1` … of which `rows` has a bit set, and hands out `units` of flash (4 KiB, where nothing is compressed).
+    /// Senses rows `page`, `page + 1` … of which `rows` has a bit set, and hands out so many `eighths` of units of flash
+    /// (4 KiB, where nothing is compressed).
     Read {
         page: u32,
         rows: u8,
-        units: u32,
+        eighths: u32,
     },
     /// Senses the same rows once more, `senses` times each (shifted references, or a soft decision), and hands out
     /// `units` of what it found.

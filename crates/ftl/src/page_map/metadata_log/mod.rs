@@ -78,6 +78,7 @@ impl MetadataLog {
         logical_pages: u32,
         layout: &Layout,
         rows_before: u64,
+        read_granule_bytes: Option<u32>,
         mut take_ring: impl FnMut(u32) -> Vec<Vec<BlockId>>,
     ) -> Self {
         let journal = spec.journal.then(|| {
@@ -89,7 +90,8 @@ impl MetadataLog {
             let wanted = DemandMap::places(logical_pages, layout);
             let ring = take_ring(wanted);
             // Too short a ring makes the drive read-only, and its map need not change.
-            (ring.len() == wanted as usize).then(|| DemandMap::new(kib, ring, logical_pages, layout))
+            (ring.len() == wanted as usize)
+                .then(|| DemandMap::new(kib, ring, logical_pages, read_granule_bytes, layout))
         });
         let hears_pages = demand_map.is_some() || journal.as_ref().is_some_and(Journal::follows_changes);
         MetadataLog { journal, demand_map, hears_pages, rows_before }

@@ -90,6 +90,7 @@ impl Rig {
             withheld_blocks: 0,
             logical_pages,
             buffer_units,
+            read_granule_bytes: None,
             mapping: &mapping,
             gc: &gc,
             wear_levelling: &wear_levelling,

@@ -173,6 +173,12 @@ impl Bench {
         self.send(Op::Read, unit, units, false);
     }
 
+    pub fn read_sectors(&mut self, sector: u64, sectors: u64) {
+        let (offset_bytes, length_bytes) = (sector * 512, sectors * 512);
+        self.drive.submit(self.now, Request::read(self.tag, offset_bytes, length_bytes)).unwrap();
+        self.tag += 1;
+    }
+
     pub fn write_sectors(&mut self, sector: u64, sectors: u64) {
         let (offset_bytes, length_bytes) = (sector * 512, sectors * 512);
         self.drive.submit(self.now, Request::write(self.tag, offset_bytes, length_bytes)).unwrap();

@@ -70,6 +70,51 @@ fn cycles_occupy_the_channel() {
     );
 }
 
+/// Of a page that is read in part, only what is corrected by itself crosses the channel.
+#[test]
+fn sectors_cross_the_channel_without_the_rest_of_their_page() {
+    let latency = |granule, sector, sectors| {
+        let mut b = Bench::with(ONE_DIE, &BASE, |drive, _| drive.controller.read_granule_bytes = granule).filled(PAGES);
+        b.read_sectors(sector, sectors);
+        b.finish()[0]
+    };
+    let whole = decode(&BASE) + BASE.command + BASE.read[0] + UNIT_TRANSFER;
+    assert_eq!(latency(None, 0, 1), whole);
+    let less = |eighths: Nanos| whole - (8 - eighths) * UNIT_TRANSFER / 8;
+    for (granule, sector, sectors, eighths) in [
+        (512, 0, 1, 1),
+        (512, 7, 1, 1),
+        (512, 2, 3, 3),
+        (1024, 1, 1, 2),
+        (1024, 1, 2, 4),
+        (1024, 5, 3, 4),
+        (2048, 3, 1, 4),
+        (2048, 3, 2, 8),
+        (512, 0, 8, 8),
+    ] {
+        assert_eq!(latency(Some(granule), sector, sectors), less(eighths), "{sectors} from {sector} by {granule}");
+    }
+}
+
+/// The entry of a map that is loaded on demand comes in such a stretch, too.
+#[test]
+fn an_entry_of_the_map_crosses_the_channel_without_the_rest_of_its_row() {
+    exactly(
+        |t| {
+            let mut b = Bench::with(ONE_DIE, t, |drive, _| {
+                drive.mapping.map_cache_kib = Some(1);
+                drive.controller.read_granule_bytes = Some(512);
+            });
+            // DRAM has room for 128 entries.
+            b = b.filled(6 * PAGES);
+            b.read_sectors(0, 1);
+            b.finish()
+        },
+        |t| vec![decode(t) + 2 * (t.command + t.read[0] + UNIT_TRANSFER / 8)],
+        &[86_720],
+    );
+}
+
 #[test]
 fn a_row_crosses_the_channel_once_for_each_pass() {
     exactly(

@@ -23,7 +23,7 @@ struct Task {
 
 fn tasks(planes: u8) -> Vec<Task> {
     let read = |page, rows, units, array| Task {
-        work: Work::Read { page, rows, units },
+        work: Work::Read { page, rows, eighths: units * 8 },
         array,
         transfer: Nanos::from(units) * UNIT_TRANSFER,
     };
@@ -38,6 +38,12 @@ fn tasks(planes: u8) -> Vec<Task> {
         read(0, 1, 2 * planes.count_ones(), BASE.read[0]),
         // Pages 1 and 2: a lower and an upper one.
         read(1, 0b11, 3, BASE.read[0] + BASE.read[1]),
+        // A quarter of a unit.
+        Task {
+            work: Work::Read { page: 2, rows: 1, eighths: 2 },
+            array: BASE.read[1],
+            transfer: UNIT_TRANSFER.div_ceil(4),
+        },
         // The same, at shifted references and for a soft decision of one of its units.
         Task {
             work: Work::ReadAgain { page: 2, rows: 1, senses: 2, units: 1 },
@@ -229,7 +235,7 @@ fn each_operation_after_each_in_each_conflict_is_legal_exactly_at_its_earliest()
         TimingRule::DataOut,
     ];
     assert_eq!(seen, BTreeSet::from(all), "every rule has refused something");
-    assert_eq!(cases, 6 * 9 * 9 * (7 + 2 * 4), "every combination");
+    assert_eq!(cases, 6 * 10 * 9 * (8 + 2 * 4), "every combination");
 }
 
 #[test]
@@ -238,7 +244,7 @@ fn a_transfer_fits_between_two_others_to_the_nanosecond() {
     let shape = Shape { dies: 3, ..TWO_DIES };
     let (drive, die) = specs(shape, &BASE);
     let program = Task { work: Work::Program { page: 0 }, array: BASE.program[0], transfer: ROW_TRANSFER };
-    let read = Task { work: Work::Read { page: 2, rows: 1, units: 1 }, array: BASE.read[1], transfer: UNIT_TRANSFER };
+    let read = Task { work: Work::Read { page: 2, rows: 1, eighths: 8 }, array: BASE.read[1], transfer: UNIT_TRANSFER };
     for (gap, fits) in [(ROW_TRANSFER, true), (ROW_TRANSFER - 1, false)] {
         let mut referee = TimingReferee::new(&drive, &die);
         let first = course(program, (0, BOTH), 100_000, 0, None);

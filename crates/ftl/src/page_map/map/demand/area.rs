@@ -76,8 +76,16 @@ impl Area {
         self.moved
     }
 
-    /// Reads a map page for `tag` and the entry of a logical page; returns whether there is one on flash.
-    pub fn read(&mut self, page: u32, (tag, lpn): (u16, u32), medium: &Medium, sink: &mut impl OpSink) -> bool {
+    /// Reads so many bytes of a map page, its row or a part of one unit, for `tag` and the entry of a logical page; returns
+    /// whether there is one on flash.
+    pub fn read(
+        &mut self,
+        page: u32,
+        bytes: u32,
+        (tag, lpn): (u16, u32),
+        medium: &Medium,
+        sink: &mut impl OpSink,
+    ) -> bool {
         let row = self.rows[page as usize];
         if row == NOWHERE {
             return false;
@@ -87,7 +95,9 @@ impl Area {
         if at >= medium.finished_pages(block) {
             return false; // still in RAM
         }
-        sink.enqueue(layout.die_of(block).0, FlashOp::map_read(block, at, layout.row_units, tag, lpn));
+        let op = FlashOp::map_read(block, at, bytes.div_ceil(layout.unit_bytes), tag, lpn);
+        let part = bytes * 8 / layout.unit_bytes;
+        sink.enqueue(layout.die_of(block).0, if part < 8 { op.of_part(part as u8) } else { op });
         true
     }
 
@@ -129,7 +139,7 @@ impl Area {
     fn move_on(&mut self, place: usize, index: u32, medium: &Medium, sink: &mut impl OpSink) {
         let Some(page) = self.take_owner(place, index, medium.layout()) else { return };
         self.moved += 1;
-        self.read(page, (NOBODY, 0), medium, sink);
+        self.read(page, medium.layout().row_bytes(), (NOBODY, 0), medium, sink);
         // Ahead of new pages: what is owed longest must not be erased before.
         self.owed.push_front(page);
     }

@@ -63,6 +63,12 @@ impl Cache {
         self.room
     }
 
+    /// Entries that share a map page.
+    #[must_use]
+    pub fn entries_per_page(&self) -> u32 {
+        self.entries_per_page
+    }
+
     #[inline]
     #[must_use]
     pub fn map_page(&self, lpn: u32) -> u32 {

@@ -5,7 +5,8 @@
 //! map page occupies its die, but nothing waits: the data are in the buffer, and the old copy is only counted as dead.
 //! Units that a collector moves change entries without a look at the old ones. An entry that leaves changed takes its
 //! map page along: read, all changed entries of it put in, written to another row. A map page is one row (all planes).
-//! The page read last stays at hand, so that a run of neighbours reads it once.
+//! What was read last stays at hand, so that a run of neighbours reads it once. Where parts of a page are corrected by
+//! themselves, the part with the entry is read; a run that leaves it reads the rest of its unit in one go.
 //!
 //! Liberty, stated: a map page is read and written in the same instant; the program does not wait for the read, though
 //! both occupy their dies.
@@ -13,7 +14,10 @@
 mod area;
 mod cache;
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
+use ssdlab_core::UNIT_BYTES;
 use ssdlab_nand::{BlockId, Layout, Medium};
 
 use area::Area;
@@ -46,14 +50,25 @@ pub struct DemandMapCounters {
 pub struct DemandMap {
     cache: Cache,
     area: Area,
-    /// The map page read last.
-    at_hand: Option<u32>,
+    /// Entries that were read last.
+    at_hand: Range<u32>,
+    /// Entries of what is read of a map page at once; the page, where it is read as a whole.
+    entries_per_part: u32,
     counters: DemandMapCounters,
 }
 
 /// Entries of a map page.
 fn entries_per_page(layout: &Layout) -> u32 {
     layout.row_bytes() / ENTRY_BYTES
+}
+
+/// The entries that are read for that of a logical page, after others up to `read_to`.
+fn part_to_read(lpn: u32, read_to: u32, entries_per_part: u32) -> Range<u32> {
+    let start = lpn - lpn % entries_per_part;
+    let runs_on = start != 0 && start == read_to;
+    let per_unit = entries_per_part.max(UNIT_BYTES as u32 / ENTRY_BYTES);
+    let end = if runs_on { start - start % per_unit + per_unit } else { start + entries_per_part };
+    start..end
 }
 
 /// What of such a map is on flash, for a file.
@@ -92,15 +107,23 @@ impl DemandMap {
         Area::places(logical_pages.div_ceil(entries_per_page(layout)), layout)
     }
 
-    /// A map of which `cache_kib` fit into DRAM, on a ring with the given places.
+    /// A map of which `cache_kib` fit into DRAM, on a ring with the given places. `granule_bytes`: what of a page is read by
+    /// itself; `None`: a map page is read as a whole.
     #[must_use]
-    pub fn new(cache_kib: u32, places: Vec<Vec<BlockId>>, logical_pages: u32, layout: &Layout) -> Self {
+    pub fn new(
+        cache_kib: u32,
+        places: Vec<Vec<BlockId>>,
+        logical_pages: u32,
+        granule_bytes: Option<u32>,
+        layout: &Layout,
+    ) -> Self {
         let per_page = entries_per_page(layout);
         let entries = (u64::from(cache_kib) * 1024 / CACHED_ENTRY_BYTES).min(u32::MAX.into()) as u32;
         DemandMap {
             cache: Cache::new(entries, logical_pages, per_page),
             area: Area::new(places, logical_pages.div_ceil(per_page), layout),
-            at_hand: None,
+            at_hand: 0..0,
+            entries_per_part: granule_bytes.map_or(per_page, |bytes| bytes / ENTRY_BYTES),
             counters: DemandMapCounters::default(),
         }
     }
@@ -140,11 +163,13 @@ impl DemandMap {
             return false;
         }
         self.counters.misses += 1;
-        let page = self.cache.map_page(lpn);
-        if self.at_hand.replace(page) == Some(page) {
+        if self.at_hand.contains(&lpn) {
             return false;
         }
-        let fetched = self.area.read(page, (tag, lpn), medium, sink);
+        let part = part_to_read(lpn, self.at_hand.end, self.entries_per_part);
+        let bytes = (part.end - part.start) * ENTRY_BYTES;
+        self.at_hand = part;
+        let fetched = self.area.read(self.cache.map_page(lpn), bytes, (tag, lpn), medium, sink);
         self.counters.fetches += u64::from(fetched);
         fetched
     }
@@ -155,10 +180,16 @@ impl DemandMap {
         self.flush(touched.flush, medium, sink);
     }
 
+    /// Whether a map page is at hand as a whole.
+    fn is_at_hand(&self, page: u32) -> bool {
+        let per_page = self.cache.entries_per_page();
+        self.at_hand.start <= page * per_page && (page + 1) * per_page <= self.at_hand.end
+    }
+
     fn flush(&mut self, page: Option<u32>, medium: &mut Medium, sink: &mut impl OpSink) {
         let Some(page) = page else { return };
-        if self.at_hand != Some(page) {
-            self.area.read(page, (NOBODY, 0), medium, sink);
+        if !self.is_at_hand(page) {
+            self.area.read(page, medium.layout().row_bytes(), (NOBODY, 0), medium, sink);
         }
         self.counters.flushes += 1;
         self.area.write(page, medium, sink);
@@ -176,7 +207,7 @@ impl DemandMap {
     /// further operation.
     pub fn recover(&mut self, medium: &Medium) -> Vec<(BlockId, u32)> {
         self.cache.clear();
-        self.at_hand = None;
+        self.at_hand = 0..0;
         self.area.recover(medium)
     }
 
@@ -201,5 +232,21 @@ impl DemandMap {
     /// The first map page that is not where it should be.
     pub fn check(&self, medium: &Medium) -> Result<(), String> {
         self.area.check(medium)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_read_and_the_rest_of_its_unit_for_a_run_that_leaves_it() {
+        assert_eq!(part_to_read(5000, 0, 128), 4992..5120);
+        assert_eq!(part_to_read(5120, 5120, 128), 5120..6144);
+        assert_eq!(part_to_read(5248, 5120, 128), 5248..5376);
+        assert_eq!(part_to_read(0, 0, 128), 0..128);
+        // Where a map page is read as a whole, a run reads the next one.
+        assert_eq!(part_to_read(5120, 4096, 2048), 4096..6144);
+        assert_eq!(part_to_read(4096, 4096, 2048), 4096..6144);
     }
 }
