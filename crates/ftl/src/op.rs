@@ -66,8 +66,8 @@ pub const FOR_BUFFER: u16 = u16::MAX - 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashOp {
     kind: OpKind,
-    /// Collectors' reads: rows, one bit each, counted from `page`. Reads of one row, for the host, a merge or the map: how many
-    /// eighths of the only unit cross the bus, 0 for all that is read. 1 for everything else.
+    /// Collectors' reads: rows, one bit each, counted from `page`. Reads of one row, for the host, a merge or the map: 1, and from the
+    /// second bit on how many eighths of the only unit cross the bus, 0 for all that is read. 1 for everything else.
     rows: u8,
     units: u8,
     page: u16,
@@ -94,7 +94,7 @@ impl FlashOp {
     pub fn host_read(block: BlockId, page: u32, units: u32, command: u16, pages: u32) -> Self {
         FlashOp {
             kind: OpKind::HostRead,
-            rows: 0,
+            rows: 1,
             units: units as u8,
             page: page as u16,
             number: command,
@@ -119,7 +119,7 @@ impl FlashOp {
     /// A read of a row of a block that has gone bad, and that `replacement` takes the place of.
     #[must_use]
     pub fn retire_read(block: BlockId, page: u32, units: u32, replacement: BlockId) -> Self {
-        FlashOp { kind: OpKind::RetireRead, rows: 1, ..Self::host_read(block, page, units, 0, replacement) }
+        FlashOp { kind: OpKind::RetireRead, ..Self::host_read(block, page, units, 0, replacement) }
     }
 
     /// A program of a row that holds `units`, the rest being padding. `number`: the program's, where they are counted.
@@ -154,7 +154,7 @@ impl FlashOp {
     /// An operation of any kind on the `rows` from `page` on, one bit each, for tests of what carries operations out.
     #[must_use]
     pub fn of_kind(kind: OpKind, block: BlockId, page: u32, rows: u8, units: u32) -> Self {
-        let rows = if kind.reads_one_row() { 0 } else { rows };
+        let rows = if kind.reads_one_row() { 1 } else { rows };
         FlashOp { kind, rows, units: units as u8, page: page as u16, number: 0, block, word: 0 }
     }
 
@@ -191,20 +191,28 @@ impl FlashOp {
         if self.kind.reads_one_row() { 1 } else { self.rows }
     }
 
+    /// The same where no read is [`FlashOp::of_part`].
+    #[inline]
+    #[must_use]
+    pub fn rows_of_whole(&self) -> u8 {
+        debug_assert!(!self.kind.reads_one_row() || self.rows == 1);
+        self.rows
+    }
+
     /// This read of one unit, of which only so many eighths cross the bus (1 to 8).
     #[inline]
     #[must_use]
     pub fn of_part(self, eighths: u8) -> Self {
         debug_assert!(self.kind.reads_one_row() && self.units == 1 && matches!(eighths, 1..=8));
-        FlashOp { rows: eighths, ..self }
+        FlashOp { rows: 1 | eighths << 1, ..self }
     }
 
-    /// What crosses the bus, in eighths of a unit.
+    /// What of a read crosses the bus, in eighths of a unit.
     #[inline]
     #[must_use]
     pub fn eighths(&self) -> u32 {
-        let whole = u32::from(self.units) * 8;
-        if self.kind.reads_one_row() && self.rows != 0 { self.rows.into() } else { whole }
+        let part = if self.kind.reads_one_row() { self.rows >> 1 } else { 0 };
+        if part == 0 { u32::from(self.units) * 8 } else { part.into() }
     }
 
     /// Units of flash that it is about, padding aside.

@@ -30,22 +30,13 @@ pub struct RowReads {
     operations: u32,
     /// The drive compresses: operations tell how many logical units they bring, not which comes first.
     packed: bool,
-    /// Eighths of its only unit that an operation brings; 0: whole units.
-    part: u8,
 }
 
 impl RowReads {
     #[inline]
     #[must_use]
     pub fn new(command: u16, packed: bool) -> Self {
-        RowReads { command, pending: None, wanted: 0, operations: 0, packed, part: 0 }
-    }
-
-    /// The same for a single logical page, of which so many eighths are wanted.
-    #[inline]
-    #[must_use]
-    pub fn of_part(self, eighths: u8) -> Self {
-        RowReads { part: eighths, ..self }
+        RowReads { command, pending: None, wanted: 0, operations: 0, packed }
     }
 
     /// Adds a logical page that lives at `unit`, and takes `units` of it, in a row of `at`: die, block and page.
@@ -76,7 +67,6 @@ impl RowReads {
     #[inline]
     fn flush(&mut self, sink: &mut impl OpSink) {
         if let Some((die, op)) = self.pending.take() {
-            let op = if self.part == 0 { op } else { op.of_part(self.part) };
             sink.enqueue_read(die, op, self.wanted);
         }
     }

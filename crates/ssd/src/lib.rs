@@ -59,7 +59,7 @@ pub use heat::HeatSpec;
 pub use plug::{PowerLossSpec, Protection};
 pub use power::PowerSpec;
 pub use spec::{
-    ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, WriteBufferSpec, drive_keys,
+    ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, RefreshSpec, WriteBufferSpec, drive_keys,
 };
 
 /// A drive as reviews and tests use it: every completion explained, every read checked.
@@ -249,7 +249,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let correction = match (&drive.ecc, &die.errors) {
             (Some(ecc), Some(errors)) => {
                 let size = (drive.flash.dies, medium.layout().block_count());
-                Some(Correction::new(ecc, die, errors, size, &rng)?)
+                let mut correction = Correction::new(ecc, die, errors, size, &rng)?;
+                if let Some(most) = drive.refresh.as_ref().and_then(|refresh| refresh.after_block_reads) {
+                    correction.watch_reads(most);
+                }
+                Some(correction)
             }
             _ => None,
         };

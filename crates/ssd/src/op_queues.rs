@@ -12,13 +12,22 @@ pub struct OpQueues<'a> {
     backend: &'a mut Backend,
     processor: &'a mut Processor,
     now: Nanos,
+    /// How many eighths of a page a read of the host's wants; 0: all of it.
+    part: u8,
 }
 
 impl<'a> OpQueues<'a> {
     #[inline]
     #[must_use]
     pub fn new(backend: &'a mut Backend, processor: &'a mut Processor, now: Nanos) -> Self {
-        OpQueues { backend, processor, now }
+        OpQueues { backend, processor, now, part: 0 }
+    }
+
+    /// From now on a read of a single page for the host brings so many eighths of it.
+    #[inline]
+    #[must_use]
+    pub fn of_part(self, eighths: u8) -> Self {
+        OpQueues { part: eighths, ..self }
     }
 }
 
@@ -35,7 +44,8 @@ impl OpSink for OpQueues<'_> {
     #[inline(always)]
     fn enqueue_read(&mut self, die: u32, op: FlashOp, wanted: u64) {
         self.backend.expect_read(die, wanted);
-        self.enqueue(die, op);
+        let in_part = self.part != 0 && op.kind() == OpKind::HostRead;
+        self.enqueue(die, if in_part { op.of_part(self.part) } else { op });
     }
 
     #[cold]

@@ -87,6 +87,7 @@ impl DriveSpec {
             power: None,
             power_loss: None,
             heat: None,
+            refresh: None,
             compression: None,
             ecc: None,
         }

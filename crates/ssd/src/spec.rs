@@ -56,6 +56,8 @@ pub struct DriveSpec {
     pub compression: Option<CompressionSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc: Option<EccSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<RefreshSpec>,
 }
 
 fn yes() -> bool {
@@ -214,6 +216,22 @@ pub struct ControllerSpec {
     pub reads_first: bool,
 }
 
+/// Moving data before their errors grow too many. Needs `[ecc]`. Absent: data lie where they are until they are collected.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Refresh"))]
+pub struct RefreshSpec {
+    /// Data older than this are moved while the drive is idle and collects ahead of need (`gc.background_after_idle_ms`).
+    /// Absent: however old they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.01, max = 36_500.0))]
+    pub after_days: Option<f64>,
+    /// A block whose pages have been read so often since its erase is moved, even while the host is busy. Absent: however often.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-heading" = "after reads of a block", "x-unit" = "reads"))]
+    pub after_block_reads: Option<u32>,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Write buffer"))]
@@ -263,6 +281,7 @@ impl DriveSpec {
         }
         self.validate_ecc(die)?;
         self.validate_read_granule()?;
+        self.validate_refresh()?;
         if !self.flash.dies.is_multiple_of(self.controller.channels) {
             return Err(SpecError::new(
                 "flash.dies",
@@ -361,6 +380,25 @@ impl DriveSpec {
                 "ecc",
                 format!("{parity} bytes of parity a page do not fit into its {spare} spare bytes"),
                 "use a weaker code, or a die with larger spare areas",
+            ));
+        }
+        Ok(())
+    }
+
+    fn validate_refresh(&self) -> Result<(), SpecError> {
+        let Some(refresh) = &self.refresh else { return Ok(()) };
+        if self.ecc.is_none() {
+            return Err(SpecError::new(
+                "refresh",
+                "flash of a drive without [ecc] never errs, however old data are",
+                "add [ecc], or leave [refresh] out",
+            ));
+        }
+        if refresh.after_days.is_some() && self.gc.background_after_idle_ms.is_none() {
+            return Err(SpecError::new(
+                "refresh.after_days",
+                "the drive does nothing while it is idle",
+                "add gc.background_after_idle_ms",
             ));
         }
         Ok(())

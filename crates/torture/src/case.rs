@@ -15,7 +15,7 @@ use ssdlab_ssd::{
 };
 
 use crate::draw::{between, one};
-use crate::errors::add_correction;
+use crate::errors::{add_correction, add_refresh};
 
 /// Mapping units of flash that a drive may have: what a run costs is nearly proportional to it.
 const MOST_UNITS: u32 = 12_000;
@@ -81,8 +81,9 @@ impl Case {
             add_heat(&mut drive, seed);
             add_compression(&mut drive, &die, seed);
             add_correction(&mut die, &mut drive, seed);
-            add_read_granule(&mut drive, seed);
             change(&mut die, &mut drive);
+            add_read_granule(&mut drive, seed);
+            add_refresh(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]).max(least_spare);
             if let Some(drive) = with_capacity(drive, &die, seed, spare) {
                 return Case { seed, die, drive, faults };

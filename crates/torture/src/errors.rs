@@ -6,7 +6,7 @@ use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
 use ssdlab_nand::{CellMode, DieSpec};
-use ssdlab_ssd::DriveSpec;
+use ssdlab_ssd::{DriveSpec, RefreshSpec};
 
 use crate::draw::{between, one};
 
@@ -22,6 +22,19 @@ pub fn add_correction(die: &mut DieSpec, drive: &mut DriveSpec, seed: u64) {
     die.geometry.spare_bytes = die.geometry.spare_bytes.max(parity);
     die.errors = Some(draw_errors(&mut rng, die, limit));
     drive.ecc = Some(ecc);
+}
+
+/// Half of the drives that correct errors refresh. A run reads a block some hundreds of times; the host lets years pass.
+pub fn add_refresh(drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("refresh");
+    if drive.ecc.is_none() || !rng.chance(1, 2) {
+        return;
+    }
+    let idles = drive.gc.background_after_idle_ms.is_some();
+    drive.refresh = Some(RefreshSpec {
+        after_days: one(&mut rng, &[None, Some(1.0), Some(100.0)]).filter(|_| idles),
+        after_block_reads: one(&mut rng, &[None, Some(1), Some(50), Some(500)]),
+    });
 }
 
 /// A code with what comes after it, and the raw bit error rate at which it is at its end.

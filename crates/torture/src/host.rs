@@ -404,12 +404,12 @@ impl<S: Subject> Host<S> {
         }
     }
 
-    /// Reads everything from a drive that does nothing else: what is lost shows.
-    pub fn read_quietly(&mut self, depth: usize, length_bytes: u64) -> Result<(), String> {
+    /// Reads everything from a drive that does nothing else, unless it `moves` what is read often: what is lost shows.
+    pub fn read_quietly(&mut self, depth: usize, length_bytes: u64, moves: bool) -> Result<(), String> {
         if self.losses.is_some() {
             self.settle()?;
         }
-        self.set_quiet(true);
+        self.set_quiet(!moves);
         self.read_all(depth, length_bytes)?;
         self.set_quiet(false);
         Ok(())

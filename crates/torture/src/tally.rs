@@ -106,6 +106,14 @@ impl Tally {
                     Some(false) => "ldpc",
                 },
             ),
+            (
+                "refresh",
+                match case.drive.refresh.as_ref().map(|r| (r.after_days.is_some(), r.after_block_reads.is_some())) {
+                    None | Some((false, false)) => "none",
+                    Some((true, _)) => "of old data",
+                    Some((false, true)) => "of much read data",
+                },
+            ),
             ("parity stripes", on(case.drive.ecc.as_ref().is_some_and(|ecc| ecc.parity_stripe.is_some()))),
             (
                 "least read",

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{Interrupted, Medium, MisfitError, UnitAddress};
+use ssdlab_nand::{BlockId, Interrupted, Medium, MisfitError, UnitAddress};
 
 use super::PageMap;
 use super::map::Place;
@@ -245,6 +245,14 @@ impl Translation for PageMap {
 
     fn fold_in_background(&mut self, sink: &mut impl OpSink) -> Unfolded {
         self.fold_in_background(sink)
+    }
+
+    fn refresh_while_idle(&mut self, is_due: &dyn Fn(BlockId) -> bool, sink: &mut impl OpSink) -> u32 {
+        self.refresh_while_idle(is_due, sink)
+    }
+
+    fn refresh(&mut self, block: BlockId, sink: &mut impl OpSink) -> bool {
+        self.refresh_superblock_of(block, sink)
     }
 
     fn stop_background(&mut self, sink: &mut impl OpSink) {

@@ -52,6 +52,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             OpKind::HostRead => {
                 self.read_part_done(&ended, retry);
                 self.begin_on(d);
+                if self.firmware.refresh.watches_reads() {
+                    self.refresh_much_read();
+                }
             }
             OpKind::MergeRead => {
                 self.merge_read_done(op, d, retry);

@@ -175,7 +175,8 @@ impl Backend {
                 || suspend.is_some()
                 || cycles.is_some()
                 || cache_read.is_some()
-                || features.program_passes > 1,
+                || features.program_passes > 1
+                || drive.controller.read_granule_bytes.is_some(),
             turns: turns.map(|most| Box::new(Turns::new(most, dies))),
             variation: variation.map(Box::new),
             suspend,
@@ -243,11 +244,18 @@ impl Backend {
         self.woken.insert(die);
     }
 
+    /// Whether a part of a page can cross the channel by itself.
+    #[inline]
+    #[must_use]
+    pub fn reads_parts(&self) -> bool {
+        self.read_granule < 8
+    }
+
     /// How many eighths of a page of 4 KiB cross the channel for a read of these sectors, one bit each; 0: all.
     #[inline]
     #[must_use]
     pub fn part_of_page(&self, sectors: u8) -> u8 {
-        if self.read_granule == 8 || sectors == u8::MAX {
+        if sectors == u8::MAX {
             return 0;
         }
         let (from, to) = (sectors.trailing_zeros() as u8, 8 - sectors.leading_zeros() as u8);
@@ -518,7 +526,7 @@ impl Backend {
             | OpKind::RetireRead => {
                 let read_time = self.times.read(mode);
                 let mut array = 0;
-                let mut rows = op.rows();
+                let mut rows = if SPECIAL { op.rows() } else { op.rows_of_whole() };
                 while rows != 0 {
                     array += read_time[op.page() as usize + rows.trailing_zeros() as usize];
                     rows &= rows - 1;
@@ -527,7 +535,11 @@ impl Backend {
                 self.work.sensing += array;
                 self.work.units += u64::from(op.units());
                 let ready = (taken + self.command_time + array).max(now);
-                let mut length = (u64::from(op.eighths()) * self.unit_picos).div_ceil(8000);
+                let mut length = if SPECIAL {
+                    (u64::from(op.eighths()) * self.unit_picos).div_ceil(8000)
+                } else {
+                    (u64::from(op.units()) * self.unit_picos).div_ceil(1000)
+                };
                 if SPECIAL && let Some(cycles) = &self.cycles {
                     length += cycles.data_out + channel.take_owed();
                 }
@@ -575,7 +587,7 @@ impl Backend {
                 (end, Interval::new(now, now), end)
             }
         };
-        probe.check(|checks| checks.operation(&self.as_judged(d, &op, mode, now, course, transfer, end)));
+        probe.check(|checks| checks.operation(&self.as_judged::<SPECIAL>(d, &op, mode, now, course, transfer, end)));
         let die = &mut self.dies[d];
         die.current = op;
         die.busy = true;
@@ -588,7 +600,7 @@ impl Backend {
     }
 
     /// An operation in the words of the referee.
-    fn as_judged(
+    fn as_judged<const SPECIAL: bool>(
         &self,
         d: usize,
         op: &FlashOp,
@@ -606,7 +618,18 @@ impl Backend {
             | OpKind::FoldRead
             | OpKind::MapRead
             | OpKind::CopyRead
-            | OpKind::RetireRead => (Work::Read { page, rows: op.rows(), eighths: op.eighths() }, now),
+            | OpKind::RetireRead
+                if SPECIAL =>
+            {
+                (Work::Read { page, rows: op.rows(), eighths: op.eighths() }, now)
+            }
+            OpKind::HostRead
+            | OpKind::MergeRead
+            | OpKind::GcRead
+            | OpKind::FoldRead
+            | OpKind::MapRead
+            | OpKind::CopyRead
+            | OpKind::RetireRead => (Work::Read { page, rows: op.rows_of_whole(), eighths: op.units() * 8 }, now),
             OpKind::HostProgram => {
                 let late = data_are_late_by(op, now);
                 (Work::Program { page }, now.saturating_add_signed(late.into()))

@@ -1,4 +1,5 @@
-//! What the drive does while the host is silent: it writes its buffer out, folds its SLC cache, and collects ahead of need.
+//! What the drive does while the host is silent: it writes its buffer out, folds its SLC cache, collects ahead of need, and
+//! moves data that are old.
 
 use ssdlab_core::{Nanos, nanos_from_ms};
 use ssdlab_ftl::{Translation, Unfolded};
@@ -116,6 +117,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             self.ask(|translation, queues| {
                 translation.collect_in_background(queues);
             });
+            self.refresh_while_idle();
         }
     }
 

@@ -3,6 +3,7 @@
 mod idle;
 mod idle_folding;
 mod processor;
+mod refresh;
 mod rounds;
 
 use ssdlab_core::Nanos;
@@ -11,6 +12,7 @@ use crate::spec::DriveSpec;
 
 pub use idle::Idle;
 pub use processor::{Processed, Processor};
+pub use refresh::Refresh;
 pub use rounds::Rounds;
 
 /// See the module's own page.
@@ -19,12 +21,18 @@ pub struct Firmware {
     pub processor: Processor,
     pub rounds: Rounds,
     pub idle: Idle,
+    pub refresh: Refresh,
 }
 
 impl Firmware {
     #[must_use]
     pub fn new(drive: &DriveSpec) -> Self {
-        Firmware { processor: Processor::new(drive), rounds: Rounds::new(drive), idle: Idle::new(drive) }
+        Firmware {
+            processor: Processor::new(drive),
+            rounds: Rounds::new(drive),
+            idle: Idle::new(drive),
+            refresh: Refresh::new(drive.refresh.as_ref()),
+        }
     }
 
     /// The power is gone: nothing is being done, and nothing is due.

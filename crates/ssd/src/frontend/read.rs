@@ -14,16 +14,29 @@ use crate::op_queues::OpQueues;
 use crate::page_range::{page_range, sectors_of};
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    #[inline]
     pub(crate) fn begin_read(&mut self, slot: u32) {
+        if self.backend.reads_parts() { self.begin_read_in_part(slot) } else { self.begin_read_of::<false>(slot) }
+    }
+
+    // Apart, so that drives that read whole pages do not pay for it.
+    #[cold]
+    #[inline(never)]
+    fn begin_read_in_part(&mut self, slot: u32) {
+        self.begin_read_of::<true>(slot);
+    }
+
+    /// `IN_PART`: of a single page, only what is wanted may cross the channel.
+    #[inline(always)]
+    fn begin_read_of<const IN_PART: bool>(&mut self, slot: u32) {
         let request = self.frontend.commands.slot(slot).request;
         let (first, last) = page_range(&request);
         let mut parts = 0;
         let mut from_ram = 0u64;
         let mut reads = RowReads::new(slot as u16, self.translation.compresses());
-        if last - first == 1 && request.length_bytes < UNIT_BYTES {
-            reads = reads.of_part(self.backend.part_of_page(sectors_of(&request, first)));
-        }
-        let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now);
+        let short = IN_PART && request.length_bytes < UNIT_BYTES && last - first == 1;
+        let part = if short { self.backend.part_of_page(sectors_of(&request, first)) } else { 0 };
+        let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now).of_part(part);
         let mut alone = None;
         for page in first..last {
             match self.frontend.read_ahead.lookup(page, slot) {

@@ -7,7 +7,7 @@ use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
 use ssdlab_ftl::{SuperblockSpan, VictimPolicy};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
-use ssdlab_ssd::{DriveSpec, Ssd};
+use ssdlab_ssd::{DriveSpec, RefreshSpec, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
 const PAGES: u64 = 1600;
@@ -148,6 +148,83 @@ fn a_retry_takes_another_sensing_another_transfer_and_the_decoding_of_both() {
     host.command(Op::Write, 7);
     host.command(Op::Flush, 0);
     assert_eq!(host.command(Op::Read, 7).latency(), plain.latency());
+}
+
+/// Data of a year are moved in the next rest, if the drive refreshes what is older than a month; those of a fortnight stay.
+#[test]
+fn old_data_are_moved_while_the_drive_rests() {
+    let refreshing = |after_days: Option<f64>| {
+        move |drive: &mut DriveSpec| {
+            drive.gc.background_after_idle_ms = Some(10.0);
+            drive.refresh = Some(RefreshSpec { after_days, after_block_reads: None });
+        }
+    };
+    let moved = |host: &Host| host.drive.counters().flash.unwrap().gc_program_bytes;
+    for (after_days, age_s, refreshes) in [
+        (Some(30.0), YEAR_S, true),
+        (Some(30.0), 14 * 86_400, false),
+        (Some(14.0), 14 * 86_400, true),
+        (None, YEAR_S, false),
+    ] {
+        let mut host = Host::new(Some(bch(3)), aging(0.1, 100.0), refreshing(after_days));
+        host.fill();
+        let (plain, before) = (host.command(Op::Read, 7).latency(), moved(&host));
+        host.drive.age(age_s);
+        let old = host.command(Op::Read, 7).latency();
+        assert!(age_s < YEAR_S || old > plain, "{old} ns, {plain} when the data were new");
+        assert_eq!(moved(&host), before, "nothing moves while the host is there");
+        host.now += 10_000_000_000;
+        host.drive.advance(host.now, &mut Vec::new());
+        // What is still open is not moved.
+        let all_but_open = (PAGES - 2 * 64) * 4096;
+        assert_eq!(moved(&host) - before > all_but_open, refreshes, "{after_days:?} days, {age_s} s");
+        assert_eq!(host.command(Op::Read, 7).latency(), if refreshes { plain } else { old });
+        (0..PAGES).for_each(|page| assert_eq!(host.command(Op::Read, page).status, Status::Ok));
+        assert_eq!(host.drive.check_books(), Ok(()));
+    }
+}
+
+/// The host is back: what is being moved is moved to its end, and nothing else.
+#[test]
+fn a_refresh_ends_with_the_superblock_under_way_when_the_host_is_back() {
+    let mut host = Host::new(Some(bch(3)), aging(0.1, 100.0), |drive| {
+        (drive.write_buffer.flush_after_idle_ms, drive.gc.background_after_idle_ms) = (1.0, Some(10.0));
+        drive.refresh = Some(RefreshSpec { after_days: Some(30.0), after_block_reads: None });
+    });
+    host.fill();
+    host.drive.age(YEAR_S);
+    host.command(Op::Read, 7);
+    let moved = |host: &Host| host.drive.counters().flash.unwrap().gc_program_bytes / 4096;
+    let before = moved(&host);
+    // A superblock of 64 pages takes some milliseconds.
+    host.now += 12_000_000;
+    host.drive.advance(host.now, &mut Vec::new());
+    for k in 0..2000 {
+        host.command(Op::Read, k % PAGES);
+    }
+    let units = moved(&host) - before;
+    assert!((1..=4 * 64).contains(&units), "{units} pages were moved");
+}
+
+/// A block that is read again and again is moved before its reads disturb it too much, however busy the host is.
+#[test]
+fn a_block_that_is_read_too_often_is_moved_under_load() {
+    let mut host = Host::new(Some(bch(3)), aging(0.0, 0.0), |drive| {
+        drive.refresh = Some(RefreshSpec { after_days: None, after_block_reads: Some(5000) });
+    });
+    host.fill();
+    let moved = |host: &Host| host.drive.counters().flash.unwrap().gc_program_bytes / 4096;
+    let before = moved(&host);
+    for _ in 0..5000 {
+        host.command(Op::Read, 7);
+    }
+    assert_eq!(moved(&host), before, "not yet");
+    for _ in 0..1000 {
+        host.command(Op::Read, 7);
+    }
+    let units = moved(&host) - before;
+    assert!((1..=64).contains(&units), "{units} pages were moved: one superblock, once");
+    assert_eq!(host.drive.check_books(), Ok(()));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One collection domain: a group of superblocks that is collected by itself, and how far its collection is.
 //!
 //! ```text
-//!                 free superblocks run low, a fold is due, or the drive is idle
+//!        free superblocks run low, a fold or a refresh is due, or the drive is idle
 //!   Idle ------------------------------------------------------------------------> Collecting { quota: victims }
 //!    ^                                                                                   |
 //!    |   nothing is left that it has to read or write                                    | enough is free or coming,
@@ -45,6 +45,18 @@ pub enum Purpose {
     FreesSpace,
     /// Victims come from the SLC cache, whatever the policy would pick.
     FoldsCache,
+    /// Victims are superblocks whose data are old, or have been read often.
+    RefreshesData,
+}
+
+/// A superblock whose data are to be moved, whatever is dead in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refresh {
+    pub superblock: SuperblockId,
+    /// Of one of its blocks, when this was asked for: it may have been collected since.
+    pub erases: u32,
+    /// Even while the host is busy; otherwise only while the drive is idle.
+    pub urgent: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +155,8 @@ pub struct Domain {
     /// Units that were dead in the victims since a row was last written that was not full.
     pub(super) gained: u32,
     pub(super) credit: Credit,
+    /// In the order in which they were asked for.
+    pub(super) refreshes: VecDeque<Refresh>,
     /// Collections started, for wear levelling; and the last one that moved data which never move by themselves.
     pub(super) collections: u64,
     pub(super) levelled_in: u64,
@@ -168,6 +182,7 @@ impl Domain {
             dead: 0,
             gained: 0,
             credit: Credit::default(),
+            refreshes: VecDeque::new(),
             collections: 0,
             levelled_in: 0,
             victims_since_change: 0,
@@ -196,6 +211,14 @@ impl Domain {
     #[must_use]
     pub fn is_folding(&self) -> bool {
         self.collection().is_some_and(|c| c.purpose == Purpose::FoldsCache)
+    }
+
+    /// Whether the collection that runs has victims of its own, whatever they gain: then it sets the host no limit, and does not
+    /// keep their last units.
+    #[inline]
+    #[must_use]
+    pub fn chooses_none(&self) -> bool {
+        self.collection().is_some_and(|c| c.purpose != Purpose::FreesSpace)
     }
 
     /// Whether a collection runs because the drive is idle.

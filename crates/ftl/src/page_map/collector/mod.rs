@@ -2,11 +2,12 @@
 //!
 //! One file each: how it goes on when its buffer is full (`streaming.rs`, `stop_and_wait.rs`), rounds of firmware that
 //! does nothing else meanwhile (`rounds.rs`), which victim is chosen and when it is erased (`victims.rs`), what is read
-//! (`reading.rs`), and how units are written elsewhere (`moving.rs`).
+//! (`reading.rs`), how units are written elsewhere (`moving.rs`), and which are moved for their age (`refresh.rs`).
 
 mod domain;
 mod moving;
 mod reading;
+mod refresh;
 mod rounds;
 mod staging;
 mod stop_and_wait;
@@ -159,7 +160,7 @@ impl Collector {
     #[must_use]
     pub fn leaves_host(&self, domain: usize, units: u32) -> bool {
         let domain = &self.domains[domain];
-        !domain.is_collecting() || domain.works_ahead() || domain.is_folding() || domain.credit.covers(units)
+        !domain.is_collecting() || domain.works_ahead() || domain.chooses_none() || domain.credit.covers(units)
     }
 
     /// What the victims of a domain still hold. Where data are compressed, the last units of a victim may not meet others
@@ -199,6 +200,8 @@ impl PageMap {
             self.collector_step(domain, sink);
         } else if self.cache.is_some() && self.fold_if_due(domain, sink) {
             // The cache needs room, and folding has begun.
+        } else if self.refresh_if_due(domain, sink) {
+            // Data have been read often.
         } else if !self.collector.domains[domain].moving.is_empty() {
             self.release_last_units(domain, sink);
         }
@@ -216,7 +219,9 @@ impl PageMap {
         if self.collection_is_due(domain) && self.superblocks.any_in(domain, SuperblockState::Closed) {
             self.start(domain, Purpose::FreesSpace, Trigger::Need);
             self.collector_step(domain, sink);
-        } else if self.cache.is_none() || !self.fold_if_due(domain, sink) {
+        } else if self.cache.is_some() && self.fold_if_due(domain, sink) || self.refresh_if_due(domain, sink) {
+            // Another has begun.
+        } else {
             self.release_last_units(domain, sink);
         }
     }
@@ -224,7 +229,7 @@ impl PageMap {
     fn start(&mut self, domain: usize, purpose: Purpose, trigger: Trigger) {
         let quota = match purpose {
             Purpose::FreesSpace => Quota::of(self.collector.victims_per_start),
-            Purpose::FoldsCache => Quota::Victims(1),
+            Purpose::FoldsCache | Purpose::RefreshesData => Quota::Victims(1),
         };
         self.collector.domains[domain].begin(purpose, trigger, quota);
         self.counters.collections += 1;
@@ -298,6 +303,7 @@ impl PageMap {
             return;
         }
         for d in 0..self.collector.domains.len() {
+            self.collector.domains[d].refreshes.retain(|refresh| refresh.urgent);
             if self.collector.domains[d].stop_working_ahead() {
                 self.end_if_done(d);
                 self.start_if_due(d, sink);
@@ -350,6 +356,7 @@ impl PageMap {
         collection.quota != Quota::Over
             && match collection.purpose {
                 Purpose::FoldsCache => self.fold_candidate(d).is_some(),
+                Purpose::RefreshesData => self.refresh_candidate(d).is_some(),
                 Purpose::FreesSpace => self.space_is_wanted(d, collection.trigger),
             }
     }
@@ -371,7 +378,7 @@ impl PageMap {
         }
         // Streaming collectors may keep a few units until the next collection; others only if all that they have
         // gained is less than a row.
-        let streaming = self.collector.buffering == Buffering::Streaming && !domain.is_folding();
+        let streaming = self.collector.buffering == Buffering::Streaming && !domain.chooses_none();
         let may_keep = streaming || domain.gained < self.row_units;
         let staged = domain.staged.len();
         if domain.units_under_way() == 0 && (staged == 0 || may_keep && staged < self.row_units) {

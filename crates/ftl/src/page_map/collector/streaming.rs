@@ -8,7 +8,7 @@ impl PageMap {
     pub(super) fn step_streaming(&mut self, d: usize, sink: &mut impl OpSink) {
         while self.collector.domains[d].staged.len() >= self.row_units && self.write_row(d, false, sink) {}
         self.read_on(d, sink);
-        if self.collector.domains[d].is_folding() {
+        if self.collector.domains[d].chooses_none() {
             // A fold does not sit on its last few units; its last rows may have held nothing, so that no read is left
             // to end.
             while !self.collector.domains[d].staged.is_empty() && self.pads_at_end(d) && self.write_row(d, true, sink) {

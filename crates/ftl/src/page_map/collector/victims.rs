@@ -22,6 +22,9 @@ impl PageMap {
         if collection.purpose == Purpose::FoldsCache {
             return self.next_fold_victim(d);
         }
+        if collection.purpose == Purpose::RefreshesData {
+            return self.next_refresh_victim(d);
+        }
         if !self.can_gain(d) && !self.gain_by_closing(d) {
             self.give_up(d);
             return false;
@@ -74,7 +77,7 @@ impl PageMap {
     }
 
     /// Makes a closed superblock, which the policy no longer lists, the one that is read.
-    fn take_victim(&mut self, d: usize, sb: SuperblockId) {
+    pub(super) fn take_victim(&mut self, d: usize, sb: SuperblockId) {
         debug_assert_eq!(self.superblocks.state(sb), State::Closed);
         self.superblocks.set_state(sb, State::Victim);
         let valid = self.superblocks.valid(sb);

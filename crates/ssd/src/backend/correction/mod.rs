@@ -116,6 +116,9 @@ pub struct Correction {
     row_units: u32,
     masks: HostReadMasks,
     losses: Losses,
+    /// A block that has been read so often since its erase is due to be moved; and those that are, until they are asked for.
+    most_reads: u32,
+    much_read: Vec<BlockId>,
     /// What a time on the shelf goes back to.
     shelved: Option<(Nanos, BTreeSet<u32>)>,
     counters: CorrectionCounters,
@@ -186,10 +189,29 @@ impl Correction {
             row_units: die.geometry.planes * die.units_per_page(),
             masks: HostReadMasks::new(dies),
             losses: Losses::default(),
+            most_reads: u32::MAX,
+            much_read: Vec::new(),
             shelved: None,
             spec: spec.clone(),
             counters: CorrectionCounters::default(),
         })
+    }
+
+    /// From now on blocks that have been read so often are told of.
+    pub fn watch_reads(&mut self, most: u32) {
+        self.most_reads = most;
+    }
+
+    /// A block that has been read too often, if there is one; it is told of again after a tenth more reads.
+    #[inline]
+    pub fn take_much_read(&mut self) -> Option<BlockId> {
+        self.much_read.pop()
+    }
+
+    /// Since when a block holds its oldest data, in seconds, now.
+    #[must_use]
+    pub fn age_s(&self, history: BlockHistory, now: Nanos) -> u32 {
+        self.seconds(now).saturating_sub(history.programmed_at_s)
     }
 
     /// None of the host's reads waits any more.
@@ -375,6 +397,11 @@ impl Correction {
         let age = now_s.saturating_sub(history.programmed_at_s);
         chances.until_s = now_s.saturating_add(age / 10 + AGE_SLACK_S);
         chances.until_reads = history.reads.saturating_add(history.reads / 10 + READ_SLACK);
+        if history.reads > self.most_reads {
+            self.much_read.push(block);
+        } else {
+            chances.until_reads = chances.until_reads.min(self.most_reads);
+        }
     }
 
     /// Settles a read of which some unit may need more than the first rung; `reach` in 2^32 is the chance of getting

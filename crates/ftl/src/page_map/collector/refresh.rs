@@ -1,0 +1,113 @@
+//! Data that are moved because they are old, or have been read often: their superblock becomes a victim, whatever is dead
+//! in it.
+//!
+//! A superblock that holds much gains nothing, and takes a free one meanwhile: so none is moved unless more are free than a
+//! collection for space begins at, with one to spare.
+
+use super::domain::{Purpose, Refresh, Trigger};
+use crate::op::OpSink;
+use crate::page_map::PageMap;
+use crate::page_map::gc::VictimSelector;
+use crate::page_map::superblock::{State, SuperblockId};
+
+impl PageMap {
+    /// The data of a block have been read often: its superblock is moved as soon as there is room, even while the host is busy.
+    /// Returns whether it will be.
+    pub(in crate::page_map) fn refresh_superblock_of(&mut self, block: u32, sink: &mut impl OpSink) -> bool {
+        let Some(sb) = self.superblocks.of_block_checked(block).filter(|&sb| self.can_be_refreshed(sb)) else {
+            return false;
+        };
+        let d = self.want_refresh(sb, true);
+        if self.refresh_if_due(d, sink) {
+            self.note_writable(d);
+        }
+        true
+    }
+
+    /// The drive is idle: superblocks of which a block is due are moved, as long as it is. Returns how many are.
+    pub(in crate::page_map) fn refresh_while_idle(
+        &mut self,
+        is_due: &dyn Fn(u32) -> bool,
+        sink: &mut impl OpSink,
+    ) -> u32 {
+        let mut wanted = 0;
+        for d in 0..self.collector.domains.len() {
+            for sb in self.superblocks.of_domain(d) {
+                let dies = self.superblocks.dies_of(d);
+                if self.can_be_refreshed(sb) && dies.clone().any(|die| is_due(self.superblocks.block_on(sb, die))) {
+                    self.want_refresh(sb, false);
+                    wanted += 1;
+                }
+            }
+            self.refresh_if_due(d, sink);
+        }
+        wanted
+    }
+
+    fn can_be_refreshed(&self, sb: SuperblockId) -> bool {
+        let closed = self.superblocks.state(sb) == State::Closed && !self.superblocks.in_pool(sb);
+        closed && self.superblocks.valid(sb) > 0 && !self.is_read_only()
+    }
+
+    /// Puts a superblock in line, unless it stands there. Returns its domain.
+    fn want_refresh(&mut self, sb: SuperblockId, urgent: bool) -> usize {
+        let (_, d) = self.superblocks.local(sb, self.medium.layout());
+        let erases = self.medium.erases(self.superblocks.any_block(sb));
+        let refreshes = &mut self.collector.domains[d].refreshes;
+        match refreshes.iter_mut().find(|refresh| refresh.superblock == sb) {
+            Some(refresh) => *refresh = Refresh { superblock: sb, erases, urgent: urgent || refresh.urgent },
+            None => refreshes.push_back(Refresh { superblock: sb, erases, urgent }),
+        }
+        d
+    }
+
+    /// The superblock that is moved next; `None` if none is in line, or there is no room to.
+    pub(super) fn refresh_candidate(&self, d: usize) -> Option<SuperblockId> {
+        if self.free_without_victim(d) <= self.collector.start_free + 1 {
+            return None;
+        }
+        let refreshes = &self.collector.domains[d].refreshes;
+        refreshes.iter().find(|refresh| self.still_stands(refresh)).map(|refresh| refresh.superblock)
+    }
+
+    /// Whether it holds what it held when this was asked for.
+    fn still_stands(&self, refresh: &Refresh) -> bool {
+        let sb = refresh.superblock;
+        self.superblocks.state(sb) == State::Closed
+            && self.medium.erases(self.superblocks.any_block(sb)) == refresh.erases
+    }
+
+    /// Begins to move the next superblock in line, if nothing is collected. Returns whether it did.
+    #[inline]
+    pub(super) fn refresh_if_due(&mut self, d: usize, sink: &mut impl OpSink) -> bool {
+        !self.collector.domains[d].refreshes.is_empty() && self.refresh_next(d, sink)
+    }
+
+    #[cold]
+    fn refresh_next(&mut self, d: usize, sink: &mut impl OpSink) -> bool {
+        if self.collector.domains[d].is_collecting() || self.is_frozen() || self.refresh_candidate(d).is_none() {
+            return false;
+        }
+        let urgent = self.collector.domains[d].refreshes.iter().any(|refresh| refresh.urgent);
+        self.start(d, Purpose::RefreshesData, if urgent { Trigger::Need } else { Trigger::DriveIdle });
+        self.collector_step(d, sink);
+        true
+    }
+
+    /// The superblock that is moved next becomes the victim.
+    pub(super) fn next_refresh_victim(&mut self, d: usize) -> bool {
+        let Some(sb) = self.refresh_candidate(d) else {
+            self.collector.domains[d].choose_no_more();
+            return false;
+        };
+        let (local, _) = self.superblocks.local(sb, self.medium.layout());
+        let row_units = self.row_units;
+        let domain = &mut self.collector.domains[d];
+        domain.refreshes.retain(|refresh| refresh.superblock != sb);
+        domain.selector.remove(local);
+        // Its last units need not wait for others.
+        domain.gained += row_units;
+        self.take_victim(d, sb);
+        true
+    }
+}
