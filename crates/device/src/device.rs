@@ -182,7 +182,7 @@ pub enum LoadError {
     Format { found: u32, known: u32 },
     #[error("it is of the drive with seed {found}, not {own}")]
     Seed { found: u64, own: u64 },
-    #[error("its drive file or die file has other values")]
+    #[error("its drive file or die file has other values, or another name")]
     OtherDrive,
     #[error("it is damaged")]
     Damaged,

@@ -288,7 +288,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             probe,
             power: drive.power.clone().zip(PowerMeter::new(drive, die)).map(Box::new),
             heat: drive.heat.as_ref().map(|spec| Box::new(Heat::new(spec))),
-            plug: PlugState::new(drive, die, seed),
+            plug: PlugState::new(name, drive, die, seed),
             buffer: BufferLimits {
                 units: drive.write_buffer.capacity_kib / 4 * drive.compression_ratio(),
                 acknowledges: drive.write_buffer.write_cache,
@@ -404,10 +404,15 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 }
 
-/// What chance gives a drive: the same to a drive file wherever it lies, so of a path only the last part counts.
-fn chance(name: &str, seed: u64) -> Rng {
+/// What a drive is called, wherever its file lies: of a path only the last part counts.
+fn name_of_model(name: &str) -> &str {
     let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    Rng::new(seed).stream(last.strip_suffix(".toml").unwrap_or(last))
+    last.strip_suffix(".toml").unwrap_or(last)
+}
+
+/// What chance gives a drive.
+fn chance(name: &str, seed: u64) -> Rng {
+    Rng::new(seed).stream(name_of_model(name))
 }
 
 /// Bytes of flash that can hold the host's data.

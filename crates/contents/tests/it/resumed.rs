@@ -176,6 +176,9 @@ fn an_image_of_another_drive_is_refused() {
     other.write_buffer.capacity_kib *= 2;
     let other = Box::new(Ssd::new("other", &other, &ideal_die(), 1).unwrap());
     let refused = again(&path, other, ContentOptions::default()).err().expect("it is another drive");
-    assert_eq!(refused.to_string(), "the state of the drive does not fit: its drive file or die file has other values");
+    assert_eq!(
+        refused.to_string(),
+        "the state of the drive does not fit: its drive file or die file has other values, or another name"
+    );
     assert!(again(&path, drive(), ContentOptions::default()).is_ok());
 }

@@ -63,10 +63,10 @@ pub struct PlugState {
 
 impl PlugState {
     #[must_use]
-    pub fn new(drive: &DriveSpec, die: &ssdlab_nand::DieSpec, seed: u64) -> Self {
+    pub fn new(name: &str, drive: &DriveSpec, die: &ssdlab_nand::DieSpec, seed: u64) -> Self {
         let spec = drive.power_loss.clone().unwrap_or_default();
         PlugState {
-            specimen: Specimen::new(drive, die, seed),
+            specimen: Specimen::new(name, drive, die, seed),
             capacitors: Capacitors::new(&spec, drive, die),
             times: StartTimes::new(&spec),
             flush_lies: spec.flush_lies,

@@ -42,9 +42,9 @@ pub struct Specimen {
 
 impl Specimen {
     #[must_use]
-    pub fn new(drive: &DriveSpec, die: &DieSpec, seed: u64) -> Self {
-        // FNV-1a over all values.
-        let text = format!("{drive:?}{die:?}");
+    pub fn new(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Self {
+        // FNV-1a over all values, and the name, from which follows what chance has given it.
+        let text = format!("{}{drive:?}{die:?}", crate::name_of_model(name));
         let files = text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
         });

@@ -106,6 +106,9 @@ fn the_state_of_another_drive_is_refused() {
     assert_eq!(load(&drive, 2, &state), Err(LoadError::Seed { found: 1, own: 2 }));
     assert_eq!(load(&other, 1, &state), Err(LoadError::OtherDrive));
     assert_eq!(load(&drive, 1, &[]), Err(LoadError::Damaged));
+    // What chance gives a drive goes by its name, wherever its file lies.
+    let called = |name: &str| Ssd::new(name, &drive, &ideal_die(), 1).unwrap().load(&state);
+    assert_eq!((called("elsewhere/small.toml"), called("smaller")), (Ok(()), Err(LoadError::OtherDrive)));
     assert_eq!(load(&drive, 1, &state[..state.len() / 2]), Err(LoadError::Damaged));
 }
 
