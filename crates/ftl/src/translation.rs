@@ -412,16 +412,14 @@ pub trait Translation: Clone + Debug + Send + 'static {
         Unfolded::Nothing
     }
 
-    /// The drive is idle: moves the data of blocks that are due, as long as it is. Returns how many superblocks will be.
-    fn refresh_while_idle(&mut self, is_due: &dyn Fn(BlockId) -> bool, sink: &mut impl OpSink) -> u32 {
+    /// The drive is idle: moves the data of blocks that are due, as long as it is.
+    fn refresh_while_idle(&mut self, is_due: &dyn Fn(BlockId) -> bool, sink: &mut impl OpSink) {
         let _ = (is_due, sink);
-        0
     }
 
-    /// The data of a block have been read often: they are moved, even while the host is busy. Returns whether they will be.
-    fn refresh(&mut self, block: BlockId, sink: &mut impl OpSink) -> bool {
+    /// The data of a block have been read often: they are moved, even while the host is busy.
+    fn refresh(&mut self, block: BlockId, sink: &mut impl OpSink) {
         let _ = (block, sink);
-        false
     }
 
     /// The host is back: work ahead of need ends with what it holds.

@@ -247,12 +247,12 @@ impl Translation for PageMap {
         self.fold_in_background(sink)
     }
 
-    fn refresh_while_idle(&mut self, is_due: &dyn Fn(BlockId) -> bool, sink: &mut impl OpSink) -> u32 {
-        self.refresh_while_idle(is_due, sink)
+    fn refresh_while_idle(&mut self, is_due: &dyn Fn(BlockId) -> bool, sink: &mut impl OpSink) {
+        self.refresh_while_idle(is_due, sink);
     }
 
-    fn refresh(&mut self, block: BlockId, sink: &mut impl OpSink) -> bool {
-        self.refresh_superblock_of(block, sink)
+    fn refresh(&mut self, block: BlockId, sink: &mut impl OpSink) {
+        self.refresh_superblock_of(block, sink);
     }
 
     fn stop_background(&mut self, sink: &mut impl OpSink) {

@@ -60,9 +60,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[inline]
     pub(crate) fn refresh_much_read(&mut self) {
         while let Some(block) = self.backend.correction_mut().and_then(|correction| correction.take_much_read()) {
-            self.ask(|translation, queues| {
-                translation.refresh(block, queues);
-            });
+            self.ask(|translation, queues| translation.refresh(block, queues));
         }
     }
 }

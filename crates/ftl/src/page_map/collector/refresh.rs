@@ -4,6 +4,8 @@
 //! A superblock that holds much gains nothing, and takes a free one meanwhile: so none is moved unless more are free than a
 //! collection for space begins at, with one to spare.
 
+use ssdlab_nand::BlockId;
+
 use super::domain::{Purpose, Refresh, Trigger};
 use crate::op::OpSink;
 use crate::page_map::PageMap;
@@ -12,36 +14,27 @@ use crate::page_map::superblock::{State, SuperblockId};
 
 impl PageMap {
     /// The data of a block have been read often: its superblock is moved as soon as there is room, even while the host is busy.
-    /// Returns whether it will be.
-    pub(in crate::page_map) fn refresh_superblock_of(&mut self, block: u32, sink: &mut impl OpSink) -> bool {
+    pub(in crate::page_map) fn refresh_superblock_of(&mut self, block: BlockId, sink: &mut impl OpSink) {
         let Some(sb) = self.superblocks.of_block_checked(block).filter(|&sb| self.can_be_refreshed(sb)) else {
-            return false;
+            return;
         };
         let d = self.want_refresh(sb, true);
         if self.refresh_if_due(d, sink) {
             self.note_writable(d);
         }
-        true
     }
 
-    /// The drive is idle: superblocks of which a block is due are moved, as long as it is. Returns how many are.
-    pub(in crate::page_map) fn refresh_while_idle(
-        &mut self,
-        is_due: &dyn Fn(u32) -> bool,
-        sink: &mut impl OpSink,
-    ) -> u32 {
-        let mut wanted = 0;
+    /// The drive is idle: superblocks of which a block is due are moved, as long as it is.
+    pub(in crate::page_map) fn refresh_while_idle(&mut self, is_due: &dyn Fn(BlockId) -> bool, sink: &mut impl OpSink) {
         for d in 0..self.collector.domains.len() {
             for sb in self.superblocks.of_domain(d) {
                 let dies = self.superblocks.dies_of(d);
                 if self.can_be_refreshed(sb) && dies.clone().any(|die| is_due(self.superblocks.block_on(sb, die))) {
                     self.want_refresh(sb, false);
-                    wanted += 1;
                 }
             }
             self.refresh_if_due(d, sink);
         }
-        wanted
     }
 
     fn can_be_refreshed(&self, sb: SuperblockId) -> bool {
