@@ -618,18 +618,11 @@ impl Backend {
             | OpKind::FoldRead
             | OpKind::MapRead
             | OpKind::CopyRead
-            | OpKind::RetireRead
-                if SPECIAL =>
-            {
-                (Work::Read { page, rows: op.rows(), eighths: op.eighths() }, now)
+            | OpKind::RetireRead => {
+                let (rows, eighths) =
+                    if SPECIAL { (op.rows(), op.eighths()) } else { (op.rows_of_whole(), op.units() * 8) };
+                (Work::Read { page, rows, eighths }, now)
             }
-            OpKind::HostRead
-            | OpKind::MergeRead
-            | OpKind::GcRead
-            | OpKind::FoldRead
-            | OpKind::MapRead
-            | OpKind::CopyRead
-            | OpKind::RetireRead => (Work::Read { page, rows: op.rows_of_whole(), eighths: op.units() * 8 }, now),
             OpKind::HostProgram => {
                 let late = data_are_late_by(op, now);
                 (Work::Program { page }, now.saturating_add_signed(late.into()))
