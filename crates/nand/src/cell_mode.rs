@@ -17,17 +17,22 @@ pub enum CellMode {
     Mlc,
     /// Three bits per cell.
     Tlc,
+    /// Four bits per cell.
+    Qlc,
 }
 
 impl CellMode {
-    pub const ALL: [CellMode; 3] = [CellMode::Slc, CellMode::Mlc, CellMode::Tlc];
+    pub const ALL: [CellMode; CellMode::COUNT] = [CellMode::Slc, CellMode::Mlc, CellMode::Tlc, CellMode::Qlc];
+
+    /// How many there are; also how many kinds of pages a word line has at most.
+    pub const COUNT: usize = 4;
 
     #[must_use]
     pub fn bits(self) -> u32 {
         self as u32 + 1
     }
 
-    /// The mode of `bits` bits per cell, 1 to 3.
+    /// The mode of `bits` bits per cell, 1 to 4.
     #[must_use]
     pub fn from_bits(bits: u32) -> Option<Self> {
         CellMode::ALL.into_iter().find(|m| m.bits() == bits)
@@ -47,29 +52,35 @@ impl std::fmt::Display for CellMode {
             CellMode::Slc => "SLC",
             CellMode::Mlc => "MLC",
             CellMode::Tlc => "TLC",
+            CellMode::Qlc => "QLC",
         })
     }
 }
 
-/// The modes with fewer bits per cell than the die's own in which its blocks can run: `[modes.slc]`, `[modes.mlc]`.
+/// The modes with fewer bits per cell than the die's own in which its blocks can run: `[modes.slc]`, `[modes.mlc]`,
+/// `[modes.tlc]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Reduced cell modes"))]
 pub struct CellModes {
-    /// One bit per cell (pseudo-SLC), on a die of two or three.
+    /// One bit per cell (pseudo-SLC), on a die of two or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-heading" = "Die as pseudo-SLC"))]
     pub slc: Option<ReducedMode>,
-    /// Two bits per cell, on a die of three.
+    /// Two bits per cell, on a die of three or four.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-heading" = "Die at two bits a cell"))]
     pub mlc: Option<ReducedMode>,
+    /// Three bits per cell, on a die of four.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-heading" = "Die at three bits a cell"))]
+    pub tlc: Option<ReducedMode>,
 }
 
 impl CellModes {
     /// Dies that offer their own mode only.
     pub(crate) fn is_empty(&self) -> bool {
-        self.slc.is_none() && self.mlc.is_none()
+        self.slc.is_none() && self.mlc.is_none() && self.tlc.is_none()
     }
 }
 
@@ -78,7 +89,7 @@ impl CellModes {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Reduced cell mode"))]
 pub struct ReducedMode {
-    /// tR by kind of page: one value for SLC, lower and upper for MLC.
+    /// tR by kind of page: one value for SLC, lower and upper for MLC, LSB, CSB and MSB for TLC.
     #[schemars(inner(range(min = 0.0, max = 1e6)))]
     pub read_us: Vec<f64>,
     /// tPROG by kind of page.

@@ -9,7 +9,7 @@
 //! to a half of the bits of a lower page wrong, far beyond any correction). Not modelled: pages that read well right after
 //! a cut and fail later.
 //!
-//! One-pass dies ([`crate::PageOrder::WordLines`]), where each page stands for a third of one program, lose the word line
+//! One-pass dies ([`crate::PageOrder::WordLines`]), where each page stands for a share of one program, lose the word line
 //! as a whole as well.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -25,11 +25,11 @@ fn nanojoules(power: Option<&Power>, current: impl Fn(&Power) -> f64, us: f64) -
 }
 
 impl ModeSpec {
-    /// Which bit of its cells a page is: 0 (lower, LSB), 1 (upper, CSB) or 2 (MSB).
+    /// Which bit of its cells a page is: 0 (lower, LSB), 1 (upper, CSB), 2 (MSB) or 3 (the fourth).
     #[must_use]
     pub fn kind(&self, page: u32) -> usize {
         debug_assert!(page < self.pages_per_block);
-        self.page_order.kind_index(page, self.pages_per_block)
+        self.page_order.kind_index(page, self.pages_per_block, self.mode.bits())
     }
 
     /// tR of a page, nanoseconds; a multi-plane read takes the same.
@@ -73,16 +73,17 @@ impl DieSpec {
     /// The mode with the most bits per cell, in which every block starts.
     ///
     /// # Panics
-    /// If `geometry.bits_per_cell` is not 1, 2 or 3, which [`DieSpec::validate`] refuses.
+    /// If `geometry.bits_per_cell` is not 1 to 4, which [`DieSpec::validate`] refuses.
     #[must_use]
     pub fn native_mode(&self) -> CellMode {
-        CellMode::from_bits(self.geometry.bits_per_cell).expect("one, two or three bits per cell")
+        CellMode::from_bits(self.geometry.bits_per_cell).expect("one to four bits per cell")
     }
 
     /// What a block is in a mode; `None` if the die does not offer it.
     ///
     /// A block in a reduced mode keeps the pages that are the first bits of its word lines' cells: half of an
-    /// `alternating` MLC block, a third of a TLC block. L95B's blocks have 260 word lines, eight of them at the edges
+    /// `alternating` MLC block, a third of a TLC block. At two bits per cell they alternate, at three their word lines are
+    /// programmed one after the other. L95B's blocks have 260 word lines, eight of them at the edges
     /// with one bit per cell at all times, so that they keep 260 of 512 pages.
     #[must_use]
     pub fn mode(&self, mode: CellMode) -> Option<ModeSpec> {
@@ -102,7 +103,8 @@ impl DieSpec {
         let (reduced, page_order) = match mode {
             CellMode::Slc => (self.modes.slc.as_ref()?, PageOrder::Uniform),
             CellMode::Mlc => (self.modes.mlc.as_ref()?, PageOrder::Alternating),
-            CellMode::Tlc => return None,
+            CellMode::Tlc => (self.modes.tlc.as_ref()?, PageOrder::WordLines),
+            CellMode::Qlc => return None,
         };
         Some(ModeSpec {
             mode,

@@ -2,7 +2,7 @@
 //!
 //! Pages are numbered in the order in which they must be programmed, so that the rule "in page order, each page once"
 //! is the die's whole program order. What differs between orders is which *kind* each number is: the first bit of a
-//! word line's cells (lower page, LSB), the second (upper page, CSB) or the third (MSB). A later bit is programmed on
+//! word line's cells (lower page, LSB), the second (upper page, CSB), the third (MSB) or the fourth. A later bit is programmed on
 //! top of the earlier ones, in a pass of its own that places twice as many levels and takes longer.
 
 use schemars::JsonSchema;
@@ -22,26 +22,27 @@ pub enum PageOrder {
     /// the one before that its MSB, so that no finished word line has a neighbour that is yet to be programmed by more
     /// than one pass: L, L C, L C M … L C M, C M, M.
     Triplets,
-    /// Three bits per cell, the three pages of a word line one after the other: dies that program a word line in one
-    /// go. Each page is modelled as one third of that program.
+    /// Two to four bits per cell, the pages of a word line one after the other: dies that program a word line in one
+    /// go. Each page is modelled as an even share of that program.
     WordLines,
 }
 
 impl PageOrder {
-    /// Kinds of pages, which is how many values the timing lists have.
+    /// Kinds of pages in a block of `bits` bits per cell, which is how many values the timing lists have.
     #[must_use]
-    pub fn kinds(self) -> usize {
+    pub fn kinds(self, bits: u32) -> usize {
         match self {
             PageOrder::Uniform => 1,
             PageOrder::Alternating | PageOrder::PairsL95b => 2,
-            PageOrder::Triplets | PageOrder::WordLines => 3,
+            PageOrder::Triplets => 3,
+            PageOrder::WordLines => bits as usize,
         }
     }
 
-    /// Index into the timing lists for page `page` of a block of `pages`: 0 for the first bit of a cell, 1 for the
-    /// second, 2 for the third.
+    /// Index into the timing lists for page `page` of a block of `pages` at `bits` bits per cell: 0 for the first bit of a
+    /// cell, up to 3 for the fourth.
     #[must_use]
-    pub fn kind_index(self, page: u32, pages: u32) -> usize {
+    pub fn kind_index(self, page: u32, pages: u32, bits: u32) -> usize {
         match self {
             PageOrder::Uniform => 0,
             PageOrder::Alternating => {
@@ -70,7 +71,7 @@ impl PageOrder {
                     [2, 2, 1][(pages - 1 - page) as usize]
                 }
             }
-            PageOrder::WordLines => (page % 3) as usize,
+            PageOrder::WordLines => (page % bits) as usize,
         }
     }
 
@@ -80,7 +81,7 @@ impl PageOrder {
     pub fn word_lines(self, pages: u32, bits: u32) -> u32 {
         match self {
             PageOrder::Uniform => pages / bits,
-            _ => (0..pages).filter(|&page| self.kind_index(page, pages) == 0).count() as u32,
+            _ => (0..pages).filter(|&page| self.kind_index(page, pages, bits) == 0).count() as u32,
         }
     }
 }
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn l95b_has_260_lower_and_252_upper_pages_and_starts_and_ends_as_profiled() {
-        let kinds: Vec<usize> = (0..512).map(|p| PageOrder::PairsL95b.kind_index(p, 512)).collect();
+        let kinds: Vec<usize> = (0..512).map(|p| PageOrder::PairsL95b.kind_index(p, 512, 2)).collect();
         assert_eq!(kinds.iter().filter(|&&k| k == 0).count(), 260);
         let upper: Vec<usize> = (0..512).filter(|&p| kinds[p] == 1).collect();
         assert_eq!(&upper[..4], &[6, 9, 12, 13]);
@@ -101,7 +102,7 @@ mod tests {
 
     #[test]
     fn alternating_pages_are_half_lower_and_every_upper_follows_its_lower() {
-        let kinds: Vec<usize> = (0..256).map(|p| PageOrder::Alternating.kind_index(p, 256)).collect();
+        let kinds: Vec<usize> = (0..256).map(|p| PageOrder::Alternating.kind_index(p, 256, 2)).collect();
         assert_eq!(kinds.iter().sum::<usize>(), 128);
         let (mut lower, mut upper) = (0, 0);
         for k in kinds {
@@ -122,7 +123,7 @@ mod tests {
             let mut passes = vec![0usize; word_lines as usize];
             let mut next = [0usize; 3];
             for page in 0..pages {
-                let kind = PageOrder::Triplets.kind_index(page, pages);
+                let kind = PageOrder::Triplets.kind_index(page, pages, 3);
                 let line = next[kind];
                 next[kind] += 1;
                 assert_eq!(passes[line], kind, "page {page} of {pages}: the passes of word line {line}");
@@ -138,9 +139,19 @@ mod tests {
 
     #[test]
     fn a_block_begins_and_ends_with_the_edges_of_the_staircase() {
-        let kinds: Vec<usize> = (0..12).map(|p| PageOrder::Triplets.kind_index(p, 12)).collect();
+        let kinds: Vec<usize> = (0..12).map(|p| PageOrder::Triplets.kind_index(p, 12, 3)).collect();
         assert_eq!(kinds, [0, 0, 1, 0, 1, 2, 0, 1, 2, 1, 2, 2]);
-        let kinds: Vec<usize> = (0..6).map(|p| PageOrder::WordLines.kind_index(p, 6)).collect();
+        let kinds: Vec<usize> = (0..6).map(|p| PageOrder::WordLines.kind_index(p, 6, 3)).collect();
         assert_eq!(kinds, [0, 1, 2, 0, 1, 2]);
+    }
+
+    #[test]
+    fn word_lines_have_as_many_kinds_of_pages_as_bits() {
+        for bits in 2..=4 {
+            assert_eq!(PageOrder::WordLines.kinds(bits), bits as usize);
+            let kinds: Vec<u32> = (0..24).map(|p| PageOrder::WordLines.kind_index(p, 24, bits) as u32).collect();
+            assert_eq!(kinds, (0..24).map(|p| p % bits).collect::<Vec<_>>());
+            assert_eq!(PageOrder::WordLines.word_lines(24, bits), 24 / bits);
+        }
     }
 }

@@ -24,10 +24,10 @@ pub(crate) struct PlaneBlock {
 pub(crate) struct Modes {
     pub native: CellMode,
     /// Pages of a block by mode; 0: not offered.
-    pages: [u16; 3],
-    rated_cycles: [u32; 3],
+    pages: [u16; CellMode::COUNT],
+    rated_cycles: [u32; CellMode::COUNT],
     /// By mode, where it is offered.
-    word_lines: [Option<WordLines>; 3],
+    word_lines: [Option<WordLines>; CellMode::COUNT],
 }
 
 impl Modes {
@@ -36,7 +36,9 @@ impl Modes {
         Modes {
             native: die.native_mode(),
             pages: specs.each_ref().map(|m| m.as_ref().map_or(0, |m| m.pages_per_block as u16)),
-            word_lines: specs.each_ref().map(|m| m.as_ref().map(|m| WordLines::new(m.page_order, m.pages_per_block))),
+            word_lines: specs
+                .each_ref()
+                .map(|m| m.as_ref().map(|m| WordLines::new(m.page_order, m.pages_per_block, m.mode.bits()))),
             rated_cycles: specs.each_ref().map(|m| m.as_ref().map_or(1, |m| m.rated_program_erase_cycles)),
         }
     }

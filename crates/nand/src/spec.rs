@@ -52,14 +52,14 @@ pub struct Geometry {
     /// the data.
     pub spare_bytes: u32,
     /// The most bits that a cell holds: the die's own cell mode, to which `timing` and `wear` belong.
-    #[schemars(range(min = 1, max = 3))]
+    #[schemars(range(min = 1, max = 4))]
     pub bits_per_cell: u32,
     /// Which page of a block is which bit of its cells, in the order of programming.
     pub page_order: PageOrder,
 }
 
 /// Array times of the die's own mode. Lists go from the first bit of a cell to the last: lower, upper (MLC), or LSB,
-/// CSB, MSB (TLC); one value for `uniform`.
+/// CSB, MSB (TLC), and the fourth (QLC); one value for `uniform`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Die timing"))]
@@ -144,7 +144,7 @@ impl DieSpec {
         }
         self.validate_page_order()?;
         let t = &self.timing;
-        validate_times("timing", &t.read_us, &t.program_us, g.page_order.kinds())?;
+        validate_times("timing", &t.read_us, &t.program_us, g.page_order.kinds(g.bits_per_cell))?;
         let rate = self.bus.mega_transfers_per_s;
         if rate != 0.0 && rate < 0.01 {
             return Err(SpecError::new(
@@ -159,11 +159,12 @@ impl DieSpec {
 
     fn validate_page_order(&self) -> Result<(), SpecError> {
         let g = &self.geometry;
-        let kinds = g.page_order.kinds() as u32;
+        let kinds = g.page_order.kinds(g.bits_per_cell) as u32;
         if kinds > 1 && kinds != g.bits_per_cell {
             let fitting = match g.bits_per_cell {
                 1 => "`uniform`",
-                2 => "`alternating`, `pairs-l95b` or `uniform`",
+                2 => "`alternating`, `pairs-l95b`, `word-lines` or `uniform`",
+                4 => "`word-lines` or `uniform`",
                 _ => "`triplets`, `word-lines` or `uniform`",
             };
             return Err(SpecError::new(
@@ -179,11 +180,12 @@ impl DieSpec {
                 "use at least 32 pages_per_block, or `alternating`",
             ));
         }
-        if kinds == 3 && (!g.pages_per_block.is_multiple_of(3) || g.pages_per_block < 6) {
+        let in_word_lines = matches!(g.page_order, PageOrder::Triplets | PageOrder::WordLines);
+        if in_word_lines && (!g.pages_per_block.is_multiple_of(kinds) || g.pages_per_block < 2 * kinds) {
             return Err(SpecError::new(
                 "geometry.pages_per_block",
-                format!("{} pages are not whole word lines of three", g.pages_per_block),
-                "use a multiple of 3, 6 or more",
+                format!("{} pages are not whole word lines of {kinds}", g.pages_per_block),
+                format!("use a multiple of {kinds}, {} or more", 2 * kinds),
             ));
         }
         Ok(())
@@ -198,7 +200,7 @@ impl DieSpec {
             let Some(rates) = errors.mode(mode) else {
                 return Err(SpecError::new(&key, format!("{mode} blocks have no error rates"), "add this section"));
             };
-            let (kinds, given) = (spec.page_order.kinds(), rates.references_per_page.len());
+            let (kinds, given) = (spec.page_order.kinds(mode.bits()), rates.references_per_page.len());
             if given != kinds {
                 return Err(SpecError::new(
                     &format!("{key}.references_per_page"),
@@ -211,7 +213,8 @@ impl DieSpec {
     }
 
     fn validate_modes(&self) -> Result<(), SpecError> {
-        for (key, bits, mode) in [("modes.slc", 1, &self.modes.slc), ("modes.mlc", 2, &self.modes.mlc)] {
+        let modes = [("modes.slc", &self.modes.slc), ("modes.mlc", &self.modes.mlc), ("modes.tlc", &self.modes.tlc)];
+        for (bits, (key, mode)) in (1..).zip(modes) {
             let Some(ReducedMode { read_us, program_us, .. }) = mode else { continue };
             if bits >= self.geometry.bits_per_cell {
                 return Err(SpecError::new(
@@ -236,7 +239,8 @@ fn validate_times(section: &str, read_us: &[f64], program_us: &[f64], kinds: usi
                 match kinds {
                     1 => "give one value",
                     2 => "give lower and upper, as in [850, 2300]",
-                    _ => "give LSB, CSB and MSB, as in [500, 1400, 3600]",
+                    3 => "give LSB, CSB and MSB, as in [500, 1400, 3600]",
+                    _ => "give one for each bit of a cell, as in [2000, 2000, 2000, 2000]",
                 },
             ));
         }

@@ -360,6 +360,10 @@ fn add_slc_cache(mut die: DieSpec, drive: &mut DriveSpec, seed: u64) -> DieSpec 
     if policy == SlcCachePolicy::OnDie {
         drive.mapping.superblock = SuperblockSpan::OneDie;
     }
+    let mut rng_of_most = Rng::new(seed).stream("most in a dynamic cache");
+    if let Some(cache) = drive.slc_cache.as_mut().filter(|_| dynamic && rng_of_most.chance(1, 3)) {
+        cache.capacity_gb = Some(superblock * f64::from(between(&mut rng_of_most, 1, 6)) / 1e9);
+    }
     die
 }
 

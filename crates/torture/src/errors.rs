@@ -5,7 +5,7 @@ use ssdlab_core::Rng;
 use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
-use ssdlab_nand::{CellMode, DieSpec};
+use ssdlab_nand::{CellMode, DieSpec, PageOrder};
 use ssdlab_ssd::{DriveSpec, RefreshSpec};
 
 use crate::draw::{between, one};
@@ -92,11 +92,11 @@ fn draw_errors(rng: &mut Rng, die: &DieSpec, limit: f64) -> ErrorSpec {
         references_per_page: vec![1],
     };
     let native = ModeErrors {
-        references_per_page: if die.geometry.page_order.kinds() == 1 { vec![1] } else { vec![1, 2] },
+        references_per_page: if die.geometry.page_order == PageOrder::Uniform { vec![1] } else { vec![1, 2] },
         ..errors.clone()
     };
     let several = die.geometry.bits_per_cell > 1;
     let slc = if several { die.mode(CellMode::Slc).map(|_| errors) } else { Some(native.clone()) };
     let block_spread = one(rng, &[0.0, 0.2, 0.5]);
-    ErrorSpec { slc, mlc: several.then_some(native), tlc: None, block_spread }
+    ErrorSpec { slc, mlc: several.then_some(native), tlc: None, qlc: None, block_spread }
 }

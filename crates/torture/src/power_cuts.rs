@@ -2,7 +2,7 @@
 //!
 //! The drives are those of other runs, with some spare beyond the least (pages that cuts leave without use take room until
 //! they are collected), without correction of errors and without blocks that go bad, but with capacitors of every kind and
-//! with cells of up to three bits.
+//! with cells of up to four bits.
 
 use ssdlab_core::{Op, Rng};
 use ssdlab_nand::{PageOrder, SpecError};
@@ -39,6 +39,15 @@ impl Case {
                 let third = |times: &mut Vec<f64>| times.push(times[1] * 1.5);
                 third(&mut die.timing.read_us);
                 third(&mut die.timing.program_us);
+            }
+            let mut rng_of_four = Rng::new(seed).stream("four bits per cell");
+            if g.bits_per_cell == 3 && g.pages_per_block >= 8 && rng_of_four.chance(1, 3) {
+                g.bits_per_cell = 4;
+                g.pages_per_block = g.pages_per_block / 4 * 4;
+                g.page_order = PageOrder::WordLines;
+                let fourth = |times: &mut Vec<f64>| times.push(times[2] * 1.5);
+                fourth(&mut die.timing.read_us);
+                fourth(&mut die.timing.program_us);
             }
             let protects = one(&mut rng, &[Protection::Nothing, Protection::DataAtRest, Protection::Everything]);
             drive.power_loss = Some(PowerLossSpec {

@@ -82,11 +82,12 @@ impl Tally {
             ("map", if mapping.map_cache_kib.is_some() { "on demand" } else { "in dram" }),
             (
                 "slc cache",
-                match case.drive.slc_cache.as_ref().map(|cache| cache.policy) {
+                match case.drive.slc_cache.as_ref().map(|cache| (cache.policy, cache.capacity_gb)) {
                     None => "none",
-                    Some(SlcCachePolicy::Dynamic) => "dynamic",
-                    Some(SlcCachePolicy::Fixed) => "fixed",
-                    Some(SlcCachePolicy::OnDie) => "on-die",
+                    Some((SlcCachePolicy::Dynamic, None)) => "dynamic",
+                    Some((SlcCachePolicy::Dynamic, Some(_))) => "dynamic up to a size",
+                    Some((SlcCachePolicy::Fixed, _)) => "fixed",
+                    Some((SlcCachePolicy::OnDie, _)) => "on-die",
                 },
             ),
             (
@@ -133,7 +134,16 @@ impl Tally {
                     (true, true) => "both",
                 },
             ),
-            ("page order", if case.die.geometry.page_order == PageOrder::Uniform { "uniform" } else { "alternating" }),
+            (
+                "page order",
+                match (case.die.geometry.page_order, case.die.geometry.bits_per_cell) {
+                    (PageOrder::Uniform, _) => "uniform",
+                    (PageOrder::Alternating | PageOrder::PairsL95b, _) => "alternating",
+                    (PageOrder::Triplets, _) => "triplets",
+                    (PageOrder::WordLines, 4) => "word lines of four",
+                    (PageOrder::WordLines, _) => "word lines",
+                },
+            ),
             ("planes", ["", "1", "2", "", "4"][case.die.geometry.planes as usize]),
             (
                 "dies",

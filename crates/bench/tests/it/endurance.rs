@@ -15,7 +15,7 @@ fn small(ecc: &str) -> Small {
     let estimate = ErrorSpec::planar_estimate();
     let mut errors = estimate.tlc.clone().expect("it has every mode");
     errors.references_per_page = vec![1];
-    die.errors = Some(ErrorSpec { slc: Some(errors), mlc: None, tlc: None, ..estimate });
+    die.errors = Some(ErrorSpec { slc: Some(errors), mlc: None, tlc: None, qlc: None, ..estimate });
     (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
     drive.write_buffer.capacity_kib = 64;
     drive.capacity_bytes = 2048 * 4096;

@@ -22,7 +22,7 @@ pub(super) fn drive(drive: &Drive, by: u32) -> Option<Drive> {
         }
         die.geometry.pages_per_block /= by;
         die.timing.erase_ms /= f64::from(by);
-        for mode in [&mut die.modes.slc, &mut die.modes.mlc].into_iter().flatten() {
+        for mode in [&mut die.modes.slc, &mut die.modes.mlc, &mut die.modes.tlc].into_iter().flatten() {
             mode.erase_ms /= f64::from(by);
         }
     }

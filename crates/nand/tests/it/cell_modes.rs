@@ -3,7 +3,9 @@
 
 use proptest::prelude::*;
 use ssdlab_core::Rng;
-use ssdlab_nand::{CellMode, DieSpec, Layout, Medium, Outcome, PageAddress, PairingRule, TagFormat, Violation};
+use ssdlab_nand::{
+    CellMode, DieSpec, Layout, Medium, Outcome, PageAddress, PageOrder, PairingRule, ReducedMode, TagFormat, Violation,
+};
 
 const BLOCKS: u32 = 4;
 const DIES: u32 = 2;
@@ -26,10 +28,32 @@ fn tlc_die() -> DieSpec {
     die
 }
 
+/// The same with four bits per cell, a word line after the other: 16 pages.
+fn qlc_die() -> DieSpec {
+    let mut die = tlc_die();
+    die.geometry.bits_per_cell = 4;
+    die.geometry.pages_per_block = 16;
+    die.geometry.page_order = PageOrder::WordLines;
+    die.modes.tlc = Some(ReducedMode {
+        read_us: die.timing.read_us.clone(),
+        program_us: die.timing.program_us.clone(),
+        erase_ms: 4.0,
+        rated_program_erase_cycles: 1000,
+    });
+    die.timing.read_us.push(150.0);
+    die.timing.program_us = vec![2000.0, 2000.0, 2000.0, 2100.0];
+    die.timing.erase_ms = 10.0;
+    die.validate().unwrap();
+    die
+}
+
+fn medium_of(die: &DieSpec) -> Medium {
+    let layout = Layout::new(die, DIES, BLOCKS);
+    Medium::new(die, layout, TagFormat::new(100), &Rng::new(1))
+}
+
 fn medium() -> Medium {
-    let die = tlc_die();
-    let layout = Layout::new(&die, DIES, BLOCKS);
-    Medium::new(&die, layout, TagFormat::new(100), &Rng::new(1))
+    medium_of(&tlc_die())
 }
 
 fn program(m: &mut Medium, block: u32, page: u32) -> Result<(), Violation> {
@@ -42,8 +66,9 @@ fn program(m: &mut Medium, block: u32, page: u32) -> Result<(), Violation> {
 #[test]
 fn a_block_has_as_many_pages_as_bits_per_word_line_and_times_by_page_kind() {
     let die = tlc_die();
-    let pages = CellMode::ALL.map(|mode| die.mode(mode).unwrap().pages_per_block);
-    assert_eq!(pages, [4, 8, 12]);
+    let pages = |die: &DieSpec| CellMode::ALL.map(|mode| die.mode(mode).map(|m| m.pages_per_block));
+    assert_eq!(pages(&die), [Some(4), Some(8), Some(12), None]);
+    assert_eq!(pages(&qlc_die()), [Some(4), Some(8), Some(12), Some(16)]);
 
     let slc = die.mode(CellMode::Slc).unwrap();
     assert_eq!((slc.read_time(3), slc.program_time(0), slc.erase_time()), (40_000, 450_000, 3_000_000));
@@ -58,6 +83,14 @@ fn a_block_has_as_many_pages_as_bits_per_word_line_and_times_by_page_kind() {
     assert_eq!(programs, [500, 500, 1500, 500, 1500, 4000, 500, 1500, 4000, 1500, 4000, 4000]);
     assert_eq!([0, 2, 5].map(|p| tlc.read_time(p)), [56_500, 77_500, 106_000]);
     assert_eq!(tlc.erase_time(), 4_500_000);
+
+    let qlc = qlc_die().mode(CellMode::Qlc).unwrap();
+    assert_eq!([0, 1, 2, 3, 4, 15].map(|p| qlc.read_time(p) / 100), [565, 775, 1060, 1500, 565, 1500]);
+    assert_eq!([6, 7].map(|p| qlc.program_time(p)), [2_000_000, 2_100_000]);
+    // At three bits its word lines are programmed one after the other, too.
+    let tlc = qlc_die().mode(CellMode::Tlc).unwrap();
+    assert_eq!([0, 1, 2, 3].map(|p| tlc.program_time(p) / 1000), [500, 1500, 4000, 500]);
+    assert_eq!((tlc.erase_time(), qlc.erase_time()), (4_000_000, 10_000_000));
 }
 
 #[test]
@@ -65,7 +98,7 @@ fn an_l95b_block_keeps_its_260_word_lines_in_slc_mode() {
     let mut die = tlc_die();
     die.geometry.bits_per_cell = 2;
     die.geometry.pages_per_block = 512;
-    die.geometry.page_order = ssdlab_nand::PageOrder::PairsL95b;
+    die.geometry.page_order = PageOrder::PairsL95b;
     die.timing.read_us.truncate(2);
     die.timing.program_us.truncate(2);
     die.modes.mlc = None;
@@ -103,7 +136,18 @@ fn impossible_modes_and_orders_are_refused_at_their_key() {
     };
     let refused = |key: &str| Err(key.to_owned());
     assert_eq!(key(|_| ()), Ok(()));
-    assert_eq!(key(|d| d.geometry.bits_per_cell = 4), refused("geometry.bits_per_cell"));
+    assert_eq!(key(|d| d.geometry.bits_per_cell = 5), refused("geometry.bits_per_cell"));
+    // Triplets are of three bits.
+    assert_eq!(key(|d| d.geometry.bits_per_cell = 4), refused("geometry.page_order"));
+    assert_eq!(key(|d| d.modes.tlc = d.modes.mlc.clone()), refused("modes.tlc"));
+    let qlc_key = |change: fn(&mut DieSpec)| {
+        let mut die = qlc_die();
+        change(&mut die);
+        die.validate().map_err(|e| e.key)
+    };
+    assert_eq!(qlc_key(|d| d.geometry.pages_per_block = 18), refused("geometry.pages_per_block"));
+    assert_eq!(qlc_key(|d| d.timing.program_us.truncate(3)), refused("timing.program_us"));
+    assert_eq!(qlc_key(|d| d.modes.tlc.as_mut().unwrap().read_us.truncate(2)), refused("modes.tlc.read_us"));
     assert_eq!(key(|d| d.geometry.bits_per_cell = 2), refused("geometry.page_order"));
     assert_eq!(key(|d| d.geometry.pages_per_block = 13), refused("geometry.pages_per_block"));
     assert_eq!(key(|d| d.timing.read_us.truncate(2)), refused("timing.read_us"));
@@ -116,7 +160,7 @@ fn impossible_modes_and_orders_are_refused_at_their_key() {
     assert_eq!(key(|d| d.power.as_mut().unwrap().supply_v = -3.3), refused("power.supply_v"));
     let slc_of_slc = |d: &mut DieSpec| {
         d.geometry.bits_per_cell = 1;
-        d.geometry.page_order = ssdlab_nand::PageOrder::Uniform;
+        d.geometry.page_order = PageOrder::Uniform;
         d.timing.read_us.truncate(1);
         d.timing.program_us.truncate(1);
         d.modes.mlc = None;
@@ -204,11 +248,11 @@ fn any_step() -> impl Strategy<Value = Step> {
     let mode = prop::sample::select(CellMode::ALL.to_vec());
     prop_oneof![
         3 => (block.clone(), mode).prop_map(|(b, m)| Step::Open(b, m)),
-        2 => (block.clone(), 0u32..14).prop_map(|(b, p)| Step::Begin(b, p)),
+        2 => (block.clone(), 0u32..18).prop_map(|(b, p)| Step::Begin(b, p)),
         12 => block.clone().prop_map(Step::BeginNext),
         12 => block.clone().prop_map(Step::FinishNext),
         2 => block.clone().prop_map(Step::Erase),
-        4 => (block.clone(), 0u32..12).prop_map(|(b, p)| Step::Read(b, p)),
+        4 => (block.clone(), 0u32..16).prop_map(|(b, p)| Step::Read(b, p)),
         1 => (0..40u32).prop_map(|b| if b < DIES * BLOCKS { Step::MarkBad(b) } else { Step::FinishNext(0) }),
     ]
 }
@@ -224,11 +268,7 @@ struct Block {
 }
 
 fn pages(mode: CellMode) -> u32 {
-    match mode {
-        CellMode::Slc => 4,
-        CellMode::Mlc => 8,
-        CellMode::Tlc => 12,
-    }
+    4 * mode.bits()
 }
 
 impl Block {
@@ -241,9 +281,13 @@ impl Block {
 
 proptest! {
     #[test]
-    fn the_referee_and_the_rules_agree_on_every_operation(steps in prop::collection::vec(any_step(), 1..400)) {
-        let mut m = medium();
-        let fresh = Block { mode: CellMode::Tlc, begun: 0, ended: 0, erases: 0, bad: false };
+    fn the_referee_and_the_rules_agree_on_every_operation(
+        four_bits in any::<bool>(),
+        steps in prop::collection::vec(any_step(), 1..400),
+    ) {
+        let die = if four_bits { qlc_die() } else { tlc_die() };
+        let mut m = medium_of(&die);
+        let fresh = Block { mode: die.native_mode(), begun: 0, ended: 0, erases: 0, bad: false };
         let mut model = [fresh; (DIES * BLOCKS) as usize];
         for step in steps {
             let (Step::Open(b, _) | Step::Begin(b, _) | Step::BeginNext(b) | Step::FinishNext(b) | Step::Erase(b)
@@ -251,7 +295,7 @@ proptest! {
             let block = &mut model[b as usize];
             let (found, expected) = match step {
                 Step::Open(_, mode) => {
-                    let legal = !block.bad && block.begun == 0;
+                    let legal = !block.bad && block.begun == 0 && mode <= fresh.mode;
                     if legal {
                         block.mode = mode;
                     }
@@ -273,6 +317,7 @@ proptest! {
                     (m.erase(b).is_ok(), legal)
                 }
                 Step::Read(_, page) => {
+                    let page = page % die.geometry.pages_per_block;
                     let unit = m.layout().row_start(b, page);
                     (m.read(unit).is_ok(), page < block.ended)
                 }

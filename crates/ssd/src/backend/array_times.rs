@@ -9,9 +9,9 @@ pub struct ArrayTimes {
     native: CellMode,
     several_modes: bool,
     /// By mode, then page; empty where the die does not offer the mode.
-    pub(super) read: [Vec<Nanos>; 3],
-    pub(super) program: [Vec<Nanos>; 3],
-    pub(super) erase: [Nanos; 3],
+    pub(super) read: [Vec<Nanos>; CellMode::COUNT],
+    pub(super) program: [Vec<Nanos>; CellMode::COUNT],
+    pub(super) erase: [Nanos; CellMode::COUNT],
 }
 
 impl ArrayTimes {

@@ -10,9 +10,9 @@ use crate::spec::DriveSpec;
 #[derive(Clone, Debug)]
 pub struct TimingReferee {
     /// By cell mode, then page; empty where the die does not offer the mode.
-    read: [Vec<Nanos>; 3],
-    program: [Vec<Nanos>; 3],
-    erase: [Nanos; 3],
+    read: [Vec<Nanos>; CellMode::COUNT],
+    program: [Vec<Nanos>; CellMode::COUNT],
+    erase: [Nanos; CellMode::COUNT],
     native: CellMode,
     command: Nanos,
     /// Picoseconds of one unit on the channel, its share of the spare area included.

@@ -36,7 +36,7 @@ fn aging(yearly: f64, recoverable: f64) -> ErrorSpec {
         recoverable_percent: recoverable,
         references_per_page: vec![1],
     };
-    ErrorSpec { slc: Some(slc), mlc: None, tlc: None, block_spread: 0.0 }
+    ErrorSpec { slc: Some(slc), mlc: None, tlc: None, qlc: None, block_spread: 0.0 }
 }
 
 fn bch(max_retries: u32) -> EccSpec {

@@ -39,6 +39,7 @@ pub fn die(bits: u32) -> DieSpec {
                 rated_program_erase_cycles: 20_000,
             }),
             mlc: None,
+            tlc: None,
         },
         power: Some(Power {
             supply_v: 3.0,

@@ -85,7 +85,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put(&mut out, "at_rest_flushed_lost", tally.at_rest.iter().filter(|lost| lost.flushed).count() as f64, "4 KiB");
     tally.at_rest.sort_by_key(|lost| lost.age);
     let mut rows = Vec::new();
-    for (bits, mode) in [(1, "slc"), (2, "mlc"), (3, "tlc")] {
+    for (bits, mode) in [(1, "slc"), (2, "mlc"), (3, "tlc"), (4, "qlc")] {
         let ages: Vec<f64> =
             tally.at_rest.iter().filter(|lost| lost.bits_per_cell == bits).map(|lost| seconds(lost.age)).collect();
         if let (Some(oldest), Some(median)) = (ages.last(), ages.get(ages.len() / 2)) {

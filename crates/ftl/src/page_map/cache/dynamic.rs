@@ -1,5 +1,5 @@
 //! Any free superblock may be opened at one bit per cell: the cache is as large as the drive is empty. When few are
-//! left, data go into the die's own mode at once; when none are, cached data are folded while the host writes.
+//! left, or the cache holds the most that it may, data go into the die's own mode at once; when none are, cached data are folded while the host writes.
 
 use super::{CachePolicy, Room};
 use crate::spec::GcSpec;
@@ -8,15 +8,16 @@ use crate::spec::GcSpec;
 #[derive(Clone, Debug)]
 pub struct Dynamic {
     keep_free: u32,
+    most: u32,
     start_free: u32,
     slc_while_folding: bool,
 }
 
 impl Dynamic {
-    /// `keep_free`: superblocks of a set that must stay free.
+    /// `keep_free`: superblocks of a domain that must stay free; `most`: that may be cached at a time.
     #[must_use]
-    pub fn new(keep_free: u32, gc: &GcSpec, slc_while_folding: bool) -> Self {
-        Dynamic { keep_free, start_free: gc.start_free_superblocks, slc_while_folding }
+    pub fn new(keep_free: u32, most: u32, gc: &GcSpec, slc_while_folding: bool) -> Self {
+        Dynamic { keep_free, most, start_free: gc.start_free_superblocks, slc_while_folding }
     }
 }
 
@@ -27,7 +28,8 @@ impl CachePolicy for Dynamic {
     }
 
     fn wants_slc(&self, room: &Room) -> bool {
-        room.free > self.keep_free || (room.pressed && self.slc_while_folding)
+        let has_room = room.slc_open || room.cached < self.most;
+        (room.free > self.keep_free && has_room) || (room.pressed && self.slc_while_folding)
     }
 
     /// The garbage collector sees to it: a cached superblock is one with few valid units for it.

@@ -120,7 +120,7 @@ impl SlcCache {
             SlcCachePolicy::Dynamic => {
                 let keep = (usable * spec.keep_free_per_1000.expect("validated")).div_ceil(1000);
                 let slc = spec.host_while_folding.expect("validated") == HostTarget::Slc;
-                Policy::Dynamic(dynamic::Dynamic::new(keep, gc, slc))
+                Policy::Dynamic(dynamic::Dynamic::new(keep, spec.most_per_set(die, superblocks.dies()), gc, slc))
             }
             SlcCachePolicy::Fixed => Policy::Fixed(fixed()),
             SlcCachePolicy::OnDie => Policy::OnDie(on_die::OnDie(fixed())),

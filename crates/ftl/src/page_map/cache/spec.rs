@@ -22,7 +22,7 @@ pub struct SlcCacheSpec {
     /// For `dynamic`: where the host's data go while cached ones are folded for want of free blocks.
     #[serde(default)]
     pub host_while_folding: Option<HostTarget>,
-    /// For `fixed`: what the cache holds, in decimal gigabytes of host data.
+    /// What the cache holds, in decimal gigabytes of host data; for `dynamic` the most that it holds, absent: all that fits.
     #[serde(default)]
     #[schemars(range(max = 8000.0), extend("exclusiveMinimum" = 0.0))]
     pub capacity_gb: Option<f64>,
@@ -97,22 +97,30 @@ impl SlcCacheSpec {
     /// reserved.
     #[must_use]
     pub fn pool_per_set(&self, die: &DieSpec, span: SuperblockSpan, dies: u32, blocks: u32) -> u32 {
-        let Some(slc) = die.mode(CellMode::Slc) else { return 0 };
-        let g = &die.geometry;
-        let block_bytes = u64::from(g.planes) * u64::from(g.page_bytes) * u64::from(slc.pages_per_block);
-        let per_row_of_blocks = block_bytes * u64::from(dies);
         match self.policy {
             SlcCachePolicy::Dynamic => 0,
-            // A superblock over all dies, or one of each die: the same number of bytes.
-            SlcCachePolicy::Fixed => {
-                let bytes = (self.capacity_gb.unwrap_or(0.0) * 1e9) as u64;
-                u32::try_from(bytes.div_ceil(per_row_of_blocks)).unwrap_or(u32::MAX).max(1)
-            }
+            SlcCachePolicy::Fixed => Self::superblocks_of(self.capacity_gb.unwrap_or(0.0), die, dies),
             SlcCachePolicy::OnDie => {
                 debug_assert_eq!(span, SuperblockSpan::OneDie);
                 (u64::from(blocks) * u64::from(self.blocks_per_1000.unwrap_or(0))).div_ceil(1000) as u32
             }
         }
+    }
+
+    /// The most superblocks of each set that may be cached at a time.
+    #[must_use]
+    pub fn most_per_set(&self, die: &DieSpec, dies: u32) -> u32 {
+        self.capacity_gb.map_or(u32::MAX, |gb| Self::superblocks_of(gb, die, dies))
+    }
+
+    /// Superblocks of each set that hold so much at one bit per cell. A superblock over all dies, or one of each die: the
+    /// same number of bytes.
+    fn superblocks_of(gb: f64, die: &DieSpec, dies: u32) -> u32 {
+        let Some(slc) = die.mode(CellMode::Slc) else { return 0 };
+        let g = &die.geometry;
+        let block_bytes = u64::from(g.planes) * u64::from(g.page_bytes) * u64::from(slc.pages_per_block);
+        let per_row_of_blocks = block_bytes * u64::from(dies);
+        u32::try_from(((gb * 1e9) as u64).div_ceil(per_row_of_blocks)).unwrap_or(u32::MAX).max(1)
     }
 
     /// The longest write command whose data may go into the cache.
@@ -146,10 +154,11 @@ impl SlcCacheSpec {
             SlcCachePolicy::Dynamic => "dynamic",
             SlcCachePolicy::OnDie => "on-die",
         };
+        let most = dynamic && self.capacity_gb.is_some();
         let needed = [
             ("slc_cache.keep_free_per_1000", self.keep_free_per_1000.is_some(), dynamic),
             ("slc_cache.host_while_folding", self.host_while_folding.is_some(), dynamic),
-            ("slc_cache.capacity_gb", self.capacity_gb.is_some(), self.policy == SlcCachePolicy::Fixed),
+            ("slc_cache.capacity_gb", self.capacity_gb.is_some(), self.policy == SlcCachePolicy::Fixed || most),
             ("slc_cache.blocks_per_1000", self.blocks_per_1000.is_some(), self.policy == SlcCachePolicy::OnDie),
             ("slc_cache.when_full", self.when_full.is_some(), !dynamic),
         ];

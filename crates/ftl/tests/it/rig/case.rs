@@ -82,6 +82,7 @@ impl Case {
                     rated_program_erase_cycles: 10_000,
                 }),
                 mlc: None,
+                tlc: None,
             },
             ..DieSpec::plain(geometry)
         }

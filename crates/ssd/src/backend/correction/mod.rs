@@ -89,7 +89,7 @@ struct Chances {
     until_s: u32,
     until_reads: u32,
     /// By page kind: a 32-bit draw below this may leave the first rung. See [`Odds::escape`].
-    escape: [u32; 3],
+    escape: [u32; CellMode::COUNT],
 }
 
 /// A cell mode of the die: its error rates, those of its page kinds relative to them, and the kind of every page.
@@ -108,7 +108,7 @@ pub struct Correction {
     ladder: Ladder,
     /// What each rung of the ladder adds to the one below.
     steps: Vec<Cost>,
-    modes: [Option<Mode>; 3],
+    modes: [Option<Mode>; CellMode::COUNT],
     blocks: Vec<Chances>,
     rng: Rng,
     /// Time that has passed while the drive lay idle, beyond the simulated time.
@@ -177,7 +177,7 @@ impl Correction {
             erases: u32::MAX,
             until_s: 0,
             until_reads: 0,
-            escape: [0; 3],
+            escape: [0; CellMode::COUNT],
         };
         Ok(Correction {
             steps: (0..ladder.levels().len()).map(|level| added(&ladder, level)).collect(),
@@ -418,7 +418,7 @@ impl Correction {
         let m = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
         let factor = f64::from(self.blocks[op.block() as usize].factor);
         let rber = m.errors.rber(&Self::stress(m, now_s, translation.medium().history(op.block()))).times(factor);
-        let mut kinds: [Option<Odds>; 3] = [None; 3];
+        let mut kinds: [Option<Odds>; CellMode::COUNT] = [None; CellMode::COUNT];
         let sensed = (0..8u8).filter(|row| op.rows() >> row & 1 != 0);
         let kind_of = |row: u8| usize::from(m.kinds[op.page() as usize + row as usize]);
         for kind in sensed.clone().map(kind_of) {

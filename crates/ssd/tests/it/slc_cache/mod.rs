@@ -93,6 +93,24 @@ fn idle_time_brings_a_dynamic_cache_back_at_its_own_pace() {
 }
 
 #[test]
+fn a_dynamic_cache_may_have_a_most_that_it_holds() {
+    // Ten superblocks of half the size, on a drive with room for three times as many.
+    let most = SlcCacheSpec { capacity_gb: Some(0.08), ..cache(SlcCachePolicy::Dynamic) };
+    let mut run = Run::new(&drive(Some(most), 54));
+    let superblock = 8 * 64 * 32_768;
+    assert_close("in the cache", run.write(0, 4 * superblock), rate_of_dies(450.0), 0.06);
+    run.write(4 * superblock, 6 * superblock);
+    let past = run.write(6 * superblock, 12 * superblock);
+    assert_close("past the cache", past, rate_of_dies(1575.0), 0.06);
+    assert_eq!(run.in_slc(12 * superblock), 5 * superblock);
+    assert_eq!(run.folded(), 0, "there is room for everything");
+    run.idle(5 * SECOND);
+    assert_eq!(run.in_slc(12 * superblock), 0);
+    assert_close("after idle time", run.write(0, 2 * superblock), rate_of_dies(450.0), 0.06);
+    run.ssd.check_books().unwrap();
+}
+
+#[test]
 fn a_fixed_cache_takes_in_its_size_and_no_more() {
     for (when_full, direct) in [(WhenFull::Direct, true), (WhenFull::Fold, false)] {
         let spec = SlcCacheSpec { when_full: Some(when_full), ..cache(SlcCachePolicy::Fixed) };

@@ -33,6 +33,7 @@ pub fn die() -> DieSpec {
                 rated_program_erase_cycles: 20_000,
             }),
             mlc: None,
+            tlc: None,
         },
         ..DieSpec::plain(geometry)
     }

@@ -1,4 +1,4 @@
-//! A drive of three bits per cell: when commands complete, to the nanosecond, for each of its page kinds.
+//! Drives of three and of four bits per cell: when commands complete, to the nanosecond, for each of its page kinds.
 
 use ssdlab_core::{Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, Request};
@@ -115,5 +115,24 @@ fn each_page_of_a_block_reads_in_the_time_of_its_kind() {
             let whole = b.latency(Op::Read, row * ROW_UNITS, ROW_UNITS);
             assert_eq!(whole, COMMAND + array + ROW_UNITS * UNIT, "row {row}, whole");
         }
+    }
+}
+
+#[test]
+fn four_bits_of_a_word_line_have_times_of_their_own() {
+    let die = DIE
+        .replace("pages_per_block = 12", "pages_per_block = 16")
+        .replace("bits_per_cell = 3, page_order = \"triplets\"", "bits_per_cell = 4, page_order = \"word-lines\"")
+        .replace("[56.5, 77.5, 106.0]", "[90.0, 110.0, 130.0, 170.0]")
+        .replace("[500.0, 1500.0, 4000.0]", "[2000.0, 2100.0, 2200.0, 2300.0]");
+    let (read, program) = ([90_000, 110_000, 130_000, 170_000], [2_000_000, 2_100_000, 2_200_000, 2_300_000]);
+    let mut b = Bench::new(&die);
+    for row in 0..32 {
+        let latency = b.latency(Op::Write, row * ROW_UNITS, ROW_UNITS);
+        assert_eq!(latency, COMMAND + ROW_UNITS * UNIT + program[row as usize % 4], "row {row}");
+    }
+    for row in 0..32 {
+        let latency = b.latency(Op::Read, row * ROW_UNITS, 1);
+        assert_eq!(latency, COMMAND + read[row as usize % 4] + UNIT, "row {row}");
     }
 }
