@@ -19,7 +19,9 @@ mod tornado;
 pub use calibrate::{Calibration, Fitted, Measured, Measurements, Reached, Unknown, calibrate};
 pub use estimates::{Band, Estimate, STATED_BAND, estimates};
 pub use figures::{Figure, headlines, predicted};
-pub use predict::{Predicted, Prediction, PredictionError, beside_figures, predict, read_predictions, with_table};
+pub use predict::{
+    Predicted, Prediction, PredictionError, beside_figures, may_be_predicted, predict, read_predictions, with_table,
+};
 pub use runs::{Bench, Stopped};
 pub use sensitivity::{Bar, FigureSensitivity, LeftOut, SEED, Sensitivity, Side, sensitivity};
 pub use tornado::page;

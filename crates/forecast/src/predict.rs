@@ -70,8 +70,10 @@ pub struct Predicted {
 pub enum PredictionError {
     /// The file system's own words.
     Io(String),
-    /// It was written before: a prediction is made once.
+    /// It was written before: a prediction of a drive file is made once.
     Exists(String),
+    /// Figures of the drive are in the catalog.
+    NotBlind(String),
     /// It is no prediction, or it was changed.
     Spoilt { file: String, why: String },
 }
@@ -81,9 +83,38 @@ impl std::fmt::Display for PredictionError {
         match self {
             PredictionError::Io(why) => f.write_str(why),
             PredictionError::Exists(file) => write!(f, "{file} is there: a prediction is made once and not changed"),
+            PredictionError::NotBlind(device) => {
+                write!(
+                    f,
+                    "published figures of {device} are in the catalog: another prediction would not be made blind"
+                )
+            }
             PredictionError::Spoilt { file, why } => write!(f, "{file}: {why}"),
         }
     }
+}
+
+/// Whether a drive may be predicted beside what was predicted `before`: the first time, and again when its file has become
+/// another, as long as none of its figures is among `claims`.
+///
+/// # Errors
+/// Outer: if there is no such drive. Inner: why it may not.
+pub fn may_be_predicted(
+    device: &str,
+    before: &[Prediction],
+    claims: &[Claim],
+) -> Result<Result<(), PredictionError>, Diagnostic> {
+    let digest = drive_digest(device)?;
+    let mut of_it = before.iter().filter(|p| p.device == device).peekable();
+    if of_it.peek().is_none() {
+        return Ok(Ok(()));
+    }
+    if of_it.any(|p| p.drive_digest == digest) {
+        return Ok(Err(PredictionError::Exists(format!("the prediction of {device}"))));
+    }
+    let is_measured =
+        |claim: &Claim| matches!(claim.check, Check::Value(_)) && claim.devices.iter().any(|d| d == device);
+    Ok(if claims.iter().any(is_measured) { Err(PredictionError::NotBlind(device.to_owned())) } else { Ok(()) })
 }
 
 /// Predicts `figures` of a drive of the catalog: their values on the drive as `bench` has it, their bands from runs on
@@ -161,13 +192,20 @@ impl Prediction {
         digest(text.as_bytes())
     }
 
-    /// Writes the prediction into `folder` under the drive's name. One that is there stays.
+    /// Writes the prediction into `folder` under the drive's name, with a number if the drive was predicted before by
+    /// another file of it. What is there stays.
     ///
     /// # Errors
     /// If it is there already, or the file system refuses.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, PredictionError> {
-        let path = folder.join(format!("{}.json", slug(&self.device)));
-        if path.exists() {
+        let before = read_predictions(folder)?;
+        let of_it = || before.iter().filter(|p| p.device == self.device);
+        let slug = slug(&self.device);
+        let path = folder.join(match of_it().count() {
+            0 => format!("{slug}.json"),
+            others => format!("{slug}.{}.json", others + 1),
+        });
+        if path.exists() || of_it().any(|p| p.drive_digest == self.drive_digest) {
             return Err(PredictionError::Exists(path.display().to_string()));
         }
         fs::create_dir_all(folder).map_err(|e| PredictionError::Io(format!("{}: {e}", folder.display())))?;
@@ -199,7 +237,17 @@ fn slug(name: &str) -> String {
     stem.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect()
 }
 
-/// Every prediction of a folder, by the names of its files. A folder that is not there has none.
+/// The drive that a file's name stands for, and how many times it was predicted by then.
+fn drive_and_number(path: &Path) -> (String, u32) {
+    let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    match stem.rsplit_once('.').and_then(|(drive, n)| Some((drive.to_owned(), n.parse().ok()?))) {
+        Some(numbered) => numbered,
+        None => (stem, 1),
+    }
+}
+
+/// Every prediction of a folder, by drive, each drive's in the order in which they were made. A folder that is not there
+/// has none.
 ///
 /// # Errors
 /// If one is spoilt, or the file system refuses.
@@ -211,7 +259,7 @@ pub fn read_predictions(folder: &Path) -> Result<Vec<Prediction>, PredictionErro
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder).map_err(io)?.map(|entry| Ok(entry.map_err(io)?.path())).collect::<Result<_, _>>()?;
     files.retain(|path| path.extension().is_some_and(|e| e == "json"));
-    files.sort();
+    files.sort_by_cached_key(|path| drive_and_number(path));
     files
         .iter()
         .map(|path| {
@@ -233,7 +281,11 @@ pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
          |---|---|---|---|---|---|---|---|\n",
     );
     let (mut within, mut all) = (0, 0);
-    for prediction in predictions {
+    for (k, prediction) in predictions.iter().enumerate() {
+        let name = match predictions[..k].iter().filter(|p| p.device == prediction.device).count() {
+            0 => prediction.device.clone(),
+            before => format!("{} ({})", prediction.device, before + 1),
+        };
         for figure in &prediction.figures {
             let number = |v: f64| figure_text(v, &figure.unit);
             let published = published(prediction, figure, claims);
@@ -255,8 +307,7 @@ pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
                 figure.band.map_or("–".to_owned(), |[low, high]| format!("{} to {}", number(low), number(high)));
             let hangs_on: Vec<String> = figure.hangs_on.iter().map(|key| format!("`{key}`")).collect();
             text.push_str(&format!(
-                "| {} | {} | {} | {band} | {shown} | {off} | {inside} | {} |\n",
-                prediction.device,
+                "| {name} | {} | {} | {band} | {shown} | {off} | {inside} | {} |\n",
                 figure.title,
                 number(figure.value),
                 hangs_on.join(", ")
@@ -346,6 +397,42 @@ mod tests {
         assert!(matches!(prediction().write(&folder), Err(PredictionError::Exists(_))));
         assert_eq!(read_predictions(&folder).unwrap(), [prediction()]);
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_better_drive_file_makes_a_prediction_of_its_own_that_stands_beside_the_first() {
+        let folder = std::env::temp_dir().join(format!("ssdlab-prediction-again-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        prediction().write(&folder).unwrap();
+        let mut better = Prediction { drive_digest: "another".to_owned(), ..prediction() };
+        better.figures[0].value = 490.0;
+        better.seal = better.digest();
+        let path = better.write(&folder).unwrap();
+        assert!(path.ends_with("bx200-480gb.2.json"));
+        assert!(matches!(better.write(&folder), Err(PredictionError::Exists(_))));
+        let both = read_predictions(&folder).unwrap();
+        assert_eq!(both, [prediction(), better]);
+        let table = beside_figures(&both, &[]);
+        let rows: Vec<&str> = table.lines().filter(|l| l.contains("write rate at first")).collect();
+        assert!(rows[0].starts_with("| bx200-480gb | write rate at first | 480 MB/s"), "{table}");
+        assert!(rows[1].starts_with("| bx200-480gb (2) | write rate at first | 490 MB/s"), "{table}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_drive_is_predicted_again_only_by_another_file_and_only_blind() {
+        let may = |device: &str, before: &[Prediction]| may_be_predicted(device, before, &claims::all()).unwrap();
+        let older = |device: &str, digest: &str| Prediction {
+            device: device.to_owned(),
+            drive_digest: digest.to_owned(),
+            ..prediction()
+        };
+        assert!(may("bx200-240gb", &[]).is_ok());
+        let same = older("bx200-240gb", &drive_digest("bx200-240gb").unwrap());
+        assert!(matches!(may("bx200-240gb", &[same]), Err(PredictionError::Exists(_))));
+        assert!(may("bx200-240gb", &[older("bx200-240gb", "another")]).is_ok());
+        let known = may("bx200-480gb", &[older("bx200-480gb", "another")]);
+        assert!(matches!(known, Err(PredictionError::NotBlind(_))));
     }
 
     #[test]

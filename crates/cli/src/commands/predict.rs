@@ -1,7 +1,9 @@
 //! `ssdlab predict`: figures of drives before anyone has looked, and later beside those that were published.
 
 use ssdlab_catalog::claims;
-use ssdlab_forecast::{Bench, PredictionError, Stopped, beside_figures, predict, predicted, read_predictions};
+use ssdlab_forecast::{
+    Bench, PredictionError, Stopped, beside_figures, may_be_predicted, predict, predicted, read_predictions,
+};
 
 use crate::args::PredictArgs;
 use crate::commands::forecast::{bench, stopped};
@@ -11,7 +13,9 @@ use crate::progress::{Bar, stop_on_ctrl_c};
 
 pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     let refused = |e: PredictionError| match e {
-        PredictionError::Exists(_) => Failure::bad_input(e.to_string()).help("choose another folder with --dir DIR"),
+        PredictionError::Exists(_) | PredictionError::NotBlind(_) => {
+            Failure::bad_input(e.to_string()).help("choose another folder with --dir DIR")
+        }
         PredictionError::Io(_) | PredictionError::Spoilt { .. } => Failure::run(e.to_string()),
     };
     // Also before the work: a prediction that was changed is no company for a new one.
@@ -20,9 +24,7 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
         return print(&beside_figures(&before, &claims::all()));
     }
     for device in &args.devices {
-        if before.iter().any(|p| p.device == *device) {
-            return Err(refused(PredictionError::Exists(format!("the prediction of {device}"))));
-        }
+        may_be_predicted(device, &before, &claims::all())?.map_err(refused)?;
     }
     stop_on_ctrl_c()?;
     for device in &args.devices {
