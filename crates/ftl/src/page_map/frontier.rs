@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn rows_go_over_the_dies_and_then_to_the_next_page() {
-        let mut open = Frontier::new(7, 2..4, 2);
+        let mut open = Frontier::new(SuperblockId::new(7), 2..4, 2);
         let mut taken = Vec::new();
         loop {
             let left = open.rows_left();

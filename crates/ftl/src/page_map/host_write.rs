@@ -128,7 +128,7 @@ impl PageMap {
         if self.compression.is_some() {
             return old.iter().for_each(|&unit| self.invalidate(unit));
         }
-        let mut superblocks = [0; 64];
+        let mut superblocks = [SuperblockId::default(); 64];
         let superblocks = &mut superblocks[..old.len()];
         for (&unit, sb) in old.iter().zip(superblocks.iter_mut()) {
             self.validity.clear(unit);

@@ -4,7 +4,7 @@ use ssdlab_nand::NO_LPN;
 
 use super::PageMap;
 use super::map::{Place, UNMAPPED};
-use super::superblock::State;
+use super::superblock::{State, SuperblockId};
 
 impl PageMap {
     /// Checks the map against the spare areas and the valid bits, valid counts against valid bits, and the lists
@@ -66,7 +66,7 @@ impl PageMap {
         let mut sum = 0u64;
         let mut counted = vec![0u32; self.superblocks.count() as usize];
         for block in 0..layout.block_count() {
-            let sb = self.superblocks.of_block(block) as usize;
+            let sb = self.superblocks.of_block(block).index();
             if sb >= counted.len() {
                 continue; // a bad block that has been replaced
             }
@@ -78,7 +78,7 @@ impl PageMap {
                 }
             }
         }
-        for (&counted, sb) in counted.iter().zip(0..) {
+        for (&counted, sb) in counted.iter().zip(self.superblocks.all()) {
             let kept = self.superblocks.valid(sb);
             sum += u64::from(counted);
             if counted != kept {
@@ -133,7 +133,7 @@ impl PageMap {
 
     /// The SLC cache's own lists against the states and cell modes of their superblocks.
     fn check_cache(&self, domain: usize, waiting: usize) -> Result<(), String> {
-        let native = |sb: u32| self.medium.pages(self.superblocks.any_block(sb)) == self.medium.layout().pages;
+        let native = |sb: SuperblockId| self.medium.pages(self.superblocks.any_block(sb)) == self.medium.layout().pages;
         let cached: Vec<_> = self.cache.iter().flat_map(|cache| cache.cached(domain)).collect();
         let mut pooled = 0;
         for (i, &sb) in cached.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! Superblocks: what is opened, written, collected and erased together.
 
+use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -7,8 +8,31 @@ use ssdlab_nand::{BlockId, Layout, Medium, UnitAddress};
 
 use crate::spec::SuperblockSpan;
 
-/// A superblock's number. With one-die superblocks it is the block's own number.
-pub type SuperblockId = u32;
+/// A superblock's number over all domains. With one-die superblocks it is the block's own number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SuperblockId(u32);
+
+impl SuperblockId {
+    #[inline]
+    #[must_use]
+    pub const fn new(number: u32) -> Self {
+        SuperblockId(number)
+    }
+
+    #[inline]
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// For tables with an entry a superblock.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
@@ -26,6 +50,12 @@ pub enum State {
     System,
     /// Kept back as replacement, or without a good block.
     Reserved,
+}
+
+impl Display for SuperblockId {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
 }
 
 /// Who writes an open superblock, as the spare areas of its rows say.
@@ -67,7 +97,7 @@ pub struct Superblocks {
     reserve: Vec<Vec<BlockId>>,
 }
 
-const UNUSED: SuperblockId = SuperblockId::MAX;
+const UNUSED: SuperblockId = SuperblockId(u32::MAX);
 
 impl Superblocks {
     /// Forms superblocks; the `reserve` highest-numbered blocks of every die are kept back.
@@ -96,12 +126,12 @@ impl Superblocks {
         match span {
             SuperblockSpan::AllDies => s.replace_bad_blocks(medium, first_reserved),
             SuperblockSpan::OneDie => {
-                for sb in 0..count {
-                    if medium.is_bad(sb) || sb % layout.blocks >= first_reserved {
-                        s.state[sb as usize] = State::Reserved;
+                for block in 0..count {
+                    if medium.is_bad(block) || block % layout.blocks >= first_reserved {
+                        s.state[block as usize] = State::Reserved;
                     }
-                    if !medium.is_bad(sb) && sb % layout.blocks >= first_reserved {
-                        s.reserve[(sb / layout.blocks) as usize].push(sb);
+                    if !medium.is_bad(block) && block % layout.blocks >= first_reserved {
+                        s.reserve[(block / layout.blocks) as usize].push(block);
                     }
                 }
                 s.reserve.iter_mut().for_each(|blocks| blocks.reverse());
@@ -113,28 +143,28 @@ impl Superblocks {
     fn replace_bad_blocks(&mut self, medium: &Medium, first_reserved: u32) {
         let blocks = self.blocks_per_die;
         self.block_of = (0..self.dies * blocks).collect();
-        self.superblock_of = (0..self.dies * blocks).map(|b| b % blocks).collect();
+        self.superblock_of = (0..self.dies * blocks).map(|b| SuperblockId(b % blocks)).collect();
         for die in 0..self.dies {
             let base = die * blocks;
             let mut reserve = (first_reserved..blocks).map(|b| base + b).filter(|&b| !medium.is_bad(b));
-            for sb in 0..first_reserved {
-                if !medium.is_bad(base + sb) {
+            for index in 0..first_reserved {
+                if !medium.is_bad(base + index) {
                     continue;
                 }
-                self.superblock_of[(base + sb) as usize] = UNUSED;
+                self.superblock_of[(base + index) as usize] = UNUSED;
                 match reserve.next() {
                     Some(b) => {
-                        self.block_of[(base + sb) as usize] = b;
-                        self.superblock_of[b as usize] = sb;
+                        self.block_of[(base + index) as usize] = b;
+                        self.superblock_of[b as usize] = SuperblockId(index);
                     }
-                    None => self.state[sb as usize] = State::Reserved,
+                    None => self.state[index as usize] = State::Reserved,
                 }
             }
             self.reserve[die as usize] = reserve.rev().collect();
         }
         self.state[first_reserved as usize..].fill(State::Reserved);
-        for sb in 0..first_reserved {
-            if self.state[sb as usize] == State::Reserved {
+        for sb in (0..first_reserved).map(SuperblockId) {
+            if self.state(sb) == State::Reserved {
                 self.give_up(sb, medium);
             }
         }
@@ -142,9 +172,9 @@ impl Superblocks {
 
     /// Puts a superblock out of use: the good blocks of an erased one replace others from now on.
     pub fn give_up(&mut self, sb: SuperblockId, medium: &Medium) {
-        self.state[sb as usize] = State::Reserved;
+        self.state[sb.index()] = State::Reserved;
         if !self.pool.is_empty() {
-            self.pool[sb as usize] = false;
+            self.pool[sb.index()] = false;
         }
         for die in 0..self.dies {
             let block = self.block_on(sb, die);
@@ -181,15 +211,16 @@ impl Superblocks {
     /// Makes a free superblock of a domain out of good, erased blocks from the reserve, one of each die, if there are.
     pub fn enlist_reserve(&mut self, domain: usize) -> Option<SuperblockId> {
         let sb = match self.span {
-            SuperblockSpan::OneDie => self.take_reserve(domain as u32)?,
+            SuperblockSpan::OneDie => SuperblockId(self.take_reserve(domain as u32)?),
             SuperblockSpan::AllDies => {
                 if self.reserve_left() == 0 {
                     return None;
                 }
-                let sb = self.state.iter().position(|&state| state == State::Reserved)? as SuperblockId;
+                let sb = self.state.iter().position(|&state| state == State::Reserved)?;
+                let sb = SuperblockId(sb as u32);
                 for die in 0..self.dies {
                     let block = self.take_reserve(die)?;
-                    self.block_of[(die * self.blocks_per_die + sb) as usize] = block;
+                    self.block_of[(die * self.blocks_per_die + sb.number()) as usize] = block;
                     self.superblock_of[block as usize] = sb;
                 }
                 sb
@@ -208,13 +239,13 @@ impl Superblocks {
     /// Puts block `to` of the reserve in the place of `from`, with all that it holds. Returns the superblocks that
     /// `from` belonged to and `to` belongs to: with one-die superblocks they differ.
     pub fn replace(&mut self, from: BlockId, to: BlockId) -> (SuperblockId, SuperblockId) {
-        let old = self.of_block(from) as usize;
+        let old = self.of_block(from).index();
         let new = match self.span {
             SuperblockSpan::AllDies => {
                 let die = from / self.blocks_per_die;
                 self.block_of[(die * self.blocks_per_die) as usize + old] = to;
                 self.superblock_of[from as usize] = UNUSED;
-                self.superblock_of[to as usize] = old as SuperblockId;
+                self.superblock_of[to as usize] = SuperblockId(old as u32);
                 old
             }
             SuperblockSpan::OneDie => {
@@ -230,7 +261,7 @@ impl Superblocks {
                 new
             }
         };
-        (old as SuperblockId, new as SuperblockId)
+        (SuperblockId(old as u32), SuperblockId(new as u32))
     }
 
     /// Whether all blocks of a superblock are good.
@@ -252,12 +283,12 @@ impl Superblocks {
     #[inline]
     #[must_use]
     pub fn state(&self, sb: SuperblockId) -> State {
-        self.state[sb as usize]
+        self.state[sb.index()]
     }
 
     #[inline]
     pub fn set_state(&mut self, sb: SuperblockId, state: State) {
-        self.state[sb as usize] = state;
+        self.state[sb.index()] = state;
     }
 
     /// Whether any superblock of a domain is in a state.
@@ -284,13 +315,13 @@ impl Superblocks {
     #[inline]
     #[must_use]
     pub fn valid(&self, sb: SuperblockId) -> u32 {
-        self.valid[sb as usize]
+        self.valid[sb.index()]
     }
 
     /// Units of a superblock have become valid. Returns how many are.
     #[inline]
     pub fn gain_valid(&mut self, sb: SuperblockId, units: u32) -> u32 {
-        let valid = &mut self.valid[sb as usize];
+        let valid = &mut self.valid[sb.index()];
         *valid += units;
         *valid
     }
@@ -298,7 +329,7 @@ impl Superblocks {
     /// Units of a superblock are valid no more. Returns how many are left.
     #[inline]
     pub fn lose_valid(&mut self, sb: SuperblockId, units: u32) -> u32 {
-        let valid = &mut self.valid[sb as usize];
+        let valid = &mut self.valid[sb.index()];
         *valid -= units;
         *valid
     }
@@ -307,38 +338,38 @@ impl Superblocks {
     #[inline]
     #[must_use]
     pub fn stream(&self, sb: SuperblockId) -> u8 {
-        self.stream[sb as usize]
+        self.stream[sb.index()]
     }
 
     /// A free superblock is opened for a stream.
     pub fn open(&mut self, sb: SuperblockId, stream: u8, role: Role) {
-        debug_assert_eq!(self.state[sb as usize], State::Free);
-        self.state[sb as usize] = State::Open;
-        self.stream[sb as usize] = stream;
-        self.role[sb as usize] = role;
+        debug_assert_eq!(self.state[sb.index()], State::Free);
+        self.state[sb.index()] = State::Open;
+        self.stream[sb.index()] = stream;
+        self.role[sb.index()] = role;
     }
 
     /// Who has opened a superblock.
     #[must_use]
     pub fn role(&self, sb: SuperblockId) -> Role {
-        self.role[sb as usize]
+        self.role[sb.index()]
     }
 
     pub fn set_role(&mut self, sb: SuperblockId, role: Role) {
-        self.role[sb as usize] = role;
+        self.role[sb.index()] = role;
     }
 
     /// The power went. What stays is on flash: the table of blocks (which superblocks they make, which are bad, reserved, the
     /// firmware's own or set aside), which is written whenever it changes, and what the spare areas of a superblock say of
     /// it. What each holds is to be found out: until then all count as free.
     pub fn forget_contents(&mut self) {
-        for (state, sb) in self.state.iter_mut().zip(0..) {
+        for state in &mut self.state {
             if !matches!(*state, State::System | State::Reserved) {
                 *state = State::Free;
             }
-            self.valid[sb as usize] = 0;
-            self.erasing[sb as usize] = 0;
         }
+        self.valid.fill(0);
+        self.erasing.fill(0);
     }
 
     /// Whether these are superblocks of the same drive, whatever they hold.
@@ -353,7 +384,7 @@ impl Superblocks {
         let superblocks = self.superblock_of.iter().filter(|&&sb| sb != UNUSED);
         lengths(self) == lengths(other)
             && blocks.into_iter().all(|&block| block < count)
-            && superblocks.into_iter().all(|&sb| sb < self.count())
+            && superblocks.into_iter().all(|&sb| sb.number() < self.count())
     }
 
     /// The superblock that a block belongs to, if it belongs to any.
@@ -376,20 +407,23 @@ impl Superblocks {
     pub fn blocks_of(&self, sb: SuperblockId) -> impl Iterator<Item = BlockId> + '_ {
         let dies = match self.span {
             SuperblockSpan::AllDies => 0..self.dies,
-            SuperblockSpan::OneDie => sb / self.blocks_per_die..sb / self.blocks_per_die + 1,
+            SuperblockSpan::OneDie => {
+                let die = sb.number() / self.blocks_per_die;
+                die..die + 1
+            }
         };
         dies.map(move |die| self.block_on(sb, die))
     }
 
     /// The blocks of a superblock are being erased, so many of them.
     pub fn begin_erase(&mut self, sb: SuperblockId, blocks: u32) {
-        self.erasing[sb as usize] = blocks as u16;
+        self.erasing[sb.index()] = blocks as u16;
     }
 
     /// A block of a superblock has been erased. Returns whether it was the last.
     pub fn block_erased(&mut self, sb: SuperblockId) -> bool {
-        self.erasing[sb as usize] -= 1;
-        self.erasing[sb as usize] == 0
+        self.erasing[sb.index()] -= 1;
+        self.erasing[sb.index()] == 0
     }
 
     /// Whether superblocks are set aside for one bit per cell.
@@ -405,7 +439,7 @@ impl Superblocks {
         for domain in 0..self.domains() as usize {
             let free = self.of_domain(domain).filter(|&sb| self.state(sb) == State::Free);
             for sb in free.take(per_domain as usize).collect::<Vec<_>>() {
-                self.pool[sb as usize] = true;
+                self.pool[sb.index()] = true;
             }
         }
     }
@@ -414,12 +448,17 @@ impl Superblocks {
     #[inline]
     #[must_use]
     pub fn in_pool(&self, sb: SuperblockId) -> bool {
-        !self.pool.is_empty() && self.pool[sb as usize]
+        !self.pool.is_empty() && self.pool[sb.index()]
     }
 
     #[must_use]
     pub fn count(&self) -> u32 {
         self.state.len() as u32
+    }
+
+    /// Every superblock, in order of its number.
+    pub fn all(&self) -> impl Iterator<Item = SuperblockId> + use<> {
+        (0..self.count()).map(SuperblockId)
     }
 
     /// Groups of superblocks that are collected by themselves.
@@ -451,9 +490,9 @@ impl Superblocks {
     #[must_use]
     pub fn local(&self, sb: SuperblockId, layout: &Layout) -> (u32, usize) {
         match self.span {
-            SuperblockSpan::AllDies => (sb, 0),
+            SuperblockSpan::AllDies => (sb.number(), 0),
             SuperblockSpan::OneDie => {
-                let (die, index) = layout.die_of(sb);
+                let (die, index) = layout.die_of(sb.number());
                 (index, die as usize)
             }
         }
@@ -476,14 +515,14 @@ impl Superblocks {
     #[inline]
     #[must_use]
     pub fn global(&self, local: u32, domain: usize) -> SuperblockId {
-        domain as u32 * self.blocks_per_die + local
+        SuperblockId(domain as u32 * self.blocks_per_die + local)
     }
 
     /// The superblocks of a domain.
     #[inline]
-    pub fn of_domain(&self, domain: usize) -> Range<SuperblockId> {
-        let first = self.global(0, domain);
-        first..first + self.blocks_per_die
+    pub fn of_domain(&self, domain: usize) -> impl Iterator<Item = SuperblockId> + use<> {
+        let first = domain as u32 * self.blocks_per_die;
+        (first..first + self.blocks_per_die).map(SuperblockId)
     }
 
     /// The superblock that a block belongs to.
@@ -492,7 +531,7 @@ impl Superblocks {
     pub fn of_block(&self, block: BlockId) -> SuperblockId {
         match self.span {
             SuperblockSpan::AllDies => self.superblock_of[block as usize],
-            SuperblockSpan::OneDie => block,
+            SuperblockSpan::OneDie => SuperblockId(block),
         }
     }
 
@@ -501,8 +540,8 @@ impl Superblocks {
     #[must_use]
     pub fn block_on(&self, sb: SuperblockId, die: u32) -> BlockId {
         match self.span {
-            SuperblockSpan::AllDies => self.block_of[(die * self.blocks_per_die + sb) as usize],
-            SuperblockSpan::OneDie => sb,
+            SuperblockSpan::AllDies => self.block_of[(die * self.blocks_per_die + sb.number()) as usize],
+            SuperblockSpan::OneDie => sb.number(),
         }
     }
 

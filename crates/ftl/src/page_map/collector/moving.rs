@@ -44,7 +44,7 @@ impl PageMap {
         let RowPlace { superblock, die, block, page, .. } = self.take_collector_row(d, stream);
         let start = self.medium.layout().row_start(block, page);
         let mut tags = [NO_LPN; 64];
-        let (mut k, mut source, mut one_source) = (0, 0, true);
+        let (mut k, mut source, mut one_source) = (0, SuperblockId::default(), true);
         let PageMap { collector, map, validity, medium, superblocks, buffer, .. } = self;
         for &run in collector.domains[d].staged.taken() {
             let first = k;
@@ -81,7 +81,7 @@ impl PageMap {
         let format = self.medium.format();
         let mut tags = [NO_LPN; 64];
         let (mut k, mut begins) = (0, 0);
-        let (mut source, mut one_source) = (0, true);
+        let (mut source, mut one_source) = (SuperblockId::default(), true);
         for at in 0..self.collector.domains[d].staged.taken().len() {
             let run = self.collector.domains[d].staged.taken()[at];
             let tag = self.medium.tag(run.start);

@@ -3,6 +3,7 @@
 //! Kept as runs of neighbouring units, a bit each, in the order in which they came: what a read brings lies together,
 //! so that its valid bits, its tags and its superblock are looked up once and not for every unit.
 
+use crate::page_map::superblock::SuperblockId;
 use ssdlab_nand::UnitAddress;
 
 use crate::page_map::compression::{Extents, MOST, Pack};
@@ -107,7 +108,7 @@ impl Staging {
         all: bool,
         validity: &Validity,
         extents: &Extents,
-        victim_of: impl Fn(UnitAddress) -> u32,
+        victim_of: impl Fn(UnitAddress) -> SuperblockId,
     ) -> u32 {
         self.taken.clear();
         // Run, first unit and size of those that it is filled from.
@@ -256,15 +257,15 @@ mod tests {
         s.push(Run { start: 64, units: 0xFF });
         // 2 and 4 of it are taken for 6 of 8, and the singles; the last pair has to wait.
         v.clear_span(5, 0b1);
-        assert_eq!(s.take_packed(8, false, &v, &e, |_| 0), 8);
+        assert_eq!(s.take_packed(8, false, &v, &e, |_| SuperblockId::default()), 8);
         let taken: Vec<_> = s.taken().iter().map(|r| (r.start, r.units.count_ones())).collect();
         assert_eq!(taken, [(64, 4), (2, 2), (6, 2)]);
         assert_eq!((s.len(), s.front()), (5, Some(4)));
         v.clear_span(2, 0b11);
         v.clear_span(6, 0b11);
         v.clear_span(64, 0xF);
-        assert_eq!(s.take_packed(8, false, &v, &e, |_| 0), 0);
-        assert_eq!(s.take_packed(8, true, &v, &e, |_| 0), 5);
+        assert_eq!(s.take_packed(8, false, &v, &e, |_| SuperblockId::default()), 0);
+        assert_eq!(s.take_packed(8, true, &v, &e, |_| SuperblockId::default()), 5);
         let taken: Vec<_> = s.taken().iter().map(|r| (r.start, r.units.count_ones())).collect();
         assert_eq!(taken, [(68, 4), (4, 1)]);
         assert!(s.is_empty());
@@ -281,7 +282,7 @@ mod tests {
         let mut s = Staging::default();
         s.push(Run { start: 0, units: 0b1_0000 });
         s.push(Run { start: 64, units: 0xFF });
-        assert_eq!(s.take_packed(8, false, &v, &e, |unit| unit / 64), 5);
+        assert_eq!(s.take_packed(8, false, &v, &e, |unit| SuperblockId::new(unit / 64)), 5);
         let taken: Vec<_> = s.taken().iter().map(|r| (r.start, r.units.count_ones())).collect();
         assert_eq!(taken, [(4, 1), (64, 4)]);
         assert_eq!((s.len(), s.front()), (4, Some(68)));

@@ -426,7 +426,7 @@ impl PageMap {
     /// Superblocks with a block that could not be erased: nothing in them is needed. Another block takes its place, or the
     /// others are kept to replace blocks of their dies.
     fn replace_unsound(&mut self, repairs: &mut Vec<Repair>) {
-        for sb in 0..self.superblocks.count() {
+        for sb in self.superblocks.all() {
             if matches!(self.superblocks.state(sb), State::System | State::Reserved) {
                 continue;
             }

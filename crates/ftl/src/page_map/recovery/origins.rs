@@ -41,7 +41,7 @@ impl Origins {
     /// The row of this number of superblock `to` holds units of `source` only.
     #[inline]
     pub fn moved(&mut self, source: SuperblockId, to: SuperblockId, row: u32) {
-        let Some(stretches) = self.stretches.get_mut(to as usize) else { return };
+        let Some(stretches) = self.stretches.get_mut(to.index()) else { return };
         match stretches.last_mut() {
             Some(stretch) if stretch.source == source && stretch.end == row => stretch.end = row + 1,
             _ => stretches.push(Stretch { first: row, end: row + 1, source }),
@@ -61,7 +61,7 @@ impl Origins {
 
     /// Rows of a superblock from this number on hold nothing.
     pub fn forget_from(&mut self, superblock: SuperblockId, row: u32) {
-        let Some(stretches) = self.stretches.get_mut(superblock as usize) else { return };
+        let Some(stretches) = self.stretches.get_mut(superblock.index()) else { return };
         stretches.retain(|stretch| stretch.first < row);
         stretches.iter_mut().for_each(|stretch| stretch.end = stretch.end.min(row));
     }
@@ -69,7 +69,7 @@ impl Origins {
     /// The superblock that a row of superblock `to` was moved from.
     #[must_use]
     pub fn of(&self, to: SuperblockId, row: u32) -> Option<SuperblockId> {
-        let mut stretches = self.stretches.get(to as usize)?.iter();
+        let mut stretches = self.stretches.get(to.index())?.iter();
         stretches.find(|stretch| (stretch.first..stretch.end).contains(&row)).map(|stretch| stretch.source)
     }
 }
@@ -81,14 +81,15 @@ mod tests {
     #[test]
     fn a_row_names_where_it_came_from_unless_others_came_there_too() {
         let mut origins = Origins::new(4, 2);
+        let third = SuperblockId::new(3);
         for (source, row) in [(1, 0), (1, 1), (2, 2), (2, 4), (2, 5)] {
-            origins.moved(source, 3, row);
+            origins.moved(SuperblockId::new(source), third, row);
         }
-        let of = |origins: &Origins| [0, 1, 2, 3, 4, 5, 6].map(|row| origins.of(3, row));
+        let of = |origins: &Origins| [0, 1, 2, 3, 4, 5, 6].map(|row| origins.of(third, row).map(SuperblockId::number));
         assert_eq!(of(&origins), [Some(1), Some(1), Some(2), None, Some(2), Some(2), None]);
-        origins.forget_from(3, 5);
+        origins.forget_from(third, 5);
         assert_eq!(of(&origins), [Some(1), Some(1), Some(2), None, Some(2), None, None]);
-        origins.erased(3);
+        origins.erased(third);
         assert_eq!(of(&origins), [None; 7]);
         assert!(Origins::new(4, 1).stretches.is_empty());
     }
