@@ -119,7 +119,7 @@ impl FlashOp {
     /// A read of a row of a block that has gone bad, and that `replacement` takes the place of.
     #[must_use]
     pub fn retire_read(block: BlockId, page: u32, units: u32, replacement: BlockId) -> Self {
-        FlashOp { kind: OpKind::RetireRead, ..Self::host_read(block, page, units, 0, replacement) }
+        FlashOp { kind: OpKind::RetireRead, ..Self::host_read(block, page, units, 0, replacement.number()) }
     }
 
     /// A program of a row that holds `units`, the rest being padding. `number`: the program's, where they are counted.
@@ -294,7 +294,7 @@ impl FlashOp {
     #[must_use]
     pub fn replacement(&self) -> BlockId {
         debug_assert!(self.kind == OpKind::RetireRead);
-        self.word
+        BlockId::new(self.word)
     }
 
     /// Lets a waiting operation of the translation layer's own on block `from` work on block `to`.
@@ -303,8 +303,8 @@ impl FlashOp {
         if self.block == from && !stays {
             self.block = to;
         }
-        if self.kind == OpKind::RetireRead && self.word == from {
-            self.word = to;
+        if self.kind == OpKind::RetireRead && self.word == from.number() {
+            self.word = to.number();
         }
     }
 }
@@ -354,13 +354,13 @@ mod tests {
     #[test]
     fn what_waits_follows_a_block_to_its_replacement() {
         let after = |mut op: FlashOp| {
-            op.retarget(7, 9);
-            (op.block, op.word)
+            op.retarget(BlockId::new(7), BlockId::new(9));
+            (op.block.number(), op.word)
         };
-        assert_eq!(after(FlashOp::host_program(7, 0, 4, 0, 7)), (9, 7));
-        assert_eq!(after(FlashOp::host_read(7, 0, 4, 0, 7)), (7, 7));
+        assert_eq!(after(FlashOp::host_program(BlockId::new(7), 0, 4, 0, 7)), (9, 7));
+        assert_eq!(after(FlashOp::host_read(BlockId::new(7), 0, 4, 0, 7)), (7, 7));
         // A block that replaces another fails as well.
-        assert_eq!(after(FlashOp::retire_read(3, 0, 4, 7)), (3, 9));
-        assert_eq!(after(FlashOp::program(OpKind::RetireProgram, 7, 0, 4, 0)), (9, 0));
+        assert_eq!(after(FlashOp::retire_read(BlockId::new(3), 0, 4, BlockId::new(7))), (3, 9));
+        assert_eq!(after(FlashOp::program(OpKind::RetireProgram, BlockId::new(7), 0, 4, 0)), (9, 0));
     }
 }

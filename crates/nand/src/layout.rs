@@ -11,14 +11,48 @@
 //! Addresses are those of the die's own cell mode. A block that runs with fewer bits per cell has fewer pages, and uses
 //! the first of these rows only.
 
+use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
 use ssdlab_core::FastDiv;
 
 use crate::DieSpec;
 
 /// Physical address of a unit.
 pub type UnitAddress = u32;
+
 /// A multi-plane block: die x blocks + index.
-pub type BlockId = u32;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BlockId(u32);
+
+impl BlockId {
+    #[inline]
+    #[must_use]
+    pub const fn new(number: u32) -> Self {
+        BlockId(number)
+    }
+
+    #[inline]
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// For tables with an entry a block.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Display for BlockId {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// Sizes and address arithmetic.
 #[derive(Clone, Debug)]
@@ -102,7 +136,7 @@ impl Layout {
     #[inline]
     #[must_use]
     pub fn block_of(&self, unit: UnitAddress) -> BlockId {
-        self.by_block.quotient(unit)
+        BlockId(self.by_block.quotient(unit))
     }
 
     /// Block and page of a unit.
@@ -110,14 +144,14 @@ impl Layout {
     #[must_use]
     pub fn row_of(&self, unit: UnitAddress) -> (BlockId, u32) {
         let (block, rest) = self.by_block.split(unit);
-        (block, rest >> self.row_shift)
+        (BlockId(block), rest >> self.row_shift)
     }
 
     /// First unit of a row.
     #[inline]
     #[must_use]
     pub fn row_start(&self, block: BlockId, page: u32) -> UnitAddress {
-        block * self.block_units + (page << self.row_shift)
+        block.0 * self.block_units + (page << self.row_shift)
     }
 
     /// Number of the row that begins with a unit, over all dies.
@@ -127,10 +161,37 @@ impl Layout {
         (start >> self.row_shift) as usize
     }
 
+    /// The block of an index within a die.
+    #[inline]
+    #[must_use]
+    pub fn block_at(&self, die: u32, index: u32) -> BlockId {
+        BlockId(die * self.blocks + index)
+    }
+
+    /// Every block of every die, in order of its number.
+    pub fn all_blocks(&self) -> impl DoubleEndedIterator<Item = BlockId> + ExactSizeIterator + use<> {
+        (0..self.block_count()).map(BlockId)
+    }
+
+    /// Number of a block's first plane, over all blocks; the others follow.
+    #[inline]
+    #[must_use]
+    pub fn first_plane(&self, block: BlockId) -> usize {
+        (block.0 * self.planes) as usize
+    }
+
+    /// Numbers of all planes of a block.
+    #[inline]
+    #[must_use]
+    pub fn planes_of(&self, block: BlockId) -> Range<usize> {
+        let first = self.first_plane(block);
+        first..first + self.planes as usize
+    }
+
     /// Die and index within the die.
     #[inline]
     #[must_use]
     pub fn die_of(&self, block: BlockId) -> (u32, u32) {
-        self.by_blocks.split(block)
+        self.by_blocks.split(block.0)
     }
 }

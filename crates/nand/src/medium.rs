@@ -133,8 +133,11 @@ impl Medium {
         let mut rng = rng.stream("factory bad blocks");
         let share = u64::from(die.wear.factory_bad_blocks_per_10000);
         // Block 0 of every die is guaranteed good, as datasheets promise.
-        let bad = (0..layout.block_count())
-            .map(|b| (0..layout.planes).fold(false, |bad, _| rng.chance(share, 10_000) | bad) && b % layout.blocks != 0)
+        let bad = layout
+            .all_blocks()
+            .map(|b| {
+                (0..layout.planes).fold(false, |bad, _| rng.chance(share, 10_000) | bad) && layout.die_of(b).1 != 0
+            })
             .collect();
         let units = layout.units();
         let modes = Modes::new(die);
@@ -162,12 +165,12 @@ impl Medium {
 
     #[must_use]
     pub fn is_bad(&self, block: BlockId) -> bool {
-        self.bad[block as usize]
+        self.bad[block.index()]
     }
 
     /// A block that failed: it takes no more programs or erases.
     pub fn mark_bad(&mut self, block: BlockId) {
-        self.bad[block as usize] = true;
+        self.bad[block.index()] = true;
     }
 
     /// From now on blocks go bad in use, at moments drawn from `rng`.
@@ -185,21 +188,21 @@ impl Medium {
     #[inline]
     #[must_use]
     pub fn erases(&self, block: BlockId) -> u32 {
-        self.history[block as usize].erases
+        self.history[block.index()].erases
     }
 
     /// Wear, age and reads of a multi-plane block.
     #[inline]
     #[must_use]
     pub fn history(&self, block: BlockId) -> BlockHistory {
-        self.history[block as usize]
+        self.history[block.index()]
     }
 
     /// Notes when a block is programmed for the first time after an erase, in seconds of the caller's clock. Only who
     /// models errors needs to.
     #[inline]
     pub fn note_programmed(&mut self, block: BlockId, now_s: u32) {
-        self.history[block as usize].programmed_at_s = now_s;
+        self.history[block.index()].programmed_at_s = now_s;
     }
 
     /// Program/erase cycles for which a block is rated in the die's own mode.
@@ -211,7 +214,7 @@ impl Medium {
     /// Wears a block as `erases` more cycles would that use up `wear_ppb` of its life: for looking ahead in time. What it
     /// holds stays.
     pub fn wear(&mut self, block: BlockId, erases: u32, wear_ppb: u64) {
-        let history = &mut self.history[block as usize];
+        let history = &mut self.history[block.index()];
         history.erases = history.erases.saturating_add(erases);
         history.wear_ppb = history.wear_ppb.saturating_add(wear_ppb);
     }
@@ -219,7 +222,7 @@ impl Medium {
     /// Reports page reads of a block, by which they disturb each other's cells. Only who models errors needs to.
     #[inline]
     pub fn count_reads(&mut self, block: BlockId, reads: u32) {
-        let history = &mut self.history[block as usize];
+        let history = &mut self.history[block.index()];
         history.reads = history.reads.saturating_add(reads);
     }
 
@@ -227,7 +230,7 @@ impl Medium {
     #[inline]
     #[must_use]
     pub fn mode(&self, block: BlockId) -> CellMode {
-        self.blocks[(block * self.layout.planes) as usize].mode
+        self.blocks[self.layout.first_plane(block)].mode
     }
 
     /// The mode of a block that nobody has opened in another.
@@ -240,7 +243,7 @@ impl Medium {
     #[inline]
     #[must_use]
     pub fn pages(&self, block: BlockId) -> u32 {
-        self.blocks[(block * self.layout.planes) as usize].pages.into()
+        self.blocks[self.layout.first_plane(block)].pages.into()
     }
 
     /// Chooses the cell mode of an erased block for the cycle that begins, and notes the time, in seconds of the
@@ -252,20 +255,20 @@ impl Medium {
     /// [`Violation::BadBlock`], with nothing changed.
     pub fn open(&mut self, block: BlockId, mode: CellMode, now_s: u32) -> Result<(), Violation> {
         let (die, index) = self.layout.die_of(block);
-        if self.bad[block as usize] {
+        if self.bad[block.index()] {
             return Err(Violation::BadBlock { die, block: index });
         }
         let opened = self.modes.empty_block(mode);
         if opened.pages == 0 {
             return Err(Violation::NoSuchMode { die, block: index, mode });
         }
-        let first = (block * self.layout.planes) as usize;
+        let first = self.layout.first_plane(block);
         let planes = &mut self.blocks[first..first + self.layout.planes as usize];
         if let Some(used) = planes.iter().find(|state| state.issued > 0) {
             return Err(Violation::OpenWithoutErase { die, block: index, mode: used.mode, wanted: mode });
         }
         planes.fill(opened);
-        self.history[block as usize].programmed_at_s = now_s;
+        self.history[block.index()].programmed_at_s = now_s;
         Ok(())
     }
 
@@ -273,14 +276,14 @@ impl Medium {
     #[inline]
     #[must_use]
     pub fn finished_pages(&self, block: BlockId) -> u32 {
-        self.blocks[(block * self.layout.planes) as usize].finished.into()
+        self.blocks[self.layout.first_plane(block)].finished.into()
     }
 
     /// Pages whose programs have been queued; some may have begun, or ended.
     #[inline]
     #[must_use]
     pub fn issued_pages(&self, block: BlockId) -> u32 {
-        self.blocks[(block * self.layout.planes) as usize].issued.into()
+        self.blocks[self.layout.first_plane(block)].issued.into()
     }
 
     /// Queues a multi-plane program of a whole row: firmware has decided on it, and holds the data until it has ended.
@@ -291,9 +294,9 @@ impl Medium {
     #[inline(always)]
     pub fn queue_program(&mut self, block: BlockId, page: u32) -> Result<Row<'_>, Violation> {
         let planes = self.layout.planes;
-        let first = (block * planes) as usize;
+        let first = self.layout.first_plane(block);
         let states = &mut self.blocks[first..first + planes as usize];
-        let mut illegal = self.bad[block as usize];
+        let mut illegal = self.bad[block.index()];
         for state in states.iter_mut() {
             illegal |= u32::from(state.issued) != page || page >= u32::from(state.pages);
             state.issued = state.issued.wrapping_add(1);
@@ -311,7 +314,7 @@ impl Medium {
 
     #[cold]
     fn explain_row(&self, block: BlockId, page: u32) -> Violation {
-        let first = (block * self.layout.planes) as usize;
+        let first = self.layout.first_plane(block);
         let planes = &self.blocks[first..first + self.layout.planes as usize];
         let issued = planes.iter().map(|state| u32::from(state.issued)).find(|&issued| issued != page);
         self.explain_program(block, page, issued.unwrap_or(page))
@@ -324,7 +327,7 @@ impl Medium {
             Violation::HalfErased { die, block: index }
         } else if page >= self.pages(block) {
             Violation::NoSuchPage { die, block: index, page }
-        } else if self.bad[block as usize] {
+        } else if self.bad[block.index()] {
             Violation::BadBlock { die, block: index }
         } else if page < issued {
             Violation::ProgramTwice { die, block: index, page }
@@ -359,7 +362,7 @@ impl Medium {
     /// [`Violation::ProgramOrder`] if `page` is not that one, or the die is at it already.
     #[inline]
     pub fn begin_program(&mut self, block: BlockId, page: u32) -> Result<(), Violation> {
-        let state = &mut self.blocks[(block * self.layout.planes) as usize];
+        let state = &mut self.blocks[self.layout.first_plane(block)];
         if u32::from(state.finished) != page || state.finished == state.issued || state.programming {
             let expected = state.finished.into();
             let (die, block) = self.layout.die_of(block);
@@ -372,7 +375,7 @@ impl Medium {
     /// What a page holds: whoever stops the clock can tell what had only been decided on from what was being done.
     #[must_use]
     pub fn page_state(&self, block: BlockId, page: u32) -> PageState {
-        let state = &self.blocks[(block * self.layout.planes) as usize];
+        let state = &self.blocks[self.layout.first_plane(block)];
         match page {
             _ if page < u32::from(state.finished) => PageState::Programmed,
             _ if page == u32::from(state.finished) && state.programming => PageState::Programming,
@@ -389,7 +392,7 @@ impl Medium {
     #[inline]
     pub fn finish_program(&mut self, block: BlockId, page: u32) -> Result<Outcome, Violation> {
         let planes = self.layout.planes;
-        let first = (block * planes) as usize;
+        let first = self.layout.first_plane(block);
         if self.faults.program_fails() {
             return self.fail_program(block, page);
         }
@@ -419,8 +422,8 @@ impl Medium {
         if self.page_state(block, page) != PageState::Programming {
             return Err(self.explain_not_begun(block, page));
         }
-        self.blocks[(block * self.layout.planes) as usize].programming = false;
-        self.bad[block as usize] = true;
+        self.blocks[self.layout.first_plane(block)].programming = false;
+        self.bad[block.index()] = true;
         Ok(Outcome::Failed)
     }
 
@@ -432,15 +435,15 @@ impl Medium {
         self.check_pairing(pages)?;
         let upp = self.layout.units_per_page as usize;
         for p in pages {
-            let block = p.die * self.layout.blocks + p.block;
-            let state = self.blocks[(block * self.layout.planes + p.plane) as usize];
-            if u32::from(state.issued) != p.page || p.page >= u32::from(state.pages) || self.bad[block as usize] {
+            let block = self.layout.block_at(p.die, p.block);
+            let state = self.blocks[self.layout.first_plane(block) + p.plane as usize];
+            if u32::from(state.issued) != p.page || p.page >= u32::from(state.pages) || self.bad[block.index()] {
                 return Err(self.explain_program(block, p.page, state.issued.into()));
             }
         }
         for (k, p) in pages.iter().enumerate() {
-            let block = p.die * self.layout.blocks + p.block;
-            let state = &mut self.blocks[(block * self.layout.planes + p.plane) as usize];
+            let block = self.layout.block_at(p.die, p.block);
+            let state = &mut self.blocks[self.layout.first_plane(block) + p.plane as usize];
             state.issued += 1;
             state.finished += 1;
             let at = self.layout.row_start(block, p.page) as usize + p.plane as usize * upp;
@@ -466,7 +469,7 @@ impl Medium {
                     PairingRule::DifferentPages
                 } else if q.plane == p.plane {
                     PairingRule::SamePlane
-                } else if self.mode(q.die * l.blocks + q.block) != self.mode(p.die * l.blocks + p.block) {
+                } else if self.mode(l.block_at(q.die, q.block)) != self.mode(l.block_at(p.die, p.block)) {
                     PairingRule::DifferentModes
                 } else {
                     continue;
@@ -552,21 +555,21 @@ impl Medium {
     /// [`Violation::BadBlock`], or [`Violation::EraseDuringProgram`].
     pub fn erase(&mut self, block: BlockId) -> Result<Outcome, Violation> {
         let (die, index) = self.layout.die_of(block);
-        if self.bad[block as usize] {
+        if self.bad[block.index()] {
             return Err(Violation::BadBlock { die, block: index });
         }
         if !self.damage.is_none() {
             self.repair_block(block);
         }
         let planes = self.layout.planes;
-        let first = (block * planes) as usize;
+        let first = self.layout.first_plane(block);
         for state in &self.blocks[first..first + planes as usize] {
             if state.issued != state.finished {
                 return Err(Violation::EraseDuringProgram { die, block: index, page: state.finished.into() });
             }
         }
         if self.faults.erase_fails() {
-            self.bad[block as usize] = true;
+            self.bad[block.index()] = true;
             return Ok(Outcome::Failed);
         }
         self.erased(block);
@@ -576,15 +579,15 @@ impl Medium {
     /// An erase has ended well.
     pub(crate) fn erased(&mut self, block: BlockId) {
         let planes = self.layout.planes as usize;
-        let (ended, first) = (self.mode(block), block as usize * planes);
+        let (ended, first) = (self.mode(block), self.layout.first_plane(block));
         self.blocks[first..first + planes].fill(self.modes.empty_block(self.modes.native));
-        self.history[block as usize].erased(self.modes.rated_cycles(ended));
+        self.history[block.index()].erased(self.modes.rated_cycles(ended));
     }
 
     /// Least and greatest erase count over good blocks.
     #[must_use]
     pub fn erase_spread(&self) -> (u32, u32) {
-        let good = (0..self.layout.block_count()).filter(|&b| !self.bad[b as usize]);
+        let good = self.layout.all_blocks().filter(|&b| !self.bad[b.index()]);
         good.fold((u32::MAX, 0), |(lo, hi), b| (lo.min(self.erases(b)), hi.max(self.erases(b))))
     }
 }
@@ -620,9 +623,9 @@ mod tests {
     }
 
     fn program(m: &mut Medium, block: u32, page: u32) -> Result<(), Violation> {
-        m.queue_program(block, page)?.tags.fill(7);
-        m.begin_program(block, page)?;
-        assert_eq!(m.finish_program(block, page)?, Outcome::Done);
+        m.queue_program(BlockId::new(block), page)?.tags.fill(7);
+        m.begin_program(BlockId::new(block), page)?;
+        assert_eq!(m.finish_program(BlockId::new(block), page)?, Outcome::Done);
         Ok(())
     }
 
@@ -635,41 +638,44 @@ mod tests {
         }
         assert_eq!(program(&mut m, 9, 2), Err(Violation::ProgramTwice { die: 1, block: 1, page: 2 }));
         assert_eq!(program(&mut m, 9, 4), Err(Violation::NoSuchPage { die: 1, block: 1, page: 4 }));
-        assert_eq!(m.erase(9), Ok(Outcome::Done));
+        assert_eq!(m.erase(BlockId::new(9)), Ok(Outcome::Done));
         program(&mut m, 9, 0).unwrap();
-        assert_eq!(m.erases(9), 1);
-        assert_eq!(m.erases(8), 0);
+        assert_eq!(m.erases(BlockId::new(9)), 1);
+        assert_eq!(m.erases(BlockId::new(8)), 0);
     }
 
     #[test]
     fn only_finished_pages_can_be_read() {
         let mut m = medium();
         let unwritten = Err(Violation::ReadUnwritten { die: 0, block: 3, page: 0 });
-        let unit = m.layout().row_start(3, 0);
+        let unit = m.layout().row_start(BlockId::new(3), 0);
         assert_eq!(m.read(unit), unwritten);
-        m.queue_program(3, 0).unwrap().tags.copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        m.queue_program(BlockId::new(3), 0).unwrap().tags.copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(m.read(unit), unwritten);
-        assert_eq!(m.erase(3), Err(Violation::EraseDuringProgram { die: 0, block: 3, page: 0 }));
+        assert_eq!(m.erase(BlockId::new(3)), Err(Violation::EraseDuringProgram { die: 0, block: 3, page: 0 }));
         let not_begun = Err(Violation::ProgramOrder { die: 0, block: 3, page: 0, expected: 0 });
-        assert_eq!((m.page_state(3, 0), m.finish_program(3, 0)), (PageState::Queued, not_begun));
-        m.begin_program(3, 0).unwrap();
-        assert_eq!((m.page_state(3, 0), m.read(unit)), (PageState::Programming, unwritten));
-        assert_eq!(m.begin_program(3, 0).map(|()| Outcome::Done), not_begun);
-        assert_eq!(m.finish_program(3, 0), Ok(Outcome::Done));
         assert_eq!(
-            (m.read(unit + 5), m.page_state(3, 0), m.page_state(3, 1)),
+            (m.page_state(BlockId::new(3), 0), m.finish_program(BlockId::new(3), 0)),
+            (PageState::Queued, not_begun)
+        );
+        m.begin_program(BlockId::new(3), 0).unwrap();
+        assert_eq!((m.page_state(BlockId::new(3), 0), m.read(unit)), (PageState::Programming, unwritten));
+        assert_eq!(m.begin_program(BlockId::new(3), 0).map(|()| Outcome::Done), not_begun);
+        assert_eq!(m.finish_program(BlockId::new(3), 0), Ok(Outcome::Done));
+        assert_eq!(
+            (m.read(unit + 5), m.page_state(BlockId::new(3), 0), m.page_state(BlockId::new(3), 1)),
             (Ok(5), PageState::Programmed, PageState::Empty)
         );
-        assert_eq!(m.erase(3), Ok(Outcome::Done));
+        assert_eq!(m.erase(BlockId::new(3)), Ok(Outcome::Done));
         assert_eq!(m.read(unit), unwritten);
     }
 
     #[test]
     fn bad_blocks_take_no_program_and_no_erase() {
         let mut m = medium();
-        m.mark_bad(2);
+        m.mark_bad(BlockId::new(2));
         assert_eq!(program(&mut m, 2, 0), Err(Violation::BadBlock { die: 0, block: 2 }));
-        assert_eq!(m.erase(2), Err(Violation::BadBlock { die: 0, block: 2 }));
+        assert_eq!(m.erase(BlockId::new(2)), Err(Violation::BadBlock { die: 0, block: 2 }));
     }
 
     #[test]
@@ -677,17 +683,20 @@ mod tests {
         let mut m = medium();
         program(&mut m, 9, 0).unwrap();
         m.inject(GrowingFaults { programs_per_failure: 1, erases_per_failure: 1, in_bursts: false }, &Rng::new(1));
-        m.queue_program(9, 1).unwrap().tags.fill(8);
-        m.begin_program(9, 1).unwrap();
-        assert_eq!(m.finish_program(9, 0), Err(Violation::ProgramOrder { die: 1, block: 1, page: 0, expected: 1 }));
-        assert_eq!(m.finish_program(9, 1), Ok(Outcome::Failed));
-        let (good, failed) = (m.layout().row_start(9, 0), m.layout().row_start(9, 1));
+        m.queue_program(BlockId::new(9), 1).unwrap().tags.fill(8);
+        m.begin_program(BlockId::new(9), 1).unwrap();
+        assert_eq!(
+            m.finish_program(BlockId::new(9), 0),
+            Err(Violation::ProgramOrder { die: 1, block: 1, page: 0, expected: 1 })
+        );
+        assert_eq!(m.finish_program(BlockId::new(9), 1), Ok(Outcome::Failed));
+        let (good, failed) = (m.layout().row_start(BlockId::new(9), 0), m.layout().row_start(BlockId::new(9), 1));
         assert_eq!(m.read(good), Ok(7));
         assert_eq!(m.read(failed), Err(Violation::ReadUnwritten { die: 1, block: 1, page: 1 }));
         assert_eq!(program(&mut m, 9, 2), Err(Violation::BadBlock { die: 1, block: 1 }));
-        assert_eq!(m.erase(9), Err(Violation::BadBlock { die: 1, block: 1 }));
-        assert_eq!(m.erase(8), Ok(Outcome::Failed));
-        assert_eq!((m.erases(8), m.is_bad(8)), (0, true));
+        assert_eq!(m.erase(BlockId::new(9)), Err(Violation::BadBlock { die: 1, block: 1 }));
+        assert_eq!(m.erase(BlockId::new(8)), Ok(Outcome::Failed));
+        assert_eq!((m.erases(BlockId::new(8)), m.is_bad(BlockId::new(8))), (0, true));
     }
 
     #[test]
@@ -695,12 +704,15 @@ mod tests {
         let mut m = medium();
         program(&mut m, 0, 0).unwrap();
         program(&mut m, 1, 0).unwrap();
-        m.copy_row(0, 2, 0).unwrap();
-        m.begin_program(2, 0).unwrap();
-        assert_eq!(m.finish_program(2, 0), Ok(Outcome::Done));
-        assert_eq!(m.read(m.layout().row_start(2, 0)), Ok(7));
-        assert_eq!((m.sequence(2, 0), m.rows_queued()), (0, 2));
-        assert_eq!(m.copy_row(0, 2, 0), Err(Violation::ProgramTwice { die: 0, block: 2, page: 0 }));
+        m.copy_row(BlockId::new(0), BlockId::new(2), 0).unwrap();
+        m.begin_program(BlockId::new(2), 0).unwrap();
+        assert_eq!(m.finish_program(BlockId::new(2), 0), Ok(Outcome::Done));
+        assert_eq!(m.read(m.layout().row_start(BlockId::new(2), 0)), Ok(7));
+        assert_eq!((m.sequence(BlockId::new(2), 0), m.rows_queued()), (0, 2));
+        assert_eq!(
+            m.copy_row(BlockId::new(0), BlockId::new(2), 0),
+            Err(Violation::ProgramTwice { die: 0, block: 2, page: 0 })
+        );
     }
 
     #[test]
@@ -716,7 +728,7 @@ mod tests {
         assert_eq!(why(m.program_pages(&[p(0, 0, 1, 0), p(0, 1, 1, 1)], &lpn)), Some(PairingRule::DifferentPages));
         assert_eq!(why(m.program_pages(&[p(0, 0, 1, 0), p(0, 0, 2, 0)], &lpn)), Some(PairingRule::SamePlane));
         m.program_pages(&[p(0, 0, 1, 0), p(0, 1, 2, 0)], &lpn).unwrap();
-        assert_eq!(m.read(m.layout().row_start(1, 0)), Ok(1));
+        assert_eq!(m.read(m.layout().row_start(BlockId::new(1), 0)), Ok(1));
     }
 
     #[test]
@@ -725,6 +737,9 @@ mod tests {
         program(&mut m, 0, 0).unwrap();
         program(&mut m, 5, 0).unwrap();
         program(&mut m, 0, 1).unwrap();
-        assert_eq!([m.sequence(0, 0), m.sequence(5, 0), m.sequence(0, 1)], [0, 1, 2]);
+        assert_eq!(
+            [m.sequence(BlockId::new(0), 0), m.sequence(BlockId::new(5), 0), m.sequence(BlockId::new(0), 1)],
+            [0, 1, 2]
+        );
     }
 }

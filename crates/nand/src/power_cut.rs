@@ -11,11 +11,10 @@ impl Medium {
     /// If a program is said to be under way that the medium has not been told of.
     pub fn cut_power(&mut self, under_way: &[Interrupted]) -> Cut {
         let mut cut = Cut::default();
-        let planes = self.layout.planes as usize;
         for interrupted in under_way {
             match *interrupted {
                 Interrupted::Program { block, page, spares_older } => {
-                    let state = &self.blocks[block as usize * planes];
+                    let state = &self.blocks[self.layout.first_plane(block)];
                     assert!(state.programming && u32::from(state.finished) == page, "block {block} page {page}");
                     cut.torn.push((block, page));
                     if !spares_older {
@@ -35,11 +34,11 @@ impl Medium {
             self.damage.rows.entry(block).or_default().insert(page, false);
         }
         for &(block, _) in &cut.torn {
-            let states = &mut self.blocks[block as usize * planes..(block as usize + 1) * planes];
+            let states = &mut self.blocks[self.layout.planes_of(block)];
             states.iter_mut().for_each(|state| state.finished += 1);
         }
-        for block in 0..self.layout.block_count() {
-            let states = &mut self.blocks[block as usize * planes..(block as usize + 1) * planes];
+        for block in self.layout.all_blocks() {
+            let states = &mut self.blocks[self.layout.planes_of(block)];
             if states[0].issued != states[0].finished && !self.damage.half_erased.contains(&block) {
                 let pages = u32::from(states[0].finished)..u32::from(states[0].issued);
                 cut.undone.extend(pages.map(|page| (block, page)));
@@ -110,7 +109,7 @@ impl Medium {
             let last = self.finished_pages(block).checked_sub(1)?;
             Some(self.sequence(block, last))
         };
-        let newest = (0..self.layout.block_count()).filter_map(newest_of).chain(noted).reduce(|a, b| {
+        let newest = self.layout.all_blocks().filter_map(newest_of).chain(noted).reduce(|a, b| {
             // Numbers begin anew after 2^32.
             if (b.wrapping_sub(a) as i32) > 0 { b } else { a }
         });
@@ -144,8 +143,7 @@ impl Medium {
     }
 
     fn finish_at_start(&mut self, block: BlockId) {
-        let planes = self.layout.planes as usize;
-        let states = &mut self.blocks[block as usize * planes..(block as usize + 1) * planes];
+        let states = &mut self.blocks[self.layout.planes_of(block)];
         states.iter_mut().for_each(|state| state.finished = state.issued);
     }
 
@@ -154,7 +152,7 @@ impl Medium {
     /// # Errors
     /// [`Violation::BadBlock`].
     pub fn erase_at_start(&mut self, block: BlockId) -> Result<(), Violation> {
-        if self.bad[block as usize] {
+        if self.bad[block.index()] {
             let (die, block) = self.layout.die_of(block);
             return Err(Violation::BadBlock { die, block });
         }
@@ -166,8 +164,7 @@ impl Medium {
     /// A cut came before a program of [`Medium::program_at_start`] had begun. Later ones of the block go first.
     pub fn undo_program(&mut self, block: BlockId, page: u32) {
         debug_assert!(self.finished_pages(block) == page + 1);
-        let planes = self.layout.planes as usize;
-        let states = &mut self.blocks[block as usize * planes..(block as usize + 1) * planes];
+        let states = &mut self.blocks[self.layout.planes_of(block)];
         for state in states.iter_mut() {
             (state.issued, state.finished) = (page as u16, page as u16);
         }
@@ -189,11 +186,10 @@ impl Medium {
 
     /// Leaves a block as a cut in its erase does.
     pub fn leave_half_erased(&mut self, block: BlockId) {
-        let planes = self.layout.planes as usize;
         self.damage.rows.remove(&block);
         self.damage.half_erased.insert(block);
         // Nothing can be read, and nothing programmed.
-        for state in &mut self.blocks[block as usize * planes..(block as usize + 1) * planes] {
+        for state in &mut self.blocks[self.layout.planes_of(block)] {
             (state.issued, state.finished, state.programming) = (state.pages, 0, false);
         }
     }
@@ -203,8 +199,7 @@ impl Medium {
     pub(crate) fn repair_block(&mut self, block: BlockId) {
         self.damage.rows.remove(&block);
         if self.damage.half_erased.remove(&block) {
-            let planes = self.layout.planes as usize;
-            let states = &mut self.blocks[block as usize * planes..(block as usize + 1) * planes];
+            let states = &mut self.blocks[self.layout.planes_of(block)];
             states.iter_mut().for_each(|state| state.finished = state.issued);
         }
     }
@@ -230,7 +225,10 @@ mod tests {
         Medium::new(&die, Layout::new(&die, 1, 8), TagFormat::new(100), &Rng::new(1))
     }
 
-    fn program(m: &mut Medium, block: u32, pages: std::ops::Range<u32>) {
+    const ONE: BlockId = BlockId::new(1);
+    const TWO: BlockId = BlockId::new(2);
+
+    fn program(m: &mut Medium, block: BlockId, pages: std::ops::Range<u32>) {
         for page in pages {
             m.queue_program(block, page).expect("in order").tags.fill(page);
             m.begin_program(block, page).expect("in order");
@@ -241,9 +239,9 @@ mod tests {
     #[test]
     fn no_number_of_a_row_comes_twice_that_is_on_flash_or_was_noted() {
         let mut m = medium();
-        program(&mut m, 1, 0..3);
-        program(&mut m, 2, 0..4);
-        m.erase_at_start(2).expect("it is good");
+        program(&mut m, ONE, 0..3);
+        program(&mut m, TWO, 0..4);
+        m.erase_at_start(TWO).expect("it is good");
         m.resume_sequence([].into_iter());
         assert_eq!(m.rows_queued(), 3);
         m.resume_sequence([5, 1].into_iter());
@@ -253,72 +251,72 @@ mod tests {
     #[test]
     fn a_torn_upper_page_takes_its_lower_page_along_and_what_was_queued_never_happened() {
         let mut m = medium();
-        program(&mut m, 1, 0..4);
+        program(&mut m, ONE, 0..4);
         for page in 4..7 {
-            m.queue_program(1, page).expect("in order").tags.fill(9);
+            m.queue_program(ONE, page).expect("in order").tags.fill(9);
         }
-        m.begin_program(1, 4).expect("in order");
-        let cut = m.cut_power(&[Interrupted::Program { block: 1, page: 4, spares_older: false }]);
-        assert_eq!((cut.torn, cut.destroyed, cut.undone), (vec![(1, 4)], vec![(1, 1)], vec![(1, 5), (1, 6)]));
-        let readable: Vec<u32> = (0..5).filter(|&page| m.is_readable(1, page)).collect();
-        assert_eq!((readable, m.issued_pages(1), m.first_page_of_use(1)), (vec![0, 2, 3], 5, 5));
-        assert_eq!(m.page_state(1, 5), PageState::Empty);
-        let again = m.queue_program(1, 4).map(|_| ());
+        m.begin_program(ONE, 4).expect("in order");
+        let cut = m.cut_power(&[Interrupted::Program { block: ONE, page: 4, spares_older: false }]);
+        assert_eq!((cut.torn, cut.destroyed, cut.undone), (vec![(ONE, 4)], vec![(ONE, 1)], vec![(ONE, 5), (ONE, 6)]));
+        let readable: Vec<u32> = (0..5).filter(|&page| m.is_readable(ONE, page)).collect();
+        assert_eq!((readable, m.issued_pages(ONE), m.first_page_of_use(ONE)), (vec![0, 2, 3], 5, 5));
+        assert_eq!(m.page_state(ONE, 5), PageState::Empty);
+        let again = m.queue_program(ONE, 4).map(|_| ());
         assert_eq!(again, Err(Violation::ProgramTwice { die: 0, block: 1, page: 4 }));
-        program(&mut m, 1, 5..6);
-        assert_eq!(m.erase(1), Ok(Outcome::Done));
-        program(&mut m, 1, 0..5);
-        assert!(m.is_readable(1, 4) && m.is_readable(1, 1));
+        program(&mut m, ONE, 5..6);
+        assert_eq!(m.erase(ONE), Ok(Outcome::Done));
+        program(&mut m, ONE, 0..5);
+        assert!(m.is_readable(ONE, 4) && m.is_readable(ONE, 1));
     }
 
     #[test]
     fn a_torn_lower_page_leaves_its_word_line_without_use() {
         let mut m = medium();
-        program(&mut m, 1, 0..3);
-        m.queue_program(1, 3).expect("in order").tags.fill(9);
-        m.begin_program(1, 3).expect("in order");
-        let cut = m.cut_power(&[Interrupted::Program { block: 1, page: 3, spares_older: false }]);
+        program(&mut m, ONE, 0..3);
+        m.queue_program(ONE, 3).expect("in order").tags.fill(9);
+        m.begin_program(ONE, 3).expect("in order");
+        let cut = m.cut_power(&[Interrupted::Program { block: ONE, page: 3, spares_older: false }]);
         assert_eq!(cut.destroyed, []);
         // The upper page of page 3 is page 6.
-        assert_eq!(m.first_page_of_use(1), 7);
+        assert_eq!(m.first_page_of_use(ONE), 7);
     }
 
     #[test]
     fn capacitors_keep_the_lower_page() {
         let mut m = medium();
-        program(&mut m, 1, 0..2);
-        m.queue_program(1, 2).expect("in order").tags.fill(9);
-        m.begin_program(1, 2).expect("in order");
-        let cut = m.cut_power(&[Interrupted::Program { block: 1, page: 2, spares_older: true }]);
-        assert_eq!((cut.destroyed, m.is_readable(1, 0), m.is_readable(1, 2)), (vec![], true, false));
+        program(&mut m, ONE, 0..2);
+        m.queue_program(ONE, 2).expect("in order").tags.fill(9);
+        m.begin_program(ONE, 2).expect("in order");
+        let cut = m.cut_power(&[Interrupted::Program { block: ONE, page: 2, spares_older: true }]);
+        assert_eq!((cut.destroyed, m.is_readable(ONE, 0), m.is_readable(ONE, 2)), (vec![], true, false));
     }
 
     #[test]
     fn a_block_whose_erase_was_cut_short_takes_nothing_until_it_is_erased() {
         let mut m = medium();
-        program(&mut m, 1, 0..3);
-        m.cut_power(&[Interrupted::Erase { block: 1 }]);
-        let refused = m.queue_program(1, 0).map(|_| ());
+        program(&mut m, ONE, 0..3);
+        m.cut_power(&[Interrupted::Erase { block: ONE }]);
+        let refused = m.queue_program(ONE, 0).map(|_| ());
         assert_eq!(refused, Err(Violation::HalfErased { die: 0, block: 1 }));
-        assert!(m.is_half_erased(1) && m.finished_pages(1) == 0);
+        assert!(m.is_half_erased(ONE) && m.finished_pages(ONE) == 0);
         m.cut_power(&[]);
-        assert!(m.is_half_erased(1));
-        assert_eq!(m.erase(1), Ok(Outcome::Done));
-        program(&mut m, 1, 0..1);
+        assert!(m.is_half_erased(ONE));
+        assert_eq!(m.erase(ONE), Ok(Outcome::Done));
+        program(&mut m, ONE, 0..1);
     }
 
     #[test]
     fn rows_are_numbered_on_from_the_newest_torn_ones_included() {
         let mut m = medium();
-        program(&mut m, 1, 0..2);
-        m.queue_program(2, 0).expect("in order").tags.fill(9);
-        m.begin_program(2, 0).expect("in order");
-        m.cut_power(&[Interrupted::Program { block: 2, page: 0, spares_older: false }]);
+        program(&mut m, ONE, 0..2);
+        m.queue_program(TWO, 0).expect("in order").tags.fill(9);
+        m.begin_program(TWO, 0).expect("in order");
+        m.cut_power(&[Interrupted::Program { block: TWO, page: 0, spares_older: false }]);
         m.resume_sequence(std::iter::empty());
         assert_eq!(m.rows_queued(), 3);
-        m.program_at_start(2, 1, |tags| tags.fill(3)).expect("the next page");
-        assert_eq!((m.sequence(2, 1), m.rows_queued()), (3, 4));
-        m.tear_program(2, 1, false);
-        assert!(!m.is_readable(2, 1));
+        m.program_at_start(TWO, 1, |tags| tags.fill(3)).expect("the next page");
+        assert_eq!((m.sequence(TWO, 1), m.rows_queued()), (3, 4));
+        m.tear_program(TWO, 1, false);
+        assert!(!m.is_readable(TWO, 1));
     }
 }

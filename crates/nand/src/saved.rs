@@ -45,7 +45,7 @@ impl Medium {
             next_sequence: self.next_sequence,
             blocks: self.blocks.clone(),
             history: self.history.clone(),
-            bad: (0..).zip(&self.bad).filter_map(|(block, &bad)| bad.then_some(block)).collect(),
+            bad: self.layout.all_blocks().filter(|&block| self.is_bad(block)).collect(),
             faults: self.faults.clone(),
             damage: self.damage.clone(),
             rows,
@@ -69,11 +69,11 @@ impl Medium {
             return Err(MisfitError("a block with more pages than it has"));
         }
         let count = self.layout.block_count();
-        if saved.bad.iter().chain(saved.damage.blocks()).any(|&block| block >= count) {
+        if saved.bad.iter().chain(saved.damage.blocks()).any(|&block| block.number() >= count) {
             return Err(MisfitError("a block that does not exist"));
         }
         self.bad.fill(false);
-        saved.bad.iter().for_each(|&block| self.bad[block as usize] = true);
+        saved.bad.iter().for_each(|&block| self.bad[block.index()] = true);
         self.next_sequence = saved.next_sequence;
         (self.blocks, self.history) = (saved.blocks, saved.history);
         (self.faults, self.damage) = (saved.faults, saved.damage);
@@ -98,7 +98,7 @@ impl Medium {
     fn programmed_rows(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let planes = self.layout.planes as usize;
         let issued = |planes: &[PlaneBlock]| planes.iter().map(|plane| u32::from(plane.issued)).max().unwrap_or(0);
-        (0..).zip(self.blocks.chunks_exact(planes)).flat_map(move |(block, planes)| {
+        self.layout.all_blocks().zip(self.blocks.chunks_exact(planes)).flat_map(move |(block, planes)| {
             (0..issued(planes)).map(move |page| {
                 let start = self.layout.row_start(block, page);
                 (start as usize, self.layout.row_number(start))

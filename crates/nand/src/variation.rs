@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Rng;
 
+use crate::BlockId;
+
 /// Standard deviations, in per cent of the datasheet's time. Of all pages of a specimen the mean stays the datasheet's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -88,22 +90,22 @@ impl Variation {
         (sum - MEAN_OF_BYTES) * deviation / DEVIATION_OF_BYTES
     }
 
-    fn page(block: u32, page: u32) -> u64 {
-        u64::from(block) << 16 | u64::from(page)
+    fn page(block: BlockId, page: u32) -> u64 {
+        u64::from(block.number()) << 16 | u64::from(page)
     }
 
     /// tR's share for a page.
     #[must_use]
-    pub fn read(&self, block: u32, page: u32) -> u64 {
+    pub fn read(&self, block: BlockId, page: u32) -> u64 {
         WHOLE.saturating_add_signed(self.drawn(1, Self::page(block, page), self.read_pages))
     }
 
     /// tPROG's share for a page of a block that has been erased so often.
     #[must_use]
-    pub fn program(&self, block: u32, page: u32, erases: u32) -> u64 {
+    pub fn program(&self, block: BlockId, page: u32, erases: u32) -> u64 {
         let [dies, blocks, pages] = self.program;
-        let of_die = self.drawn(2, (block / self.blocks_per_die).into(), dies);
-        let of_block = self.drawn(3, block.into(), blocks);
+        let of_die = self.drawn(2, (block.number() / self.blocks_per_die).into(), dies);
+        let of_block = self.drawn(3, block.number().into(), blocks);
         let of_page = self.drawn(4, Self::page(block, page), pages);
         let lived = u64::from(erases).min(self.rated_cycles);
         let gain = self.program_gain * lived / self.rated_cycles;
@@ -112,10 +114,10 @@ impl Variation {
 
     /// tBERS's share for a block that has been erased so often.
     #[must_use]
-    pub fn erase(&self, block: u32, erases: u32) -> u64 {
+    pub fn erase(&self, block: BlockId, erases: u32) -> u64 {
         let lived = u64::from(erases).min(MOST_LIVES * self.rated_cycles);
         let growth = self.erase_growth * lived / self.rated_cycles;
-        WHOLE.saturating_add_signed(self.drawn(5, block.into(), self.erase_blocks)) + growth
+        WHOLE.saturating_add_signed(self.drawn(5, block.number().into(), self.erase_blocks)) + growth
     }
 }
 
@@ -143,22 +145,22 @@ mod tests {
     #[test]
     fn shares_have_the_deviations_of_the_file_and_keep_the_mean() {
         let v = Variation::new(&SPEC, 3000, 100, &Rng::new(7));
-        let (mean, deviation) = mean_and_deviation((0..40_000).map(|k| v.read(k / 256, k % 256)));
+        let (mean, deviation) = mean_and_deviation((0..40_000).map(|k| v.read(BlockId::new(k / 256), k % 256)));
         assert!((mean - 1.0).abs() < 0.001 && (deviation - 0.05).abs() < 0.001, "{mean} {deviation}");
         // Blocks and pages of many dies: the squares add up.
-        let (mean, deviation) = mean_and_deviation((0..400_000).map(|k| v.program(k / 8, k % 8, 0)));
+        let (mean, deviation) = mean_and_deviation((0..400_000).map(|k| v.program(BlockId::new(k / 8), k % 8, 0)));
         let expected = f64::sqrt(0.0004 + 0.0001 + 0.0009);
         assert!((mean - 1.0).abs() < 0.002 && (deviation - expected).abs() < 0.001, "{mean} {deviation}");
-        let (mean, deviation) = mean_and_deviation((0..20_000).map(|block| v.erase(block, 0)));
+        let (mean, deviation) = mean_and_deviation((0..20_000).map(|block| v.erase(BlockId::new(block), 0)));
         assert!((mean - 1.0).abs() < 0.003 && (deviation - 0.08).abs() < 0.002, "{mean} {deviation}");
     }
 
     #[test]
     fn wear_shortens_programs_and_lengthens_erases() {
         let v = Variation::new(&SPEC, 3000, 100, &Rng::new(7));
-        let share = |erases| v.program(5, 5, erases) as f64 - v.program(5, 5, 0) as f64;
+        let share = |erases| v.program(BlockId::new(5), 5, erases) as f64 - v.program(BlockId::new(5), 5, 0) as f64;
         assert!((share(3000) / WHOLE as f64 + 0.1).abs() < 1e-4 && share(6000) == share(3000));
-        let grown = |erases| (v.erase(5, erases) - v.erase(5, 0)) as f64 / WHOLE as f64;
+        let grown = |erases| (v.erase(BlockId::new(5), erases) - v.erase(BlockId::new(5), 0)) as f64 / WHOLE as f64;
         assert!(
             (grown(1500) - 1.0).abs() < 1e-4 && (grown(12_000) - 8.0).abs() < 1e-3 && grown(20_000) == grown(12_000)
         );
@@ -168,9 +170,9 @@ mod tests {
     fn a_seed_gives_the_same_specimen_and_another_another() {
         let v = |seed| Variation::new(&SPEC, 3000, 100, &Rng::new(seed));
         assert_eq!(
-            (0..50).map(|b| v(1).erase(b, 0)).collect::<Vec<_>>(),
-            (0..50).map(|b| v(1).erase(b, 0)).collect::<Vec<_>>()
+            (0..50).map(|b| v(1).erase(BlockId::new(b), 0)).collect::<Vec<_>>(),
+            (0..50).map(|b| v(1).erase(BlockId::new(b), 0)).collect::<Vec<_>>()
         );
-        assert!((0..50).any(|block| v(1).erase(block, 0) != v(2).erase(block, 0)));
+        assert!((0..50).any(|block| v(1).erase(BlockId::new(block), 0) != v(2).erase(BlockId::new(block), 0)));
     }
 }

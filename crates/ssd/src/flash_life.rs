@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ssdlab_device::{EccScheme, ExpectedErrors, Flash, Wear};
 use ssdlab_ftl::Translation;
-use ssdlab_nand::BlockHistory;
+use ssdlab_nand::{BlockHistory, BlockId};
 
 use crate::SimulatedSsd;
 use crate::backend::{Correction, Loss};
@@ -27,7 +27,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     /// Wears blocks, each by so many erases and thousand-millionths of its life.
-    fn wear_each(&mut self, more: impl Iterator<Item = (u32, u32, u64)>) {
+    fn wear_each(&mut self, more: impl Iterator<Item = (BlockId, u32, u64)>) {
         for (block, erases, ppb) in more {
             self.translation.medium_mut().wear(block, erases, ppb);
         }
@@ -36,9 +36,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
     }
 
-    fn good_blocks(&self) -> Vec<u32> {
+    fn good_blocks(&self) -> Vec<BlockId> {
         let medium = self.translation.medium();
-        (0..medium.layout().block_count()).filter(|&block| !medium.is_bad(block)).collect()
+        medium.layout().all_blocks().filter(|&block| !medium.is_bad(block)).collect()
     }
 
     /// Logical 4 KiB pages whose data were found to be lost, and that the host has not written or trimmed since.
@@ -110,13 +110,13 @@ impl Windows {
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
-    fn windows(&self, blocks: &[u32]) -> Windows {
+    fn windows(&self, blocks: &[BlockId]) -> Windows {
         let [a, b, c] = self.wear_notes.0.as_slice() else { panic!("two windows of work lie between three notes") };
         let worn = |from: &[BlockHistory], to: &[BlockHistory]| -> Vec<f64> {
-            blocks.iter().map(|&k| (to[k as usize].wear_ppb - from[k as usize].wear_ppb) as f64).collect()
+            blocks.iter().map(|&k| (to[k.index()].wear_ppb - from[k.index()].wear_ppb) as f64).collect()
         };
         let (first, second) = (worn(a, b), worn(b, c));
-        let erases: u64 = blocks.iter().map(|&k| u64::from(c[k as usize].erases - a[k as usize].erases)).sum();
+        let erases: u64 = blocks.iter().map(|&k| u64::from(c[k.index()].erases - a[k.index()].erases)).sum();
         let ppb: f64 = first.iter().chain(&second).sum();
         assert!(ppb > 0.0, "no block was worn between the notes");
         Windows { first, second, erases_per_ppb: erases as f64 / ppb }
@@ -140,7 +140,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Flash for Simulated
 
     fn record_wear(&mut self) {
         let medium = self.translation.medium();
-        let now = (0..medium.layout().block_count()).map(|block| medium.history(block)).collect();
+        let now = medium.layout().all_blocks().map(|block| medium.history(block)).collect();
         let notes = &mut self.wear_notes.0;
         if notes.len() == 3 {
             notes.remove(0);
@@ -186,7 +186,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Flash for Simulated
         };
         // Every block: the few that are worn most decide when the first data are lost.
         let mut sum = ExpectedErrors::default();
-        for block in 0..self.translation.medium().layout().block_count() {
+        for block in self.translation.medium().layout().all_blocks() {
             let of =
                 correction.outlook(block, ladder.as_ref(), wear_factor, retention_hours, self.now, &self.translation);
             sum.units += of.units;

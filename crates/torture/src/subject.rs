@@ -215,7 +215,7 @@ impl<T: Translation> Subject for SimulatedSsd<true, true, T> {
     fn facts(&self) -> Facts {
         let (ftl, medium) = (self.translation(), self.translation().medium());
         let layout = medium.layout();
-        let blocks = 0..layout.block_count();
+        let blocks = layout.all_blocks();
         Facts {
             counters: self.counters(),
             ftl: ftl.counters(),
@@ -224,7 +224,7 @@ impl<T: Translation> Subject for SimulatedSsd<true, true, T> {
             units_of_4k: 1 << ftl.unit_shift(),
             planes: layout.planes.into(),
             rows_queued: medium.rows_queued(),
-            erases: blocks.clone().map(|b| u64::from(medium.erases(b) * layout.planes)).sum(),
+            erases: layout.all_blocks().map(|b| u64::from(medium.erases(b) * layout.planes)).sum(),
             bad_blocks: blocks.filter(|&b| medium.is_bad(b)).count() as u64,
             mapped_units: ftl.mapped_units(),
             accepted_units: ftl.accepted_units(),

@@ -31,7 +31,7 @@ impl Superblocks {
     pub fn new(geometry: &Geometry, medium: &Medium, reserved: u32, least_worn: bool) -> Self {
         let layout = medium.layout();
         let good: Vec<Vec<BlockId>> = (0..layout.dies)
-            .map(|die| (0..layout.blocks).map(|b| die * layout.blocks + b).filter(|&b| !medium.is_bad(b)).collect())
+            .map(|die| (0..layout.blocks).map(|b| layout.block_at(die, b)).filter(|&b| !medium.is_bad(b)).collect())
             .collect();
         let fewest = good.iter().map(Vec::len).min().unwrap_or(0) as u32;
         let each = fewest.saturating_sub(reserved);

@@ -65,7 +65,7 @@ impl PageMap {
         let layout = self.medium.layout();
         let mut sum = 0u64;
         let mut counted = vec![0u32; self.superblocks.count() as usize];
-        for block in 0..layout.block_count() {
+        for block in layout.all_blocks() {
             let sb = self.superblocks.of_block(block).index();
             if sb >= counted.len() {
                 continue; // a bad block that has been replaced
@@ -165,7 +165,7 @@ impl PageMap {
     fn check_extents(&self) -> Result<(), String> {
         let Some(extents) = self.compression.as_ref().map(|compression| compression.extents()) else { return Ok(()) };
         let layout = self.medium.layout();
-        for block in 0..layout.block_count() {
+        for block in layout.all_blocks() {
             for page in 0..self.medium.issued_pages(block) {
                 let start = layout.row_start(block, page);
                 let (valid, begins) = (self.validity.row(start), extents.row(start));

@@ -148,7 +148,9 @@ impl PageMap {
         let ratio = config.compression.map_or(1, |compression| compression.max_ratio);
         let layout = Layout::with_shares(config.die, config.dies, config.blocks, ratio);
         let mut medium = Medium::new(config.die, layout, TagFormat::new(config.logical_pages), rng);
-        (1..=config.withheld_blocks).for_each(|die| medium.mark_bad(die * config.blocks - 1));
+        let last_of_die = |die| medium.layout().block_at(die, config.blocks - 1);
+        let withheld: Vec<BlockId> = (0..config.withheld_blocks).map(last_of_die).collect();
+        withheld.into_iter().for_each(|block| medium.mark_bad(block));
         let layout = medium.layout();
         let (row_units, units) = (layout.row_units, layout.units());
         let (mapping, gc) = (config.mapping, config.gc);
@@ -394,7 +396,7 @@ impl PageMap {
         assert!(!self.is_read_only(), "a read-only drive is not erased");
         let layout = self.medium.layout().clone();
         let mut per_die = vec![0; layout.dies as usize];
-        for block in 0..layout.block_count() {
+        for block in layout.all_blocks() {
             if !self.medium.is_bad(block) && self.medium.issued_pages(block) > 0 {
                 match self.medium.erase(block) {
                     Ok(Outcome::Done) => self.counters.block_erases += u64::from(layout.planes),

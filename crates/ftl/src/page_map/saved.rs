@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Rng;
-use ssdlab_nand::{MisfitError, SavedMedium};
+use ssdlab_nand::{BlockId, MisfitError, SavedMedium};
 
 use super::PageMap;
 use super::bad_blocks::BadBlocks;
@@ -49,7 +49,7 @@ impl PageMap {
     pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), MisfitError> {
         let saved: SavedMap = postcard::from_bytes(bytes).map_err(|_| MisfitError("not the state of a page map"))?;
         let blocks = self.medium.layout().block_count();
-        let of_blocks = |mut ids: Box<dyn Iterator<Item = u32> + '_>| ids.all(|block| block < blocks);
+        let of_blocks = |mut ids: Box<dyn Iterator<Item = BlockId> + '_>| ids.all(|block| block.number() < blocks);
         let moving = saved.bad_blocks.moving().iter().flat_map(|&(from, to)| [from, to]);
         if !of_blocks(Box::new(moving)) || !of_blocks(Box::new(saved.log.blocks())) {
             return Err(MisfitError("a block that does not exist"));

@@ -126,12 +126,13 @@ impl Superblocks {
         match span {
             SuperblockSpan::AllDies => s.replace_bad_blocks(medium, first_reserved),
             SuperblockSpan::OneDie => {
-                for block in 0..count {
-                    if medium.is_bad(block) || block % layout.blocks >= first_reserved {
-                        s.state[block as usize] = State::Reserved;
+                for block in layout.all_blocks() {
+                    let (die, index) = layout.die_of(block);
+                    if medium.is_bad(block) || index >= first_reserved {
+                        s.state[block.index()] = State::Reserved;
                     }
-                    if !medium.is_bad(block) && block % layout.blocks >= first_reserved {
-                        s.reserve[(block / layout.blocks) as usize].push(block);
+                    if !medium.is_bad(block) && index >= first_reserved {
+                        s.reserve[die as usize].push(block);
                     }
                 }
                 s.reserve.iter_mut().for_each(|blocks| blocks.reverse());
@@ -141,21 +142,22 @@ impl Superblocks {
     }
 
     fn replace_bad_blocks(&mut self, medium: &Medium, first_reserved: u32) {
-        let blocks = self.blocks_per_die;
-        self.block_of = (0..self.dies * blocks).collect();
-        self.superblock_of = (0..self.dies * blocks).map(|b| SuperblockId(b % blocks)).collect();
+        let layout = medium.layout();
+        self.block_of = layout.all_blocks().collect();
+        self.superblock_of = layout.all_blocks().map(|block| SuperblockId(layout.die_of(block).1)).collect();
         for die in 0..self.dies {
-            let base = die * blocks;
-            let mut reserve = (first_reserved..blocks).map(|b| base + b).filter(|&b| !medium.is_bad(b));
+            let kept_back = (first_reserved..layout.blocks).map(|index| layout.block_at(die, index));
+            let mut reserve = kept_back.filter(|&block| !medium.is_bad(block));
             for index in 0..first_reserved {
-                if !medium.is_bad(base + index) {
+                let own = layout.block_at(die, index);
+                if !medium.is_bad(own) {
                     continue;
                 }
-                self.superblock_of[(base + index) as usize] = UNUSED;
+                self.superblock_of[own.index()] = UNUSED;
                 match reserve.next() {
-                    Some(b) => {
-                        self.block_of[(base + index) as usize] = b;
-                        self.superblock_of[b as usize] = SuperblockId(index);
+                    Some(block) => {
+                        self.block_of[own.index()] = block;
+                        self.superblock_of[block.index()] = SuperblockId(index);
                     }
                     None => self.state[index as usize] = State::Reserved,
                 }
@@ -211,7 +213,7 @@ impl Superblocks {
     /// Makes a free superblock of a domain out of good, erased blocks from the reserve, one of each die, if there are.
     pub fn enlist_reserve(&mut self, domain: usize) -> Option<SuperblockId> {
         let sb = match self.span {
-            SuperblockSpan::OneDie => SuperblockId(self.take_reserve(domain as u32)?),
+            SuperblockSpan::OneDie => SuperblockId(self.take_reserve(domain as u32)?.number()),
             SuperblockSpan::AllDies => {
                 if self.reserve_left() == 0 {
                     return None;
@@ -221,7 +223,7 @@ impl Superblocks {
                 for die in 0..self.dies {
                     let block = self.take_reserve(die)?;
                     self.block_of[(die * self.blocks_per_die + sb.number()) as usize] = block;
-                    self.superblock_of[block as usize] = sb;
+                    self.superblock_of[block.index()] = sb;
                 }
                 sb
             }
@@ -242,14 +244,14 @@ impl Superblocks {
         let old = self.of_block(from).index();
         let new = match self.span {
             SuperblockSpan::AllDies => {
-                let die = from / self.blocks_per_die;
+                let die = from.number() / self.blocks_per_die;
                 self.block_of[(die * self.blocks_per_die) as usize + old] = to;
-                self.superblock_of[from as usize] = UNUSED;
-                self.superblock_of[to as usize] = SuperblockId(old as u32);
+                self.superblock_of[from.index()] = UNUSED;
+                self.superblock_of[to.index()] = SuperblockId(old as u32);
                 old
             }
             SuperblockSpan::OneDie => {
-                let new = to as usize;
+                let new = to.index();
                 self.state[new] = std::mem::replace(&mut self.state[old], State::Reserved);
                 self.valid[new] = std::mem::take(&mut self.valid[old]);
                 self.erasing[new] = std::mem::take(&mut self.erasing[old]);
@@ -383,14 +385,15 @@ impl Superblocks {
         let blocks = self.block_of.iter().chain(self.reserve.iter().flatten());
         let superblocks = self.superblock_of.iter().filter(|&&sb| sb != UNUSED);
         lengths(self) == lengths(other)
-            && blocks.into_iter().all(|&block| block < count)
+            && blocks.into_iter().all(|&block| block.number() < count)
             && superblocks.into_iter().all(|&sb| sb.number() < self.count())
     }
 
     /// The superblock that a block belongs to, if it belongs to any.
     #[must_use]
     pub fn of_block_checked(&self, block: BlockId) -> Option<SuperblockId> {
-        Some(self.of_block(block)).filter(|&sb| sb != UNUSED && self.block_on(sb, block / self.blocks_per_die) == block)
+        Some(self.of_block(block))
+            .filter(|&sb| sb != UNUSED && self.block_on(sb, block.number() / self.blocks_per_die) == block)
     }
 
     /// The number of a row within its superblock, in the order in which rows are taken.
@@ -492,7 +495,7 @@ impl Superblocks {
         match self.span {
             SuperblockSpan::AllDies => (sb.number(), 0),
             SuperblockSpan::OneDie => {
-                let (die, index) = layout.die_of(sb.number());
+                let (die, index) = layout.die_of(BlockId::new(sb.number()));
                 (index, die as usize)
             }
         }
@@ -530,8 +533,8 @@ impl Superblocks {
     #[must_use]
     pub fn of_block(&self, block: BlockId) -> SuperblockId {
         match self.span {
-            SuperblockSpan::AllDies => self.superblock_of[block as usize],
-            SuperblockSpan::OneDie => SuperblockId(block),
+            SuperblockSpan::AllDies => self.superblock_of[block.index()],
+            SuperblockSpan::OneDie => SuperblockId(block.number()),
         }
     }
 
@@ -541,7 +544,7 @@ impl Superblocks {
     pub fn block_on(&self, sb: SuperblockId, die: u32) -> BlockId {
         match self.span {
             SuperblockSpan::AllDies => self.block_of[(die * self.blocks_per_die + sb.number()) as usize],
-            SuperblockSpan::OneDie => sb.number(),
+            SuperblockSpan::OneDie => BlockId::new(sb.number()),
         }
     }
 

@@ -4,10 +4,14 @@
 use proptest::prelude::*;
 use ssdlab_core::Rng;
 use ssdlab_nand::{
-    CellMode, DieSpec, Layout, Medium, Outcome, PageAddress, PageOrder, PairingRule, ReducedMode, TagFormat, Violation,
+    BlockId, CellMode, DieSpec, Layout, Medium, Outcome, PageAddress, PageOrder, PairingRule, ReducedMode, TagFormat,
+    Violation,
 };
 
 const BLOCKS: u32 = 4;
+const ONE: BlockId = BlockId::new(1);
+const TWO: BlockId = BlockId::new(2);
+const THREE: BlockId = BlockId::new(3);
 const DIES: u32 = 2;
 
 /// A die of three bits per cell whose blocks can run in every mode: four word lines, 12 pages.
@@ -56,7 +60,7 @@ fn medium() -> Medium {
     medium_of(&tlc_die())
 }
 
-fn program(m: &mut Medium, block: u32, page: u32) -> Result<(), Violation> {
+fn program(m: &mut Medium, block: BlockId, page: u32) -> Result<(), Violation> {
     m.queue_program(block, page)?.tags.fill(7);
     m.begin_program(block, page)?;
     assert_eq!(m.finish_program(block, page)?, Outcome::Done);
@@ -171,21 +175,21 @@ fn impossible_modes_and_orders_are_refused_at_their_key() {
 #[test]
 fn the_mode_is_chosen_when_a_block_is_opened_and_holds_until_it_is_erased() {
     let mut m = medium();
-    assert_eq!((m.mode(1), m.pages(1)), (CellMode::Tlc, 12));
-    m.open(1, CellMode::Slc, 77).unwrap();
-    assert_eq!((m.mode(1), m.pages(1), m.history(1).programmed_at_s), (CellMode::Slc, 4, 77));
+    assert_eq!((m.mode(ONE), m.pages(ONE)), (CellMode::Tlc, 12));
+    m.open(ONE, CellMode::Slc, 77).unwrap();
+    assert_eq!((m.mode(ONE), m.pages(ONE), m.history(ONE).programmed_at_s), (CellMode::Slc, 4, 77));
     // Nothing is programmed yet: another choice is as good.
-    m.open(1, CellMode::Mlc, 78).unwrap();
-    m.open(1, CellMode::Slc, 79).unwrap();
+    m.open(ONE, CellMode::Mlc, 78).unwrap();
+    m.open(ONE, CellMode::Slc, 79).unwrap();
     for page in 0..4 {
-        program(&mut m, 1, page).unwrap();
+        program(&mut m, ONE, page).unwrap();
     }
-    assert_eq!(program(&mut m, 1, 4), Err(Violation::NoSuchPage { die: 0, block: 1, page: 4 }));
+    assert_eq!(program(&mut m, ONE, 4), Err(Violation::NoSuchPage { die: 0, block: 1, page: 4 }));
     let mixed = Violation::OpenWithoutErase { die: 0, block: 1, mode: CellMode::Slc, wanted: CellMode::Tlc };
-    assert_eq!(m.open(1, CellMode::Tlc, 80), Err(mixed));
-    assert_eq!(m.history(1).programmed_at_s, 79);
-    assert_eq!(m.erase(1).unwrap(), Outcome::Done);
-    assert_eq!((m.mode(1), m.pages(1), m.history(1).programmed_at_s), (CellMode::Tlc, 12, 0));
+    assert_eq!(m.open(ONE, CellMode::Tlc, 80), Err(mixed));
+    assert_eq!(m.history(ONE).programmed_at_s, 79);
+    assert_eq!(m.erase(ONE).unwrap(), Outcome::Done);
+    assert_eq!((m.mode(ONE), m.pages(ONE), m.history(ONE).programmed_at_s), (CellMode::Tlc, 12, 0));
 }
 
 #[test]
@@ -195,19 +199,19 @@ fn a_die_with_one_mode_knows_no_other() {
     let layout = Layout::new(&die, 1, BLOCKS);
     let mut m = Medium::new(&die, layout, TagFormat::new(100), &Rng::new(1));
     assert!(!die.has_several_modes());
-    assert_eq!(m.open(2, CellMode::Slc, 0), Err(Violation::NoSuchMode { die: 0, block: 2, mode: CellMode::Slc }));
-    m.open(2, CellMode::Tlc, 5).unwrap();
-    assert_eq!(m.pages(2), 12);
+    assert_eq!(m.open(TWO, CellMode::Slc, 0), Err(Violation::NoSuchMode { die: 0, block: 2, mode: CellMode::Slc }));
+    m.open(TWO, CellMode::Tlc, 5).unwrap();
+    assert_eq!(m.pages(TWO), 12);
 }
 
 #[test]
 fn planes_in_different_modes_do_not_pair() {
     let mut m = medium();
-    m.open(1, CellMode::Slc, 0).unwrap();
+    m.open(ONE, CellMode::Slc, 0).unwrap();
     let p = |plane, block| PageAddress { die: 0, plane, block, page: 0 };
     let refused = Violation::PlanePairing { first: 0, second: 1, why: PairingRule::DifferentModes };
     assert_eq!(m.program_pages(&[p(0, 1), p(1, 2)], &[1, 2]), Err(refused));
-    m.open(2, CellMode::Slc, 0).unwrap();
+    m.open(TWO, CellMode::Slc, 0).unwrap();
     m.program_pages(&[p(0, 1), p(1, 2)], &[1, 2]).unwrap();
 }
 
@@ -215,18 +219,18 @@ fn planes_in_different_modes_do_not_pair() {
 fn wear_adds_up_over_the_modes_that_a_block_ran_in() {
     let mut m = medium();
     for mode in [CellMode::Slc, CellMode::Slc, CellMode::Tlc, CellMode::Mlc] {
-        m.open(3, mode, 1).unwrap();
-        program(&mut m, 3, 0).unwrap();
-        m.count_reads(3, 10);
-        m.count_reads(3, 5);
-        assert_eq!(m.history(3).reads, 15);
-        assert_eq!(m.erase(3).unwrap(), Outcome::Done);
-        assert_eq!(m.history(3).reads, 0);
+        m.open(THREE, mode, 1).unwrap();
+        program(&mut m, THREE, 0).unwrap();
+        m.count_reads(THREE, 10);
+        m.count_reads(THREE, 5);
+        assert_eq!(m.history(THREE).reads, 15);
+        assert_eq!(m.erase(THREE).unwrap(), Outcome::Done);
+        assert_eq!(m.history(THREE).reads, 0);
     }
     // Two parts in 20,000, one in 1000, one in 3000.
-    assert_eq!(m.history(3).wear_ppb, 2 * 50_000 + 1_000_000 + 333_333);
-    assert_eq!((m.history(3).erases, m.erases(3), m.erase_spread()), (4, 4, (0, 4)));
-    assert!((m.history(3).life_used() - 0.001_433_333).abs() < 1e-9);
+    assert_eq!(m.history(THREE).wear_ppb, 2 * 50_000 + 1_000_000 + 333_333);
+    assert_eq!((m.history(THREE).erases, m.erases(THREE), m.erase_spread()), (4, 4, (0, 4)));
+    assert!((m.history(THREE).life_used() - 0.001_433_333).abs() < 1e-9);
 }
 
 // ---- any sequence of operations ---------------------------------------------------------------------------------
@@ -299,13 +303,13 @@ proptest! {
                     if legal {
                         block.mode = mode;
                     }
-                    (m.open(b, mode, 0).is_ok(), legal)
+                    (m.open(BlockId::new(b), mode, 0).is_ok(), legal)
                 }
-                Step::Begin(_, page) => (m.queue_program(b, page).is_ok(), block.begin(page)),
-                Step::BeginNext(_) => (m.queue_program(b, block.begun).is_ok(), block.begin(block.begun)),
+                Step::Begin(_, page) => (m.queue_program(BlockId::new(b), page).is_ok(), block.begin(page)),
+                Step::BeginNext(_) => (m.queue_program(BlockId::new(b), block.begun).is_ok(), block.begin(block.begun)),
                 Step::FinishNext(_) => {
                     let legal = block.ended < block.begun;
-                    let found = m.begin_program(b, block.ended).is_ok() && m.finish_program(b, block.ended).is_ok();
+                    let found = m.begin_program(BlockId::new(b), block.ended).is_ok() && m.finish_program(BlockId::new(b), block.ended).is_ok();
                     block.ended += u32::from(legal);
                     (found, legal)
                 }
@@ -314,15 +318,15 @@ proptest! {
                     if legal {
                         *block = Block { erases: block.erases + 1, ..fresh };
                     }
-                    (m.erase(b).is_ok(), legal)
+                    (m.erase(BlockId::new(b)).is_ok(), legal)
                 }
                 Step::Read(_, page) => {
                     let page = page % die.geometry.pages_per_block;
-                    let unit = m.layout().row_start(b, page);
+                    let unit = m.layout().row_start(BlockId::new(b), page);
                     (m.read(unit).is_ok(), page < block.ended)
                 }
                 Step::MarkBad(_) => {
-                    m.mark_bad(b);
+                    m.mark_bad(BlockId::new(b));
                     block.bad = true;
                     (true, true)
                 }
@@ -330,10 +334,10 @@ proptest! {
             prop_assert_eq!(found, expected, "{:?} on {:?}", step, model[b as usize]);
             for (b, block) in model.iter().enumerate() {
                 let b = b as u32;
-                prop_assert_eq!(m.mode(b), block.mode);
-                prop_assert_eq!(m.pages(b), pages(block.mode));
-                prop_assert_eq!((m.issued_pages(b), m.finished_pages(b)), (block.begun, block.ended));
-                prop_assert_eq!(m.erases(b), block.erases);
+                prop_assert_eq!(m.mode(BlockId::new(b)), block.mode);
+                prop_assert_eq!(m.pages(BlockId::new(b)), pages(block.mode));
+                prop_assert_eq!((m.issued_pages(BlockId::new(b)), m.finished_pages(BlockId::new(b))), (block.begun, block.ended));
+                prop_assert_eq!(m.erases(BlockId::new(b)), block.erases);
             }
         }
     }

@@ -17,7 +17,7 @@ mod turns;
 
 use ssdlab_core::{DieSet, Nanos, Ring, SECTOR_BYTES, nanos_from_us};
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
-use ssdlab_nand::{CellMode, DieSpec, Medium, Variation, WHOLE};
+use ssdlab_nand::{BlockId, CellMode, DieSpec, Medium, Variation, WHOLE};
 
 use crate::power::FlashWork;
 use crate::probe::Probe;
@@ -54,7 +54,7 @@ struct Die {
 
 impl Die {
     fn idle(channel: u8) -> Self {
-        let nothing = FlashOp::erase(0);
+        let nothing = FlashOp::erase(BlockId::default());
         Die {
             current: nothing,
             busy: false,

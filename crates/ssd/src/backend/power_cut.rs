@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Nanos, Ring};
 use ssdlab_ftl::{FOR_BUFFER, FlashOp, NOBODY, OpKind};
-use ssdlab_nand::{CellMode, Medium};
+use ssdlab_nand::{BlockId, CellMode, Medium};
 
 use super::{Backend, Channel, Correction, Die, NEVER, Tournament, scaled};
 
@@ -128,7 +128,7 @@ fn for_nobody(op: FlashOp) -> FlashOp {
 
 /// What waits besides reads for commands.
 fn kept(waiting: &Ring<FlashOp>) -> Ring<FlashOp> {
-    let mut kept = Ring::new(8, FlashOp::erase(0));
+    let mut kept = Ring::new(8, FlashOp::erase(BlockId::default()));
     waiting.iter().filter(|op| !is_for_host(op)).for_each(|op| kept.push_back(op));
     kept
 }

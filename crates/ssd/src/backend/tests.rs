@@ -36,7 +36,7 @@ fn schedule() -> (Backend, Probe<true, true>) {
 fn end(kind: OpKind, mode: CellMode, page: u32, rows: u8) -> Nanos {
     let (mut s, mut probe) = schedule();
     let units = if kind == OpKind::Erase { 0 } else { 2 * rows.count_ones() };
-    let op = FlashOp::of_kind(kind, 0, page, rows, units);
+    let op = FlashOp::of_kind(kind, BlockId::new(0), page, rows, units);
     s.begin::<true, true, true>(0, op, mode, 0, AT_ONCE, &mut probe);
     s.next_event().0
 }
@@ -78,7 +78,7 @@ fn an_erase_takes_the_time_of_the_mode_in_which_the_block_was_written() {
 }
 
 fn op(kind: OpKind) -> FlashOp {
-    FlashOp::of_kind(kind, 0, 0, 1, 2)
+    FlashOp::of_kind(kind, BlockId::new(0), 0, 1, 2)
 }
 
 type Fault = fn(&mut Backend);
@@ -143,11 +143,11 @@ fn steps_up_the_ladder_count_as_work() {
         decode: 0,
     };
     let (mut s, mut probe) = schedule();
-    s.dies[0].current = FlashOp::of_kind(OpKind::GcRead, 0, 2, 0b11, 2);
+    s.dies[0].current = FlashOp::of_kind(OpKind::GcRead, BlockId::new(0), 2, 0b11, 2);
     s.sense_again(0, &step(3, 4, 0, 0), 0, &mut probe);
     assert_eq!((s.work.sensing, s.work.units), (3 * (77_500 + 56_500), 4));
     let (mut s, mut probe) = schedule();
-    s.dies[0].current = FlashOp::of_kind(OpKind::HostRead, 0, 2, 1, 2);
+    s.dies[0].current = FlashOp::of_kind(OpKind::HostRead, BlockId::new(0), 2, 1, 2);
     s.read_stripe(0, &step(0, 0, 40, 2), 0, &mut probe);
     assert_eq!((s.work.sensing, s.work.units), (40 * 77_500, 80));
 }

@@ -244,6 +244,8 @@ fn processed(slot: u32) -> Processed {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_nand::BlockId;
+
     use super::*;
 
     fn processor() -> Processor {
@@ -255,7 +257,7 @@ mod tests {
     }
 
     fn op(kind: OpKind, units: u32, block: u32) -> FlashOp {
-        FlashOp::of_kind(kind, block, 0, 1, units)
+        FlashOp::of_kind(kind, BlockId::new(block), 0, 1, units)
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let is_old = |&block: &BlockId| {
             medium.finished_pages(block) > 0 && correction.age_s(medium.history(block), now) >= seconds
         };
-        (0..medium.layout().block_count()).filter(is_old).collect()
+        medium.layout().all_blocks().filter(is_old).collect()
     }
 
     /// Moves blocks that have been read too often.

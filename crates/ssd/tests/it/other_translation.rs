@@ -7,7 +7,7 @@ use std::ops::Range;
 use ssdlab_core::Rng;
 use ssdlab_device::{Completion, Device, Request, Status};
 use ssdlab_ftl::{FlashOp, FlashSpot, OpKind, OpSink, Source, Stretch, Translation, TranslationCounters};
-use ssdlab_nand::{DieSpec, Layout, Medium, NO_LPN, Outcome, TagFormat, UnitAddress};
+use ssdlab_nand::{BlockId, DieSpec, Layout, Medium, NO_LPN, Outcome, TagFormat, UnitAddress};
 use ssdlab_ssd::{DriveSpec, SimulatedSsd};
 
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Translation for AppendOnly {
             let Some((die, block, page)) = self.next_row() else { return };
             let units = self.waiting.len().min(row_units);
             let format = self.medium.format();
-            let row = self.medium.queue_program(block, page).expect("rows are taken in order");
+            let row = self.medium.queue_program(BlockId::new(block), page).expect("rows are taken in order");
             row.tags.fill(NO_LPN);
             let mut ready = 0;
             for (k, (lpn, number, here)) in self.waiting.drain(..units).enumerate() {
@@ -113,7 +113,10 @@ impl Translation for AppendOnly {
             self.rows += 1;
             self.counters.host_rows += 1;
             self.counters.host_units += units as u64;
-            sink.enqueue(die, FlashOp::host_program(block, page, units as u32, number, sink.ready_code(ready)));
+            sink.enqueue(
+                die,
+                FlashOp::host_program(BlockId::new(block), page, units as u32, number, sink.ready_code(ready)),
+            );
         }
     }
     fn force(&mut self, sink: &mut impl OpSink) {
@@ -128,7 +131,7 @@ impl Translation for AppendOnly {
     }
     fn secure_erase(&mut self) -> u32 {
         let layout = self.medium.layout().clone();
-        let used: Vec<u32> = (0..layout.block_count()).filter(|&b| self.medium.issued_pages(b) > 0).collect();
+        let used: Vec<BlockId> = layout.all_blocks().filter(|&b| self.medium.issued_pages(b) > 0).collect();
         used.iter().for_each(|&block| assert_eq!(self.medium.erase(block), Ok(Outcome::Done)));
         self.lives.fill(None);
         self.newest.fill(0);

@@ -299,7 +299,7 @@ impl<T: Translation> Lab<T> {
         );
         let medium = ftl.medium();
         let layout = medium.layout();
-        let on_flash: u64 = (0..layout.block_count()).map(|b| u64::from(medium.issued_pages(b))).sum();
+        let on_flash: u64 = layout.all_blocks().map(|b| u64::from(medium.issued_pages(b))).sum();
         let erased = inside.block_erases / u64::from(layout.planes) * u64::from(layout.pages);
         let rows = inside.host_rows + inside.gc_rows + inside.metadata_rows;
         assert!(on_flash <= rows && rows <= on_flash + erased, "rows programmed are on flash, or were erased");

@@ -273,19 +273,26 @@ mod tests {
         });
         let layout = Layout::new(&die, 2, 8);
         let mut medium = Medium::new(&die, layout.clone(), TagFormat::new(100), &Rng::new(1));
-        let mut journal =
-            Journal::new(vec![vec![0, 8], vec![1, 9], vec![2, 10]], &layout, Checkpoints::Round(Round::new(1, 1)));
+        let mut journal = Journal::new(
+            vec![
+                vec![BlockId::new(0), BlockId::new(8)],
+                vec![BlockId::new(1), BlockId::new(9)],
+                vec![BlockId::new(2), BlockId::new(10)],
+            ],
+            &layout,
+            Checkpoints::Round(Round::new(1, 1)),
+        );
         write(&mut journal, &mut medium, 11);
         // Block 9 is half written when it goes bad; block 15 takes its place and what it holds.
-        medium.mark_bad(9);
-        for page in 0..medium.issued_pages(9) {
-            medium.copy_row(9, 15, page).expect("it is fresh");
-            medium.begin_program(15, page).expect("it is the next of its block");
-            assert_eq!(medium.finish_program(15, page), Ok(ssdlab_nand::Outcome::Done));
+        medium.mark_bad(BlockId::new(9));
+        for page in 0..medium.issued_pages(BlockId::new(9)) {
+            medium.copy_row(BlockId::new(9), BlockId::new(15), page).expect("it is fresh");
+            medium.begin_program(BlockId::new(15), page).expect("it is the next of its block");
+            assert_eq!(medium.finish_program(BlockId::new(15), page), Ok(ssdlab_nand::Outcome::Done));
         }
-        journal.replace(9, 15);
+        journal.replace(BlockId::new(9), BlockId::new(15));
         let ops = write(&mut journal, &mut medium, 60);
-        assert!(ops.iter().all(|op| op.block() != 9));
-        assert!(ops.iter().any(|op| op.block() == 15 && op.kind() == OpKind::Erase));
+        assert!(ops.iter().all(|op| op.block() != BlockId::new(9)));
+        assert!(ops.iter().any(|op| op.block() == BlockId::new(15) && op.kind() == OpKind::Erase));
     }
 }

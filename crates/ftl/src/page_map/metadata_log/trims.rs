@@ -187,12 +187,12 @@ mod tests {
         trims.note(trim(3..7, 20));
         trims.row_due(1);
         trims.note(trim(9..10, 21));
-        trims.row_begun(0, 5, 0);
-        trims.row_begun(1, 5, 1);
+        trims.row_begun(0, BlockId::new(5), 0);
+        trims.row_begun(1, BlockId::new(5), 1);
         assert_eq!((trims.unsaved().count(), trims.on_flash().of(4)), (2, None));
-        trims.replace(5, 6);
-        trims.row_ended(5, 1);
-        trims.row_ended(6, 1);
+        trims.replace(BlockId::new(5), BlockId::new(6));
+        trims.row_ended(BlockId::new(5), 1);
+        trims.row_ended(BlockId::new(6), 1);
         assert_eq!((trims.unsaved().count(), trims.on_flash().of(4), trims.on_flash().of(9)), (1, Some(20), None));
         trims.forget_unsaved();
         assert_eq!((trims.unsaved().count(), trims.on_flash().of(6)), (0, Some(20)));

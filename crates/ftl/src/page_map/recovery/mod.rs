@@ -294,7 +294,7 @@ impl PageMap {
 
     fn newest_of_all(&self) -> Vec<(u32, Fate)> {
         let mut copies = Copies::new(self.map.logical_pages(), self.medium.rows_queued());
-        for block in 0..self.medium.layout().block_count() {
+        for block in self.medium.layout().all_blocks() {
             if self.may_hold_data(block) {
                 self.look_at_block(block, &mut copies);
             }

@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn copy(unit: UnitAddress) -> Destroyed {
-        Destroyed { unit, block: 0, page: 0, mode: MODE }
+        Destroyed { unit, block: BlockId::new(0), page: 0, mode: MODE }
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl PageMap {
         let mut copies = Copies::new(pages.len() as u32, self.medium.rows_queued());
         let layout = self.medium.layout();
         let format = self.medium.format();
-        for block in 0..layout.block_count() {
+        for block in layout.all_blocks() {
             let finished = self.medium.finished_pages(block);
             if finished == 0 || !self.may_hold_data(block) {
                 continue;

@@ -308,7 +308,7 @@ impl Rig {
 
     /// Checks an operation against what the rig has seen end, independently of the medium.
     fn referee(&mut self, op: &FlashOp) {
-        let programmed = &mut self.programmed[op.block() as usize];
+        let programmed = &mut self.programmed[op.block().index()];
         match op.kind() {
             OpKind::HostProgram
             | OpKind::GcProgram
@@ -395,8 +395,9 @@ impl Rig {
             repairs = again.repairs;
             lost = again.lost.iter().map(|lost| lost.page).collect();
         }
-        self.programmed =
-            (0..self.case.dies * self.case.blocks).map(|block| self.ftl.medium().finished_pages(block)).collect();
+        self.programmed = (0..self.case.dies * self.case.blocks)
+            .map(|block| self.ftl.medium().finished_pages(BlockId::new(block)))
+            .collect();
         self.check_survivors(&lost, unsaved.as_deref())?;
         self.ask(|ftl, ops| ftl.resume(ops));
         self.ftl.check_invariants()
@@ -410,7 +411,7 @@ impl Rig {
 
     /// Each die has done some of its repairs, and may be at the next: the others, the last one first.
     fn some_undone(&mut self, repairs: &[Repair]) -> Vec<(Repair, Undone)> {
-        let die_of = |repair: &Repair| (repair.block / self.case.blocks) as usize;
+        let die_of = |repair: &Repair| repair.block.index() / self.case.blocks as usize;
         let mut left: Vec<usize> = vec![0; self.case.dies as usize];
         repairs.iter().for_each(|repair| left[die_of(repair)] += 1);
         for left in &mut left {
@@ -499,7 +500,7 @@ impl Rig {
         let layout = medium.layout();
         let mut newest: Vec<Option<(u32, u8)>> = vec![None; self.logical_pages as usize];
         let mut all: Vec<(u32, u32, u8)> = Vec::new();
-        for block in 0..layout.block_count() {
+        for block in layout.all_blocks() {
             for page in (0..medium.finished_pages(block)).filter(|&page| medium.is_readable(block, page)) {
                 let (sequence, start) = (medium.sequence(block, page), layout.row_start(block, page));
                 if matches!(medium.read(start).expect("finished"), TAG_JOURNAL | TAG_CHECKPOINT | TAG_MAP) {

@@ -309,7 +309,7 @@ impl Correction {
         let mut stress = Self::stress(mode, self.seconds(now), translation.medium().history(block));
         stress.cycles *= wear_factor;
         stress.retention_hours += retention_hours;
-        let rber = mode.errors.rber(&stress).times(self.blocks[block as usize].factor.into());
+        let rber = mode.errors.rber(&stress).times(self.blocks[block.index()].factor.into());
         let each = units / mode.factors.len() as f64;
         mode.factors.iter().fold(ExpectedErrors { units, ..ExpectedErrors::default() }, |sum, &kind| {
             let odds = ladder.odds(rber.times(kind));
@@ -360,11 +360,11 @@ impl Correction {
         let wanted = self.masks.begin(die, op);
         let history = translation.medium().history(op.block());
         let now_s = self.seconds(now);
-        let chances = &self.blocks[op.block() as usize];
+        let chances = &self.blocks[op.block().index()];
         if history.erases != chances.erases || now_s > chances.until_s || history.reads > chances.until_reads {
             self.renew(op.block(), mode, now_s, history);
         }
-        let escape = self.blocks[op.block() as usize].escape;
+        let escape = self.blocks[op.block().index()].escape;
         let escape = match (op.rows(), &self.modes[mode.index()]) {
             (1, Some(mode)) => escape[mode.kinds[op.page() as usize] as usize],
             _ => escape[0].max(escape[1]).max(escape[2]),
@@ -388,7 +388,7 @@ impl Correction {
     #[cold]
     fn renew(&mut self, block: BlockId, mode: CellMode, now_s: u32, history: BlockHistory) {
         let mode = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
-        let chances = &mut self.blocks[block as usize];
+        let chances = &mut self.blocks[block.index()];
         let rber = mode.errors.rber(&Self::stress(mode, now_s, history)).times(chances.factor.into());
         for (escape, factor) in chances.escape.iter_mut().zip(&mode.factors) {
             *escape = self.ladder.odds(rber.times(*factor)).escape;
@@ -416,7 +416,7 @@ impl Correction {
         translation: &impl Translation,
     ) -> Option<Box<ReadRetry>> {
         let m = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
-        let factor = f64::from(self.blocks[op.block() as usize].factor);
+        let factor = f64::from(self.blocks[op.block().index()].factor);
         let rber = m.errors.rber(&Self::stress(m, now_s, translation.medium().history(op.block()))).times(factor);
         let mut kinds: [Option<Odds>; CellMode::COUNT] = [None; CellMode::COUNT];
         let sensed = (0..8u8).filter(|row| op.rows() >> row & 1 != 0);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ssdlab_core::{Op, Rng, SECOND, UNIT_BYTES};
 use ssdlab_device::Device;
 use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, Translation, WhenFull};
-use ssdlab_nand::{DieSpec, Geometry};
+use ssdlab_nand::{BlockId, DieSpec, Geometry};
 use ssdlab_ssd::{DriveSpec, Ssd};
 
 use super::rig::{BLOCK, Run, cache, die, drive};
@@ -93,7 +93,7 @@ fn past_a_full_cache_short_writes_share_the_superblock_of_the_long_ones() {
         run.write(long + k * BLOCK, long + (k + 1) * BLOCK);
     }
     run.idle(20_000_000);
-    let blocks = |from: u64, bytes: u64| -> BTreeSet<u32> {
+    let blocks = |from: u64, bytes: u64| -> BTreeSet<BlockId> {
         let (ftl, layout) = (run.ssd.translation(), run.ssd.translation().medium().layout());
         let block = |lpn: u64| match ftl.place(lpn as u32) {
             Place::Flash(unit) => layout.block_of(unit),

@@ -37,6 +37,15 @@ pub struct Area {
     moved: u64,
 }
 
+/// A row's number over all blocks, by pages of the die's own mode, and the way back.
+fn row_number(block: BlockId, page: u32, layout: &Layout) -> u32 {
+    block.number() * layout.pages + page
+}
+
+fn place_of(row: u32, layout: &Layout) -> (BlockId, u32) {
+    (BlockId::new(row / layout.pages), row % layout.pages)
+}
+
 impl Area {
     /// Places of a ring over all dies that so many map pages need.
     #[must_use]
@@ -91,7 +100,7 @@ impl Area {
             return false;
         }
         let layout = medium.layout();
-        let (block, at) = (row / layout.pages, row % layout.pages);
+        let (block, at) = place_of(row, layout);
         if at >= medium.finished_pages(block) {
             return false; // still in RAM
         }
@@ -128,7 +137,7 @@ impl Area {
             *number = page;
         }
         let layout = medium.layout();
-        self.rows[page as usize] = to.block * layout.pages + to.page;
+        self.rows[page as usize] = row_number(to.block, to.page, layout);
         self.owners[to.place][to.index as usize] = page;
         self.written += 1;
         let op = FlashOp::program(OpKind::MetadataProgram, to.block, to.page, layout.row_units, 0);
@@ -171,10 +180,11 @@ impl Area {
                     _ => medium.tag(start + 1),
                 };
                 let Some(row) = self.rows.get_mut(*owner as usize) else { continue };
-                let before = (*row != NOWHERE).then(|| medium.sequence(*row / layout.pages, *row % layout.pages));
+                let sequence_of = |(block, page)| medium.sequence(block, page);
+                let before = (*row != NOWHERE).then(|| sequence_of(place_of(*row, layout)));
                 // Numbers begin anew after 2^32.
                 if before.is_none_or(|before| (medium.sequence(block, at).wrapping_sub(before) as i32) > 0) {
-                    *row = block * layout.pages + at;
+                    *row = row_number(block, at, layout);
                 }
             }
         }
@@ -208,14 +218,17 @@ impl Area {
     fn take_owner(&mut self, place: usize, index: u32, layout: &Layout) -> Option<u32> {
         let page = std::mem::replace(&mut self.owners[place][index as usize], NOWHERE);
         let (block, at) = self.ring.row(place, index);
-        (page != NOWHERE && self.rows[page as usize] == block * layout.pages + at).then_some(page)
+        (page != NOWHERE && self.rows[page as usize] == row_number(block, at, layout)).then_some(page)
     }
 
     /// A block has gone bad: if it belongs to the ring, another takes its place and its rows.
     pub fn replace(&mut self, from: BlockId, to: BlockId, layout: &Layout) {
         if self.ring.replace(from, to) {
-            for row in self.rows.iter_mut().filter(|row| **row != NOWHERE && **row / layout.pages == from) {
-                *row = to * layout.pages + *row % layout.pages;
+            for row in self.rows.iter_mut().filter(|row| **row != NOWHERE) {
+                let (block, page) = place_of(*row, layout);
+                if block == from {
+                    *row = row_number(to, page, layout);
+                }
             }
         }
     }
@@ -236,7 +249,8 @@ impl Area {
     pub fn check(&self, medium: &Medium) -> Result<(), String> {
         let layout = medium.layout();
         for (page, &row) in self.rows.iter().enumerate().filter(|(_, row)| **row != NOWHERE) {
-            let start = layout.row_start(row / layout.pages, row % layout.pages);
+            let (block, at) = place_of(row, layout);
+            let start = layout.row_start(block, at);
             let number = if layout.row_units > 1 { medium.tag(start + 1) } else { page as u32 };
             if medium.tag(start) != TAG_MAP || number != page as u32 {
                 return Err(format!("map page {page} should lie in row {row}, which holds something else"));
