@@ -265,8 +265,37 @@ impl Search<'_> {
         to
     }
 
-    /// Looks up and down along each unknown by a step, goes to the best place, and halves the step where nothing is
-    /// better.
+    /// How much too large each measured figure is there, as a share of what was measured.
+    fn residuals(&self, at: &[f64]) -> Option<Vec<f64>> {
+        let figures = self.figures_at(at)?;
+        Some(self.given.measurement.iter().zip(figures).map(|(m, &figure)| figure / m.value - 1.0).collect())
+    }
+
+    /// Where a figure that is too small on one side of an unknown, and too large on the other, should be right: between
+    /// drives that differ from `at` in this unknown alone. A step may lead from one side to the other, to where something
+    /// else holds the figure and all places are as wrong.
+    fn crossings(&self, at: &[f64]) -> Vec<Vec<f64>> {
+        let mut points = Vec::new();
+        for u in 0..at.len() {
+            let on_the_line = |point: &[f64]| (0..at.len()).all(|v| v == u || point[v] == at[v]);
+            let mut line: Vec<(f64, Vec<f64>)> = self
+                .known
+                .iter()
+                .filter(|(point, _)| on_the_line(point))
+                .filter_map(|(point, _)| Some((point[u], self.residuals(point)?)))
+                .collect();
+            line.sort_by(|a, b| a.0.total_cmp(&b.0));
+            for ((low, below), (high, above)) in line.iter().zip(line.iter().skip(1)) {
+                for (r0, r1) in below.iter().zip(above).filter(|(r0, r1)| *r0 * *r1 < 0.0) {
+                    points.push(self.moved(at, u, low / at[u] * libm::pow(high / low, r0 / (r0 - r1))));
+                }
+            }
+        }
+        points
+    }
+
+    /// Looks up and down along each unknown by a step, and where a figure crosses what was measured, goes to the best place,
+    /// and halves the step where nothing is better.
     fn descend(&mut self, start: Vec<f64>) -> Result<Vec<f64>, (Vec<f64>, End)> {
         let mut best = start;
         let mut step = FIRST_STEP;
@@ -276,6 +305,7 @@ impl Search<'_> {
         while step > FINEST_STEP {
             let around: Vec<Vec<f64>> = (0..best.len())
                 .flat_map(|u| [step, 1.0 / step].map(|factor| self.moved(&best, u, factor)))
+                .chain(self.crossings(&best))
                 .filter(|point| *point != best)
                 .collect();
             if let Err(end) = self.run(&around) {

@@ -45,3 +45,32 @@ fn what_the_measurement_does_not_tell_is_open() {
     let found = fit(shown, (5.5, 6.5), 100);
     assert_eq!((found.unknowns[0].low, found.unknowns[0].high), (None, None), "{found:?}");
 }
+
+#[test]
+fn a_step_too_far_to_where_the_link_holds_the_figure_is_taken_back() {
+    let folder = std::env::temp_dir().join(format!("ssdlab-calibrated-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    // Sequential writes of the drive with this time for each unit, and what is fitted to `value` from there.
+    let fit = |unit_us: f64, value: f64, runs: usize| {
+        let file = folder.join("small.toml");
+        let drive =
+            "base = \"ideal-32die\"\ncapacity_bytes = 2147483648\n[link]\ngeneration = \"sata-6g\"\n[controller]\n";
+        std::fs::write(&file, format!("{drive}write_unit_us = {unit_us:.2}\n")).unwrap();
+        let text = format!(
+            "drive = \"{}\"\n[[unknown]]\nkey = \"controller.write_unit_us\"\nleast = 1\nmost = 50\n\
+             [[measurement]]\ntest = \"sequential-write\"\nmetric = \"bandwidth\"\nvalue = {value}\n\
+             tolerance_percent = 2\nsource = \"a test\"\n\
+             set = {{ queue_depth = 1, seconds = 1, settle_seconds = 0 }}\n",
+            file.display()
+        );
+        let never = AtomicBool::new(false);
+        let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never };
+        calibrate(&Measurements::parse("measured.toml", &text).unwrap(), runs, &bench).unwrap().unwrap()
+    };
+    let shown = |unit_us: f64| fit(unit_us, 1.0, 1).measurements[0].fitted;
+    // The core holds the drive from 15.3 us on. Every step down from 19 us, and from there up again, leads below.
+    assert_eq!([11.9, 15.0].map(shown), [shown(5.0); 2], "the link holds it");
+    let found = fit(19.0, shown(16.5), 100);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(found.ended && (found.unknowns[0].value - 16.5).abs() < 0.2, "{found:?}");
+}
