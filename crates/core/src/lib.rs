@@ -14,6 +14,7 @@
 
 mod die_set;
 mod divide;
+mod fnv;
 mod histogram;
 pub mod input;
 mod io;
@@ -26,6 +27,7 @@ mod workers;
 
 pub use die_set::{DieSet, MAX_DIES};
 pub use divide::FastDiv;
+pub use fnv::Fnv1a;
 pub use histogram::{Bucket, Histogram, rank};
 pub use io::{Breakdown, CAUSES, Cause, Op};
 pub use nearest::nearest;

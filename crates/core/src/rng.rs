@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::fnv::Fnv1a;
 use crate::time::Nanos;
 
 /// A small, fast, reproducible generator. Not for cryptography.
@@ -33,11 +34,7 @@ impl Rng {
     /// apart: adding a draw in one of them does not move the others.
     #[must_use]
     pub fn stream(&self, name: &str) -> Self {
-        // FNV-1a over the name, then mixed with the state.
-        let mut h: u64 = 0xCBF2_9CE4_8422_2325;
-        for b in name.bytes() {
-            h = (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3);
-        }
+        let h = Fnv1a::of(name.as_bytes());
         Rng::new(h ^ self.s[0] ^ self.s[1].rotate_left(17) ^ self.s[2].rotate_left(31) ^ self.s[3].rotate_left(47))
     }
 

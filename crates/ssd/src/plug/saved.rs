@@ -4,7 +4,7 @@
 //! kept: what was drawn of energy, and the warmth of its case. A drive that has loaded it is one whose plug is out.
 
 use serde::{Deserialize, Serialize};
-use ssdlab_core::Nanos;
+use ssdlab_core::{Fnv1a, Nanos};
 use ssdlab_device::{FlashCounters, HostCounters, LoadError};
 use ssdlab_ftl::Translation;
 use ssdlab_nand::DieSpec;
@@ -43,12 +43,9 @@ pub struct Specimen {
 impl Specimen {
     #[must_use]
     pub fn new(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Self {
-        // FNV-1a over all values, and the name, from which follows what chance has given it.
+        // All values, and the name, from which follows what chance has given it.
         let text = format!("{}{drive:?}{die:?}", crate::name_of_model(name));
-        let files = text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
-        });
-        Specimen { format: FORMAT, seed, files }
+        Specimen { format: FORMAT, seed, files: Fnv1a::of(text.as_bytes()) }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use ssdlab_core::{Nanos, Op, Rng, SECOND};
+use ssdlab_core::{Fnv1a, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, LoadError, Plug, Request, Status};
 use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, Ssd};
@@ -119,8 +119,6 @@ fn the_form_of_what_is_saved_is_that_of_its_number() {
     // The form, the seed, and what stands for the files.
     let ends = state.iter().enumerate().filter(|(_, byte)| **byte < 0x80).map(|(at, _)| at + 1);
     let rest = &state[ends.take(3).last().expect("three numbers")..];
-    let hash = rest
-        .iter()
-        .fold(0xCBF2_9CE4_8422_2325, |hash: u64, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3));
+    let hash = Fnv1a::of(rest);
     assert_eq!((state[0], rest.len(), format!("{hash:016x}").as_str()), (1, 1_053_879, "d47d6a8d17203a3b"));
 }
