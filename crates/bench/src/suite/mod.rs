@@ -50,6 +50,7 @@ mod trim;
 
 pub use definition::{COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference};
 
+pub use stalls::LONGEST_GAPS;
 pub use storage_bench::JOINT_ENDS;
 
 use context::Context;

@@ -614,6 +614,23 @@ fn atto_writes_and_reads_every_size_at_four_outstanding() {
 }
 
 #[test]
+fn a_request_that_outlasts_the_test_is_felt_and_said() {
+    // 7 writes end within 10 s, and the eighth has been waiting for 3 s when the time is over.
+    let spec = ModelSpec {
+        write: SECOND,
+        ways: 1,
+        cache_bytes: 7 * (128 << 10),
+        drain_bytes_per_second: 1,
+        ..ModelSpec::default()
+    };
+    let out = run(&spec, "sequential-write", &[("seconds", "10")]);
+    assert_eq!((value(&out, "stall_longest"), value(&out, "seconds_over_1s")), (3e6, 20.0), "{:?}", out.metrics);
+    assert!(out.notes.iter().any(|n| n.contains("a request was still under way, for 3.00 s")), "{:?}", out.notes);
+    let gaps = out.tables.iter().find(|t| t.title == LONGEST_GAPS).unwrap();
+    assert_eq!(gaps.rows[0][1], "3.00 s");
+}
+
+#[test]
 fn unknown_tests_and_parameters_name_the_nearest() {
     let e = find_test("random-wrte").unwrap_err().to_string();
     assert_eq!(e, "unknown test `random-wrte`; did you mean random-write?");
