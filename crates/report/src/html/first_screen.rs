@@ -180,8 +180,8 @@ fn stall_zone(review: &Review) -> Option<(f64, f64, String)> {
 fn findings(out: &mut String, review: &Review, groups: &[TestGroup], stories: &[Story]) {
     out.push_str("<h2 id=\"found\">What we found</h2>\n");
     let single = stories.len() == 1;
-    // Of several drives, the first two findings of each: there is room for no more.
-    let each = if single { usize::MAX } else { (8 / stories.len()).clamp(1, 3) };
+    // Of several drives, the first two or three findings of each: there is room for no more.
+    let each = if single { usize::MAX } else { (12 / stories.len()).clamp(2, 3) };
     for (device, story) in review.devices.iter().zip(stories) {
         if !single {
             out.push_str(&format!("<h3>{}</h3>\n", escape(&name::pretty(&device.facts.name))));
@@ -232,6 +232,7 @@ fn charts(review: &Review) -> Vec<(Headline, Vec<Bar>)> {
 fn unit_of(headline: &Headline) -> &'static str {
     match headline.metric {
         "bandwidth" => "MB/s",
+        "index" => "points",
         m if m.starts_with("latency") => "us",
         _ => "IOPS",
     }
