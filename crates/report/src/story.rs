@@ -361,7 +361,7 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     });
     Some(finding(
         "Sequential writes go at ",
-        format!("{ours:.0} MB/s{}", if facts.has_flash() { " from beginning to end" } else { "" }),
+        format!("{ours:.0} MB/s{}", if stages.is_some() && facts.has_flash() { " from beginning to end" } else { "" }),
         format!("{}. {other} reaches {theirs:.0}.", share.unwrap_or_default()),
         "sequential-write",
     ))
@@ -506,14 +506,22 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
         let best = facts.best_other(&headline).map_or(rate, |o| o.1);
         let falls = facts.metric("slc-cache", "", "stage2_bandwidth").is_some_and(|second| second < 0.5 * rate);
         if rate >= 0.8 * best && !falls {
-            suits.push(format!("Copies and video: {rate:.0} MB/s for as long as it takes."));
+            // A test of a minute says nothing of the time after it.
+            let long = if facts.outcome("slc-cache", "").is_some() { " for as long as it takes" } else { "" };
+            suits.push(format!("Copies and video: {rate:.0} MB/s{long}."));
         } else if falls || rate < 0.5 * best {
             unsuited.push(format!("Long copies and video: {rate:.0} MB/s, {:.0} elsewhere.", best.max(rate)));
         }
     }
     if let Some((_, read)) = facts.headline("read-access") {
         if read >= 2_000.0 {
-            unsuited.push(format!("Starting programs: every read takes {}.", number::latency(read)));
+            // Of a set, programs may lie on the part that is fast.
+            let what = if facts.device.members.is_empty() {
+                "Starting programs: every read"
+            } else {
+                "Reads all over it: each"
+            };
+            unsuited.push(format!("{what} takes {}.", number::latency(read)));
         } else if suits.is_empty() {
             suits.push(format!("Reading: an answer in {}.", number::latency(read)));
         }

@@ -54,7 +54,7 @@ fn small(test: &str) -> &'static [(&'static str, &'static str)] {
         "storagemark-desktop" | "storagemark-boot" | "storagemark-workstation" => &[("requests", "3000")],
         "storagemark-database" | "storagemark-streaming" => &[("requests", "3000")],
         "power" => &[("idle_seconds", "2"), ("seconds", "2")],
-        "worn-in" => &[("runs", "1"), ("seconds", "2"), ("requests", "500"), ("mix_percent", "1")],
+        "worn-in" => &[("runs", "1"), ("seconds", "1"), ("requests", "500"), ("mix_percent", "1")],
         "steady-state" => &[("round_share", "1"), ("settle_turnovers", "5")],
         _ => &[],
     }

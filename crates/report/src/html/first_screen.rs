@@ -17,6 +17,9 @@ use crate::text::escape;
 /// How many bar charts the first screen has; the others follow below.
 const BARS: usize = 5;
 
+/// For how many drives the narrow column has room to say whom they suit.
+const COLUMN: usize = 3;
+
 /// A drive in a bar chart.
 struct Bar {
     label: String,
@@ -51,9 +54,16 @@ pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) -> 
     if charts.is_empty() {
         out.push_str("<p class=\"under\">None of the tests that drives are compared by has run.</p>\n");
     }
-    conclusion(out, review, &stories);
+    // Of many drives, side by side below: the column would be longer than all else.
+    let many = stories.len() > COLUMN;
+    if !many {
+        conclusion(out, review, &stories);
+    }
     trust(out, review);
     out.push_str("</div>\n</div>\n");
+    if many {
+        conclusion(out, review, &stories);
+    }
     let rest: Vec<_> = charts.iter().skip(BARS).collect();
     if !rest.is_empty() {
         out.push_str("<section id=\"more-bars\" aria-labelledby=\"more-bars-h\">\n<h2 id=\"more-bars-h\">More comparisons</h2>\n<div class=\"bars\">\n");
@@ -266,13 +276,24 @@ fn bar_chart(out: &mut String, headline: &Headline, bars: &[Bar]) {
 }
 
 fn conclusion(out: &mut String, review: &Review, stories: &[Story]) {
-    out.push_str("<div class=\"forwhom\" id=\"for-whom\">\n");
+    let many = stories.len() > COLUMN;
+    out.push_str(if many {
+        "<div class=\"forwhom many\" id=\"for-whom\">\n"
+    } else {
+        "<div class=\"forwhom\" id=\"for-whom\">\n"
+    });
     for (device, story) in review.devices.iter().zip(stories) {
+        if many {
+            out.push_str("<div class=\"forwhom\">\n");
+        }
         if stories.len() > 1 {
             out.push_str(&format!("<h3 class=\"of\">{}</h3>\n", escape(&name::pretty(&device.facts.name))));
         }
         for (word, text) in [("For", &story.suits), ("Not for", &story.unsuited)] {
             out.push_str(&format!("<div><h3>{word}</h3><p>{}</p></div>\n", escape(text)));
+        }
+        if many {
+            out.push_str("</div>\n");
         }
     }
     out.push_str("</div>\n");

@@ -267,3 +267,25 @@ fn what_is_many_times_the_best_is_said_in_times() {
     let theirs = story(&review, &review.devices[1]);
     assert_eq!(theirs.unsuited, "File server: 2 IOPS, 0.2 % of the best here.");
 }
+
+#[test]
+fn the_end_of_a_long_write_is_told_only_where_it_was_seen_and_a_set_may_have_a_fast_part() {
+    let mut review = review(Figures { sequential: 900.0, read_us: 13_000.0, ..GOOD });
+    let told = |review: &Review| {
+        let story = story(review, &review.devices[0]);
+        format!("{}{}{}", text(&story.findings), story.suits, story.unsuited)
+    };
+    let alone = told(&review);
+    assert!(alone.contains("video: 900 MB/s.") && !alone.contains("from beginning to end"), "{alone}");
+    assert!(alone.contains("Starting programs: every read takes 13 ms."), "{alone}");
+    review.outcomes.push(outcome("slc-cache", "", &[("stages", 1.0, ""), ("stage1_bandwidth", 900.0, "MB/s")]));
+    let member =
+        crate::review::Member { name: "a-disk".into(), count: 1, specification: Vec::new(), members: Vec::new() };
+    review.devices[0].members.push(member);
+    let seen = told(&review);
+    assert!(
+        seen.contains("900 MB/s for as long as it takes") && seen.contains("900 MB/s from beginning to end"),
+        "{seen}"
+    );
+    assert!(seen.contains("Reads all over it: each takes 13 ms.") && !seen.contains("Starting programs"), "{seen}");
+}

@@ -320,6 +320,9 @@ fn eight_drives_have_two_findings_each_and_a_bar_for_the_desktop_mix() {
     assert_eq!(found.matches("<li>").count(), 16, "{found}");
     assert_eq!(found.matches("requests wait over 0.5 s in 30 % of the seconds").count(), 8, "{found}");
     assert_eq!(found.matches("800 times as long as a small read").count(), 8, "{found}");
+    // What they are for stands below, side by side.
+    assert!(page.find("class=\"forwhom many\"") > page.find("id=\"trust\""));
+    assert_eq!(page.matches("<h3 class=\"of\">").count(), 8);
     let bars = &page[page.find("id=\"bar-desktop-mix\"").expect("the index has a bar chart")..];
     let bars = &bars[..bars.find("</figure>").unwrap()];
     assert!(bars.contains("points · stand-in") && bars.find("Drive 7") < bars.find("Drive 0"), "{bars}");
