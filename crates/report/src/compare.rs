@@ -154,6 +154,9 @@ fn panels(outcomes: &[&Outcome], stem: &str, folders: &BTreeMap<String, String>,
         .collect()
 }
 
+/// Curves whose highest points are so many times apart need a logarithmic scale.
+const FAR: f64 = 30.0;
+
 /// Gives figures that stand beside each other the same axes.
 pub(crate) fn same_scale(figures: &mut [Figure]) {
     if figures.len() < 2 {
@@ -226,7 +229,18 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
     }
     let drives: Vec<&str> = found.iter().map(|(o, _)| o.device.as_str()).collect();
     let shortened = found.iter().find_map(|(o, _)| o.shortened.clone());
-    Figure { x, series, colours, ..Figure::of_chart(first, &drives.join(" and "), stem, shortened) }
+    let mut figure = Figure { x, series, colours, ..Figure::of_chart(first, &drives.join(" and "), stem, shortened) };
+    if figure.mark == Mark::Line && far_apart(&figure.series) {
+        figure.y = Axis::log(&first.y.label, &first.y.unit);
+    }
+    figure
+}
+
+/// Whether curves are so far apart that on a linear scale the lower ones would lie on the axis.
+fn far_apart(series: &[Series]) -> bool {
+    let values = || series.iter().flat_map(|s| &s.points).map(|p| p[1]);
+    let tops = || series.iter().map(|s| s.points.iter().map(|p| p[1]).fold(0.0, f64::max));
+    values().all(|v| v > 0.0) && tops().fold(0.0, f64::max) > FAR * tops().fold(f64::INFINITY, f64::min)
 }
 
 /// Names of the bars when drives take turns: category and drive.
@@ -304,6 +318,15 @@ fn time_figure(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn curves_far_apart_are_told_from_near_ones_and_from_those_that_touch_zero() {
+        let curve = |values: [f64; 2]| Series { name: String::new(), points: vec![[0.0, values[0]], [1.0, values[1]]] };
+        assert!(far_apart(&[curve([18.0, 22.0]), curve([3_000.0, 13_000.0])]));
+        assert!(!far_apart(&[curve([110.0, 150.0]), curve([3_000.0, 4_000.0])]));
+        assert!(!far_apart(&[curve([0.0, 22.0]), curve([3_000.0, 13_000.0])]));
+        assert!(!far_apart(&[curve([18.0, 13_000.0])]));
+    }
 
     #[test]
     fn names_that_collide_are_numbered() {

@@ -29,7 +29,7 @@ const fn higher(
 }
 
 /// In the order in which a page shows them.
-pub const HEADLINES: [Headline; 10] = [
+pub const HEADLINES: [Headline; 11] = [
     higher(
         "steady-write",
         "Steady random write",
@@ -65,6 +65,16 @@ pub const HEADLINES: [Headline; 10] = [
     ),
     higher("sequential-read", "Sequential read", "128 KiB, QD1", ["sequential-read", "", "bandwidth"]),
     higher("file-server", "File server", "four reads to a write, QD8, full drive", ["fileserver", "", "iops"]),
+    // A drive in small is smaller than what the mix uses.
+    Headline {
+        in_quick: false,
+        ..higher(
+            "desktop-mix",
+            "Desktop mix",
+            "stand-in for a trace; WD Raptor = 100",
+            ["storagemark-desktop", "", "index"],
+        )
+    },
     // What an SLC cache still holds after the fill depends on the size of the drive, and it is read faster.
     Headline {
         lower_is_better: true,

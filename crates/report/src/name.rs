@@ -1,7 +1,11 @@
 //! Catalog names as people write them: `jmf667h-toshiba-256gb` is `JMF667H Toshiba 256 GB`.
 
 /// Words that are written in capitals although they have no digit.
-const CAPITALS: [&str; 5] = ["imft", "ocz", "wd", "evo", "gt"];
+const CAPITALS: [&str; 6] = ["imft", "ocz", "wd", "evo", "gt", "arc"];
+/// Words that their makers write otherwise, and one that is no name.
+const SPELLED: [(&str, &str); 2] = [("spinpoint", "SpinPoint"), ("and", "and")];
+/// Words that belong together.
+const JOINED: [(&str, &str); 3] = [(" M ", "-M "), ("A Data ", "A-Data "), ("ARC ", "ARC-")];
 
 /// The name for a heading. Paths and device expressions stay as they are.
 pub(crate) fn pretty(name: &str) -> String {
@@ -9,8 +13,7 @@ pub(crate) fn pretty(name: &str) -> String {
         return name.to_owned();
     }
     let words: Vec<String> = name.split('-').map(word).collect();
-    // A letter by itself belongs to what stands before it.
-    words.join(" ").replace(" M ", "-M ")
+    JOINED.iter().fold(words.join(" "), |name, (apart, joined)| name.replace(apart, joined))
 }
 
 /// The same without the unit of the capacity, for the narrow column before a bar.
@@ -26,6 +29,9 @@ fn word(text: &str) -> String {
         {
             return format!("{number} {unit}");
         }
+    }
+    if let Some((_, spelled)) = SPELLED.iter().find(|(word, _)| *word == text) {
+        return (*spelled).to_owned();
     }
     if CAPITALS.contains(&text) || (text.bytes().any(|b| b.is_ascii_digit()) && text.len() <= 10) {
         return text.to_uppercase();
@@ -43,7 +49,10 @@ mod tests {
         assert_eq!(pretty("jmf667h-toshiba-256gb"), "JMF667H Toshiba 256 GB");
         assert_eq!(pretty("m600-1tb"), "M600 1 TB");
         assert_eq!(pretty("x25-m-80gb"), "X25-M 80 GB");
-        assert_eq!(pretty("spinpoint-f1-1tb"), "Spinpoint F1 1 TB");
+        assert_eq!(pretty("spinpoint-f1-1tb"), "SpinPoint F1 1 TB");
+        assert_eq!(pretty("a-data-300-32gb"), "A-Data 300 32 GB");
+        assert_eq!(pretty("a-data-pair-arc-1200"), "A-Data Pair ARC-1200");
+        assert_eq!(pretty("a-data-and-spinpoint"), "A-Data and SpinPoint");
         assert_eq!(pretty("840-evo-120gb"), "840 EVO 120 GB");
         assert_eq!(pretty("raid0(m600-1tb*2)"), "raid0(m600-1tb*2)");
         assert_eq!(short("jmf667h-imft-256gb"), "JMF667H IMFT 256");

@@ -2,8 +2,10 @@
 //!
 //! Nothing here knows a drive. The same rules write about every one, so opposite figures give opposite sentences.
 
+use ssdlab_bench::suite::LONGEST_GAPS;
 use ssdlab_bench::{Outcome, SlowIo};
 
+use crate::felt::LIMITS;
 use crate::headline::{HEADLINES, Headline};
 use crate::name;
 use crate::number;
@@ -36,6 +38,8 @@ const FINDINGS: usize = 5;
 const DEEP: f64 = 0.25;
 /// Seconds within this share of the usual rate are on the line.
 const NEAR: f64 = 0.15;
+/// Small writes that take so many times as long as small reads are what a drive is known for.
+const STALLING: f64 = 10.0;
 
 /// How random writes go once the drive has settled.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -158,12 +162,14 @@ pub(crate) fn story(review: &Review, device: &ReviewedDevice) -> Story {
     let mut findings: Vec<Finding> = [
         steady_state(&facts, steady.as_ref()),
         spare_area(&facts),
+        felt(&facts),
+        access(&facts, true),
         against_the_best(&facts),
         sequential_writes(&facts),
         outer_and_inner(&facts),
         slow_requests(&facts),
         trim(&facts),
-        access(&facts),
+        access(&facts, false),
         bursts(&facts),
     ]
     .into_iter()
@@ -189,7 +195,8 @@ fn rounded(value: f64) -> f64 {
 }
 
 fn times(ratio: f64) -> String {
-    format!("{} times", number::trimmed(ratio, if ratio < 10.0 { 1 } else { 0 }))
+    let number = if ratio < 10.0 { number::trimmed(ratio, 1) } else { number::grouped(ratio, 0) };
+    format!("{number} times")
 }
 
 fn seconds(value: f64) -> String {
@@ -279,11 +286,40 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// What a user of a drive that stalls would notice.
+fn felt(facts: &Facts<'_>) -> Option<Finding> {
+    let (test, of) = [("storagemark-desktop", "desktop mix"), ("fileserver", "file server")]
+        .into_iter()
+        .find(|(test, _)| facts.metric(test, "", LIMITS[0].0).is_some())?;
+    let share = |key: &str| facts.metric(test, "", key).filter(|&share| share >= 1.0);
+    // The longest wait that is no exception.
+    let (key, limit) = LIMITS.into_iter().rev().find(|(key, _)| share(key).is_some())?;
+    let longest = facts.metric(test, "", "stall_longest").map_or_else(String::new, |gap| {
+        let row = facts.outcome(test, "").and_then(|o| o.tables.iter().find(|t| t.title == LONGEST_GAPS)?.rows.first());
+        let what = row.and_then(|cells| cells.last()).and_then(|cell| cell.split_once("% "));
+        let cause = what.map_or_else(String::new, |(percent, cause)| format!(", {percent}% of it {cause}"));
+        format!(". The longest time without any answer is {}{cause}", number::latency(gap))
+    });
+    Some(finding(
+        &format!("In the {of}, "),
+        format!("requests wait {limit} in {:.0} % of the seconds", share(key)?),
+        format!("{longest}."),
+        test,
+    ))
+}
+
 fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     let (headline, ours) = facts.headline("steady-write").or_else(|| facts.headline("file-server"))?;
     let (other, theirs) = facts.best_other(&headline)?;
     let what = headline.title.to_lowercase();
-    Some(if ours >= theirs {
+    Some(if ours >= 5.0 * theirs {
+        finding(
+            "",
+            format!("{} as fast as {other}", times(ours / theirs.max(1e-9))),
+            format!(" in {what}, and {other} is the best of the others here."),
+            headline.test,
+        )
+    } else if ours >= theirs {
         finding(
             "",
             format!("Ahead of {other} by {} %", number::trimmed(100.0 * (ours / theirs - 1.0), 0)),
@@ -325,7 +361,7 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     });
     Some(finding(
         "Sequential writes go at ",
-        format!("{ours:.0} MB/s{}", if facts.has_flash() { " from beginning to end" } else { "" }),
+        format!("{ours:.0} MB/s{}", if stages.is_some() && facts.has_flash() { " from beginning to end" } else { "" }),
         format!("{}. {other} reaches {theirs:.0}.", share.unwrap_or_default()),
         "sequential-write",
     ))
@@ -370,9 +406,10 @@ fn trim(facts: &Facts<'_>) -> Option<Finding> {
     Some(finding("", bold.to_owned(), rates, "trim"))
 }
 
-fn access(facts: &Facts<'_>) -> Option<Finding> {
+/// Small accesses: of a drive whose writes stall, or of one whose writes do not.
+fn access(facts: &Facts<'_>, stalling: bool) -> Option<Finding> {
     let (_, read) = facts.headline("read-access")?;
-    let (_, write) = facts.headline("write-access")?;
+    let (_, write) = facts.headline("write-access").filter(|&(_, write)| (write > STALLING * read) == stalling)?;
     let (a, b) = (number::latency(read), number::latency(write));
     Some(if write > 2.0 * read {
         finding(
@@ -469,14 +506,22 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
         let best = facts.best_other(&headline).map_or(rate, |o| o.1);
         let falls = facts.metric("slc-cache", "", "stage2_bandwidth").is_some_and(|second| second < 0.5 * rate);
         if rate >= 0.8 * best && !falls {
-            suits.push(format!("Copies and video: {rate:.0} MB/s for as long as it takes."));
+            // A test of a minute says nothing of the time after it.
+            let long = if facts.outcome("slc-cache", "").is_some() { " for as long as it takes" } else { "" };
+            suits.push(format!("Copies and video: {rate:.0} MB/s{long}."));
         } else if falls || rate < 0.5 * best {
             unsuited.push(format!("Long copies and video: {rate:.0} MB/s, {:.0} elsewhere.", best.max(rate)));
         }
     }
     if let Some((_, read)) = facts.headline("read-access") {
         if read >= 2_000.0 {
-            unsuited.push(format!("Starting programs: every read takes {}.", number::latency(read)));
+            // Of a set, programs may lie on the part that is fast.
+            let what = if facts.device.members.is_empty() {
+                "Starting programs: every read"
+            } else {
+                "Reads all over it: each"
+            };
+            unsuited.push(format!("{what} takes {}.", number::latency(read)));
         } else if suits.is_empty() {
             suits.push(format!("Reading: an answer in {}.", number::latency(read)));
         }
@@ -484,12 +529,19 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     // Where no rule has a word, the figure that stands out most among the drives here has one.
     let mut relative = relative(facts);
     if suits.is_empty() {
-        let best = relative.pop().filter(|(ratio, _)| *ratio >= 0.95);
-        suits.extend(best.map(|(_, what)| format!("{what}, at the level of the best here.")));
+        let best = relative.pop().filter(|r| r.ratio >= 0.95);
+        suits.extend(best.map(|r| format!("{}, at the level of the best here.", r.what)));
     }
     if unsuited.is_empty() {
-        let worst = relative.into_iter().next().filter(|(ratio, _)| *ratio < 0.8);
-        unsuited.extend(worst.map(|(ratio, what)| format!("{what}, {:.0} % of the best here.", 100.0 * ratio)));
+        let worst = relative.into_iter().next().filter(|r| r.ratio < 0.8);
+        unsuited.extend(worst.map(|r| {
+            if r.lower_is_better {
+                format!("{}, {} the best here.", r.what, times(1.0 / r.ratio))
+            } else {
+                let percent = 100.0 * r.ratio;
+                format!("{}, {} % of the best here.", r.what, number::trimmed(percent, usize::from(percent < 10.0)))
+            }
+        }));
     }
     let said = |sentences: Vec<String>, none: &str| {
         if sentences.is_empty() { none.to_owned() } else { sentences.join(" ") }
@@ -500,17 +552,25 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     )
 }
 
-/// Every headline figure as a share of the best of the others, the lowest first, in words.
-fn relative(facts: &Facts<'_>) -> Vec<(f64, String)> {
+/// A headline figure in words, and as a share of the best of the others.
+struct Relative {
+    ratio: f64,
+    what: String,
+    lower_is_better: bool,
+}
+
+/// Every headline figure, the lowest share first.
+fn relative(facts: &Facts<'_>) -> Vec<Relative> {
     let share = |headline: Headline| {
         let (_, ours) = facts.headline(headline.key)?;
         let (_, theirs) = facts.best_other(&headline)?;
         let ratio = if headline.lower_is_better { theirs / ours } else { ours / theirs };
         let value = headline.of(&facts.review.outcomes, facts.name())?;
-        Some((ratio, format!("{}: {}", headline.title, number::value(rounded(value.value), &value.unit))))
+        let what = format!("{}: {}", headline.title, number::value(rounded(value.value), &value.unit));
+        Some(Relative { ratio, what, lower_is_better: headline.lower_is_better })
     };
-    let mut all: Vec<(f64, String)> = HEADLINES.into_iter().filter_map(share).collect();
-    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut all: Vec<Relative> = HEADLINES.into_iter().filter_map(share).collect();
+    all.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
     all
 }
 

@@ -109,6 +109,8 @@ impl Host<'_> {
                 if c.completed >= state.measure_from && c.completed <= state.end {
                     state.last_completion = c.completed;
                     meter.record(index, c);
+                } else if c.completed > state.end {
+                    meter.outlast(index, c, state.end);
                 }
                 if paced && jobs[index].think > 0 {
                     state.thinking.push_back(c.completed + jobs[index].think);

@@ -44,6 +44,9 @@ pub trait Meter {
     /// A simulated second has passed. `counters` reads the device's counters of this moment.
     fn tick(&mut self, _at: Nanos, _counters: &dyn Fn() -> Counters) {}
 
+    /// A request of job `job` was under way when its time was over, at `end`. It is not measured.
+    fn outlast(&mut self, _job: usize, _io: &Completion, _end: Nanos) {}
+
     /// Job `job` was measured up to `at`.
     fn end(&mut self, _job: usize, _at: Nanos) {}
 }
@@ -67,6 +70,10 @@ impl<A: Meter, B: Meter> Meter for (A, B) {
         self.0.tick(at, counters);
         self.1.tick(at, counters);
     }
+    fn outlast(&mut self, job: usize, io: &Completion, end: Nanos) {
+        self.0.outlast(job, io, end);
+        self.1.outlast(job, io, end);
+    }
     fn end(&mut self, job: usize, at: Nanos) {
         self.0.end(job, at);
         self.1.end(job, at);
@@ -83,6 +90,9 @@ impl<M: Meter> Meter for &mut M {
     }
     fn tick(&mut self, at: Nanos, counters: &dyn Fn() -> Counters) {
         (**self).tick(at, counters);
+    }
+    fn outlast(&mut self, job: usize, io: &Completion, end: Nanos) {
+        (**self).outlast(job, io, end);
     }
     fn end(&mut self, job: usize, at: Nanos) {
         (**self).end(job, at);
@@ -102,6 +112,9 @@ impl<M: Meter> Meter for Vec<M> {
         for meter in self {
             meter.tick(at, counters);
         }
+    }
+    fn outlast(&mut self, job: usize, io: &Completion, end: Nanos) {
+        self[job].outlast(0, io, end);
     }
     fn end(&mut self, job: usize, at: Nanos) {
         self[job].end(0, at);

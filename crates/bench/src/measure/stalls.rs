@@ -41,6 +41,9 @@ pub struct Stalls {
     in_stalls: Nanos,
     /// By second, a bit for each limit.
     felt: Vec<u8>,
+    /// Of requests that were under way when the time was over: how many, the longest wait until then, and where the
+    /// time went of the first of them.
+    outlasted: (u64, Nanos, Breakdown),
 }
 
 /// What comes along with a gap and has no part in its rank.
@@ -73,6 +76,7 @@ impl Default for Stalls {
             kept: BinaryHeap::with_capacity(KEPT + 1),
             in_stalls: 0,
             felt: Vec::new(),
+            outlasted: (0, 0, Breakdown::default()),
         }
     }
 }
@@ -100,12 +104,26 @@ impl Meter for Stalls {
         }
     }
 
+    fn outlast(&mut self, _job: usize, io: &Completion, end: Nanos) {
+        let (requests, longest, first) = &mut self.outlasted;
+        if *requests == 0 {
+            *first = io.breakdown;
+        }
+        *requests += 1;
+        *longest = (*longest).max(end - io.submitted);
+        if end - io.submitted > FELT[0] {
+            self.feel(io.submitted, end);
+        }
+    }
+
     fn end(&mut self, _job: usize, at: Nanos) {
         self.close();
-        // What completes later is not measured, but the wait for it is.
+        // What completes later is not measured, but the wait for it is: a gap that ends with the time.
         let last = self.open.start + self.open.length;
-        if at > last && at - last > STALL {
-            self.in_stalls += at - last;
+        if at > last {
+            let breakdown = self.outlasted.2;
+            self.open = Gap { start: last, length: at - last, breakdown, requests: self.outlasted.0.min(1) };
+            self.close();
         }
         self.open = Gap { start: at.max(last), length: 0, breakdown: Breakdown::default(), requests: 0 };
         self.ended = self.ended.max(at);
@@ -166,6 +184,12 @@ impl Stalls {
         let mut gaps: Vec<Gap> = self.kept.iter().map(|Reverse(k)| k.2.0).collect();
         gaps.sort_by_key(|g| (Reverse(g.length), g.start));
         gaps
+    }
+
+    /// How many requests were under way when the time was over, and how long the oldest of them had been waiting.
+    #[must_use]
+    pub fn outlasted(&self) -> (u64, Nanos) {
+        (self.outlasted.0, self.outlasted.1)
     }
 
     /// Per cent of the measured time that lay in gaps longer than [`STALL`].
@@ -237,6 +261,23 @@ mod tests {
         assert_eq!((gaps[0].requests, gaps[0].breakdown.get(Cause::Erase)), (2, 300 * MS));
         // The 300 ms, and the 680 ms to the end in which nothing completed.
         assert_eq!(stalls.percent_in_stalls(), 98.0);
+    }
+
+    #[test]
+    fn what_is_under_way_when_the_time_is_over_has_been_waited_for() {
+        let mut stalls = Stalls::default();
+        stalls.begin(0, 0);
+        stalls.record(0, &io(0, 500 * MS, Cause::Read));
+        stalls.outlast(0, &io(600 * MS, 90 * SECOND, Cause::AdapterFlush), 10 * SECOND);
+        stalls.outlast(0, &io(500 * MS, 91 * SECOND, Cause::Read), 10 * SECOND);
+        stalls.end(0, 10 * SECOND);
+        let gap = stalls.longest()[0];
+        assert_eq!((gap.start, gap.length, gap.requests), (500 * MS, 9_500 * MS, 1));
+        assert!(gap.breakdown.get(Cause::AdapterFlush) > 0 && gap.breakdown.get(Cause::Read) == 0);
+        // From 0.6, 1.0 and 1.5 s on.
+        assert_eq!(stalls.percent_felt(), [100.0, 90.0, 90.0]);
+        assert_eq!(stalls.percent_in_stalls(), 100.0);
+        assert_eq!(stalls.outlasted(), (2, 9_500 * MS));
     }
 
     #[test]

@@ -104,12 +104,7 @@ impl<'a> Context<'a> {
             let device: &mut dyn Device = if i + 1 == loads.len() {
                 &mut *original
             } else {
-                copy = original.snapshot().ok_or_else(|| {
-                    BenchError::Unsuitable(format!(
-                        "{} cannot be copied, so that its loads cannot start alike",
-                        self.lab.name()
-                    ))
-                })?;
+                copy = original.snapshot().ok_or_else(|| self.no_copies())?;
                 &mut *copy
             };
             let mut host = Host::resuming(device, self.monitor, now);
@@ -120,7 +115,49 @@ impl<'a> Context<'a> {
         Ok((prepared, results))
     }
 
-    /// The same on a new drive of another model, if there is one. Its link stays up.
+    /// Brings a new drive from each of `states` to the next, and in each runs every one of `loads` on a copy of it, so that
+    /// a load changes nothing for the others. Two drives are alive at a time.
+    ///
+    /// # Errors
+    /// As [`Context::on_copies`].
+    pub fn on_copies_in_states<S, L, T>(
+        &self,
+        states: &[S],
+        loads: &[L],
+        mut prepare: impl FnMut(&mut Host<'_>, &S) -> Result<(), BenchError>,
+        mut run: impl FnMut(&mut Host<'_>, &L) -> Result<T, BenchError>,
+    ) -> Result<Vec<Vec<T>>, BenchError> {
+        let mut original = self.drive()?;
+        let mut now = 0;
+        let mut all = Vec::with_capacity(states.len());
+        for state in states {
+            let mut host = Host::resuming(&mut *original, self.monitor, now);
+            self.set_up(&mut host);
+            if now == 0 {
+                host.set_link_policy(self.link_policy())?;
+            }
+            prepare(&mut host, state)?;
+            host.check_books()?;
+            now = host.now();
+            let mut results = Vec::with_capacity(loads.len());
+            for load in loads {
+                let mut copy = original.snapshot().ok_or_else(|| self.no_copies())?;
+                let mut host = Host::resuming(&mut *copy, self.monitor, now);
+                self.set_up(&mut host);
+                results.push(run(&mut host, load)?);
+                host.check_books()?;
+            }
+            all.push(results);
+        }
+        Ok(all)
+    }
+
+    fn no_copies(&self) -> BenchError {
+        let name = self.lab.name();
+        BenchError::Unsuitable(format!("{name} cannot be copied, so that its loads cannot start alike"))
+    }
+
+    /// Lets `test` use a new drive of another model, if there is one. Its link stays up.
     ///
     /// # Errors
     /// As [`Context::on_fresh_drive`].

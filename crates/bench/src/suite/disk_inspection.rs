@@ -9,6 +9,7 @@ use super::definition::{AS_IT_IS, TestDef, block, bytes, depth, integer, metric}
 use super::figures::{chart, max, mean, min, put, put_causes, series};
 use super::sweep::axes;
 use crate::error::BenchError;
+use crate::host::Host;
 use crate::measure::{Measurement, Meter};
 use crate::outcome::{Mark, Outcome};
 
@@ -66,6 +67,29 @@ impl Transfer {
     }
 }
 
+/// Reads a piece in sequence at each of so many places: rates in MB/s by position in GB.
+pub(super) fn inspect(
+    host: &mut Host<'_>,
+    places: u64,
+    piece: u64,
+    (block, depth): (u64, u32),
+    mut step: impl FnMut(u64),
+) -> Result<(Vec<[f64; 2]>, Measurement), BenchError> {
+    // The first begins at the first address and the last ends at the last.
+    let room = u128::from((host.info().capacity_bytes - piece) / block * block);
+    let (mut points, mut all) = (Vec::new(), Measurement::default());
+    for place in 0..places {
+        step(place);
+        let at = (room * u128::from(place) / u128::from(places - 1)) as u64 / block * block;
+        let mut meters = (Transfer::default(), Measurement::default());
+        host.read_through(at, piece, block, depth, &mut meters)?;
+        meters.1.check_causes().map_err(BenchError::Books)?;
+        all.merge(&meters.1);
+        points.push([(at as f64 + piece as f64 / 2.0) / 1e9, meters.0.mb_per_s()]);
+    }
+    Ok((points, all))
+}
+
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let places = ctx.params.integer("places");
@@ -82,20 +106,9 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         ctx.monitor().step(0.0, 0.5);
         fill_drive(host)?;
         ctx.settle(host)?;
-        let mut all = Measurement::default();
-        let mut points = Vec::new();
-        for place in 0..places {
-            let part = |i: u64| 0.5 + 0.5 * i as f64 / places as f64;
-            ctx.monitor().step(part(place), part(place + 1));
-            // The first begins at the first address and the last ends at the last.
-            let room = u128::from((capacity - piece) / block * block);
-            let at = (room * u128::from(place) / u128::from(places - 1)) as u64 / block * block;
-            let mut meters = (Transfer::default(), Measurement::default());
-            host.read_through(at, piece, block, depth, &mut meters)?;
-            meters.1.check_causes().map_err(BenchError::Books)?;
-            all.merge(&meters.1);
-            points.push([(at as f64 + piece as f64 / 2.0) / 1e9, meters.0.mb_per_s()]);
-        }
+        let part = |i: u64| 0.5 + 0.5 * i as f64 / places as f64;
+        let step = |place: u64| ctx.monitor().step(part(place), part(place + 1));
+        let (points, all) = inspect(host, places, piece, (block, depth), step)?;
         Ok((points, all, capacity, piece))
     })?;
     let method = format!(

@@ -47,9 +47,11 @@ mod storagemark_workstation;
 mod sweep;
 pub(crate) mod tail;
 mod trim;
+mod worn_in;
 
 pub use definition::{COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference};
 
+pub use stalls::LONGEST_GAPS;
 pub use storage_bench::JOINT_ENDS;
 
 use context::Context;
@@ -103,6 +105,7 @@ suite! {
     storagemark_workstation,
     storagemark_database,
     storagemark_streaming,
+    worn_in,
     power,
     power_cut,
 }

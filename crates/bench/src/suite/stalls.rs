@@ -1,6 +1,6 @@
 //! What the mean hides: the longest gaps without a completion, and how often a user would have noticed.
 
-use ssdlab_core::{CAUSES, Cause, MILLISECOND, Nanos, format_duration, to_us};
+use ssdlab_core::{CAUSES, Cause, MILLISECOND, Nanos, SECOND, format_duration, to_us};
 
 use super::figures::{by_category, categories, chart, put, series};
 use crate::explain;
@@ -8,20 +8,31 @@ use crate::measure::{Gap, Stalls};
 use crate::outcome::{Axis, Chart, Mark, Outcome, Series, Table};
 
 /// The title of the table of gaps.
-pub(super) const LONGEST_GAPS: &str = "The longest gaps without a completion";
+pub const LONGEST_GAPS: &str = "The longest gaps without a completion";
 /// Gaps in the table.
 const LISTED: usize = 10;
 /// Names of the limits of [`crate::measure::FELT`] in keys and in charts.
 const FELT_NAMES: [(&str, &str); 3] = [("100ms", "over 0.1 s"), ("500ms", "over 0.5 s"), ("1s", "over 1 s")];
 const UNKNOWN: &str = "the device does not say";
 
-/// The metrics, each with `suffix`.
+/// The metrics, each with `suffix`; and a note where the latencies, which are those of completed requests, hide a wait.
 pub(super) fn put_stalls(out: &mut Outcome, stalls: &Stalls, suffix: &str) {
     let longest = stalls.longest().first().map_or(0, |g| g.length);
     put(out, &format!("stall_longest{suffix}"), to_us(longest), "us");
     put(out, &format!("stall_share{suffix}"), stalls.percent_in_stalls(), "%");
     for ((key, _), percent) in FELT_NAMES.into_iter().zip(stalls.percent_felt()) {
         put(out, &format!("seconds_over_{key}{suffix}"), percent, "%");
+    }
+    let (requests, longest) = stalls.outlasted();
+    if longest >= SECOND {
+        let who = match requests {
+            1 => "a request was still under way,".to_owned(),
+            n => format!("{n} requests were still under way, the oldest of them"),
+        };
+        out.notes.push(format!(
+            "When the time was over, {who} for {}: latencies are those of completed requests.",
+            format_duration(longest)
+        ));
     }
 }
 

@@ -54,6 +54,7 @@ fn small(test: &str) -> &'static [(&'static str, &'static str)] {
         "storagemark-desktop" | "storagemark-boot" | "storagemark-workstation" => &[("requests", "3000")],
         "storagemark-database" | "storagemark-streaming" => &[("requests", "3000")],
         "power" => &[("idle_seconds", "2"), ("seconds", "2")],
+        "worn-in" => &[("runs", "1"), ("seconds", "1"), ("requests", "500"), ("mix_percent", "1")],
         "steady-state" => &[("round_share", "1"), ("settle_turnovers", "5")],
         _ => &[],
     }
@@ -61,7 +62,11 @@ fn small(test: &str) -> &'static [(&'static str, &'static str)] {
 
 /// A device that the test fits on.
 fn device_for(test: &str) -> ModelSpec {
-    if test.starts_with("storagemark") { of_16_gb(ModelSpec::default()) } else { ModelSpec::default() }
+    if test.starts_with("storagemark") || test == "worn-in" {
+        of_16_gb(ModelSpec::default())
+    } else {
+        ModelSpec::default()
+    }
 }
 
 fn of_16_gb(spec: ModelSpec) -> ModelSpec {
@@ -611,6 +616,41 @@ fn atto_writes_and_reads_every_size_at_four_outstanding() {
     assert_eq!((names.len(), names[0].as_str(), names[13].as_str()), (14, "512 B", "4 MiB"));
     let e = run_with(&plain(), "atto", &[("length_bytes", "1MiB")]).unwrap_err();
     assert!(e.to_string().contains("size_max_bytes"), "{e}");
+}
+
+#[test]
+fn a_request_that_outlasts_the_test_is_felt_and_said() {
+    // 7 writes end within 10 s, and the eighth has been waiting for 3 s when the time is over.
+    let spec = ModelSpec {
+        write: SECOND,
+        ways: 1,
+        cache_bytes: 7 * (128 << 10),
+        drain_bytes_per_second: 1,
+        ..ModelSpec::default()
+    };
+    let out = run(&spec, "sequential-write", &[("seconds", "10")]);
+    assert_eq!((value(&out, "stall_longest"), value(&out, "seconds_over_1s")), (3e6, 20.0), "{:?}", out.metrics);
+    assert!(out.notes.iter().any(|n| n.contains("a request was still under way, for 3.00 s")), "{:?}", out.notes);
+    let gaps = out.tables.iter().find(|t| t.title == LONGEST_GAPS).unwrap();
+    assert_eq!(gaps.rows[0][1], "3.00 s");
+}
+
+#[test]
+fn what_the_tests_scatter_slows_the_drive_and_a_small_one_has_no_mixes() {
+    // The model knows no sequential rewrite: what was scattered stays so.
+    let out = run(&ModelSpec::default(), "worn-in", &[("runs", "2"), ("seconds", "10")]);
+    close(value(&out, "write_bandwidth_fresh"), 100.0, 0.01);
+    for state in ["worn", "rewritten"] {
+        close(value(&out, &format!("write_bandwidth_{state}")), 25.0, 0.03);
+        close(value(&out, &format!("random_write_iops_{state}")), 25e6 / 4096.0, 0.01);
+        close(value(&out, &format!("read_access_{state}")), 100.0, 1e-9);
+    }
+    // Every state is measured on copies: the random writes of the fresh one changed nothing for its reads or writes.
+    assert!(value(&out, "random_write_iops_fresh") > value(&out, "random_write_iops_worn"));
+    close(out.charts[1].series[0].points[2][1], 25.0, 0.03);
+    assert!(!out.metrics.contains_key("desktop_latency_fresh"));
+    assert!(out.notes.iter().any(|n| n.contains("mixes were left out")), "{:?}", out.notes);
+    assert_eq!((out.tables[0].rows.len(), out.tables[0].columns.len()), (7, 4));
 }
 
 #[test]

@@ -4,3 +4,4 @@ mod endurance;
 mod fragmented_read;
 mod replay;
 mod small;
+mod worn_in;

@@ -17,6 +17,9 @@ use crate::text::escape;
 /// How many bar charts the first screen has; the others follow below.
 const BARS: usize = 5;
 
+/// For how many drives the narrow column has room to say whom they suit.
+const COLUMN: usize = 3;
+
 /// A drive in a bar chart.
 struct Bar {
     label: String,
@@ -51,9 +54,16 @@ pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) -> 
     if charts.is_empty() {
         out.push_str("<p class=\"under\">None of the tests that drives are compared by has run.</p>\n");
     }
-    conclusion(out, review, &stories);
+    // Of many drives, side by side below: the column would be longer than all else.
+    let many = stories.len() > COLUMN;
+    if !many {
+        conclusion(out, review, &stories);
+    }
     trust(out, review);
     out.push_str("</div>\n</div>\n");
+    if many {
+        conclusion(out, review, &stories);
+    }
     let rest: Vec<_> = charts.iter().skip(BARS).collect();
     if !rest.is_empty() {
         out.push_str("<section id=\"more-bars\" aria-labelledby=\"more-bars-h\">\n<h2 id=\"more-bars-h\">More comparisons</h2>\n<div class=\"bars\">\n");
@@ -180,8 +190,8 @@ fn stall_zone(review: &Review) -> Option<(f64, f64, String)> {
 fn findings(out: &mut String, review: &Review, groups: &[TestGroup], stories: &[Story]) {
     out.push_str("<h2 id=\"found\">What we found</h2>\n");
     let single = stories.len() == 1;
-    // Of several drives, the first two findings of each: there is room for no more.
-    let each = if single { usize::MAX } else { (8 / stories.len()).clamp(1, 3) };
+    // Of several drives, the first two or three findings of each: there is room for no more.
+    let each = if single { usize::MAX } else { (12 / stories.len()).clamp(2, 3) };
     for (device, story) in review.devices.iter().zip(stories) {
         if !single {
             out.push_str(&format!("<h3>{}</h3>\n", escape(&name::pretty(&device.facts.name))));
@@ -232,6 +242,7 @@ fn charts(review: &Review) -> Vec<(Headline, Vec<Bar>)> {
 fn unit_of(headline: &Headline) -> &'static str {
     match headline.metric {
         "bandwidth" => "MB/s",
+        "index" => "points",
         m if m.starts_with("latency") => "us",
         _ => "IOPS",
     }
@@ -265,13 +276,24 @@ fn bar_chart(out: &mut String, headline: &Headline, bars: &[Bar]) {
 }
 
 fn conclusion(out: &mut String, review: &Review, stories: &[Story]) {
-    out.push_str("<div class=\"forwhom\" id=\"for-whom\">\n");
+    let many = stories.len() > COLUMN;
+    out.push_str(if many {
+        "<div class=\"forwhom many\" id=\"for-whom\">\n"
+    } else {
+        "<div class=\"forwhom\" id=\"for-whom\">\n"
+    });
     for (device, story) in review.devices.iter().zip(stories) {
+        if many {
+            out.push_str("<div class=\"forwhom\">\n");
+        }
         if stories.len() > 1 {
             out.push_str(&format!("<h3 class=\"of\">{}</h3>\n", escape(&name::pretty(&device.facts.name))));
         }
         for (word, text) in [("For", &story.suits), ("Not for", &story.unsuited)] {
             out.push_str(&format!("<div><h3>{word}</h3><p>{}</p></div>\n", escape(text)));
+        }
+        if many {
+            out.push_str("</div>\n");
         }
     }
     out.push_str("</div>\n");

@@ -63,13 +63,19 @@ pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str
     keys
 }
 
-/// What was made for a yes or no, and what a user would have noticed.
+/// What was made for a yes or no, and what a user would have noticed: beside each other if there are both.
 pub(crate) fn write(out: &mut String, groups: &[TestGroup]) {
-    out.push_str("<section id=\"verdicts\" aria-label=\"Verdicts\">\n<div class=\"two\">\n<div>\n");
-    verdicts(out, groups);
-    out.push_str("</div>\n<div>\n");
-    felt_like(out, groups);
-    out.push_str("</div>\n</div>\n</section>\n");
+    let (mut decided, mut noticed) = (String::new(), String::new());
+    verdicts(&mut decided, groups);
+    felt_like(&mut noticed, groups);
+    out.push_str("<section id=\"verdicts\" aria-label=\"Verdicts\">\n");
+    if decided.is_empty() || noticed.is_empty() {
+        out.push_str(&decided);
+        out.push_str(&noticed);
+    } else {
+        out.push_str(&format!("<div class=\"two\">\n<div>\n{decided}</div>\n<div>\n{noticed}</div>\n</div>\n"));
+    }
+    out.push_str("</section>\n");
 }
 
 fn verdicts(out: &mut String, groups: &[TestGroup]) {

@@ -204,3 +204,88 @@ fn a_stall_that_comes_regularly_has_a_period_and_noise_has_none() {
     assert!(Steady::of(&[5_000.0; 50]).unwrap().is_flat());
     assert_eq!(Steady::of(&[]), None);
 }
+
+#[test]
+fn what_a_user_notices_comes_first_and_then_the_write_that_stalls() {
+    let mut review = review(Figures { read_us: 272.0, ..GOOD });
+    let mut mix = outcome(
+        "storagemark-desktop",
+        "",
+        &[
+            ("seconds_over_100ms", 100.0, "%"),
+            ("seconds_over_500ms", 61.9, "%"),
+            ("seconds_over_1s", 0.4, "%"),
+            ("stall_longest", 2_230_737.0, "us"),
+        ],
+    );
+    mix.tables.push(ssdlab_bench::Table {
+        title: LONGEST_GAPS.to_owned(),
+        caption: String::new(),
+        columns: Vec::new(),
+        rows: vec![["4923.553 s", "2.23 s", "1", "98 % block merge"].map(str::to_owned).to_vec()],
+    });
+    let access = &[("latency_mean_read", 272.0, "us"), ("latency_mean_write", 211_000.0, "us")];
+    review.outcomes = vec![outcome("analyzedisk", "", access), mix];
+    let told = |review: &Review| text(&story(review, &review.devices[0]).findings);
+    assert_eq!(
+        told(&review),
+        "In the desktop mix, requests wait over 0.5 s in 62 % of the seconds. The longest time without any answer is 2.23 s, \
+         98 % of it block merge.\nA small write takes 211 ms, 776 times as long as a small read (272 µs).\n"
+    );
+    // One that answers has nothing of the kind.
+    for (_, metric) in review.outcomes[1].metrics.iter_mut() {
+        metric.value = 0.0;
+    }
+    assert!(!told(&review).contains("desktop mix"), "{}", told(&review));
+}
+
+#[test]
+fn what_is_many_times_the_best_is_said_in_times() {
+    let mut review = review(GOOD);
+    let two = |write_us: f64, iops: f64| {
+        vec![
+            outcome("analyzedisk", "", &[("latency_mean_read", 280.0, "us"), ("latency_mean_write", write_us, "us")]),
+            outcome("fileserver", "", &[("iops", iops, "IOPS")]),
+        ]
+    };
+    review.outcomes = two(95_000.0, 1_200.0);
+    let mut other = review.devices[0].clone();
+    other.facts.name = "theirs-1tb".into();
+    review.devices.push(other);
+    for mut theirs in two(12.5, 1_000.0) {
+        theirs.device = "theirs-1tb".into();
+        review.outcomes.push(theirs);
+    }
+    let ours = story(&review, &review.devices[0]);
+    assert_eq!(ours.unsuited, "Write access: 95 ms, 7,600 times the best here.");
+    assert!(text(&ours.findings).contains("Ahead of Theirs 1 TB by 20 % in file server"), "{ours:?}");
+    for outcome in review.outcomes.iter_mut().filter(|o| o.test == "fileserver" && o.device == "theirs-1tb") {
+        outcome.metrics.insert("iops".into(), Metric::new(2.0, "IOPS"));
+    }
+    let findings = text(&story(&review, &review.devices[0]).findings);
+    assert!(findings.contains("600 times as fast as Theirs 1 TB in file server"), "{findings}");
+    let theirs = story(&review, &review.devices[1]);
+    assert_eq!(theirs.unsuited, "File server: 2 IOPS, 0.2 % of the best here.");
+}
+
+#[test]
+fn the_end_of_a_long_write_is_told_only_where_it_was_seen_and_a_set_may_have_a_fast_part() {
+    let mut review = review(Figures { sequential: 900.0, read_us: 13_000.0, ..GOOD });
+    let told = |review: &Review| {
+        let story = story(review, &review.devices[0]);
+        format!("{}{}{}", text(&story.findings), story.suits, story.unsuited)
+    };
+    let alone = told(&review);
+    assert!(alone.contains("video: 900 MB/s.") && !alone.contains("from beginning to end"), "{alone}");
+    assert!(alone.contains("Starting programs: every read takes 13 ms."), "{alone}");
+    review.outcomes.push(outcome("slc-cache", "", &[("stages", 1.0, ""), ("stage1_bandwidth", 900.0, "MB/s")]));
+    let member =
+        crate::review::Member { name: "a-disk".into(), count: 1, specification: Vec::new(), members: Vec::new() };
+    review.devices[0].members.push(member);
+    let seen = told(&review);
+    assert!(
+        seen.contains("900 MB/s for as long as it takes") && seen.contains("900 MB/s from beginning to end"),
+        "{seen}"
+    );
+    assert!(seen.contains("Reads all over it: each takes 13 ms.") && !seen.contains("Starting programs"), "{seen}");
+}

@@ -261,6 +261,11 @@ fn what_it_felt_like_stands_on_the_page_and_in_the_terminal_worst_drive_first() 
     let section = &page[page.find("<h2>What it felt like</h2>").unwrap()..];
     let section = &section[..section.find("</table>").unwrap()];
     assert!(section.contains("61 %") && section.contains("12.2 %") && section.contains("2 s"), "{section}");
+    // Beside verdicts it has half of the width, without them all of it.
+    assert!(page.contains("<div class=\"two\">"));
+    review.outcomes.iter_mut().for_each(|o| o.verdict = None);
+    let page = index_html(&review).unwrap();
+    assert!(page.contains("<h2>What it felt like</h2>") && !page.contains("<div class=\"two\">"));
     // Without the figures there is nothing to say.
     assert!(!terminal_summary(&two_drives(), None, false).contains("felt"));
 }
@@ -284,4 +289,41 @@ fn the_first_screen_says_what_the_drive_is_for_and_how_far_to_trust_it() {
     };
     let rates = bars("random-write");
     assert!(rates.len() > 3 && rates.is_sorted_by(|a, b| a >= b), "{rates:?}");
+}
+
+#[test]
+fn eight_drives_have_two_findings_each_and_a_bar_for_the_desktop_mix() {
+    let one = one_drive();
+    let mut review = two_drives();
+    (review.quick, review.devices, review.outcomes) = (false, Vec::new(), Vec::new());
+    for i in 0..8 {
+        let name = format!("drive-{i}");
+        let mut device = one.devices[0].clone();
+        device.facts.name.clone_from(&name);
+        review.devices.push(device);
+        for (test, figures) in [
+            ("storagemark-desktop", vec![("index", 10.0 + f64::from(i), "points"), ("seconds_over_500ms", 30.0, "%")]),
+            ("analyzedisk", vec![("latency_mean_read", 250.0, "us"), ("latency_mean_write", 2e5, "us")]),
+            ("fileserver", vec![("iops", 20.0 + f64::from(i), "IOPS")]),
+        ] {
+            let mut outcome = one.outcomes[0].clone();
+            (outcome.test, outcome.variant, outcome.device) = (test.into(), String::new(), name.clone());
+            outcome.metrics = figures.iter().map(|&(k, v, u)| (k.into(), ssdlab_bench::Metric::new(v, u))).collect();
+            if test == "storagemark-desktop" {
+                outcome.metrics.insert("seconds_over_100ms".into(), ssdlab_bench::Metric::new(90.0, "%"));
+            }
+            review.outcomes.push(outcome);
+        }
+    }
+    let page = index_html(&review).unwrap();
+    let found = &page[page.find("id=\"found\"").unwrap()..page.find("id=\"glance\"").unwrap()];
+    assert_eq!(found.matches("<li>").count(), 16, "{found}");
+    assert_eq!(found.matches("requests wait over 0.5 s in 30 % of the seconds").count(), 8, "{found}");
+    assert_eq!(found.matches("800 times as long as a small read").count(), 8, "{found}");
+    // What they are for stands below, side by side.
+    assert!(page.find("class=\"forwhom many\"") > page.find("id=\"trust\""));
+    assert_eq!(page.matches("<h3 class=\"of\">").count(), 8);
+    let bars = &page[page.find("id=\"bar-desktop-mix\"").expect("the index has a bar chart")..];
+    let bars = &bars[..bars.find("</figure>").unwrap()];
+    assert!(bars.contains("points · stand-in") && bars.find("Drive 7") < bars.find("Drive 0"), "{bars}");
 }
