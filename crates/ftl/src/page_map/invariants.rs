@@ -58,6 +58,7 @@ impl PageMap {
         self.check_extents()?;
         self.check_buffer()?;
         self.log.check(&self.medium)?;
+        self.collector.check_room()?;
         self.check_lists()
     }
 
