@@ -1,8 +1,9 @@
 //! A small page map for tests, whose dies do at once what they are asked to.
 
 use ssdlab_core::Rng;
-use ssdlab_nand::{DieSpec, Geometry, PageOrder};
+use ssdlab_nand::{CellModes, DieSpec, Geometry, PageOrder, ReducedMode};
 
+use super::cache::{SlcCachePolicy, SlcCacheSpec, WhenFull};
 use super::{PageMap, PageMapConfig};
 use crate::op::FlashOp;
 use crate::spec::{
@@ -15,7 +16,27 @@ pub const PAGES: u32 = 300;
 
 /// A die of 16 blocks of 8 rows of 4 units, with two bits a cell.
 pub fn map(journal: bool) -> PageMap {
-    let die = DieSpec::plain(Geometry {
+    build(journal, None)
+}
+
+/// The same with two superblocks set aside at one bit per cell, in which 16 units fit.
+pub fn map_with_cache() -> PageMap {
+    let cache = SlcCacheSpec {
+        policy: SlcCachePolicy::Fixed,
+        keep_free_per_1000: None,
+        host_while_folding: None,
+        capacity_gb: Some(2.0 * 16.0 * 4096.0 / 1e9),
+        blocks_per_1000: None,
+        when_full: Some(WhenFull::Direct),
+        largest_write_kib: None,
+        fold_after_idle_ms: Some(1.0),
+        fold_pause_ms: 1.0,
+    };
+    build(false, Some(&cache))
+}
+
+fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
+    let geometry = Geometry {
         planes: 1,
         blocks_per_plane: 16,
         pages_per_block: 8,
@@ -23,7 +44,10 @@ pub fn map(journal: bool) -> PageMap {
         spare_bytes: 0,
         bits_per_cell: 2,
         page_order: PageOrder::Alternating,
-    });
+    };
+    let slc =
+        ReducedMode { read_us: vec![25.0], program_us: vec![300.0], erase_ms: 1.0, rated_program_erase_cycles: 10_000 };
+    let die = DieSpec { modes: CellModes { slc: Some(slc), mlc: None }, ..DieSpec::plain(geometry) };
     let mapping = MappingSpec {
         superblock: SuperblockSpan::OneDie,
         reserved_blocks_per_1000: 0,
@@ -59,7 +83,7 @@ pub fn map(journal: bool) -> PageMap {
         mapping: &mapping,
         gc: &gc,
         wear_levelling: &WearLevellingSpec::default(),
-        slc_cache: None,
+        slc_cache,
         compression: None,
     };
     PageMap::new(&config, &Rng::new(1))
