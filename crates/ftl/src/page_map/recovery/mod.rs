@@ -513,4 +513,20 @@ mod tests {
             assert_eq!(lost, [6], "{way:?}");
         }
     }
+
+    #[test]
+    fn a_row_that_never_came_to_be_makes_nothing_outdated_that_was_there_before() {
+        let mut map = small::map(true);
+        let mut ops: Vec<(u32, FlashOp)> = Vec::new();
+        map.write(3, 1, 0);
+        map.force(&mut ops);
+        small::work(&mut map, &mut ops);
+        // Written again, and trimmed while the program waits for its die: its number will be given to another row.
+        map.write(3, 2, 0);
+        map.dispatch(&mut ops);
+        map.trim(3..4, &mut ops);
+        Translation::cut_power(&mut map, &[]);
+        Translation::recover(&mut map);
+        assert_eq!(map.write_number(3), Some(1), "the trim is forgotten");
+    }
 }
