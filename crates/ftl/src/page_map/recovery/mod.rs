@@ -529,4 +529,15 @@ mod tests {
         Translation::recover(&mut map);
         assert_eq!(map.write_number(3), Some(1), "the trim is forgotten");
     }
+
+    #[test]
+    fn a_recovery_reads_a_checkpoint_and_the_journal_meanwhile_if_there_is_a_journal() {
+        for journal in [false, true] {
+            let mut map = small::map(journal);
+            Translation::cut_power(&mut map, &[]);
+            let found = Translation::recover(&mut map);
+            // One piece holds the whole map, and follows every row of journal.
+            assert_eq!((found.map_rows, found.journal_rows), (u32::from(journal), u32::from(journal)));
+        }
+    }
 }
