@@ -227,7 +227,10 @@ mod tests {
         let mut ring = SystemRing::new(vec![vec![0, 4, 8], vec![1, 5, 9]]);
         for number in 0..30 {
             let row = ring.next().expect("both places are erased");
-            assert_eq!((row.place, row.index, ring.next_index()), (number / 15, number as u32 % 15, number as u32 % 15));
+            assert_eq!(
+                (row.place, row.index, ring.next_index()),
+                (number / 15, number as u32 % 15, number as u32 % 15)
+            );
             assert_eq!(ring.row(row.place, row.index), (row.block, row.page));
             assert_eq!(ring.at_start(), number % 15 == 0);
             ring.step(&layout);
