@@ -261,6 +261,17 @@ mod tests {
     }
 
     #[test]
+    fn shifted_references_win_back_their_share_of_what_age_and_reads_have_done() {
+        let spec = ErrorSpec::planar_estimate();
+        let mlc = spec.mode(CellMode::Mlc).unwrap();
+        let read = mlc.rber(&stress(3000.0, 0.0, 1e6));
+        assert!((read.shifted - 0.7 * 1.6e-3).abs() < 1e-12, "{read:?}");
+        let both = mlc.rber(&stress(3000.0, YEAR_HOURS, 1e6));
+        assert!((both.shifted - 0.7 * (9e-4 + 1.6e-3)).abs() < 1e-12, "{both:?}");
+        assert!((both.settled - 1.01e-4 - 0.3 * (9e-4 + 1.6e-3)).abs() < 1e-12, "{both:?}");
+    }
+
+    #[test]
     fn every_stress_makes_it_worse_and_rates_stay_below_half() {
         let spec = ErrorSpec::planar_estimate();
         for e in CellMode::ALL.into_iter().filter_map(|mode| spec.mode(mode)) {

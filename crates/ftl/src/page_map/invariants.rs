@@ -58,6 +58,7 @@ impl PageMap {
         self.check_extents()?;
         self.check_buffer()?;
         self.log.check(&self.medium)?;
+        self.collector.check_room()?;
         self.check_lists()
     }
 
@@ -212,5 +213,25 @@ impl PageMap {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page_map::small;
+
+    #[test]
+    fn a_free_list_holds_nothing_but_free_superblocks_without_valid_units() {
+        let sound = small::map(false);
+        assert_eq!(sound.check_lists(), Ok(()));
+        let free = sound.superblocks.of_domain(0).find(|&sb| sound.superblocks.state(sb) == State::Free);
+        let free = free.expect("nothing has been written");
+        let mut map = sound.clone();
+        map.superblocks.set_state(free, State::Reserved);
+        assert!(map.check_lists().is_err());
+        let mut map = sound;
+        map.superblocks.gain_valid(free, 1);
+        assert!(map.check_lists().is_err());
     }
 }

@@ -442,3 +442,6 @@ impl PageMap {
 fn reserved_blocks(blocks: u32, mapping: &MappingSpec) -> u32 {
     blocks * mapping.reserved_blocks_per_1000 / 1000
 }
+
+#[cfg(test)]
+mod small;

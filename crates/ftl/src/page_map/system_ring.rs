@@ -205,3 +205,38 @@ impl SystemRing {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_nand::{DieSpec, Geometry, PageOrder};
+
+    use super::*;
+
+    #[test]
+    fn rows_are_numbered_within_their_place_as_they_are_taken() {
+        let die = DieSpec::plain(Geometry {
+            planes: 1,
+            blocks_per_plane: 4,
+            pages_per_block: 5,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
+        let layout = Layout::new(&die, 3, 4);
+        let mut ring = SystemRing::new(vec![
+            vec![BlockId::new(0), BlockId::new(4), BlockId::new(8)],
+            vec![BlockId::new(1), BlockId::new(5), BlockId::new(9)],
+        ]);
+        for number in 0..30 {
+            let row = ring.next().expect("both places are erased");
+            assert_eq!(
+                (row.place, row.index, ring.next_index()),
+                (number / 15, number as u32 % 15, number as u32 % 15)
+            );
+            assert_eq!(ring.row(row.place, row.index), (row.block, row.page));
+            assert_eq!(ring.at_start(), number % 15 == 0);
+            ring.step(&layout);
+        }
+    }
+}

@@ -348,4 +348,16 @@ mod tests {
         b.keep_back(0, 3, 0b111, |_, _| unreachable!("nothing stays"));
         assert_eq!((b.units(), b.waiting(), b.dispatched()), (0, 0, 5));
     }
+
+    #[test]
+    fn a_power_cut_leaves_nothing_but_the_number_of_units_that_count_as_accepted() {
+        let mut b = WriteBuffer::new(8, 4, false);
+        assert!(b.note_used(2));
+        b.push(2, Slot { tag: 7, old: UNMAPPED, ready: 0 }, 1);
+        b.set_forced(true);
+        b.set_lacking(true);
+        b.forget(5);
+        assert_eq!((b.units(), b.units_of(2), b.waiting(), b.accepted(), b.dispatched()), (0, 0, 0, 5, 5));
+        assert!(!b.is_forced() && !b.is_lacking() && !b.needs_care() && !b.is_used(2) && b.is_used(0));
+    }
 }

@@ -123,3 +123,15 @@ fn a_die_that_data_of_several_streams_fill_comes_to_rest_after_cuts() {
     };
     assert!(run(&case, 30, None).is_ok());
 }
+
+/// Blocks go bad all the time: many cuts come while one is being copied, or leave a superblock with one that could not be
+/// erased.
+#[test]
+fn cuts_that_meet_failing_blocks_lose_nothing() {
+    let failing = |seed| {
+        let faults = Case { programs_per_failure: 60, erases_per_failure: 30, ..journalled(seed) };
+        Case { reserved_per_1000: 250, blocks: 48, pages: 8, ..faults }
+    };
+    let cuts: u32 = (0..30).map(|seed| run(&failing(seed), 12, None).expect("nothing is lost")).sum();
+    assert!(cuts > 50, "{cuts} cuts");
+}

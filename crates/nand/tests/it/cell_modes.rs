@@ -342,3 +342,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn too_few_or_too_many_times_are_told_with_what_would_be_right() {
+    let expected = |change: fn(&mut DieSpec)| {
+        let mut die = tlc_die();
+        change(&mut die);
+        let e = die.validate().expect_err("a time is missing, or one too many");
+        (e.key, e.expected)
+    };
+    let told = |key: &str, right: &str| (key.to_owned(), right.to_owned());
+    let found = [
+        expected(|die| die.modes.slc.as_mut().expect("it has that mode").read_us.push(1.0)),
+        expected(|die| die.modes.mlc.as_mut().expect("it has that mode").program_us.truncate(1)),
+        expected(|die| die.timing.read_us.truncate(2)),
+    ];
+    let right = [
+        told("modes.slc.read_us", "give one value"),
+        told("modes.mlc.program_us", "give lower and upper, as in [850, 2300]"),
+        told("timing.read_us", "give LSB, CSB and MSB, as in [500, 1400, 3600]"),
+    ];
+    assert_eq!(found, right);
+}

@@ -156,3 +156,67 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.idle_work_at()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::{Op, SECOND};
+    use ssdlab_device::{Device, Request};
+    use ssdlab_ftl::{SlcCachePolicy, SlcCacheSpec, WhenFull};
+    use ssdlab_nand::{CellModes, DieSpec, Geometry, PageOrder, ReducedMode};
+
+    use super::*;
+    use crate::Ssd;
+
+    const MIB: u64 = 1 << 20;
+
+    /// Four dies of which a part is set aside at one bit per cell.
+    fn drive() -> Ssd {
+        let geometry = Geometry {
+            planes: 1,
+            blocks_per_plane: 64,
+            pages_per_block: 32,
+            page_bytes: 16_384,
+            spare_bytes: 0,
+            bits_per_cell: 2,
+            page_order: PageOrder::Alternating,
+        };
+        let slc = ReducedMode {
+            read_us: vec![35.0],
+            program_us: vec![450.0],
+            erase_ms: 3.0,
+            rated_program_erase_cycles: 20_000,
+        };
+        let plain = DieSpec::plain(geometry);
+        let die = DieSpec { modes: CellModes { slc: Some(slc), ..CellModes::default() }, ..plain };
+        let cache = SlcCacheSpec {
+            policy: SlcCachePolicy::Fixed,
+            keep_free_per_1000: None,
+            host_while_folding: None,
+            capacity_gb: Some(0.006),
+            blocks_per_1000: None,
+            when_full: Some(WhenFull::Direct),
+            largest_write_kib: None,
+            fold_after_idle_ms: Some(50.0),
+            fold_pause_ms: 10.0,
+        };
+        let drive = DriveSpec { slc_cache: Some(cache), ..DriveSpec::plain("small", 4, 64 * MIB) };
+        Ssd::new("small", &drive, &die, 1).expect("it can be built")
+    }
+
+    #[test]
+    fn once_the_host_is_back_nothing_of_the_rest_goes_on() {
+        let (mut drive, mut done, mut now) = (drive(), Vec::new(), 0);
+        for k in 0..32 {
+            drive.submit(now, Request::new(k, Op::Write, k * MIB / 4, MIB / 4)).expect("it takes it");
+            now = drive.advance_to_completion(now + SECOND, &mut done);
+        }
+        assert!(!drive.firmware.idle.works());
+        now += 60_000_000;
+        drive.advance(now, &mut done);
+        assert!(drive.firmware.idle.has_begun() && drive.firmware.idle.works());
+        assert!(drive.firmware.idle.folding.next() > now && drive.firmware.idle.folding.next() != NEVER);
+        drive.submit(now, Request::new(99, Op::Read, 0, 4096)).expect("it takes it");
+        assert!(!drive.firmware.idle.has_begun() && !drive.firmware.idle.works());
+        assert_eq!(drive.firmware.idle.folding.next(), NEVER);
+    }
+}

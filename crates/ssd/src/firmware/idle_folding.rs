@@ -84,4 +84,15 @@ mod tests {
         assert_eq!(next(Unfolded::NoRoom, None), NEVER);
         assert_eq!(next(Unfolded::Nothing, Some(300)), NEVER);
     }
+
+    #[test]
+    fn once_the_host_is_back_nothing_is_due_and_nothing_has_begun() {
+        let mut folding = IdleFolding { after_idle: Some(50), pause: 10, ..IdleFolding::new(None) };
+        folding.rest(1000);
+        assert_eq!((folding.next(), folding.has_started()), (1050, false));
+        folding.stepped(1050, Unfolded::More, None);
+        assert_eq!((folding.next(), folding.has_started()), (1060, true));
+        folding.stop();
+        assert_eq!((folding.next(), folding.has_started()), (NEVER, false));
+    }
 }

@@ -300,6 +300,9 @@ mod tests {
             assert!(p.prepares(&op(kind, 8, 1)) && !p.prepares(&op(kind, 8, 2)), "{kind:?}");
         }
         assert!(!p.prepares(&op(OpKind::HostRead, 1, 1)), "what is not on flash is read from memory");
+        let mut behind_another = p.clone();
+        behind_another.prepare(0, 0, op(OpKind::GcProgram, 8, 2));
+        assert!(behind_another.prepares(&op(OpKind::Erase, 8, 1)));
         p.prepare(0, 0, op(OpKind::HostProgram, 8, 1));
         assert_eq!((p.busy, p.free), (120_000, 120_000));
         // Without a time for it, nothing is kept back.

@@ -5,8 +5,9 @@ use ssdlab_core::{Cause, Nanos, Op, Rng};
 use ssdlab_device::{Completion, Device, Request, Security, Status};
 use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
-use ssdlab_ftl::{SuperblockSpan, VictimPolicy};
+use ssdlab_ftl::{SuperblockSpan, Translation, VictimPolicy};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
+use ssdlab_nand::{DieSpec, PageOrder};
 use ssdlab_ssd::{DriveSpec, RefreshSpec, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
@@ -74,9 +75,15 @@ struct Host {
 impl Host {
     /// Four dies of 4 KiB pages on two channels.
     fn new(ecc: Option<EccSpec>, errors: ErrorSpec, change: impl FnOnce(&mut DriveSpec)) -> Self {
-        let (mut drive, mut die) = (ideal_drive(), ideal_die());
+        Host::on(ideal_die(), ecc, errors, change)
+    }
+
+    /// The same with other cells.
+    fn on(mut die: DieSpec, ecc: Option<EccSpec>, errors: ErrorSpec, change: impl FnOnce(&mut DriveSpec)) -> Self {
+        let mut drive = ideal_drive();
         (die.geometry.blocks_per_plane, die.geometry.pages_per_block, die.geometry.spare_bytes) = (40, 16, 456);
-        (die.timing.read_us, die.bus.mega_transfers_per_s, die.bus.command_us) = (vec![50.0], 400.0, 2.0);
+        die.timing.read_us.fill(50.0);
+        (die.bus.mega_transfers_per_s, die.bus.command_us) = (400.0, 2.0);
         die.errors = Some(errors);
         (drive.flash.dies, drive.flash.exact_spare_per_10000, drive.controller.channels) = (4, None, 2);
         drive.write_buffer.capacity_kib = 64;
@@ -148,6 +155,19 @@ fn a_retry_takes_another_sensing_another_transfer_and_the_decoding_of_both() {
     host.command(Op::Write, 7);
     host.command(Op::Flush, 0);
     assert_eq!(host.command(Op::Read, 7).latency(), plain.latency());
+}
+
+#[test]
+fn a_retry_of_two_units_moves_both_again() {
+    let mut die = ideal_die();
+    die.geometry.planes = 2;
+    let mut host = Host::on(die, Some(bch(3)), aging(0.1, 100.0), |_| ());
+    host.fill();
+    let plain = host.send(Op::Read, 0, 8192).latency();
+    assert!(plain > host.command(Op::Read, 0).latency() + 10_000, "they lie in one row");
+    host.drive.age(YEAR_S);
+    assert_eq!(host.send(Op::Read, 0, 8192).latency(), 2 * plain + 2 * BCH_ATTEMPT);
+    assert_eq!(host.drive.counters().flash.unwrap().reread_units, 2);
 }
 
 /// Data of a year are moved in the next rest, if the drive refreshes what is older than a month; those of a fortnight stay.
@@ -365,4 +385,40 @@ fn old_data_on_worn_flash_reads_slowly_and_worn_flash_alone_does_not() {
     assert_eq!(fresh, mean(60_000, 0));
     assert_eq!(fresh, mean(0, 10 * YEAR_S));
     assert!(mean(400_000, 5 * YEAR_S) > fresh + SENSE / 2);
+}
+
+/// An upper page compares with twice as many references as a lower one, and errs twice as often.
+#[test]
+fn upper_pages_need_retries_where_lower_ones_do_not_yet() {
+    let mut die = ideal_die();
+    (die.geometry.bits_per_cell, die.geometry.page_order) = (2, PageOrder::Alternating);
+    die.timing.read_us.push(50.0);
+    die.timing.program_us.push(die.timing.program_us[0]);
+    let slc = aging(0.006, 100.0).slc.expect("as written above");
+    let mlc = ModeErrors { references_per_page: vec![1, 2], ..slc };
+    let errors = ErrorSpec { slc: None, mlc: Some(mlc), tlc: None, qlc: None, block_spread: 0.0 };
+    let mut host = Host::on(die, Some(bch(3)), errors, |_| ());
+    host.fill();
+    let plain = host.command(Op::Read, 7).latency();
+    host.drive.age(YEAR_S);
+    let slow = (0..PAGES).filter(|&page| host.command(Op::Read, page).latency() > plain).count() as u64;
+    // 4 bits of 1,024 bytes are wrong for each 10^-4 of the rate: 33 in a lower page, and 66 in an upper one, of which 60 are corrected.
+    assert!((PAGES / 4..PAGES / 2 + 40).contains(&slow), "{slow} of {PAGES} reads took longer");
+}
+
+/// A read of the collector senses several rows: each counts for the block that it disturbs.
+#[test]
+fn each_row_of_a_read_counts_as_a_read_of_the_block() {
+    let mut host = Host::new(Some(bch(3)), aging(0.0, 0.0), |drive| drive.gc.rows_per_read = 4);
+    host.fill();
+    let mut rng = Rng::new(1);
+    let mut most = 0;
+    for _ in 0..3000 {
+        host.command(Op::Write, rng.below(PAGES));
+        let medium = host.drive.translation().medium();
+        let reads = medium.layout().all_blocks().map(|block| medium.history(block).reads).max();
+        most = most.max(reads.unwrap_or(0));
+    }
+    // Nobody else reads, and four reads bring the 16 pages of a victim.
+    assert!((5..=16).contains(&most), "{most} reads of a block");
 }

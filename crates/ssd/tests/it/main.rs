@@ -14,3 +14,4 @@ mod rounds;
 mod saved;
 mod slc_cache;
 mod timing;
+mod wound_forward;

@@ -209,3 +209,22 @@ fn rounds_need_a_collector_that_has_them() {
     assert!(refused(|spec| spec.controller.move_unit_us = -1.0).contains("controller.move_unit_us"));
     assert_eq!(drive("between-rounds").gc.host_share, HostShare::BetweenRounds);
 }
+
+/// What comes during a round is decoded in the order in which it came, once the round is over.
+#[test]
+fn writes_end_in_the_order_in_which_they_came() {
+    let mut host = Host::new(&drive("between-rounds"));
+    let (mut sent, mut ended) = (0, 0);
+    let moved = |host: &Host| host.ssd.counters().flash.expect("it has flash").gc_program_bytes;
+    while ended < 20_000 || moved(&host) < 64 << 20 {
+        while sent - ended < DEPTH as u64 {
+            let offset = host.rng.below(host.pages) * UNIT_BYTES;
+            host.ssd.submit(host.now, Request::new(sent, Op::Write, offset, UNIT_BYTES)).unwrap();
+            sent += 1;
+        }
+        for c in host.wait() {
+            assert_eq!(c.tag, ended, "{sent} were sent");
+            ended += 1;
+        }
+    }
+}

@@ -4,3 +4,4 @@ mod composed;
 mod finds_bugs;
 mod power_cuts;
 mod seeds_that_once_failed;
+mod until_one_fails;

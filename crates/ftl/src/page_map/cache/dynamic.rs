@@ -41,3 +41,36 @@ impl CachePolicy for Dynamic {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(slc_while_folding: bool) -> Dynamic {
+        Dynamic { keep_free: 5, most: u32::MAX, start_free: 2, slc_while_folding }
+    }
+
+    #[test]
+    fn it_is_pressed_from_when_hardly_any_is_free_until_there_are_plenty_if_there_is_anything_to_fold() {
+        let mut pressed = false;
+        let mut follow = |free, coming, cached| {
+            let room = Room { free, coming, cached, ..Room::default() };
+            pressed = policy(true).is_pressed(pressed, &room);
+            pressed
+        };
+        assert!(!follow(4, 0, 3));
+        assert!(follow(1, 1, 3));
+        assert!(follow(4, 1, 3), "it is emptied until there are plenty");
+        assert!(!follow(6, 0, 3));
+        assert!(!follow(5, 0, 3), "and begins anew only when hardly any is free");
+        assert!(!follow(1, 0, 0), "there is nothing to fold");
+    }
+
+    #[test]
+    fn while_it_is_emptied_the_host_writes_where_the_file_says() {
+        for slc in [true, false] {
+            let wants = |free, pressed| policy(slc).wants_slc(&Room { free, pressed, ..Room::default() });
+            assert_eq!([wants(6, false), wants(5, false), wants(5, true)], [true, false, slc]);
+        }
+    }
+}

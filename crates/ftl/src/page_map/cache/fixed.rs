@@ -34,3 +34,26 @@ impl CachePolicy for Fixed {
         self.when_full == WhenFull::Fold
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_superblock_is_folded_ahead_of_need_where_the_host_would_wait_for_it() {
+        let due = |when_full, pool_free, pool_coming| {
+            Fixed::new(when_full).fold_is_due(&Room { pool_free, pool_coming, ..Room::default() })
+        };
+        assert_eq!([(0, 0), (1, 0), (0, 1), (1, 1)].map(|(f, c)| due(WhenFull::Fold, f, c)), [true, true, true, false]);
+        assert!(!due(WhenFull::Direct, 0, 0));
+    }
+
+    #[test]
+    fn what_the_cache_has_no_room_for_goes_past_it_or_waits() {
+        let wants = |when_full, slc_open, pool_free| {
+            Fixed::new(when_full).wants_slc(&Room { slc_open, pool_free, ..Room::default() })
+        };
+        assert!(wants(WhenFull::Direct, true, 0) && wants(WhenFull::Direct, false, 1));
+        assert!(!wants(WhenFull::Direct, false, 0) && wants(WhenFull::Fold, false, 0));
+    }
+}

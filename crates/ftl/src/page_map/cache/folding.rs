@@ -131,3 +131,35 @@ impl PageMap {
         self.medium.mode(block) == CellMode::Slc
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::FlashOp;
+    use crate::page_map::allocator::Writer;
+    use crate::page_map::small;
+
+    #[test]
+    fn a_fold_begins_while_three_superblocks_are_free_and_no_fewer() {
+        let mut map = small::map_with_cache();
+        let mut ops: Vec<(u32, FlashOp)> = Vec::new();
+        for page in 0..32 {
+            map.write(page, 1, 0);
+            map.dispatch(&mut ops);
+            small::work(&mut map, &mut ops);
+        }
+        assert_eq!(map.cache().cached(0).count(), 2, "both superblocks of the cache are full");
+        let mut begins = |free| {
+            while map.allocator.free(0) > free {
+                let writer = Writer::Collector { stream: 0 };
+                map.allocator.take(0, writer, &mut map.superblocks, &mut map.medium).expect("some are free");
+            }
+            let mut of_now = map.clone();
+            (of_now.fold_in_background(&mut ops), !std::mem::take(&mut ops).is_empty())
+        };
+        assert_eq!(
+            [4, 3, 2, 1].map(&mut begins),
+            [(Unfolded::More, true), (Unfolded::More, true), (Unfolded::NoRoom, false), (Unfolded::NoRoom, false)]
+        );
+    }
+}

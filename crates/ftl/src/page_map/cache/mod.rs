@@ -171,3 +171,84 @@ impl SlcCache {
         self.domains[domain].cached.iter_mut().filter(|sb| **sb == old).for_each(|sb| *sb = new);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+    use ssdlab_nand::{CellModes, Geometry, Layout, Medium, PageOrder, ReducedMode, TagFormat};
+
+    use super::*;
+    use crate::spec::{Buffering, Frontier, HostShare, SuperblockSpan, TieBreak, VictimPolicy};
+
+    /// A dynamic cache on one die of ten blocks, of eight pages or at one bit per cell of four.
+    fn cache(keep_free_per_1000: u32) -> SlcCache {
+        let geometry = Geometry {
+            planes: 1,
+            blocks_per_plane: 10,
+            pages_per_block: 8,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bits_per_cell: 2,
+            page_order: PageOrder::Alternating,
+        };
+        let slc = ReducedMode {
+            read_us: vec![25.0],
+            program_us: vec![300.0],
+            erase_ms: 1.0,
+            rated_program_erase_cycles: 10_000,
+        };
+        let die = DieSpec { modes: CellModes { slc: Some(slc), ..CellModes::default() }, ..DieSpec::plain(geometry) };
+        let medium = Medium::new(&die, Layout::new(&die, 1, 10), TagFormat::new(50), &Rng::new(1));
+        let gc = GcSpec {
+            policy: VictimPolicy::Greedy,
+            choices: 2,
+            tie_break: TieBreak::Fifo,
+            frontier: Frontier::Separate,
+            start_free_superblocks: 1,
+            victims_per_start: 0,
+            buffer_superpages: 1,
+            buffering: Buffering::Streaming,
+            host_share: HostShare::Unlimited,
+            trickle_per_1000: 0,
+            rows_per_read: 1,
+            background_after_idle_ms: None,
+            background_free_superblocks: 0,
+            erases_what_trim_empties: false,
+        };
+        let spec = SlcCacheSpec {
+            policy: SlcCachePolicy::Dynamic,
+            keep_free_per_1000: Some(keep_free_per_1000),
+            host_while_folding: Some(HostTarget::Slc),
+            capacity_gb: None,
+            blocks_per_1000: None,
+            when_full: None,
+            largest_write_kib: None,
+            fold_after_idle_ms: None,
+            fold_pause_ms: 0.0,
+        };
+        let superblocks = Superblocks::new(SuperblockSpan::OneDie, &medium, 0);
+        SlcCache::new(&spec, &die, &superblocks, 10, &gc)
+    }
+
+    #[test]
+    fn of_the_superblocks_that_stay_free_a_part_counts_as_one() {
+        for (per_1000, kept) in [(100, 1), (101, 2), (250, 3), (300, 3)] {
+            let cache = cache(per_1000);
+            let wants = |free| cache.policy.get().wants_slc(&Room { free, ..Room::default() });
+            assert!(wants(kept + 1) && !wants(kept), "{per_1000} of a thousand");
+        }
+    }
+
+    #[test]
+    fn a_unit_at_one_bit_per_cell_takes_the_spare_area_that_it_does() {
+        assert_eq!(cache(100).cost_micro(), 2_000_000);
+    }
+
+    #[test]
+    fn long_writes_go_past_it() {
+        let mut cache = cache(100);
+        assert!(!cache.takes(0, 0));
+        cache.domains[0].to_slc = true;
+        assert!(cache.takes(0, 0) && !cache.takes(0, PAST_CACHE));
+    }
+}

@@ -174,6 +174,21 @@ impl Collector {
         })
     }
 
+    /// Checks that no domain's buffer holds more than it has room for.
+    ///
+    /// # Errors
+    /// The first that does.
+    pub fn check_room(&self) -> Result<(), String> {
+        match self.domains.iter().position(|domain| domain.units_held() > self.buffer_units) {
+            Some(d) => Err(format!(
+                "the collector of domain {d} holds {} units, its buffer {}",
+                self.domains[d].units_held(),
+                self.buffer_units
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// A superblock has taken the place of another, with all that it holds.
     pub fn substitute(&mut self, domain: usize, old: SuperblockId, new: SuperblockId) {
         let domain = &mut self.domains[domain];

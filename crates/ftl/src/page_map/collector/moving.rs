@@ -215,3 +215,48 @@ fn redirect_replaced(map: &Map, buffer: &mut WriteBuffer, lpn: u32, from: UnitAd
         place => panic!("books: unit {from} says it holds page {lpn}, but the map says {place:?}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+
+    use super::*;
+    use crate::page_map::small;
+    use crate::translation::Translation;
+
+    /// Whether a row of the collector names an origin, which then must hold every unit of it, before it is erased.
+    fn names_origin(map: &PageMap, op: &FlashOp) -> bool {
+        let layout = map.medium.layout();
+        let to = map.superblocks.of_block(op.block());
+        let Some(from) = map.recovery.origins.of(to, op.page()) else { return false };
+        let start = layout.row_start(op.block(), op.page());
+        let first = layout.row_start(map.superblocks.any_block(from), 0);
+        let held: Vec<u32> = (0..layout.block_units).map(|k| map.medium.tag(first + k)).collect();
+        for unit in start..start + op.units() {
+            assert!(held.contains(&map.medium.tag(unit)), "unit {unit} does not come from superblock {from}");
+        }
+        true
+    }
+
+    #[test]
+    fn a_row_names_the_superblock_that_all_of_its_units_come_from_and_none_if_there_are_several() {
+        let (mut map, mut rng) = (small::map(false), Rng::new(2));
+        let (mut ops, mut numbers): (Vec<(u32, FlashOp)>, _) = (Vec::new(), [0u8; small::PAGES as usize]);
+        let mut named = [0; 2];
+        for k in 0..6000 {
+            let page = if k < small::PAGES { k } else { rng.below(small::PAGES.into()) as u32 };
+            numbers[page as usize] = numbers[page as usize].wrapping_add(1);
+            map.write(page, numbers[page as usize], 0);
+            map.dispatch(&mut ops);
+            while !ops.is_empty() {
+                let (die, op) = ops.remove(0);
+                map.began(&op);
+                if op.kind() == OpKind::GcProgram {
+                    named[usize::from(names_origin(&map, &op))] += 1;
+                }
+                map.done(die, op, &mut ops);
+            }
+        }
+        assert!(named[0] > 50 && named[1] > 50, "{named:?}");
+    }
+}

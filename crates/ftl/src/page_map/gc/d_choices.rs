@@ -43,3 +43,27 @@ impl VictimSelector for DChoices {
         Some(block)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_emptiest_goes_if_one_of_the_draws_is_it() {
+        let valid = [7, 3, 9, 5];
+        let candidates = Candidates { valid: &valid, capacity: 10, clock: 0 };
+        let mut rng = Rng::new(1);
+        for choices in [1, 2, 5] {
+            let mut policy = DChoices::new(4, choices);
+            (0..4).for_each(|block| policy.close(block, valid[block as usize], 0));
+            let mut emptiest = 0;
+            for _ in 0..20_000 {
+                let block = policy.pick(&candidates, &mut rng).expect("four are closed");
+                emptiest += u32::from(block == 1);
+                policy.close(block, valid[block as usize], 0);
+            }
+            let expected = 1.0 - f64::powi(0.75, choices as i32);
+            assert!((f64::from(emptiest) / 20_000.0 - expected).abs() < 0.02, "{choices}: {emptiest}");
+        }
+    }
+}

@@ -287,4 +287,22 @@ mod tests {
         let again = turns(&mut changed, 4, &mut rows, |_| vec![]).concat();
         assert!(again.contains(&3) && again.contains(&9));
     }
+
+    #[test]
+    fn a_cut_may_have_undone_what_was_written_in_either_of_two_turns() {
+        let mut changed = Checkpoints::Changed(Changed::new(100, 10, 8));
+        let mut rows = 0;
+        let mut turn = |changed: &mut Checkpoints, marks: &[u32]| {
+            turns(changed, 4, &mut rows, |row| if row == 1 { marks.to_vec() } else { vec![] }).concat()
+        };
+        assert!(turn(&mut changed, &[3]).is_empty());
+        assert_eq!(turn(&mut changed, &[9]), [3]);
+        assert_eq!(turn(&mut changed, &[]), [9]);
+        changed.recover(None);
+        assert_eq!(turn(&mut changed, &[]), [3, 9]);
+        assert!(turn(&mut changed, &[]).is_empty());
+        assert!(turn(&mut changed, &[]).is_empty());
+        changed.recover(None);
+        assert!(turn(&mut changed, &[]).is_empty(), "that was too long ago");
+    }
 }

@@ -295,4 +295,38 @@ mod tests {
         assert!(ops.iter().all(|op| op.block() != BlockId::new(9)));
         assert!(ops.iter().any(|op| op.block() == BlockId::new(15) && op.kind() == OpKind::Erase));
     }
+
+    #[test]
+    fn a_row_is_written_with_the_entry_that_fills_it() {
+        let die = DieSpec::plain(Geometry {
+            planes: 1,
+            blocks_per_plane: 8,
+            pages_per_block: 4,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
+        let layout = Layout::new(&die, 1, 8);
+        let mut medium = Medium::new(&die, layout.clone(), TagFormat::new(100), &Rng::new(1));
+        let mut journal = Journal::new(
+            vec![vec![BlockId::new(0)], vec![BlockId::new(1)], vec![BlockId::new(2)]],
+            &layout,
+            Checkpoints::Never(1),
+        );
+        let mut ops: Vec<(u32, FlashOp)> = Vec::new();
+        journal.note(511, &mut medium, &mut ops);
+        assert_eq!(journal.rows_written(), 0);
+        journal.note(1, &mut medium, &mut ops);
+        assert_eq!(journal.rows_written(), 1);
+        journal.note(1024, &mut medium, &mut ops);
+        assert_eq!((journal.rows_written(), journal.entries), (3, 0));
+        // A trim does not wait for the others that fill its row.
+        journal.save_trims(&mut medium, &mut ops);
+        assert_eq!(journal.rows_written(), 3, "there is none");
+        journal.note_trim(Trim { pages: 3..4, before_row: 1, held: Vec::new() });
+        journal.note(1, &mut medium, &mut ops);
+        journal.save_trims(&mut medium, &mut ops);
+        assert_eq!((journal.rows_written(), journal.entries, journal.trims().any_pending()), (4, 0, false));
+    }
 }

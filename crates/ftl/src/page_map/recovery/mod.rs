@@ -463,3 +463,81 @@ impl PageMap {
         repairs.push(Repair { block, kind: RepairKind::Fill { page } });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::FlashOp;
+    use crate::page_map::small;
+    use crate::translation::Translation;
+
+    /// The rows that firmware has noted a trim or a loss before may have been erased by now.
+    #[test]
+    fn what_is_written_after_a_cut_is_newer_than_any_trim_and_any_loss_that_is_noted() {
+        let mut map = small::map(true);
+        let mut ops: Vec<(u32, FlashOp)> = Vec::new();
+        let write = |map: &mut PageMap, page: u32, ops: &mut Vec<(u32, FlashOp)>| {
+            map.write(page, 1, 0);
+            map.force(ops);
+            small::work(map, ops);
+            map.unforce();
+        };
+        write(&mut map, 9, &mut ops);
+        map.log.conclude_trim(3, 500);
+        for page in [3, 4] {
+            if page == 4 {
+                map.recovery.lost.insert(4, 700);
+            }
+            Translation::cut_power(&mut map, &[]);
+            Translation::recover(&mut map);
+            Translation::resume(&mut map, &mut ops);
+            small::work(&mut map, &mut ops);
+            write(&mut map, page, &mut ops);
+        }
+        Translation::cut_power(&mut map, &[]);
+        assert_eq!(Translation::recover(&mut map).lost, []);
+        assert_eq!([3, 4, 9, 5].map(|page| map.write_number(page)), [Some(1), Some(1), Some(1), None]);
+    }
+
+    #[test]
+    fn a_page_that_was_lost_and_trimmed_since_is_lost_no_more_on_either_way() {
+        for way in [RecoveryWay::Full, RecoveryWay::Quick] {
+            let mut map = small::map(true);
+            map.set_recovery_way(way);
+            map.recovery.lost = BTreeMap::from([(4, 5), (6, 50)]);
+            // One trim came after the loss, the other before.
+            map.log.conclude_trim(4, 20);
+            map.log.conclude_trim(6, 20);
+            Translation::cut_power(&mut map, &[]);
+            let lost: Vec<u32> = Translation::recover(&mut map).lost.iter().map(|lost| lost.page).collect();
+            assert_eq!(lost, [6], "{way:?}");
+        }
+    }
+
+    #[test]
+    fn a_row_that_never_came_to_be_makes_nothing_outdated_that_was_there_before() {
+        let mut map = small::map(true);
+        let mut ops: Vec<(u32, FlashOp)> = Vec::new();
+        map.write(3, 1, 0);
+        map.force(&mut ops);
+        small::work(&mut map, &mut ops);
+        // Written again, and trimmed while the program waits for its die: its number will be given to another row.
+        map.write(3, 2, 0);
+        map.dispatch(&mut ops);
+        map.trim(3..4, &mut ops);
+        Translation::cut_power(&mut map, &[]);
+        Translation::recover(&mut map);
+        assert_eq!(map.write_number(3), Some(1), "the trim is forgotten");
+    }
+
+    #[test]
+    fn a_recovery_reads_a_checkpoint_and_the_journal_meanwhile_if_there_is_a_journal() {
+        for journal in [false, true] {
+            let mut map = small::map(journal);
+            Translation::cut_power(&mut map, &[]);
+            let found = Translation::recover(&mut map);
+            // One piece holds the whole map, and follows every row of journal.
+            assert_eq!((found.map_rows, found.journal_rows), (u32::from(journal), u32::from(journal)));
+        }
+    }
+}

@@ -212,6 +212,11 @@ impl Rig {
         });
     }
 
+    /// The data of a block have been read often.
+    pub fn refresh(&mut self, block: BlockId) {
+        self.ask(|ftl, ops| ftl.refresh(block, ops));
+    }
+
     pub fn fold_in_background(&mut self) {
         self.ask(|ftl, ops| {
             ftl.fold_in_background(ops);

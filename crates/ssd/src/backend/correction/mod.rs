@@ -542,3 +542,44 @@ fn added(ladder: &Ladder, level: usize) -> Cost {
         decode_ns: to.decode_ns - from.decode_ns,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_ecc::spec::{BchSpec, RetrySpec};
+    use ssdlab_nand::{Geometry, PageOrder};
+
+    use super::*;
+
+    #[test]
+    fn after_the_shelf_the_time_the_losses_and_the_chances_are_as_before() {
+        let spec = EccSpec {
+            codeword_bytes: 1024,
+            bch: Some(BchSpec { correctable_bits: 60, decode_us: 4.0 }),
+            ldpc: None,
+            retry: RetrySpec::default(),
+            parity_stripe: None,
+        };
+        let die = DieSpec::plain(Geometry {
+            planes: 1,
+            blocks_per_plane: 4,
+            pages_per_block: 4,
+            page_bytes: 4096,
+            spare_bytes: 456,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
+        let c = Correction::new(&spec, &die, &ErrorSpec::planar_estimate(), (1, 4), &Rng::new(1));
+        let mut c = c.expect("it can be built");
+        let history = BlockHistory { erases: 3, programmed_at_s: 0, ..BlockHistory::default() };
+        c.losses.set_pages(BTreeSet::from([5]));
+        c.shelve(1_000_000);
+        assert_eq!(c.age_s(history, 7 * SECOND), 1_000_007);
+        c.renew(BlockId::new(2), CellMode::Slc, 1_000_007, history);
+        assert_eq!(c.blocks[2].erases, 3, "it is known how a block fares that has been erased so often");
+        c.losses.set_pages(BTreeSet::from([5, 6]));
+        c.unshelve();
+        assert_eq!(c.age_s(history, 7 * SECOND), 7);
+        assert_eq!(c.lost_pages().collect::<Vec<_>>(), [5]);
+        assert_eq!(c.blocks[2].erases, u32::MAX, "that was on the shelf");
+    }
+}

@@ -5,7 +5,7 @@ mod rig;
 mod short_writes;
 
 use rig::{ROW, Run, cache, drive};
-use ssdlab_core::{Op, SECOND, UNIT_BYTES};
+use ssdlab_core::{Cause, Op, SECOND, UNIT_BYTES};
 use ssdlab_device::Device;
 use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, Translation, WhenFull};
 
@@ -191,4 +191,54 @@ fn what_is_cached_on_a_die_is_folded_on_that_die() {
     // A block that is still open stays as it is.
     assert!(run.in_slc(cached) < cached / 2 && run.folded() > cached / 2, "{} are cached", run.in_slc(cached));
     run.ssd.check_books().unwrap();
+}
+
+/// What an idle drive does first with what three superblocks of the cache hold, the second of which has been written again if
+/// `again`: bytes of each that are still cached, and bytes folded.
+fn first_fold(policy: SlcCachePolicy, again: bool) -> ([u64; 3], u64) {
+    let mut run = Run::new(&drive(Some(cache(policy)), 40));
+    let cached = 8 * 64 * 32_768 / 2;
+    run.write(0, if again { 2 * cached } else { 3 * cached });
+    if again {
+        run.write(cached, 2 * cached);
+    }
+    // The buffer is written out first.
+    run.idle(45_000_000);
+    let erases = |run: &Run| run.ssd.counters().flash.expect("it has flash").block_erases;
+    let before = erases(&run);
+    while erases(&run) == before {
+        run.idle(1_000_000);
+    }
+    ([0, 1, 2].map(|k| run.in_slc_of(k * cached, (k + 1) * cached)), run.folded())
+}
+
+#[test]
+fn an_idle_drive_folds_the_oldest_superblock_first_but_erases_one_that_holds_nothing_before() {
+    let superblock = 8 * 64 * 32_768 / 2;
+    let all = superblock;
+    for policy in [SlcCachePolicy::Fixed, SlcCachePolicy::Dynamic] {
+        assert_eq!(first_fold(policy, false), ([0, all, all], superblock), "{policy:?}");
+        assert_eq!(first_fold(policy, true), ([all, all, 0], 0), "{policy:?}");
+    }
+}
+
+/// Reads that meet a fold wait for the fold, and nothing else is told: the collector has nothing to do.
+#[test]
+fn a_read_that_meets_a_fold_says_so() {
+    let spec = SlcCacheSpec { fold_pause_ms: 0.01, ..cache(SlcCachePolicy::Fixed) };
+    let mut run = Run::new(&drive(Some(spec), 40));
+    let cached = 8 * 64 * 32_768 / 2;
+    run.write(0, 4 * cached);
+    let mut waited = [0; 2];
+    for k in 0..100 {
+        // The fold begins after 50 ms, with reads.
+        run.idle(50_000_000 + k * 3_000);
+        run.send(Op::Read, (3 * cached + k * 8 * UNIT_BYTES) % (4 * cached), UNIT_BYTES);
+        run.drain();
+        for c in run.answers() {
+            waited[0] += c.breakdown.get(Cause::Fold);
+            waited[1] += c.breakdown.get(Cause::GarbageCollection);
+        }
+    }
+    assert!(waited[0] > 0 && waited[1] == 0, "{waited:?} ns");
 }

@@ -120,6 +120,11 @@ impl Run {
         self.in_flight -= self.done.len();
     }
 
+    /// What the drive has answered last.
+    pub fn answers(&self) -> &[Completion] {
+        &self.done
+    }
+
     pub fn idle(&mut self, time: Nanos) {
         self.now += time;
         self.done.clear();

@@ -197,6 +197,18 @@ fn an_operation_is_interrupted_so_often_and_not_near_its_end() {
     b.read(2, 1);
     let ended = 545_520 + 50_000 + 52_880 + 20_000;
     assert_eq!(b.finish(), [ended, ended - 510_000 + 52_880], "the second waits for the end");
+    // Where little progress is enough, only the number of interruptions makes it wait.
+    for (most_per_operation, finish) in [(1, [ended, ended - 510_000 + 52_880]), (2, [ended + 122_880, 145_760])] {
+        let often = Suspend { most_per_operation, least_progress_us: 30.0, ..SUSPEND };
+        let mut b = Bench::with(ONE_DIE, &BASE, |_, die| die.features.suspend = Some(often)).filled(1);
+        b.send(Op::Write, ROW, ROW, true);
+        b.wait(400_000);
+        b.read(0, 1);
+        b.wait(110_000);
+        b.read(2, 1);
+        // The array goes on at 522.88 us, may be interrupted from 552.88 us on, and reads 50 us later.
+        assert_eq!(b.finish(), finish, "{most_per_operation} at most");
+    }
 }
 
 /// Reads of one unit of 16 dies on four channels, 50 us of tR and 12.30 us on the bus, deep queues: the rate that the

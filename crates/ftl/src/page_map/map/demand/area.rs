@@ -250,6 +250,9 @@ impl Area {
         let layout = medium.layout();
         for (page, &row) in self.rows.iter().enumerate().filter(|(_, row)| **row != NOWHERE) {
             let (block, at) = place_of(row, layout);
+            if at >= medium.issued_pages(block) {
+                return Err(format!("map page {page} should lie in row {row}, which has been erased"));
+            }
             let start = layout.row_start(block, at);
             let number = if layout.row_units > 1 { medium.tag(start + 1) } else { page as u32 };
             if medium.tag(start) != TAG_MAP || number != page as u32 {
@@ -257,5 +260,76 @@ impl Area {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+    use ssdlab_nand::{DieSpec, Geometry, Outcome, PageOrder, TagFormat};
+
+    use super::*;
+
+    fn work(area: &mut Area, medium: &mut Medium, ops: &mut Vec<(u32, FlashOp)>) {
+        while !ops.is_empty() {
+            let (_, op) = ops.remove(0);
+            if op.kind() == OpKind::Erase {
+                assert_eq!(medium.erase(op.block()), Ok(Outcome::Done));
+                area.erased(op.block(), medium, ops);
+            } else if op.kind().is_program() {
+                medium.begin_program(op.block(), op.page()).expect("it is the next of its block");
+                assert_eq!(medium.finish_program(op.block(), op.page()), Ok(Outcome::Done));
+            }
+        }
+    }
+
+    /// A map of three pages, of which the last has been written two hundred times.
+    fn written() -> (Area, Medium, Vec<(u32, FlashOp)>) {
+        let die = DieSpec::plain(Geometry {
+            planes: 1,
+            blocks_per_plane: 8,
+            pages_per_block: 4,
+            page_bytes: 8192,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
+        let layout = Layout::new(&die, 2, 8);
+        let mut medium = Medium::new(&die, layout.clone(), TagFormat::new(100), &Rng::new(1));
+        let places =
+            (0..Area::places(3, &layout)).map(|block| vec![BlockId::new(block), BlockId::new(8 + block)]).collect();
+        let (mut area, mut ops) = (Area::new(places, 3, &layout), Vec::new());
+        (0..2).for_each(|page| area.write(page, &mut medium, &mut ops));
+        for _ in 0..200 {
+            area.write(2, &mut medium, &mut ops);
+            work(&mut area, &mut medium, &mut ops);
+            assert_eq!(area.check(&medium), Ok(()));
+        }
+        (area, medium, ops)
+    }
+
+    #[test]
+    fn a_map_page_that_never_changes_is_moved_on_before_its_row_is_erased() {
+        let (mut area, medium, mut ops) = written();
+        let layout = medium.layout();
+        assert!(area.rows_moved() > 10);
+        for page in 0..3 {
+            let row = area.rows[page as usize];
+            assert!(row % layout.pages < medium.finished_pages(BlockId::new(row / layout.pages)));
+            assert!(area.read(page, 512, (NOBODY, 0), &medium, &mut ops), "it is on flash");
+        }
+    }
+
+    #[test]
+    fn after_a_power_cut_the_newest_copy_of_each_map_page_counts() {
+        let (mut area, mut medium, mut ops) = written();
+        area.write(1, &mut medium, &mut ops);
+        area.write(2, &mut medium, &mut ops);
+        work(&mut area, &mut medium, &mut ops);
+        let rows = area.rows.clone();
+        medium.cut_power(&[]);
+        area.recover(&medium);
+        assert_eq!(area.rows, rows);
+        assert_eq!(area.check(&medium), Ok(()));
     }
 }
