@@ -80,6 +80,8 @@ mod tests {
         for tie_break in [TieBreak::Fifo, TieBreak::Lifo] {
             let mut rng = Rng::new(11);
             let (mut scan, mut lists) = (GreedyScan::new(20, tie_break), Greedy::new(20, 32, tie_break));
+            // As after years of work.
+            scan.arrivals = 1 << 35;
             let mut valid = [None; 20];
             for _ in 0..5000 {
                 let block = rng.below(20) as u32;
