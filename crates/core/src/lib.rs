@@ -19,6 +19,7 @@ mod histogram;
 pub mod input;
 mod io;
 mod nearest;
+mod number_type;
 mod panics;
 mod ring;
 mod rng;

@@ -11,47 +11,18 @@
 //! Addresses are those of the die's own cell mode. A block that runs with fewer bits per cell has fewer pages, and uses
 //! the first of these rows only.
 
-use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-use ssdlab_core::FastDiv;
+use ssdlab_core::{FastDiv, number_type};
 
 use crate::DieSpec;
 
 /// Physical address of a unit.
 pub type UnitAddress = u32;
 
-/// A multi-plane block: die x blocks + index.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct BlockId(u32);
-
-impl BlockId {
-    #[inline]
-    #[must_use]
-    pub const fn new(number: u32) -> Self {
-        BlockId(number)
-    }
-
-    #[inline]
-    #[must_use]
-    pub const fn number(self) -> u32 {
-        self.0
-    }
-
-    /// For tables with an entry a block.
-    #[inline]
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl Display for BlockId {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
+number_type! {
+    /// A multi-plane block: die x blocks + index.
+    pub struct BlockId;
 }
 
 /// Sizes and address arithmetic.

@@ -1,37 +1,16 @@
 //! Superblocks: what is opened, written, collected and erased together.
 
-use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use ssdlab_core::number_type;
 use ssdlab_nand::{BlockId, Layout, Medium, UnitAddress};
 
 use crate::spec::SuperblockSpan;
 
-/// A superblock's number over all domains. With one-die superblocks it is the block's own number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SuperblockId(u32);
-
-impl SuperblockId {
-    #[inline]
-    #[must_use]
-    pub const fn new(number: u32) -> Self {
-        SuperblockId(number)
-    }
-
-    #[inline]
-    #[must_use]
-    pub const fn number(self) -> u32 {
-        self.0
-    }
-
-    /// For tables with an entry a superblock.
-    #[inline]
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
+number_type! {
+    /// A superblock's number over all domains. With one-die superblocks it is the block's own number.
+    pub struct SuperblockId;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,12 +29,6 @@ pub enum State {
     System,
     /// Kept back as replacement, or without a good block.
     Reserved,
-}
-
-impl Display for SuperblockId {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
 }
 
 /// Who writes an open superblock, as the spare areas of its rows say.

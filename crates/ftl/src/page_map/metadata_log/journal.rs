@@ -260,9 +260,9 @@ mod tests {
         all
     }
 
-    #[test]
-    fn a_block_that_has_been_replaced_is_never_touched_again() {
-        let die = DieSpec::plain(Geometry {
+    /// Eight blocks of four pages of one unit.
+    fn small_die() -> DieSpec {
+        DieSpec::plain(Geometry {
             planes: 1,
             blocks_per_plane: 8,
             pages_per_block: 4,
@@ -270,7 +270,12 @@ mod tests {
             spare_bytes: 0,
             bits_per_cell: 1,
             page_order: PageOrder::Uniform,
-        });
+        })
+    }
+
+    #[test]
+    fn a_block_that_has_been_replaced_is_never_touched_again() {
+        let die = small_die();
         let layout = Layout::new(&die, 2, 8);
         let mut medium = Medium::new(&die, layout.clone(), TagFormat::new(100), &Rng::new(1));
         let mut journal = Journal::new(
@@ -298,15 +303,7 @@ mod tests {
 
     #[test]
     fn a_row_is_written_with_the_entry_that_fills_it() {
-        let die = DieSpec::plain(Geometry {
-            planes: 1,
-            blocks_per_plane: 8,
-            pages_per_block: 4,
-            page_bytes: 4096,
-            spare_bytes: 0,
-            bits_per_cell: 1,
-            page_order: PageOrder::Uniform,
-        });
+        let die = small_die();
         let layout = Layout::new(&die, 1, 8);
         let mut medium = Medium::new(&die, layout.clone(), TagFormat::new(100), &Rng::new(1));
         let mut journal = Journal::new(
