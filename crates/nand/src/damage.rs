@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::layout::BlockId;
+use crate::address::BlockId;
 
 /// What a die's array was at when the power went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

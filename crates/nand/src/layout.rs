@@ -13,17 +13,10 @@
 
 use std::ops::Range;
 
-use ssdlab_core::{FastDiv, number_type};
+use ssdlab_core::FastDiv;
 
 use crate::DieSpec;
-
-/// Physical address of a unit.
-pub type UnitAddress = u32;
-
-number_type! {
-    /// A multi-plane block: die x blocks + index.
-    pub struct BlockId;
-}
+use crate::address::{BlockId, UnitAddress};
 
 /// Sizes and address arithmetic.
 #[derive(Clone, Debug)]
@@ -107,7 +100,7 @@ impl Layout {
     #[inline]
     #[must_use]
     pub fn block_of(&self, unit: UnitAddress) -> BlockId {
-        BlockId(self.by_block.quotient(unit))
+        BlockId::new(self.by_block.quotient(unit))
     }
 
     /// Block and page of a unit.
@@ -115,14 +108,14 @@ impl Layout {
     #[must_use]
     pub fn row_of(&self, unit: UnitAddress) -> (BlockId, u32) {
         let (block, rest) = self.by_block.split(unit);
-        (BlockId(block), rest >> self.row_shift)
+        (BlockId::new(block), rest >> self.row_shift)
     }
 
     /// First unit of a row.
     #[inline]
     #[must_use]
     pub fn row_start(&self, block: BlockId, page: u32) -> UnitAddress {
-        block.0 * self.block_units + (page << self.row_shift)
+        block.number() * self.block_units + (page << self.row_shift)
     }
 
     /// Number of the row that begins with a unit, over all dies.
@@ -136,19 +129,19 @@ impl Layout {
     #[inline]
     #[must_use]
     pub fn block_at(&self, die: u32, index: u32) -> BlockId {
-        BlockId(die * self.blocks + index)
+        BlockId::new(die * self.blocks + index)
     }
 
     /// Every block of every die, in order of its number.
     pub fn all_blocks(&self) -> impl DoubleEndedIterator<Item = BlockId> + ExactSizeIterator + use<> {
-        (0..self.block_count()).map(BlockId)
+        (0..self.block_count()).map(BlockId::new)
     }
 
     /// Number of a block's first plane, over all blocks; the others follow.
     #[inline]
     #[must_use]
     pub fn first_plane(&self, block: BlockId) -> usize {
-        (block.0 * self.planes) as usize
+        (block.number() * self.planes) as usize
     }
 
     /// Numbers of all planes of a block.
@@ -163,6 +156,6 @@ impl Layout {
     #[inline]
     #[must_use]
     pub fn die_of(&self, block: BlockId) -> (u32, u32) {
-        self.by_blocks.split(block.0)
+        self.by_blocks.split(block.number())
     }
 }

@@ -11,6 +11,7 @@
 //!
 //! Limits: 31-bit unit addresses (8 TiB of flash), rows of at most 64 units of 4 KiB, one to four bits per cell.
 
+mod address;
 mod cell_mode;
 mod damage;
 mod die_modes;
@@ -31,13 +32,14 @@ mod variation;
 mod violation;
 mod word_lines;
 
+pub use address::{BlockId, UnitAddress};
 pub use cell_mode::{CellMode, CellModes, Power, ReducedMode};
 pub use damage::{Cut, Interrupted};
 pub use die_modes::ModeSpec;
 pub use faults::GrowingFaults;
 pub use features::{BusCycles, Features, Suspend};
 pub use history::BlockHistory;
-pub use layout::{BlockId, Layout, UnitAddress};
+pub use layout::Layout;
 pub use medium::{Medium, NO_LPN, Outcome, PageAddress, PageState, Row, TagFormat};
 pub use page_order::PageOrder;
 pub use saved::{MisfitError, SavedMedium};

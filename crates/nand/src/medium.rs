@@ -2,9 +2,10 @@
 
 use ssdlab_core::Rng;
 
+use crate::address::{BlockId, UnitAddress};
 use crate::damage::Damage;
 use crate::faults::{Faults, GrowingFaults};
-use crate::layout::{BlockId, Layout, UnitAddress};
+use crate::layout::Layout;
 use crate::plane_block::{Modes, PlaneBlock};
 use crate::violation::{PairingRule, Violation};
 use crate::{BlockHistory, CellMode, DieSpec, memory};

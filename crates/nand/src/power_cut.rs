@@ -1,7 +1,7 @@
 //! A medium whose power goes; what that does is told in `damage.rs`.
 
+use crate::address::BlockId;
 use crate::damage::{Cut, Interrupted};
-use crate::layout::BlockId;
 use crate::{Medium, Violation};
 
 impl Medium {
