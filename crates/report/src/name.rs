@@ -1,7 +1,7 @@
 //! Catalog names as people write them: `jmf667h-toshiba-256gb` is `JMF667H Toshiba 256 GB`.
 
 /// Words that are written in capitals although they have no digit.
-const CAPITALS: [&str; 6] = ["imft", "ocz", "wd", "evo", "gt", "arc"];
+const CAPITALS: [&str; 7] = ["imft", "ocz", "wd", "evo", "qvo", "gt", "arc"];
 /// Words that their makers write otherwise, and one that is no name.
 const SPELLED: [(&str, &str); 2] = [("spinpoint", "SpinPoint"), ("and", "and")];
 /// Words that belong together.

@@ -504,12 +504,14 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     }
     if let Some((headline, rate)) = facts.headline("sequential-write") {
         let best = facts.best_other(&headline).map_or(rate, |o| o.1);
-        let falls = facts.metric("slc-cache", "", "stage2_bandwidth").is_some_and(|second| second < 0.5 * rate);
-        if rate >= 0.8 * best && !falls {
+        let falls_to = facts.metric("slc-cache", "", "stage2_bandwidth").filter(|&second| second < 0.5 * rate);
+        if let Some(second) = falls_to {
+            unsuited.push(format!("Long copies and video: {rate:.0} MB/s at first, then {second:.0}."));
+        } else if rate >= 0.8 * best {
             // A test of a minute says nothing of the time after it.
             let long = if facts.outcome("slc-cache", "").is_some() { " for as long as it takes" } else { "" };
             suits.push(format!("Copies and video: {rate:.0} MB/s{long}."));
-        } else if falls || rate < 0.5 * best {
+        } else if rate < 0.5 * best {
             unsuited.push(format!("Long copies and video: {rate:.0} MB/s, {:.0} elsewhere.", best.max(rate)));
         }
     }
