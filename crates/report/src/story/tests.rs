@@ -289,3 +289,13 @@ fn the_end_of_a_long_write_is_told_only_where_it_was_seen_and_a_set_may_have_a_f
     );
     assert!(seen.contains("Reads all over it: each takes 13 ms.") && !seen.contains("Starting programs"), "{seen}");
 }
+
+#[test]
+fn a_drive_whose_long_writes_fall_says_to_what() {
+    let mut review = review(Figures { sequential: 900.0, ..GOOD });
+    let stages = [("stages", 2.0, ""), ("stage1_bandwidth", 900.0, "MB/s"), ("stage2_bandwidth", 92.0, "MB/s")];
+    review.outcomes.push(outcome("slc-cache", "", &stages));
+    let story = story(&review, &review.devices[0]);
+    assert!(story.unsuited.contains("Long copies and video: 900 MB/s at first, then 92."), "{}", story.unsuited);
+    assert!(!story.suits.contains("video"), "{}", story.suits);
+}
