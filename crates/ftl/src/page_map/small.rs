@@ -35,6 +35,26 @@ pub fn map_with_cache() -> PageMap {
     build(false, Some(&cache))
 }
 
+/// A collector without any refinement.
+pub fn gc() -> GcSpec {
+    GcSpec {
+        policy: VictimPolicy::Greedy,
+        choices: 2,
+        tie_break: TieBreak::Fifo,
+        frontier: Frontier::Separate,
+        start_free_superblocks: 2,
+        victims_per_start: 0,
+        buffer_superpages: 8,
+        buffering: Buffering::Streaming,
+        host_share: HostShare::Unlimited,
+        trickle_per_1000: 0,
+        rows_per_read: 1,
+        background_after_idle_ms: None,
+        background_free_superblocks: 0,
+        erases_what_trim_empties: false,
+    }
+}
+
 fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
     let geometry = Geometry {
         planes: 1,
@@ -56,22 +76,6 @@ fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
         journal_limit_rows: None,
         map_cache_kib: None,
     };
-    let gc = GcSpec {
-        policy: VictimPolicy::Greedy,
-        choices: 2,
-        tie_break: TieBreak::Fifo,
-        frontier: Frontier::Separate,
-        start_free_superblocks: 2,
-        victims_per_start: 0,
-        buffer_superpages: 8,
-        buffering: Buffering::Streaming,
-        host_share: HostShare::Unlimited,
-        trickle_per_1000: 0,
-        rows_per_read: 1,
-        background_after_idle_ms: None,
-        background_free_superblocks: 0,
-        erases_what_trim_empties: false,
-    };
     let config = PageMapConfig {
         die: &die,
         dies: 1,
@@ -81,7 +85,7 @@ fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
         buffer_units: 16,
         read_granule_bytes: None,
         mapping: &mapping,
-        gc: &gc,
+        gc: &gc(),
         wear_levelling: &WearLevellingSpec::default(),
         slc_cache,
         compression: None,

@@ -178,7 +178,8 @@ mod tests {
     use ssdlab_nand::{CellModes, Geometry, Layout, Medium, PageOrder, ReducedMode, TagFormat};
 
     use super::*;
-    use crate::spec::{Buffering, Frontier, HostShare, SuperblockSpan, TieBreak, VictimPolicy};
+    use crate::page_map::small;
+    use crate::spec::SuperblockSpan;
 
     /// A dynamic cache on one die of ten blocks, of eight pages or at one bit per cell of four.
     fn cache(keep_free_per_1000: u32) -> SlcCache {
@@ -199,22 +200,7 @@ mod tests {
         };
         let die = DieSpec { modes: CellModes { slc: Some(slc), ..CellModes::default() }, ..DieSpec::plain(geometry) };
         let medium = Medium::new(&die, Layout::new(&die, 1, 10), TagFormat::new(50), &Rng::new(1));
-        let gc = GcSpec {
-            policy: VictimPolicy::Greedy,
-            choices: 2,
-            tie_break: TieBreak::Fifo,
-            frontier: Frontier::Separate,
-            start_free_superblocks: 1,
-            victims_per_start: 0,
-            buffer_superpages: 1,
-            buffering: Buffering::Streaming,
-            host_share: HostShare::Unlimited,
-            trickle_per_1000: 0,
-            rows_per_read: 1,
-            background_after_idle_ms: None,
-            background_free_superblocks: 0,
-            erases_what_trim_empties: false,
-        };
+        let gc = GcSpec { start_free_superblocks: 1, buffer_superpages: 1, ..small::gc() };
         let spec = SlcCacheSpec {
             policy: SlcCachePolicy::Dynamic,
             keep_free_per_1000: Some(keep_free_per_1000),
