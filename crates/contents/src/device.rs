@@ -68,7 +68,7 @@ struct InFlight {
 /// writes zeroes. Buffers go in by [`ContentDevice::insert`] before the command is submitted and come out by
 /// [`ContentDevice::take`] after it has completed.
 ///
-/// Commands that touch the same 4 KiB go to the device one after the other, if one of them changes them. The wait counts
+/// Commands that touch the same unit of the device ([`ssdlab_device::Plug::unit_bytes`]) go to it one after the other, if one of them changes them. The wait counts
 /// as [`Cause::Queue`]. A write has happened when it completes.
 ///
 /// Every write gets the number that the device counts for it ([`Held::Write`]). After a cut the device is asked what it
@@ -79,6 +79,8 @@ pub struct ContentDevice {
     options: ContentOptions,
     /// `None`: the device has no plug, and nothing can come back.
     greatest_write_number: Option<u8>,
+    /// Pages that the device keeps or loses as one, and whose writes it counts together.
+    unit_pages: u32,
     /// Older versions cannot come back after a FLUSH, or a write with FUA.
     keeps_flushes: bool,
     store: Store,
@@ -119,6 +121,7 @@ impl ContentDevice {
         assert!(u64::from(info.sector_bytes) <= UNIT_BYTES, "sectors of {} bytes", info.sector_bytes);
         assert_eq!(info.capacity_bytes, store.capacity_bytes(), "capacity of device and store");
         let greatest_write_number = inner.plug().map(|plug| plug.greatest_write_number());
+        let unit_pages = inner.plug().map_or(1, |plug| (plug.unit_bytes() / UNIT_BYTES) as u32);
         let keeps_flushes = inner.plug().is_none_or(|plug| plug.keeps_flushes());
         ContentDevice {
             store,
@@ -126,6 +129,7 @@ impl ContentDevice {
             info,
             options,
             greatest_write_number,
+            unit_pages,
             keeps_flushes,
             superseded: Superseded::new(options.superseded_limit_bytes),
             buffers: Buffers::default(),
@@ -207,6 +211,7 @@ impl ContentDevice {
             info: self.info.clone(),
             options: self.options,
             greatest_write_number: self.greatest_write_number,
+            unit_pages: self.unit_pages,
             keeps_flushes: self.keeps_flushes,
             store: self.store.clone(),
             superseded: self.superseded.clone(),
@@ -282,7 +287,7 @@ impl ContentDevice {
             Op::Flush if !self.keeps_flushes => {}
             Op::Flush => {
                 let trims = self.commands.iter().flatten().filter(|c| c.request.op == Op::Trim);
-                let trims: Vec<Range<u32>> = trims.map(|c| whole_units(&c.request)).collect();
+                let trims: Vec<Range<u32>> = trims.map(|c| whole_pages(&c.request, self.unit_pages)).collect();
                 self.superseded.flushed(mark, |unit| trims.iter().any(|units| units.contains(&unit)));
             }
         }
@@ -309,10 +314,35 @@ impl ContentDevice {
         Version { number: self.next_number(self.store.number(piece.unit)), page }
     }
 
+    /// What a write makes of every page that it touches, and of those that share a unit of the device with one: these hold
+    /// what they held, and count as written.
+    fn versions(&self, request: &Request) -> Vec<(u32, Version)> {
+        let brought = pieces(request.offset_bytes, request.length_bytes);
+        let mut versions: Vec<_> = brought.map(|piece| (piece.unit, self.written(request, &piece))).collect();
+        for page in self.beside(request) {
+            let number = self.next_number(self.store.number(page));
+            versions.push((page, Version { number, page: self.store.page(page).cloned() }));
+        }
+        versions
+    }
+
+    /// Pages that a command does not touch, in units of the device that it does.
+    fn beside(&self, request: &Request) -> impl Iterator<Item = u32> + use<> {
+        let (touched, all) = (touched_pages(request, 1), touched_pages(request, self.unit_pages));
+        (all.start..touched.start).chain(touched.end..all.end)
+    }
+
     fn write(&mut self, request: &Request) {
+        let recoverable = !(request.fua && self.keeps_flushes);
+        let beside = self.beside(request);
         for piece in pieces(request.offset_bytes, request.length_bytes) {
             let new = self.written(request, &piece);
-            self.put(piece.unit, new, By::Write, !(request.fua && self.keeps_flushes));
+            self.put(piece.unit, new, By::Write, recoverable);
+        }
+        for page in beside {
+            let number = self.next_number(self.store.number(page));
+            let same = Version { number, page: self.store.page(page).cloned() };
+            self.put(page, same, By::Write, recoverable);
         }
     }
 
@@ -328,7 +358,7 @@ impl ContentDevice {
     }
 
     fn trim(&mut self, request: &Request) {
-        let units = whole_units(request);
+        let units = whole_pages(request, self.unit_pages);
         let keep = self.greatest_write_number.is_some();
         match self.options.trimmed {
             TrimmedReads::Zeroes => {
@@ -355,11 +385,11 @@ impl ContentDevice {
         if !matches!(request.op, Op::Write | Op::WriteZeroes) || self.greatest_write_number.is_none() {
             return;
         }
-        for piece in pieces(request.offset_bytes, request.length_bytes) {
-            let new = self.written(request, &piece);
-            let held = self.inner.plug().map(|plug| plug.held(piece.unit.into()));
+        for (page, new) in self.versions(request) {
+            let unit = page / self.unit_pages;
+            let held = self.inner.plug().map(|plug| plug.held(unit.into()));
             if held == Some(Held::Write(new.number)) {
-                self.put(piece.unit, new, By::Write, true);
+                self.put(page, new, By::Write, true);
             }
         }
     }
@@ -369,8 +399,8 @@ impl ContentDevice {
             let written = match request.op {
                 Op::Read => Ok(()),
                 Op::Flush => image.commit(),
-                Op::Trim => image.append(&self.store, whole_units(request)),
-                Op::Write | Op::WriteZeroes => image.append(&self.store, touched_units(request)),
+                Op::Trim => image.append(&self.store, whole_pages(request, self.unit_pages)),
+                Op::Write | Op::WriteZeroes => image.append(&self.store, touched_pages(request, self.unit_pages)),
             };
             let written = if request.fua { written.and_then(|()| image.commit()) } else { written };
             let written = written.and_then(|()| image.tidy(&self.store));
@@ -431,10 +461,11 @@ impl ContentDevice {
 
     /// Pages of which the device holds something else than their last answered version.
     fn differing(&mut self, candidates: &[(u32, Version, bool)]) -> Vec<(u32, Held)> {
+        let unit_pages = self.unit_pages;
         let plug = self.inner.plug().expect(HAS_PLUG);
         let mut differing = Vec::new();
         let mut look = |unit: u32, number: u8| {
-            let held = plug.held(unit.into());
+            let held = plug.held((unit / unit_pages).into());
             let same = match held {
                 Held::Nothing => number == 0,
                 Held::Write(held) => number == held,
@@ -489,12 +520,11 @@ impl ContentDevice {
         for request in live.into_iter().filter(|l| l.1).filter_map(|l| Some(self.commands[l.0 as usize]?.request)) {
             match request.op {
                 Op::Write | Op::WriteZeroes => {
-                    let written = pieces(request.offset_bytes, request.length_bytes);
-                    let versions: Vec<_> = written.map(|piece| (piece.unit, self.written(&request, &piece))).collect();
+                    let versions = self.versions(&request);
                     self.torn.extend(versions);
                 }
                 Op::Trim => {
-                    let trimmed = whole_units(&request).filter(|&unit| self.store.number(unit) != 0);
+                    let trimmed = whole_pages(&request, self.unit_pages).filter(|&unit| self.store.number(unit) != 0);
                     self.torn.extend(trimmed.map(|unit| (unit, Version::NOTHING)));
                 }
                 Op::Read | Op::Flush => {}
@@ -575,17 +605,19 @@ impl ContentDevice {
 
 const HAS_PLUG: &str = "the device has no plug";
 
-/// Pages that a command touches.
-fn touched_units(r: &Request) -> Range<u32> {
-    let end = (r.offset_bytes + r.length_bytes).div_ceil(UNIT_BYTES);
-    (r.offset_bytes / UNIT_BYTES) as u32..end as u32
+/// Pages of the units that a command touches; `unit_pages` make a unit.
+fn touched_pages(r: &Request, unit_pages: u32) -> Range<u32> {
+    let unit_bytes = UNIT_BYTES * u64::from(unit_pages);
+    let end = (r.offset_bytes + r.length_bytes).div_ceil(unit_bytes);
+    (r.offset_bytes / unit_bytes) as u32 * unit_pages..end as u32 * unit_pages
 }
 
-/// Pages that lie wholly within a command: a trim forgets only these.
-fn whole_units(r: &Request) -> Range<u32> {
-    let first = r.offset_bytes.div_ceil(UNIT_BYTES);
-    let last = (r.offset_bytes + r.length_bytes) / UNIT_BYTES;
-    first as u32..last.max(first) as u32
+/// Pages of the units that lie wholly within a command: a trim forgets only these.
+fn whole_pages(r: &Request, unit_pages: u32) -> Range<u32> {
+    let unit_bytes = UNIT_BYTES * u64::from(unit_pages);
+    let first = r.offset_bytes.div_ceil(unit_bytes);
+    let last = (r.offset_bytes + r.length_bytes) / unit_bytes;
+    first as u32 * unit_pages..last.max(first) as u32 * unit_pages
 }
 
 impl Device for ContentDevice {
@@ -612,7 +644,7 @@ impl Device for ContentDevice {
             }
         };
         let changes = request.op != Op::Read;
-        if request.op == Op::Flush || self.order.enter(slot, touched_units(&request), changes) {
+        if request.op == Op::Flush || self.order.enter(slot, touched_pages(&request, self.unit_pages), changes) {
             self.send(now, slot);
         } else {
             self.waiting += 1;

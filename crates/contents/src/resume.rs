@@ -55,16 +55,18 @@ pub fn resume(
     }
     let plug = device.plug().expect(HAS_PLUG);
     // Without a journal a drive forgets trims, even in a clean cut: the bytes are gone, and so must the pages be.
-    let written = |unit: &u32| matches!(plug.held((*unit).into()), Held::Write(_));
+    let unit_pages = (plug.unit_bytes() / UNIT_BYTES) as u32;
+    let written = |page: &u32| matches!(plug.held((page / unit_pages).into()), Held::Write(_));
     let forgotten: Vec<Change> = (0..pages as u32)
-        .filter(|&unit| store.number(unit) == 0)
+        .step_by(unit_pages as usize)
+        .filter(|&page| store.number(page) == 0)
         .filter(written)
-        .map(|unit| Change { pages: unit..unit + 1, written: false })
+        .map(|page| Change { pages: page..page + unit_pages, written: false })
         .collect();
     now = replay(device, &forgotten, now).map_err(ResumeError::Replay)?;
     let plug = device.plug().expect(HAS_PLUG);
     for unit in 0..pages as u32 {
-        let (held, page) = (plug.held(unit.into()), store.page(unit).cloned());
+        let (held, page) = (plug.held((unit / unit_pages).into()), store.page(unit).cloned());
         let number = match held {
             Held::Write(number) if store.number(unit) != 0 => number,
             // Bytes of a page that was trimmed, on a drive that goes on to return them.

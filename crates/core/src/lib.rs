@@ -38,7 +38,7 @@ pub use rng::Rng;
 pub use time::{MICROSECOND, MILLISECOND, Nanos, SECOND, format_duration, nanos_from_ms, nanos_from_us, to_us};
 pub use workers::Workers;
 
-/// Bytes of one logical mapping unit (and of the oracle's unit of checking).
+/// Bytes of a page as hosts know it, which most drives map by itself.
 pub const UNIT_BYTES: u64 = 4096;
 /// Bytes of one sector, the smallest thing a host can address.
 pub const SECTOR_BYTES: u64 = 512;

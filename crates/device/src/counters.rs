@@ -53,11 +53,12 @@ counters! {
         block_erases,
         /// Writes that overwrote data still in the write buffer.
         buffer_overwrites,
-        /// Units of 4 KiB that reads were answered with from the write buffer.
+        /// Mapping units (4 KiB, where the drive file does not say otherwise) that reads were answered with from the write
+        /// buffer.
         buffer_read_units,
-        /// Units of 4 KiB that were read and hold nothing.
-        unmapped_read_units,
-        /// Units of 4 KiB that the first read did not decode. Of these: decoded by a soft decision or later; rebuilt
+        /// Bytes that were read where there is nothing.
+        unmapped_read_bytes,
+        /// Mapping units that the first read did not decode. Of these: decoded by a soft decision or later; rebuilt
         /// from the rest of the stripe; lost. Zero from a device without a model of errors.
         reread_units,
         soft_units,
@@ -225,7 +226,7 @@ mod tests {
                 block_erases: f(13),
                 buffer_overwrites: f(14),
                 buffer_read_units: f(15),
-                unmapped_read_units: f(16),
+                unmapped_read_bytes: f(16),
                 reread_units: f(17),
                 soft_units: f(18),
                 rebuilt_units: f(19),

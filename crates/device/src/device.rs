@@ -156,8 +156,13 @@ pub trait Plug {
     fn power_cycles(&self) -> u64;
     fn time_powered(&self, now: Nanos) -> Nanos;
 
-    /// What the 4 KiB from byte `4096 * unit` on hold, for who keeps the bytes or checks what a cut has left. Asked
-    /// while the power is on.
+    /// Bytes that the device keeps or loses as one, and whose writes it counts: a power of two, 4096 or more.
+    fn unit_bytes(&self) -> u64 {
+        4096
+    }
+
+    /// What the unit of [`Plug::unit_bytes`] with this number holds, for who keeps the bytes or checks what a cut has left.
+    /// Asked while the power is on.
     fn held(&self, unit: u64) -> Held;
 
     /// Whether a FLUSH that was answered keeps what it promises; false for a device that is made to lie.
@@ -188,24 +193,24 @@ pub enum LoadError {
     Damaged,
 }
 
-/// What 4 KiB of a device hold.
+/// What a unit of a device holds; see [`Plug::unit_bytes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// They were never written, or trimmed since.
+    /// It was never written, or trimmed since.
     Nothing,
-    /// The write of this number. The device counts the writes of each 4 KiB from 1, in the order in which it accepts them; a
+    /// The write of this number. The device counts the writes of each unit from 1, in the order in which it accepts them; a
     /// write of some of its sectors counts too. After a cut it counts on from the write that it holds, or from 1 where it
     /// holds none; so does it after a trim. See [`Plug::greatest_write_number`].
     Write(u8),
-    /// A cut has destroyed them: a read ends with a media error until they are written again.
+    /// A cut has destroyed it: a read ends with a media error until it is written again.
     Unreadable,
 }
 
-/// 4 KiB that a cut has destroyed although they were on the medium.
+/// A unit that a cut has destroyed although it was on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Destroyed {
     pub unit: u64,
-    /// Bits per cell of the flash that they were in.
+    /// Bits per cell of the flash that it was in.
     pub bits_per_cell: u8,
 }
 

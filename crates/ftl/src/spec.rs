@@ -9,6 +9,11 @@ use ssdlab_keys::SpecError;
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Mapping"))]
 pub struct MappingSpec {
+    /// What one entry of the map stands for: the logical page, which is written, moved and found as a whole. More than 4 KiB
+    /// make the map small (drives of many terabytes), and of each shorter write a read, a merge and a longer write.
+    #[serde(default = "default_unit_kib", skip_serializing_if = "is_default_unit")]
+    #[schemars(extend("enum" = [4, 8, 16, 32], "default" = 4))]
+    pub unit_kib: u32,
     /// What is written, collected and erased together.
     pub superblock: SuperblockSpan,
     /// Share of the blocks that firmware keeps to replace blocks that go bad, and for itself.
@@ -39,6 +44,7 @@ pub struct MappingSpec {
 impl Default for MappingSpec {
     fn default() -> Self {
         MappingSpec {
+            unit_kib: default_unit_kib(),
             superblock: SuperblockSpan::AllDies,
             reserved_blocks_per_1000: 0,
             journal: false,
@@ -47,6 +53,22 @@ impl Default for MappingSpec {
             map_cache_kib: None,
         }
     }
+}
+
+impl MappingSpec {
+    /// Bytes of a logical page.
+    #[must_use]
+    pub fn unit_bytes(&self) -> u32 {
+        self.unit_kib << 10
+    }
+}
+
+fn is_default_unit(unit_kib: &u32) -> bool {
+    *unit_kib == default_unit_kib()
+}
+
+fn default_unit_kib() -> u32 {
+    4
 }
 
 fn default_checkpoint_interval() -> u32 {

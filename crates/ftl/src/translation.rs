@@ -264,14 +264,14 @@ pub trait Translation: Clone + Debug + Send + 'static {
 
     /// Accepts sectors of a logical page into the write buffer, one bit each, where [`Translation::buffers_parts`]. The drive
     /// has seen to it that there is room. They are there at `ready`; `write_number`: as in [`Translation::write_units`].
-    fn write_part(&mut self, page: u32, sectors: u8, stream: u8, ready: u64, write_number: u8) {
+    fn write_part(&mut self, page: u32, sectors: u64, stream: u8, ready: u64, write_number: u8) {
         let _ = (page, sectors, stream, ready, write_number);
         unreachable!("this translation layer takes whole units only");
     }
 
     /// Sectors of a logical page in the write buffer that are still on flash only, one bit each.
     #[inline]
-    fn missing_sectors(&self, page: u32) -> u8 {
+    fn missing_sectors(&self, page: u32) -> u64 {
         let _ = page;
         0
     }

@@ -2,7 +2,8 @@
 //!
 //! The flash that belongs together is kept together: a *row* is the same page of every plane of one die, the most
 //! that one multi-plane operation can move; a *block* here is one block of every plane of a die with the same
-//! index, erased together. A unit is 4 KiB, or, where compressed data take less than that, an even share of it.
+//! index, erased together. A unit is what a drive maps by itself: 4 KiB, or a few times that on drives that map coarsely,
+//! or, where compressed data take less, an even share of it.
 //!
 //! ```text
 //! unit address = ((die x blocks + block) x pages + page) x row_units + plane x units_per_page + unit
@@ -27,7 +28,7 @@ pub struct Layout {
     pub blocks: u32,
     /// Pages of a block in the die's own cell mode, which is the most that it can have.
     pub pages: u32,
-    /// Bytes of a unit: 4096, or a half, a quarter … of that.
+    /// Bytes of a unit: a power of two, and at most a page.
     pub unit_bytes: u32,
     pub units_per_page: u32,
     /// Units of a row: planes x units_per_page.
@@ -40,23 +41,23 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays out `dies` dies of a type, with `blocks` multi-plane blocks each.
+    /// Lays out `dies` dies of a type, with `blocks` multi-plane blocks each, in units of 4 KiB.
     ///
     /// # Panics
     /// If the number of units does not fit 31 bits (8 TiB of 4 KiB), or a row is not a power of two of units.
     #[must_use]
     pub fn new(die: &DieSpec, dies: u32, blocks: u32) -> Self {
-        Layout::with_shares(die, dies, blocks, 1)
+        Layout::with_units(die, dies, blocks, 4096)
     }
 
-    /// The same with units of an even share of 4 KiB.
+    /// The same with units of another size.
     ///
     /// # Panics
     /// As [`Layout::new`].
     #[must_use]
-    pub fn with_shares(die: &DieSpec, dies: u32, blocks: u32, shares: u32) -> Self {
+    pub fn with_units(die: &DieSpec, dies: u32, blocks: u32, unit_bytes: u32) -> Self {
         let g = &die.geometry;
-        let units_per_page = die.units_per_page() * shares;
+        let units_per_page = die.units_per_page(unit_bytes);
         let row_units = g.planes * units_per_page;
         assert!(row_units.is_power_of_two() && row_units <= 64, "a row must be a power of two of units, 64 at most");
         let block_units = row_units * g.pages_per_block;
@@ -69,7 +70,7 @@ impl Layout {
             planes: g.planes,
             blocks,
             pages: g.pages_per_block,
-            unit_bytes: 4096 / shares,
+            unit_bytes,
             units_per_page,
             row_units,
             block_units,

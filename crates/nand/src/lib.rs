@@ -9,7 +9,7 @@
 //! Pulling the plug is one of its operations ([`Medium::cut_power`]): what a die was at is torn, what was only queued never
 //! happened, and older pages of the same word line may be destroyed.
 //!
-//! Limits: 31-bit unit addresses (8 TiB of flash), rows of at most 64 units of 4 KiB, one to four bits per cell.
+//! Limits: 31-bit unit addresses (8 TiB of flash in units of 4 KiB, 64 TiB in units of 32), rows of at most 64 units, one to four bits per cell.
 
 mod address;
 mod cell_mode;

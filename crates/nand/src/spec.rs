@@ -107,10 +107,10 @@ pub fn die_keys() -> &'static KeyTable {
 }
 
 impl DieSpec {
-    /// 4 KiB units in one page.
+    /// Units of so many bytes in one page.
     #[must_use]
-    pub fn units_per_page(&self) -> u32 {
-        self.geometry.page_bytes / 4096
+    pub fn units_per_page(&self, unit_bytes: u32) -> u32 {
+        self.geometry.page_bytes / unit_bytes
     }
 
     /// Bytes of user data in the whole die, every physical block counted.

@@ -24,8 +24,8 @@ mod firmware;
 mod flash_life;
 mod frontend;
 mod heat;
+mod mapping_unit;
 mod op_queues;
-mod page_range;
 mod plain;
 mod plug;
 mod power;
@@ -36,7 +36,7 @@ pub mod timing;
 
 use std::sync::Arc;
 
-use ssdlab_core::{Nanos, Rng, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_core::{Nanos, Rng, SECTOR_BYTES};
 use ssdlab_device::{Completion, Device, DeviceInfo, FlashCounters, HostCounters};
 use ssdlab_ftl::{
     ChooseVictim, HostUnits, LogBlock, LogBlockConfig, PageMap, PageMapConfig, RecoveryFault, SlcCacheSpec, Translation,
@@ -48,6 +48,7 @@ use firmware::Firmware;
 use flash_life::WearNotes;
 use frontend::Frontend;
 use heat::Heat;
+use mapping_unit::MappingUnit;
 use plug::PlugState;
 use power::PowerMeter;
 use probe::Probe;
@@ -84,6 +85,8 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool, T: Translation =
     heat: Option<Box<Heat>>,
     plug: PlugState,
     buffer: BufferLimits,
+    /// What one entry of the map stands for.
+    unit: MappingUnit,
     host: HostCounters,
     /// What is counted here; the rest is counted where it happens.
     flash: FlashCounters,
@@ -116,7 +119,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 blocks: drive.blocks_per_die(die),
                 withheld_blocks: drive.withheld_blocks(die),
                 logical_pages,
-                buffer_units: drive.write_buffer.capacity_kib / 4,
+                buffer_units: drive.buffer_pages(),
                 read_granule_bytes: drive.controller.read_granule_bytes,
                 mapping: &drive.mapping,
                 gc: &drive.gc,
@@ -226,8 +229,8 @@ fn boxed<const EXPLAIN: bool>(
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
-    /// Builds a drive with another translation layer, fresh from the factory. `build` makes it, for so many logical pages of
-    /// 4 KiB.
+    /// Builds a drive with another translation layer, fresh from the factory. `build` makes it, for so many logical
+    /// pages.
     ///
     /// # Errors
     /// A value of the drive or die file that cannot be built, or what `build` says.
@@ -240,16 +243,15 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     ) -> Result<Self, SpecError> {
         drive.validate(die)?;
         let rng = chance(name, seed);
-        let logical_pages = u32::try_from(drive.capacity_bytes / UNIT_BYTES).map_err(|_| {
-            SpecError::new("capacity_bytes", "more than 2^32 mapping units", "use at most 17,592,186,040,320 bytes")
-        })?;
+        let unit = MappingUnit::new(drive.mapping.unit_bytes());
+        let logical_pages = unit.of(drive.capacity_bytes);
         let translation = build(&rng, logical_pages)?;
         let usable = usable_bytes(&translation);
         let medium = translation.medium();
         let correction = match (&drive.ecc, &die.errors) {
             (Some(ecc), Some(errors)) => {
                 let size = (drive.flash.dies, medium.layout().block_count());
-                let mut correction = Correction::new(ecc, die, errors, size, &rng)?;
+                let mut correction = Correction::new(ecc, die, errors, drive.mapping.unit_bytes(), size, &rng)?;
                 if let Some(most) = drive.refresh.as_ref().and_then(|refresh| refresh.after_block_reads) {
                     correction.watch_reads(most);
                 }
@@ -290,11 +292,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             heat: drive.heat.as_ref().map(|spec| Box::new(Heat::new(spec))),
             plug: PlugState::new(name, drive, die, seed),
             buffer: BufferLimits {
-                units: drive.write_buffer.capacity_kib / 4 * drive.compression_ratio(),
+                units: drive.buffer_pages() * drive.compression_ratio(),
                 acknowledges: drive.write_buffer.write_cache,
                 joins: drive.write_buffer.joins_waiting_writes,
                 largest_cached_bytes: drive.slc_cache.as_ref().map_or(u64::MAX, SlcCacheSpec::largest_write_bytes),
             },
+            unit,
             host: HostCounters::default(),
             flash: FlashCounters::default(),
             wear_notes: WearNotes::default(),

@@ -58,6 +58,7 @@ impl DriveSpec {
                 flush_after_idle_ms: 10.0,
             },
             mapping: MappingSpec {
+                unit_kib: 4,
                 superblock: SuperblockSpan::AllDies,
                 reserved_blocks_per_1000: 0,
                 journal: false,

@@ -29,6 +29,7 @@ pub struct DriveSpec {
     pub capacity_bytes: u64,
     /// Whether the drive knows TRIM (DATA SET MANAGEMENT); if not, it refuses the command.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    #[schemars(extend("default" = true))]
     pub supports_trim: bool,
     pub flash: FlashSpec,
     pub link: LinkSpec,
@@ -171,13 +172,13 @@ pub struct ControllerSpec {
     /// Firmware time of a write command.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub write_command_us: f64,
-    /// Firmware time of each 4 KiB of a read: looks up the map.
+    /// Firmware time of each mapping unit (4 KiB, see `mapping.unit_kib`) of a read: looks up the map.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub read_unit_us: f64,
-    /// Firmware time of each 4 KiB of a write: updates the map, manages the buffer.
+    /// Firmware time of each mapping unit of a write: updates the map, manages the buffer.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub write_unit_us: f64,
-    /// Firmware time of each 4 KiB that garbage collection or folding moves. The rows that it writes go to the dies once
+    /// Firmware time of each mapping unit that garbage collection or folding moves. The rows that it writes go to the dies once
     /// the processor has prepared them, and commands wait behind them.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6))]
@@ -207,10 +208,11 @@ pub struct ControllerSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 4, max = 512))]
     pub programs_at_once: Option<u32>,
-    /// The least stretch of a page that crosses the channel and is corrected by itself, for reads of less than 4 KiB and of the
-    /// map: a half, a quarter or an eighth of 4 KiB. Absent: whole pages of 4 KiB cross, and whole rows of the map.
+    /// The least stretch of a page that crosses the channel and is corrected by itself, for reads of less than a unit
+    /// (`mapping.unit_kib`) and of the map: a half, a quarter or an eighth of a unit. Absent: whole units cross, and whole rows of
+    /// the map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("enum" = [512, 1024, 2048], "x-unit" = "bytes"))]
+    #[schemars(extend("enum" = [512, 1024, 2048, 4096, 8192, 16_384], "x-unit" = "bytes"))]
     pub read_granule_bytes: Option<u32>,
     /// Whether host reads pass programs and erases that wait for the same die.
     pub reads_first: bool,
@@ -279,6 +281,7 @@ impl DriveSpec {
             let idle = |power: &PowerSpec| power.idle_microwatts(self.controller.dram_mib, die, self.flash.dies);
             heat.validate(self.power.as_ref().map(|power| idle(power) as f64 / 1e6))?;
         }
+        self.validate_unit(die)?;
         self.validate_ecc(die)?;
         self.validate_read_granule()?;
         self.validate_refresh()?;
@@ -325,6 +328,7 @@ impl DriveSpec {
     /// What only a map of pages has.
     fn validate_log_blocks(&self) -> Result<(), SpecError> {
         let others = [
+            ("mapping.unit_kib", self.mapping.unit_kib != 4),
             ("slc_cache", self.slc_cache.is_some()),
             ("compression", self.compression.is_some()),
             ("ecc", self.ecc.is_some()),
@@ -364,9 +368,40 @@ impl DriveSpec {
         (drive, die)
     }
 
+    /// A logical page lies on one page of flash, and the map has room for all of them.
+    fn validate_unit(&self, die: &DieSpec) -> Result<(), SpecError> {
+        let (unit_bytes, page_bytes) = (self.mapping.unit_bytes(), die.geometry.page_bytes);
+        if !page_bytes.is_multiple_of(unit_bytes) {
+            return Err(SpecError::new(
+                "mapping.unit_kib",
+                format!("{unit_bytes} bytes do not divide the pages of the die, which have {page_bytes}"),
+                "use a divisor of geometry.page_bytes, or a die with larger pages",
+            ));
+        }
+        let pages = self.capacity_bytes / u64::from(unit_bytes);
+        if !self.capacity_bytes.is_multiple_of(u64::from(unit_bytes)) {
+            return Err(SpecError::new(
+                "capacity_bytes",
+                format!("{} bytes are not whole units of {unit_bytes} bytes (mapping.unit_kib)", self.capacity_bytes),
+                format!("use {} bytes", pages.max(1) * u64::from(unit_bytes)),
+            ));
+        }
+        if pages > MAX_LOGICAL_PAGES {
+            return Err(SpecError::new(
+                "capacity_bytes",
+                format!("{} bytes are {pages} units of {} KiB", self.capacity_bytes, self.mapping.unit_kib),
+                format!(
+                    "use at most {} bytes, or a larger mapping.unit_kib",
+                    MAX_LOGICAL_PAGES * u64::from(unit_bytes)
+                ),
+            ));
+        }
+        Ok(())
+    }
+
     fn validate_ecc(&self, die: &DieSpec) -> Result<(), SpecError> {
         let Some(ecc) = &self.ecc else { return Ok(()) };
-        crate::backend::ladder_of_unit(ecc)?;
+        crate::backend::ladder_of_unit(ecc, self.mapping.unit_bytes())?;
         if die.errors.is_none() {
             return Err(SpecError::new(
                 "ecc",
@@ -412,6 +447,10 @@ impl DriveSpec {
                 "pages of a drive that compresses are read as a whole".to_owned(),
                 "leave it or [compression] out",
             ),
+            _ if bytes < self.mapping.unit_bytes() / 8 || bytes >= self.mapping.unit_bytes() => wrong(
+                format!("{bytes} bytes of a unit of {} KiB", self.mapping.unit_kib),
+                "use an eighth, a quarter or a half of mapping.unit_kib",
+            ),
             Some(ecc) if !bytes.is_multiple_of(ecc.codeword_bytes) => {
                 let why = format!("{bytes} bytes are not whole codewords of {} bytes", ecc.codeword_bytes);
                 wrong(why, "use a multiple of ecc.codeword_bytes")
@@ -422,7 +461,7 @@ impl DriveSpec {
 
     /// A row, one page of every plane of a die, is what one operation moves.
     fn validate_rows(&self, die: &DieSpec) -> Result<(), SpecError> {
-        let row_units = die.geometry.planes * die.units_per_page();
+        let row_units = die.geometry.planes * die.units_per_page(self.mapping.unit_bytes());
         if !row_units.is_power_of_two() || row_units > 64 {
             return Err(SpecError::new(
                 "geometry.page_bytes",
@@ -430,7 +469,7 @@ impl DriveSpec {
                     "{} bytes on {} planes make a row of {row_units} units",
                     die.geometry.page_bytes, die.geometry.planes
                 ),
-                "use pages and planes that make a row of 1, 2, 4 … 64 units of 4096 bytes",
+                format!("use pages and planes that make a row of 1, 2, 4 … 64 units of {} KiB", self.mapping.unit_kib),
             ));
         }
         let streams = self.slc_cache.as_ref().map_or(self.gc.frontier.streams(), SlcCacheSpec::streams);
@@ -453,32 +492,38 @@ impl DriveSpec {
                 format!("use at most {}", 255 / row_units),
             ));
         }
-        if self.write_buffer.capacity_kib / 4 < least_buffer {
+        if self.buffer_pages() < least_buffer {
             return Err(SpecError::new(
                 "write_buffer.capacity_kib",
                 format!("{} KiB do not hold one row of this die for each stream", self.write_buffer.capacity_kib),
-                format!("use at least {} KiB", least_buffer * 4),
+                format!("use at least {} KiB", least_buffer * self.mapping.unit_kib),
             ));
         }
         Ok(())
     }
 
-    /// Units of flash in 4 KiB: 1, but for drives that compress.
+    /// Units of flash in a logical page: 1, but for drives that compress.
     #[must_use]
     pub fn compression_ratio(&self) -> u32 {
         self.compression.map_or(1, |compression| compression.max_ratio)
     }
 
+    /// Logical pages that the write buffer has room for.
+    #[must_use]
+    pub fn buffer_pages(&self) -> u32 {
+        self.write_buffer.capacity_kib / self.mapping.unit_kib
+    }
+
     /// Units of flash in a page of this die.
     #[must_use]
     pub fn units_per_page(&self, die: &DieSpec) -> u32 {
-        die.units_per_page() * self.compression_ratio()
+        die.units_per_page(self.mapping.unit_bytes() / self.compression_ratio())
     }
 
     fn validate_flash_size(&self, die: &DieSpec) -> Result<(), SpecError> {
         let blocks = u128::from(self.blocks_per_die(die)) * u128::from(self.flash.dies);
         let flash = blocks * u128::from(die.raw_bytes() / u64::from(die.geometry.blocks_per_plane));
-        let most = MAX_FLASH_BYTES / u64::from(self.compression_ratio());
+        let most = MAX_FLASH_UNITS * u64::from(self.mapping.unit_bytes() / self.compression_ratio());
         if flash >= u128::from(most) {
             return Err(SpecError::new(
                 "flash.dies",
@@ -605,8 +650,10 @@ impl DriveSpec {
 }
 
 /// Logical addresses have at most 30 bits in a tag, so that two are left for a write count; sixteen of them are nobody's.
-const MAX_CAPACITY_BYTES: u64 = 4096 * ((1 << 30) - 16);
+const MAX_LOGICAL_PAGES: u64 = (1 << 30) - 16;
+/// With the largest units.
+const MAX_CAPACITY_BYTES: u64 = MAX_LOGICAL_PAGES * (32 << 10);
 /// 32,768 pages.
 const MAX_LOG_BLOCK_BUFFER_KIB: u32 = 128 << 10;
 /// Unit addresses have 31 bits.
-const MAX_FLASH_BYTES: u64 = 4096 << 31;
+const MAX_FLASH_UNITS: u64 = 1 << 31;

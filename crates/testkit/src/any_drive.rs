@@ -1,7 +1,6 @@
 //! Small drives drawn at random by property tests.
 
 use proptest::prelude::*;
-use ssdlab_core::UNIT_BYTES;
 use ssdlab_ftl::{
     Buffering, Frontier, GcSpec, HostShare, LogBlockSpec, LogScheme, MappingSpec, SuperblockSpan, TieBreak,
     VictimPolicy, WearLevellingSpec,
@@ -19,13 +18,21 @@ pub struct DrawnDrive {
 }
 
 impl DrawnDrive {
+    /// The same with units of up to so many KiB: as many as a page of its die holds.
+    #[must_use]
+    pub fn mapping_units_of_kib(mut self, unit_kib: u32) -> Self {
+        self.drive.mapping.unit_kib = unit_kib.min(self.die.geometry.page_bytes >> 10);
+        self
+    }
+
     /// The drive with the greatest capacity that its own check accepts, less the spare; `None` if there is none.
     #[must_use]
     pub fn build(&self) -> Option<(DriveSpec, DieSpec)> {
         let mut spec = self.drive.clone();
         let raw = self.die.raw_bytes() * u64::from(spec.flash.dies);
+        let unit_bytes = u64::from(spec.mapping.unit_bytes());
         for percent in (5..=90).rev().step_by(5) {
-            spec.capacity_bytes = raw / 100 * percent / 100 * (100 - self.spare_percent) / UNIT_BYTES * UNIT_BYTES;
+            spec.capacity_bytes = raw / 100 * percent / 100 * (100 - self.spare_percent) / unit_bytes * unit_bytes;
             let valid = spec.capacity_bytes > 0 && spec.validate(&self.die).is_ok();
             if valid && ssdlab_ssd::build("small", &spec, &self.die, self.seed).is_ok() {
                 return Some((spec, self.die.clone()));
@@ -161,6 +168,7 @@ prop_compose! {
                 flush_after_idle_ms: f64::from(flush_ms),
             },
             mapping: MappingSpec {
+                unit_kib: 4,
                 superblock: if all_dies { SuperblockSpan::AllDies } else { SuperblockSpan::OneDie },
                 reserved_blocks_per_1000: reserved,
                 journal,

@@ -83,6 +83,7 @@ impl Case {
             add_correction(&mut die, &mut drive, seed);
             change(&mut die, &mut drive);
             add_read_granule(&mut drive, seed);
+            add_large_units(&mut drive, &die, seed);
             add_refresh(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]).max(least_spare);
             if let Some(drive) = with_capacity(drive, &die, seed, spare) {
@@ -105,7 +106,8 @@ pub(crate) fn with_capacity(mut drive: DriveSpec, die: &DieSpec, seed: u64, spar
     let mut room = drive.usable_bytes(die).checked_sub(needed)?;
     // How much bad blocks and the journal take is known once the drive is built.
     for _ in 0..8 {
-        drive.capacity_bytes = room / 100 * (100 - spare) / UNIT_BYTES * UNIT_BYTES;
+        let unit_bytes = u64::from(drive.mapping.unit_bytes());
+        drive.capacity_bytes = room / 100 * (100 - spare) / unit_bytes * unit_bytes;
         if drive.capacity_bytes == 0 || drive.validate(die).is_err() {
             return None;
         }
@@ -185,12 +187,12 @@ fn draw_die(rng: &mut Rng) -> DieSpec {
 }
 
 fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
-    let block_units = die.geometry.planes * die.units_per_page() * die.geometry.pages_per_block;
+    let block_units = die.geometry.planes * die.units_per_page(4096) * die.geometry.pages_per_block;
     let most_dies = (MOST_UNITS / (block_units * die.geometry.blocks_per_plane)).clamp(1, 12);
     let dies = between(rng, 1, most_dies);
     let divisors: Vec<u32> = (1..=dies).filter(|d| dies.is_multiple_of(*d)).collect();
     let channels = one(rng, &divisors);
-    let row_kib = die.geometry.planes * die.units_per_page() * 4;
+    let row_kib = die.geometry.planes * die.units_per_page(4096) * 4;
     let command_us = f64::from(between(rng, 0, 20));
     let unit_us = f64::from(between(rng, 0, 10));
     let plain = DriveSpec::plain("drawn", dies, 0);
@@ -223,6 +225,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
             ..plain.write_buffer
         },
         mapping: MappingSpec {
+            unit_kib: 4,
             superblock: one(rng, &[SuperblockSpan::AllDies, SuperblockSpan::OneDie]),
             reserved_blocks_per_1000: one(rng, &[0, 50, 100, 150]),
             journal: rng.chance(1, 2),
@@ -260,6 +263,21 @@ fn add_read_granule(drive: &mut DriveSpec, seed: u64) {
     let drawn = one(&mut rng, &[None, Some(512), Some(1024), Some(2048)]);
     let fits = |bytes: u32| drive.ecc.as_ref().is_none_or(|ecc| bytes.is_multiple_of(ecc.codeword_bytes));
     drive.controller.read_granule_bytes = drawn.filter(|&bytes| drive.compression.is_none() && fits(bytes));
+}
+
+/// One drive in four maps units of more than 4 KiB, where its pages hold such. Drawn from a stream of its own, as the cache is.
+fn add_large_units(drive: &mut DriveSpec, die: &DieSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("large units");
+    let unit_kib = one(&mut rng, &[4, 4, 8, 16]).min(die.geometry.page_bytes >> 10);
+    drive.mapping.unit_kib = unit_kib;
+    if let Some(bytes) = &mut drive.controller.read_granule_bytes {
+        *bytes *= unit_kib / 4;
+    }
+    drive.write_buffer.capacity_kib = drive.write_buffer.capacity_kib.next_multiple_of(unit_kib);
+    if drive.compression.is_some() {
+        // What waits and does not fill a row, beside one that does.
+        drive.write_buffer.capacity_kib += unit_kib;
+    }
 }
 
 /// What dies can do beside plain operations, and how many may program at once. Drawn from a stream of its own, as the cache
@@ -375,7 +393,7 @@ fn add_way_past_cache(drive: &mut DriveSpec, die: &DieSpec, seed: u64) {
         return;
     }
     cache.largest_write_kib = Some(one(&mut rng, &[4, 4, 16, 64]));
-    let two_rows_kib = 2 * die.geometry.planes * die.units_per_page() * 4;
+    let two_rows_kib = 2 * die.geometry.planes * die.units_per_page(4096) * 4;
     drive.write_buffer.capacity_kib = drive.write_buffer.capacity_kib.max(two_rows_kib);
 }
 
@@ -449,7 +467,7 @@ fn add_heat(drive: &mut DriveSpec, seed: u64) {
 /// One drive in four compresses, where its rows have places enough. From a stream of its own, too.
 fn add_compression(drive: &mut DriveSpec, die: &DieSpec, seed: u64) {
     let mut rng = Rng::new(seed).stream("compression");
-    let row_units = die.geometry.planes * die.units_per_page();
+    let row_units = die.geometry.planes * die.units_per_page(4096);
     if !rng.chance(1, 4) {
         return;
     }

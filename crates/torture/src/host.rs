@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ssdlab_core::{Nanos, Op, Rng, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_core::{Nanos, Op, Rng, SECTOR_BYTES};
 use ssdlab_device::{Completion, Held, Request, Status};
 
 use crate::ledger::Ledger;
@@ -20,7 +20,9 @@ pub struct Host<S> {
     pub drive: S,
     pub rng: Rng,
     pub now: Nanos,
+    /// Units that the drive maps by themselves; all pages here are such.
     pub pages: u32,
+    pub page_bytes: u64,
     pub capacity_bytes: u64,
     pub oracle: Oracle,
     ledger: Ledger,
@@ -58,16 +60,16 @@ pub struct Host<S> {
     pub uncorrectable: u64,
 }
 
-/// Pages that a request touches; those that a trim forgets.
-fn pages_of(r: &Request) -> std::ops::Range<u32> {
+/// Pages of so many bytes that a request touches; those that a trim forgets.
+fn pages_of(r: &Request, page_bytes: u64) -> std::ops::Range<u32> {
     let end = r.offset_bytes + r.length_bytes;
     match r.op {
         Op::Flush | Op::WriteZeroes => 0..0,
         Op::Trim => {
-            let (first, last) = (r.offset_bytes.div_ceil(UNIT_BYTES), end / UNIT_BYTES);
+            let (first, last) = (r.offset_bytes.div_ceil(page_bytes), end / page_bytes);
             first as u32..last.max(first) as u32
         }
-        Op::Read | Op::Write => (r.offset_bytes / UNIT_BYTES) as u32..end.div_ceil(UNIT_BYTES) as u32,
+        Op::Read | Op::Write => (r.offset_bytes / page_bytes) as u32..end.div_ceil(page_bytes) as u32,
     }
 }
 
@@ -75,15 +77,17 @@ impl<S: Subject> Host<S> {
     /// `errs`: the drive has flash that errs, and may lose data.
     pub fn new(drive: S, seed: u64, errs: bool) -> Self {
         let capacity_bytes = drive.info().capacity_bytes;
-        let pages = (capacity_bytes / UNIT_BYTES) as u32;
+        let page_bytes = drive.facts().page_bytes();
+        let pages = (capacity_bytes / page_bytes) as u32;
         Host {
             rng: Rng::new(seed).stream("host"),
             now: 0,
             pages,
+            page_bytes,
             capacity_bytes,
             oracle: Oracle::new(pages, drive.max_write_count()),
             ledger: Ledger::default(),
-            losses: errs.then(|| Losses::new(pages)),
+            losses: errs.then(|| Losses::new(pages, page_bytes)),
             next_tag: 0,
             in_flight: BTreeMap::new(),
             writing: vec![0; pages as usize],
@@ -124,7 +128,7 @@ impl<S: Subject> Host<S> {
         let request = Request::new(tag, op, offset_bytes, length_bytes)
             .with_fua(fua)
             .with_compressibility(self.compressibility_per_1000);
-        let touched = pages_of(&request);
+        let touched = pages_of(&request, self.page_bytes);
         while self.in_flight.len() >= depth.max(1) || self.collides(op, touched.clone()) {
             self.wait()?;
         }
@@ -238,7 +242,7 @@ impl<S: Subject> Host<S> {
             return Err(format!("the parts of {c:?} do not sum to its latency of {} ns", c.latency()));
         }
         self.last_completed = c.completed;
-        let pages = pages_of(&request);
+        let pages = pages_of(&request, self.page_bytes);
         self.ledger.completed(c, pages.len() as u64);
         let refused = c.status == Status::ReadOnly;
         let uncorrectable = c.status == Status::MediaError;
@@ -581,7 +585,7 @@ impl<S: Subject> Host<S> {
 
     /// A random offset and length in whole sectors; in whole units if `aligned`.
     pub fn place(&mut self, from_page: u32, pages: u32, most_sectors: u64, aligned: bool) -> (u64, u64) {
-        let per_unit = UNIT_BYTES / SECTOR_BYTES;
+        let per_unit = self.page_bytes / SECTOR_BYTES;
         let sectors = u64::from(pages) * per_unit;
         let length = self.rng.below(most_sectors.min(sectors)) + 1;
         let offset = self.rng.below(sectors - length + 1);
@@ -591,6 +595,6 @@ impl<S: Subject> Host<S> {
         } else {
             (offset, length)
         };
-        (u64::from(from_page) * UNIT_BYTES + offset * SECTOR_BYTES, length * SECTOR_BYTES)
+        (u64::from(from_page) * self.page_bytes + offset * SECTOR_BYTES, length * SECTOR_BYTES)
     }
 }

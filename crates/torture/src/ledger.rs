@@ -102,14 +102,14 @@ impl Ledger {
         balance!(f.host_units + facts.waiting_units, facts.accepted_units, "units programmed or waiting");
         let rows = f.host_rows + f.gc_rows + f.fold_rows;
         let moved = f.gc_units + f.fold_units;
-        let units = (f.host_units + moved) * facts.units_of_4k + f.padding_units;
+        let units = (f.host_units + moved) * facts.units_of_page + f.padding_units;
         let filled = rows * facts.row_units + f.saved_units + f.saved_moving_units;
         balance!(units, filled, "units and padding in rows, and what compression saved");
         balance!(facts.rows_queued, (rows + f.metadata_rows) as u32, "rows that the medium was asked to program");
         let row_bytes = facts.row_units * facts.unit_bytes;
         let all_rows = rows + f.metadata_rows + f.retire_rows;
         balance!(facts.flash().program_bytes(), all_rows * row_bytes, "bytes programmed");
-        let moved = moved * facts.units_of_4k - f.saved_moving_units;
+        let moved = moved * facts.units_of_page - f.saved_moving_units;
         if moved > f.gc_read_units {
             return Err(format!("{moved} units were moved, but only {} read to be moved", f.gc_read_units));
         }

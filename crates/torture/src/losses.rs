@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ssdlab_core::{Op, UNIT_BYTES};
+use ssdlab_core::Op;
 use ssdlab_device::{Completion, Request, Status};
 use ssdlab_ssd::{Loss, LossReader};
 
@@ -52,6 +52,7 @@ impl Asked {
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Losses {
+    page_bytes: u64,
     states: Vec<State>,
     asked: BTreeMap<u64, Asked>,
     /// Units that a read for a command has lost, and the commands that it may have been: one must be told.
@@ -61,14 +62,14 @@ pub struct Losses {
 }
 
 /// The pages that a command needs: all of a read; of a write, those that it does not write as a whole.
-fn needed(r: &Request) -> [Range<u32>; 2] {
+fn needed(r: &Request, page_bytes: u64) -> [Range<u32>; 2] {
     let end = r.offset_bytes + r.length_bytes;
-    let (first, last) = ((r.offset_bytes / UNIT_BYTES) as u32, end.div_ceil(UNIT_BYTES) as u32);
+    let (first, last) = ((r.offset_bytes / page_bytes) as u32, end.div_ceil(page_bytes) as u32);
     match r.op {
         Op::Read => [first..last, 0..0],
         Op::Write => {
-            let head = !r.offset_bytes.is_multiple_of(UNIT_BYTES);
-            let tail = !end.is_multiple_of(UNIT_BYTES);
+            let head = !r.offset_bytes.is_multiple_of(page_bytes);
+            let tail = !end.is_multiple_of(page_bytes);
             let part = |partly: bool, page: u32| if partly { page..page + 1 } else { 0..0 };
             [part(head, first), part(tail, last - 1)]
         }
@@ -78,9 +79,9 @@ fn needed(r: &Request) -> [Range<u32>; 2] {
 
 impl Losses {
     #[must_use]
-    pub fn new(pages: u32) -> Self {
+    pub fn new(pages: u32, page_bytes: u64) -> Self {
         let states = vec![State::Sound; pages as usize];
-        Losses { states, asked: BTreeMap::new(), untold: Vec::new(), quiet: false }
+        Losses { page_bytes, states, asked: BTreeMap::new(), untold: Vec::new(), quiet: false }
     }
 
     fn state(&mut self, page: u32) -> &mut State {
@@ -90,8 +91,13 @@ impl Losses {
     /// A command is sent that writes or trims `changes`. Of the pages that it needs, `changing` are being written or
     /// trimmed by others.
     pub fn submitted(&mut self, request: &Request, changes: Range<u32>, changing: impl Fn(u32) -> bool) {
-        let mut asked =
-            Asked { op: request.op, needs: needed(request), must_fail: false, may_fail: false, touched: false };
+        let mut asked = Asked {
+            op: request.op,
+            needs: needed(request, self.page_bytes),
+            must_fail: false,
+            may_fail: false,
+            touched: false,
+        };
         for page in asked.pages() {
             let state = *self.state(page);
             asked.must_fail |= state == State::Lost;
@@ -228,6 +234,8 @@ impl Losses {
 mod tests {
     use ssdlab_core::Breakdown;
 
+    use ssdlab_core::UNIT_BYTES;
+
     use super::*;
 
     fn request(tag: u64, op: Op, page: u64, bytes: u64) -> Request {
@@ -246,7 +254,7 @@ mod tests {
 
     /// Ten pages, of which the collector has found number 3 lost.
     fn losses() -> Losses {
-        let mut losses = Losses::new(10);
+        let mut losses = Losses::new(10, UNIT_BYTES);
         losses.found(&loss(3, LossReader::Firmware), false, true).expect("it counts as lost");
         losses
     }
@@ -281,7 +289,7 @@ mod tests {
 
     #[test]
     fn what_a_read_has_lost_is_told_to_one_of_those_who_asked() {
-        let mut losses = Losses::new(10);
+        let mut losses = Losses::new(10, UNIT_BYTES);
         assert!(losses.clone().found(&loss(5, LossReader::Host), false, true).is_err(), "nobody has asked");
         let reads = [request(1, Op::Read, 5, UNIT_BYTES), request(2, Op::Read, 4, 2 * UNIT_BYTES)];
         reads.iter().for_each(|read| losses.submitted(read, 0..0, |_| false));

@@ -241,7 +241,8 @@ fn mixed<S: Subject>(host: &mut Host<S>, depth: usize, most: u64, commands: u64)
 /// now and then something that must find them whole.
 fn sectors<S: Subject>(host: &mut Host<S>, depth: usize, span: u32, commands: u64) -> Result<(), String> {
     let in_order = host.rng.chance(1, 3);
-    let all = u64::from(span) * UNIT_BYTES / SECTOR_BYTES;
+    let page_bytes = host.page_bytes;
+    let all = u64::from(span) * page_bytes / SECTOR_BYTES;
     let mut next = 0;
     for _ in 0..commands {
         let (offset, length) = if in_order {
@@ -254,8 +255,8 @@ fn sectors<S: Subject>(host: &mut Host<S>, depth: usize, span: u32, commands: u6
         };
         match host.rng.below(64) {
             0..=7 => host.send(depth, Op::Read, offset, length, false)?,
-            8 | 9 => host.send(depth, Op::Trim, offset / UNIT_BYTES * UNIT_BYTES, UNIT_BYTES, false)?,
-            10 | 11 => host.send(depth, Op::Write, offset / UNIT_BYTES * UNIT_BYTES, UNIT_BYTES, false)?,
+            8 | 9 => host.send(depth, Op::Trim, offset / page_bytes * page_bytes, page_bytes, false)?,
+            10 | 11 => host.send(depth, Op::Write, offset / page_bytes * page_bytes, page_bytes, false)?,
             12 => host.send(depth, Op::Flush, 0, 0, false)?,
             13 => host.send(depth, Op::Write, offset, length, true)?,
             14 => {
@@ -272,7 +273,7 @@ fn sectors<S: Subject>(host: &mut Host<S>, depth: usize, span: u32, commands: u6
 fn trim_range<S: Subject>(host: &mut Host<S>, depth: usize, most: u64, commands: u64) -> Result<(), String> {
     let (offset, length) = host.place(0, host.pages, u64::MAX, true);
     host.send(depth, Op::Trim, offset, length, false)?;
-    let (from, span) = ((offset / UNIT_BYTES) as u32, (length / UNIT_BYTES) as u32);
+    let (from, span) = ((offset / host.page_bytes) as u32, (length / host.page_bytes) as u32);
     for _ in 0..commands / 2 {
         random(host, Op::Write, depth, (from, span), most, true)?;
     }
@@ -284,7 +285,7 @@ fn stride<S: Subject>(host: &mut Host<S>, depth: usize, commands: u64) -> Result
     let first = host.rng.below(step);
     for op in [Op::Trim, Op::Write] {
         for page in (first..u64::from(host.pages)).step_by(step as usize).take(commands as usize) {
-            host.send(depth, op, page * UNIT_BYTES, UNIT_BYTES, false)?;
+            host.send(depth, op, page * host.page_bytes, host.page_bytes, false)?;
         }
     }
     Ok(())

@@ -44,7 +44,7 @@ impl Case {
             drive.controller.channels -= 1;
         }
         let small = die.raw_bytes() * u64::from(drive.flash.dies);
-        let row_kib = die.geometry.planes * die.units_per_page() * 4;
+        let row_kib = die.geometry.planes * die.units_per_page(4096) * 4;
         drive.write_buffer.capacity_kib = drive.write_buffer.capacity_kib.min(MOST_BUFFER_KIB).max(2 * row_kib);
         if let Some(rows) = &mut drive.mapping.journal_limit_rows {
             *rows = (u64::from(*rows) * small / raw).max(2) as u32;

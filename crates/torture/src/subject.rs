@@ -44,10 +44,10 @@ pub trait Subject: Device {
 pub struct Facts {
     pub counters: Counters,
     pub ftl: TranslationCounters,
-    /// Units of flash in a row; their bytes, and how many of them make 4 KiB.
+    /// Units of flash in a row; their bytes, and how many of them make a logical page.
     pub row_units: u64,
     pub unit_bytes: u64,
-    pub units_of_4k: u64,
+    pub units_of_page: u64,
     pub planes: u64,
     /// Rows whose programs have been queued, as the medium counts them (modulo 2^32).
     pub rows_queued: u32,
@@ -63,6 +63,12 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Bytes of a logical page.
+    #[must_use]
+    pub fn page_bytes(&self) -> u64 {
+        self.unit_bytes * self.units_of_page
+    }
+
     /// What the flash has done.
     #[must_use]
     pub fn flash(&self) -> FlashCounters {
@@ -221,7 +227,7 @@ impl<T: Translation> Subject for SimulatedSsd<true, true, T> {
             ftl: ftl.counters(),
             row_units: layout.row_units.into(),
             unit_bytes: layout.unit_bytes.into(),
-            units_of_4k: 1 << ftl.unit_shift(),
+            units_of_page: 1 << ftl.unit_shift(),
             planes: layout.planes.into(),
             rows_queued: medium.rows_queued(),
             erases: layout.all_blocks().map(|b| u64::from(medium.erases(b) * layout.planes)).sum(),

@@ -124,6 +124,14 @@ impl Tally {
                     Some(_) => "some sectors",
                 },
             ),
+            (
+                "mapping unit",
+                match case.drive.mapping.unit_kib {
+                    4 => "4 KiB",
+                    8 => "8 KiB",
+                    _ => "16 KiB",
+                },
+            ),
             ("time to move a unit", on(case.drive.controller.move_unit_us > 0.0)),
             (
                 "wear levelling",

@@ -192,11 +192,11 @@ pub(super) fn notes(r: &Replayed) -> Vec<String> {
             "The trace grew while it was replayed; what was added since the beginning was not replayed.".to_owned(),
         );
     }
-    let unmapped = r.counters.flash.map_or(0, |f| f.unmapped_read_units);
+    let unmapped = r.counters.flash.map_or(0, |f| f.unmapped_read_bytes);
     if unmapped > 0 {
         notes.push(format!(
-            "{} reads of 4 KiB went to addresses that held nothing, which the drive answers without flash.",
-            unmapped
+            "Of what was read, {} MB are at addresses that held nothing, which the drive answers without flash.",
+            unmapped.div_ceil(1_000_000)
         ));
     }
     notes

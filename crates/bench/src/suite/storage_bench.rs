@@ -342,8 +342,8 @@ fn put_run(out: &mut Outcome, run: &Played, suffix: &str) {
 
 fn unmapped_percent(counters: &Counters) -> f64 {
     let flash = counters.flash.unwrap_or_default();
-    let units = counters.host.read_bytes as f64 / ssdlab_core::UNIT_BYTES as f64;
-    if units > 0.0 { 100.0 * flash.unmapped_read_units as f64 / units } else { 0.0 }
+    let bytes = counters.host.read_bytes as f64;
+    if bytes > 0.0 { 100.0 * flash.unmapped_read_bytes as f64 / bytes } else { 0.0 }
 }
 
 /// What the reviews of that year printed.

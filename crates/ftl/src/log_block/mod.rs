@@ -102,7 +102,7 @@ impl LogBlock {
     /// A value that cannot be built.
     pub fn new(config: &LogBlockConfig<'_>, rng: &Rng) -> Result<Self, SpecError> {
         let (spec, g) = (config.spec, &config.die.geometry);
-        if g.planes * config.die.units_per_page() != 1 {
+        if g.planes * config.die.units_per_page(4096) != 1 {
             return Err(SpecError::new(
                 "log_blocks",
                 format!("{} plane(s) of {} bytes are programmed together", g.planes, g.page_bytes),

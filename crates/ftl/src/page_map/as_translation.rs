@@ -116,12 +116,12 @@ impl Translation for PageMap {
         true
     }
 
-    fn write_part(&mut self, page: u32, sectors: u8, stream: u8, ready: u64, write_number: u8) {
+    fn write_part(&mut self, page: u32, sectors: u64, stream: u8, ready: u64, write_number: u8) {
         self.write_part(page, sectors, stream, ready, write_number);
     }
 
     #[inline]
-    fn missing_sectors(&self, page: u32) -> u8 {
+    fn missing_sectors(&self, page: u32) -> u64 {
         self.missing_sectors(page)
     }
 

@@ -86,7 +86,7 @@ pub struct PageMapConfig<'a> {
     /// Of all these, how many are not used: one each on the first dies. For drives of an exact spare.
     pub withheld_blocks: u32,
     pub logical_pages: u32,
-    /// Room of the write buffer, in units of 4 KiB.
+    /// Room of the write buffer, in logical pages.
     pub buffer_units: u32,
     /// The least stretch of a page that is read by itself; `None`: what is read of the map is read as a row.
     pub read_granule_bytes: Option<u32>,
@@ -131,7 +131,7 @@ pub struct PageMap {
     buffer_room: u32,
     /// Units that a superblock can hold in the die's own cell mode.
     superblock_units: u32,
-    /// Binary logarithm of the units of flash that make 4 KiB.
+    /// Binary logarithm of the units of flash that make a logical page.
     unit_shift: u32,
     /// How many rows' valid bits one word can hold.
     rows_per_span: u32,
@@ -146,7 +146,7 @@ impl PageMap {
     #[must_use]
     pub fn new(config: &PageMapConfig, rng: &Rng) -> Self {
         let ratio = config.compression.map_or(1, |compression| compression.max_ratio);
-        let layout = Layout::with_shares(config.die, config.dies, config.blocks, ratio);
+        let layout = Layout::with_units(config.die, config.dies, config.blocks, config.mapping.unit_bytes() / ratio);
         let mut medium = Medium::new(config.die, layout, TagFormat::new(config.logical_pages), rng);
         let last_of_die = |die| medium.layout().block_at(die, config.blocks - 1);
         let withheld: Vec<BlockId> = (0..config.withheld_blocks).map(last_of_die).collect();
@@ -164,7 +164,7 @@ impl PageMap {
             map: Map::new(config.logical_pages),
             validity: Validity::new(units, row_units),
             buffer: WriteBuffer::new(config.buffer_units * ratio, buffer_streams, ratio > 1),
-            parts: Parts::default(),
+            parts: Parts::of_units(config.mapping.unit_bytes()),
             buffer_room: config.buffer_units * ratio,
             allocator: Allocator::new(&superblocks, gc.frontier, config.wear_levelling.dynamic, row_units),
             host: HostRows::new(superblocks.domains()),

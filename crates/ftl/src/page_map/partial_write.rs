@@ -13,7 +13,7 @@ use crate::op::{FOR_BUFFER, FlashOp, NOBODY, OpKind, OpSink};
 impl PageMap {
     /// Accepts sectors of a unit into the write buffer, one bit each; they are there at `ready`. What is missing is read
     /// from flash later. Where the controller has the rest, or there is none, the unit is whole at once.
-    pub fn write_part(&mut self, lpn: u32, sectors: u8, stream: u8, ready: Nanos, generation: u8) {
+    pub fn write_part(&mut self, lpn: u32, sectors: u64, stream: u8, ready: Nanos, generation: u8) {
         debug_assert!(sectors != 0);
         self.note_used(stream);
         let part = match self.map.get(lpn) {
@@ -41,12 +41,12 @@ impl PageMap {
     /// Sectors of a unit in the buffer that are still on flash only.
     #[inline]
     #[must_use]
-    pub fn missing_sectors(&self, lpn: u32) -> u8 {
+    pub fn missing_sectors(&self, lpn: u32) -> u64 {
         if !self.buffer.is_lacking() {
             return 0;
         }
         match self.map.get(lpn) {
-            Place::Buffer(at) => self.parts.get(at).map_or(0, |part| !part.present),
+            Place::Buffer(at) => self.parts.get(at).map_or(0, |part| self.parts.missing(part)),
             Place::Flash(_) | Place::Unmapped => 0,
         }
     }

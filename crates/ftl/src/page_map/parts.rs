@@ -1,18 +1,16 @@
 //! Units in the write buffer of which the host has written some sectors only: the others are still to be read from flash.
 //!
-//! Such a unit waits for more sectors as long as it can. All eight make it whole without a read. Its read is asked for
+//! Such a unit waits for more sectors as long as it can. All of them make it whole without a read. Its read is asked for
 //! once a row would take it, a flush waits for it, or the host reads what is missing. Where the unit came last, it is
 //! left out of account until the next one comes or the buffer is full: a run of neighbours in small pieces costs no
 //! reads. A row goes to its die when all of its units are whole.
 
 use std::collections::BTreeMap;
 
+use ssdlab_core::SECTOR_BYTES;
 use ssdlab_nand::UnitAddress;
 
 use crate::spec::STREAMS;
-
-/// All sectors of a unit.
-pub const WHOLE: u8 = u8::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -28,15 +26,17 @@ pub enum State {
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     /// Sectors that the host has written, one bit each.
-    pub present: u8,
+    pub present: u64,
     /// Write number of the copy on flash.
     pub base: u8,
     pub state: State,
 }
 
 /// See the module's own page.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Parts {
+    /// All sectors of a unit, one bit each.
+    whole: u64,
     /// By slot of the write buffer.
     parts: BTreeMap<u32, Part>,
     /// By stream: units, by their number in the ring, up to which the reads have been asked for.
@@ -44,6 +44,23 @@ pub struct Parts {
 }
 
 impl Parts {
+    /// None, of units of so many bytes.
+    ///
+    /// # Panics
+    /// If a unit has more than 64 sectors.
+    #[must_use]
+    pub fn of_units(unit_bytes: u32) -> Self {
+        let sectors = u64::from(unit_bytes) / SECTOR_BYTES;
+        assert!((1..=64).contains(&sectors), "units of {sectors} sectors");
+        Parts { whole: u64::MAX >> (64 - sectors), parts: BTreeMap::new(), asked: [0; STREAMS as usize] }
+    }
+
+    /// Sectors that are missing where only these are present.
+    #[must_use]
+    pub fn missing(&self, part: &Part) -> u64 {
+        self.whole & !part.present
+    }
+
     /// Whether every unit in the buffer is whole.
     #[inline]
     #[must_use]
@@ -53,7 +70,7 @@ impl Parts {
 
     /// Sectors of a unit have come, all in all those of `part`.
     pub fn set(&mut self, at: u32, part: Part) {
-        if part.present == WHOLE {
+        if self.missing(&part) == 0 {
             self.parts.remove(&at);
         } else {
             self.parts.insert(at, part);
@@ -102,7 +119,8 @@ impl Parts {
 
     /// The power went: units are numbered anew.
     pub fn forget(&mut self) {
-        *self = Parts::default();
+        self.parts.clear();
+        self.asked = [0; STREAMS as usize];
     }
 }
 
@@ -112,19 +130,19 @@ mod tests {
 
     #[test]
     fn a_unit_is_whole_once_all_sectors_have_come() {
-        let mut parts = Parts::default();
+        let mut parts = Parts::of_units(4096);
         let part = |present| Part { present, base: 1, state: State::Waiting };
         parts.set(3, part(1));
         assert!(!parts.is_empty() && !parts.is_whole(3) && parts.is_whole(4));
         parts.set(3, part(0b0111_1111));
         assert_eq!(parts.get(3).map(|part| part.present), Some(0b0111_1111));
-        parts.set(3, part(WHOLE));
+        parts.set(3, part(0xFF));
         assert!(parts.is_whole(3) && parts.is_empty());
     }
 
     #[test]
     fn a_read_is_asked_for_once_also_where_the_numbers_begin_anew() {
-        let mut parts = Parts::default();
+        let mut parts = Parts::of_units(4096);
         let head = u32::MAX - 1;
         parts.asked[0] = head;
         assert_eq!(parts.ask_to(0, head, head.wrapping_add(4)), head);

@@ -69,6 +69,7 @@ fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
         ReducedMode { read_us: vec![25.0], program_us: vec![300.0], erase_ms: 1.0, rated_program_erase_cycles: 10_000 };
     let die = DieSpec { modes: CellModes { slc: Some(slc), ..CellModes::default() }, ..DieSpec::plain(geometry) };
     let mapping = MappingSpec {
+        unit_kib: 4,
         superblock: SuperblockSpan::OneDie,
         reserved_blocks_per_1000: 0,
         journal,

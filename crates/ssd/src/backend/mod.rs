@@ -100,6 +100,8 @@ pub struct Backend {
     reads_first: bool,
     /// Sectors of the least stretch of a page that crosses the channel by itself.
     read_granule: u8,
+    /// Sectors of an eighth of a logical page.
+    eighth_sectors: u32,
     /// What the dies were asked to do so far: what their energy follows from.
     work: FlashWork,
     /// Drives with `[ecc]` only.
@@ -167,7 +169,8 @@ impl Backend {
             read_granule: drive
                 .controller
                 .read_granule_bytes
-                .map_or(8, |bytes| (u64::from(bytes) / SECTOR_BYTES) as u8),
+                .map_or(8, |bytes| (8 * bytes / drive.mapping.unit_bytes()) as u8),
+            eighth_sectors: drive.mapping.unit_bytes() / (8 * SECTOR_BYTES as u32),
             work: FlashWork::default(),
             correction: correction.map(Box::new),
             special: turns.is_some()
@@ -251,14 +254,15 @@ impl Backend {
         self.read_granule < 8
     }
 
-    /// How many eighths of a page of 4 KiB cross the channel for a read of these sectors, one bit each; 0: all.
+    /// How many eighths of a logical page cross the channel for a read of these sectors, one bit each; 0: all.
     #[inline]
     #[must_use]
-    pub fn part_of_page(&self, sectors: u8) -> u8 {
-        if sectors == u8::MAX {
+    pub fn part_of_page(&self, sectors: u64) -> u8 {
+        let (from, to) = (sectors.trailing_zeros(), 64 - sectors.leading_zeros());
+        let (from, to) = ((from / self.eighth_sectors) as u8, to.div_ceil(self.eighth_sectors) as u8);
+        if to - from == 8 {
             return 0;
         }
-        let (from, to) = (sectors.trailing_zeros() as u8, 8 - sectors.leading_zeros() as u8);
         to.next_multiple_of(self.read_granule) - from / self.read_granule * self.read_granule
     }
 

@@ -9,7 +9,7 @@ use ssdlab_core::{Nanos, Op, Ring, nanos_from_us};
 use ssdlab_device::Request;
 use ssdlab_ftl::{FlashOp, OpKind};
 
-use crate::page_range::page_range;
+use crate::mapping_unit::MappingUnit;
 use crate::spec::DriveSpec;
 
 /// What the processor is through with.
@@ -27,8 +27,8 @@ pub enum Processed {
 const TRIM_RANGE_BYTES: u64 = 65_535 * 512;
 /// Ranges in the one block of 512 bytes that drives of the time take with a command.
 const RANGES_PER_TRIM: u64 = 64;
-/// Data whose map entries, of four bytes for each 4 KiB, lie in 4 KiB of DRAM.
-const MAPPED_BY_PAGE_BYTES: u64 = 4 << 20;
+/// Units whose map entries, of four bytes each, lie in 4 KiB of DRAM.
+const MAPPED_BY_PAGE: u64 = 1024;
 
 /// In the place of a command's slot, in the queue.
 const ROW: u32 = u32::MAX;
@@ -142,8 +142,8 @@ impl Processor {
 
     /// Books time for a command that has arrived; returns when it is decoded, and when all is done.
     #[inline(always)]
-    pub fn decode(&mut self, request: &Request, arrived: Nanos) -> (Nanos, Nanos) {
-        let (first, last) = page_range(request);
+    pub fn decode(&mut self, request: &Request, unit: MappingUnit, arrived: Nanos) -> (Nanos, Nanos) {
+        let (first, last) = unit.touched(request);
         let units = u64::from(last - first);
         let times = &self.times;
         // The processor hands over the first unit of a read as soon as it is looked up, and the data of a write are
@@ -151,7 +151,7 @@ impl Processor {
         let (decode, rest) = match request.op {
             Op::Read => (times.read_command + times.read_unit, (units - 1) * times.read_unit),
             Op::Write => (times.write_command, units * times.write_unit),
-            Op::Trim => (self.trim_time(request), 0),
+            Op::Trim => (self.trim_time(request, unit), 0),
             Op::Flush | Op::WriteZeroes => (times.write_command, 0),
         };
         let decoded = self.book(arrived, decode + rest) + decode;
@@ -167,11 +167,12 @@ impl Processor {
     }
 
     /// What TRIM takes: for each command that its ranges need, for each range, and for each page of the map.
-    fn trim_time(&self, request: &Request) -> Nanos {
+    fn trim_time(&self, request: &Request, unit: MappingUnit) -> Nanos {
         let ranges = request.length_bytes.div_ceil(TRIM_RANGE_BYTES).max(1);
         let commands = ranges.div_ceil(RANGES_PER_TRIM);
         let end = request.offset_bytes + request.length_bytes;
-        let map_pages = end.div_ceil(MAPPED_BY_PAGE_BYTES) - request.offset_bytes / MAPPED_BY_PAGE_BYTES;
+        let mapped_by_page = MAPPED_BY_PAGE * unit.bytes();
+        let map_pages = end.div_ceil(mapped_by_page) - request.offset_bytes / mapped_by_page;
         let times = &self.times;
         commands * times.trim_command + ranges * times.trim_range + map_pages * times.trim_map_page
     }
@@ -280,7 +281,8 @@ mod tests {
     fn trim_takes_its_time_for_each_command_range_and_map_page() {
         let mut p = processor();
         (p.times.trim_command, p.times.trim_range, p.times.trim_map_page) = (100_000, 5_000, 1_000);
-        let trim = |offset, length| p.trim_time(&Request::new(0, Op::Trim, offset, length));
+        let unit = MappingUnit::new(4096);
+        let trim = |offset, length| p.trim_time(&Request::new(0, Op::Trim, offset, length), unit);
         assert_eq!(trim(4096, 4096), 106_000);
         assert_eq!(trim((4 << 20) - 4096, 8192), 107_000, "entries on two pages of the map");
         // 32 MiB are one range of 65,535 sectors and one of a single sector.
@@ -288,6 +290,9 @@ mod tests {
         // 64 ranges fill a command.
         assert_eq!(trim(0, 64 * 65_535 * 512), 100_000 + 64 * 5_000 + 512 * 1_000);
         assert_eq!(trim(0, 64 * 65_535 * 512 + 4096), 200_000 + 65 * 5_000 + 512 * 1_000);
+        // Of units four times as long a page of the map holds four times as much.
+        let coarse = p.trim_time(&Request::new(0, Op::Trim, 0, 32 << 20), MappingUnit::new(16 << 10));
+        assert_eq!(coarse, 100_000 + 2 * 5_000 + 2 * 1_000);
     }
 
     #[test]

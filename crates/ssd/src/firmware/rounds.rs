@@ -69,7 +69,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[cold]
     pub(crate) fn hold(&mut self, slot: u32, request: &Request, times: [Nanos; 4]) {
         let [submitted, .., arrived] = times;
-        *self.frontend.commands.slot(slot) = Command::new(*request, submitted, arrived, arrived);
+        *self.frontend.commands.slot(slot) =
+            Command::new(*request, self.unit.of(request.offset_bytes), submitted, arrived, arrived);
         self.probe.explain(|explanations| explanations.arrive(slot, times));
         self.firmware.rounds.held.push_back(slot);
     }
@@ -119,9 +120,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.firmware.rounds.state = State::Free;
         let cause = if self.firmware.rounds.folds { Cause::Fold } else { Cause::GarbageCollection };
         while let Some(slot) = self.firmware.rounds.held.pop_front() {
+            let unit = self.unit;
             let command = self.frontend.commands.slot(slot);
             let (request, arrived) = (command.request, command.decoded);
-            let (decoded, processed) = self.firmware.processor.decode(&request, arrived.max(now));
+            let (decoded, processed) = self.firmware.processor.decode(&request, unit, arrived.max(now));
             (command.decoded, command.processed) = (decoded, processed);
             self.probe.explain(|explanations| {
                 explanations.add(slot, cause, now.saturating_sub(arrived));

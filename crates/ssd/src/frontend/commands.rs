@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Breakdown, Nanos, Op, Ring, UNIT_BYTES};
+use ssdlab_core::{Breakdown, Nanos, Op, Ring};
 use ssdlab_device::{Completion, Request, Status};
 use ssdlab_ftl::Promise;
 
@@ -36,9 +36,9 @@ pub struct Command {
 }
 
 impl Command {
-    /// One that has just come.
+    /// One that has just come, and that begins in a unit.
     #[inline(always)]
-    pub fn new(request: Request, submitted: Nanos, decoded: Nanos, processed: Nanos) -> Self {
+    pub fn new(request: Request, first: u32, submitted: Nanos, decoded: Nanos, processed: Nanos) -> Self {
         Command {
             request,
             stream: request.hints.stream,
@@ -46,7 +46,7 @@ impl Command {
             decoded,
             processed,
             parts: 0,
-            next_unit: (request.offset_bytes / UNIT_BYTES) as u32,
+            next_unit: first,
             bytes_left: request.length_bytes,
             link_end: 0,
             status: Status::Ok,
@@ -79,7 +79,7 @@ pub struct Commands {
 impl Commands {
     #[must_use]
     pub fn new(depth: u32, not_queued: NotQueued) -> Self {
-        let empty = Command::new(Request::flush(0), 0, 0, 0);
+        let empty = Command::new(Request::flush(0), 0, 0, 0, 0);
         Commands {
             slots: vec![empty; depth as usize],
             free: (0..depth).rev().collect(),

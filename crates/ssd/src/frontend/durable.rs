@@ -1,6 +1,6 @@
 //! TRIM, and commands that wait until their data are on flash: FLUSH CACHE, and writes without a write cache.
 
-use ssdlab_core::{Cause, Nanos, Op, UNIT_BYTES};
+use ssdlab_core::{Cause, Nanos, Op};
 use ssdlab_ftl::Translation;
 
 use super::Frontend;
@@ -17,14 +17,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             return;
         }
         // Only whole units can be forgotten; the rest of the range stays as it is, as the standard allows.
-        let first = c.request.offset_bytes.div_ceil(UNIT_BYTES) as u32;
-        let last = ((c.request.offset_bytes + c.request.length_bytes) / UNIT_BYTES) as u32;
-        self.ask(|translation, queues| translation.trim(first..last, queues));
-        self.forgive_lost(first..last);
+        let units = self.unit.covered(&c.request);
+        self.ask(|translation, queues| translation.trim(units.clone(), queues));
+        self.forgive_lost(units.clone());
         if self.frontend.read_ahead.holds_data() {
-            (first..last).for_each(|lpn| self.frontend.read_ahead.forget(lpn));
+            units.clone().for_each(|lpn| self.frontend.read_ahead.forget(lpn));
         }
-        self.probe.check(|checks| checks.forget(first..last));
+        self.probe.check(|checks| checks.forget(units));
         self.host.trim_bytes += c.request.length_bytes;
         self.respond(slot, c.processed.max(self.now));
     }

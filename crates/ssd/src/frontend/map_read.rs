@@ -4,7 +4,6 @@ use ssdlab_ftl::{FOR_BUFFER, FlashOp, NOBODY, Translation};
 
 use crate::SimulatedSsd;
 use crate::backend::Ended;
-use crate::page_range::page_range;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Asks for the pieces of the map that a decoded read needs; returns whether it has to wait for any.
@@ -14,7 +13,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     fn ask_for_map(&mut self, slot: u32) -> bool {
-        let (first, last) = page_range(&self.frontend.commands.slot(slot).request);
+        let (first, last) = self.unit.touched(&self.frontend.commands.slot(slot).request);
         let (translation, mut queues) = self.translation_and_queues();
         let parts = translation.look_up(first..last, slot as u16, &mut queues);
         self.begin_woken();

@@ -17,7 +17,6 @@ use ssdlab_ftl::Translation;
 
 use crate::SimulatedSsd;
 use crate::firmware::Processed;
-use crate::page_range::page_range;
 use crate::power::LinkSleep;
 use crate::spec::DriveSpec;
 use crate::timing::Interval;
@@ -76,16 +75,16 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             None => on_link,
             Some(_) => self.hold_for_heat(now, on_link, request.op, request.length_bytes),
         };
-        let (first, _) = page_range(&request);
+        let (first, _) = self.unit.touched(&request);
         if self.firmware.rounds.hold_commands() {
             return self.hold(slot, &request, [submitted, now, on_link, arrived]);
         }
-        let (decoded, processed) = self.firmware.processor.decode(&request, arrived);
+        let (decoded, processed) = self.firmware.processor.decode(&request, self.unit, arrived);
         self.probe.explain(|explanations| {
             explanations.arrive(slot, [submitted, now, on_link, arrived]);
             explanations.add(slot, Cause::Controller, decoded - arrived);
         });
-        *self.frontend.commands.slot(slot) = Command::new(request, submitted, decoded, processed);
+        *self.frontend.commands.slot(slot) = Command::new(request, first, submitted, decoded, processed);
         self.translation.prefetch(first.min(self.translation.logical_pages() - 1));
         self.probe.check(|checks| checks.prefetch(first));
         self.firmware.processor.queue_command(decoded, slot);

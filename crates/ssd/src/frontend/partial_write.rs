@@ -9,31 +9,30 @@
 
 use std::ops::Range;
 
-use ssdlab_core::{Op, UNIT_BYTES};
+use ssdlab_core::Op;
 use ssdlab_device::{Request, Status};
 use ssdlab_ftl::{FlashOp, Promise, Source, Stretch, Translation};
 
 use super::commands::IN_PARTS;
 use crate::SimulatedSsd;
 use crate::backend::{Ended, ReadRetry};
+use crate::mapping_unit::MappingUnit;
 use crate::op_queues::OpQueues;
-use crate::page_range::{page_range, sectors_of};
 
 /// The pages that a write writes in part: its first, its last, both, or the only one.
-fn partly_written(request: &Request) -> impl Iterator<Item = u32> + Clone + use<> {
-    let (first, last) = page_range(request);
-    let head = !request.offset_bytes.is_multiple_of(UNIT_BYTES);
-    let tail = !(request.offset_bytes + request.length_bytes).is_multiple_of(UNIT_BYTES);
+fn partly_written(unit: MappingUnit, request: &Request) -> impl Iterator<Item = u32> + Clone + use<> {
+    let (first, last) = unit.touched(request);
+    let head = !unit.is_aligned(request.offset_bytes);
+    let tail = !unit.is_aligned(request.offset_bytes + request.length_bytes);
     let at_head = head || (first + 1 == last && tail);
     let at_tail = tail && first + 1 != last;
     at_head.then_some(first).into_iter().chain(at_tail.then_some(last - 1))
 }
 
 /// Of a range of pages, those that a write writes as a whole.
-fn wholly_written(request: &Request, pages: Range<u32>) -> Range<u32> {
-    let first = request.offset_bytes.div_ceil(UNIT_BYTES) as u32;
-    let last = ((request.offset_bytes + request.length_bytes) / UNIT_BYTES) as u32;
-    pages.start.max(first)..pages.end.min(last)
+fn wholly_written(unit: MappingUnit, request: &Request, pages: Range<u32>) -> Range<u32> {
+    let covered = unit.covered(request);
+    pages.start.max(covered.start)..pages.end.min(covered.end)
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
@@ -46,7 +45,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             return !self.read_for_merge(slot);
         }
         let request = self.frontend.commands.slot(slot).request;
-        if partly_written(&request).any(|page| self.has_lost(page..page + 1)) {
+        if partly_written(self.unit, &request).any(|page| self.has_lost(page..page + 1)) {
             self.refuse_with(slot, Status::MediaError);
             return false;
         }
@@ -61,7 +60,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let request = self.frontend.commands.slot(slot).request;
         for k in 0..stretch.units {
             let page = stretch.first + k;
-            let sectors = sectors_of(&request, page);
+            let sectors = self.unit.sectors(&request, page);
             let ready = stretch.from + stretch.each * u64::from(k + 1);
             if let Source::Flash(spot) = self.translation.source(page) {
                 // What it will be completed with must be what the host wrote last.
@@ -71,7 +70,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             let number = self.probe.count_write(page);
             self.translation.write_part(page, sectors, stretch.stream, ready, number);
         }
-        self.forgive_lost(wholly_written(&request, stretch.first..stretch.first + stretch.units));
+        self.forgive_lost(wholly_written(self.unit, &request, stretch.first..stretch.first + stretch.units));
     }
 
     /// The command in a slot reads pages that the controller has in RAM, in part perhaps. Returns for how many of them it has
@@ -80,10 +79,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[inline(never)]
     pub(super) fn wait_for_missing(&mut self, slot: u32) -> u32 {
         let request = self.frontend.commands.slot(slot).request;
-        let (first, last) = page_range(&request);
+        let (first, last) = self.unit.touched(&request);
         let mut waiting = 0;
         for page in first..last {
-            if self.translation.missing_sectors(page) & sectors_of(&request, page) == 0 {
+            if self.translation.missing_sectors(page) & self.unit.sectors(&request, page) == 0 {
                 continue;
             }
             let (translation, mut queues) = self.translation_and_queues();
@@ -100,7 +99,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// The rest of pages that are written in part is read before the write goes on. Returns whether any has to be.
     fn read_for_merge(&mut self, slot: u32) -> bool {
         let request = self.frontend.commands.slot(slot).request;
-        let edges = partly_written(&request);
+        let edges = partly_written(self.unit, &request);
         if edges.clone().any(|page| self.has_lost(page..page + 1)) {
             self.frontend.commands.slot(slot).status = Status::MediaError;
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ssdlab_core::{Cause, UNIT_BYTES};
+use ssdlab_core::Cause;
 use ssdlab_device::Status;
 use ssdlab_ftl::{NOBODY, Promise, ReadFrom, RowReads, Translation, first_page, pages_brought};
 
@@ -11,7 +11,6 @@ use super::read_ahead::{Lookup, Source};
 use crate::SimulatedSsd;
 use crate::backend::{Ended, ReadRetry};
 use crate::op_queues::OpQueues;
-use crate::page_range::{page_range, sectors_of};
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     #[inline]
@@ -30,12 +29,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[inline(always)]
     fn begin_read_of<const IN_PART: bool>(&mut self, slot: u32) {
         let request = self.frontend.commands.slot(slot).request;
-        let (first, last) = page_range(&request);
+        let (first, last) = self.unit.touched(&request);
         let mut parts = 0;
         let mut from_ram = 0u64;
         let mut reads = RowReads::new(slot as u16, self.translation.compresses());
-        let short = IN_PART && request.length_bytes < UNIT_BYTES && last - first == 1;
-        let part = if short { self.backend.part_of_page(sectors_of(&request, first)) } else { 0 };
+        let short = IN_PART && request.length_bytes < self.unit.bytes() && last - first == 1;
+        let part = if short { self.backend.part_of_page(self.unit.sectors(&request, first)) } else { 0 };
         let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now).of_part(part);
         let mut alone = None;
         for page in first..last {
@@ -65,7 +64,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 }
                 ReadFrom::Nowhere => {
                     from_ram += 1;
-                    self.flash.unmapped_read_units += 1;
+                    self.flash.unmapped_read_bytes += self.unit.bytes_in(&request, page);
                 }
                 ReadFrom::Ram => {
                     from_ram += 1;
@@ -151,8 +150,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Sends pages of a read over the link, from now on.
     #[inline]
     fn send(&mut self, slot: u32, pages: u64) {
+        let most = pages * self.unit.bytes();
         let c = self.frontend.commands.slot(slot);
-        let bytes = c.bytes_left.min(pages * UNIT_BYTES);
+        let bytes = c.bytes_left.min(most);
         c.bytes_left -= bytes;
         let last = c.bytes_left == 0;
         let (_, end) = self.transfer_on_link(bytes, Direction::ToHost, last);

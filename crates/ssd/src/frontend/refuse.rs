@@ -6,7 +6,6 @@ use ssdlab_device::Status;
 use ssdlab_ftl::Translation;
 
 use crate::SimulatedSsd;
-use crate::page_range::page_range;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Whether the drive accepts no more writes.
@@ -28,8 +27,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(crate) fn refuse_writes(&mut self) {
         for _ in 0..self.frontend.commands.writes.len() {
             let Some(slot) = self.frontend.commands.writes.pop_front() else { break };
+            let unit = self.unit;
             let c = self.frontend.commands.slot(slot);
-            let begun = c.next_unit > page_range(&c.request).0;
+            let begun = c.next_unit > unit.of(c.request.offset_bytes);
             if begun && !self.is_at_rest() {
                 self.frontend.commands.writes.push_back(slot);
             } else {

@@ -1,11 +1,10 @@
 //! Writes: into the buffer, and what happens when it is full.
 
-use ssdlab_core::{Cause, UNIT_BYTES};
+use ssdlab_core::Cause;
 use ssdlab_ftl::{PAST_CACHE, Stretch, Translation};
 
 use crate::SimulatedSsd;
 use crate::op_queues::OpQueues;
-use crate::page_range::page_range;
 
 use super::commands::IN_PARTS;
 use super::link::Direction;
@@ -19,9 +18,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if request.length_bytes > self.buffer.largest_cached_bytes {
             self.frontend.commands.slot(slot).stream = PAST_CACHE;
         }
-        let aligned =
-            request.offset_bytes.is_multiple_of(UNIT_BYTES) && request.length_bytes.is_multiple_of(UNIT_BYTES);
-        if aligned || self.begin_partial_write(slot) {
+        if self.unit.is_aligned(request.offset_bytes | request.length_bytes) || self.begin_partial_write(slot) {
             self.frontend.commands.writes.push_back(slot);
         }
     }
@@ -54,15 +51,15 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             if room == 0 {
                 break;
             }
+            let unit = self.unit;
             let c = self.frontend.commands.slot(slot);
             let (request, next, stream, in_parts) = (c.request, c.next_unit, c.stream, c.parts == IN_PARTS);
-            let (first, last) = page_range(&request);
+            let (first, last) = unit.touched(&request);
             let units = room.min(last - next);
             if next == first {
                 self.translation.write_begins(first..last);
             }
-            let bytes =
-                if next + units == last { c.bytes_left } else { c.bytes_left.min(u64::from(units) * UNIT_BYTES) };
+            let bytes = if next + units == last { c.bytes_left } else { c.bytes_left.min(unit.bytes_of(units)) };
             c.bytes_left -= bytes;
             c.next_unit += units;
             let (start, end) = self.transfer_on_link(bytes, Direction::ToDrive, next + units == last);

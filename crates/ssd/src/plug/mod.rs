@@ -170,6 +170,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
         self.plug.time_powered(now)
     }
 
+    fn unit_bytes(&self) -> u64 {
+        self.unit.bytes()
+    }
+
     fn held(&self, unit: u64) -> Held {
         assert!(!self.plug.out, "a drive without power holds nothing that anybody could see");
         let page = u32::try_from(unit).expect("a unit of the drive");

@@ -134,3 +134,37 @@ fn a_drive_that_translates_by_blocks_is_refused_before_it_is_built() {
         "capacity_bytes"
     );
 }
+
+#[test]
+fn a_unit_lies_on_one_page_and_the_capacity_is_whole_units() {
+    let error = refused(|drive, die| (drive.mapping.unit_kib, die.geometry.page_bytes) = (16, 8192));
+    assert_eq!((error.key.as_str(), error.problem.contains("8192")), ("mapping.unit_kib", true), "{error}");
+    let error = refused(|drive, die| {
+        (drive.mapping.unit_kib, die.geometry.page_bytes, die.geometry.planes) = (16, 16_384, 1);
+        drive.capacity_bytes = (1 << 30) + 4096;
+    });
+    assert_eq!((error.key.as_str(), error.expected.as_str()), ("capacity_bytes", "use 1073741824 bytes"), "{error}");
+    let error = refused(|drive, _| drive.mapping.unit_kib = 5);
+    assert_eq!(error.key, "mapping.unit_kib");
+}
+
+#[test]
+fn sixteen_terabytes_need_units_of_16_kib() {
+    let (mut drive, mut die) = (ideal_drive(), ideal_die());
+    (die.geometry.page_bytes, die.geometry.planes) = (16_384, 2);
+    die.geometry.blocks_per_plane = 4096;
+    die.geometry.pages_per_block = 1024;
+    (drive.flash.dies, drive.controller.channels, drive.controller.ways) = (128, 16, 8);
+    (drive.capacity_bytes, drive.write_buffer.capacity_kib) = (16_000_000_000_000, 8192);
+    let of_units = |unit_kib| {
+        let mut drive = drive.clone();
+        drive.mapping.unit_kib = unit_kib;
+        drive.validate(&die)
+    };
+    for small in [4, 8] {
+        let error = of_units(small).unwrap_err();
+        assert_eq!(error.key, "capacity_bytes");
+        assert!(error.expected.ends_with("or a larger mapping.unit_kib"), "{error}");
+    }
+    assert_eq!(of_units(16), Ok(()));
+}

@@ -182,6 +182,16 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(4), failure_persistence: None,
+        ..ProptestConfig::with_cases(60) })]
+
+    #[test]
+    fn every_drive_that_maps_large_units_serves_every_host(choice in any_drive(), unit_kib in 3u32..=4) {
+        run(&choice.mapping_units_of_kib(1 << unit_kib));
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(3), failure_persistence: None,
         ..ProptestConfig::with_cases(60) })]
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ssdlab_core::{Nanos, Op, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_core::{Nanos, Op, SECTOR_BYTES};
 use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Refusal, Request};
 use ssdlab_disks::Disk;
 
@@ -52,14 +52,15 @@ impl Book {
 
     /// Counts the writes of every page anew, and compares them with what the drive has.
     fn check(&self, drive: &impl Subject) -> Result<(), String> {
-        let pages = (self.writes.len() as u64 * SECTOR_BYTES / UNIT_BYTES) as u32;
+        let page_bytes = drive.facts().page_bytes();
+        let pages = (self.writes.len() as u64 * SECTOR_BYTES / page_bytes) as u32;
         let mut oracle = Oracle::new(pages, drive.max_write_count());
         for r in &self.requests {
             let end = r.offset_bytes + r.length_bytes;
             if r.op == Op::Write {
-                (r.offset_bytes / UNIT_BYTES..end.div_ceil(UNIT_BYTES)).for_each(|page| oracle.write(page as u32));
+                (r.offset_bytes / page_bytes..end.div_ceil(page_bytes)).for_each(|page| oracle.write(page as u32));
             } else {
-                (r.offset_bytes.div_ceil(UNIT_BYTES)..end / UNIT_BYTES).for_each(|page| oracle.trim(page as u32));
+                (r.offset_bytes.div_ceil(page_bytes)..end / page_bytes).for_each(|page| oracle.trim(page as u32));
             }
         }
         oracle.check(|page| drive.write_count(page))

@@ -122,6 +122,7 @@ pub fn spec(build: &Build) -> DriveSpec {
         controller: ControllerSpec { dram_mib: 64, reads_first: false, ..plain.controller },
         write_buffer: WriteBufferSpec { capacity_kib: 64, flush_after_idle_ms: 100.0, ..plain.write_buffer },
         mapping: MappingSpec {
+            unit_kib: 4,
             superblock: SuperblockSpan::OneDie,
             map_cache_kib: build.map_cache_kib,
             ..plain.mapping

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ssdlab_device::Held;
 
-/// 4 KiB that were written since they were last known to be safe. Writes are counted from there.
+/// A unit that was written since it was last known to be safe. Writes are counted from there.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unit {
     /// Which stretch of open writes this is, of all: a flush covers that one only.
@@ -22,7 +22,7 @@ pub struct Covered(Vec<(u32, u64, u32)>);
 /// What a cut has done to what the host was told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// 4 KiB whose last answered write is not there; of them those that a flush had covered count as `flushed` only.
+    /// Units whose last answered write is not there; of them those that a flush had covered count as `flushed` only.
     pub acknowledged: u64,
     pub flushed: u64,
     /// Commands in flight of which some 4 KiB are there and others are not.
@@ -134,7 +134,7 @@ impl Ledger {
         losses
     }
 
-    /// 4 KiB that a cut has destroyed.
+    /// A unit that a cut has destroyed.
     pub fn destroyed(&mut self, number: u32) {
         self.safe[number as usize] = 0;
     }

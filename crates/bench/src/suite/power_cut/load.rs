@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ssdlab_core::{Nanos, Op, Rng, SECOND, UNIT_BYTES};
+use ssdlab_core::{Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, Plug, Request, Status};
 
 use super::ledger::{Covered, Ledger, Losses};
@@ -12,7 +12,8 @@ use crate::error::{BenchError, HostError};
 /// What is sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    pub units_of_write: u32,
+    /// Bytes of a write; where the device keeps or loses more as one, as many as that.
+    pub write_bytes: u64,
     pub depth: usize,
     /// Writes from one flush to the next; 0: none.
     pub writes_per_flush: u64,
@@ -23,12 +24,12 @@ enum Sent {
     Flush(Covered),
 }
 
-/// 4 KiB that were on flash, and that a cut destroyed.
+/// A unit that was on flash, and that a cut destroyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtRest {
     pub bits_per_cell: u8,
     pub flushed: bool,
-    /// How old they were.
+    /// How old it was.
     pub age: Nanos,
 }
 
@@ -51,11 +52,13 @@ pub struct Cutter<'a> {
     began: Nanos,
     next_tag: u64,
     writes: u64,
+    /// See [`Plug::unit_bytes`].
+    unit_bytes: u64,
     units: u32,
     ledger: Ledger,
     in_flight: BTreeMap<u64, Sent>,
     done: Vec<Completion>,
-    /// By 4 KiB: when they were last written, in milliseconds from the beginning, and one.
+    /// By unit: when it was last written, in milliseconds from the beginning, and one.
     written_ms: Vec<u32>,
     pub tally: Tally,
 }
@@ -67,7 +70,8 @@ fn plug(device: &mut dyn Device) -> &mut dyn Plug {
 impl<'a> Cutter<'a> {
     /// A host on a drive that has been written once (`filled`) or never, and is at rest.
     pub fn new(device: &'a mut dyn Device, now: Nanos, filled: bool, load: Load, rng: Rng) -> Self {
-        let units = (device.info().capacity_bytes / UNIT_BYTES) as u32;
+        let unit_bytes = plug(device).unit_bytes();
+        let units = (device.info().capacity_bytes / unit_bytes) as u32;
         let greatest = plug(device).greatest_write_number();
         Cutter {
             load,
@@ -76,6 +80,7 @@ impl<'a> Cutter<'a> {
             began: now,
             next_tag: 0,
             writes: 0,
+            unit_bytes,
             units,
             ledger: Ledger::new(units as usize, u8::from(filled), greatest),
             in_flight: BTreeMap::new(),
@@ -87,7 +92,7 @@ impl<'a> Cutter<'a> {
     }
 
     fn submit(&mut self, op: Op, units: Range<u32>, sent: Sent) -> Result<(), BenchError> {
-        let (offset, length) = (u64::from(units.start) * UNIT_BYTES, units.len() as u64 * UNIT_BYTES);
+        let (offset, length) = (u64::from(units.start) * self.unit_bytes, units.len() as u64 * self.unit_bytes);
         let request = Request::new(self.next_tag, op, offset, length);
         self.device.submit(self.now, request).map_err(HostError::from)?;
         self.in_flight.insert(self.next_tag, sent);
@@ -103,7 +108,7 @@ impl<'a> Cutter<'a> {
                 self.submit(Op::Flush, 0..0, Sent::Flush(covered))?;
                 continue;
             }
-            let count = self.load.units_of_write.min(self.units);
+            let count = (self.load.write_bytes.div_ceil(self.unit_bytes) as u32).min(self.units);
             let first = self.rng.below(u64::from(self.units / count)) as u32 * count;
             if self.ledger.is_busy(first..first + count) {
                 continue;
@@ -200,7 +205,7 @@ impl<'a> Cutter<'a> {
         self.writes = 0;
     }
 
-    /// Looks at every 4 KiB, right after a cut: what is not as it should be counts as lost although it was flushed.
+    /// Looks at every unit, right after a cut: what is not as it should be counts as lost although it was flushed.
     pub fn look_at_all(&mut self) {
         let plug = plug(self.device);
         self.tally.losses.flushed += self.ledger.wrong(|unit| plug.held(unit.into()));

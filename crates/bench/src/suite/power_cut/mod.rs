@@ -114,8 +114,8 @@ fn cut_again_and_again(ctx: &Context<'_>, host: &mut Host<'_>) -> Result<(Tally,
         return Err(BenchError::Unsuitable(format!("{} has no plug that can be pulled", host.info().name)));
     }
     let capacity = host.info().capacity_bytes;
-    let units = ctx.params.integer("block_size").div_ceil(4096);
-    if units * 4096 > capacity {
+    let write_bytes = ctx.params.integer("block_size");
+    if write_bytes > capacity {
         return Err(BenchError::Unsuitable("block_size is larger than the drive".to_owned()));
     }
     let monitor = ctx.monitor();
@@ -127,7 +127,7 @@ fn cut_again_and_again(ctx: &Context<'_>, host: &mut Host<'_>) -> Result<(Tally,
     ctx.settle(host)?;
     monitor.step(0.2, 1.0);
     let load = Load {
-        units_of_write: units as u32,
+        write_bytes,
         depth: ctx.params.depth("queue_depth") as usize,
         writes_per_flush: ctx.params.integer("writes_per_flush"),
     };

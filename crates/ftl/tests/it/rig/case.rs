@@ -90,6 +90,7 @@ impl Case {
 
     pub fn mapping(&self) -> MappingSpec {
         MappingSpec {
+            unit_kib: 4,
             superblock: if self.spans_all_dies() { SuperblockSpan::AllDies } else { SuperblockSpan::OneDie },
             reserved_blocks_per_1000: self.reserved_per_1000,
             journal: self.journal,

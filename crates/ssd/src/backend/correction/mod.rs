@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_core::{Nanos, Rng, SECOND, UNIT_BYTES};
+use ssdlab_core::{Nanos, Rng, SECOND};
 use ssdlab_device::ExpectedErrors;
 use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
 use ssdlab_ecc::spec::EccSpec;
@@ -113,6 +113,7 @@ pub struct Correction {
     rng: Rng,
     /// Time that has passed while the drive lay idle, beyond the simulated time.
     calendar: Nanos,
+    unit_bytes: u32,
     row_units: u32,
     masks: HostReadMasks,
     losses: Losses,
@@ -158,10 +159,11 @@ impl Correction {
         spec: &EccSpec,
         die: &DieSpec,
         errors: &ErrorSpec,
+        unit_bytes: u32,
         (dies, blocks): (u32, u32),
         rng: &Rng,
     ) -> Result<Self, SpecError> {
-        let ladder = ladder_of_unit(spec)?;
+        let ladder = ladder_of_unit(spec, unit_bytes)?;
         let mode = |mode: CellMode| {
             let (spec, errors) = (die.mode(mode)?, errors.mode(mode)?);
             Some(Mode {
@@ -186,7 +188,8 @@ impl Correction {
             blocks: (0..blocks).map(fresh).collect(),
             rng: rng.stream("read-errors"),
             calendar: 0,
-            row_units: die.geometry.planes * die.units_per_page(),
+            unit_bytes,
+            row_units: die.geometry.planes * die.units_per_page(unit_bytes),
             masks: HostReadMasks::new(dies),
             losses: Losses::default(),
             most_reads: u32::MAX,
@@ -284,7 +287,7 @@ impl Correction {
 
     /// The ladder of hard-decision BCH with as much parity, for comparison; `None` if the drive's own code is that.
     pub fn hard_bch(&self) -> Option<Ladder> {
-        self.spec.hard_bch().and_then(|spec| ladder_of_unit(&spec).ok())
+        self.spec.hard_bch().and_then(|spec| ladder_of_unit(&spec, self.unit_bytes).ok())
     }
 
     /// What reading all data of a block would bring; see [`ssdlab_device::Flash::expected_errors`].
@@ -526,8 +529,8 @@ impl Correction {
 }
 
 /// The ladder of a mapping unit, which is what is read and lost.
-pub fn ladder_of_unit(spec: &EccSpec) -> Result<Ladder, SpecError> {
-    Ladder::new(spec, UNIT_BYTES as u32).map_err(|e| SpecError { key: format!("ecc.{}", e.key), ..e })
+pub fn ladder_of_unit(spec: &EccSpec, unit_bytes: u32) -> Result<Ladder, SpecError> {
+    Ladder::new(spec, unit_bytes).map_err(|e| SpecError { key: format!("ecc.{}", e.key), ..e })
 }
 
 /// What a rung adds to the one below.
@@ -568,7 +571,7 @@ mod tests {
             bits_per_cell: 1,
             page_order: PageOrder::Uniform,
         });
-        let c = Correction::new(&spec, &die, &ErrorSpec::planar_estimate(), (1, 4), &Rng::new(1));
+        let c = Correction::new(&spec, &die, &ErrorSpec::planar_estimate(), 4096, (1, 4), &Rng::new(1));
         let mut c = c.expect("it can be built");
         let history = BlockHistory { erases: 3, programmed_at_s: 0, ..BlockHistory::default() };
         c.losses.set_pages(BTreeSet::from([5]));

@@ -9,6 +9,7 @@ mod bench;
 mod cell_modes;
 mod channels;
 mod features;
+mod large_units;
 mod legality;
 mod link_processor_queue;
 mod one_die;
