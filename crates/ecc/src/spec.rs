@@ -158,3 +158,21 @@ impl EccSpec {
 
 /// Most retries that a ladder has rungs for.
 pub const MAX_RETRIES: u32 = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parity_of_a_page_is_that_of_all_its_codewords() {
+        let ecc = EccSpec {
+            codeword_bytes: 1024,
+            bch: Some(BchSpec { correctable_bits: 40, decode_us: 0.0 }),
+            ldpc: None,
+            retry: RetrySpec::default(),
+            parity_stripe: None,
+        };
+        // 14 bits for each of 40 errors make 70 bytes.
+        assert_eq!([1024, 4096, 16_384].map(|page_bytes| ecc.parity_bytes(page_bytes)), [70, 280, 1120]);
+    }
+}

@@ -2,7 +2,7 @@
 
 use ssdlab_ftl::{LogBlockSpec, LogScheme};
 use ssdlab_nand::{DieSpec, SpecError};
-use ssdlab_ssd::{DriveSpec, Ssd};
+use ssdlab_ssd::{DriveSpec, RefreshSpec, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
 fn refused(change: impl FnOnce(&mut DriveSpec, &mut DieSpec)) -> SpecError {
@@ -167,4 +167,12 @@ fn sixteen_terabytes_need_units_of_16_kib() {
         assert!(error.expected.ends_with("or a larger mapping.unit_kib"), "{error}");
     }
     assert_eq!(of_units(16), Ok(()));
+}
+
+#[test]
+fn nothing_is_refreshed_that_never_errs() {
+    let error = refused(|drive, _| {
+        drive.refresh = Some(RefreshSpec { after_days: None, after_block_reads: Some(5000) });
+    });
+    assert_eq!((error.key.as_str(), error.expected.as_str()), ("refresh", "add [ecc], or leave [refresh] out"));
 }

@@ -55,5 +55,6 @@ mod tests {
         };
         assert!(wants(WhenFull::Direct, true, 0) && wants(WhenFull::Direct, false, 1));
         assert!(!wants(WhenFull::Direct, false, 0) && wants(WhenFull::Fold, false, 0));
+        assert!(Fixed::new(WhenFull::Fold).waits() && !Fixed::new(WhenFull::Direct).waits());
     }
 }
