@@ -153,6 +153,17 @@ impl<'a> Facts<'a> {
         let tail: Vec<f64> = curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect();
         Steady::of(&tail)
     }
+
+    /// Other drives of the review whose writes at random were measured and came to no steady state.
+    fn unsettled(&self) -> Vec<&str> {
+        let outcome = |device: &str| {
+            let mut of_device = self.review.outcomes.iter().filter(|o| o.device == device);
+            of_device.find(|o| o.test == "consistency" && o.variant.starts_with("2013"))
+        };
+        let unsettled = |device: &str| outcome(device).is_some_and(|o| !o.metrics.contains_key("iops_mean_tail"));
+        let reviewed = self.others.iter().filter(|o| matches!(o.2, Values::Reviewed) && unsettled(o.1));
+        reviewed.map(|o| o.0.as_str()).collect()
+    }
 }
 
 /// Everything that is said of `device`.
@@ -487,8 +498,13 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
             let wait = longest.map_or(String::new(), |l| format!(": a commit may wait {l}"));
             unsuited.push(format!("Databases and anything that fills it{wait}."));
         } else {
+            // Who reads one drive's page takes it for the better one of those beside it.
+            let unknown = match facts.unsettled().as_slice() {
+                [] => String::new(),
+                names => format!("; {} had not settled, and may be better or worse", names.join(", ")),
+            };
             suits.push(format!(
-                "Databases: {} writes a second, and no second below {}.",
+                "Databases: {} writes a second, and no second below {}{unknown}.",
                 iops(s.level),
                 iops(s.lowest)
             ));

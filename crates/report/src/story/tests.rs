@@ -171,6 +171,26 @@ fn opposite_figures_give_opposite_sentences() {
 }
 
 #[test]
+fn a_drive_is_not_put_before_one_that_has_not_settled() {
+    let mut both = review(GOOD);
+    let mut other = review(BAD);
+    other.devices[0].facts.name = "other-1tb".into();
+    other.outcomes.iter_mut().for_each(|o| o.device = "other-1tb".into());
+    other.outcomes[0].metrics.remove("iops_mean_tail");
+    both.devices.append(&mut other.devices);
+    both.outcomes.append(&mut other.outcomes);
+    let suits = |review: &Review, at: usize| story(review, &review.devices[at]).suits;
+    assert!(
+        suits(&both, 0).contains("; Other 1 TB had not settled, and may be better or worse."),
+        "{}",
+        suits(&both, 0)
+    );
+    assert!(!suits(&both, 1).contains("Databases"), "{}", suits(&both, 1));
+    both.outcomes.retain(|o| o.device != "other-1tb");
+    assert!(!suits(&both, 0).contains("had not settled"), "what was not measured has not failed to settle");
+}
+
+#[test]
 fn what_trim_did_is_said_as_the_verdict_has_it() {
     for (pass, said) in [
         (Some(true), "TRIM restores the drive"),
