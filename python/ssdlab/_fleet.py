@@ -152,6 +152,13 @@ def _digest(path: str) -> str:
         raise TraceError(f"error: {what}\n  = help: give the path of a readable trace file", what=what) from e
 
 
+def _power(small: int) -> int:
+    times = _whole(small, "small", 1, 2**16)
+    if times & (times - 1):
+        raise ValueError(f"small is {times}; it must be a power of two")
+    return times
+
+
 def _number(value: Any, name: str) -> float:
     if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}")
@@ -292,7 +299,7 @@ class FleetResult:
         number = _whole(drive, "drive", 0, self.drives - 1)
         model, kind, capacities, seed, told = self._native.told(number, float(days))
         klass = self.spec["classes"][kind]
-        share = self._small[model] if small is None else _whole(small, "small", 1, 2**16)
+        share = self._small[model] if small is None else _power(small)
         with shown(progress, f"drive {drive}") as report:
             trace = _sound(self._traces[kind], klass)
             text, written = _native.live_through(
@@ -382,7 +389,7 @@ def fleet(
     }
     _finite(spec, "")
     store = _store(out)
-    divisors = [drive._native.divisor(_whole(small, "small", 1, 2**16)) for drive, _ in shares]
+    divisors = [drive._native.divisor(_power(small)) for drive, _ in shares]
     tasks: list[_Task] = [
         (drive._parts(), json.dumps(klass), divisor, seed * 1000 + specimen, trace)
         for (drive, _), divisor in zip(shares, divisors)

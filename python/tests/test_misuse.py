@@ -135,6 +135,7 @@ CALLS = [
     (lambda d: ssdlab.fleet({d: NAN}, ssdlab.Workload("w")), ValueError),
     (lambda d: ssdlab.fleet(d, ssdlab.Workload("w", spread=INF)), ValueError),
     (lambda d: ssdlab.fleet(d, ssdlab.Workload("w"), seed=2**63), ValueError),
+    (lambda d: ssdlab.fleet(d, ssdlab.Workload("w"), small=3000), ValueError),
     (lambda d: ssdlab.Workload(3), TypeError),
     (lambda d: ssdlab.Workload("w", fill_percent=1.5), TypeError),
     (lambda d: ssdlab.Workload("w", queue_depth="4"), TypeError),

@@ -83,7 +83,7 @@ fn a_scale_stretches_addresses_and_a_drive_in_small_shrinks_them() {
     let apart = |scale, by| {
         let mut traced = traced(&class(4, 4096, 3 * 8192, scale), &source, by, 1).expect("a trace that fits");
         let c = commands(&mut traced, 3.0 * 8192.0);
-        [1, 3].map(|i| (c[i].offset_bytes + SPAN - c[0].offset_bytes) % SPAN >> 20)
+        [1, 3].map(|i| ((c[i].offset_bytes + SPAN - c[0].offset_bytes) % SPAN) >> 20)
     };
     assert_eq!(apart(Some(4.0), 1), [8, 16]);
     assert_eq!(apart(Some(4.0), 2), [4, 8]);
