@@ -8,13 +8,15 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import Any
+from threading import Event
+from typing import Any, Union
 
-from . import _native
+from . import _columns, _native
 from ._drive import Drive, _whole
+from ._errors import TraceError
 from ._progress import Progress, shown
 from ._sweep import FolderStore, MemoryStore, Store, UrlStore
 from ._table import Table
@@ -38,6 +40,13 @@ class Workload:
         hot_percent: 80 % of the random commands go to this share of the data; ``None``: all data are equally likely.
         read_percent: share of the random commands that are reads.
         queue_depth: commands under way, of the random ones and of those in sequence.
+        trace: what the host does instead of a mix: the path of a file in any of the formats of ``docs/traces.md``, or a
+            table as of :meth:`Drive.replay`, of which ``offset``, ``length`` and ``op`` are looked at. Its requests are
+            sent in order, as soon as fewer than ``queue_depth`` are under way, and again from the beginning as often as a
+            life takes; its times are not used. Addresses are turned by an offset that each life draws.
+        scale: factor of the trace's addresses; what comes over the end of the data goes on at their beginning. ``None``:
+            stretched or shrunk so that the trace spans all data. Sizes stay.
+        format: of the trace's file; recognised if not given.
     """
 
     name: str
@@ -50,6 +59,110 @@ class Workload:
     hot_percent: int | None = None
     read_percent: int = 50
     queue_depth: int = 4
+    trace: Any = None
+    scale: float | None = None
+    format: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise TypeError(f"name must be text, not {type(self.name).__name__}")
+        for name in ("drive_writes_per_day", "spread", "weight", "scale"):
+            if name != "scale" or self.scale is not None:
+                object.__setattr__(self, name, _number(getattr(self, name), name))
+        for name in ("fill_percent", "queue_depth", *_OF_MIXES):
+            if name != "hot_percent" or self.hot_percent is not None:
+                object.__setattr__(self, name, _whole(getattr(self, name), name, 0, 2**32 - 1))
+        if self.trace is None:
+            for name in ("scale", "format"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"{name} is of a trace, and none is given")
+            return
+        for of in fields(self):
+            if of.name in _OF_MIXES and getattr(self, of.name) != of.default:
+                raise ValueError(f"{of.name} is of a mix; a trace says by itself what is read and written")
+        if isinstance(self.trace, (str, os.PathLike)):
+            object.__setattr__(self, "trace", os.fspath(self.trace))
+        elif not isinstance(self.trace, _TraceTable):
+            if self.format is not None:
+                raise ValueError("format is for files; a table has columns")
+            object.__setattr__(self, "trace", _TraceTable.of(self.trace))
+
+    def _class(self) -> tuple[dict[str, Any], _Trace | None]:
+        """As a fleet tells it, and what it reads."""
+        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("trace", "scale", "format")}
+        if self.trace is None:
+            return told, None
+        source: _Trace
+        if isinstance(self.trace, _TraceTable):
+            name, source = "table", self.trace.columns
+        else:
+            # Workers need not stand in the same folder.
+            path = os.path.abspath(self.trace)
+            name, source = os.path.basename(path), path
+        known, requests, reads, writes = _native.trace_facts(source, self.format, None)
+        told["trace"] = {
+            "name": name,
+            "format": known,
+            "digest": self.trace.digest if isinstance(self.trace, _TraceTable) else _digest(self.trace),
+            "requests": requests,
+            "read_bytes": reads,
+            "write_bytes": writes,
+            "scale": self.scale,
+        }
+        return told, source
+
+
+_OF_MIXES = ("random_percent", "block_bytes", "hot_percent", "read_percent")
+
+#: A trace on its way to a worker: a path, or columns.
+_Trace = Union[str, "tuple[bytes, bytes, bytes, bytes]"]
+
+
+@dataclass(frozen=True)
+class _TraceTable:
+    """A table as the extension takes it."""
+
+    columns: tuple[bytes, bytes, bytes, bytes] = field(repr=False, compare=False)
+    digest: str
+
+    @staticmethod
+    def of(table: Any) -> _TraceTable:
+        given = _columns.columns_of(table)
+        missing = [name for name in ("offset", "length", "op") if name not in given]
+        if missing:
+            raise ValueError(f"the table has no column {' or '.join(missing)}; it has {', '.join(map(str, given))}")
+        offset = _columns.whole(given["offset"], "offset")
+        rows = len(offset) // 8
+        columns = (bytes(len(offset)), offset, _columns.whole(given["length"], "length", rows), _columns.ops(given["op"], rows))
+        digest = hashlib.sha256()
+        for column in columns:
+            digest.update(column)
+        return _TraceTable(columns, digest.hexdigest())
+
+
+def _digest(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            digest = hashlib.sha256()
+            while block := file.read(1 << 20):
+                digest.update(block)
+            return digest.hexdigest()
+    except OSError as e:
+        what = f"cannot read the trace {path}: {e.strerror}"
+        raise TraceError(f"error: {what}\n  = help: give the path of a readable trace file", what=what) from e
+
+
+def _power(small: int) -> int:
+    times = _whole(small, "small", 1, 2**16)
+    if times & (times - 1):
+        raise ValueError(f"small is {times}; it must be a power of two")
+    return times
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    return float(value)
 
 
 class FleetReport:
@@ -119,9 +232,16 @@ class FleetResult:
     """A fleet whose years can be told. Rows are computed as they are asked for, so that memory does not grow with it."""
 
     def __init__(
-        self, native: _native.Fleet, drives: int, spec: dict[str, Any], models: list[Drive], small: list[int]
+        self,
+        native: _native.Fleet,
+        drives: int,
+        spec: dict[str, Any],
+        models: list[Drive],
+        small: list[int],
+        traces: list[_Trace | None],
     ) -> None:
         self._native = native
+        self._traces = traces
         self._models = models
         self._small = small
         #: Number of drives.
@@ -173,15 +293,17 @@ class FleetResult:
         Args:
             small: the share of the drive, as of :func:`fleet`; as there if not given.
         """
+        days = _number(days, "days")
         if not 0 <= days <= 36_525:
             raise ValueError(f"days is {days}; it must lie between 0 and 36525")
         number = _whole(drive, "drive", 0, self.drives - 1)
         model, kind, capacities, seed, told = self._native.told(number, float(days))
         klass = self.spec["classes"][kind]
-        share = self._small[model] if small is None else _whole(small, "small", 1, 2**16)
+        share = self._small[model] if small is None else _power(small)
         with shown(progress, f"drive {drive}") as report:
+            trace = _sound(self._traces[kind], klass)
             text, written = _native.live_through(
-                self._models[model]._native, json.dumps(klass), share, seed, capacities, report
+                self._models[model]._native, json.dumps(klass), share, seed, capacities, trace, report
             )
         point = json.loads(text)
         lived = (point["wear_mean"], point["waf"], point["write_us"][1], point["read_us"][1])
@@ -254,11 +376,12 @@ def fleet(
         raise TypeError("ambient must be two numbers: the mean and the standard deviation")
     if not all(isinstance(klass, Workload) for klass in classes):
         raise TypeError("workloads must be Workload objects")
+    told = [klass._class() for klass in classes]
     spec: dict[str, Any] = {
         # Lives have seeds of their own, a thousand of them.
         "seed": _whole(seed, "seed", 0, 2**64 // 1000 - 1),
         "models": [(drive.name, drive.capacity_bytes, share) for drive, share in shares],
-        "classes": [asdict(klass) for klass in classes],
+        "classes": [klass for klass, _ in told],
         "years": float(years),
         "oldest_years": float(oldest_years),
         "ambient": [float(ambient[0]), float(ambient[1])],
@@ -266,11 +389,11 @@ def fleet(
     }
     _finite(spec, "")
     store = _store(out)
-    divisors = [drive._native.divisor(_whole(small, "small", 1, 2**16)) for drive, _ in shares]
-    tasks = [
-        (drive._parts(), json.dumps(klass), divisor, seed * 1000 + specimen)
+    divisors = [drive._native.divisor(_power(small)) for drive, _ in shares]
+    tasks: list[_Task] = [
+        (drive._parts(), json.dumps(klass), divisor, seed * 1000 + specimen, trace)
         for (drive, _), divisor in zip(shares, divisors)
-        for klass in spec["classes"]
+        for klass, trace in told
         for specimen in range(_whole(specimens, "specimens", 1, 1000))
     ]
     with shown(progress, f"lives of {len(tasks)} kinds of drives") as report:
@@ -281,7 +404,9 @@ def fleet(
         for m in range(len(shares))
     ]
     native = _native.Fleet(json.dumps(spec), lives)
-    return FleetResult(native, _whole(drives, "drives", 1, 2**32 - 1), spec, [d for d, _ in shares], divisors)
+    return FleetResult(
+        native, _whole(drives, "drives", 1, 2**32 - 1), spec, [d for d, _ in shares], divisors, [trace for _, trace in told]
+    )
 
 
 def _finite(value: Any, name: str) -> None:
@@ -308,7 +433,7 @@ def _store(out: str | os.PathLike[str] | Store | None) -> Store:
     return FolderStore(out) if isinstance(out, (str, os.PathLike)) else out
 
 
-_Task = tuple[tuple[Any, ...], str, int, int]
+_Task = tuple[tuple[Any, ...], str, int, int, Union[_Trace, None]]
 
 
 @lru_cache(maxsize=8)
@@ -321,11 +446,26 @@ def _known(identity: str) -> Drive:
 _parts_of: dict[str, tuple[Any, ...]] = {}
 
 
-def measure(parts: tuple[Any, ...], klass: str, small: int, seed: int) -> str:
+def measure(
+    parts: tuple[Any, ...],
+    klass: str,
+    small: int,
+    seed: int,
+    trace: _Trace | None = None,
+    report: Callable[[float], object] | None = None,
+) -> str:
     """What a worker does: measures the life of a drive."""
     identity = repr(parts)
     _parts_of[identity] = parts
-    return _native.measure_life(_known(identity)._native, klass, small, seed, None)
+    return _native.measure_life(_known(identity)._native, klass, small, seed, _sound(trace, json.loads(klass)), report)
+
+
+def _sound(trace: _Trace | None, klass: dict[str, Any]) -> _Trace | None:
+    """The trace, if it is the one that the fleet was given."""
+    if isinstance(trace, str) and _digest(trace) != klass["trace"]["digest"]:
+        what = f"{trace} is not the trace that the fleet was given"
+        raise TraceError(f"error: {what}\n  = help: every worker needs the same file at the same path", what=what)
+    return trace
 
 
 def _measured(
@@ -339,8 +479,8 @@ def _measured(
     identities = {repr(drive._parts()): drive._native.identity_json() for drive in models}
 
     def key(task: _Task) -> str:
-        parts, klass, small, seed = task
-        known = json.dumps([_native.FINGERPRINT, identities[repr(parts)], klass, small, seed])
+        parts, klass, small, seed, _ = task
+        known = json.dumps([_native.FINGERPRINT, _native.LIVES, identities[repr(parts)], klass, small, seed])
         return "life-" + hashlib.sha256(known.encode()).hexdigest()[:32]
 
     keys = [key(task) for task in tasks]
@@ -349,14 +489,23 @@ def _measured(
     own = ThreadPoolExecutor(os.cpu_count()) if executor is None else None
     given = own or executor
     assert given is not None
+    stopped = Event()
+
+    def go_on(done: float) -> None:
+        if stopped.is_set():
+            raise CancelledError
+
     try:
-        futures = {given.submit(measure, *task): k for k, task in todo.items()}
+        # Threads of this process do not hear Ctrl-C, and the interpreter waits for them.
+        words = () if own is None else (go_on,)
+        futures = {given.submit(measure, *task, *words): k for k, task in todo.items()}
         for done, future in enumerate(as_completed(futures), 1):
             texts[futures[future]] = future.result()
             store.put(futures[future], future.result())
             if report is not None:
                 report(done / len(futures))
     finally:
+        stopped.set()
         if own is not None:
             own.shutdown(wait=False, cancel_futures=True)
     return [texts[k] for k in keys]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Union
+from typing import Any, Union
 
 #: ``None``: shown where somebody watches; ``True``, ``False``: shown or not; a function is called with the share done.
 Progress = Union[Callable[[float], object], bool, None]
@@ -45,7 +45,7 @@ def _notebook(what: str) -> Generator[Callable[[float], object], None, None]:
     def bar(done: float) -> object:
         return HTML(f'<progress max="1" value="{done:.4f}"></progress> {what} {done:.0%}')
 
-    handle = display(bar(0.0), display_id=True)
+    handle: Any = display(bar(0.0), display_id=True)
     try:
         yield lambda done: handle.update(bar(done))
     finally:

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 import ssdlab
 
-pytestmark = pytest.mark.slow
+slow = pytest.mark.slow
 
 WORK = ssdlab.Workload("office", drive_writes_per_day=0.1, spread=0.4, fill_percent=70)
 
@@ -14,6 +20,7 @@ def model():
     return ssdlab.Drive("ultra-ii-240gb")
 
 
+@slow
 def test_a_fleet_does_not_depend_on_its_size_or_on_partitions(model, tmp_path):
     small = ssdlab.fleet(model, WORK, drives=50, years=2, small=128, out=tmp_path, ambient=(35, 5), oldest_years=1)
     large = ssdlab.fleet(model, WORK, drives=2500, years=2, small=128, out=tmp_path, ambient=(35, 5), oldest_years=1)
@@ -26,6 +33,7 @@ def test_a_fleet_does_not_depend_on_its_size_or_on_partitions(model, tmp_path):
     assert (np.diff(of_small["wear_mean"][of_small["drive"] == 3]) > 0).all()
 
 
+@slow
 def test_a_report_counts_every_drive(model, tmp_path):
     pytest.importorskip("pyarrow")
     import pyarrow.parquet
@@ -46,6 +54,7 @@ def test_a_report_counts_every_drive(model, tmp_path):
     assert 280 < of_log < 390, "a third of a thousand"
 
 
+@slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -63,8 +72,113 @@ def test_a_fleet_that_cannot_be_is_refused(model, change):
         ssdlab.fleet(model, WORK, **{"small": 128, "drives": 2, **change}).report()
 
 
+@slow
 def test_a_disk_has_no_life():
     with pytest.raises(ssdlab.TestError):
         ssdlab.fleet("spinpoint-f1-1tb", WORK, small=1)
     with pytest.raises(ValueError, match="queue_depth"):
         ssdlab.fleet("ideal-32die", ssdlab.Workload("w", queue_depth=0))
+
+
+def requests(count=2000, seed=1):
+    """Mostly writes of three sizes, to a part of 64 MiB more than to the rest of 512 MiB."""
+    rng = np.random.default_rng(seed)
+    places = np.where(rng.random(count) < 0.7, 1 << 14, 1 << 17)
+    return {
+        "offset": (rng.random(count) * places).astype(int) * 4096,
+        "length": rng.choice([4096, 8192, 65_536], count),
+        "op": np.where(rng.random(count) < 0.7, "write", "read"),
+    }
+
+
+def file_of(table, path):
+    rows = enumerate(zip(table["offset"], table["length"], table["op"]))
+    letters = {"read": "R", "write": "W"}
+    path.write_text("".join(f"8,0 0 1 {i / 1000:.6f} 0 D {letters[op]} {o // 512} + {n // 512}\n" for i, (o, n, op) in rows))
+    return path
+
+
+def lives(workloads, **words):
+    fleet = ssdlab.fleet("ideal-32die", workloads, drives=20, years=1, small=32, progress=False, **words)
+    return [table.to_dict() for table in fleet.tables()]
+
+
+@slow
+def test_a_trace_of_a_file_and_of_a_table_tell_the_same_years(tmp_path):
+    table = requests()
+    path = file_of(table, tmp_path / "trace.txt")
+    of_table = lives(ssdlab.Workload("w", 0.1, trace=table))
+    assert of_table == lives(ssdlab.Workload("w", 0.1, trace=path)) == lives(ssdlab.Workload("w", 0.1, trace=str(path)))
+    assert of_table != lives(ssdlab.Workload("w", 0.1, trace=table, scale=1.0))
+    assert of_table != lives(ssdlab.Workload("w", 0.1, trace=table), seed=2)
+
+
+@slow
+def test_lives_of_another_trace_are_not_taken_for_those_that_are_kept(tmp_path):
+    first = lives(ssdlab.Workload("w", 0.1, trace=requests()), out=tmp_path)
+    assert len(list((tmp_path / "points").iterdir())) == 1
+    assert first == lives(ssdlab.Workload("w", 0.1, trace=requests()), out=tmp_path)
+    assert len(list((tmp_path / "points").iterdir())) == 1
+    assert first != lives(ssdlab.Workload("w", 0.1, trace=requests(seed=2)), out=tmp_path)
+    assert len(list((tmp_path / "points").iterdir())) == 2
+
+
+def test_a_trace_that_changed_is_refused(tmp_path):
+    from ssdlab._fleet import measure
+
+    path = file_of(requests(), tmp_path / "trace.txt")
+    told, source = ssdlab.Workload("w", trace=path)._class()
+    file_of(requests(seed=2), path)
+    task = (ssdlab.Drive("ideal-32die")._parts(), json.dumps(told), 32, 1, source)
+    with pytest.raises(ssdlab.TraceError, match="is not the trace that the fleet was given"):
+        measure(*task)
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "what"),
+    [
+        ({"scale": 2.0}, ValueError, "scale is of a trace"),
+        ({"format": "msr"}, ValueError, "format is of a trace"),
+        ({"trace": requests(), "read_percent": 20}, ValueError, "read_percent is of a mix"),
+        ({"trace": requests(), "scale": "2x"}, TypeError, "scale must be a number"),
+        ({"trace": requests(), "scale": float("nan")}, ValueError, "scale is nan"),
+        ({"trace": requests(), "scale": -1}, ValueError, "scale is -1"),
+        ({"trace": requests(), "format": "msr"}, ValueError, "format is for files"),
+        ({"trace": 3}, TypeError, "is no table"),
+        ({"trace": {"offset": [0], "length": [4096]}}, ValueError, "no column op"),
+        ({"trace": {"offset": [0], "length": [4096, 1], "op": ["write"]}}, ValueError, "length has 2 values"),
+        ({"trace": {"offset": [-1], "length": [4096], "op": ["write"]}}, ValueError, "is negative"),
+        ({"trace": {"offset": [1], "length": [4096], "op": ["write"]}}, ssdlab.TraceError, "whole sectors"),
+        ({"trace": {"offset": [], "length": [], "op": []}}, ssdlab.TraceError, "table is empty"),
+        ({"trace": {"offset": [0], "length": [4096], "op": ["read"]}}, ValueError, "writes nothing"),
+        ({"trace": "no-such-file"}, ssdlab.TraceError, "cannot read the trace"),
+        ({"trace": "/"}, ssdlab.TraceError, "cannot read the trace"),
+        ({"trace": __file__}, ssdlab.TraceError, "format"),
+        ({"trace": __file__, "format": "msr"}, ssdlab.TraceError, "must have 7 fields"),
+        ({"trace": __file__, "format": "blktrace"}, ssdlab.TraceError, "no trace format"),
+    ],
+)
+def test_a_trace_that_cannot_be_is_refused_in_words(words, error, what):
+    with pytest.raises(error, match=what):
+        lives(ssdlab.Workload("w", **words))
+
+
+@slow
+def test_a_life_of_a_trace_agrees_with_one_that_is_lived_through(model):
+    work = ssdlab.Workload("traced", drive_writes_per_day=0.02, trace=requests(100_000))
+    fleet = ssdlab.fleet(model, work, drives=100, years=5, small=64)
+    for drive in (1, 2):
+        found = fleet.check(drive, days=5 * 365.25, progress=False)
+        for name, allowed in (("wear", 0.03), ("waf", 0.03), ("write_p99_us", 0.10), ("read_p99_us", 0.10)):
+            assert abs(found["told"][name] / found["lived"][name] - 1) <= allowed, (name, found)
+
+
+@slow
+def test_ctrl_c_stops_the_measuring_of_lives():
+    script = "import ssdlab; ssdlab.fleet('ultra-ii-240gb', ssdlab.Workload('w'), small=1)"
+    running = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    time.sleep(5)
+    began = time.perf_counter()
+    running.send_signal(signal.SIGINT)
+    assert "KeyboardInterrupt" in running.communicate(timeout=60)[1]
+    assert time.perf_counter() - began < 10

@@ -27,8 +27,8 @@ def test_twenty_drives_lived_through_agree_with_what_is_told():
     drawn = random.Random(1).sample(range(2000), 20)
     with ThreadPoolExecutor(2) as pool:
         checks = list(pool.map(lambda d: fleet.check(d, days=5 * 365.25, progress=False), drawn))
-    # As docs/python.md has it: the aim for latency, a tenth, is missed by mostly sequential writes.
-    for name, allowed in (("wear", 0.035), ("waf", 0.035), ("write_p99_us", 0.35), ("read_p99_us", 0.10)):
+    # As docs/python.md has it: bouts of collection that one drive is in and another is not upset what is told of them.
+    for name, allowed in (("wear", 0.03), ("waf", 0.065), ("write_p99_us", 0.12), ("read_p99_us", 0.10)):
         off = [c["told"][name] / c["lived"][name] - 1 for c in checks]
         print(f"{name}: mean {np.mean(off):+.1%}, worst {max(off, key=abs):+.1%}")
         assert max(map(abs, off)) <= allowed, (name, off)

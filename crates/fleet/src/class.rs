@@ -5,7 +5,10 @@ use ssdlab_bench::BenchError;
 use ssdlab_bench::host::{Host, Job};
 use ssdlab_bench::measure::Meter;
 use ssdlab_core::Rng;
+use ssdlab_workload::trace::TraceSource;
 use ssdlab_workload::{AccessPattern, Distribution, Mix, Pattern, Zone, ZoneExtent};
+
+use crate::trace::{Traced, TracedWork};
 
 pub const SEQUENTIAL_BLOCK_BYTES: u64 = 128 << 10;
 
@@ -32,6 +35,9 @@ pub struct Class {
     pub read_percent: u32,
     /// Commands under way, of the random ones and of those in sequence.
     pub queue_depth: u32,
+    /// What the host does instead of a mix: addresses and sizes of a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TracedWork>,
 }
 
 impl Class {
@@ -54,6 +60,9 @@ impl Class {
         sound("weight", self.weight, 0.0, 1e9)?;
         sound("drive_writes_per_day", self.drive_writes_per_day, 1e-6, 1000.0)?;
         sound("spread", self.spread, 0.0, 3.0)?;
+        if let Some(trace) = &self.trace {
+            trace.check()?;
+        }
         let whole = self.block_bytes.is_multiple_of(512) && (512..=1 << 20).contains(&self.block_bytes);
         if whole {
             Ok(())
@@ -65,6 +74,9 @@ impl Class {
     /// Bytes that are read for each byte written.
     #[must_use]
     pub fn reads_per_write(&self) -> f64 {
+        if let Some(trace) = &self.trace {
+            return trace.reads_per_write();
+        }
         let reads = f64::from(self.read_percent);
         f64::from(self.random_percent) / 100.0 * reads / (100.0 - reads)
     }
@@ -76,18 +88,45 @@ impl Class {
     }
 }
 
+/// What is to be worked, and on what.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    pub class: &'a Class,
+    /// The trace of a class that has one.
+    pub trace: Option<&'a TraceSource>,
+    /// The drive is a specimen in small: so many times less.
+    pub by: u32,
+    pub seed: u64,
+}
+
 /// A host at work.
 pub struct Work {
-    /// With the share of the bytes that it moves, reads included, for each byte written.
-    sources: Vec<(AccessPattern, f64)>,
+    does: Does,
     queue_depth: u32,
+    /// What shows all that it does, in bytes that are written.
+    whole_bytes: f64,
+}
+
+enum Does {
+    /// Parts of a mix, with the share of the bytes that each moves, reads included, for each byte written.
+    Mix(Vec<(AccessPattern, f64)>),
+    Trace(Box<Traced>),
 }
 
 impl Work {
     /// # Errors
-    /// If the drive is too small for it.
-    pub fn new(class: &Class, capacity_bytes: u64, seed: u64) -> Result<Work, BenchError> {
-        let (span, rng) = (class.span_bytes(capacity_bytes), Rng::new(seed).stream("fleet"));
+    /// If the drive is too small for it, or the trace cannot be replayed.
+    pub fn new(task: &Task<'_>, host: &Host<'_>) -> Result<Work, BenchError> {
+        let (class, capacity) = (task.class, host.info().capacity_bytes);
+        let (span, queue_depth) = (class.span_bytes(capacity), class.queue_depth);
+        let rng = Rng::new(task.seed).stream("fleet");
+        if let Some(what) = &class.trace {
+            let missing = || BenchError::Unsuitable(format!("the trace {} is not there", what.name));
+            let source = task.trace.ok_or_else(missing)?;
+            let traced = Traced::new(what, source, host, span, task.by, &rng)?;
+            let whole_bytes = traced.pass_bytes(capacity)?;
+            return Ok(Work { does: Does::Trace(Box::new(traced)), queue_depth, whole_bytes });
+        }
         let random = f64::from(class.random_percent) / 100.0;
         let mut sources = Vec::new();
         let refused = |e: ssdlab_workload::PatternError| BenchError::Unsuitable(e.to_string());
@@ -106,22 +145,38 @@ impl Work {
             let pattern = Pattern::sequential_write(span, SEQUENTIAL_BLOCK_BYTES);
             sources.push((pattern.build(&rng.stream("sequential")).map_err(refused)?, 1.0 - random));
         }
-        Ok(Work { sources, queue_depth: class.queue_depth })
+        Ok(Work { does: Does::Mix(sources), queue_depth, whole_bytes: 0.0 })
+    }
+
+    /// What is to be written so that it shows all that it does, and `least` bytes: of a trace, whole passes.
+    #[must_use]
+    pub fn whole(&self, least: f64) -> f64 {
+        if self.whole_bytes > 0.0 { libm::ceil(least / self.whole_bytes) * self.whole_bytes } else { least }
     }
 
     /// Goes on until about so many bytes have been written; returns what was.
     ///
     /// # Errors
-    /// As [`Host::run`]: a worn drive may fail a command.
+    /// As [`Host::run`]: a worn drive may fail a command. A trace that is no longer what it was.
     pub fn go_on(&mut self, host: &mut Host<'_>, bytes: f64, meter: &mut impl Meter) -> Result<u64, BenchError> {
         let before = host.counters().host.write_bytes;
         let depth = self.queue_depth;
-        let mut jobs: Vec<Job<&mut AccessPattern>> = self
-            .sources
-            .iter_mut()
-            .map(|(source, share)| Job::new(source, depth).for_bytes(((bytes * *share) as u64).max(1)))
-            .collect();
-        host.run(&mut jobs, meter)?;
+        match &mut self.does {
+            Does::Mix(sources) => {
+                let mut jobs: Vec<Job<&mut AccessPattern>> = sources
+                    .iter_mut()
+                    .map(|(source, share)| Job::new(source, depth).for_bytes(((bytes * *share) as u64).max(1)))
+                    .collect();
+                host.run(&mut jobs, meter)?;
+            }
+            Does::Trace(traced) => {
+                traced.allow(bytes);
+                let ran = host.run(&mut [Job::new(&mut **traced, depth)], meter);
+                // A trace that ended in an error ended the run.
+                traced.fault()?;
+                ran?;
+            }
+        }
         Ok(host.counters().host.write_bytes - before)
     }
 }

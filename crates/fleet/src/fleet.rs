@@ -273,6 +273,7 @@ mod tests {
             hot_percent: None,
             read_percent: 50,
             queue_depth: 4,
+            trace: None,
         }
     }
 

@@ -14,16 +14,15 @@ use ssdlab_catalog::{DeviceTemplate, Diagnostic};
 use ssdlab_cli::commands::{replay, run, show};
 use ssdlab_cli::lab::SimulatedDrive;
 use ssdlab_cli::plan::{bench_failure, param_failure};
-use ssdlab_cli::trace_error::trace_failure;
 use ssdlab_workload::fio::JobFile;
-use ssdlab_workload::trace::{Devices, Fit, Format, PlacementSpec, TraceSource};
+use ssdlab_workload::trace::{Devices, Fit, PlacementSpec};
 
 use crate::failure::{Wrong, bad_input, exception, value_error};
 use crate::live::Live;
 use crate::outcome::{JobReport, Outcome};
 use crate::policy::{Policies, Studied};
 use crate::records::{Recorded, Records};
-use crate::trace::table_source;
+use crate::trace::Trace;
 use crate::watched::{Watch, watched};
 
 /// A drive of the catalog, of a file, or a device expression, with changes of its keys.
@@ -35,14 +34,6 @@ pub struct Drive {
 
 /// Names and values, as a command line gives them.
 type Settings = Vec<(String, String)>;
-
-/// A trace as it comes from Python.
-#[derive(FromPyObject)]
-enum Trace {
-    Path(std::path::PathBuf),
-    /// Columns of a table: nanoseconds, bytes, bytes (eight bytes each), numbers of commands (a byte each).
-    Table(Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>),
-}
 
 fn open(
     py: Python<'_>,
@@ -215,17 +206,7 @@ impl Drive {
         records: usize,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Outcome> {
-        let (trace, format) = match trace {
-            Trace::Path(path) => {
-                let format = format.map(str::parse).transpose();
-                let format = format.map_err(|e| exception(py, &trace_failure(&e), Wrong::Trace))?;
-                (TraceSource::from(path.as_path()), format)
-            }
-            Trace::Table(time, offset, length, op) => {
-                let source = py.detach(|| table_source(&time, &offset, &length, &op));
-                (source.map_err(|d| bad_input(py, &d, Wrong::Trace))?, Some(Format::Blkparse))
-            }
-        };
+        let (trace, format) = trace.source(py, format)?;
         let speed = speed.parse::<Speed>().map_err(|e| {
             value_error(format!("`{}` is not a speed: use recorded, asap, or a factor such as 2x or 0.5x", e.0))
         })?;

@@ -6,11 +6,13 @@ use pyo3::prelude::*;
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::{BenchError, Monitor};
 use ssdlab_core::Workers;
-use ssdlab_fleet::{Class, FleetSpec, Life, QuarterRow, State, Summary, life, live};
+use ssdlab_fleet::{Class, FleetSpec, Life, QuarterRow, State, Summary, Task, life, live};
+use ssdlab_workload::trace::TraceSource;
 
 use crate::drive::Drive;
 use crate::failure::{Wrong, exception, run_error, value_error};
 use crate::table::{Column, Table};
+use crate::trace::Trace;
 use crate::watched::watched;
 
 /// A fleet whose lives have been measured.
@@ -29,6 +31,11 @@ fn class_of(json: &str) -> PyResult<Class> {
     let class: Class = serde_json::from_str(json).map_err(|e| value_error(format!("class: {e}")))?;
     class.check().map_err(|e| value_error(format!("class {}: {e}", class.name)))?;
     Ok(class)
+}
+
+fn source_of(py: Python<'_>, trace: Option<&Trace>, class: &Class) -> PyResult<Option<TraceSource>> {
+    let format = class.trace.as_ref().and_then(|of| of.format.as_deref());
+    trace.map(|trace| Ok(trace.source(py, format)?.0)).transpose()
 }
 
 /// Runs `what` on a specimen of the drive, divided by `by` if that is more than one.
@@ -67,10 +74,14 @@ pub fn measure_life(
     class: &str,
     by: u32,
     seed: u64,
+    trace: Option<Trace>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let class = class_of(class)?;
-    let life = on_specimen(py, &drive, by, seed, progress, move |device, monitor| life(device, &class, seed, monitor))?;
+    let trace = source_of(py, trace.as_ref(), &class)?;
+    let life = on_specimen(py, &drive, by, seed, progress, move |device, monitor| {
+        life(device, &Task { class: &class, trace: trace.as_ref(), by, seed }, monitor)
+    })?;
     serde_json::to_string(&life).map_err(|e| run_error(py, e.to_string()))
 }
 
@@ -83,11 +94,13 @@ pub fn live_through(
     by: u32,
     seed: u64,
     capacities: f64,
+    trace: Option<Trace>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(String, f64)> {
     let class = class_of(class)?;
+    let trace = source_of(py, trace.as_ref(), &class)?;
     let (point, written) = on_specimen(py, &drive, by, seed, progress, move |device, monitor| {
-        live(device, &class, seed, capacities, monitor)
+        live(device, &Task { class: &class, trace: trace.as_ref(), by, seed }, capacities, monitor)
     })?;
     Ok((serde_json::to_string(&point).map_err(|e| run_error(py, e.to_string()))?, written))
 }

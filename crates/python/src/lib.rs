@@ -46,6 +46,7 @@ fn list_json(py: Python<'_>, what: &str) -> PyResult<String> {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("FINGERPRINT", ssdlab_sweep::FINGERPRINT)?;
+    module.add("LIVES", ssdlab_fleet::fingerprint())?;
     module.add_class::<drive::Drive>()?;
     module.add_class::<fleet::Fleet>()?;
     module.add_class::<fleet::FleetSummary>()?;
@@ -62,5 +63,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(outcome::bins_table, module)?)?;
     module.add_function(wrap_pyfunction!(review::claims_json, module)?)?;
     module.add_function(wrap_pyfunction!(review::compare_json, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_facts, module)?)?;
     Ok(())
 }

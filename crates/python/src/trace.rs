@@ -1,10 +1,72 @@
-//! A table of requests as a trace.
+//! Traces as they come from Python: files, and tables of requests.
 
 use std::io::Write as _;
 
+use pyo3::prelude::*;
+use ssdlab_bench::HostError;
+use ssdlab_bench::replay::ReplayError;
 use ssdlab_catalog::Diagnostic;
+use ssdlab_cli::commands::replay::failure;
+use ssdlab_cli::trace_error::trace_failure;
 use ssdlab_core::{Op, SECOND};
-use ssdlab_workload::trace::TraceSource;
+use ssdlab_workload::trace::{Format, TraceSource, TraceSummary};
+
+use crate::failure::{Wrong, bad_input, exception};
+use crate::watched::watched;
+
+/// A file, or the columns of a table: nanoseconds, bytes, bytes (eight bytes each), numbers of commands (a byte each).
+#[derive(FromPyObject)]
+pub enum Trace {
+    Path(std::path::PathBuf),
+    Table(Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>),
+}
+
+impl Trace {
+    /// Where it is read from. A table is of a format that it is told here.
+    pub fn source(&self, py: Python<'_>, format: Option<&str>) -> PyResult<(TraceSource, Option<Format>)> {
+        match self {
+            Trace::Path(path) => {
+                let format = format.map(str::parse).transpose();
+                let format = format.map_err(|e| exception(py, &trace_failure(&e), Wrong::Trace))?;
+                Ok((TraceSource::from(path.as_path()), format))
+            }
+            Trace::Table(time, offset, length, op) => {
+                let source = py.detach(|| table_source(time, offset, length, op));
+                Ok((source.map_err(|d| bad_input(py, &d, Wrong::Trace))?, Some(Format::Blkparse)))
+            }
+        }
+    }
+}
+
+/// Requests between two looks at whether to stop.
+const LOOK_EVERY: u64 = 1 << 16;
+
+/// Reads a trace to its end: its format, its requests, and the bytes that it reads and writes.
+#[pyfunction]
+pub fn trace_facts(
+    py: Python<'_>,
+    trace: Trace,
+    format: Option<&str>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(&'static str, u64, u64, u64)> {
+    let (source, format) = trace.source(py, format)?;
+    let read = watched(py, progress, move |watch| {
+        let mut reader = source.open(format)?;
+        let mut summary = TraceSummary::default();
+        for record in reader.by_ref() {
+            summary.add(&record?);
+            let look = summary.requests.is_multiple_of(LOOK_EVERY);
+            if look && watch.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+                return Err(ReplayError::from(HostError::Cancelled));
+            }
+        }
+        if summary.requests == 0 {
+            return Err(ReplayError::NoRequest { file: source.name() });
+        }
+        Ok((reader.format().name(), summary.requests, summary.read_bytes, summary.write_bytes))
+    })?;
+    read.map_err(|e| exception(py, &failure(e), Wrong::Trace))
+}
 
 const SECTOR_BYTES: u64 = 512;
 
