@@ -47,14 +47,15 @@ pub fn traits(recipe: &DeviceRecipe, specification: &[ReportRow]) -> Vec<String>
     traits
 }
 
-/// What the collector of a drive that maps by pages empties at once: a block of every plane of every die.
+/// What the collector of a drive that maps by pages empties at once: a block of every plane of every die, or of a group of them.
 pub fn superblock_bytes(recipe: &DeviceRecipe) -> Option<u64> {
     let Parts::Ssd(drive) = &recipe.parts else { return None };
     let g = &drive.die.spec.geometry;
     let block = u64::from(g.pages_per_block) * u64::from(g.page_bytes);
-    let dies = u64::from(drive.spec.flash.dies);
-    let whole = drive.spec.log_blocks.is_none() && drive.spec.mapping.superblock == ssdlab_ftl::SuperblockSpan::AllDies;
-    whole.then(|| block * u64::from(g.planes) * dies)
+    let dies = u64::from(drive.spec.superblock_dies());
+    let striped =
+        drive.spec.log_blocks.is_none() && drive.spec.mapping.superblock != ssdlab_ftl::SuperblockSpan::OneDie;
+    striped.then(|| block * u64::from(g.planes) * dies)
 }
 
 fn report_row(row: &SpecRow) -> ReportRow {

@@ -16,6 +16,10 @@ pub struct MappingSpec {
     pub unit_kib: u32,
     /// What is written, collected and erased together.
     pub superblock: SuperblockSpan,
+    /// For `superblock = "die-group"`: dies of a superblock; divides `flash.dies`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 512))]
+    pub dies_per_group: Option<u32>,
     /// Share of the blocks that firmware keeps to replace blocks that go bad, and for itself.
     #[schemars(range(min = 0, max = 499))]
     pub reserved_blocks_per_1000: u32,
@@ -46,6 +50,7 @@ impl Default for MappingSpec {
         MappingSpec {
             unit_kib: default_unit_kib(),
             superblock: SuperblockSpan::AllDies,
+            dies_per_group: None,
             reserved_blocks_per_1000: 0,
             journal: false,
             journal_rows_per_checkpoint_row: default_checkpoint_interval(),
@@ -56,6 +61,16 @@ impl Default for MappingSpec {
 }
 
 impl MappingSpec {
+    /// Dies of a superblock, on a drive of so many.
+    #[must_use]
+    pub fn superblock_dies(&self, dies: u32) -> u32 {
+        match self.superblock {
+            SuperblockSpan::AllDies => dies,
+            SuperblockSpan::OneDie => 1,
+            SuperblockSpan::DieGroup => self.dies_per_group.unwrap_or(dies),
+        }
+    }
+
     /// Bytes of a logical page.
     #[must_use]
     pub fn unit_bytes(&self) -> u32 {
@@ -82,6 +97,9 @@ pub enum SuperblockSpan {
     AllDies,
     /// One block of every plane of one die; each die has its own open blocks and collects for itself.
     OneDie,
+    /// One block of every plane of `dies_per_group` neighbouring dies; each group has its own open blocks and collects for
+    /// itself, so that the drive collects in several places at once, and less at a time.
+    DieGroup,
 }
 
 /// When and how the firmware reclaims space.

@@ -59,6 +59,7 @@ impl DriveSpec {
             },
             mapping: MappingSpec {
                 unit_kib: 4,
+                dies_per_group: None,
                 superblock: SuperblockSpan::AllDies,
                 reserved_blocks_per_1000: 0,
                 journal: false,

@@ -281,6 +281,7 @@ impl DriveSpec {
             let idle = |power: &PowerSpec| power.idle_microwatts(self.controller.dram_mib, die, self.flash.dies);
             heat.validate(self.power.as_ref().map(|power| idle(power) as f64 / 1e6))?;
         }
+        self.validate_superblocks()?;
         self.validate_unit(die)?;
         self.validate_ecc(die)?;
         self.validate_read_granule()?;
@@ -560,10 +561,33 @@ impl DriveSpec {
     /// that trigger collection, the system area, and one to collect into.
     #[must_use]
     pub fn spare_superblocks_needed(&self) -> u32 {
-        let sets = if self.mapping.superblock == SuperblockSpan::AllDies { 1 } else { self.flash.dies };
+        let sets = self.flash.dies / self.superblock_dies();
         let cache = self.slc_cache.is_some();
         let each = spare_superblocks(self.gc.start_free_superblocks, self.gc.frontier.streams(), cache);
         each * sets + if self.mapping.journal { 2 } else { 0 }
+    }
+
+    /// Dies of a superblock.
+    #[must_use]
+    pub fn superblock_dies(&self) -> u32 {
+        self.mapping.superblock_dies(self.flash.dies)
+    }
+
+    fn validate_superblocks(&self) -> Result<(), SpecError> {
+        let wrong = |problem: String, expected: &str| Err(SpecError::new("mapping.dies_per_group", problem, expected));
+        match (self.mapping.superblock, self.mapping.dies_per_group) {
+            (SuperblockSpan::DieGroup, None) => {
+                wrong("superblocks of groups of dies have no size".to_owned(), "give the dies of a group")
+            }
+            (SuperblockSpan::DieGroup, Some(dies)) if !self.flash.dies.is_multiple_of(dies) => {
+                wrong(format!("{} dies do not make groups of {dies}", self.flash.dies), "use a divisor of flash.dies")
+            }
+            (SuperblockSpan::AllDies | SuperblockSpan::OneDie, Some(_)) => wrong(
+                "superblocks are not of groups of dies".to_owned(),
+                "leave it out, or use superblock = \"die-group\"",
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Multi-plane blocks of one die: as the die has them, or as many as give the exact spare asked for (some dies then
@@ -606,7 +630,8 @@ impl DriveSpec {
         let g = &die.geometry;
         let block_bytes = u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes);
         let dies = u64::from(self.flash.dies);
-        let (sets, width) = if self.mapping.superblock == SuperblockSpan::AllDies { (1, dies) } else { (dies, 1) };
+        let width = u64::from(self.superblock_dies());
+        let sets = dies / width;
         // To the nearest superblock.
         let superblock = u128::from(block_bytes * width) * 10_000;
         let data = (u128::from(self.capacity_bytes) * (10_000 + u128::from(spare)) + superblock / 2) / superblock;
@@ -617,8 +642,7 @@ impl DriveSpec {
     #[must_use]
     pub fn superblock_bytes(&self, die: &DieSpec) -> u64 {
         let g = &die.geometry;
-        let width = if self.mapping.superblock == SuperblockSpan::AllDies { self.flash.dies } else { 1 };
-        u64::from(width) * u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes)
+        u64::from(self.superblock_dies()) * u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes)
     }
 
     /// Blocks of one die that are set aside for an SLC cache.
@@ -639,7 +663,7 @@ impl DriveSpec {
         let bad = u64::from(die.wear.factory_bad_blocks_per_10000) * u64::from(die.geometry.planes);
         let reserved = u64::from(self.mapping.reserved_blocks_per_1000) * 10;
         let lost = match self.mapping.superblock {
-            SuperblockSpan::AllDies => reserved.max(bad),
+            SuperblockSpan::AllDies | SuperblockSpan::DieGroup => reserved.max(bad),
             SuperblockSpan::OneDie => reserved + bad,
         };
         let g = &die.geometry;

@@ -169,6 +169,7 @@ prop_compose! {
             },
             mapping: MappingSpec {
                 unit_kib: 4,
+                dies_per_group: None,
                 superblock: if all_dies { SuperblockSpan::AllDies } else { SuperblockSpan::OneDie },
                 reserved_blocks_per_1000: reserved,
                 journal,

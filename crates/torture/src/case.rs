@@ -84,6 +84,7 @@ impl Case {
             change(&mut die, &mut drive);
             add_read_granule(&mut drive, seed);
             add_large_units(&mut drive, &die, seed);
+            add_die_groups(&mut drive, seed);
             add_refresh(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]).max(least_spare);
             if let Some(drive) = with_capacity(drive, &die, seed, spare) {
@@ -226,6 +227,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
         },
         mapping: MappingSpec {
             unit_kib: 4,
+            dies_per_group: None,
             superblock: one(rng, &[SuperblockSpan::AllDies, SuperblockSpan::OneDie]),
             reserved_blocks_per_1000: one(rng, &[0, 50, 100, 150]),
             journal: rng.chance(1, 2),
@@ -263,6 +265,21 @@ fn add_read_granule(drive: &mut DriveSpec, seed: u64) {
     let drawn = one(&mut rng, &[None, Some(512), Some(1024), Some(2048)]);
     let fits = |bytes: u32| drive.ecc.as_ref().is_none_or(|ecc| bytes.is_multiple_of(ecc.codeword_bytes));
     drive.controller.read_granule_bytes = drawn.filter(|&bytes| drive.compression.is_none() && fits(bytes));
+}
+
+/// Every other drive with superblocks over all dies has them over groups of dies instead, where nothing else needs all. Drawn from
+/// a stream of its own, as the cache is.
+fn add_die_groups(drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("die groups");
+    let needs_all =
+        drive.mapping.superblock != SuperblockSpan::AllDies || drive.gc.host_share == HostShare::BetweenRounds;
+    if needs_all || rng.chance(1, 2) {
+        return;
+    }
+    let dies = drive.flash.dies;
+    let divisors: Vec<u32> = (1..=dies).filter(|group| dies.is_multiple_of(*group)).collect();
+    drive.mapping.superblock = SuperblockSpan::DieGroup;
+    drive.mapping.dies_per_group = Some(one(&mut rng, &divisors));
 }
 
 /// One drive in four maps units of more than 4 KiB, where its pages hold such. Drawn from a stream of its own, as the cache is.

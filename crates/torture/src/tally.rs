@@ -77,7 +77,14 @@ impl Tally {
                 },
             ),
             ("background gc", on(gc.background_after_idle_ms.is_some())),
-            ("superblock", if mapping.superblock == SuperblockSpan::AllDies { "all-dies" } else { "one-die" }),
+            (
+                "superblock",
+                match mapping.superblock {
+                    SuperblockSpan::AllDies => "all-dies",
+                    SuperblockSpan::OneDie => "one-die",
+                    SuperblockSpan::DieGroup => "die-group",
+                },
+            ),
             ("journal", on(mapping.journal)),
             ("map", if mapping.map_cache_kib.is_some() { "on demand" } else { "in dram" }),
             (

@@ -175,7 +175,7 @@ impl PageMap {
         if let Some(block) = self.superblocks.take_reserve(die) {
             return Some(block);
         }
-        let domain = if self.superblocks.domains() == 1 { 0 } else { die as usize };
+        let domain = self.superblocks.domain_of_die(die);
         let enough = self.usable_units() >= self.least_units() + u64::from(self.superblock_units);
         // The collector counts on one.
         if !enough || self.allocator.free(domain) < 2 {

@@ -6,19 +6,21 @@ use super::program_window::ProgramWindow;
 use crate::spec::STREAMS;
 
 /// Programs of host data that one die may have waiting or under way.
-const PROGRAMS_PER_DIE: u8 = 2;
+const PROGRAMS_PER_DIE: u32 = 2;
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct HostRows {
     domains: u32,
+    /// Dies of a domain.
+    width: u32,
     /// By stream: domains in which the host may write now.
     writable: [DieSet; STREAMS as usize],
-    /// Domains whose die can take another program. With superblocks over all dies the order of the dies is fixed, and the
+    /// Domains whose dies can take another program. With superblocks over all dies the order of the dies is fixed, and the
     /// buffer is limit enough.
     unfilled: DieSet,
-    /// Programs waiting or under way, by die; empty where there is one domain.
-    outstanding: Vec<u8>,
+    /// Programs waiting or under way, by domain; empty where there is one.
+    outstanding: Vec<u16>,
     next_domain: u32,
     programs: ProgramWindow,
     /// Units of flash in programs that have not ended.
@@ -27,10 +29,11 @@ pub struct HostRows {
 
 impl HostRows {
     #[must_use]
-    pub fn new(domains: u32) -> Self {
+    pub fn new(domains: u32, width: u32) -> Self {
         let several = domains > 1;
         HostRows {
             domains,
+            width,
             writable: std::array::from_fn(|_| DieSet::with_room(domains)),
             unfilled: DieSet::all(domains),
             outstanding: vec![0; if several { domains as usize } else { 0 }],
@@ -42,8 +45,8 @@ impl HostRows {
 
     /// After a power cut: nothing is under way, and everything that counts as accepted is on flash.
     #[must_use]
-    pub fn after_cut(domains: u32, accepted: u64) -> Self {
-        HostRows { programs: ProgramWindow::beginning_at(accepted), ..HostRows::new(domains) }
+    pub fn after_cut(domains: u32, width: u32, accepted: u64) -> Self {
+        HostRows { programs: ProgramWindow::beginning_at(accepted), ..HostRows::new(domains, width) }
     }
 
     /// All flash has been erased, and nothing is under way; programs are numbered on.
@@ -71,7 +74,7 @@ impl HostRows {
         !self.writable[stream as usize].is_empty()
     }
 
-    /// The next domain in turn in which the host may write rows of a stream, and whose die is not full.
+    /// The next domain in turn in which the host may write rows of a stream, and whose dies are not full.
     #[inline]
     #[must_use]
     pub fn choose(&self, stream: u8) -> Option<usize> {
@@ -106,11 +109,12 @@ impl HostRows {
     }
 
     #[inline]
-    fn note_outstanding(&mut self, die: u32, change: i8) {
+    fn note_outstanding(&mut self, die: u32, change: i16) {
         if self.domains > 1 {
-            let n = &mut self.outstanding[die as usize];
+            let domain = if self.width == 1 { die } else { die / self.width };
+            let n = &mut self.outstanding[domain as usize];
             *n = n.wrapping_add_signed(change);
-            self.unfilled.set(die, *n < PROGRAMS_PER_DIE);
+            self.unfilled.set(domain, u32::from(*n) < PROGRAMS_PER_DIE * self.width);
         }
     }
 

@@ -155,7 +155,7 @@ impl PageMap {
         let (row_units, units) = (layout.row_units, layout.units());
         let (mapping, gc) = (config.mapping, config.gc);
         let reserve = reserved_blocks(config.blocks, mapping);
-        let superblocks = Superblocks::new(mapping.superblock, &medium, reserve);
+        let superblocks = Superblocks::new(mapping, &medium, reserve);
         let superblock_units = superblocks.capacity(layout);
         let buffer_streams = config.slc_cache.map_or(gc.frontier.streams(), SlcCacheSpec::streams);
         let new_cache = |spec| SlcCache::new(spec, config.die, &superblocks, config.blocks - reserve, gc);
@@ -167,7 +167,7 @@ impl PageMap {
             parts: Parts::of_units(config.mapping.unit_bytes()),
             buffer_room: config.buffer_units * ratio,
             allocator: Allocator::new(&superblocks, gc.frontier, config.wear_levelling.dynamic, row_units),
-            host: HostRows::new(superblocks.domains()),
+            host: HostRows::new(superblocks.domains(), superblocks.width()),
             collector: Collector::new(gc, &superblocks, superblock_units, row_units),
             pacing: HostPacing::new(gc),
             cache: config.slc_cache.map(new_cache),
@@ -414,7 +414,7 @@ impl PageMap {
         self.recovery.clear();
         self.validity.clear_all();
         let reserve = reserved_blocks(layout.blocks, &self.mapping);
-        self.superblocks = Superblocks::new(self.mapping.superblock, &self.medium, reserve);
+        self.superblocks = Superblocks::new(&self.mapping, &self.medium, reserve);
         self.buffer.set_forced(false);
         self.parts.clear();
         self.buffer.set_lacking(false);

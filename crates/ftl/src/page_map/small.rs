@@ -70,6 +70,7 @@ fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
     let die = DieSpec { modes: CellModes { slc: Some(slc), ..CellModes::default() }, ..DieSpec::plain(geometry) };
     let mapping = MappingSpec {
         unit_kib: 4,
+        dies_per_group: None,
         superblock: SuperblockSpan::OneDie,
         reserved_blocks_per_1000: 0,
         journal,

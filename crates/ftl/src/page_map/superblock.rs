@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::number_type;
 use ssdlab_nand::{BlockId, Layout, Medium, UnitAddress};
 
-use crate::spec::SuperblockSpan;
+use crate::spec::{MappingSpec, SuperblockSpan};
 
 number_type! {
     /// A superblock's number over all domains. With one-die superblocks it is the block's own number.
@@ -44,12 +44,14 @@ pub enum Role {
 
 /// State and valid counts of all superblocks, and which blocks they are made of.
 ///
-/// A superblock over all dies takes the block of its own number on each of them. Where that block is bad, firmware
+/// A superblock over all dies, or a group of them, takes the block of its own number within its domain on each of them. Where that block is bad, firmware
 /// puts one from the reserve in its place, so that all superblocks are of one size; a superblock for which the
 /// reserve has run out is not used.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Superblocks {
     span: SuperblockSpan,
+    /// Dies of a superblock.
+    width: u32,
     blocks_per_die: u32,
     dies: u32,
     state: Vec<State>,
@@ -63,7 +65,7 @@ pub struct Superblocks {
     erasing: Vec<u16>,
     /// Which ones are set aside for one bit per cell; empty where none are.
     pool: Vec<bool>,
-    /// Over all dies: block by die and superblock, and the way back.
+    /// Over several dies: block by die and number within the domain, and the way back.
     block_of: Vec<BlockId>,
     superblock_of: Vec<SuperblockId>,
     /// Good, erased blocks of each die that replace those that go bad, the next one last.
@@ -75,14 +77,13 @@ const UNUSED: SuperblockId = SuperblockId(u32::MAX);
 impl Superblocks {
     /// Forms superblocks; the `reserve` highest-numbered blocks of every die are kept back.
     #[must_use]
-    pub fn new(span: SuperblockSpan, medium: &Medium, reserve: u32) -> Self {
+    pub fn new(mapping: &MappingSpec, medium: &Medium, reserve: u32) -> Self {
         let layout = medium.layout();
-        let count = match span {
-            SuperblockSpan::AllDies => layout.blocks,
-            SuperblockSpan::OneDie => layout.block_count(),
-        };
+        let (span, width) = (mapping.superblock, mapping.superblock_dies(layout.dies));
+        let count = layout.blocks * (layout.dies / width);
         let mut s = Superblocks {
             span,
+            width,
             blocks_per_die: layout.blocks,
             dies: layout.dies,
             state: vec![State::Free; count as usize],
@@ -97,7 +98,7 @@ impl Superblocks {
         };
         let first_reserved = layout.blocks.saturating_sub(reserve);
         match span {
-            SuperblockSpan::AllDies => s.replace_bad_blocks(medium, first_reserved),
+            SuperblockSpan::AllDies | SuperblockSpan::DieGroup => s.replace_bad_blocks(medium, first_reserved),
             SuperblockSpan::OneDie => {
                 for block in layout.all_blocks() {
                     let (die, index) = layout.die_of(block);
@@ -117,8 +118,13 @@ impl Superblocks {
     fn replace_bad_blocks(&mut self, medium: &Medium, first_reserved: u32) {
         let layout = medium.layout();
         self.block_of = layout.all_blocks().collect();
-        self.superblock_of = layout.all_blocks().map(|block| SuperblockId(layout.die_of(block).1)).collect();
+        let of_block = |block| {
+            let (die, index) = layout.die_of(block);
+            self.global(index, self.domain_of_die(die))
+        };
+        self.superblock_of = layout.all_blocks().map(of_block).collect();
         for die in 0..self.dies {
+            let domain = self.domain_of_die(die);
             let kept_back = (first_reserved..layout.blocks).map(|index| layout.block_at(die, index));
             let mut reserve = kept_back.filter(|&block| !medium.is_bad(block));
             for index in 0..first_reserved {
@@ -130,17 +136,21 @@ impl Superblocks {
                 match reserve.next() {
                     Some(block) => {
                         self.block_of[own.index()] = block;
-                        self.superblock_of[block.index()] = SuperblockId(index);
+                        self.superblock_of[block.index()] = self.global(index, domain);
                     }
-                    None => self.state[index as usize] = State::Reserved,
+                    None => self.set_state(self.global(index, domain), State::Reserved),
                 }
             }
             self.reserve[die as usize] = reserve.rev().collect();
         }
-        self.state[first_reserved as usize..].fill(State::Reserved);
-        for sb in (0..first_reserved).map(SuperblockId) {
-            if self.state(sb) == State::Reserved {
-                self.give_up(sb, medium);
+        for domain in 0..self.domains() as usize {
+            for index in 0..self.blocks_per_die {
+                let sb = self.global(index, domain);
+                if index >= first_reserved {
+                    self.set_state(sb, State::Reserved);
+                } else if self.state(sb) == State::Reserved {
+                    self.give_up(sb, medium);
+                }
             }
         }
     }
@@ -151,7 +161,7 @@ impl Superblocks {
         if !self.pool.is_empty() {
             self.pool[sb.index()] = false;
         }
-        for die in 0..self.dies {
+        for die in self.dies_of_superblock(sb) {
             let block = self.block_on(sb, die);
             if medium.layout().die_of(block).0 == die && !medium.is_bad(block) {
                 self.reserve[die as usize].insert(0, block);
@@ -173,7 +183,7 @@ impl Superblocks {
                 continue;
             }
             row.iter().for_each(|&sb| self.set_state(sb, State::System));
-            ring.push((0..self.dies).map(|die| self.block_on(row[die as usize % row.len()], die)).collect());
+            ring.push((0..self.dies).map(|die| self.block_on(row[self.domain_of_die(die)], die)).collect());
         }
         ring
     }
@@ -187,15 +197,16 @@ impl Superblocks {
     pub fn enlist_reserve(&mut self, domain: usize) -> Option<SuperblockId> {
         let sb = match self.span {
             SuperblockSpan::OneDie => SuperblockId(self.take_reserve(domain as u32)?.number()),
-            SuperblockSpan::AllDies => {
-                if self.reserve_left() == 0 {
+            SuperblockSpan::AllDies | SuperblockSpan::DieGroup => {
+                let dies = self.dies_of(domain);
+                if dies.clone().any(|die| self.reserve[die as usize].is_empty()) {
                     return None;
                 }
-                let sb = self.state.iter().position(|&state| state == State::Reserved)?;
-                let sb = SuperblockId(sb as u32);
-                for die in 0..self.dies {
+                let sb = self.of_domain(domain).find(|&sb| self.state(sb) == State::Reserved)?;
+                let local = sb.number() - self.global(0, domain).number();
+                for die in dies {
                     let block = self.take_reserve(die)?;
-                    self.block_of[(die * self.blocks_per_die + sb.number()) as usize] = block;
+                    self.block_of[(die * self.blocks_per_die + local) as usize] = block;
                     self.superblock_of[block.index()] = sb;
                 }
                 sb
@@ -216,9 +227,10 @@ impl Superblocks {
     pub fn replace(&mut self, from: BlockId, to: BlockId) -> (SuperblockId, SuperblockId) {
         let old = self.of_block(from).index();
         let new = match self.span {
-            SuperblockSpan::AllDies => {
+            SuperblockSpan::AllDies | SuperblockSpan::DieGroup => {
                 let die = from.number() / self.blocks_per_die;
-                self.block_of[(die * self.blocks_per_die) as usize + old] = to;
+                let local = old - self.global(0, self.domain_of_die(die)).index();
+                self.block_of[(die * self.blocks_per_die) as usize + local] = to;
                 self.superblock_of[from.index()] = UNUSED;
                 self.superblock_of[to.index()] = SuperblockId(old as u32);
                 old
@@ -352,7 +364,14 @@ impl Superblocks {
     pub fn is_shaped_like(&self, other: &Superblocks) -> bool {
         let lengths = |s: &Superblocks| {
             let tables = [s.state.len(), s.valid.len(), s.stream.len(), s.role.len(), s.erasing.len(), s.pool.len()];
-            (s.span, s.blocks_per_die, s.dies, tables, s.block_of.len(), s.superblock_of.len(), s.reserve.len())
+            (
+                s.span,
+                (s.width, s.blocks_per_die, s.dies),
+                tables,
+                s.block_of.len(),
+                s.superblock_of.len(),
+                s.reserve.len(),
+            )
         };
         let count = self.dies * self.blocks_per_die;
         let blocks = self.block_of.iter().chain(self.reserve.iter().flatten());
@@ -376,19 +395,13 @@ impl Superblocks {
         match self.span {
             SuperblockSpan::AllDies => page * self.dies + die,
             SuperblockSpan::OneDie => page,
+            SuperblockSpan::DieGroup => page * self.width + die % self.width,
         }
     }
 
     /// The blocks of a superblock, die by die.
     pub fn blocks_of(&self, sb: SuperblockId) -> impl Iterator<Item = BlockId> + '_ {
-        let dies = match self.span {
-            SuperblockSpan::AllDies => 0..self.dies,
-            SuperblockSpan::OneDie => {
-                let die = sb.number() / self.blocks_per_die;
-                die..die + 1
-            }
-        };
-        dies.map(move |die| self.block_on(sb, die))
+        self.dies_of_superblock(sb).map(move |die| self.block_on(sb, die))
     }
 
     /// The blocks of a superblock are being erased, so many of them.
@@ -440,10 +453,7 @@ impl Superblocks {
     /// Groups of superblocks that are collected by themselves.
     #[must_use]
     pub fn domains(&self) -> u32 {
-        match self.span {
-            SuperblockSpan::AllDies => 1,
-            SuperblockSpan::OneDie => self.dies,
-        }
+        self.dies / self.width
     }
 
     /// Superblocks of one domain.
@@ -455,10 +465,7 @@ impl Superblocks {
     /// Dies of one superblock.
     #[must_use]
     pub fn width(&self) -> u32 {
-        match self.span {
-            SuperblockSpan::AllDies => self.dies,
-            SuperblockSpan::OneDie => 1,
-        }
+        self.width
     }
 
     /// Number within its domain, and the domain.
@@ -467,9 +474,9 @@ impl Superblocks {
     pub fn local(&self, sb: SuperblockId, layout: &Layout) -> (u32, usize) {
         match self.span {
             SuperblockSpan::AllDies => (sb.number(), 0),
-            SuperblockSpan::OneDie => {
-                let (die, index) = layout.die_of(BlockId::new(sb.number()));
-                (index, die as usize)
+            SuperblockSpan::OneDie | SuperblockSpan::DieGroup => {
+                let (domain, index) = layout.die_of(BlockId::new(sb.number()));
+                (index, domain as usize)
             }
         }
     }
@@ -506,7 +513,7 @@ impl Superblocks {
     #[must_use]
     pub fn of_block(&self, block: BlockId) -> SuperblockId {
         match self.span {
-            SuperblockSpan::AllDies => self.superblock_of[block.index()],
+            SuperblockSpan::AllDies | SuperblockSpan::DieGroup => self.superblock_of[block.index()],
             SuperblockSpan::OneDie => SuperblockId(block.number()),
         }
     }
@@ -518,6 +525,10 @@ impl Superblocks {
         match self.span {
             SuperblockSpan::AllDies => self.block_of[(die * self.blocks_per_die + sb.number()) as usize],
             SuperblockSpan::OneDie => BlockId::new(sb.number()),
+            SuperblockSpan::DieGroup => {
+                let before = die - die / self.width;
+                self.block_of[(before * self.blocks_per_die + sb.number()) as usize]
+            }
         }
     }
 
@@ -528,13 +539,24 @@ impl Superblocks {
         match self.span {
             SuperblockSpan::AllDies => 0..self.dies,
             SuperblockSpan::OneDie => domain as u32..domain as u32 + 1,
+            SuperblockSpan::DieGroup => domain as u32 * self.width..(domain as u32 + 1) * self.width,
         }
+    }
+
+    fn dies_of_superblock(&self, sb: SuperblockId) -> Range<u32> {
+        self.dies_of((sb.number() / self.blocks_per_die) as usize)
+    }
+
+    /// The domain whose superblocks lie on a die.
+    #[must_use]
+    pub fn domain_of_die(&self, die: u32) -> usize {
+        (die / self.width) as usize
     }
 
     /// A block of a superblock, to ask for its wear.
     #[must_use]
     pub fn any_block(&self, sb: SuperblockId) -> BlockId {
-        self.block_on(sb, 0)
+        self.block_on(sb, self.dies_of_superblock(sb).start)
     }
 
     /// Valid counts of one domain, by number within it.

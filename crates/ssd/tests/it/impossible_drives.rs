@@ -1,6 +1,6 @@
 //! Drives whose parts do not fit together are refused with the key, the reason and what would be right.
 
-use ssdlab_ftl::{LogBlockSpec, LogScheme};
+use ssdlab_ftl::{LogBlockSpec, LogScheme, SuperblockSpan};
 use ssdlab_nand::{DieSpec, SpecError};
 use ssdlab_ssd::{DriveSpec, RefreshSpec, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
@@ -175,4 +175,15 @@ fn nothing_is_refreshed_that_never_errs() {
         drive.refresh = Some(RefreshSpec { after_days: None, after_block_reads: Some(5000) });
     });
     assert_eq!((error.key.as_str(), error.expected.as_str()), ("refresh", "add [ecc], or leave [refresh] out"));
+}
+
+#[test]
+fn groups_of_dies_divide_the_drive() {
+    let error = refused(|drive, _| drive.mapping.superblock = SuperblockSpan::DieGroup);
+    assert_eq!((error.key.as_str(), error.expected.as_str()), ("mapping.dies_per_group", "give the dies of a group"));
+    let error = refused(|drive, _| {
+        (drive.mapping.superblock, drive.mapping.dies_per_group) = (SuperblockSpan::DieGroup, Some(5));
+    });
+    assert_eq!(error.expected, "use a divisor of flash.dies", "{error}");
+    assert_eq!(refused(|drive, _| drive.mapping.dies_per_group = Some(4)).key, "mapping.dies_per_group");
 }

@@ -1,5 +1,6 @@
 //! The drive: its times, its promises to the host, and what it refuses.
 
+mod die_groups;
 mod errors;
 mod face;
 mod grown_bad_blocks;

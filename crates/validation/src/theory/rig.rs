@@ -123,6 +123,7 @@ pub fn spec(build: &Build) -> DriveSpec {
         write_buffer: WriteBufferSpec { capacity_kib: 64, flush_after_idle_ms: 100.0, ..plain.write_buffer },
         mapping: MappingSpec {
             unit_kib: 4,
+            dies_per_group: None,
             superblock: SuperblockSpan::OneDie,
             map_cache_kib: build.map_cache_kib,
             ..plain.mapping

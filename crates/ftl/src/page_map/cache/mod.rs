@@ -179,7 +179,7 @@ mod tests {
 
     use super::*;
     use crate::page_map::small;
-    use crate::spec::SuperblockSpan;
+    use crate::spec::{MappingSpec, SuperblockSpan};
 
     /// A dynamic cache on one die of ten blocks, of eight pages or at one bit per cell of four.
     fn cache(keep_free_per_1000: u32) -> SlcCache {
@@ -212,7 +212,8 @@ mod tests {
             fold_after_idle_ms: None,
             fold_pause_ms: 0.0,
         };
-        let superblocks = Superblocks::new(SuperblockSpan::OneDie, &medium, 0);
+        let superblocks =
+            Superblocks::new(&MappingSpec { superblock: SuperblockSpan::OneDie, ..MappingSpec::default() }, &medium, 0);
         SlcCache::new(&spec, &die, &superblocks, 10, &gc)
     }
 

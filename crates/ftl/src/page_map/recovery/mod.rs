@@ -202,7 +202,7 @@ impl PageMap {
                 self.fill_row(block, page, &mut repairs);
             }
         }
-        self.host = HostRows::after_cut(self.superblocks.domains(), self.buffer.accepted());
+        self.host = HostRows::after_cut(self.superblocks.domains(), self.superblocks.width(), self.buffer.accepted());
         (0..self.allocator.domains()).for_each(|domain| self.note_writable(domain));
         let (map_rows, journal_rows) = self.log.rows_to_read();
         let open = |domain| self.allocator.open_superblocks(domain).count() as u32;

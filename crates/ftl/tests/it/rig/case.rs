@@ -91,6 +91,7 @@ impl Case {
     pub fn mapping(&self) -> MappingSpec {
         MappingSpec {
             unit_kib: 4,
+            dies_per_group: None,
             superblock: if self.spans_all_dies() { SuperblockSpan::AllDies } else { SuperblockSpan::OneDie },
             reserved_blocks_per_1000: self.reserved_per_1000,
             journal: self.journal,

@@ -1,0 +1,54 @@
+//! Superblocks of groups of dies: what each group collects for itself.
+
+use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
+use ssdlab_device::{Device, Request};
+use ssdlab_ftl::{SuperblockSpan, Translation};
+use ssdlab_ssd::{DriveSpec, Ssd};
+use ssdlab_testkit::{ideal_die, ideal_drive};
+
+/// A drive of eight dies with superblocks over so many of them, filled and written at random twice; and its slowest write of
+/// the second time.
+fn written(dies_per_group: u32) -> (Ssd, Nanos) {
+    let (drive, mut die) = (ideal_drive(), ideal_die());
+    die.geometry.blocks_per_plane = 48;
+    let mut drive = DriveSpec { capacity_bytes: 0, ..drive };
+    (drive.flash.dies, drive.controller.channels, drive.controller.ways) = (8, 8, 1);
+    drive.flash.exact_spare_per_10000 = None;
+    (drive.mapping.superblock, drive.mapping.dies_per_group) = (SuperblockSpan::DieGroup, Some(dies_per_group));
+    drive.capacity_bytes = die.raw_bytes() * 8 * 6 / 10 / UNIT_BYTES * UNIT_BYTES;
+    let mut ssd = Ssd::new("groups", &drive, &die, 1).expect("a valid drive");
+    let pages = drive.capacity_bytes / UNIT_BYTES;
+    let (mut rng, mut now, mut slowest, mut done) = (Rng::new(3), 0, 0, Vec::new());
+    for turn in 0..3 {
+        for page in 0..pages {
+            let at = if turn == 0 { page } else { rng.below(pages) };
+            ssd.submit(now, Request::new(page, Op::Write, at * UNIT_BYTES, UNIT_BYTES)).unwrap();
+            now = ssd.advance_to_completion(Nanos::MAX / 2, &mut done);
+        }
+        slowest = done.drain(..).map(|c| c.latency()).max().unwrap();
+    }
+    ssd.check_books().expect("the books balance");
+    (ssd, slowest)
+}
+
+#[test]
+fn each_group_holds_an_even_share_of_the_data_and_the_wear() {
+    let (mut ssd, _) = written(2);
+    let layout = ssd.translation().medium().layout().clone();
+    let group_of = |page| {
+        let unit = ssd.translation().unit_of(page)?;
+        Some(layout.die_of(layout.block_of(unit)).0 / 2)
+    };
+    let mut held = [0u64; 4];
+    (0..ssd.translation().logical_pages()).filter_map(group_of).for_each(|group| held[group as usize] += 1);
+    let (least, most) = (held.iter().min().unwrap(), held.iter().max().unwrap());
+    assert!(most - least < most / 20, "{held:?}");
+    let wear = ssd.flash().expect("it is made of flash").wear();
+    assert!(wear.erases_most > 0, "nothing was collected");
+}
+
+#[test]
+fn smaller_groups_keep_a_write_waiting_for_less() {
+    let [whole, pairs] = [8, 2].map(|dies| written(dies).1);
+    assert!(pairs < whole, "{pairs} {whole}");
+}
