@@ -160,6 +160,11 @@ pub trait Plug {
     /// while the power is on.
     fn held(&self, unit: u64) -> Held;
 
+    /// What each sector of the 4 KiB from byte `4096 * unit` on holds: of [`Held::Mixed`], several writes.
+    fn sectors(&self, unit: u64) -> [Held; 8] {
+        [self.held(unit); 8]
+    }
+
     /// Whether a FLUSH that was answered keeps what it promises; false for a device that is made to lie.
     fn keeps_flushes(&self) -> bool {
         true
@@ -197,6 +202,9 @@ pub enum Held {
     /// write of some of its sectors counts too. After a cut it counts on from the write that it holds, or from 1 where it
     /// holds none; so does it after a trim. See [`Plug::greatest_write_number`].
     Write(u8),
+    /// Since the last cut their sectors are of several writes, of which this is the newest: see [`Plug::sectors`]. From the next
+    /// write or cut on they count as that write.
+    Mixed(u8),
     /// A cut has destroyed them: a read ends with a media error until they are written again.
     Unreadable,
 }
