@@ -23,6 +23,7 @@ mod adapter;
 mod count;
 mod error;
 mod joined;
+mod joined_plug;
 mod raid0;
 mod ranges;
 mod stripes;

@@ -1,5 +1,6 @@
 //! The one trait that everything meets at.
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::Nanos;
 
 use crate::completion::Completion;
@@ -81,6 +82,11 @@ pub trait Device: Send {
 
     /// Its plug, if it can be pulled.
     fn plug(&mut self) -> Option<&mut dyn Plug> {
+        None
+    }
+
+    /// The same, to be asked only.
+    fn plug_seen(&self) -> Option<&dyn Plug> {
         None
     }
 }
@@ -194,7 +200,7 @@ pub enum LoadError {
 }
 
 /// What 4 KiB of a device hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Held {
     /// They were never written, or trimmed since.
     Nothing,

@@ -1,6 +1,6 @@
 //! How often each 4 KiB of a device have been written: for devices with a plug that keep nothing else of each place.
 //!
-//! Numbers are those of [`crate::Held::Write`]: from 1 to [`WriteNumbers::GREATEST`], then from 1 again. What was written
+//! Numbers are those of [`crate::Held::Write`]: from 1 to a greatest, then from 1 again. What was written
 //! in one go takes next to no memory.
 
 use std::collections::BTreeSet;
@@ -23,15 +23,23 @@ pub struct WriteNumbers {
     chunks: Vec<Chunk>,
     /// Units whose numbers have begun anew.
     wrapped: BTreeSet<u32>,
+    greatest: u8,
 }
 
 impl WriteNumbers {
-    pub const GREATEST: u8 = u8::MAX;
-
     /// For so many times 4 KiB, none of which was ever written.
     #[must_use]
-    pub fn new(units: u32) -> Self {
-        WriteNumbers { chunks: vec![Chunk::Same(0); units.div_ceil(CHUNK) as usize], wrapped: BTreeSet::new() }
+    pub fn new(units: u32, greatest: u8) -> Self {
+        WriteNumbers {
+            chunks: vec![Chunk::Same(0); units.div_ceil(CHUNK) as usize],
+            wrapped: BTreeSet::new(),
+            greatest,
+        }
+    }
+
+    #[must_use]
+    pub fn greatest(&self) -> u8 {
+        self.greatest
     }
 
     /// Whether this is of a device with as many units.
@@ -40,7 +48,7 @@ impl WriteNumbers {
         let sound = |chunk: &Chunk| {
             matches!(chunk, Chunk::Same(_)) || matches!(chunk, Chunk::Each(each) if each.len() == CHUNK as usize)
         };
-        self.chunks.len() == other.chunks.len() && self.chunks.iter().all(sound)
+        self.greatest == other.greatest && self.chunks.len() == other.chunks.len() && self.chunks.iter().all(sound)
     }
 
     /// The number of the last write; 0: there was none.
@@ -55,7 +63,7 @@ impl WriteNumbers {
     /// The number of so many writes before the last one; 0: there was none.
     #[must_use]
     pub fn before(&self, unit: u32, writes: u32) -> u8 {
-        let (last, greatest) = (u32::from(self.of(unit)), u32::from(Self::GREATEST));
+        let (last, greatest) = (u32::from(self.of(unit)), u32::from(self.greatest));
         if writes < last {
             return (last - writes) as u8;
         }
@@ -65,17 +73,17 @@ impl WriteNumbers {
 
     /// These units are written once more.
     pub fn count(&mut self, units: Range<u32>) {
-        let mut at = units.start;
+        let (mut at, greatest) = (units.start, self.greatest);
         while at < units.end {
             let (k, begin) = (at / CHUNK, at % CHUNK);
             let end = CHUNK.min(units.end - k * CHUNK);
             let chunk = &mut self.chunks[k as usize];
             match chunk {
-                Chunk::Same(number) if begin == 0 && end == CHUNK && *number < Self::GREATEST => *number += 1,
+                Chunk::Same(number) if begin == 0 && end == CHUNK && *number < greatest => *number += 1,
                 _ => {
                     let each = chunk.each();
                     for (number, place) in each[begin as usize..end as usize].iter_mut().zip(at..) {
-                        if *number == Self::GREATEST {
+                        if *number == greatest {
                             self.wrapped.insert(place);
                             *number = 0;
                         }
@@ -114,7 +122,7 @@ mod tests {
 
     #[test]
     fn writes_are_counted_from_one_and_begin_anew() {
-        let mut numbers = WriteNumbers::new(3 * CHUNK);
+        let mut numbers = WriteNumbers::new(3 * CHUNK, 255);
         numbers.count(0..3 * CHUNK);
         numbers.count(CHUNK - 1..2 * CHUNK + 1);
         assert_eq!(
@@ -133,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_was_written_in_one_go_takes_no_memory_for_each() {
-        let mut numbers = WriteNumbers::new(2 * CHUNK);
+        let mut numbers = WriteNumbers::new(2 * CHUNK, 255);
         (0..2 * CHUNK).step_by(256).for_each(|unit| numbers.count(unit..unit + 256));
         assert!(numbers.chunks.iter().all(|chunk| matches!(chunk, Chunk::Same(1))));
     }

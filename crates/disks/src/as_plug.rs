@@ -1,7 +1,7 @@
 //! The disk behind the face of everything whose plug can be pulled: see `plug.rs`.
 
 use ssdlab_core::Nanos;
-use ssdlab_device::{Held, LoadError, Plug, WriteNumbers};
+use ssdlab_device::{Held, LoadError, Plug};
 
 use crate::disk::Disk;
 
@@ -69,6 +69,6 @@ impl Plug for Disk {
     }
 
     fn greatest_write_number(&self) -> u8 {
-        WriteNumbers::GREATEST
+        self.plug.greatest_write_number()
     }
 }

@@ -783,4 +783,8 @@ impl Device for Disk {
     fn plug(&mut self) -> Option<&mut dyn Plug> {
         Some(self)
     }
+
+    fn plug_seen(&self) -> Option<&dyn Plug> {
+        Some(self)
+    }
 }

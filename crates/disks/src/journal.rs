@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use ssdlab_device::{Held, WriteNumbers};
+use ssdlab_device::{Held, Sectors, UnitWrites, WriteNumbers};
 
 const SECTORS: u32 = 8;
 
@@ -41,15 +41,13 @@ pub struct Journal {
     last: (u64, u32),
 }
 
-/// A unit of which something was lost. Writes of it are counted from the first that the journal has, by 1.
+/// A unit of which something was lost.
 #[derive(Clone, Debug, Default)]
 struct Unit {
-    /// By write: its sectors, one bit each.
-    covers: Vec<u8>,
-    /// By sector: the last write in the cache, in what is being written, and on the platters.
-    cached: [u16; SECTORS as usize],
-    writing: [u16; SECTORS as usize],
-    platters: [u16; SECTORS as usize],
+    writes: UnitWrites,
+    /// What is being written, and what the platters hold.
+    writing: Sectors,
+    platters: Sectors,
 }
 
 /// Units that sectors lie in.
@@ -109,54 +107,21 @@ impl Journal {
         for (&unit, state) in found.range_mut(units(written)) {
             state.note(What::Written, within(unit, written), false);
         }
-        found.into_iter().map(|(unit, state)| (unit, state.held(unit, numbers))).collect()
+        found.into_iter().map(|(unit, state)| (unit, state.writes.held(state.platters, unit, numbers))).collect()
     }
 }
 
 /// Of some sectors those that lie in a unit, counted from its first.
 fn within(unit: u32, sectors: &Range<u32>) -> Range<usize> {
-    let first = unit * SECTORS;
-    let place = |sector: u32| sector.clamp(first, first + SECTORS) as usize - first as usize;
-    place(sectors.start)..place(sectors.end)
+    UnitWrites::within(unit, &(sectors.start.into()..sectors.end.into()))
 }
 
 impl Unit {
     fn note(&mut self, what: What, sectors: Range<usize>, goes_on: bool) {
         match what {
-            What::Taken { .. } => {
-                if !goes_on || self.covers.is_empty() {
-                    self.covers.push(0);
-                }
-                let write = self.covers.len() as u16;
-                for sector in sectors {
-                    self.covers[usize::from(write) - 1] |= 1 << sector;
-                    self.cached[sector] = write;
-                }
-            }
-            What::Begun => self.writing[sectors.clone()].copy_from_slice(&self.cached[sectors]),
+            What::Taken { .. } => self.writes.written(sectors, goes_on),
+            What::Begun => self.writing[sectors.clone()].copy_from_slice(&self.writes.newest()[sectors]),
             What::Written => self.platters[sectors.clone()].copy_from_slice(&self.writing[sectors]),
         }
-    }
-
-    /// What a sector would hold after so many writes: the last of them that has it.
-    fn after(&self, writes: usize, sector: usize) -> u16 {
-        let last = self.covers[..writes].iter().rposition(|covers| covers >> sector & 1 == 1);
-        last.map_or(0, |k| k as u16 + 1)
-    }
-
-    fn held(&self, unit: u32, numbers: &WriteNumbers) -> (Held, [Held; SECTORS as usize]) {
-        let writes = self.covers.len();
-        let held = |write: usize| match numbers.before(unit, (writes - write) as u32) {
-            0 => Held::Nothing,
-            number => Held::Write(number),
-        };
-        let is =
-            |write: &usize| (0..SECTORS as usize).all(|sector| self.after(*write, sector) == self.platters[sector]);
-        if let Some(write) = (0..=writes).rev().find(is) {
-            return (held(write), [held(write); SECTORS as usize]);
-        }
-        let newest = self.platters.iter().copied().max().unwrap_or(0);
-        let newest = numbers.before(unit, (writes - usize::from(newest)) as u32);
-        (Held::Mixed(newest), self.platters.map(|write| held(write.into())))
     }
 }

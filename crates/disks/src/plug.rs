@@ -71,7 +71,7 @@ impl PlugState {
         let files = Fnv1a::of(format!("{name}{spec:?}").as_bytes());
         PlugState {
             specimen: Specimen { format: FORMAT, seed, files },
-            numbers: WriteNumbers::new(spec.capacity_bytes.div_ceil(UNIT_BYTES) as u32),
+            numbers: WriteNumbers::new(spec.capacity_bytes.div_ceil(UNIT_BYTES) as u32, u8::MAX),
             journal: Journal::default(),
             mixed: BTreeMap::new(),
             out: false,
@@ -201,6 +201,10 @@ impl PlugState {
         (self.unclean, self.cycles, self.powered_before) = (saved.unclean, saved.cycles, saved.powered);
         self.out = true;
         Ok(saved.host)
+    }
+
+    pub fn greatest_write_number(&self) -> u8 {
+        self.numbers.greatest()
     }
 
     pub fn unclean(&self) -> u64 {

@@ -41,7 +41,7 @@ pub(super) const DEF: TestDef = TestDef {
             "4 KiB",
             "covered by a FLUSH, and silently not there after a cut; 0, or the drive is broken",
         ),
-        metric("at_rest_lost", "4 KiB", "on flash before the cut, and destroyed by it: reads end with a media error"),
+        metric("at_rest_lost", "4 KiB", "at rest before the cut, and destroyed by it: reads end with a media error"),
         metric("at_rest_flushed_lost", "4 KiB", "of these, covered by a FLUSH"),
         metric("at_rest_lost_{mode}", "4 KiB", "of these, in flash of this cell mode"),
         metric("at_rest_age_max", "s", "the oldest of them"),
@@ -171,14 +171,14 @@ fn verdict(tally: &Tally) -> Verdict {
         )
     } else if at_rest > 0 {
         format!(
-            "Old data die: {cuts} cuts destroyed {at_rest} times 4 KiB that were on flash before, {flushed} of them flushed, the \
+            "Old data die: {cuts} cuts destroyed {at_rest} times 4 KiB that were at rest before, {flushed} of them flushed, the \
              oldest {oldest:.1} s old; and {} times 4 KiB that were answered but not flushed were gone.",
             losses.acknowledged
         )
     } else if losses.acknowledged > 0 {
         format!(
-            "Not full protection, but old data are safe: after {cuts} cuts everything was there that had been flushed or was on \
-             flash; {} times 4 KiB that were answered but not flushed were gone.",
+            "Not full protection, but old data are safe: after {cuts} cuts everything was there that had been flushed or was \
+             at rest; {} times 4 KiB that were answered but not flushed were gone.",
             losses.acknowledged
         )
     } else {
