@@ -45,9 +45,9 @@ pub(crate) struct JoinedPlug {
 
 impl JoinedPlug {
     fn of(members: &[Box<dyn Device>], layout: &impl Layout) -> Self {
-        let greatest = |m: &Box<dyn Device>| Some(m.plug_seen()?.greatest_write_number());
-        let first = members.first().and_then(greatest);
-        let alike = members.iter().all(|m| greatest(m) == first) && layout.cuts_at(UNIT_BYTES);
+        let greatest = |m: &dyn Device| Some(m.plug_seen()?.greatest_write_number());
+        let first = members.first().and_then(|m| greatest(&**m));
+        let alike = members.iter().all(|m| greatest(&**m) == first) && layout.cuts_at(UNIT_BYTES);
         JoinedPlug { greatest: first.filter(|_| alike), out: false }
     }
 }
