@@ -58,7 +58,8 @@ impl UnitWrites {
         last.map_or(0, |k| k as u16 + 1)
     }
 
-    /// What the unit holds if its sectors hold these, and what each of them holds. `numbers`: with all writes counted.
+    /// What the unit holds if its sectors hold these, and what each of them holds: the newest write that has left it so.
+    /// `numbers`: with all writes counted.
     #[must_use]
     pub fn held(&self, there: Sectors, unit: u32, numbers: &WriteNumbers) -> (Held, [Held; SECTORS]) {
         let writes = self.covers.len();
@@ -70,9 +71,12 @@ impl UnitWrites {
         if let Some(write) = (0..=writes).rev().find(is) {
             return (held(write), [held(write); SECTORS]);
         }
-        let newest = there.iter().copied().max().unwrap_or(0);
-        let newest = numbers.before(unit, (writes - usize::from(newest)) as u32);
-        (Held::Mixed(newest), there.map(|write| held(write.into())))
+        let newest: usize = there.iter().copied().max().unwrap_or(0).into();
+        // Of writes after which a sector holds the same, the newest: what a flush had covered may be known no longer by the
+        // writes before it.
+        let of = |sector: usize| (0..=newest).rev().find(|&write| self.after(write, sector) == there[sector]);
+        let sectors = std::array::from_fn(|sector| held(of(sector).unwrap_or(0)));
+        (Held::Mixed(numbers.before(unit, (writes - newest) as u32)), sectors)
     }
 }
 
@@ -97,8 +101,10 @@ mod tests {
         );
         let (held, sectors) = unit.held([1, 1, 1, 1, 1, 1, 3, 0], 0, &numbers);
         assert_eq!(
-            (held, sectors[0], sectors[6], sectors[7]),
+            (held, sectors[2], sectors[6], sectors[7]),
             (Held::Mixed(3), Held::Write(1), Held::Write(3), Held::Nothing)
         );
+        // No later write has it.
+        assert_eq!(sectors[0], Held::Write(3));
     }
 }

@@ -190,7 +190,7 @@ fn work(build: &dyn Fn() -> Box<dyn Device>, keeps_all: bool, promises: bool, rn
 
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(15), failure_persistence: None,
-        ..ProptestConfig::with_cases(40) })]
+        ..ProptestConfig::with_cases(20) })]
 
     #[test]
     fn what_was_flushed_is_kept_by_sets_and_adapters(seed in any::<u64>()) {
