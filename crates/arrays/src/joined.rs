@@ -10,13 +10,14 @@
 //! Not modelled: the processor and the bus of the host or controller that does the splitting; see
 //! [`crate::Adapter`].
 
-use ssdlab_core::{Nanos, Op};
+use ssdlab_core::{Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, HostCounters, LinkPolicy, Occupancy, PowerManagement, Refusal, Request,
-    Security, Status,
+    Completion, Counters, Device, DeviceInfo, HostCounters, LinkPolicy, Occupancy, Plug, PowerManagement, Refusal,
+    Request, Security, Status,
 };
 
 use crate::count::count;
+use crate::plug_of_pages;
 
 /// Which member holds which bytes.
 pub trait Layout: Clone + Send + 'static {
@@ -26,6 +27,29 @@ pub trait Layout: Clone + Send + 'static {
     /// The same where it is quick to tell that one member has all of it. Most requests are small.
     fn whole(&self, _offset_bytes: u64, _length_bytes: u64) -> Option<Extent> {
         None
+    }
+
+    /// Where a byte of a member is in the whole; `None` if nowhere.
+    fn place_of(&self, member: usize, offset_bytes: u64) -> Option<u64>;
+
+    /// Whether everything that is cut is cut at multiples of so many bytes.
+    fn cuts_at(&self, bytes: u64) -> bool;
+}
+
+/// The plug of all members together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JoinedPlug {
+    /// The greatest number of a write; `None`: there is no plug.
+    pub greatest: Option<u8>,
+    pub out: bool,
+}
+
+impl JoinedPlug {
+    fn of(members: &[Box<dyn Device>], layout: &impl Layout) -> Self {
+        let greatest = |m: &dyn Device| Some(plug_of_pages(m)?.greatest_write_number());
+        let first = members.first().and_then(|m| greatest(&**m));
+        let alike = members.iter().all(|m| greatest(&**m) == first) && layout.cuts_at(UNIT_BYTES);
+        JoinedPlug { greatest: first.filter(|_| alike), out: false }
     }
 }
 
@@ -45,9 +69,9 @@ pub struct Extent {
 
 /// See the module's own page.
 pub struct Joined<L> {
-    info: DeviceInfo,
-    layout: L,
-    members: Vec<Box<dyn Device>>,
+    pub(crate) info: DeviceInfo,
+    pub(crate) layout: L,
+    pub(crate) members: Vec<Box<dyn Device>>,
     /// When something will happen by itself in each member.
     events: Vec<Nanos>,
     /// What the members had counted before they became members.
@@ -62,6 +86,7 @@ pub struct Joined<L> {
     host: HostCounters,
     /// What the members did for it without error, part by part.
     parts: HostCounters,
+    pub(crate) plug: JoinedPlug,
     occupancy: Occupancy,
     /// The first request whose parts did not add up to it.
     discrepancy: Option<String>,
@@ -87,8 +112,10 @@ impl<L: Layout> Joined<L> {
         });
         let link_policies =
             link_policies.iter().all(Option::is_some).then(|| link_policies.map(|all| all.unwrap_or(false)));
+        let plug = JoinedPlug::of(&members, &layout);
         Joined {
             info,
+            plug,
             layout,
             members_before: sum_of(&members).host,
             events: members.iter().map(|m| event_of(&**m)).collect(),
@@ -113,8 +140,21 @@ impl<L: Layout> Joined<L> {
         self.requests.len() - 1
     }
 
+    /// The power has gone in all members: nothing that was under way ends.
+    pub(crate) fn power_cut(&mut self, now: Nanos) {
+        self.requests.clear();
+        self.free.clear();
+        self.occupancy.power_cut(now);
+        self.members_before = sum_of(&self.members).host;
+        self.parts = HostCounters::default();
+    }
+
+    pub(crate) fn has_commands(&self) -> bool {
+        self.occupancy.in_flight() > 0
+    }
+
     /// Members have been told something that is no request.
-    fn look_for_events(&mut self) {
+    pub(crate) fn look_for_events(&mut self) {
         for (member, event) in self.members.iter().zip(&mut self.events) {
             *event = event_of(&**member);
         }
@@ -281,6 +321,7 @@ impl<L: Layout> Device for Joined<L> {
             layout: self.layout.clone(),
             members_before: self.members_before,
             link_policies: self.link_policies,
+            plug: self.plug,
             requests: self.requests.clone(),
             free: self.free.clone(),
             arrived: Vec::new(),
@@ -304,6 +345,15 @@ impl<L: Layout> Device for Joined<L> {
     fn security(&mut self) -> Option<&mut dyn Security> {
         let all = self.members.iter_mut().all(|m| m.security().is_some());
         all.then_some(self as &mut dyn Security)
+    }
+
+    /// If all members have one of 4 KiB and number their writes alike, and no 4 KiB lie on two of them.
+    fn plug(&mut self) -> Option<&mut dyn Plug> {
+        self.plug.greatest.is_some().then_some(self as &mut dyn Plug)
+    }
+
+    fn plug_seen(&self) -> Option<&dyn Plug> {
+        self.plug.greatest.is_some().then_some(self as &dyn Plug)
     }
 }
 

@@ -23,9 +23,15 @@ mod adapter;
 mod count;
 mod error;
 mod joined;
+mod joined_plug;
 mod raid0;
 mod ranges;
 mod stripes;
+
+/// The plug of a device that keeps or loses 4 KiB as one: only such can be put together.
+fn plug_of_pages(device: &dyn ssdlab_device::Device) -> Option<&dyn ssdlab_device::Plug> {
+    device.plug_seen().filter(|plug| plug.unit_bytes() == ssdlab_core::UNIT_BYTES)
+}
 
 pub use adapter::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, adapter_keys};
 pub use error::ArrayError;

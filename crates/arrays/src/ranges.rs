@@ -18,6 +18,16 @@ pub struct Spans {
 }
 
 impl Layout for Spans {
+    fn place_of(&self, member: usize, offset_bytes: u64) -> Option<u64> {
+        let begin = if member == 0 { 0 } else { self.ends[member - 1] };
+        Some(begin + offset_bytes).filter(|&place| place < self.ends[member])
+    }
+
+    fn cuts_at(&self, bytes: u64) -> bool {
+        let (_, inner) = self.ends.split_last().expect("there are at least two");
+        inner.iter().all(|end| end.is_multiple_of(bytes))
+    }
+
     fn extents(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Extent> {
         let end = offset_bytes + length_bytes;
         let first = self.ends.partition_point(|&range_end| range_end <= offset_bytes);

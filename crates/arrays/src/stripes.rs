@@ -19,6 +19,15 @@ impl Stripes {
 }
 
 impl Layout for Stripes {
+    fn place_of(&self, member: usize, offset_bytes: u64) -> Option<u64> {
+        let (row, within) = (offset_bytes / self.stripe_bytes, offset_bytes % self.stripe_bytes);
+        Some((row * self.members + member as u64) * self.stripe_bytes + within)
+    }
+
+    fn cuts_at(&self, bytes: u64) -> bool {
+        self.stripe_bytes.is_multiple_of(bytes)
+    }
+
     #[inline]
     fn whole(&self, offset_bytes: u64, length_bytes: u64) -> Option<Extent> {
         let stripe = self.number(offset_bytes);

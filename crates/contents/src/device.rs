@@ -1,6 +1,6 @@
 //! A device with bytes: timing from the device inside, bytes from the store.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use ssdlab_core::{Cause, Nanos, Op, UNIT_BYTES};
@@ -12,7 +12,7 @@ use ssdlab_device::{
 use crate::buffers::Buffers;
 use crate::image::{Image, ImageError};
 use crate::order::Order;
-use crate::store::{Piece, Store, Version, page_of, pieces};
+use crate::store::{PAGE_BYTES, Piece, Store, Version, page_of, pieces};
 use crate::superseded::{By, Superseded};
 
 /// What can be chosen.
@@ -94,6 +94,8 @@ pub struct ContentDevice {
     torn: Vec<(u32, Version)>,
     has_power: bool,
     after_cut: Option<AfterCut>,
+    /// Pages that cuts have left with sectors of several writes, and not written since: these.
+    mixed: BTreeMap<u32, [Held; 8]>,
     image: Option<Image>,
     image_error: Option<String>,
     arrived: Vec<Completion>,
@@ -140,6 +142,7 @@ impl ContentDevice {
             torn: Vec::new(),
             has_power: true,
             after_cut: None,
+            mixed: BTreeMap::new(),
             image: None,
             image_error: None,
             arrived: Vec::new(),
@@ -223,6 +226,7 @@ impl ContentDevice {
             torn: self.torn.clone(),
             has_power: self.has_power,
             after_cut: self.after_cut,
+            mixed: self.mixed.clone(),
             image: None,
             image_error: None,
             arrived: Vec::new(),
@@ -350,6 +354,9 @@ impl ContentDevice {
     fn put(&mut self, unit: u32, new: Version, by: By, recoverable: bool) {
         let old = self.store.replace(unit, new);
         self.store.mark_found(unit);
+        if !self.mixed.is_empty() {
+            self.mixed.remove(&unit);
+        }
         if !recoverable {
             self.superseded.durable(unit);
         } else if self.greatest_write_number.is_some() {
@@ -424,6 +431,10 @@ impl ContentDevice {
             let number = match held {
                 Held::Nothing => 0,
                 Held::Write(number) => number,
+                Held::Mixed(newest) => {
+                    self.mix(unit, newest, &candidates, &mut report);
+                    continue;
+                }
                 Held::Unreadable => {
                     report.unreadable += 1;
                     self.lose(unit, 0);
@@ -459,6 +470,45 @@ impl ContentDevice {
         }
     }
 
+    /// The sectors of a page are of several writes.
+    fn mix(&mut self, unit: u32, newest: u8, candidates: &[(u32, Version, bool)], report: &mut AfterCut) {
+        let sectors = self.inner.plug().expect(HAS_PLUG).sectors(unit.into());
+        if self.mixed.get(&unit) == Some(&sectors) {
+            // The device says again what it said after the cut before.
+            return;
+        }
+        let from = candidates.partition_point(|c| c.0 < unit);
+        let of_unit = || candidates[from..].iter().take_while(|c| c.0 == unit);
+        let (superseded, torn): (Vec<_>, Vec<_>) = of_unit().partition(|c| c.2);
+        let current = self.store.version(unit);
+        let mut bytes = [0; PAGE_BYTES];
+        let length = PAGE_BYTES / sectors.len();
+        let mut unanswered = false;
+        for (k, held) in sectors.into_iter().enumerate() {
+            let Held::Write(number) = held else { continue };
+            let is = |c: &&&(u32, Version, bool)| c.1.number == number;
+            let version = match torn.iter().rev().find(is) {
+                Some((_, version, _)) => {
+                    unanswered = true;
+                    Some(version)
+                }
+                None if current.number == number => Some(&current),
+                None => superseded.iter().rev().find(is).map(|c| &c.1),
+            };
+            let Some(version) = version else {
+                report.forgotten += 1;
+                return self.lose(unit, newest);
+            };
+            if let Some(page) = &version.page {
+                bytes[k * length..(k + 1) * length].copy_from_slice(&page[k * length..(k + 1) * length]);
+            }
+        }
+        *(if unanswered { &mut report.unanswered_kept } else { &mut report.reverted }) += 1;
+        self.store.replace(unit, Version { number: newest, page: page_of(&bytes) });
+        self.store.mark_found(unit);
+        self.mixed.insert(unit, sectors);
+    }
+
     /// Pages of which the device holds something else than their last answered version.
     fn differing(&mut self, candidates: &[(u32, Version, bool)]) -> Vec<(u32, Held)> {
         let unit_pages = self.unit_pages;
@@ -469,7 +519,7 @@ impl ContentDevice {
             let same = match held {
                 Held::Nothing => number == 0,
                 Held::Write(held) => number == held,
-                Held::Unreadable => false,
+                Held::Mixed(_) | Held::Unreadable => false,
             };
             if !same {
                 differing.push((unit, held));

@@ -68,7 +68,7 @@ pub fn resume(
     for unit in 0..pages as u32 {
         let (held, page) = (plug.held((unit / unit_pages).into()), store.page(unit).cloned());
         let number = match held {
-            Held::Write(number) if store.number(unit) != 0 => number,
+            Held::Write(number) | Held::Mixed(number) if store.number(unit) != 0 => number,
             // Bytes of a page that was trimmed, on a drive that goes on to return them.
             Held::Nothing => 0,
             Held::Unreadable if store.lost_in(unit..unit + 1).next().is_some() => store.number(unit),

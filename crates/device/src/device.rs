@@ -1,5 +1,6 @@
 //! The one trait that everything meets at.
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::Nanos;
 
 use crate::completion::Completion;
@@ -81,6 +82,11 @@ pub trait Device: Send {
 
     /// Its plug, if it can be pulled.
     fn plug(&mut self) -> Option<&mut dyn Plug> {
+        None
+    }
+
+    /// The same, to be asked only.
+    fn plug_seen(&self) -> Option<&dyn Plug> {
         None
     }
 }
@@ -165,6 +171,11 @@ pub trait Plug {
     /// Asked while the power is on.
     fn held(&self, unit: u64) -> Held;
 
+    /// What each sector of a unit of 4 KiB holds: of [`Held::Mixed`], several writes.
+    fn sectors(&self, unit: u64) -> [Held; 8] {
+        [self.held(unit); 8]
+    }
+
     /// Whether a FLUSH that was answered keeps what it promises; false for a device that is made to lie.
     fn keeps_flushes(&self) -> bool {
         true
@@ -194,7 +205,7 @@ pub enum LoadError {
 }
 
 /// What a unit of a device holds; see [`Plug::unit_bytes`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Held {
     /// It was never written, or trimmed since.
     Nothing,
@@ -202,6 +213,9 @@ pub enum Held {
     /// write of some of its sectors counts too. After a cut it counts on from the write that it holds, or from 1 where it
     /// holds none; so does it after a trim. See [`Plug::greatest_write_number`].
     Write(u8),
+    /// Since the last cut its sectors are of several writes, of which this is the newest: see [`Plug::sectors`]. From the next
+    /// write or cut on it counts as that write. Of units of 4 KiB only.
+    Mixed(u8),
     /// A cut has destroyed it: a read ends with a media error until it is written again.
     Unreadable,
 }

@@ -10,6 +10,7 @@
 //! | know what the device is and can do | [`DeviceInfo`] |
 //! | know what it has done so far | [`Counters`] |
 //! | check one's own times | [`Occupancy`] |
+//! | number writes for a plug | [`WriteNumbers`], [`UnitWrites`] |
 //!
 //! What only some devices have are faces of their own, which a device hands out if it has them: [`Flash`] (wear),
 //! [`PowerManagement`] (the sleep of the link), [`Security`] (secure erase) and [`Plug`] (a plug that can be pulled).
@@ -37,6 +38,8 @@ mod link_policy;
 mod occupancy;
 mod refusal;
 mod request;
+mod unit_writes;
+mod write_numbers;
 
 pub use completion::{Completion, Status};
 pub use counters::{CacheCounters, Counters, DiskCounters, EnergyCounters, FlashCounters, HeatCounters, HostCounters};
@@ -47,3 +50,5 @@ pub use link_policy::LinkPolicy;
 pub use occupancy::Occupancy;
 pub use refusal::Refusal;
 pub use request::{Hints, PayloadId, Request};
+pub use unit_writes::{Sectors, UnitWrites};
+pub use write_numbers::WriteNumbers;

@@ -41,6 +41,13 @@ impl Occupancy {
         self.since = now;
     }
 
+    /// The power goes: commands inside never end.
+    pub fn power_cut(&mut self, now: Nanos) {
+        self.pass_to(now);
+        self.in_flight = 0;
+        self.latencies = self.command_time;
+    }
+
     /// Checks the law.
     ///
     /// # Errors

@@ -16,16 +16,19 @@
 //! for; everything else is done to its end.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ssdlab_core::{Nanos, Op, Ring, Rng, SECTOR_BYTES, nanos_from_ms, nanos_from_us};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, DiskCounters, EnergyCounters, HostCounters, Occupancy, Refusal, Request,
+    Completion, Counters, Device, DeviceInfo, DiskCounters, EnergyCounters, HostCounters, Occupancy, Plug, Refusal,
+    Request,
 };
 use ssdlab_keys::SpecError;
 
 use crate::commands::Command;
 use crate::geometry::{Geometry, Track, turn_of};
+use crate::plug::PlugState;
 use crate::read_cache::{ReadCache, ReadOn};
 use crate::seek::{self, SeekTable};
 use crate::spec::{DiskSpec, PowerSpec, ServiceOrder};
@@ -34,7 +37,7 @@ use crate::write_cache::{Piece, WriteCache};
 
 /// What never changes: shared between a disk and its copies.
 #[derive(Debug)]
-struct Mechanics {
+pub(crate) struct Mechanics {
     geometry: Geometry,
     reads: SeekTable,
     writes: SeekTable,
@@ -52,6 +55,7 @@ struct Mechanics {
     read_ahead: u32,
     write_back: bool,
     power: Option<PowerSpec>,
+    pub(crate) spin_up: Nanos,
 }
 
 /// What the arm is at.
@@ -78,8 +82,8 @@ enum Work {
 #[derive(Clone, Debug)]
 pub struct Disk {
     info: DeviceInfo,
-    mechanics: Arc<Mechanics>,
-    now: Nanos,
+    pub(crate) mechanics: Arc<Mechanics>,
+    pub(crate) now: Nanos,
     /// Commands beyond the queue depth, with the time they came.
     outside: VecDeque<(Request, Nanos)>,
     slots: Vec<Command>,
@@ -107,9 +111,10 @@ pub struct Disk {
     destage_time: Nanos,
     /// Completed before the host asked.
     early: Vec<Completion>,
-    host: HostCounters,
+    pub(crate) host: HostCounters,
     counters: DiskCounters,
     occupancy: Occupancy,
+    pub(crate) plug: PlugState,
 }
 
 impl Disk {
@@ -129,6 +134,7 @@ impl Disk {
         let depth = spec.controller.queue_depth;
         let any = Command::new(Request::flush(0), 0, 0, 0);
         let sectors = (spec.capacity_bytes / SECTOR_BYTES) as u32;
+        let plug = PlugState::new(name, &spec, seed);
         Ok(Disk {
             info: DeviceInfo {
                 description: spec.description,
@@ -152,6 +158,7 @@ impl Disk {
                 read_ahead: spec.cache.read_ahead_kib * 2,
                 write_back: spec.cache.write_back,
                 power: spec.power,
+                spin_up: nanos_from_ms(spec.media.spin_up_ms),
             }),
             now: 0,
             outside: VecDeque::new(),
@@ -177,6 +184,7 @@ impl Disk {
             host: HostCounters::default(),
             counters: DiskCounters::default(),
             occupancy: Occupancy::default(),
+            plug,
         })
     }
 
@@ -185,6 +193,70 @@ impl Disk {
     pub fn unwritten(&self) -> impl Iterator<Item = std::ops::Range<u64>> + '_ {
         let all = self.write_cache.extents().iter().chain(&self.write_cache.writing);
         all.map(|e| u64::from(e.from) * SECTOR_BYTES..u64::from(e.to) * SECTOR_BYTES)
+    }
+
+    /// The power goes: everything in memory is forgotten, and the heads are parked. Returns what had not been written, and,
+    /// of an extent that was being written, which sectors have been.
+    pub(crate) fn power_cut(&mut self, now: Nanos) -> (Vec<Range<u32>>, Range<u32>) {
+        self.now = self.now.max(now);
+        self.stop_reading_on(now);
+        self.destage_time = self.destage_time_at(now);
+        let reached = self.written_so_far(now);
+        let lost = self.write_cache.extents().iter().chain(&self.write_cache.writing).map(|e| e.from..e.to).collect();
+        self.write_cache.power_cut(reached.end);
+        self.outside.clear();
+        self.early.clear();
+        let depth = self.slots.len() as u32;
+        self.free_slots = (0..depth).rev().collect();
+        self.decoding = Ring::new(depth as usize, (0, 0));
+        self.leaving = Ring::new(depth as usize, (0, 0));
+        self.reads = Targets::default();
+        self.read_slots.clear();
+        self.read_cache.clear();
+        self.without_room.clear();
+        self.through.clear();
+        self.flushes.clear();
+        self.busy = None;
+        self.arm = Track::default();
+        self.occupancy.power_cut(now);
+        (lost, reached)
+    }
+
+    /// The platters turn again, and commands are served from `ready` on.
+    pub(crate) fn power_up(&mut self, now: Nanos, ready: Nanos) {
+        self.now = self.now.max(now);
+        (self.processor_free, self.link_free) = (ready, ready);
+    }
+
+    /// Sectors of the extent that is being written that are on the platters. What a head has begun it ends: the platters turn
+    /// on, and the arm is still there (estimate).
+    fn written_so_far(&self, now: Nanos) -> Range<u32> {
+        let Some(extent) = self.write_cache.writing else { return 0..0 };
+        let began = self.busy.filter(|busy| matches!(busy.work, Work::Destage)).map(|busy| busy.ends - busy.transfer);
+        let Some(passed) = began.and_then(|began| now.checked_sub(began)) else { return extent.from..extent.from };
+        let mechanics = &*self.mechanics;
+        let reached = |time| mechanics.geometry.reached(extent.from, extent.to, time, mechanics.switch(true));
+        let whole = reached(passed);
+        if whole == extent.to {
+            return extent.from..whole;
+        }
+        let sector = Nanos::from(mechanics.geometry.sector_time(whole));
+        extent.from..reached(passed + sector.saturating_sub(1))
+    }
+
+    /// Lets time pass until everything that was taken in is on the platters. Returns when that is.
+    pub(crate) fn write_all(&mut self, now: Nanos) -> Nanos {
+        let mut done = Vec::new();
+        self.run(self.now.max(now), false, &mut done);
+        while !self.write_cache.is_empty() || self.write_cache.writing.is_some() {
+            let at = self.next();
+            self.run(at, false, &mut done);
+        }
+        self.now
+    }
+
+    pub(crate) fn has_commands(&self) -> bool {
+        self.occupancy.in_flight() > 0
     }
 
     #[inline]
@@ -392,6 +464,7 @@ impl Disk {
         if reached == next {
             return false;
         }
+        self.plug.taken(number, next, reached);
         let passed = self.link(now, reached - next);
         if reached < to {
             return false;
@@ -444,6 +517,11 @@ impl Disk {
     fn has_written(&mut self, now: Nanos, busy: &Busy, done: &mut Vec<Completion>) {
         self.counters.media_writes += 1;
         let extent = self.write_cache.end();
+        let oldest = || {
+            let waiting = self.without_room.front().map(|&slot| self.slots[slot as usize].number);
+            self.write_cache.oldest().into_iter().chain(waiting).min()
+        };
+        self.plug.written(extent.from, extent.to, oldest);
         self.counters.destaged_bytes += u64::from(extent.to - extent.from) * SECTOR_BYTES;
         let mut index = 0;
         while index < self.through.len() {
@@ -570,6 +648,7 @@ impl Disk {
 
     fn start_write(&mut self, choice: Choice, now: Nanos) {
         let extent = self.write_cache.begin(choice.index);
+        self.plug.begun(extent.from, extent.to);
         let (transfer, track) = self.mechanics.pass(extent.from, extent.to, true);
         let ends = self.start(choice.access, transfer, track, now, Work::Destage).max(extent.arrived);
         if let Some(busy) = &mut self.busy {
@@ -588,7 +667,7 @@ impl Disk {
     fn energy(&self, disk: &DiskCounters) -> Option<EnergyCounters> {
         let power = self.mechanics.power.as_ref()?;
         let above = |mw: f64| (mw - power.idle_mw) * 1e-3;
-        let watts_nanos = power.idle_mw * 1e-3 * self.now as f64
+        let watts_nanos = power.idle_mw * 1e-3 * self.plug.time_powered(self.now) as f64
             + above(power.seek_mw) * disk.seek_nanos as f64
             + above(power.transfer_mw) * disk.transfer_nanos as f64;
         Some(EnergyCounters { nanojoules: watts_nanos as u64 })
@@ -640,6 +719,7 @@ impl Device for Disk {
             self.early = early;
         }
         self.now = now;
+        self.plug.command_comes();
         self.occupancy.enter(now);
         if self.free_slots.is_empty() {
             self.outside.push_back((request, now));
@@ -698,5 +778,13 @@ impl Device for Disk {
 
     fn snapshot(&self) -> Option<Box<dyn Device>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn plug(&mut self) -> Option<&mut dyn Plug> {
+        Some(self)
+    }
+
+    fn plug_seen(&self) -> Option<&dyn Plug> {
+        Some(self)
     }
 }

@@ -5,8 +5,10 @@
 //! reaches first (`targets`), what it has read and reads on (`read_cache`), and what waits to be written
 //! (`write_cache`).
 //!
+//! A disk has a plug (`plug`): a cut takes what its write cache has not written.
+//!
 //! Time is counted in whole nanoseconds; platters turn at exactly the same speed for ever. Sectors do not go bad and
-//! are not remapped, no read is ever repeated, and the disk neither spins down nor parks its heads.
+//! are not remapped, no read is ever repeated, and the disk neither spins down nor parks its heads while it has power.
 //!
 //! ```
 //! use ssdlab_device::{Device, Request};
@@ -21,10 +23,13 @@
 //! # Ok::<(), ssdlab_keys::SpecError>(())
 //! ```
 
+mod as_plug;
 mod commands;
 mod disk;
 mod geometry;
+mod journal;
 mod plain;
+mod plug;
 mod read_cache;
 mod seek;
 mod spec;

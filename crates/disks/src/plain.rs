@@ -21,6 +21,7 @@ impl DiskSpec {
                 serpentine_cylinders: 1,
                 track_skew_us: 1000.0,
                 cylinder_skew_us: 1500.0,
+                spin_up_ms: 10_000.0,
             },
             seek: SeekSpec {
                 single_track_read_ms: 1.0,

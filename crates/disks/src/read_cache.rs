@@ -110,6 +110,12 @@ impl ReadCache {
         self.start[current] = self.start[current].max(self.end[current].saturating_sub(self.sectors));
     }
 
+    /// Nothing is held any more.
+    pub fn clear(&mut self) {
+        self.start.fill(0);
+        self.end.fill(0);
+    }
+
     /// Where the current segment begins.
     pub fn current_start(&self) -> u32 {
         self.start[self.current]

@@ -66,6 +66,15 @@ pub struct MediaSpec {
     /// The same where the next track is on the next cylinder.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub cylinder_skew_us: f64,
+    /// From power on until the platters turn at their speed and commands are served.
+    #[serde(default = "default_spin_up")]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub spin_up_ms: f64,
+}
+
+/// Estimate: a disk of 3.5 inches at 7,200 rpm.
+fn default_spin_up() -> f64 {
+    10_000.0
 }
 
 fn one() -> u32 {

@@ -201,6 +201,22 @@ impl WriteCache {
         extent
     }
 
+    /// The number of the oldest command with data that wait, or are being written.
+    pub fn oldest(&self) -> Option<u64> {
+        self.extents.iter().chain(&self.writing).map(|e| e.oldest).min()
+    }
+
+    /// The power goes: nothing waits any more, and what was being written has been up to a sector.
+    pub fn power_cut(&mut self, reached: u32) {
+        let waiting: u64 = self.extents.iter().map(|e| u64::from(e.to - e.from)).sum();
+        let (written, lost) = self.writing.map_or((0, 0), |e| (reached - e.from, e.to - reached));
+        self.written += u64::from(written);
+        self.taken -= waiting + u64::from(lost);
+        self.extents.clear();
+        self.targets = Targets::default();
+        self.writing = None;
+    }
+
     /// Whether data of a command up to this number wait, or are being written.
     pub fn has_any_up_to(&self, number: u64) -> bool {
         self.extents.iter().chain(&self.writing).any(|e| e.oldest <= number)

@@ -152,8 +152,9 @@ pub struct Recovered {
     /// Rows of the map and of the journal that the recovery reads.
     pub map_rows: u32,
     pub journal_rows: u32,
-    /// Whether there is a journal; without one, every row's spare area is read.
+    /// Whether there is a journal; without one, spare areas are read: so many of a die, at most, or of every row.
     pub keeps_log: bool,
+    pub looks: Option<u32>,
     /// Superblocks that are written in part: their ends are looked for.
     pub open_superblocks: u32,
 }
@@ -217,6 +218,11 @@ pub trait Translation: Clone + Debug + Send + 'static {
 
     /// Units of flash that the write buffer holds: waiting, or in programs that have not ended.
     fn buffered_units(&self) -> u32;
+
+    /// Units that the host has given and whose programs have not ended, wherever they are.
+    fn unfinished_units(&self) -> u32 {
+        self.buffered_units()
+    }
 
     /// Logical units that wait in the buffer and are not yet given to a program.
     fn waiting_units(&self) -> u32;

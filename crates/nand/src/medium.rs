@@ -538,6 +538,14 @@ impl Medium {
         self.sequence[self.layout.row_number(self.layout.row_start(block, page))]
     }
 
+    /// A copy takes its spare area along: the row of `to`, whose program has been queued, gets the sequence number of that of
+    /// `from`, so that neither counts as newer.
+    #[inline]
+    pub fn take_sequence(&mut self, from: UnitAddress, to: UnitAddress) {
+        let [from, to] = [from, to].map(|unit| self.layout.row_number(unit));
+        self.sequence[to] = self.sequence[from];
+    }
+
     /// Asks the processor to fetch the spare areas of some units from one on.
     #[inline]
     pub fn prefetch_tags(&self, unit: UnitAddress, count: u32) {

@@ -208,4 +208,8 @@ impl Device for RecordedDevice {
     fn plug(&mut self) -> Option<&mut dyn Plug> {
         self.inner.plug()
     }
+
+    fn plug_seen(&self) -> Option<&dyn Plug> {
+        self.inner.plug_seen()
+    }
 }

@@ -109,6 +109,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
     fn plug(&mut self) -> Option<&mut dyn Plug> {
         (CHECK && self.translation.survives_cuts()).then_some(self as &mut dyn Plug)
     }
+
+    fn plug_seen(&self) -> Option<&dyn Plug> {
+        (CHECK && self.translation.survives_cuts()).then_some(self as &dyn Plug)
+    }
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> PowerManagement for SimulatedSsd<EXPLAIN, CHECK, T> {

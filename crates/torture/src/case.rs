@@ -26,6 +26,11 @@ const MOST_PLACES: u32 = 64;
 /// What is left of a seed divided by eight, if its drive translates by blocks.
 const LOG_BLOCKS: u64 = 2;
 
+/// Whether the drive of a seed translates by blocks: one of eight does.
+pub(crate) fn translates_by_blocks(seed: u64) -> bool {
+    seed % 8 == LOG_BLOCKS
+}
+
 /// One drive and what goes wrong in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
@@ -40,15 +45,21 @@ impl Case {
     /// drawn again.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
-        if seed % 8 == LOG_BLOCKS { Self::draw_log_blocks(seed) } else { Self::draw_page_map(seed) }
+        if translates_by_blocks(seed) {
+            Self::draw_log_blocks_with(seed, &|_, _| {})
+        } else {
+            Self::draw_page_map(seed)
+        }
     }
 
-    fn draw_log_blocks(seed: u64) -> Self {
+    /// A case with a drive that translates by blocks, with some changes to die and drive.
+    pub(crate) fn draw_log_blocks_with(seed: u64, change: &dyn Fn(&mut DieSpec, &mut DriveSpec)) -> Self {
         let mut rng = Rng::new(seed).stream("case");
         loop {
             let mut die = draw_die(&mut rng);
             let mut drive = draw_drive(&mut rng, &die);
             add_log_blocks(&mut drive, &mut die, &mut rng);
+            change(&mut die, &mut drive);
             add_read_granule(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]);
             if let Some(drive) = with_capacity_of_log_blocks(drive, &die, seed, spare) {
@@ -121,7 +132,12 @@ pub(crate) fn with_capacity(mut drive: DriveSpec, die: &DieSpec, seed: u64, spar
 }
 
 /// The same for a drive that translates by blocks: the greatest capacity with which it can be built.
-fn with_capacity_of_log_blocks(mut drive: DriveSpec, die: &DieSpec, seed: u64, spare: u64) -> Option<DriveSpec> {
+pub(crate) fn with_capacity_of_log_blocks(
+    mut drive: DriveSpec,
+    die: &DieSpec,
+    seed: u64,
+    spare: u64,
+) -> Option<DriveSpec> {
     let all = die.raw_bytes() * u64::from(drive.flash.dies) / UNIT_BYTES;
     let mut can_be_built = |pages: u64| {
         drive.capacity_bytes = pages * UNIT_BYTES;

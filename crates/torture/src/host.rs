@@ -552,6 +552,7 @@ impl<S: Subject> Host<S> {
                 self.destroyed.remove(&page);
                 number
             }
+            Held::Mixed(_) => return Err(format!("page {page} is of several writes: no drive of flash has that")),
         };
         let forgotten = unsaved.is_none_or(|unsaved| unsaved.iter().any(|range| range.contains(&page)));
         let trimmed = self.trimming[page as usize] > 0;

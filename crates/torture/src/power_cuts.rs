@@ -2,13 +2,13 @@
 //!
 //! The drives are those of other runs, with some spare beyond the least (pages that cuts leave without use take room until
 //! they are collected), without correction of errors and without blocks that go bad, but with capacitors of every kind and
-//! with cells of up to four bits.
+//! with cells of up to four bits. Every eighth translates by blocks.
 
 use ssdlab_core::{Op, Rng};
 use ssdlab_nand::{PageOrder, SpecError};
 use ssdlab_ssd::{PowerLossSpec, Protection};
 
-use crate::case::Case;
+use crate::case::{Case, translates_by_blocks};
 use crate::draw::one;
 use crate::host::Host;
 use crate::phase::Phase;
@@ -28,6 +28,11 @@ impl Case {
     /// The case of a seed for power cuts.
     #[must_use]
     pub fn draw_for_power_cuts(seed: u64) -> Self {
+        if translates_by_blocks(seed) {
+            return Self::draw_log_blocks_with(seed, &|_, drive| {
+                drive.power_loss = Some(draw_power_loss(&mut Rng::new(seed).stream("power loss")));
+            });
+        }
         let mut case = Self::draw_with(seed, |die, drive| {
             let mut rng = Rng::new(seed).stream("power loss");
             (die.errors, drive.ecc) = (None, None);
@@ -49,14 +54,7 @@ impl Case {
                 fourth(&mut die.timing.read_us);
                 fourth(&mut die.timing.program_us);
             }
-            let protects = one(&mut rng, &[Protection::Nothing, Protection::DataAtRest, Protection::Everything]);
-            drive.power_loss = Some(PowerLossSpec {
-                protects,
-                energy_mj: Some(ENOUGH_MJ),
-                energy_left_percent: one(&mut rng, &[100.0, 100.0, 0.000_1]),
-                boot_ms: one(&mut rng, &[0.0, 0.1, 100.0]),
-                ..PowerLossSpec::default()
-            });
+            drive.power_loss = Some(draw_power_loss(&mut rng));
         });
         case.faults = Default::default();
         case
@@ -70,6 +68,16 @@ impl Case {
             may_destroy: self.die.geometry.bits_per_cell > 1 && protects == Protection::Nothing,
             keeps_all: protects == Protection::Everything,
         }
+    }
+}
+
+fn draw_power_loss(rng: &mut Rng) -> PowerLossSpec {
+    PowerLossSpec {
+        protects: one(rng, &[Protection::Nothing, Protection::DataAtRest, Protection::Everything]),
+        energy_mj: Some(ENOUGH_MJ),
+        energy_left_percent: one(rng, &[100.0, 100.0, 0.000_1]),
+        boot_ms: one(rng, &[0.0, 0.1, 100.0]),
+        ..PowerLossSpec::default()
     }
 }
 

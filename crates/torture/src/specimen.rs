@@ -3,7 +3,7 @@
 use ssdlab_nand::{DieSpec, GrowingFaults};
 use ssdlab_ssd::DriveSpec;
 
-use crate::case::{Case, with_capacity};
+use crate::case::{Case, with_capacity, with_capacity_of_log_blocks};
 
 /// A drive whose keys specimens share.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,16 +22,18 @@ const MOST_DIES: u32 = 4;
 /// drive. More where many blocks are bad from the factory.
 const SPARE_PERCENTS: [u64; 3] = [20, 35, 50];
 const MOST_BUFFER_KIB: u32 = 1024;
+/// Of drives that translate by blocks: open logs, for which each die has blocks; and lanes.
+const MOST_LOGS: u32 = 8;
+const LOG_BLOCK_CHANNELS: u32 = 2;
 
 impl Case {
     /// A specimen of a drive: its keys, but for what makes it large. It has at most 256 MiB of flash. Errors of flash and
-    /// their correction are left out, as in all runs with power cuts. `None` if the proportions of the drive cannot be kept,
-    /// or if it translates by blocks.
+    /// their correction are left out, as in all runs with power cuts. `None` if the proportions of the drive cannot be kept.
     #[must_use]
     pub fn specimen(original: &Original, seed: u64) -> Option<Self> {
         let (mut die, mut drive) = (original.die.clone(), original.drive.clone());
         if drive.log_blocks.is_some() {
-            return None;
+            return Self::specimen_of_log_blocks(die, drive, seed);
         }
         let (raw, dies) = (die.raw_bytes() * u64::from(drive.flash.dies), drive.flash.dies);
         (die.errors, drive.ecc) = (None, None);
@@ -61,6 +63,23 @@ impl Case {
             }
         }
         let drive = SPARE_PERCENTS.iter().find_map(|&spare| with_capacity(drive.clone(), &die, seed, spare))?;
+        Some(Case { seed, die, drive, faults: GrowingFaults::default() })
+    }
+}
+
+impl Case {
+    /// The same of a drive that translates by blocks: one stripe of superblocks, on as few channels as make one.
+    fn specimen_of_log_blocks(mut die: DieSpec, mut drive: DriveSpec, seed: u64) -> Option<Self> {
+        (die.errors, drive.ecc) = (None, None);
+        die.geometry.pages_per_block = die.geometry.pages_per_block.min(PAGES_PER_BLOCK);
+        die.geometry.blocks_per_plane = die.geometry.blocks_per_plane.min(BLOCKS_PER_PLANE);
+        let spec = drive.log_blocks.as_mut()?;
+        spec.open_logs = spec.open_logs.min(MOST_LOGS);
+        let planes = if drive.flash.planes_apart { die.geometry.planes } else { 1 };
+        drive.controller.channels = drive.controller.channels.min(LOG_BLOCK_CHANNELS);
+        drive.flash.dies = (spec.stripe_superblocks * drive.controller.channels).div_ceil(planes);
+        drive.write_buffer.capacity_kib = drive.write_buffer.capacity_kib.min(MOST_BUFFER_KIB);
+        let drive = with_capacity_of_log_blocks(drive, &die, seed, 0)?;
         Some(Case { seed, die, drive, faults: GrowingFaults::default() })
     }
 }

@@ -145,6 +145,10 @@ impl Device for Box<dyn Subject> {
     fn plug(&mut self) -> Option<&mut dyn Plug> {
         (**self).plug()
     }
+
+    fn plug_seen(&self) -> Option<&dyn Plug> {
+        (**self).plug_seen()
+    }
 }
 
 impl Subject for Box<dyn Subject> {

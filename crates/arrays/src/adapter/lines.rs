@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::SECTOR_BYTES;
 
 /// A line has at most as many sectors as a mask has bits: 64 KiB.
@@ -27,6 +28,14 @@ struct Line {
 pub struct Run {
     pub offset_bytes: u64,
     pub length_bytes: u64,
+    pub compressibility_per_1000: u16,
+}
+
+/// Sectors of a line that the drives do not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dirty {
+    pub number: u64,
+    pub sectors: Mask,
     pub compressibility_per_1000: u16,
 }
 
@@ -271,6 +280,72 @@ impl Lines {
             }
         }
         cleaned
+    }
+
+    /// Whether a sector has data that no drive has yet, or may have.
+    pub fn is_dirty(&self, sector: u64) -> bool {
+        let place = self.places.get(&(sector / self.sectors_per_line));
+        place.is_some_and(|&place| {
+            let line = &self.lines[place];
+            (line.dirty | line.flying) >> (sector % self.sectors_per_line) & 1 == 1
+        })
+    }
+
+    /// Everything that no drive has yet, or may have, in the order in which it became dirty.
+    pub fn all_dirty(&self) -> Vec<Dirty> {
+        let mut lines: Vec<&Line> = self.lines.iter().filter(|line| line.dirty | line.flying != 0).collect();
+        lines.sort_by_key(|line| line.order);
+        let of = |line: &Line| Dirty {
+            number: line.number,
+            sectors: line.dirty | line.flying,
+            compressibility_per_1000: line.compressibility_per_1000,
+        };
+        lines.into_iter().map(of).collect()
+    }
+
+    /// The power goes. With a battery what no drive has yet, or may have, is there afterwards, and dirty.
+    pub fn power_cut(&mut self, battery: bool) {
+        let dirty = self.all_dirty();
+        let count = |of: fn(&Line) -> Mask| self.lines.iter().map(|l| u64::from(of(l).count_ones())).sum::<u64>();
+        let (waiting, flying) = (count(|l| l.dirty), count(|l| l.flying));
+        self.flow.taken -= flying;
+        self.flow.dirtied -= waiting + flying;
+        self.lines.clear();
+        self.places.clear();
+        self.clean.clear();
+        self.ready.clear();
+        self.unclean.clear();
+        if battery {
+            self.make_dirty(&dirty);
+        }
+    }
+
+    fn make_dirty(&mut self, dirty: &[Dirty]) {
+        for &Dirty { number, sectors, compressibility_per_1000 } in dirty {
+            let order = self.orders;
+            self.orders += 1;
+            self.places.insert(number, self.lines.len());
+            self.unclean.insert(order);
+            self.ready.insert(number);
+            self.flow.dirtied += u64::from(sectors.count_ones());
+            let line =
+                Line { number, valid: sectors, dirty: sectors, order, compressibility_per_1000, ..Line::default() };
+            self.lines.push(line);
+        }
+    }
+
+    /// A new cache takes over what another one had dirty; whether it can.
+    pub fn take_over(&mut self, dirty: &[Dirty]) -> bool {
+        let within = self.sectors_per_line;
+        let mut numbers: Vec<u64> = dirty.iter().map(|d| d.number).collect();
+        numbers.sort_unstable();
+        let twice = numbers.windows(2).any(|pair| pair[0] == pair[1]);
+        let fit = dirty.iter().all(|d| d.sectors != 0 && d.sectors & !bits(0, within) == 0);
+        let can = !twice && fit && dirty.len() <= self.capacity && self.lines.is_empty();
+        if can {
+            self.make_dirty(dirty);
+        }
+        can
     }
 
     /// Counts everything again.

@@ -16,7 +16,9 @@
 //!
 //! Not modelled: memory bandwidth and parity of the adapter; trims do not pass a cache.
 
+mod as_plug;
 pub mod flush;
+mod kept;
 mod lines;
 mod spec;
 
@@ -25,12 +27,14 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use ssdlab_core::{Breakdown, Cause, Nanos, Op, nanos_from_ms, nanos_from_us};
 use ssdlab_device::{
-    CacheCounters, Completion, Counters, Device, DeviceInfo, HostCounters, Occupancy, PowerManagement, Refusal,
+    CacheCounters, Completion, Counters, Device, DeviceInfo, HostCounters, Occupancy, Plug, PowerManagement, Refusal,
     Request, Security, Status,
 };
 
 use crate::count::count;
+use crate::plug_of_pages;
 use flush::{Decision, FlushPolicy, View, policy};
+use kept::Kept;
 use lines::{Lines, Run};
 pub use spec::{AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, adapter_keys};
 
@@ -50,6 +54,8 @@ pub struct Adapter {
     host: HostCounters,
     occupancy: Occupancy,
     ended: Vec<Completion>,
+    /// Since the power came back: from when on the drives serve commands.
+    ready: Nanos,
 }
 
 /// Processor and host interface: when each is free.
@@ -92,6 +98,9 @@ struct Cache {
     quiet_since: Nanos,
     failed: Option<Status>,
     counters: CacheCounters,
+    choice: FlushChoice,
+    /// If the device has a plug.
+    kept: Option<Box<Kept>>,
 }
 
 /// Streams of reads that the adapter follows.
@@ -163,6 +172,10 @@ impl Way {
         (u128::from(bytes) * u128::from(self.picos_per_byte) / 1000) as Nanos
     }
 
+    fn rest_until(&mut self, time: Nanos) {
+        (self.processor_free, self.to_device_free, self.to_host_free) = (time, time, time);
+    }
+
     /// When the processor has dealt with a command that comes at `now`.
     fn command(&mut self, now: Nanos) -> Nanos {
         self.processor_free = self.processor_free.max(now) + self.command;
@@ -216,6 +229,9 @@ impl Adapter {
             holds_contents: false,
             ..inner.clone()
         };
+        let greatest = plug_of_pages(&*device).map(|plug| plug.greatest_write_number());
+        let kept = greatest.map(|greatest| Box::new(Kept::new(info.capacity_bytes, greatest)));
+        let cache = spec.cache.as_ref().map(|cache| Cache { kept, ..Cache::new(cache, drives) });
         Adapter {
             info,
             device_before: device.counters().host,
@@ -227,7 +243,8 @@ impl Adapter {
                 to_device_free: 0,
                 to_host_free: 0,
             },
-            cache: spec.cache.as_ref().map(|cache| Cache::new(cache, drives)),
+            cache,
+            ready: 0,
             commands: Vec::new(),
             free: Vec::new(),
             events: BinaryHeap::new(),
@@ -237,6 +254,21 @@ impl Adapter {
             occupancy: Occupancy::default(),
             ended: Vec::new(),
         }
+    }
+
+    /// The power goes: commands under way never end, and a cache keeps what its battery keeps.
+    fn power_cut(&mut self, now: Nanos) {
+        self.now = self.now.max(now);
+        self.commands.clear();
+        self.free.clear();
+        self.events.clear();
+        self.ended.clear();
+        self.occupancy.power_cut(now);
+        if let Some(cache) = &mut self.cache {
+            cache.power_cut();
+        }
+        let counted = self.cache.as_ref().map_or(self.host.write_bytes, Cache::landed_bytes);
+        self.device_before.write_bytes = self.device.counters().host.write_bytes.saturating_sub(counted);
     }
 
     fn at(&mut self, time: Nanos, event: Event) {
@@ -402,6 +434,9 @@ impl Adapter {
             }
             let (offset, left) = (offset_bytes + command.placed, length_bytes - command.placed);
             let taken = cache.lines.write(offset, left, hints.compressibility_per_1000);
+            if let Some(kept) = cache.kept.as_mut().filter(|_| taken > 0) {
+                kept.taken(offset, taken, command.placed > 0);
+            }
             for fill in cache.fills.iter_mut().flatten() {
                 let apart = offset + taken <= fill.offset_bytes || fill.offset_bytes + fill.length_bytes <= offset;
                 fill.stale |= !apart;
@@ -469,6 +504,9 @@ impl Adapter {
             cache.counters.flushed_bytes += run.length_bytes;
             cache.counters.merged_bytes += run.length_bytes.saturating_sub(cache.line_bytes);
             let fua = cache.force_writes;
+            if let Some(kept) = &mut cache.kept {
+                kept.sent(run.offset_bytes, run.length_bytes);
+            }
             let place = put(&mut cache.runs, run);
             let request = Request::write(0, run.offset_bytes, run.length_bytes)
                 .with_fua(fua)
@@ -589,7 +627,30 @@ impl Cache {
             quiet_since: 0,
             failed: None,
             counters: CacheCounters::default(),
+            choice: spec.flush_policy,
+            kept: None,
         }
+    }
+
+    /// What runs have brought to the device.
+    fn landed_bytes(&self) -> u64 {
+        self.lines.flow.written * ssdlab_core::SECTOR_BYTES
+    }
+
+    fn power_cut(&mut self) {
+        self.lines.power_cut(self.battery);
+        self.policy = policy(self.choice);
+        self.cursor = 0;
+        self.runs.clear();
+        self.runs_under_way = 0;
+        self.fills.clear();
+        self.fills_under_way = 0;
+        self.blocked.clear();
+        self.held.clear();
+        self.barriers.clear();
+        self.streams = [(0, 0); STREAMS];
+        self.next_stream = 0;
+        self.failed = None;
     }
 
     fn copy(&self) -> Self {
@@ -601,6 +662,7 @@ impl Cache {
             blocked: self.blocked.clone(),
             held: self.held.clone(),
             barriers: self.barriers.clone(),
+            kept: self.kept.clone(),
             ..*self
         }
     }
@@ -684,7 +746,7 @@ impl Device for Adapter {
             None => Ok(()),
             Some(cache) => {
                 cache.lines.check()?;
-                let landed = cache.lines.flow.written * ssdlab_core::SECTOR_BYTES;
+                let landed = cache.landed_bytes();
                 if cache.runs_under_way == 0 && written != landed {
                     return Err(format!("the device has counted {written} bytes written, the cache {landed}"));
                 }
@@ -708,6 +770,7 @@ impl Device for Adapter {
             host: self.host,
             occupancy: self.occupancy.clone(),
             ended: self.ended.clone(),
+            ready: self.ready,
         }))
     }
 
@@ -723,5 +786,14 @@ impl Device for Adapter {
 
     fn security(&mut self) -> Option<&mut dyn Security> {
         if self.cache.is_some() { None } else { self.device.security() }
+    }
+
+    /// If the device has one of 4 KiB.
+    fn plug(&mut self) -> Option<&mut dyn Plug> {
+        plug_of_pages(&*self.device).is_some().then_some(self as &mut dyn Plug)
+    }
+
+    fn plug_seen(&self) -> Option<&dyn Plug> {
+        plug_of_pages(&*self.device).is_some().then_some(self as &dyn Plug)
     }
 }

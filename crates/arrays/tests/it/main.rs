@@ -2,6 +2,7 @@
 
 mod adapter;
 mod drives;
+mod power_cuts;
 mod server;
 mod splits;
 mod steps;

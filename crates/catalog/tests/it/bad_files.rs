@@ -126,7 +126,9 @@ fn an_impossible_geometry_points_into_the_die_file() {
 #[test]
 fn sizes_beyond_any_simulation_are_refused() {
     let error = message("large", "base = \"ideal-32die\"\ncapacity_bytes = 17592186040320\n");
-    assert!(error.contains("17592186040320 B is impossible\n --> my.toml:2:18\n"), "{error}");
+    assert!(error.contains("17592186040320 bytes are 4294967295 units of 4 KiB\n --> my.toml:2:18\n"), "{error}");
+    let error = message("larger", "base = \"ideal-32die\"\ncapacity_bytes = 175921860403200\n");
+    assert!(error.contains("175921860403200 B is impossible\n --> my.toml:2:18\n"), "{error}");
     let folder = Folder::new("huge");
     folder.write("die.toml", "base = \"ideal\"\n[geometry]\nblocks_per_plane = 1048576\npages_per_block = 4096\n");
     let drive = folder.write("my.toml", &format!("{BASE}[flash]\ndie = \"die.toml\"\ndies = 32\n"));

@@ -35,14 +35,11 @@ pub fn run(args: &TortureArgs) -> Result<(), Failure> {
 fn originals(of: &[String]) -> Result<Vec<Original>, Failure> {
     let mut originals = Vec::new();
     for name in of {
-        let all = name == "catalog";
-        let names = if all { ssdlab_catalog::drive_names().collect() } else { vec![name.as_str()] };
+        let names = if name == "catalog" { ssdlab_catalog::drive_names().collect() } else { vec![name.as_str()] };
         for name in names {
             let drive = ssdlab_catalog::resolve(name)?;
             let (die, drive) = (drive.die.spec, drive.spec);
-            if !all || drive.log_blocks.is_none() {
-                originals.push(Original { name: name.to_owned(), die, drive });
-            }
+            originals.push(Original { name: name.to_owned(), die, drive });
         }
     }
     Ok(originals)

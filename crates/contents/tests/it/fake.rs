@@ -210,7 +210,7 @@ impl Plug for Fake {
         let byte = |held: &Held| match *held {
             Held::Nothing => 0,
             Held::Write(number) => number,
-            Held::Unreadable => u8::MAX,
+            Held::Mixed(_) | Held::Unreadable => u8::MAX,
         };
         self.inside.lock().unwrap().held.iter().map(byte).collect()
     }

@@ -2,6 +2,7 @@
 
 mod fake;
 mod images;
+mod mixed;
 mod oracle;
 mod resumed;
 mod simulated;

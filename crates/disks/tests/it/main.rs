@@ -3,6 +3,7 @@
 mod cache;
 mod mechanics;
 mod oracle;
+mod power_cuts;
 mod published;
 mod queue;
 mod specs;

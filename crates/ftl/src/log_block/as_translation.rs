@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{Medium, Outcome, UnitAddress};
+use ssdlab_nand::{Interrupted, Medium, MisfitError, Outcome, UnitAddress};
 
 use super::LogBlock;
 use super::host_rows::Waiting;
+use super::superblocks::Use;
 use crate::op::{FlashOp, OpKind, OpSink};
-use crate::translation::{FlashSpot, Source, Stretch, Translation, TranslationCounters};
+use crate::translation::{FlashSpot, Recovered, Source, Stretch, Translation, TranslationCounters};
 
 impl Translation for LogBlock {
     fn medium(&self) -> &Medium {
@@ -48,6 +49,10 @@ impl Translation for LogBlock {
 
     fn buffered_units(&self) -> u32 {
         self.host.in_memory()
+    }
+
+    fn unfinished_units(&self) -> u32 {
+        self.host.unfinished()
     }
 
     fn waiting_units(&self) -> u32 {
@@ -92,6 +97,7 @@ impl Translation for LogBlock {
         let pages = pages.start..pages.end.max(pages.start);
         self.trimmed += pages.clone().filter(|&page| self.source(page) != Source::Unmapped).count() as u64;
         self.host.forget(&pages);
+        self.recovery.forget(&pages);
         self.contents.forget(pages);
     }
 
@@ -113,11 +119,13 @@ impl Translation for LogBlock {
             }
             by_column[self.superblocks.column(place) as usize] += 1;
             self.chores.count_erases(self.geometry.lanes.into());
+            self.superblocks.set_use(place, Use::None);
             self.superblocks.give_back(place);
         }
         self.logs.forget_all();
         self.data.fill(None);
         self.contents.forget_all();
+        self.recovery.forget_all();
         by_column.into_iter().max().unwrap_or(0)
     }
 
@@ -182,5 +190,28 @@ impl Translation for LogBlock {
             }
         }
         self.place_waiting(sink);
+    }
+    fn survives_cuts(&self) -> bool {
+        true
+    }
+
+    fn cut_power(&mut self, under_way: &[Interrupted]) {
+        self.contents.medium_mut().cut_power(under_way);
+    }
+
+    fn save(&self) -> Vec<u8> {
+        LogBlock::save(self)
+    }
+
+    fn load(&mut self, saved: &[u8]) -> Result<(), MisfitError> {
+        LogBlock::load(self, saved)
+    }
+
+    fn recover(&mut self) -> Recovered {
+        LogBlock::recover(self)
+    }
+
+    fn resume(&mut self, sink: &mut impl OpSink) {
+        self.do_chores(sink);
     }
 }

@@ -4,11 +4,12 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, Outcome, UnitAddress};
 
 use super::contents::Contents;
 use super::geometry::{Geometry, Spot};
-use super::superblocks::{Place, Superblocks};
+use super::superblocks::{Place, Superblocks, Use};
 use crate::op::{FlashOp, OpKind, OpSink};
 
 /// See the module's own page.
@@ -64,7 +65,7 @@ enum UnderWay {
 }
 
 /// Copies and erases done.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct ChoreCounters {
     pub rows_read: u64,
     pub rows_copied: u64,
@@ -119,6 +120,15 @@ impl Chores {
         Chores { columns: vec![none; columns as usize], busy: 0, counters: ChoreCounters::default() }
     }
 
+    /// All that was planned or under way is forgotten.
+    pub fn forget_all(&mut self) {
+        for chores in &mut self.columns {
+            chores.waiting.clear();
+            chores.under_way = UnderWay::Nothing;
+        }
+        self.busy = 0;
+    }
+
     pub fn push(&mut self, column: u32, chore: Chore) {
         let chores = &mut self.columns[column as usize];
         self.busy += u32::from(chores.is_idle());
@@ -147,6 +157,11 @@ impl Chores {
     #[must_use]
     pub fn counters(&self) -> ChoreCounters {
         self.counters
+    }
+
+    /// A drive that was saved had done so much.
+    pub fn set_counters(&mut self, counters: ChoreCounters) {
+        self.counters = counters;
     }
 
     /// Blocks have been erased that no chore has.
@@ -216,7 +231,12 @@ impl ColumnChores {
                     self.begin_copy(superblock, into, &lanes, counters, work, sink);
                 }
                 Chore::Install { superblock, place } => {
+                    let was_log = work.superblocks.use_of(place) == Use::Log;
+                    work.superblocks.set_use(place, Use::Data);
                     if let Some(old) = work.data[superblock as usize].replace(place) {
+                        // What the host has written to a log may still be under way on some dies; the old data are needed
+                        // until then, and each die erases them after that. What was copied is on flash.
+                        work.superblocks.set_use(old, if was_log { Use::Log } else { Use::None });
                         self.waiting.push_front(Chore::Erase { place: old });
                     }
                 }
@@ -287,6 +307,7 @@ impl ColumnChores {
                 assert_eq!(work.contents.erase(op.block()), Outcome::Done, "faults are injected into page maps only");
                 counters.block_erases += 1;
                 if *lanes_left == 1 {
+                    work.superblocks.set_use(*place, Use::None);
                     work.superblocks.give_back(*place);
                 }
                 lanes_left

@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use ssdlab_nand::{BlockId, Medium, NO_LPN, Outcome, UnitAddress};
 
-const NOWHERE: UnitAddress = UnitAddress::MAX;
+/// Where pages live that hold nothing.
+pub const NOWHERE: UnitAddress = UnitAddress::MAX;
 
 /// See the module's own page. A row is one unit.
 #[derive(Clone, Debug)]
@@ -60,11 +61,16 @@ impl Contents {
         self.lives[page as usize] = programmed.start;
     }
 
-    /// Queues the program of a copy of a unit, or of padding.
+    /// Queues the program of a copy of a unit, spare area included, or of padding.
     #[inline]
     pub fn copy(&mut self, from: Option<UnitAddress>, block: BlockId, row: u32) {
         let tag = from.map_or(NO_LPN, |unit| self.medium.tag(unit));
-        self.medium.queue_program(block, row).expect("rows are programmed in order").tags[0] = tag;
+        let programmed = self.medium.queue_program(block, row).expect("rows are programmed in order");
+        programmed.tags[0] = tag;
+        if let Some(from) = from {
+            let to = programmed.start;
+            self.medium.take_sequence(from, to);
+        }
     }
 
     /// A copy of a page has been programmed: it lives there now, unless the host has written it anew or trimmed it.
@@ -96,6 +102,14 @@ impl Contents {
     pub fn forget_all(&mut self) {
         self.lives.fill(NOWHERE);
         self.newest.fill(0);
+    }
+
+    /// After a power cut pages live there. Returns those that did not before, in order.
+    pub fn found(&mut self, lives: Vec<UnitAddress>) -> Vec<u32> {
+        let moved = self.lives.iter().zip(&lives).zip(0..).filter(|((before, now), _)| before != now);
+        let moved = moved.map(|(_, page)| page).collect();
+        self.lives = lives;
+        moved
     }
 
     /// Pages that live somewhere, and where.

@@ -54,6 +54,28 @@ impl HostRows {
         }
     }
 
+    /// After a power cut: nothing waits or is under way. Counts go on from what had been given to dies.
+    pub fn forget_all(&mut self) {
+        self.durable = self.started();
+        self.on_flash.clear();
+        self.waiting.clear();
+        self.waits.fill(0);
+        self.not_begun = 0;
+        self.loaded.fill(false);
+        self.at_work.fill(0);
+    }
+
+    /// A drive that was saved had given so many pages to dies.
+    pub fn go_on_from(&mut self, started: u64) {
+        self.durable = started;
+    }
+
+    /// Pages that no program has ended for.
+    #[must_use]
+    pub fn unfinished(&self) -> u32 {
+        self.on_flash.len() as u32
+    }
+
     pub fn push(&mut self, waiting: Waiting) {
         let waits = &mut self.waits[waiting.page as usize];
         *waits = waits.checked_add(1).expect("the buffer holds fewer");

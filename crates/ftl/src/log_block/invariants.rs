@@ -6,7 +6,25 @@ use super::logs::Log;
 impl LogBlock {
     pub(super) fn check(&self) -> Result<(), String> {
         self.check_places()?;
+        self.check_readable()?;
         self.check_pages()
+    }
+
+    /// No page lives where a power cut has left nothing to be read.
+    fn check_readable(&self) -> Result<(), String> {
+        let medium = self.contents.medium();
+        if medium.blocks_with_unreadable_rows().next().is_none() {
+            return Ok(());
+        }
+        for (page, unit) in self.contents.living() {
+            let (block, row) = medium.layout().row_of(unit);
+            if !medium.is_readable(block, row) {
+                return Err(format!(
+                    "page {page} lives in row {row} of block {block}, which a power cut has destroyed"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Each physical superblock is one of free, data, log, or a chore's.

@@ -1,12 +1,14 @@
 //! Closing a log: which chores bring its superblock into one piece again.
 
+use serde::{Deserialize, Serialize};
+
 use super::LogBlock;
 use super::chores::Chore;
 use super::logs::Log;
 use super::superblocks::Place;
 
 /// Merges by kind since the drive was new.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merges {
     /// The log held the whole superblock, in order: it takes its place.
     pub switch: u64,
@@ -60,7 +62,7 @@ impl LogBlock {
     }
 
     /// Copies a superblock's pages, wherever they are, into a fresh one.
-    fn merge_fully(&mut self, superblock: u32) {
+    pub(super) fn merge_fully(&mut self, superblock: u32) {
         self.merges.full += 1;
         self.chores.push(self.geometry.column(superblock), Chore::Move { superblock });
     }

@@ -15,12 +15,14 @@
 //! | `logs` | open logs, and what each can take ([`LogScheme`]) |
 //! | `chores` | copies and erases, one chore of a column at a time |
 //! | `merges` | which chores close a log; static wear levelling |
+//! | `recovery` | what is found again after a power cut |
+//! | `saved` | the same without power, for a file |
 //!
 //! What a copy costs: the page is read, crosses the bus once to be corrected (if it is), and is programmed within its die
 //! (copy-back).
 //!
 //! Not modelled: blocks that go bad in use; the map's own writes (the map can be found again from the spare areas, where
-//! each page carries its logical address); a log that is closed because the drive is idle.
+//! each page carries its logical address, and a table that says what each superblock is for); a log that is closed because the drive is idle.
 
 mod as_translation;
 mod chores;
@@ -30,6 +32,8 @@ mod host_rows;
 mod invariants;
 mod logs;
 mod merges;
+mod recovery;
+mod saved;
 mod spec;
 mod superblocks;
 
@@ -46,7 +50,8 @@ use contents::Contents;
 use geometry::Geometry;
 use host_rows::HostRows;
 use logs::{Logs, Room};
-use superblocks::{Place, Superblocks};
+use recovery::Recovery;
+use superblocks::{Place, Superblocks, Use};
 
 pub use merges::Merges;
 pub use spec::{LogBlockSpec, LogScheme};
@@ -93,6 +98,7 @@ pub struct LogBlock {
     to_relocate: VecDeque<u32>,
     relocations: u64,
     trimmed: u64,
+    recovery: Recovery,
 }
 
 impl LogBlock {
@@ -172,6 +178,7 @@ impl LogBlock {
             to_relocate: VecDeque::new(),
             relocations: 0,
             trimmed: 0,
+            recovery: Recovery::default(),
         })
     }
 
@@ -262,6 +269,7 @@ impl LogBlock {
             let column = self.geometry.column(spot.superblock);
             if self.logs.room(spot, column) == Room::Missing && self.logs.free_slots(column) > 0 {
                 let place = self.superblocks.take(column);
+                self.superblocks.set_use(place, Use::Log);
                 self.logs.open(place, spot.superblock, column, self.geometry.lanes);
                 any = true;
             }

@@ -2,12 +2,23 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, Medium};
 
 use super::geometry::Geometry;
 
 /// A physical superblock: column x superblocks of a column + index.
 pub type Place = u32;
+
+/// What the table of blocks says of a superblock. Firmware writes it whenever it changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Use {
+    /// It is free, to be erased, or being copied into.
+    None,
+    Data,
+    /// A log, open or closed, until it has been erased; and what a log has taken the place of, until then.
+    Log,
+}
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
@@ -20,6 +31,7 @@ pub struct Superblocks {
     /// By column, in the order in which they became free.
     free: Vec<VecDeque<Place>>,
     erases: Vec<u32>,
+    uses: Vec<Use>,
     /// Whether the least worn free superblock is taken, instead of the one that became free first.
     least_worn: bool,
 }
@@ -43,7 +55,8 @@ impl Superblocks {
         }
         let free = (0..geometry.columns).map(|column| (column * each..(column + 1) * each).collect()).collect();
         let erases = vec![0; (each * geometry.columns) as usize];
-        Superblocks { lanes: geometry.lanes, each, blocks, free, erases, least_worn }
+        let uses = vec![Use::None; erases.len()];
+        Superblocks { lanes: geometry.lanes, each, blocks, free, erases, uses, least_worn }
     }
 
     /// Superblocks of a column.
@@ -90,6 +103,50 @@ impl Superblocks {
     pub fn give_back(&mut self, place: Place) {
         self.erases[place as usize] += 1;
         self.free[(place / self.each) as usize].push_back(place);
+    }
+
+    #[must_use]
+    pub fn use_of(&self, place: Place) -> Use {
+        self.uses[place as usize]
+    }
+
+    pub fn set_use(&mut self, place: Place, to: Use) {
+        self.uses[place as usize] = to;
+    }
+
+    /// What the table of blocks says, by place.
+    #[must_use]
+    pub fn uses(&self) -> &[Use] {
+        &self.uses
+    }
+
+    /// Takes over a table of blocks; whether it is one of so many superblocks.
+    #[must_use]
+    pub fn set_uses(&mut self, uses: Vec<Use>) -> bool {
+        let fits = uses.len() == self.uses.len();
+        self.uses = uses;
+        fits
+    }
+
+    /// After a power cut: those without a use whose blocks are all erased are free. Returns the others without one.
+    pub fn find_free(&mut self, medium: &Medium) -> Vec<Place> {
+        self.free.iter_mut().for_each(VecDeque::clear);
+        let mut others = Vec::new();
+        for place in 0..self.count() {
+            let blocks = || (0..self.lanes).map(|lane| self.block(place, lane));
+            let erased = blocks().all(|block| medium.is_erased(block));
+            self.erases[place as usize] = blocks().map(|block| medium.erases(block)).max().unwrap_or(0);
+            match self.uses[place as usize] {
+                Use::Data => {}
+                Use::None | Use::Log if erased => {
+                    self.uses[place as usize] = Use::None;
+                    self.free[(place / self.each) as usize].push_back(place);
+                }
+                Use::None => others.push(place),
+                Use::Log => {}
+            }
+        }
+        others
     }
 
     pub fn free(&self) -> impl Iterator<Item = Place> {

@@ -53,7 +53,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         });
         loop {
             let trims = self.translation.unsaved_trims();
-            if self.translation.buffered_units() == 0 && trims.is_none_or(|trims| trims.is_empty()) {
+            if self.translation.unfinished_units() == 0 && trims.is_none_or(|trims| trims.is_empty()) {
                 return;
             }
             let (die_at, d) = self.backend.next_event();

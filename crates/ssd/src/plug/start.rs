@@ -2,7 +2,7 @@
 //!
 //! Time to be ready = boot + reading the map (checkpoint or map pages) and, after an unclean cut, the journal of one turn of
 //! checkpoints, over all channels + putting its entries into the map + finding the end of what was open + repairs. A drive
-//! without a journal reads the spare area of every row instead. Boot and the processor's time for an entry are estimates of
+//! without a journal reads the spare area of every row instead, or of those rows that its translation needs. Boot and the processor's time for an entry are estimates of
 //! the drive file; the rest follows from the mechanisms.
 //!
 //! Liberty, stated: dies that do repairs side by side do not wait for each other's transfers.
@@ -102,7 +102,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let (layout, mode) = (medium.layout(), medium.native_mode());
         let look = self.backend.time_to_look(mode);
         if !recovered.keeps_log {
-            return u64::from(layout.blocks) * u64::from(layout.pages) * look;
+            let all = u64::from(layout.blocks) * u64::from(layout.pages);
+            return recovered.looks.map_or(all, u64::from) * look;
         }
         let clean = self.plug.clean;
         let journal = if clean { 0 } else { recovered.journal_rows };

@@ -188,6 +188,7 @@ impl Host {
                 }
                 Held::Nothing => 0,
                 Held::Write(number) => u32::from(number),
+                Held::Mixed(_) => panic!("unit {k} is of several writes"),
             };
             let least = kept(unit);
             let found = (least..=unit.sent).rev().find(|&writes| number(writes) == held);

@@ -27,6 +27,8 @@ pub struct Losses {
     pub flushed: u64,
     /// Commands in flight of which some 4 KiB are there and others are not.
     pub torn: u64,
+    /// 4 KiB with sectors of several writes.
+    pub mixed: u64,
 }
 
 /// See the module's own page.
@@ -102,8 +104,13 @@ impl Ledger {
         self.open.get(&number).is_none_or(|unit| unit.flushed == unit.answered)
     }
 
-    /// Takes in what is there after a cut. `commands`: writes that were in flight.
-    pub fn settle(&mut self, commands: &[Range<u32>], held: impl Fn(u32) -> Held) -> Losses {
+    /// Takes in what is there after a cut. `commands`: writes that were in flight. `sectors`: asked of units that are mixed.
+    pub fn settle(
+        &mut self,
+        commands: &[Range<u32>],
+        held: impl Fn(u32) -> Held,
+        sectors: impl Fn(u32) -> [Held; 8],
+    ) -> Losses {
         let mut losses = Losses::default();
         for units in commands {
             let there = |number: &u32| {
@@ -111,7 +118,8 @@ impl Ledger {
                 held(*number) == Held::Write(self.after(self.safe[*number as usize], unit.sent))
             };
             let count = units.clone().filter(there).count();
-            losses.torn += u64::from(count > 0 && count < units.len());
+            let mixed = units.clone().any(|number| matches!(held(number), Held::Mixed(_)));
+            losses.torn += u64::from(mixed || count > 0 && count < units.len());
         }
         for (number, unit) in std::mem::take(&mut self.open) {
             let found = match held(number) {
@@ -121,6 +129,24 @@ impl Ledger {
                 }
                 Held::Nothing => 0,
                 Held::Write(write) => write,
+                Held::Mixed(newest) => {
+                    losses.mixed += 1;
+                    let safe = self.safe[number as usize];
+                    let at_least = |found: Held, writes: u32| match found {
+                        Held::Unreadable | Held::Mixed(_) => false,
+                        Held::Nothing => writes == 0 && safe == 0,
+                        Held::Write(found) => (writes..=unit.sent).any(|w| self.after(safe, w) == found),
+                    };
+                    // The host writes all of a unit: each of its sectors must be as new as was promised.
+                    let sectors = sectors(number);
+                    if !sectors.iter().all(|&found| at_least(found, unit.flushed)) {
+                        losses.flushed += 1;
+                    } else if !sectors.iter().all(|&found| at_least(found, unit.answered)) {
+                        losses.acknowledged += 1;
+                    }
+                    self.safe[number as usize] = newest;
+                    continue;
+                }
             };
             let safe = self.safe[number as usize];
             let writes = (0..=unit.sent).rev().find(|&writes| self.after(safe, writes) == found);
@@ -143,7 +169,7 @@ impl Ledger {
     #[must_use]
     pub fn wrong(&self, held: impl Fn(u32) -> Held) -> u64 {
         let fits = |number: u32, safe: u8| match held(number) {
-            Held::Write(write) => write == safe,
+            Held::Write(write) | Held::Mixed(write) => write == safe,
             Held::Nothing | Held::Unreadable => safe == 0,
         };
         self.safe.iter().zip(0..).filter(|&(&safe, number)| !fits(number, safe)).count() as u64
@@ -167,9 +193,29 @@ mod tests {
         ledger
     }
 
+    fn whole(_: u32) -> [Held; 8] {
+        panic!("no unit is mixed")
+    }
+
+    #[test]
+    fn each_sector_of_a_mixed_unit_must_be_as_new_as_was_promised() {
+        let losses = |oldest| {
+            let sectors = |_| std::array::from_fn(|k| if k == 3 { Held::Write(oldest) } else { Held::Write(3) });
+            let held = |number| if number == 0 { Held::Mixed(3) } else { Held::Write(3) };
+            let Losses { acknowledged, flushed, mixed, .. } = ledger().settle(&[], held, sectors);
+            (acknowledged, flushed, mixed)
+        };
+        // Flushed: 1; answered: 2; in flight, or safe before: 3.
+        assert_eq!([2, 1].map(losses), [(0, 0, 1), (1, 0, 1)]);
+        let mut ledger = ledger();
+        let held = |number| if number == 0 { Held::Mixed(3) } else { Held::Write(3) };
+        ledger.settle(&[], held, |_| [Held::Write(3); 8]);
+        assert_eq!(ledger.wrong(held), 0);
+    }
+
     #[test]
     fn what_was_promised_is_told_from_what_was_not_though_numbers_begin_anew() {
-        let losses = |held| ledger().settle(&[], |number| if number == 0 { held } else { Held::Write(3) });
+        let losses = |held| ledger().settle(&[], |number| if number == 0 { held } else { Held::Write(3) }, whole);
         // Safe: 3; flushed: 1; answered: 2; in flight: 3.
         assert_eq!(losses(Held::Write(3)), Losses::default());
         assert_eq!(losses(Held::Write(2)), Losses::default());
@@ -189,14 +235,14 @@ mod tests {
         ledger.answered(0..1);
         ledger.flush_answered(&second);
         // The last write may be gone.
-        assert_eq!(ledger.settle(&[], |_| Held::Write(2)), Losses { acknowledged: 1, ..Losses::default() });
+        assert_eq!(ledger.settle(&[], |_| Held::Write(2), whole), Losses { acknowledged: 1, ..Losses::default() });
     }
 
     #[test]
     fn a_command_is_torn_if_a_part_of_it_is_there() {
         let torn = |first, second| {
             let held = |number| Held::Write([first, second][number as usize]);
-            ledger().settle(std::slice::from_ref(&(0..2)), held).torn
+            ledger().settle(std::slice::from_ref(&(0..2)), held, whole).torn
         };
         assert_eq!([torn(3, 1), torn(3, 3), torn(2, 3), torn(2, 1)], [0, 1, 0, 1]);
     }
@@ -205,7 +251,7 @@ mod tests {
     fn after_a_cut_everything_is_as_it_was_found_and_stays_so() {
         let mut ledger = ledger();
         let held = |number: u32| [Held::Write(1), Held::Unreadable][number as usize];
-        ledger.settle(&[], held);
+        ledger.settle(&[], held, whole);
         assert_eq!(ledger.wrong(held), 0);
         assert_eq!(ledger.wrong(|_| Held::Write(1)), 1);
         ledger.sent(1..2);

@@ -194,7 +194,7 @@ impl<'a> Cutter<'a> {
                 age: cut_at.saturating_sub(written),
             });
         }
-        let losses = self.ledger.settle(&writes, |unit| plug.held(unit.into()));
+        let losses = self.ledger.settle(&writes, |unit| plug.held(unit.into()), |unit| plug.sectors(unit.into()));
         for destroyed in plug.destroyed() {
             self.ledger.destroyed(destroyed.unit as u32);
         }
@@ -202,6 +202,7 @@ impl<'a> Cutter<'a> {
         sum.acknowledged += losses.acknowledged;
         sum.flushed += losses.flushed;
         sum.torn += losses.torn;
+        sum.mixed += losses.mixed;
         self.writes = 0;
     }
 

@@ -41,12 +41,13 @@ pub(super) const DEF: TestDef = TestDef {
             "4 KiB",
             "covered by a FLUSH, and silently not there after a cut; 0, or the drive is broken",
         ),
-        metric("at_rest_lost", "4 KiB", "on flash before the cut, and destroyed by it: reads end with a media error"),
+        metric("at_rest_lost", "4 KiB", "at rest before the cut, and destroyed by it: reads end with a media error"),
         metric("at_rest_flushed_lost", "4 KiB", "of these, covered by a FLUSH"),
         metric("at_rest_lost_{mode}", "4 KiB", "of these, in flash of this cell mode"),
         metric("at_rest_age_max", "s", "the oldest of them"),
         metric("at_rest_age_mean", "s", "their mean age"),
         metric("torn", "writes", "not answered, and there in part"),
+        metric("mixed", "4 KiB", "with some sectors of one write and some of another, as only hard disks have them"),
         metric("unclean_shutdowns", "", "as the drive counts them"),
         metric("ready_time_mean", "ms", "from power to ready"),
         metric("ready_time_max", "ms", "the longest"),
@@ -77,6 +78,9 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put(&mut out, "acknowledged_lost", tally.losses.acknowledged as f64, "4 KiB");
     put(&mut out, "flushed_lost", tally.losses.flushed as f64, "4 KiB");
     put(&mut out, "torn", tally.losses.torn as f64, "writes");
+    if tally.losses.mixed > 0 {
+        put(&mut out, "mixed", tally.losses.mixed as f64, "4 KiB");
+    }
     put(&mut out, "unclean_shutdowns", unclean as f64, "");
     let ready = &tally.ready;
     put(&mut out, "ready_time_max", seconds(ready.iter().copied().max().unwrap_or(0)) * 1e3, "ms");
@@ -167,14 +171,14 @@ fn verdict(tally: &Tally) -> Verdict {
         )
     } else if at_rest > 0 {
         format!(
-            "Old data die: {cuts} cuts destroyed {at_rest} times 4 KiB that were on flash before, {flushed} of them flushed, the \
+            "Old data die: {cuts} cuts destroyed {at_rest} times 4 KiB that were at rest before, {flushed} of them flushed, the \
              oldest {oldest:.1} s old; and {} times 4 KiB that were answered but not flushed were gone.",
             losses.acknowledged
         )
     } else if losses.acknowledged > 0 {
         format!(
-            "Not full protection, but old data are safe: after {cuts} cuts everything was there that had been flushed or was on \
-             flash; {} times 4 KiB that were answered but not flushed were gone.",
+            "Not full protection, but old data are safe: after {cuts} cuts everything was there that had been flushed or was \
+             at rest; {} times 4 KiB that were answered but not flushed were gone.",
             losses.acknowledged
         )
     } else {
@@ -191,7 +195,7 @@ mod tests {
 
     fn sentence(acknowledged: u64, flushed: u64, at_rest: usize) -> (bool, String) {
         let lost = AtRest { bits_per_cell: 2, flushed: true, age: 3 * SECOND };
-        let losses = Losses { acknowledged, flushed, torn: 0 };
+        let losses = Losses { acknowledged, flushed, ..Losses::default() };
         let verdict = verdict(&Tally { cuts: 10, losses, at_rest: vec![lost; at_rest], ready: Vec::new() });
         (verdict.pass == Some(true), verdict.sentence)
     }

@@ -208,7 +208,7 @@ impl PageMap {
         let open = |domain| self.allocator.open_superblocks(domain).count() as u32;
         let open_superblocks = (0..self.allocator.domains()).map(open).max().unwrap_or(0);
         let keeps_log = self.log.keeps_trims();
-        Recovered { changed, lost, repairs, map_rows, journal_rows, keeps_log, open_superblocks }
+        Recovered { changed, lost, repairs, map_rows, journal_rows, keeps_log, looks: None, open_superblocks }
     }
 
     /// Everything in RAM is gone.

@@ -1,0 +1,182 @@
+//! Which writes of the host the drives behind a cache hold: for power cuts.
+//!
+//! The drives number their writes, which are not the host's: the cache merges some and delays others. What came into the cache
+//! and what was sent to the drives is noted in order, and looked through after a cut only. The last [`MOST`] of both are
+//! remembered; what drives lose of earlier ones counts as there.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use ssdlab_core::{SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_device::{Held, Plug, Sectors, UnitWrites, WriteNumbers};
+
+const MOST: usize = 1 << 16;
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum What {
+    /// Came into the cache; `goes_on`: of a command of which others came before.
+    Taken { goes_on: bool },
+    /// Went on to the drives, as the cache held it.
+    Sent,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Entry {
+    what: What,
+    sectors: Range<u64>,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Kept {
+    entries: VecDeque<Entry>,
+    /// Of the host's writes, and of those of the drives.
+    numbers: WriteNumbers,
+    drives: WriteNumbers,
+    /// Since the last cut: units whose sectors are of several writes.
+    mixed: BTreeMap<u32, [Held; 8]>,
+}
+
+/// A unit that was written.
+#[derive(Default)]
+struct Unit {
+    writes: UnitWrites,
+    /// By write of the drives: what their sectors held then.
+    sent: Vec<Sectors>,
+}
+
+fn sectors_of(offset_bytes: u64, length_bytes: u64) -> Range<u64> {
+    offset_bytes / SECTOR_BYTES..(offset_bytes + length_bytes) / SECTOR_BYTES
+}
+
+impl Kept {
+    /// For a device of this capacity, whose drives number writes up to `greatest`.
+    pub fn new(capacity_bytes: u64, greatest: u8) -> Self {
+        let units = capacity_bytes.div_ceil(UNIT_BYTES) as u32;
+        Kept {
+            entries: VecDeque::new(),
+            numbers: WriteNumbers::new(units, u8::MAX),
+            drives: WriteNumbers::new(units, greatest),
+            mixed: BTreeMap::new(),
+        }
+    }
+
+    pub fn is_shaped_like(&self, other: &Kept) -> bool {
+        self.numbers.is_shaped_like(&other.numbers) && self.drives.is_shaped_like(&other.drives)
+    }
+
+    fn note(&mut self, what: What, sectors: Range<u64>) {
+        if self.entries.len() == MOST {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(Entry { what, sectors });
+    }
+
+    /// Data of the host come into the cache.
+    pub fn taken(&mut self, offset_bytes: u64, length_bytes: u64, command_goes_on: bool) {
+        let sectors = sectors_of(offset_bytes, length_bytes);
+        let goes_on = command_goes_on && !offset_bytes.is_multiple_of(UNIT_BYTES);
+        let units = UnitWrites::units(&sectors);
+        let units = units.start + u32::from(goes_on)..units.end;
+        if !self.mixed.is_empty() {
+            self.mixed.retain(|unit, _| !units.contains(unit));
+        }
+        self.numbers.count(units);
+        self.note(What::Taken { goes_on }, sectors);
+    }
+
+    /// A write goes to the drives.
+    pub fn sent(&mut self, offset_bytes: u64, length_bytes: u64) {
+        let sectors = sectors_of(offset_bytes, length_bytes);
+        self.drives.count(UnitWrites::units(&sectors));
+        self.note(What::Sent, sectors);
+    }
+
+    /// The last cut was one of a device that was ready: what it mixes is news.
+    pub fn forget_mixed(&mut self) {
+        self.mixed.clear();
+    }
+
+    /// The drives have power again. `is_dirty`: whether the cache has kept a sector.
+    pub fn settle(&mut self, drives: &dyn Plug, is_dirty: impl Fn(u64) -> bool) {
+        let mut units: BTreeMap<u32, Unit> = BTreeMap::new();
+        for Entry { what, sectors } in std::mem::take(&mut self.entries) {
+            for number in UnitWrites::units(&sectors) {
+                let unit = units.entry(number).or_default();
+                let within = UnitWrites::within(number, &sectors);
+                match what {
+                    What::Taken { goes_on } => {
+                        unit.writes.written(within, goes_on && u64::from(number) == sectors.start / 8);
+                    }
+                    What::Sent => {
+                        let mut there = unit.sent.last().copied().unwrap_or_default();
+                        there[within.clone()].copy_from_slice(&unit.writes.newest()[within]);
+                        unit.sent.push(there);
+                    }
+                }
+            }
+        }
+        for (number, unit) in units {
+            self.settle_unit(number, &unit, drives, &is_dirty);
+        }
+    }
+
+    fn settle_unit(&mut self, number: u32, unit: &Unit, drives: &dyn Plug, is_dirty: &impl Fn(u64) -> bool) {
+        // What the sectors of the drives held after their write of this number.
+        let after = |write: u8| {
+            let sent = unit.sent.len();
+            let is = |k: &usize| self.drives.before(number, (sent - k) as u32) == write;
+            let found = (0..=sent).rev().find(is).unwrap_or(0);
+            found.checked_sub(1).map_or([0; 8], |k| unit.sent[k])
+        };
+        let held = drives.held(number.into());
+        let (last, mut there) = match held {
+            Held::Nothing | Held::Unreadable => (0, after(0)),
+            Held::Write(write) => (write, after(write)),
+            Held::Mixed(newest) => {
+                let sectors = drives.sectors(number.into());
+                let of = |k: usize| match sectors[k] {
+                    Held::Write(write) => after(write)[k],
+                    _ => after(0)[k],
+                };
+                (newest, std::array::from_fn(of))
+            }
+        };
+        let dirty: [bool; 8] = std::array::from_fn(|k| is_dirty(u64::from(number) * 8 + k as u64));
+        for k in (0..8).filter(|&k| dirty[k]) {
+            there[k] = unit.writes.newest()[k];
+        }
+        self.drives.set(number, last);
+        if held == Held::Unreadable && dirty.contains(&false) {
+            return self.numbers.set(number, 0);
+        }
+        let (held, sectors) = unit.writes.held(there, number, &self.numbers);
+        match held {
+            Held::Nothing | Held::Unreadable => self.numbers.set(number, 0),
+            Held::Write(write) => self.numbers.set(number, write),
+            Held::Mixed(newest) => {
+                self.numbers.set(number, newest);
+                self.mixed.insert(number, sectors);
+            }
+        }
+    }
+
+    /// What 4 KiB hold, if the drives can read them.
+    pub fn held(&self, unit: u32) -> Held {
+        match self.numbers.of(unit) {
+            number if self.mixed.contains_key(&unit) => Held::Mixed(number),
+            0 => Held::Nothing,
+            number => Held::Write(number),
+        }
+    }
+
+    /// Of a unit whose sectors are of several writes: these.
+    pub fn sectors(&self, unit: u32) -> Option<[Held; 8]> {
+        self.mixed.get(&unit).copied()
+    }
+
+    pub fn greatest_write_number(&self) -> u8 {
+        self.numbers.greatest()
+    }
+}

@@ -1,0 +1,118 @@
+//! One plug for all members: they lose their power at the same instant.
+//!
+//! Each member has kept what such a device keeps; of a request that touched several, some parts may be there and others not: a
+//! stripe is half written. The device is ready when the last member is.
+
+use ssdlab_core::{Nanos, UNIT_BYTES};
+use ssdlab_device::{Destroyed, Device, Held, LoadError, Plug};
+
+use crate::joined::{Joined, Layout};
+
+const HAVE_PLUGS: &str = "all members have a plug";
+
+impl<L: Layout> Joined<L> {
+    fn plugs(&self) -> impl Iterator<Item = &dyn Plug> {
+        self.members.iter().map(|m| m.plug_seen().expect(HAVE_PLUGS))
+    }
+
+    fn plugs_mut(&mut self) -> impl Iterator<Item = &mut dyn Plug> {
+        self.members.iter_mut().map(|m| m.plug().expect(HAVE_PLUGS))
+    }
+
+    /// The member that 4 KiB lie on, and which of its own they are.
+    fn member_of(&self, unit: u64) -> (&dyn Plug, u64) {
+        let offset_bytes = unit * UNIT_BYTES;
+        let length_bytes = UNIT_BYTES.min(self.info().capacity_bytes - offset_bytes);
+        let extent = self.layout.extents(offset_bytes, length_bytes).next().expect("they lie somewhere");
+        (self.members[extent.member].plug_seen().expect(HAVE_PLUGS), extent.offset_bytes / UNIT_BYTES)
+    }
+}
+
+impl<L: Layout> Plug for Joined<L> {
+    fn has_power(&self) -> bool {
+        !self.plug.out
+    }
+
+    fn cut(&mut self, now: Nanos) {
+        assert!(!self.plug.out, "the power is off already");
+        self.plugs_mut().for_each(|plug| plug.cut(now));
+        self.plug.out = true;
+        self.power_cut(now);
+        self.look_for_events();
+    }
+
+    fn restore(&mut self, now: Nanos) -> Nanos {
+        assert!(self.plug.out, "the power is on already");
+        let ready = self.plugs_mut().map(|plug| plug.restore(now)).max().unwrap_or(now);
+        self.plug.out = false;
+        self.look_for_events();
+        ready
+    }
+
+    fn stand_by(&mut self, now: Nanos) -> Nanos {
+        assert!(!self.has_commands(), "STANDBY IMMEDIATE needs devices without commands under way");
+        let done = self.plugs_mut().map(|plug| plug.stand_by(now)).max().unwrap_or(now);
+        self.look_for_events();
+        done
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let saved: Vec<Vec<u8>> = self.plugs().map(|plug| plug.save()).collect();
+        postcard::to_stdvec(&saved).expect("a vector takes everything")
+    }
+
+    fn load(&mut self, saved: &[u8]) -> Result<(), LoadError> {
+        let saved: Vec<Vec<u8>> = postcard::from_bytes(saved).map_err(|_| LoadError::OtherDrive)?;
+        if saved.len() != self.members.len() {
+            return Err(LoadError::OtherDrive);
+        }
+        self.plugs_mut().zip(&saved).try_for_each(|(plug, saved)| plug.load(saved))?;
+        self.plug.out = true;
+        self.power_cut(0);
+        self.look_for_events();
+        Ok(())
+    }
+
+    /// Of the member that has counted most.
+    fn unclean_shutdowns(&self) -> u64 {
+        self.plugs().map(|plug| plug.unclean_shutdowns()).max().unwrap_or(0)
+    }
+
+    fn power_cycles(&self) -> u64 {
+        self.plugs().map(|plug| plug.power_cycles()).max().unwrap_or(0)
+    }
+
+    fn time_powered(&self, now: Nanos) -> Nanos {
+        self.plugs().map(|plug| plug.time_powered(now)).max().unwrap_or(0)
+    }
+
+    fn held(&self, unit: u64) -> Held {
+        let (plug, unit) = self.member_of(unit);
+        plug.held(unit)
+    }
+
+    fn sectors(&self, unit: u64) -> [Held; 8] {
+        let (plug, unit) = self.member_of(unit);
+        plug.sectors(unit)
+    }
+
+    fn keeps_flushes(&self) -> bool {
+        self.plugs().all(|plug| plug.keeps_flushes())
+    }
+
+    fn destroyed(&self) -> Vec<Destroyed> {
+        let capacity = self.info().capacity_bytes;
+        let of_member = |(member, plug): (usize, &dyn Plug)| -> Vec<Destroyed> {
+            let place = |d: Destroyed| {
+                let offset_bytes = self.layout.place_of(member, d.unit * UNIT_BYTES).filter(|&at| at < capacity)?;
+                Some(Destroyed { unit: offset_bytes / UNIT_BYTES, ..d })
+            };
+            plug.destroyed().into_iter().filter_map(place).collect()
+        };
+        self.plugs().enumerate().flat_map(of_member).collect()
+    }
+
+    fn greatest_write_number(&self) -> u8 {
+        self.plug.greatest.expect(HAVE_PLUGS)
+    }
+}

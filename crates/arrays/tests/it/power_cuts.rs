@@ -1,0 +1,254 @@
+//! Sets and adapters whose plug is pulled, against a host that knows what it was promised.
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use ssdlab_arrays::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0, Ranges};
+use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND};
+use ssdlab_device::{Completion, Device, Held, Request};
+use ssdlab_disks::{Disk, DiskSpec};
+
+fn disk() -> Box<dyn Device> {
+    let mut spec = DiskSpec::plain();
+    spec.capacity_bytes = 1 << 20;
+    spec.cache.write_segments = 4;
+    spec.cache.segment_kib = 64;
+    spec.cache.read_ahead_kib = 0;
+    spec.media.spin_up_ms = 2.0;
+    Box::new(Disk::new("disk", spec, 1).expect("it can be built"))
+}
+
+fn pair() -> Box<dyn Device> {
+    Box::new(Raid0::new("pair", vec![disk(), disk()], 8192).expect("it can be built"))
+}
+
+fn adapter(device: Box<dyn Device>, battery: bool, drive_write_cache: bool, rng: &mut Rng) -> Box<dyn Device> {
+    let cache = AdapterCacheSpec {
+        capacity_mib: 1,
+        line_kib: [4, 16, 64][rng.below(3) as usize],
+        flush_policy: [FlushChoice::Burst, FlushChoice::Polite][rng.below(2) as usize],
+        flush_threshold_percent: 10,
+        dirty_limit_percent: 50,
+        flush_after_idle_ms: 5.0,
+        drive_queue_depth: 4,
+        merge_kib: 128,
+        read_ahead_kib: 0,
+        battery,
+        drive_write_cache,
+    };
+    with_cache(device, Some(cache))
+}
+
+fn with_cache(device: Box<dyn Device>, cache: Option<AdapterCacheSpec>) -> Box<dyn Device> {
+    let link = AdapterLinkSpec { name: "bus".to_owned(), megabytes_per_s: 200.0, command_us: 10.0 };
+    let spec = AdapterSpec { kind: AdapterKind::Adapter, description: "drawn".to_owned(), ports: 4, link, cache };
+    Box::new(Adapter::new("adapter", &spec, device, 2))
+}
+
+/// Writes of a unit: how many were sent, answered and flushed since the last cut, and the number of the one before.
+#[derive(Clone, Copy, Default)]
+struct Unit {
+    before: u8,
+    sent: u32,
+    answered: u32,
+    flushed: u32,
+    in_flight: bool,
+}
+
+struct Host {
+    device: Box<dyn Device>,
+    now: Nanos,
+    units: Vec<Unit>,
+    in_flight: Vec<Request>,
+    flushes: Vec<(u64, Vec<u32>)>,
+    next: u64,
+    /// What was answered and is gone.
+    lost: u32,
+}
+
+impl Host {
+    fn new(device: Box<dyn Device>) -> Self {
+        let units = vec![Unit::default(); (device.info().capacity_bytes / 4096) as usize];
+        Host { device, now: 0, units, in_flight: Vec::new(), flushes: Vec::new(), next: 0, lost: 0 }
+    }
+
+    fn send(&mut self, op: Op, first: usize, count: usize, fua: bool) {
+        let tag = self.next;
+        self.next += 1;
+        let request = match op {
+            Op::Flush => {
+                self.flushes.push((tag, self.units.iter().map(|unit| unit.answered).collect()));
+                Request::flush(tag)
+            }
+            _ => {
+                let units = &mut self.units[first..first + count];
+                if units.iter().any(|unit| unit.in_flight) {
+                    return;
+                }
+                units.iter_mut().for_each(|unit| (unit.sent, unit.in_flight) = (unit.sent + 1, true));
+                Request::write(tag, first as u64 * 4096, count as u64 * 4096).with_fua(fua)
+            }
+        };
+        self.device.submit(self.now, request).expect("it is within the device");
+        self.in_flight.push(request);
+    }
+
+    fn pass(&mut self, time: Nanos) {
+        let mut done: Vec<Completion> = Vec::new();
+        self.now += time;
+        self.device.advance(self.now, &mut done);
+        for c in done {
+            let k = self.in_flight.iter().position(|r| r.tag == c.tag).expect("it was in flight");
+            let request = self.in_flight.swap_remove(k);
+            if request.op == Op::Flush {
+                let k = self.flushes.iter().position(|f| f.0 == c.tag).expect("it was sent");
+                let covered = self.flushes.swap_remove(k).1;
+                self.units.iter_mut().zip(covered).for_each(|(unit, covered)| unit.flushed = unit.flushed.max(covered));
+                continue;
+            }
+            let first = (request.offset_bytes / 4096) as usize;
+            for unit in &mut self.units[first..first + (request.length_bytes / 4096) as usize] {
+                (unit.answered, unit.in_flight) = (unit.sent, false);
+                if request.fua {
+                    unit.flushed = unit.sent;
+                }
+            }
+        }
+    }
+
+    /// `keeps_all`: whatever was answered must be there; `promises`: whatever was flushed.
+    fn cut(&mut self, keeps_all: bool, promises: bool, heir: Option<Box<dyn Device>>) {
+        self.device.plug().expect("it has one").cut(self.now);
+        self.now += SECOND;
+        let mut restored = self.now;
+        if let Some(heir) = heir {
+            let saved = self.device.plug_seen().expect("it has one").save();
+            self.device = heir;
+            let plug = self.device.plug().expect("it has one");
+            plug.load(&saved).expect("it is of the same kind");
+            // Its times begin anew.
+            restored = 0;
+        }
+        self.now = self.device.plug().expect("it has one").restore(restored);
+        self.in_flight.clear();
+        self.flushes.clear();
+        let plug = self.device.plug_seen().expect("it has one");
+        for (k, unit) in self.units.iter_mut().enumerate() {
+            let least = if keeps_all {
+                unit.answered
+            } else if promises {
+                unit.flushed
+            } else {
+                0
+            };
+            let number = |writes: u32| match (u32::from(unit.before), writes) {
+                (0, 0) => 0,
+                (before, writes) => ((before + 254 + writes) % 255 + 1) as u8,
+            };
+            let written = |held: Held| match held {
+                Held::Nothing => 0,
+                Held::Write(number) => number,
+                other => panic!("{other:?}"),
+            };
+            for held in plug.sectors(k as u64) {
+                let found = written(held);
+                let writes = (0..=unit.sent).rev().find(|&writes| number(writes) == found);
+                let writes = writes
+                    .unwrap_or_else(|| panic!("unit {k} holds {found}, {} writes after {}", unit.sent, unit.before));
+                assert!(
+                    writes >= least,
+                    "unit {k} holds write {writes} of {}, of which {least} were promised",
+                    unit.sent
+                );
+                self.lost += u32::from(writes < unit.answered);
+            }
+            let before = match plug.held(k as u64) {
+                Held::Mixed(newest) => newest,
+                held => written(held),
+            };
+            *unit = Unit { before, ..Unit::default() };
+        }
+        self.device.check_books().unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+/// Returns how much was lost that had been answered.
+fn work(build: &dyn Fn() -> Box<dyn Device>, keeps_all: bool, promises: bool, rng: &mut Rng) -> u32 {
+    let mut host = Host::new(build());
+    let units = host.units.len() as u64;
+    for _ in 0..10 {
+        for _ in 0..1 + rng.below(60) {
+            let count = [1, 2, 5, 16][rng.below(4) as usize];
+            let op = if rng.chance(1, 10) { Op::Flush } else { Op::Write };
+            host.send(op, rng.below(units.min(96) - count) as usize, count as usize, rng.chance(1, 12));
+            let pause = [0, 20_000, 2 * MILLISECOND, 30 * MILLISECOND][rng.below(4) as usize];
+            host.pass(rng.below(pause + 1));
+        }
+        host.cut(keeps_all, promises, rng.chance(1, 4).then(build));
+    }
+    host.lost
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(15), failure_persistence: None,
+        ..ProptestConfig::with_cases(20) })]
+
+    #[test]
+    fn what_was_flushed_is_kept_by_sets_and_adapters(seed in any::<u64>()) {
+        let mut rng = Rng::new(seed).stream("cuts");
+        let cached = |battery, drive_write_cache, inner: fn() -> Box<dyn Device>| {
+            move || adapter(inner(), battery, drive_write_cache, &mut Rng::new(seed).stream("cache"))
+        };
+        prop_assert!(work(&pair, false, true, &mut rng) > 0);
+        work(&|| with_cache(disk(), None), false, true, &mut rng);
+        work(&cached(false, true, disk), false, true, &mut rng);
+        work(&cached(false, false, pair), false, true, &mut rng);
+        // A battery keeps all that was answered, unless drives answer from caches of their own.
+        work(&cached(true, false, pair), true, true, &mut rng);
+        work(&cached(true, true, disk), false, false, &mut rng);
+    }
+}
+
+#[test]
+fn a_battery_keeps_what_was_answered_and_without_one_it_is_lost() {
+    for battery in [true, false] {
+        let mut host = Host::new(adapter(disk(), battery, false, &mut Rng::new(1)));
+        host.send(Op::Write, 0, 8, false);
+        host.pass(MILLISECOND);
+        assert!(host.in_flight.is_empty(), "it is answered from the cache");
+        host.device.plug().unwrap().cut(host.now);
+        let ready = host.device.plug().unwrap().restore(host.now);
+        let held = host.device.plug_seen().unwrap().held(0);
+        assert_eq!(held, if battery { Held::Write(1) } else { Held::Nothing });
+        // Then it is written out.
+        host.device.advance(ready + SECOND, &mut Vec::new());
+        let written = host.device.counters().disk.unwrap().destaged_bytes;
+        assert_eq!(written, if battery { 8 * 4096 } else { 0 });
+    }
+}
+
+#[test]
+fn a_stripe_may_be_half_written() {
+    let mut torn = 0;
+    for after in 0..200 {
+        let mut host = Host::new(pair());
+        // One stripe on each disk; the second is busy elsewhere.
+        host.send(Op::Write, 66, 2, true);
+        host.send(Op::Write, 0, 4, true);
+        host.pass(after * 500_000);
+        host.device.plug().unwrap().cut(host.now);
+        host.device.plug().unwrap().restore(host.now);
+        let plug = host.device.plug_seen().unwrap();
+        torn += u32::from((plug.held(0) == Held::Nothing) != (plug.held(3) == Held::Nothing));
+    }
+    assert!(torn > 0);
+}
+
+#[test]
+fn a_set_that_cuts_4_kib_in_two_or_has_a_member_without_a_plug_has_none() {
+    let set = |stripe| Raid0::new("pair", vec![disk(), disk()], stripe).expect("it can be built");
+    assert!(set(4096).plug().is_some() && set(6144).plug().is_none());
+    let ranges = |bytes| Ranges::new("ranges", vec![(disk(), Some(bytes)), (disk(), None)]).expect("it can be built");
+    assert!(ranges(8192).plug().is_some() && ranges(512).plug().is_none());
+    let model = || Box::new(ssdlab_bench::model::ModelDevice::new(Default::default()));
+    assert!(Raid0::new("pair", vec![model(), model()], 8192).expect("it can be built").plug().is_none());
+}

@@ -1,0 +1,236 @@
+//! The disk's plug: what a power cut leaves, and how the disk starts again.
+//!
+//! - *in the host's hands*: commands that were not answered. They never are; of a write, any sector may be there afterwards.
+//! - *in the write cache*: lost, though it was answered; a flush, a write with FUA, and a disk that does not write back answer
+//!   once the sectors are on the platters.
+//! - *under the head*: the sector that is passing is written to its end, since the platters turn on and the arm is still there
+//!   (estimate: what is known of most disks). Of an extent that is being written the sectors before are new, those behind old.
+//! - *on the platters*: safe.
+//!
+//! Starting takes the time that the platters need to reach their speed, in which commands wait.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use ssdlab_core::{Fnv1a, Nanos, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_device::{Held, HostCounters, LoadError, WriteNumbers};
+
+use crate::journal::Journal;
+use crate::spec::DiskSpec;
+
+/// Raised whenever what is saved changes its form.
+const FORMAT: u32 = 1;
+
+/// What each sector of a unit holds.
+pub type Sectors = [Held; (UNIT_BYTES / SECTOR_BYTES) as usize];
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct PlugState {
+    specimen: Specimen,
+    numbers: WriteNumbers,
+    journal: Journal,
+    /// Since the last cut: units whose sectors are of several writes.
+    mixed: BTreeMap<u32, Sectors>,
+    out: bool,
+    /// From when on commands are served.
+    ready: Nanos,
+    /// STANDBY IMMEDIATE was the last command.
+    stood_by: bool,
+    unclean: u64,
+    cycles: u64,
+    powered_before: Nanos,
+    /// Time without power so far, and since when, if it is out.
+    off: Nanos,
+    since: Nanos,
+}
+
+/// Which disk it is: of what file, and which one of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Specimen {
+    format: u32,
+    seed: u64,
+    files: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedDisk {
+    specimen: Specimen,
+    numbers: WriteNumbers,
+    /// Units whose sectors are of several writes: these, 0 for none.
+    mixed: Vec<(u32, [u8; (UNIT_BYTES / SECTOR_BYTES) as usize])>,
+    host: HostCounters,
+    unclean: u64,
+    cycles: u64,
+    powered: Nanos,
+}
+
+impl PlugState {
+    pub fn new(name: &str, spec: &DiskSpec, seed: u64) -> Self {
+        let files = Fnv1a::of(format!("{name}{spec:?}").as_bytes());
+        PlugState {
+            specimen: Specimen { format: FORMAT, seed, files },
+            numbers: WriteNumbers::new(spec.capacity_bytes.div_ceil(UNIT_BYTES) as u32, u8::MAX),
+            journal: Journal::default(),
+            mixed: BTreeMap::new(),
+            out: false,
+            ready: 0,
+            stood_by: false,
+            unclean: 0,
+            cycles: 1,
+            powered_before: 0,
+            off: 0,
+            since: 0,
+        }
+    }
+
+    #[inline]
+    pub fn command_comes(&mut self) {
+        self.stood_by = false;
+    }
+
+    /// Sectors of a command come into the write cache.
+    #[inline]
+    pub fn taken(&mut self, command: u64, from: u32, to: u32) {
+        let units = self.journal.taken(command, from, to);
+        if !self.mixed.is_empty() {
+            self.mixed.retain(|unit, _| !units.contains(unit));
+        }
+        self.numbers.count(units);
+    }
+
+    #[inline]
+    pub fn begun(&mut self, from: u32, to: u32) {
+        self.journal.begun(from, to);
+    }
+
+    /// An extent is on the platters. `oldest`: of commands with sectors that are not.
+    #[inline]
+    pub fn written(&mut self, from: u32, to: u32, oldest: impl Fn() -> Option<u64>) {
+        self.journal.written(from, to, oldest);
+    }
+
+    /// Time with power since the simulation began.
+    pub fn time_powered(&self, now: Nanos) -> Nanos {
+        let until = if self.out { self.since } else { now };
+        until.saturating_sub(self.off)
+    }
+
+    pub fn has_power(&self) -> bool {
+        !self.out
+    }
+
+    /// From when on commands are served.
+    pub fn ready(&self) -> Nanos {
+        self.ready
+    }
+
+    /// Everything is on the platters, and no command has come since.
+    pub fn stands_by(&mut self) {
+        self.stood_by = true;
+    }
+
+    /// The power goes at `now`; see [`Journal::after_cut`]. `idle`: no command was under way.
+    pub fn cut(&mut self, now: Nanos, idle: bool, lost: &[Range<u32>], written: &Range<u32>) {
+        self.unclean += u64::from(!(self.stood_by && idle));
+        if now >= self.ready {
+            self.mixed.clear();
+        }
+        for (unit, (held, sectors)) in self.journal.after_cut(lost, written, &self.numbers) {
+            match held {
+                Held::Nothing | Held::Unreadable => self.numbers.set(unit, 0),
+                Held::Write(number) => self.numbers.set(unit, number),
+                Held::Mixed(newest) => {
+                    self.numbers.set(unit, newest);
+                    self.mixed.insert(unit, sectors);
+                }
+            }
+        }
+        self.journal.clear();
+        self.stood_by = false;
+        (self.out, self.since) = (true, now);
+    }
+
+    /// The power comes back: commands are served from `ready` on.
+    pub fn restore(&mut self, now: Nanos, ready: Nanos) {
+        self.out = false;
+        self.cycles += 1;
+        self.off += now.saturating_sub(self.since);
+        self.ready = ready;
+    }
+
+    /// What is kept without power, for a file.
+    pub fn save(&self, host: HostCounters, now: Nanos) -> Vec<u8> {
+        let number = |held: Held| match held {
+            Held::Write(number) => number,
+            _ => 0,
+        };
+        let saved = SavedDisk {
+            specimen: self.specimen,
+            numbers: self.numbers.clone(),
+            mixed: self.mixed.iter().map(|(&unit, sectors)| (unit, sectors.map(number))).collect(),
+            host,
+            unclean: self.unclean,
+            cycles: self.cycles,
+            powered: self.powered_before + self.time_powered(now),
+        };
+        postcard::to_stdvec(&saved).expect("a vector takes everything")
+    }
+
+    /// Becomes what was saved. Returns what the host had asked for.
+    pub fn load(&mut self, saved: &[u8]) -> Result<HostCounters, LoadError> {
+        let (specimen, _) = postcard::take_from_bytes::<Specimen>(saved).map_err(|_| LoadError::Damaged)?;
+        let own = self.specimen;
+        if specimen.format != own.format {
+            return Err(LoadError::Format { found: specimen.format, known: own.format });
+        }
+        if specimen.seed != own.seed {
+            return Err(LoadError::Seed { found: specimen.seed, own: own.seed });
+        }
+        if specimen.files != own.files {
+            return Err(LoadError::OtherDrive);
+        }
+        let saved: SavedDisk = postcard::from_bytes(saved).map_err(|_| LoadError::Damaged)?;
+        if !saved.numbers.is_shaped_like(&self.numbers) {
+            return Err(LoadError::Damaged);
+        }
+        let held = |number| if number == 0 { Held::Nothing } else { Held::Write(number) };
+        self.numbers = saved.numbers;
+        self.mixed = saved.mixed.into_iter().map(|(unit, sectors)| (unit, sectors.map(held))).collect();
+        (self.unclean, self.cycles, self.powered_before) = (saved.unclean, saved.cycles, saved.powered);
+        self.out = true;
+        Ok(saved.host)
+    }
+
+    pub fn greatest_write_number(&self) -> u8 {
+        self.numbers.greatest()
+    }
+
+    pub fn unclean(&self) -> u64 {
+        self.unclean
+    }
+
+    pub fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    /// Time with power in the disk's life.
+    pub fn time_powered_in_all(&self, now: Nanos) -> Nanos {
+        self.powered_before + self.time_powered(now)
+    }
+
+    pub fn held(&self, unit: u32) -> Held {
+        assert!(!self.out, "a disk without power holds nothing that anybody could see");
+        match self.numbers.of(unit) {
+            number if self.mixed.contains_key(&unit) => Held::Mixed(number),
+            0 => Held::Nothing,
+            number => Held::Write(number),
+        }
+    }
+
+    /// Of a unit whose sectors are of several writes: these.
+    pub fn sectors(&self, unit: u32) -> Option<Sectors> {
+        self.mixed.get(&unit).copied()
+    }
+}

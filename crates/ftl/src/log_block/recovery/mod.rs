@@ -1,0 +1,154 @@
+//! Recovery from a power cut.
+//!
+//! What survives is on flash: pages with their spare areas, each with its logical address and the sequence number of its
+//! write, and the table of blocks, which says what each superblock is for (data of which logical superblock, or a log) and
+//! which firmware writes whenever that changes. A copy takes its spare area along, number included, so that it is never newer
+//! than what it was copied from. Everything in RAM is found again:
+//!
+//! 1. Of each page the newest copy counts, in the data superblock or in a log (`newest.rs`). A superblock that was being
+//!    merged into is no data superblock before the table says so: until then the old one and the log have everything, and
+//!    what the merge had copied is erased.
+//! 2. A page whose newest copy a cut has destroyed is lost, unless another copy has the same number: firmware knows the
+//!    address from the rows that followed, which repeat it (estimate), and answers with a media error rather than with older
+//!    data. It notes that until the page is written or trimmed.
+//! 3. Logs are not gone on with: every log in which a page lives is merged as soon as the drive is ready, and what is neither
+//!    data nor log is erased before that, half-erased blocks among it. The host's first writes wait for it.
+//!
+//! Trims are forgotten: a trimmed page comes back as what its copies say.
+//!
+//! Sequence numbers go on behind the greatest that was ever given: firmware leaves a gap.
+
+mod newest;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::LogBlock;
+use super::chores::Chore;
+use super::contents::NOWHERE;
+use super::superblocks::{Place, Use};
+use crate::translation::{LostPage, Recovered};
+use newest::Newest;
+
+/// What firmware notes on flash beside the table of blocks.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Recovery {
+    /// Pages that cuts have destroyed, and the sequence number of the copy that is gone.
+    lost: BTreeMap<u32, u32>,
+}
+
+impl Recovery {
+    /// The host has trimmed these pages.
+    pub fn forget(&mut self, pages: &Range<u32>) {
+        if !self.lost.is_empty() {
+            self.lost.retain(|page, _| !pages.contains(page));
+        }
+    }
+
+    pub fn forget_all(&mut self) {
+        self.lost.clear();
+    }
+
+    /// Pages that are lost.
+    pub fn pages(&self) -> impl Iterator<Item = u32> {
+        self.lost.keys().copied()
+    }
+}
+
+impl LogBlock {
+    /// See [`crate::Translation::recover`].
+    pub(super) fn recover(&mut self) -> Recovered {
+        let waited: Vec<u32> = (0..self.geometry.logical_pages).filter(|&page| self.host.waits(page)).collect();
+        self.forget_ram();
+        let newest = Newest::find(&self.geometry, self.contents.medium(), &self.superblocks, &self.data);
+        let (lives, lost) = self.settle_lost(newest);
+        let mut changed = self.contents.found(lives);
+        changed.extend(waited);
+        changed.sort_unstable();
+        changed.dedup();
+        let looks = self.plan_merges();
+        Recovered { changed: Some(changed), lost, looks: Some(looks), ..Recovered::default() }
+    }
+
+    fn forget_ram(&mut self) {
+        self.host.forget_all();
+        self.command_end = 0;
+        self.logs.forget_all();
+        self.chores.forget_all();
+        self.to_relocate.clear();
+    }
+
+    /// Where each page lives, without those that are lost; and these.
+    fn settle_lost(&mut self, newest: Newest) -> (Vec<u32>, Vec<LostPage>) {
+        let Newest { mut lives, destroyed } = newest;
+        let medium = self.contents.medium();
+        let known = std::mem::take(&mut self.recovery.lost);
+        let mut gone: BTreeMap<u32, (u32, Option<_>)> =
+            known.iter().map(|(&page, &sequence)| (page, (sequence, None))).collect();
+        for (page, sequence, mode) in destroyed {
+            let newer = gone.get(&page).is_none_or(|&(other, _)| is_newer(sequence, other));
+            if newer {
+                gone.insert(page, (sequence, Some(mode)));
+            }
+        }
+        let mut lost = Vec::new();
+        for (page, (sequence, mode)) in gone {
+            let unit = lives[page as usize];
+            let found = (unit != NOWHERE).then(|| {
+                let (block, row) = medium.layout().row_of(unit);
+                medium.sequence(block, row)
+            });
+            // Another copy of the same write is as good.
+            if found.is_some_and(|found| !is_newer(sequence, found)) {
+                continue;
+            }
+            lives[page as usize] = NOWHERE;
+            self.recovery.lost.insert(page, sequence);
+            lost.push(LostPage { page, mode });
+        }
+        (lives, lost)
+    }
+
+    /// Plans what brings every superblock into one piece. Returns how many spare areas of a die have been read: of the first
+    /// page of each block, and of all pages of logs.
+    fn plan_merges(&mut self) -> u32 {
+        for place in self.superblocks.find_free(self.contents.medium()) {
+            self.chores.push(self.superblocks.column(place), Chore::Erase { place });
+        }
+        let layout = self.contents.medium().layout();
+        let (blocks, mut looks) = (layout.blocks, vec![0; layout.dies as usize]);
+        let mut moved = BTreeSet::new();
+        let logs: Vec<Place> =
+            (0..self.superblocks.count()).filter(|&place| self.superblocks.use_of(place) == Use::Log).collect();
+        for place in logs {
+            let column = self.superblocks.column(place);
+            let mut within = BTreeSet::new();
+            for lane in 0..self.geometry.lanes {
+                let medium = self.contents.medium();
+                let block = self.superblocks.block(place, lane);
+                let rows = medium.finished_pages(block);
+                looks[self.geometry.die(column, lane) as usize] += rows;
+                let start = medium.layout().row_start(block, 0);
+                let living = (start..start + rows).filter(|&unit| {
+                    let page = medium.lpn(unit);
+                    page < self.geometry.logical_pages && self.contents.unit(page) == Some(unit)
+                });
+                within.extend(living.map(|unit| self.geometry.spot(medium.lpn(unit)).superblock));
+            }
+            for superblock in within {
+                if moved.insert(superblock) {
+                    self.merge_fully(superblock);
+                }
+            }
+            self.chores.push(column, Chore::Erase { place });
+        }
+        blocks + looks.into_iter().max().unwrap_or(0)
+    }
+}
+
+/// Whether a sequence number was given after another. They begin anew after 2^32.
+fn is_newer(sequence: u32, than: u32) -> bool {
+    (sequence.wrapping_sub(than) as i32) > 0
+}

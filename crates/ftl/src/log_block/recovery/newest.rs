@@ -1,0 +1,98 @@
+//! Of each page the newest copy that can be read.
+
+use ssdlab_nand::{BlockId, CellMode, Medium, UnitAddress};
+
+use super::is_newer;
+use crate::log_block::contents::NOWHERE;
+use crate::log_block::geometry::{Geometry, Spot};
+use crate::log_block::superblocks::{Place, Superblocks, Use};
+
+/// See the module's own page.
+pub struct Newest {
+    /// By page: where it is, or [`NOWHERE`].
+    pub lives: Vec<UnitAddress>,
+    /// Copies that cuts have destroyed: page, sequence number, and the cells that they were in.
+    pub destroyed: Vec<(u32, u32, CellMode)>,
+}
+
+/// A scan of superblocks.
+struct Scan<'a> {
+    geometry: &'a Geometry,
+    medium: &'a Medium,
+    superblocks: &'a Superblocks,
+    newest: Newest,
+}
+
+impl Newest {
+    /// Looks into data superblocks, then into logs: of two copies with one number the one in its own place counts.
+    pub fn find(geometry: &Geometry, medium: &Medium, superblocks: &Superblocks, data: &[Option<Place>]) -> Newest {
+        let newest = Newest { lives: vec![NOWHERE; geometry.logical_pages as usize], destroyed: Vec::new() };
+        let mut scan = Scan { geometry, medium, superblocks, newest };
+        for (place, superblock) in data.iter().zip(0..).filter_map(|(place, k)| Some(((*place)?, k))) {
+            scan.look_at_data(place, superblock);
+        }
+        for place in (0..superblocks.count()).filter(|&place| superblocks.use_of(place) == Use::Log) {
+            scan.look_at_log(place);
+        }
+        scan.newest
+    }
+}
+
+impl Scan<'_> {
+    /// Every page is in its own row, or is not there.
+    fn look_at_data(&mut self, place: Place, superblock: u32) {
+        for lane in 0..self.geometry.lanes {
+            let block = self.superblocks.block(place, lane);
+            let damaged = self.is_damaged(block);
+            let start = self.medium.layout().row_start(block, 0);
+            let mut page = self.geometry.page_number(Spot { superblock, lane, row: 0 });
+            for row in 0..self.medium.finished_pages(block) {
+                if self.medium.lpn(start + row) == page
+                    && page < self.geometry.logical_pages
+                    && (!damaged || self.can_be_read(block, row))
+                {
+                    self.newest.lives[page as usize] = start + row;
+                }
+                page += self.geometry.pages_of_a_row();
+            }
+        }
+    }
+
+    fn look_at_log(&mut self, place: Place) {
+        for lane in 0..self.geometry.lanes {
+            let block = self.superblocks.block(place, lane);
+            let damaged = self.is_damaged(block);
+            let start = self.medium.layout().row_start(block, 0);
+            for row in 0..self.medium.finished_pages(block) {
+                let page = self.medium.lpn(start + row);
+                if page >= self.geometry.logical_pages || damaged && !self.can_be_read(block, row) {
+                    continue;
+                }
+                let lives = &mut self.newest.lives[page as usize];
+                let newer = *lives == NOWHERE || {
+                    let (other, other_row) = self.medium.layout().row_of(*lives);
+                    is_newer(self.medium.sequence(block, row), self.medium.sequence(other, other_row))
+                };
+                if newer {
+                    *lives = start + row;
+                }
+            }
+        }
+    }
+
+    fn is_damaged(&self, block: BlockId) -> bool {
+        self.medium.unreadable_pages(block).next().is_some()
+    }
+
+    /// Whether a row of a damaged block can be read. Of one that was destroyed, notes what it was.
+    fn can_be_read(&mut self, block: BlockId, row: u32) -> bool {
+        if self.medium.is_readable(block, row) {
+            return true;
+        }
+        let page = self.medium.lpn(self.medium.layout().row_start(block, row));
+        if !self.medium.is_torn(block, row) && page < self.geometry.logical_pages {
+            self.newest.destroyed.push((page, self.medium.sequence(block, row), self.medium.mode(block)));
+        }
+        false
+    }
+}
