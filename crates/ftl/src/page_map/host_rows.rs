@@ -6,14 +6,15 @@ use super::program_window::ProgramWindow;
 use crate::spec::STREAMS;
 
 /// Programs of host data that one die may have waiting or under way.
-const PROGRAMS_PER_DIE: u32 = 2;
+const PROGRAMS_PER_DIE: u16 = 2;
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct HostRows {
     domains: u32,
-    /// Dies of a domain.
+    /// Dies of a domain, and how many programs it may have waiting or under way.
     width: u32,
+    most: u16,
     /// By stream: domains in which the host may write now.
     writable: [DieSet; STREAMS as usize],
     /// Domains whose dies can take another program. With superblocks over all dies the order of the dies is fixed, and the
@@ -34,6 +35,7 @@ impl HostRows {
         HostRows {
             domains,
             width,
+            most: PROGRAMS_PER_DIE * width as u16,
             writable: std::array::from_fn(|_| DieSet::with_room(domains)),
             unfilled: DieSet::all(domains),
             outstanding: vec![0; if several { domains as usize } else { 0 }],
@@ -114,7 +116,7 @@ impl HostRows {
             let domain = if self.width == 1 { die } else { die / self.width };
             let n = &mut self.outstanding[domain as usize];
             *n = n.wrapping_add_signed(change);
-            self.unfilled.set(domain, u32::from(*n) < PROGRAMS_PER_DIE * self.width);
+            self.unfilled.set(domain, *n < self.most);
         }
     }
 

@@ -512,9 +512,10 @@ impl Superblocks {
     #[inline]
     #[must_use]
     pub fn of_block(&self, block: BlockId) -> SuperblockId {
-        match self.span {
-            SuperblockSpan::AllDies | SuperblockSpan::DieGroup => self.superblock_of[block.index()],
-            SuperblockSpan::OneDie => SuperblockId(block.number()),
+        if self.span == SuperblockSpan::OneDie {
+            SuperblockId(block.number())
+        } else {
+            self.superblock_of[block.index()]
         }
     }
 
@@ -522,14 +523,12 @@ impl Superblocks {
     #[inline]
     #[must_use]
     pub fn block_on(&self, sb: SuperblockId, die: u32) -> BlockId {
-        match self.span {
-            SuperblockSpan::AllDies => self.block_of[(die * self.blocks_per_die + sb.number()) as usize],
-            SuperblockSpan::OneDie => BlockId::new(sb.number()),
-            SuperblockSpan::DieGroup => {
-                let before = die - die / self.width;
-                self.block_of[(before * self.blocks_per_die + sb.number()) as usize]
-            }
+        if self.span == SuperblockSpan::OneDie {
+            return BlockId::new(sb.number());
         }
+        // A domain's numbers begin where those of the domains before it end.
+        let domain = if self.span == SuperblockSpan::AllDies { 0 } else { die / self.width };
+        self.block_of[((die - domain) * self.blocks_per_die + sb.number()) as usize]
     }
 
     /// The dies of a domain's superblocks.
