@@ -116,8 +116,12 @@ impl<'a> Facts<'a> {
     }
 
     fn outcome(&self, test: &str, variant: &str) -> Option<&'a Outcome> {
-        let of_device = self.review.outcomes.iter().filter(|o| o.device == self.name());
-        of_device.into_iter().find(|o| o.test == test && o.variant.starts_with(variant))
+        self.outcome_of(self.name(), test, variant)
+    }
+
+    fn outcome_of(&self, device: &str, test: &str, variant: &str) -> Option<&'a Outcome> {
+        let mut of_device = self.review.outcomes.iter().filter(|o| o.device == device);
+        of_device.find(|o| o.test == test && o.variant.starts_with(variant))
     }
 
     fn metric(&self, test: &str, variant: &str, key: &str) -> Option<f64> {
@@ -145,24 +149,42 @@ impl<'a> Facts<'a> {
     }
 
     fn steady(&self) -> Option<Steady> {
-        let outcome = self.outcome("consistency", "2013")?;
         // A run that has not settled has no steady state to describe.
-        outcome.metrics.get("iops_mean_tail")?;
-        let from = outcome.params.get("tail_from_seconds").and_then(serde_json::Value::as_f64)?;
-        let curve = consistency_curve(self.review, self.name());
-        let tail: Vec<f64> = curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect();
-        Steady::of(&tail)
+        self.outcome("consistency", "2013")?.metrics.get("iops_mean_tail")?;
+        Steady::of(&self.tail_of(self.name())?)
     }
 
-    /// Other drives of the review whose writes at random were measured and came to no steady state.
-    fn unsettled(&self) -> Vec<&str> {
-        let outcome = |device: &str| {
-            let mut of_device = self.review.outcomes.iter().filter(|o| o.device == device);
-            of_device.find(|o| o.test == "consistency" && o.variant.starts_with("2013"))
+    /// Writes at random of a device in the last part of the run, second by second.
+    fn tail_of(&self, device: &str) -> Option<Vec<f64>> {
+        let outcome = self.outcome_of(device, "consistency", "2013")?;
+        let from = outcome.params.get("tail_from_seconds").and_then(serde_json::Value::as_f64)?;
+        let curve = consistency_curve(self.review, device);
+        Some(curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect())
+    }
+
+    /// Other drives of the review whose writes at random were measured and came to no steady state, and where they were.
+    fn unsettled(&self) -> Vec<String> {
+        let so_far = |(label, device, _): &(String, &str, Values)| {
+            let outcome = self.outcome_of(device, "consistency", "2013")?;
+            if outcome.metrics.contains_key("iops_mean_tail") {
+                return None;
+            }
+            let tail = self.tail_of(device).unwrap_or_default();
+            let part = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+            let means: Vec<f64> = tail.chunks(tail.len().div_ceil(5).max(1)).map(part).collect();
+            let (least, most) = (means.iter().copied().reduce(f64::min)?, means.into_iter().reduce(f64::max)?);
+            Some(format!("{label} had not settled, at {} to {} so far", iops(least), iops(most)))
         };
-        let unsettled = |device: &str| outcome(device).is_some_and(|o| !o.metrics.contains_key("iops_mean_tail"));
-        let reviewed = self.others.iter().filter(|o| matches!(o.2, Values::Reviewed) && unsettled(o.1));
-        reviewed.map(|o| o.0.as_str()).collect()
+        let reviewed = self.others.iter().filter(|o| matches!(o.2, Values::Reviewed));
+        reviewed.filter_map(so_far).collect()
+    }
+
+    /// The rates of a long write into an SLC cache and past it, in MB/s, if it falls there by more than a fifth.
+    fn rates_of_cache(&self) -> Option<(f64, f64)> {
+        let rate = |key: &str| self.metric("slc-cache", "", key);
+        let stages = (rate("stage1_bandwidth")?, rate("stage2_bandwidth")?);
+        let falls = self.has_flash() && rate("stages").is_some_and(|n| n >= 2.0) && stages.1 < 0.8 * stages.0;
+        falls.then_some(stages)
     }
 }
 
@@ -349,13 +371,10 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
 
 fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     let stages = facts.metric("slc-cache", "", "stages");
-    let rate = |key: &str| facts.metric("slc-cache", "", key);
-    if let (Some(first), Some(second)) = (rate("stage1_bandwidth"), rate("stage2_bandwidth"))
-        && facts.has_flash()
-        && stages.is_some_and(|n| n >= 2.0)
-        && second < 0.8 * first
-    {
-        let amount = rate("stage1_amount").map_or(String::new(), |gb| format!(" for {}", number::value(gb, "GB")));
+    if let Some((first, second)) = facts.rates_of_cache() {
+        let amount = facts
+            .metric("slc-cache", "", "stage1_amount")
+            .map_or(String::new(), |gb| format!(" for {}", number::value(gb, "GB")));
         return Some(finding(
             "Sequential writes go at ",
             format!("{first:.0} MB/s{amount}, then at {second:.0}"),
@@ -499,12 +518,9 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
             unsuited.push(format!("Databases and anything that fills it{wait}."));
         } else {
             // Who reads one drive's page takes it for the better one of those beside it.
-            let unknown = match facts.unsettled().as_slice() {
-                [] => String::new(),
-                names => format!("; {} had not settled, and may be better or worse", names.join(", ")),
-            };
+            let unsettled: String = facts.unsettled().iter().map(|other| format!("; {other}")).collect();
             suits.push(format!(
-                "Databases: {} writes a second, and no second below {}{unknown}.",
+                "Databases: {} writes a second, and no second below {}{unsettled}.",
                 iops(s.level),
                 iops(s.lowest)
             ));
@@ -520,9 +536,13 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     }
     if let Some((headline, rate)) = facts.headline("sequential-write") {
         let best = facts.best_other(&headline).map_or(rate, |o| o.1);
-        let falls_to = facts.metric("slc-cache", "", "stage2_bandwidth").filter(|&second| second < 0.5 * rate);
-        if let Some(second) = falls_to {
-            unsuited.push(format!("Long copies and video: {rate:.0} MB/s at first, then {second:.0}."));
+        if let Some((first, second)) = facts.rates_of_cache() {
+            let said = format!("opies and video: {first:.0} MB/s at first, then {second:.0}.");
+            if second < 0.5 * best.max(first) {
+                unsuited.push(format!("Long c{said}"));
+            } else {
+                suits.push(format!("C{said}"));
+            }
         } else if rate >= 0.8 * best {
             // A test of a minute says nothing of the time after it.
             let long = if facts.outcome("slc-cache", "").is_some() { " for as long as it takes" } else { "" };
