@@ -179,12 +179,13 @@ impl<'a> Facts<'a> {
         reviewed.filter_map(so_far).collect()
     }
 
-    /// The rates of a long write into an SLC cache and past it, in MB/s, if it falls there by more than a fifth.
-    fn rates_of_cache(&self) -> Option<(f64, f64)> {
+    /// The rates of a write over the whole drive, into an SLC cache and past it, in MB/s, if they fall by more than a fifth.
+    fn rates_of_cache(&self) -> Option<Vec<f64>> {
         let rate = |key: &str| self.metric("slc-cache", "", key);
-        let stages = (rate("stage1_bandwidth")?, rate("stage2_bandwidth")?);
-        let falls = self.has_flash() && rate("stages").is_some_and(|n| n >= 2.0) && stages.1 < 0.8 * stages.0;
-        falls.then_some(stages)
+        let stages = rate("stages").filter(|_| self.has_flash())? as u32;
+        let rates: Vec<f64> = (1..=stages).map_while(|k| rate(&format!("stage{k}_bandwidth"))).collect();
+        let slowest = rates.iter().copied().reduce(f64::min)?;
+        (slowest < 0.8 * rates[0]).then_some(rates)
     }
 }
 
@@ -290,7 +291,7 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
     } else {
         finding(
             "Random writes settle around ",
-            format!("{} IOPS and never fall below {}", iops(s.level), iops(s.lowest)),
+            format!("{} IOPS, from then on never below {}", iops(s.level), iops(s.lowest)),
             format!("; {:.0} % of the seconds lie within {:.0} % of that.", s.on_the_line, NEAR * 100.0),
             "consistency",
         )
@@ -371,13 +372,14 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
 
 fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     let stages = facts.metric("slc-cache", "", "stages");
-    if let Some((first, second)) = facts.rates_of_cache() {
+    if let Some(rates) = facts.rates_of_cache() {
+        let later: String = rates[1..].iter().map(|rate| format!(", then at {rate:.0}")).collect();
         let amount = facts
             .metric("slc-cache", "", "stage1_amount")
             .map_or(String::new(), |gb| format!(" for {}", number::value(gb, "GB")));
         return Some(finding(
             "Sequential writes go at ",
-            format!("{first:.0} MB/s{amount}, then at {second:.0}"),
+            format!("{:.0} MB/s{amount}{later}", rates[0]),
             ": the first go to a cache of one bit a cell, which must be emptied.".to_owned(),
             "slc-cache",
         ));
@@ -536,9 +538,11 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     }
     if let Some((headline, rate)) = facts.headline("sequential-write") {
         let best = facts.best_other(&headline).map_or(rate, |o| o.1);
-        if let Some((first, second)) = facts.rates_of_cache() {
-            let said = format!("opies and video: {first:.0} MB/s at first, then {second:.0}.");
-            if second < 0.5 * best.max(first) {
+        if let Some(rates) = facts.rates_of_cache() {
+            let later: String = rates[1..].iter().map(|rate| format!(", then {rate:.0}")).collect();
+            let said = format!("opies and video: {:.0} MB/s at first{later}.", rates[0]);
+            let slowest = rates.iter().copied().fold(f64::MAX, f64::min);
+            if slowest < 0.5 * best.max(rates[0]) {
                 unsuited.push(format!("Long c{said}"));
             } else {
                 suits.push(format!("C{said}"));

@@ -237,7 +237,9 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     }
     put(&mut out, "fill_bandwidth", fill.mb_per_s(), "MB/s");
     put(&mut out, "used_bytes", used as f64, "B");
-    if let Some(why) = unsteady(tail_iops) {
+    let unsettled = unsteady(tail_iops);
+    let name_of_tail = if unsettled.is_some() { "last part" } else { "steady state" };
+    if let Some(why) = unsettled {
         out.notes.push(format!("Not steady yet: in the tail, {why}."));
         if ctx.params.is_quick() {
             out.metrics.retain(|key, _| !STEADY.contains(&key.as_str()) && !key.ends_with("_tail"));
@@ -249,7 +251,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     out.charts = charts(&form, &label, &iops, tail_from, moments);
     out.charts.extend(regularity.chart(&label, moments));
     put_power(&mut out, &power, &label);
-    out.charts.push(tail_chart(&[("whole run", &whole.latency()), ("steady state", &tail.latency())]));
+    out.charts.push(tail_chart(&[("whole run", &whole.latency()), (name_of_tail, &tail.latency())]));
     put_stalls(&mut out, &stalls, "");
     show_stalls(&mut out, &stalls, &format!("{label}, whole run"));
     Ok(out)

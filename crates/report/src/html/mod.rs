@@ -120,7 +120,7 @@ fn brand(out: &mut String, name: &str) {
 fn masthead(out: &mut String, review: &Review) {
     let length = if review.quick { "quick run" } else { "full length" };
     let (version, seed) = (escape(&review.version), review.seed);
-    brand(out, &format!("ssdlab review <small>{version} · seed {seed} · {length}</small>"));
+    brand(out, &format!("ssdlab review <small>simulated drives · {version} · seed {seed} · {length}</small>"));
     out.push_str("</header>\n");
 }
 

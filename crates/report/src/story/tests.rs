@@ -320,4 +320,12 @@ fn a_drive_whose_long_writes_fall_says_to_what() {
     review.outcomes.last_mut().unwrap().metrics.insert("stage2_bandwidth".into(), Metric::new(600.0, "MB/s"));
     let story = super::story(&review, &review.devices[0]);
     assert!(story.suits.contains("Copies and video: 900 MB/s at first, then 600."), "{}", story.suits);
+    // What comes last counts as well.
+    let metrics = &mut review.outcomes.last_mut().unwrap().metrics;
+    metrics.insert("stages".into(), Metric::new(3.0, ""));
+    metrics.insert("stage3_bandwidth".into(), Metric::new(90.0, "MB/s"));
+    let story = super::story(&review, &review.devices[0]);
+    let told = format!("{}{}", text(&story.findings), story.unsuited);
+    assert!(told.contains("go at 900 MB/s, then at 600, then at 90:"), "{told}");
+    assert!(told.contains("Long copies and video: 900 MB/s at first, then 600, then 90."), "{told}");
 }
