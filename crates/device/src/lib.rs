@@ -38,6 +38,7 @@ mod link_policy;
 mod occupancy;
 mod refusal;
 mod request;
+mod specimen;
 mod unit_writes;
 mod write_numbers;
 
@@ -50,5 +51,6 @@ pub use link_policy::LinkPolicy;
 pub use occupancy::Occupancy;
 pub use refusal::Refusal;
 pub use request::{Hints, PayloadId, Request};
+pub use specimen::Specimen;
 pub use unit_writes::{Sectors, UnitWrites};
 pub use write_numbers::WriteNumbers;

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_core::{Fnv1a, Nanos, SECTOR_BYTES, UNIT_BYTES};
-use ssdlab_device::{Held, HostCounters, LoadError, WriteNumbers};
+use ssdlab_core::{Nanos, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_device::{Held, HostCounters, LoadError, Specimen, WriteNumbers};
 
 use crate::journal::Journal;
 use crate::spec::DiskSpec;
@@ -46,14 +46,6 @@ pub struct PlugState {
     since: Nanos,
 }
 
-/// Which disk it is: of what file, and which one of its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Specimen {
-    format: u32,
-    seed: u64,
-    files: u64,
-}
-
 #[derive(Serialize, Deserialize)]
 struct SavedDisk {
     specimen: Specimen,
@@ -68,9 +60,8 @@ struct SavedDisk {
 
 impl PlugState {
     pub fn new(name: &str, spec: &DiskSpec, seed: u64) -> Self {
-        let files = Fnv1a::of(format!("{name}{spec:?}").as_bytes());
         PlugState {
-            specimen: Specimen { format: FORMAT, seed, files },
+            specimen: Specimen::new(FORMAT, &format!("{name}{spec:?}"), seed),
             numbers: WriteNumbers::new(spec.capacity_bytes.div_ceil(UNIT_BYTES) as u32, u8::MAX),
             journal: Journal::default(),
             mixed: BTreeMap::new(),
@@ -181,16 +172,7 @@ impl PlugState {
     /// Becomes what was saved. Returns what the host had asked for.
     pub fn load(&mut self, saved: &[u8]) -> Result<HostCounters, LoadError> {
         let (specimen, _) = postcard::take_from_bytes::<Specimen>(saved).map_err(|_| LoadError::Damaged)?;
-        let own = self.specimen;
-        if specimen.format != own.format {
-            return Err(LoadError::Format { found: specimen.format, known: own.format });
-        }
-        if specimen.seed != own.seed {
-            return Err(LoadError::Seed { found: specimen.seed, own: own.seed });
-        }
-        if specimen.files != own.files {
-            return Err(LoadError::OtherDrive);
-        }
+        self.specimen.check(&specimen)?;
         let saved: SavedDisk = postcard::from_bytes(saved).map_err(|_| LoadError::Damaged)?;
         if !saved.numbers.is_shaped_like(&self.numbers) {
             return Err(LoadError::Damaged);

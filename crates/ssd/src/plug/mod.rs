@@ -21,14 +21,14 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ssdlab_core::Nanos;
-use ssdlab_device::{Destroyed, Held, LoadError, Plug};
+use ssdlab_device::{Destroyed, Held, LoadError, Plug, Specimen};
 use ssdlab_ftl::{LostPage, Translation};
 
 use crate::SimulatedSsd;
 use crate::spec::DriveSpec;
 
 pub use capacitors::{Capacitors, StartTimes};
-use saved::Specimen;
+use saved::specimen;
 pub use spec::{PowerLossSpec, Protection};
 use start::Starting;
 
@@ -66,7 +66,7 @@ impl PlugState {
     pub fn new(name: &str, drive: &DriveSpec, die: &ssdlab_nand::DieSpec, seed: u64) -> Self {
         let spec = drive.power_loss.clone().unwrap_or_default();
         PlugState {
-            specimen: Specimen::new(name, drive, die, seed),
+            specimen: specimen(name, drive, die, seed),
             capacitors: Capacitors::new(&spec, drive, die),
             times: StartTimes::new(&spec),
             flush_lies: spec.flush_lies,

@@ -4,8 +4,8 @@
 //! kept: what was drawn of energy, and the warmth of its case. A drive that has loaded it is one whose plug is out.
 
 use serde::{Deserialize, Serialize};
-use ssdlab_core::{Fnv1a, Nanos};
-use ssdlab_device::{FlashCounters, HostCounters, LoadError};
+use ssdlab_core::Nanos;
+use ssdlab_device::{FlashCounters, HostCounters, LoadError, Specimen};
 use ssdlab_ftl::Translation;
 use ssdlab_nand::DieSpec;
 
@@ -33,20 +33,10 @@ struct SavedDrive {
 }
 
 /// Which drive it is: of what file, and which one of its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Specimen {
-    format: u32,
-    seed: u64,
-    files: u64,
-}
-
-impl Specimen {
-    #[must_use]
-    pub fn new(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Self {
-        // All values, and the name, from which follows what chance has given it.
-        let text = format!("{}{drive:?}{die:?}", crate::name_of_model(name));
-        Specimen { format: FORMAT, seed, files: Fnv1a::of(text.as_bytes()) }
-    }
+#[must_use]
+pub fn specimen(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Specimen {
+    // All values, and the name, from which follows what chance has given it.
+    Specimen::new(FORMAT, &format!("{}{drive:?}{die:?}", crate::name_of_model(name)), seed)
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
@@ -72,16 +62,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(super) fn load_state(&mut self, saved: &[u8]) -> Result<(), LoadError> {
         assert!(self.now == 0 && !self.plug.out, "a drive that has worked cannot become another one");
         let (specimen, _) = postcard::take_from_bytes::<Specimen>(saved).map_err(|_| LoadError::Damaged)?;
-        let own = self.plug.specimen;
-        if specimen.format != own.format {
-            return Err(LoadError::Format { found: specimen.format, known: own.format });
-        }
-        if specimen.seed != own.seed {
-            return Err(LoadError::Seed { found: specimen.seed, own: own.seed });
-        }
-        if specimen.files != own.files {
-            return Err(LoadError::OtherDrive);
-        }
+        self.plug.specimen.check(&specimen)?;
         let saved: SavedDrive = postcard::from_bytes(saved).map_err(|_| LoadError::Damaged)?;
         self.translation.load(&saved.translation).map_err(|_| LoadError::Damaged)?;
         match (self.backend.correction_mut(), saved.correction) {
