@@ -13,7 +13,7 @@ use ssdlab_device::{Destroyed, Device, Held, LoadError, Plug};
 
 use super::kept::Kept;
 use super::lines::Dirty;
-use super::{Adapter, Event};
+use super::{Adapter, Cache, Event};
 
 const HAS_PLUG: &str = "the device has a plug";
 
@@ -56,8 +56,10 @@ impl Adapter {
         }
     }
 
-    fn is_clean(&self) -> bool {
-        self.cache.as_ref().is_none_or(|cache| cache.lines.dirty() == 0 && cache.runs_under_way == 0)
+    /// Whether there is nothing more to write out: nothing is dirty, or the drives take no more.
+    fn is_settled(&self) -> bool {
+        let settled = |c: &Cache| c.runs_under_way == 0 && (c.lines.dirty() == 0 || c.failed.is_some());
+        self.cache.as_ref().is_none_or(settled)
     }
 }
 
@@ -86,7 +88,7 @@ impl Plug for Adapter {
         let mut now = now.max(self.now);
         self.write_out_when_quiet(now);
         let mut done = Vec::new();
-        while !self.is_clean() {
+        while !self.is_settled() {
             now = self.next_event().expect("what is dirty is written out").max(now);
             self.advance(now, &mut done);
         }
