@@ -6,7 +6,7 @@ use ssdlab_bench::{Axis, Chart, Mark, Outcome, Series};
 use ssdlab_core::CAUSES;
 
 use crate::review::Review;
-use crate::svg::{Extent, Figure};
+use crate::svg::{Crossed, Extent, Figure};
 use crate::{number, text};
 
 /// The outcomes of one test in one variant, one a drive, in the order of the review.
@@ -189,6 +189,7 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
     let stacked = first.mark == Mark::StackedBars;
     let several = found.iter().any(|(_, c)| c.series.len() > 1);
     let (mut series, mut colours): (Vec<Series>, Vec<usize>) = (Vec::new(), Vec::new());
+    let mut crossed = Crossed { drives: found.iter().map(|(o, _)| o.device.clone()).collect(), ..Crossed::default() };
     // Series by series, so that the same curve of every drive stands together.
     for place in 0..found.iter().map(|(_, c)| c.series.len()).max().unwrap_or(0) {
         for (drive, (outcome, chart)) in found.iter().enumerate() {
@@ -207,12 +208,18 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
                 }
             } else {
                 let name = if several { format!("{}, {}", outcome.device, s.name) } else { outcome.device.clone() };
+                let kind = crossed.kinds.iter().position(|kind| *kind == s.name).unwrap_or_else(|| {
+                    crossed.kinds.push(s.name.clone());
+                    crossed.kinds.len() - 1
+                });
+                crossed.series.push((drive, kind));
                 series.push(Series { name, points: points.collect() });
                 colours.push(drive);
             }
         }
     }
     let mut x = Axis { categories, ..first.x.clone() };
+    let mut smoothed = false;
     if stacked {
         x.categories = stacked_categories(first, &x, found, &series);
     }
@@ -226,14 +233,41 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
             series.points.iter_mut().for_each(|p| p[0] *= 100.0 / sizes[drive].max(1e-9));
         }
         x = Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("position", "% of the capacity") };
+        smoothed = first.mark == Mark::Line && first.y.unit == "MB/s" && series.iter().any(|s| s.points.len() > MANY);
+    }
+    if smoothed {
+        series.iter_mut().filter(|s| s.points.len() > MANY).for_each(|s| s.points = by_position(&s.points));
     }
     let drives: Vec<&str> = found.iter().map(|(o, _)| o.device.as_str()).collect();
     let shortened = found.iter().find_map(|(o, _)| o.shortened.clone());
     let mut figure = Figure { x, series, colours, ..Figure::of_chart(first, &drives.join(" and "), stem, shortened) };
+    if smoothed {
+        figure.caption = format!("{} Each point is the mean of one per cent of the capacity.", figure.caption);
+        figure.caption = figure.caption.trim_start().to_owned();
+    }
+    if figure.mark == Mark::Line && crossed.kinds.len() > 1 && crossed.kinds.iter().all(|kind| !kind.is_empty()) {
+        figure.crossed = Some(crossed);
+    }
     if figure.mark == Mark::Line && far_apart(&figure.series) {
         figure.y = Axis::log(&first.y.label, &first.y.unit);
     }
     figure
+}
+
+/// Curves of several drives by position with more points than this are drawn by their means.
+const MANY: usize = 200;
+
+/// The rate over each per cent of the capacity: a drive that alternates between two rates is a line at what it writes in
+/// the mean, not a surface that covers the others. Points stand for as much data each, so that the mean is the harmonic one.
+fn by_position(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let place = |p: &[f64; 2]| (p[0].clamp(0.0, 100.0) as usize).min(99);
+    (0..100)
+        .filter_map(|percent| {
+            let within: Vec<&[f64; 2]> = points.iter().filter(|p| place(p) == percent).collect();
+            let time: f64 = within.iter().map(|p| 1.0 / p[1]).sum();
+            (!within.is_empty()).then(|| [percent as f64 + 0.5, within.len() as f64 / time])
+        })
+        .collect()
 }
 
 /// Whether curves are so far apart that on a linear scale the lower ones would lie on the axis.
@@ -306,6 +340,7 @@ fn time_figure(
         y: Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("Share of the mean latency", "%") },
         series,
         colours: Vec::new(),
+        crossed: None,
         zero_strip: false,
         bar_ends,
         point_names: Vec::new(),
@@ -334,5 +369,17 @@ mod tests {
         let given: Vec<String> = ["a", "a", "a-2", "a"].map(|n| names.unique(n.to_owned())).into();
         assert_eq!(given.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{given:?}");
         assert_eq!(given[..2], ["a", "a-2"]);
+    }
+
+    #[test]
+    fn a_drive_that_alternates_is_drawn_at_what_it_writes_in_the_mean() {
+        // Half of the data at 490 MB/s and half at 64: the rate of both together is 113.
+        let points: Vec<[f64; 2]> =
+            (0..1_000).map(|i| [f64::from(i) / 10.0, if i % 2 == 0 { 490.0 } else { 64.0 }]).collect();
+        let means = by_position(&points);
+        assert_eq!((means.len(), means[0][0], means[99][0]), (100, 0.5, 99.5));
+        assert!(means.iter().all(|p| (p[1] - 2.0 / (1.0 / 490.0 + 1.0 / 64.0)).abs() < 1e-9), "{means:?}");
+        // The end of the drive belongs to its last part.
+        assert_eq!(by_position(&[[100.0, 5.0]]), [[99.5, 5.0]]);
     }
 }

@@ -17,6 +17,8 @@ pub struct Headline {
     pub lower_is_better: bool,
     /// Whether a quick run ranks drives by it as a full one does. One that does not is left out there.
     pub in_quick: bool,
+    /// Whether it is a figure of a state that a drive has to reach: absent if it has not.
+    pub settles: bool,
 }
 
 const fn higher(
@@ -25,19 +27,23 @@ const fn higher(
     detail: &'static str,
     [test, variant, metric]: [&'static str; 3],
 ) -> Headline {
-    Headline { key, title, detail, test, variant, metric, lower_is_better: false, in_quick: true }
+    Headline { key, title, detail, test, variant, metric, lower_is_better: false, in_quick: true, settles: false }
 }
 
 /// In the order in which a page shows them.
 pub const HEADLINES: [Headline; 11] = [
-    higher(
-        "steady-write",
-        "Steady random write",
-        "4 KiB, QD32, over the whole drive once it has settled",
-        ["consistency", "2013", "iops_mean_tail"],
-    ),
+    Headline {
+        settles: true,
+        ..higher(
+            "steady-write",
+            "Steady random write",
+            "4 KiB, QD32, over the whole drive once it has settled",
+            ["consistency", "2013", "iops_mean_tail"],
+        )
+    },
     Headline {
         in_quick: false,
+        settles: true,
         ..higher(
             "worst-second",
             "Worst second in steady state",

@@ -41,6 +41,9 @@ const NEAR: f64 = 0.15;
 /// Small writes that take so many times as long as small reads are what a drive is known for.
 const STALLING: f64 = 10.0;
 
+/// A commit that takes as long is one that somebody notices.
+const LONG_COMMIT_US: f64 = 100_000.0;
+
 /// How random writes go once the drive has settled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Steady {
@@ -313,7 +316,7 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
     } else {
         finding(
             "Leaving a fifth of the drive unused changes little: ",
-            format!("{}, {} IOPS", times(ratio), iops(spacious)),
+            format!("{} IOPS with it, {} without", iops(spacious), iops(stock)),
             ". Spare area is not what it lacks.".to_owned(),
             "consistency",
         )
@@ -342,6 +345,9 @@ fn felt(facts: &Facts<'_>) -> Option<Finding> {
     ))
 }
 
+/// Figures as near as this are called level: no reader should choose by so little.
+const LEVEL: f64 = 0.02;
+
 fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     let (headline, ours) = facts.headline("steady-write").or_else(|| facts.headline("file-server"))?;
     let (other, theirs) = facts.best_other(&headline)?;
@@ -353,11 +359,25 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
             format!(" in {what}, and {other} is the best of the others here."),
             headline.test,
         )
+    } else if (ours / theirs - 1.0).abs() < LEVEL {
+        finding(
+            "",
+            format!("Level with {other}"),
+            format!(" in {what}: {} and {} {}.", iops(ours), iops(theirs), "IOPS"),
+            headline.test,
+        )
     } else if ours >= theirs {
         finding(
             "",
             format!("Ahead of {other} by {} %", number::trimmed(100.0 * (ours / theirs - 1.0), 0)),
             format!(" in {what}, and {other} is the best of the others here."),
+            headline.test,
+        )
+    } else if theirs < 1.5 * ours {
+        finding(
+            "",
+            format!("{} % behind {other}", number::trimmed(100.0 * (1.0 - ours / theirs), 0)),
+            format!(" in {what}: {} against {} {}.", iops(ours), iops(theirs), "IOPS"),
             headline.test,
         )
     } else {
@@ -521,11 +541,18 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
         } else {
             // Who reads one drive's page takes it for the better one of those beside it.
             let unsettled: String = facts.unsettled().iter().map(|other| format!("; {other}")).collect();
-            suits.push(format!(
-                "Databases: {} writes a second, and no second below {}{unsettled}.",
-                iops(s.level),
-                iops(s.lowest)
-            ));
+            let told = format!("{} writes a second, and no second below {}", iops(s.level), iops(s.lowest));
+            match facts.metric("consistency", "2013", "latency_p99_9_tail") {
+                Some(us) if us >= LONG_COMMIT_US => unsuited.push(format!(
+                    "Databases whose users wait for each commit: {told}, but one write in a thousand takes over {}.",
+                    number::latency(us)
+                )),
+                Some(us) => suits.push(format!(
+                    "Databases: {told}; one write in a thousand takes over {}{unsettled}.",
+                    number::latency(us)
+                )),
+                None => suits.push(format!("Databases: {told}{unsettled}.")),
+            }
         }
     }
     if let Some((_, p99)) = facts.headline("heavy-p99") {

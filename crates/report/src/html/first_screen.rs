@@ -1,7 +1,7 @@
 //! The first screen: what the drive is, how steadily it writes, how it compares, what was found, for whom it is, and how far
 //! to trust all that.
 
-use ssdlab_bench::{Axis, Mark, Series};
+use ssdlab_bench::{Axis, Mark, Outcome, Series};
 
 use super::test::open_figure;
 use crate::compare::TestGroup;
@@ -23,7 +23,8 @@ const COLUMN: usize = 3;
 /// A drive in a bar chart.
 struct Bar {
     label: String,
-    value: f64,
+    /// `None`: its test ran, and the figure had not settled.
+    value: Option<f64>,
     /// Place among the drives of the review; `None`: a reference drive.
     own: Option<usize>,
 }
@@ -157,6 +158,7 @@ fn scatter(out: &mut String, review: &Review) {
         zone: stall_zone(review),
         series,
         colours,
+        crossed: None,
         zero_strip: false,
         bar_ends: Vec::new(),
         point_names: Vec::new(),
@@ -222,18 +224,27 @@ fn charts(review: &Review) -> Vec<(Headline, Vec<Bar>)> {
     let mut charts = Vec::new();
     for headline in HEADLINES.into_iter().filter(|h| h.is_shown(review.quick)) {
         let own = |(i, device): (usize, &ReviewedDevice)| {
-            let value = headline.of(&review.outcomes, &device.facts.name)?.value;
-            Some(Bar { label: name::short(&device.facts.name), value, own: Some(i) })
+            let value = headline.of(&review.outcomes, &device.facts.name).map(|m| m.value);
+            let ran = |o: &Outcome| o.device == device.facts.name && headline.fits(&o.test, &o.variant);
+            (value.is_some() || headline.settles && review.outcomes.iter().any(ran)).then(|| Bar {
+                label: name::short(&device.facts.name),
+                value,
+                own: Some(i),
+            })
         };
         let mut bars: Vec<Bar> = review.devices.iter().enumerate().filter_map(own).collect();
-        if bars.is_empty() {
+        if bars.iter().all(|b| b.value.is_none()) {
             continue;
         }
         bars.extend(others.iter().filter_map(|drive| {
-            let value = *drive.figures.get(headline.key)?;
+            let value = Some(*drive.figures.get(headline.key)?);
             Some(Bar { label: name::short(&drive.name), value, own: None })
         }));
-        bars.sort_by(|a, b| headline.order(a.value, b.value).then_with(|| a.label.cmp(&b.label)));
+        let by_value = |a: &Bar, b: &Bar| match (a.value, b.value) {
+            (Some(a), Some(b)) => headline.order(a, b),
+            (a, b) => a.is_none().cmp(&b.is_none()),
+        };
+        bars.sort_by(|a, b| by_value(a, b).then_with(|| a.label.cmp(&b.label)));
         charts.push((headline, bars));
     }
     charts
@@ -250,7 +261,7 @@ fn unit_of(headline: &Headline) -> &'static str {
 
 fn bar_chart(out: &mut String, headline: &Headline, bars: &[Bar]) {
     let unit = unit_of(headline);
-    let most = bars.iter().map(|b| b.value).fold(0.0, f64::max);
+    let most = bars.iter().filter_map(|b| b.value).fold(0.0, f64::max);
     let direction = if headline.lower_is_better { " · <b>lower is better</b>" } else { "" };
     let shown = if unit == "us" { String::new() } else { format!("{unit} · ") };
     out.push_str(&format!(
@@ -258,12 +269,13 @@ fn bar_chart(out: &mut String, headline: &Headline, bars: &[Bar]) {
         headline.key, headline.title, headline.detail
     ));
     for bar in bars {
-        let share = if most > 0.0 { (bar.value / most * 100.0).clamp(0.4, 100.0) } else { 0.0 };
+        let share = bar.value.filter(|_| most > 0.0).map_or(0.0, |v| (v / most * 100.0).clamp(0.4, 100.0));
         let class = bar.own.map_or("other".to_owned(), |i| format!("own c{}", i % 8));
-        let text = match unit {
-            "us" => number::latency(bar.value),
-            "MB/s" if bar.value < 10.0 => number::trimmed(bar.value, 1),
-            _ => number::grouped(bar.value, usize::from(bar.value < 10.0)),
+        let text = match (bar.value, unit) {
+            (None, _) => "unsettled".to_owned(),
+            (Some(value), "us") => number::latency(value),
+            (Some(value), "MB/s") if value < 10.0 => number::trimmed(value, 1),
+            (Some(value), _) => number::grouped(value, usize::from(value < 10.0)),
         };
         out.push_str(&format!(
             "<li class=\"{class}\"><span class=\"who\">{}</span><span class=\"track\"><span style=\"width:{}%\"></span></span>\

@@ -48,7 +48,11 @@
     const turn = () => {
       const shown = element.getAttribute("aria-pressed") !== "true";
       element.setAttribute("aria-pressed", String(shown));
-      for (const path of find()) path.style.display = shown ? "" : "none";
+      for (const path of find()) {
+        const hidden = Number(path.dataset.hidden ?? 0) + (shown ? -1 : 1);
+        path.dataset.hidden = hidden;
+        path.style.display = hidden > 0 ? "none" : "";
+      }
     };
     element.addEventListener("click", turn);
     element.addEventListener("keydown", (event) => {
@@ -59,7 +63,10 @@
     .filter((path) => fits(path.dataset.name ?? path.dataset.marks));
   for (const key of document.querySelectorAll("svg[data-kind] .key")) {
     const svg = key.closest("svg");
-    toggle(key, () => find(svg, (name) => name === key.dataset.key));
+    const { key: named, of } = key.dataset;
+    const fits = of === "drive" ? (name) => name.startsWith(named + ", ")
+      : of === "kind" ? (name) => name.endsWith(", " + named) : (name) => name === named;
+    toggle(key, () => find(svg, fits));
   }
   for (const drive of document.querySelectorAll(".drives [data-drive]")) {
     const name = drive.dataset.drive;

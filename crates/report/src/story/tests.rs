@@ -152,7 +152,10 @@ fn opposite_figures_give_opposite_sentences() {
         "{b}"
     );
     assert!(g.contains("settle to a flat line: 60,000 IOPS"), "{g}");
-    assert!(b.contains("lifts that 4.5 times") && g.contains("changes little: 1 times"), "{b}{g}");
+    assert!(
+        b.contains("lifts that 4.5 times") && g.contains("changes little: 61,000 IOPS with it, 60,000 without"),
+        "{b}{g}"
+    );
     assert!(b.contains("times as fast in steady random write") && g.contains("Ahead of"), "{b}{g}");
     assert!(b.contains("one request in a hundred takes over 60 ms") && g.contains("takes over 2 ms"), "{b}{g}");
     assert_eq!((bad.findings[0].test, bad.findings[3].test), ("consistency", "sequential-write"));
@@ -328,4 +331,45 @@ fn a_drive_whose_long_writes_fall_says_to_what() {
     let told = format!("{}{}", text(&story.findings), story.unsuited);
     assert!(told.contains("go at 900 MB/s, then at 600, then at 90:"), "{told}");
     assert!(told.contains("Long copies and video: 900 MB/s at first, then 600, then 90."), "{told}");
+}
+
+#[test]
+fn a_rare_long_write_counts_against_databases() {
+    let mut review = review(GOOD);
+    let mut with_tail = |us: f64| {
+        review.outcomes[0].metrics.insert("latency_p99_9_tail".into(), Metric::new(us, "us"));
+        story(&review, &review.devices[0])
+    };
+    let short = with_tail(9_000.0);
+    assert!(short.suits.contains("one write in a thousand takes over 9 ms."), "{}", short.suits);
+    let long = with_tail(250_000.0);
+    assert!(
+        long.unsuited.contains("wait for each commit") && long.unsuited.contains("over 250 ms."),
+        "{}",
+        long.unsuited
+    );
+    assert!(!long.suits.contains("Databases"), "{}", long.suits);
+}
+
+#[test]
+fn drives_that_differ_by_a_hair_are_level_and_none_is_once_as_fast() {
+    let mut review = review(GOOD);
+    let file_server = |device: &str, iops: f64| {
+        let mut o = outcome("fileserver", "", &[("iops", iops, "IOPS")]);
+        o.device = device.to_owned();
+        o
+    };
+    let mut other = review.devices[0].clone();
+    other.facts.name = "theirs-1tb".into();
+    review.devices.push(other);
+    for (theirs, said) in [
+        (20_200.0, "Level with Theirs 1 TB in file server: 20,000 and 20,200 IOPS."),
+        (25_000.0, "20 % behind Theirs 1 TB in file server: 20,000 against 25,000 IOPS."),
+        (40_000.0, "Theirs 1 TB is 2 times as fast in file server"),
+        (16_000.0, "Ahead of Theirs 1 TB by 25 % in file server"),
+    ] {
+        review.outcomes = vec![file_server("mine-1tb", 20_000.0), file_server("theirs-1tb", theirs)];
+        let findings = text(&story(&review, &review.devices[0]).findings);
+        assert!(findings.contains(said), "{findings}");
+    }
 }

@@ -4,6 +4,14 @@ use std::fmt::Write as _;
 
 use crate::text::escape;
 
+/// What an entry of a legend switches off: a series by its name, or all of a drive or of a kind.
+#[derive(Clone, Copy)]
+pub(crate) enum Hides {
+    Series,
+    Drive,
+    Kind,
+}
+
 /// Where a text is anchored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
@@ -52,8 +60,13 @@ impl Canvas {
     }
 
     /// Opens an entry of a legend, which the script of a page makes a switch.
-    pub fn open_key(&mut self, name: &str) {
-        let _ = write!(self.body, "<g class=\"key\" data-key=\"{}\">", escape(name));
+    pub fn open_key(&mut self, name: &str, hides: Hides) {
+        let of = match hides {
+            Hides::Series => "",
+            Hides::Drive => " data-of=\"drive\"",
+            Hides::Kind => " data-of=\"kind\"",
+        };
+        let _ = write!(self.body, "<g class=\"key\" data-key=\"{}\"{of}>", escape(name));
     }
 
     pub fn close_clipped(&mut self, in_page: bool) {

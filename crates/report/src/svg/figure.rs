@@ -2,7 +2,17 @@
 
 use ssdlab_bench::{Axis, Chart, Mark, Series};
 
+use super::marks::Style;
 use super::scale::Extent;
+
+/// Lines that differ in two ways: by drive (colour and marker) and by what the curve is (dash).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Crossed {
+    pub drives: Vec<String>,
+    pub kinds: Vec<String>,
+    /// Drive and kind of each series.
+    pub series: Vec<(usize, usize)>,
+}
 
 /// A chart ready to be drawn, with all that is printed around it.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +32,8 @@ pub(crate) struct Figure {
     /// Colour of each series; by its place if empty. In a comparison a drive keeps its colour, and dash, marker or
     /// hatch, which always go by place, tell its series apart.
     pub colours: Vec<usize>,
+    /// Of lines of several drives with several curves each: what tells them apart, in place of each one's name.
+    pub crossed: Option<Crossed>,
     /// A logarithmic y axis keeps a place for zero even if these data have none.
     pub zero_strip: bool,
     /// Printed at the end of each stacked bar instead of its sum.
@@ -49,6 +61,7 @@ impl Figure {
             y: chart.y.clone(),
             series: chart.series.clone(),
             colours: Vec::new(),
+            crossed: None,
             zero_strip: false,
             bar_ends: Vec::new(),
             point_names: Vec::new(),
@@ -72,6 +85,13 @@ impl Figure {
 
     pub fn colour(&self, index: usize) -> usize {
         self.colours.get(index).copied().unwrap_or(index) % super::skin::SERIES.len()
+    }
+
+    pub fn style(&self, index: usize) -> Style {
+        match self.crossed.as_ref().and_then(|c| c.series.get(index)) {
+            Some(&(drive, kind)) => Style { dash: kind, marker: drive, colour: self.colour(index) },
+            None => Style { dash: index, marker: index, colour: self.colour(index) },
+        }
     }
 
     pub fn is_empty(&self) -> bool {

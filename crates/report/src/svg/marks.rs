@@ -6,8 +6,14 @@ use super::canvas::{Canvas, coord};
 use super::skin::{DASHES, DOTS, Dot};
 use crate::text;
 
-/// What a series looks like: its place, which decides on dash, marker and dot, and its colour.
-pub(super) type Style = (usize, usize);
+/// What a series looks like.
+#[derive(Clone, Copy)]
+pub(crate) struct Style {
+    /// Dash of a line, dot of a scatter.
+    pub(super) dash: usize,
+    pub(super) marker: usize,
+    pub(super) colour: usize,
+}
 
 /// One dot as a sub-path: a line of no or little length, that its stroke makes visible.
 pub(super) fn append_dot(d: &mut String, dot: Dot, pen: &mut (i64, i64), at: (i64, i64), size: f64) {
@@ -45,19 +51,26 @@ pub(super) fn dot_attributes(dot: Dot, colour: usize, size: f64, opacity: f64, n
 }
 
 /// The dot of a series in the legend.
-pub(super) fn dot_swatch(c: &mut Canvas, (index, colour): Style, x: f64, y: f64) {
-    let dot = DOTS[index % DOTS.len()];
+pub(super) fn dot_swatch(c: &mut Canvas, style: Style, x: f64, y: f64) {
+    let dot = DOTS[style.dash % DOTS.len()];
     let mut d = String::new();
     append_dot(&mut d, dot, &mut (0, 0), ((x * 10.0) as i64, (y * 10.0) as i64), 6.0);
-    let attributes = dot_attributes(dot, colour, 6.0, 1.0, "");
+    let attributes = dot_attributes(dot, style.colour, 6.0, 1.0, "");
     c.path(&d, attributes.split(" data-name").next().unwrap_or_default());
 }
 
-pub(super) fn line_attributes((index, colour): Style, name: &str) -> String {
-    let dash = DASHES[index % DASHES.len()];
-    let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
+fn dash_array(dash: usize) -> String {
+    match DASHES[dash % DASHES.len()] {
+        "" => String::new(),
+        dash => format!(" stroke-dasharray=\"{dash}\""),
+    }
+}
+
+pub(super) fn line_attributes(style: Style, name: &str) -> String {
+    let dash = dash_array(style.dash);
     format!(
-        "class=\"s{colour}\" stroke-width=\"2\" stroke-linejoin=\"round\"{dash} data-name=\"{}\"",
+        "class=\"s{}\" stroke-width=\"2\" stroke-linejoin=\"round\"{dash} data-name=\"{}\"",
+        style.colour,
         text::escape(name)
     )
 }
@@ -72,8 +85,14 @@ pub(super) fn line_swatch(c: &mut Canvas, style: Style, x: f64, y: f64, length: 
     let attributes = attributes.split(" data-name").next().unwrap_or_default();
     c.path(&format!("M{} {}h{}", coord(x), coord(y), coord(length)), attributes);
     let mut marker = String::new();
-    append_marker(&mut marker, style.0, x + length / 2.0, y, 3.6);
-    c.path(&marker, &marker_attributes(style.1));
+    append_marker(&mut marker, style.marker, x + length / 2.0, y, 3.6);
+    c.path(&marker, &marker_attributes(style.colour));
+}
+
+/// A dash by itself, of no drive.
+pub(super) fn dash_swatch(c: &mut Canvas, dash: usize, x: f64, y: f64, length: f64) {
+    let attributes = format!("class=\"x\" stroke-width=\"2\"{}", dash_array(dash));
+    c.path(&format!("M{} {}h{}", coord(x), coord(y), coord(length)), &attributes);
 }
 
 /// A closed shape that differs from series to series.

@@ -20,7 +20,7 @@ use ssdlab_bench::Mark;
 use crate::text;
 use canvas::{Anchor, Canvas, coord};
 
-pub(crate) use figure::{Figure, axis_title};
+pub(crate) use figure::{Crossed, Figure, axis_title};
 pub(crate) use scale::Extent;
 pub(crate) use skin::{Skin, hatch_definitions, properties, rules};
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ssdlab_bench::{Mark, SHARE_BELOW, Series};
 
-use super::canvas::{Anchor, Canvas, coord};
+use super::canvas::{Anchor, Canvas, Hides, coord};
 use super::figure::{Figure, axis_title};
 use super::legend;
 use super::marks::{Style, append_dot, append_marker, dot_attributes, line_attributes, marker_attributes};
@@ -63,12 +63,15 @@ pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout,
                     steps(c, series, figure.colour(i), &x_scale, &y_scale);
                 }
                 let names = figure.point_names.get(i).map_or(&[][..], Vec::as_slice);
-                scatter(c, series, names, (i, figure.colour(i)), &x_scale, &y_scale, dot_size(m, figure));
+                scatter(c, series, names, figure.style(i), &x_scale, &y_scale, dot_size(m, figure));
             }
             _ if figure.x.unit == SHARE_BELOW => {
-                line(c, series, (i, figure.colour(i)), &x_scale, &y_scale, Vertices::Bends);
+                line(c, series, figure.style(i), &x_scale, &y_scale, Vertices::Bends);
             }
-            _ => line(c, series, (i, figure.colour(i)), &x_scale, &y_scale, Vertices::Measured),
+            _ if figure.crossed.is_some() && series.points.len() > MARKED_POINTS => {
+                line(c, series, figure.style(i), &x_scale, &y_scale, Vertices::Many);
+            }
+            _ => line(c, series, figure.style(i), &x_scale, &y_scale, Vertices::Measured),
         }
         if let Some(y) = end_of(series, figure.mark) {
             ends.push((i, y_scale.at(y)));
@@ -118,7 +121,8 @@ fn dot_size(m: Measures, figure: &Figure) -> f64 {
 /// Room for names at the ends of lines, if they are few and short enough to stand there.
 fn end_labels(figure: &Figure, m: Measures, layout: Layout) -> Option<f64> {
     let n = figure.series.len();
-    if (figure.mark != Mark::Line && !figure.names_at_end)
+    if figure.crossed.is_some()
+        || (figure.mark != Mark::Line && !figure.names_at_end)
         || !(2..=6).contains(&n)
         || layout == Layout::Phone
         || layout == Layout::Half
@@ -205,8 +209,8 @@ fn steps(c: &mut Canvas, series: &Series, colour: usize, x: &Scale, y: &Scale) {
     c.path(&d, &format!("class=\"s{colour}\" stroke-width=\"1.5\" stroke-linejoin=\"round\" stroke-opacity=\".6\""));
 }
 
-fn scatter(c: &mut Canvas, series: &Series, names: &[String], (index, colour): Style, x: &Scale, y: &Scale, size: f64) {
-    let dot = DOTS[index % DOTS.len()];
+fn scatter(c: &mut Canvas, series: &Series, names: &[String], style: Style, x: &Scale, y: &Scale, size: f64) {
+    let dot = DOTS[style.dash % DOTS.len()];
     // Tenths, as whole numbers: relative moves must not drift.
     let tenths = |v: f64| libm::round(v * 10.0) as i64;
     let layers = if series.points.len() > 300 { LAYERS } else { 1 };
@@ -218,7 +222,8 @@ fn scatter(c: &mut Canvas, series: &Series, names: &[String], (index, colour): S
             append_dot(&mut d, dot, &mut pen, at, size);
         }
         if !d.is_empty() {
-            let mut attributes = dot_attributes(dot, colour, size, if layers > 1 { 0.5 } else { 0.85 }, &series.name);
+            let mut attributes =
+                dot_attributes(dot, style.colour, size, if layers > 1 { 0.5 } else { 0.85 }, &series.name);
             if !names.is_empty() {
                 let names: Vec<&str> = names.iter().skip(layer).step_by(layers).map(String::as_str).collect();
                 let _ = write!(attributes, " data-points=\"{}\"", text::escape(&names.join("|")));
@@ -233,6 +238,8 @@ fn scatter(c: &mut Canvas, series: &Series, names: &[String], (index, colour): S
 enum Vertices {
     /// Each was measured, and is marked if there are few.
     Measured,
+    /// Measured, but too many to mark each: marked at the ticks.
+    Many,
     /// Samples of a curve: it needs them only where it bends, and is marked at the ticks.
     Bends,
 }
@@ -242,8 +249,8 @@ fn line(c: &mut Canvas, series: &Series, style: Style, x: &Scale, y: &Scale, ver
     let (drawn, marked) = match vertices {
         Vertices::Measured if points.len() <= MARKED_POINTS => (points.clone(), points),
         Vertices::Measured => (thinned(&points), Vec::new()),
-        Vertices::Bends => {
-            let drawn = bends(&points);
+        Vertices::Many | Vertices::Bends => {
+            let drawn = if vertices == Vertices::Many { thinned(&points) } else { bends(&points) };
             let marked = x.ticks.iter().filter_map(|tick| on_line(&drawn, x.at(tick.value))).collect();
             (drawn, marked)
         }
@@ -256,9 +263,9 @@ fn line(c: &mut Canvas, series: &Series, style: Style, x: &Scale, y: &Scale, ver
     if !marked.is_empty() {
         let mut markers = String::new();
         for (px, py) in marked {
-            append_marker(&mut markers, style.0, px, py, 3.6);
+            append_marker(&mut markers, style.marker, px, py, 3.6);
         }
-        c.path(&markers, &format!("{} data-marks=\"{}\"", marker_attributes(style.1), text::escape(&series.name)));
+        c.path(&markers, &format!("{} data-marks=\"{}\"", marker_attributes(style.colour), text::escape(&series.name)));
     }
 }
 
@@ -341,8 +348,8 @@ fn label_ends(
     }
     for (i, y) in ends {
         let mut marker = String::new();
-        append_marker(&mut marker, i, x, y, 3.6);
-        c.open_key(&figure.series[i].name);
+        append_marker(&mut marker, figure.style(i).marker, x, y, 3.6);
+        c.open_key(&figure.series[i].name, Hides::Series);
         c.path(&marker, &marker_attributes(figure.colour(i)));
         c.text(x + 9.0, y + m.font * 0.35, m.font, Anchor::Start, "l", &figure.series[i].name);
         c.body.push_str("</g>");

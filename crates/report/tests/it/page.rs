@@ -1,7 +1,7 @@
 //! The page and its pictures, read as a machine reads them.
 
 use ssdlab_bench::{Axis, Chart, Mark, Series, Table};
-use ssdlab_report::{PngPainter, chart_svg, index_html, terminal_summary};
+use ssdlab_report::{PngPainter, Review, chart_svg, index_html, terminal_summary};
 
 use crate::common::{FIRST, SECOND, one_drive, two_drives};
 
@@ -326,4 +326,76 @@ fn eight_drives_have_two_findings_each_and_a_bar_for_the_desktop_mix() {
     let bars = &page[page.find("id=\"bar-desktop-mix\"").expect("the index has a bar chart")..];
     let bars = &bars[..bars.find("</figure>").unwrap()];
     assert!(bars.contains("points · stand-in") && bars.find("Drive 7") < bars.find("Drive 0"), "{bars}");
+}
+
+#[test]
+fn a_drive_that_has_not_settled_stands_last_without_a_bar() {
+    let one = one_drive();
+    let mut review = two_drives();
+    (review.quick, review.devices, review.outcomes) = (false, Vec::new(), Vec::new());
+    for (name, settled) in [("first", None), ("second", Some(5_000.0)), ("third", Some(9_000.0))] {
+        let mut device = one.devices[0].clone();
+        device.facts.name = name.to_owned();
+        review.devices.push(device);
+        let mut outcome = one.outcomes[0].clone();
+        (outcome.test, outcome.variant, outcome.device) = ("consistency".into(), "2013".into(), name.into());
+        let figure = settled.map(|iops| ("iops_mean_tail".into(), ssdlab_bench::Metric::new(iops, "IOPS")));
+        outcome.metrics = figure.into_iter().collect();
+        review.outcomes.push(outcome);
+    }
+    let chart = |review: &Review| {
+        let page = index_html(review).unwrap();
+        let from = page.find("id=\"bar-steady-write\"")?;
+        Some(page[from..from + page[from..].find("</figure>").unwrap()].to_owned())
+    };
+    let bars = chart(&review).expect("two of them settled");
+    let places = ["Third", "Second", "First"].map(|name| bars.find(name).unwrap());
+    assert!(places.is_sorted() && bars.contains("unsettled") && bars.contains("width:0%"), "{bars}");
+    // Where none has, there is nothing to compare, and one that was not tested is not unsettled.
+    review.outcomes.remove(0);
+    assert!(!chart(&review).unwrap().contains("First"));
+    review.outcomes.iter_mut().for_each(|o| o.metrics.clear());
+    assert_eq!(chart(&review), None);
+}
+
+#[test]
+fn lines_of_several_drives_with_several_curves_are_named_by_drive_and_by_curve() {
+    let mut review = two_drives();
+    let curves = |at: f64| {
+        let curve = |name: &str, y: f64| Series { name: name.to_owned(), points: vec![[1.0, y], [2.0, y + at]] };
+        let chart = Chart {
+            id: "crossed".into(),
+            title: "Reads and writes".into(),
+            caption: String::new(),
+            mark: Mark::Line,
+            x: Axis::linear("depth", ""),
+            y: Axis::linear("rate", "IOPS"),
+            series: vec![curve("reads", 5.0), curve("writes", 9.0)],
+            overlay_drives: true,
+        };
+        chart
+    };
+    let names: Vec<String> = review.devices.iter().map(|d| d.facts.name.clone()).collect();
+    for (i, name) in names.iter().enumerate() {
+        let outcome = review.outcomes.iter_mut().find(|o| &o.device == name).unwrap();
+        outcome.charts = vec![curves(i as f64)];
+    }
+    let page = index_html(&review).unwrap();
+    for name in &names {
+        assert!(page.contains(&format!("data-key=\"{name}\" data-of=\"drive\"")), "{name}");
+        for curve in ["reads", "writes"] {
+            assert!(page.contains(&format!("data-name=\"{name}, {curve}\"")), "{name} {curve}");
+        }
+    }
+    for curve in ["reads", "writes"] {
+        assert!(page.contains(&format!("data-key=\"{curve}\" data-of=\"kind\"")), "{curve}");
+    }
+    // A curve has the same dash whichever drive it is of.
+    let dash = |name: &str, curve: &str| {
+        let end = page.find(&format!("data-name=\"{name}, {curve}\"")).unwrap();
+        let path = &page[page[..end].rfind("<path").unwrap()..end];
+        path.split("stroke-dasharray=\"").nth(1).map(|rest| rest.split('"').next().unwrap().to_owned())
+    };
+    assert_eq!((dash(&names[0], "reads"), dash(&names[1], "reads")), (None, None));
+    assert!(dash(&names[0], "writes").is_some() && dash(&names[0], "writes") == dash(&names[1], "writes"));
 }
