@@ -408,9 +408,31 @@ fn put_charts(out: &mut Outcome, trace: Trace, form: &str, runs: &[Played]) {
         Axis::log("mean service time", "us"),
         runs.iter().map(|r| series(r.state.name(), r.curve.clone())).collect(),
     ));
+    charts.push(chart(
+        "waiting-through-trace",
+        &format!("{title}: time waited, from beginning to end"),
+        "Service times of all requests so far, added up: where a curve is steep, the drive is slow.",
+        Mark::Line,
+        Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("requests played", "%") },
+        Axis { min: Some(0.0), ..Axis::linear("time waited", "s") },
+        runs.iter().map(|r| series(r.state.name(), added_up(&r.curve, r.statistics.requests()))).collect(),
+    ));
     let latencies: Vec<_> = runs.iter().map(|r| (r.state.name(), r.measurement.latency())).collect();
     charts.push(tail_chart(&latencies.iter().map(|(name, h)| (*name, h)).collect::<Vec<_>>()));
     out.charts.extend(charts);
+}
+
+/// Seconds waited by all requests up to the end of each part of a curve of mean service times in µs, which stand at the
+/// middles of parts of as many requests each.
+fn added_up(curve: &[[f64; 2]], requests: u64) -> Vec<[f64; 2]> {
+    let half = curve.first().map_or(0.0, |p| p[0]);
+    let each = requests as f64 * 2.0 * half / 100.0;
+    let mut waited = 0.0;
+    let so_far = curve.iter().map(|[middle, mean_us]| {
+        waited += mean_us * each / 1e6;
+        [middle + half, waited]
+    });
+    [[0.0, 0.0]].into_iter().chain(so_far).collect()
 }
 
 fn method(ctx: &Context<'_>, trace: Trace, runs: &[Played]) -> String {

@@ -517,6 +517,11 @@ fn a_storage_bench_reports_rate_service_time_and_slow_shares_of_a_known_device()
     // Requests that end at the same instant leave the next one a queue shorter than it should be.
     close(value(&out, "depth_mean"), value(&out, "trace_depth_mean"), 0.1);
     assert!(out.notes[0].contains("stand-in") && out.title.contains("stand-in") && out.method.contains("stand-in"));
+    let waited = out.charts.iter().find(|c| c.id == "waiting-through-trace").unwrap().series[0].points.clone();
+    assert!(waited.is_sorted_by(|a, b| a[0] < b[0] && a[1] < b[1]) && waited[0] == [0.0, 0.0], "{waited:?}");
+    let [played, all] = waited[waited.len() - 1];
+    close(played, 100.0, 1e-9);
+    close(all, value(&out, "latency_mean") * 20_000.0 / 1e6, 1e-6);
     let table = &out.tables[0];
     let row = table.rows.iter().find(|r| r[0] == "size: 128 KiB").unwrap();
     assert_eq!(row[1..3], ["26.4 %", "26.4 %"]);

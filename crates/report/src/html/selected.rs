@@ -24,7 +24,7 @@ const CHARTS: [(&str, &str, &str); 13] = [
     ("slc-cache", "", "rate-by-position"),
     ("trim", "", "write-by-position"),
     ("fileserver", "", "iops-by-load"),
-    ("heavy", "", "service-time-through-trace"),
+    ("heavy", "", "waiting-through-trace"),
     ("disk-inspection", "", "rate-by-position"),
 ];
 

@@ -91,7 +91,7 @@ pub(super) fn line_swatch(c: &mut Canvas, style: Style, x: f64, y: f64, length: 
 
 /// A dash by itself, of no drive.
 pub(super) fn dash_swatch(c: &mut Canvas, dash: usize, x: f64, y: f64, length: f64) {
-    let attributes = format!("class=\"x\" stroke-width=\"2\"{}", dash_array(dash));
+    let attributes = format!("class=\"w\"{}", dash_array(dash));
     c.path(&format!("M{} {}h{}", coord(x), coord(y), coord(length)), &attributes);
 }
 

@@ -99,6 +99,7 @@ pub(crate) fn rules(skin: Skin) -> String {
     rule(".g", format!("stroke:{};stroke-width:1;fill:none", ink("grid")));
     rule(".n", format!("stroke:{};stroke-width:1;fill:none", ink("faint")));
     rule(".x", format!("stroke:{};stroke-width:1;fill:none", ink("axis")));
+    rule(".w", format!("stroke:{};stroke-width:2;fill:none", ink("muted")));
     rule(".z", format!("fill:{}", ink("faint")));
     rule(".q", format!("fill:{}", ink("faint")));
     rule(".t", format!("fill:{}", ink("muted")));
