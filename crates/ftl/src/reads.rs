@@ -48,7 +48,7 @@ impl RowReads {
         (die, block, row): (u32, BlockId, u32),
         sink: &mut impl OpSink,
     ) {
-        let bit = 1 << (unit & 63);
+        let bit = 1 << unit.bit();
         if let Some((_, op)) = &mut self.pending
             && op.block() == block
             && op.page() == row

@@ -331,7 +331,7 @@ pub trait Translation: Clone + Debug + Send + 'static {
         let layout = self.medium().layout();
         let units = self.units_at(unit);
         let op = FlashOp::merge_read(block, row, units, command, page);
-        sink.enqueue_read(layout.die_of(block).0, op, 1 << (unit & 63));
+        sink.enqueue_read(layout.die_of(block).0, op, 1 << unit.bit());
         Some(units * layout.unit_bytes)
     }
 

@@ -101,14 +101,14 @@ impl Layout {
     #[inline]
     #[must_use]
     pub fn block_of(&self, unit: UnitAddress) -> BlockId {
-        BlockId::new(self.by_block.quotient(unit))
+        BlockId::new(self.by_block.quotient(unit.number()))
     }
 
     /// Block and page of a unit.
     #[inline]
     #[must_use]
     pub fn row_of(&self, unit: UnitAddress) -> (BlockId, u32) {
-        let (block, rest) = self.by_block.split(unit);
+        let (block, rest) = self.by_block.split(unit.number());
         (BlockId::new(block), rest >> self.row_shift)
     }
 
@@ -116,14 +116,14 @@ impl Layout {
     #[inline]
     #[must_use]
     pub fn row_start(&self, block: BlockId, page: u32) -> UnitAddress {
-        block.number() * self.block_units + (page << self.row_shift)
+        UnitAddress::new(block.number() * self.block_units + (page << self.row_shift))
     }
 
     /// Number of the row that begins with a unit, over all dies.
     #[inline]
     #[must_use]
     pub fn row_number(&self, start: UnitAddress) -> usize {
-        (start >> self.row_shift) as usize
+        (start.number() >> self.row_shift) as usize
     }
 
     /// The block of an index within a die.

@@ -307,7 +307,7 @@ impl Medium {
             return Err(self.explain_row(block, page));
         }
         let start = self.layout.row_start(block, page);
-        let range = start as usize..start as usize + self.layout.row_units as usize;
+        let range = start.index()..start.index() + self.layout.row_units as usize;
         self.sequence[self.layout.row_number(start)] = self.next_sequence;
         self.next_sequence = self.next_sequence.wrapping_add(1);
         Ok(Row { start, tags: &mut self.tags[range] })
@@ -350,9 +350,9 @@ impl Medium {
         self.next_sequence = next;
         self.sequence[self.layout.row_number(target)] = self.sequence[self.layout.row_number(source)];
         if self.is_readable(from, page) {
-            self.tags.copy_within(source as usize..(source + units) as usize, target as usize);
+            self.tags.copy_within(source.index()..(source + units).index(), target.index());
         } else {
-            self.tags[target as usize..(target + units) as usize].fill(NO_LPN);
+            self.tags[target.index()..(target + units).index()].fill(NO_LPN);
         }
         Ok(())
     }
@@ -447,7 +447,7 @@ impl Medium {
             let state = &mut self.blocks[self.layout.first_plane(block) + p.plane as usize];
             state.issued += 1;
             state.finished += 1;
-            let at = self.layout.row_start(block, p.page) as usize + p.plane as usize * upp;
+            let at = self.layout.row_start(block, p.page).index() + p.plane as usize * upp;
             self.tags[at..at + upp].copy_from_slice(&tags[k * upp..(k + 1) * upp]);
         }
         Ok(())
@@ -499,7 +499,7 @@ impl Medium {
             let (die, block) = self.layout.die_of(block);
             return Err(Violation::ReadUnwritten { die, block, page });
         }
-        Ok(self.tags[unit as usize])
+        Ok(self.tags[unit.index()])
     }
 
     /// The tag of a unit, whether or not its program has ended: what the controller still has in RAM of a row under
@@ -507,14 +507,14 @@ impl Medium {
     #[inline]
     #[must_use]
     pub fn tag(&self, unit: UnitAddress) -> u32 {
-        self.tags[unit as usize]
+        self.tags[unit.index()]
     }
 
     /// The tags of 64 units from one on, whether or not they are programmed.
     #[inline]
     #[must_use]
     pub fn tags_from(&self, unit: UnitAddress) -> &[u32; 64] {
-        let first = unit as usize;
+        let first = unit.index();
         (&self.tags[first..first + 64]).try_into().expect("64 of them")
     }
 
@@ -522,14 +522,14 @@ impl Medium {
     #[inline]
     #[must_use]
     pub fn lpn(&self, unit: UnitAddress) -> u32 {
-        self.format.lpn(self.tags[unit as usize])
+        self.format.lpn(self.tags[unit.index()])
     }
 
     /// The write count in a unit's tag.
     #[inline]
     #[must_use]
     pub fn generation(&self, unit: UnitAddress) -> u8 {
-        self.format.generation(self.tags[unit as usize])
+        self.format.generation(self.tags[unit.index()])
     }
 
     /// Drive-wide sequence number of the programming of a row (modulo 2^32).
@@ -552,7 +552,7 @@ impl Medium {
         const UNITS_OF_A_LINE: u32 = 16;
         let mut at = 0;
         while at < count {
-            memory::prefetch(&self.tags, (unit + at) as usize);
+            memory::prefetch(&self.tags, (unit + at).index());
             at += UNITS_OF_A_LINE;
         }
     }

@@ -101,7 +101,7 @@ impl Medium {
         self.layout.all_blocks().zip(self.blocks.chunks_exact(planes)).flat_map(move |(block, planes)| {
             (0..issued(planes)).map(move |page| {
                 let start = self.layout.row_start(block, page);
-                (start as usize, self.layout.row_number(start))
+                (start.index(), self.layout.row_number(start))
             })
         })
     }

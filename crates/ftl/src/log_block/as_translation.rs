@@ -153,7 +153,7 @@ impl Translation for LogBlock {
         let medium = self.contents.medium();
         let units = medium.layout().units() as u64;
         (0..64)
-            .filter(|k| u64::from(from) + k < units)
+            .filter(|k| u64::from(from.number()) + k < units)
             .filter(|&k| {
                 let unit = from + k as u32;
                 let page = medium.lpn(unit);

@@ -8,7 +8,7 @@ use std::ops::Range;
 use ssdlab_nand::{BlockId, Medium, NO_LPN, Outcome, UnitAddress};
 
 /// Where pages live that hold nothing.
-pub const NOWHERE: UnitAddress = UnitAddress::MAX;
+pub const NOWHERE: UnitAddress = UnitAddress::NONE;
 
 /// See the module's own page. A row is one unit.
 #[derive(Clone, Debug)]

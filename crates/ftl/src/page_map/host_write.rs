@@ -6,7 +6,7 @@ use ssdlab_nand::{NO_LPN, UnitAddress};
 use super::PageMap;
 use super::allocator::{NoRoom, Place as RowPlace, Writer};
 use super::compression::{MOST, Pack};
-use super::map::{Place, UNMAPPED};
+use super::map::Place;
 use super::pacing::MICRO;
 use super::superblock::{State, SuperblockId};
 use super::write_buffer::Slot;
@@ -66,7 +66,7 @@ impl PageMap {
             }
             Place::Unmapped => {
                 self.map.count_new_page();
-                UNMAPPED
+                UnitAddress::NONE
             }
         };
         let size = self.compression.as_mut().map_or(1, |compression| compression.draw());
@@ -105,20 +105,20 @@ impl PageMap {
                 }
                 let slot = self.buffer.slot_mut(at);
                 slot.tag = NO_LPN;
-                std::mem::replace(&mut slot.old, UNMAPPED)
+                std::mem::replace(&mut slot.old, UnitAddress::NONE)
             }
             Place::Flash(unit) => unit,
         };
         self.map.unmap(lpn);
         self.counters.trimmed_units += 1;
-        if old != UNMAPPED {
+        if old != UnitAddress::NONE {
             self.invalidate(old);
             if self.gc.erases_what_trim_empties {
                 self.note_emptied(self.superblocks.of_unit(old, self.medium.layout()));
             }
         }
         self.log.note_trimmed_page(lpn, &mut self.medium, sink);
-        (old != UNMAPPED).then_some(old)
+        (old != UnitAddress::NONE).then_some(old)
     }
 
     /// Units that a row of the host replaces. Their valid bits lie far apart: looked at one after the other, before
@@ -241,7 +241,7 @@ impl PageMap {
         let format = self.medium.format();
         let row = self.medium.queue_program(taken.place.block, taken.place.page).expect("rows are taken in order");
         let (mut k, mut valid, mut ready) = (0, 0u64, Nanos::MIN);
-        let (mut old, mut replaced) = ([UNMAPPED; 64], 0);
+        let (mut old, mut replaced) = ([UnitAddress::NONE; 64], 0);
         let (first, second) = self.buffer.fronts(stream, n);
         // Stretch by stretch: a chain of the two would ask for each slot which it comes from.
         for stretch in [first, second] {
@@ -251,7 +251,7 @@ impl PageMap {
                     valid |= 1 << k;
                     self.map.set_flash(format.address(slot.tag), row.start + k);
                 }
-                if slot.old != UNMAPPED {
+                if slot.old != UnitAddress::NONE {
                     old[replaced & 63] = slot.old;
                     replaced += 1;
                 }
@@ -266,7 +266,7 @@ impl PageMap {
         let soon = self.buffer.waiting_of(stream).min(self.row_units);
         let (first, second) = self.buffer.fronts(stream, soon);
         for stretch in [first, second] {
-            for slot in stretch.iter().filter(|slot| slot.old != UNMAPPED) {
+            for slot in stretch.iter().filter(|slot| slot.old != UnitAddress::NONE) {
                 self.validity.prefetch(slot.old);
             }
         }
@@ -290,7 +290,7 @@ impl PageMap {
         let row = self.medium.queue_program(taken.place.block, taken.place.page).expect("rows are taken in order");
         row.tags.fill(NO_LPN);
         let (mut at, mut valid, mut begins, mut ready) = (0, 0, 0, Nanos::MIN);
-        let (mut old, mut replaced) = ([UNMAPPED; MOST], 0);
+        let (mut old, mut replaced) = ([UnitAddress::NONE; MOST], 0);
         for k in pack.order() {
             let (slot, size) = self.buffer.front(stream, k as u32);
             let size = u32::from(size);
@@ -300,7 +300,7 @@ impl PageMap {
                 valid |= (u64::MAX >> (64 - size)) << at;
                 self.map.set_flash(format.address(slot.tag), row.start + at);
             }
-            if slot.old != UNMAPPED {
+            if slot.old != UnitAddress::NONE {
                 old[replaced] = slot.old;
                 replaced += 1;
             }

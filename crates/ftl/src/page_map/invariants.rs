@@ -1,9 +1,9 @@
 //! What must agree with what, at any time: the map, the spare areas, valid bits and counts, and the lists.
 
-use ssdlab_nand::NO_LPN;
+use ssdlab_nand::{NO_LPN, UnitAddress};
 
 use super::PageMap;
-use super::map::{Place, UNMAPPED};
+use super::map::Place;
 use super::superblock::{State, SuperblockId};
 
 impl PageMap {
@@ -27,7 +27,7 @@ impl PageMap {
                     if held != lpn {
                         return Err(format!("page {lpn} points at slot {at}, which holds page {held}"));
                     }
-                    if slot.old == UNMAPPED {
+                    if slot.old == UnitAddress::NONE {
                         in_buffer_only += 1;
                         continue;
                     }
@@ -177,7 +177,7 @@ impl PageMap {
                     if !units.is_power_of_two() || units > 1 << self.unit_shift {
                         return Err(format!("unit {} begins an extent of {units} units", start + k));
                     }
-                    if let Some(behind) = (1..units).find(|behind| self.medium.lpn(start + k + behind) != NO_LPN) {
+                    if let Some(behind) = (1..units).find(|&behind| self.medium.lpn(start + k + behind) != NO_LPN) {
                         let unit = start + k + behind;
                         return Err(format!("unit {unit} is not the first of its extent, but has a tag"));
                     }
@@ -205,7 +205,7 @@ impl PageMap {
         for (at, part) in self.parts.iter() {
             let slot = self.buffer.slot(at);
             let lpn = self.medium.format().lpn(slot.tag);
-            if lpn == NO_LPN || self.map.get(lpn) != Place::Buffer(at) || slot.old == UNMAPPED {
+            if lpn == NO_LPN || self.map.get(lpn) != Place::Buffer(at) || slot.old == UnitAddress::NONE {
                 return Err(format!("slot {at} lacks sectors, but does not hold a page that has others on flash"));
             }
             if part.present == 0 || self.medium.generation(slot.old) != part.base {

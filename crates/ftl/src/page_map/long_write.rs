@@ -4,8 +4,9 @@
 //! each had entered the buffer and all had been dispatched then. So it is taken only where nothing could tell the
 //! difference.
 
+use ssdlab_nand::UnitAddress;
+
 use super::PageMap;
-use super::map::UNMAPPED;
 use crate::op::OpSink;
 use crate::translation::Stretch;
 
@@ -60,7 +61,7 @@ impl PageMap {
             for (tag, lpn) in row.tags.iter_mut().zip(lpn..) {
                 *tag = format.pack(lpn, generation(lpn));
             }
-            let mut old = [UNMAPPED; 64];
+            let mut old = [UnitAddress::NONE; 64];
             let old = self.map.replace_run(lpn..lpn + n, row.start, &mut old);
             self.validity.set_row(row.start, u64::MAX >> (64 - n));
             gone += n;

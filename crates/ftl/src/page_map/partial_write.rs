@@ -86,7 +86,7 @@ impl PageMap {
         self.counters.merge_read_units += u64::from(units);
         self.parts.set_state(at, State::Reading(slot.old));
         let op = FlashOp::merge_read(block, page, units, NOBODY, lpn);
-        sink.enqueue_read(layout.die_of(block).0, op, 1 << (slot.old & 63));
+        sink.enqueue_read(layout.die_of(block).0, op, 1 << slot.old.bit());
     }
 
     /// A read for the buffer has ended: of the map, or of what is missing of a unit.

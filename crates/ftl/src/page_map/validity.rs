@@ -19,13 +19,13 @@ impl Validity {
     #[inline]
     #[must_use]
     pub fn get(&self, unit: UnitAddress) -> bool {
-        self.words[unit as usize / 64] >> (unit % 64) & 1 != 0
+        self.words[unit.index() / 64] >> unit.bit() & 1 != 0
     }
 
     #[inline]
     pub fn clear(&mut self, unit: UnitAddress) {
-        let word = &mut self.words[unit as usize / 64];
-        let bit = 1 << (unit % 64);
+        let word = &mut self.words[unit.index() / 64];
+        let bit = 1 << unit.bit();
         assert!(*word & bit != 0, "unit {unit} died twice");
         *word &= !bit;
     }
@@ -34,7 +34,7 @@ impl Validity {
     #[inline]
     #[must_use]
     pub fn span(&self, start: UnitAddress) -> u64 {
-        let (word, shift) = (start as usize / 64, start % 64);
+        let (word, shift) = (start.index() / 64, start.bit());
         // A shift by 64 in two steps where nothing comes from the next word.
         self.words[word] >> shift | self.words[word + 1] << 1 << (63 - shift)
     }
@@ -42,7 +42,7 @@ impl Validity {
     /// Clears several bits of the 64 units from `start` on.
     #[inline]
     pub fn clear_span(&mut self, start: UnitAddress, bits: u64) {
-        let (word, shift) = (start as usize / 64, start % 64);
+        let (word, shift) = (start.index() / 64, start.bit());
         let (low, high) = (bits << shift, bits >> 1 >> (63 - shift));
         let words = &mut self.words[word..word + 2];
         assert!(words[0] & low == low && words[1] & high == high, "a unit died twice");
@@ -54,22 +54,22 @@ impl Validity {
     #[inline]
     #[must_use]
     pub fn row(&self, start: UnitAddress) -> u64 {
-        self.words[start as usize / 64] >> (start % 64) & self.row_mask
+        self.words[start.index() / 64] >> start.bit() & self.row_mask
     }
 
     #[inline]
     pub fn set_row(&mut self, start: UnitAddress, valid: u64) {
-        self.words[start as usize / 64] |= valid << (start % 64);
+        self.words[start.index() / 64] |= valid << start.bit();
     }
 
     /// Sets several bits of one row; bit 0 is that of `unit`.
     pub fn set_units(&mut self, unit: UnitAddress, bits: u64) {
-        self.words[unit as usize / 64] |= bits << (unit % 64);
+        self.words[unit.index() / 64] |= bits << unit.bit();
     }
 
     #[inline]
     pub fn prefetch(&self, unit: UnitAddress) {
-        memory::prefetch(&self.words, unit as usize / 64);
+        memory::prefetch(&self.words, unit.index() / 64);
     }
 
     pub fn clear_all(&mut self) {

@@ -8,8 +8,8 @@
 //! The whole ring is swept over and over, so that a slot is kept small: 16 bytes.
 
 use ssdlab_core::Nanos;
+use ssdlab_nand::UnitAddress;
 
-use super::map::UNMAPPED;
 use crate::spec::STREAMS;
 
 /// A waiting unit.
@@ -18,8 +18,8 @@ pub struct Slot {
     /// What will go into the spare area: address and write count; [`ssdlab_nand::NO_LPN`] if the unit was trimmed while
     /// waiting.
     pub tag: u32,
-    /// Where its previous copy lives, or [`UNMAPPED`].
-    pub old: u32,
+    /// Where its previous copy lives, or [`UnitAddress::NONE`].
+    pub old: UnitAddress,
     /// Time from which the data are here.
     pub ready: Nanos,
 }
@@ -65,7 +65,7 @@ impl WriteBuffer {
     #[must_use]
     pub fn new(units: u32, streams: u8, packs: bool) -> Self {
         let len = units.next_power_of_two();
-        let empty = Slot { tag: 0, old: UNMAPPED, ready: 0 };
+        let empty = Slot { tag: 0, old: UnitAddress::NONE, ready: 0 };
         let rings = vec![Ring::default(); streams.into()];
         let slots = vec![empty; len as usize * rings.len()];
         let order = vec![0; if streams > 1 || packs { slots.len() } else { 0 }];
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn what_is_dispatched_in_order_ends_at_the_oldest_unit_of_any_stream_that_waits() {
         let mut b = WriteBuffer::new(8, 4, false);
-        let unit = |tag| Slot { tag, old: UNMAPPED, ready: 0 };
+        let unit = |tag| Slot { tag, old: UnitAddress::NONE, ready: 0 };
         let at: Vec<u32> = [0, 3, 0, 3].iter().zip(0..).map(|(&stream, tag)| b.push(stream, unit(tag), 1)).collect();
         assert_eq!(at.iter().map(|&at| b.slot(at).tag).collect::<Vec<_>>(), [0, 1, 2, 3]);
         b.drop_front(0, 2);
@@ -336,7 +336,7 @@ mod tests {
     fn what_does_not_fit_stays_in_front_and_holds_back_what_counts_as_dispatched() {
         let mut b = WriteBuffer::new(16, 1, true);
         for (tag, size) in [(0, 4), (1, 2), (2, 4), (3, 1), (4, 1)] {
-            b.push(0, Slot { tag, old: UNMAPPED, ready: 0 }, size);
+            b.push(0, Slot { tag, old: UnitAddress::NONE, ready: 0 }, size);
         }
         let mut stayed = Vec::new();
         b.keep_back(0, 4, 0b101, |tag, at| stayed.push((tag, at)));
@@ -353,7 +353,7 @@ mod tests {
     fn a_power_cut_leaves_nothing_but_the_number_of_units_that_count_as_accepted() {
         let mut b = WriteBuffer::new(8, 4, false);
         assert!(b.note_used(2));
-        b.push(2, Slot { tag: 7, old: UNMAPPED, ready: 0 }, 1);
+        b.push(2, Slot { tag: 7, old: UnitAddress::NONE, ready: 0 }, 1);
         b.set_forced(true);
         b.set_lacking(true);
         b.forget(5);

@@ -172,7 +172,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let layout = self.translation.medium().layout();
         let start = layout.row_start(op.block(), op.page());
         let first = first_page(&op, packed);
-        for unit in start..start + layout.row_units {
+        for unit in start.run(layout.row_units) {
             let page = self.translation.medium().lpn(unit);
             if let Some((slot, expected)) = self.frontend.read_ahead.arrived(page, unit, first) {
                 if CHECK {

@@ -185,7 +185,7 @@ mod tests {
     fn fetching() -> ReadAhead {
         let mut ahead = ReadAhead::new(16);
         for k in 0..2 {
-            ahead.expect(FIRST + k, Source::Flash { unit: 500 + k, first: FIRST }, 7);
+            ahead.expect(FIRST + k, Source::Flash { unit: UnitAddress::new(500 + k), first: FIRST }, 7);
         }
         ahead
     }
@@ -195,11 +195,11 @@ mod tests {
         let mut ahead = fetching();
         assert_eq!(ahead.lookup(FIRST, 3), Lookup::Coming(7));
         // An older copy in another row, and another read of the same row.
-        assert_eq!(ahead.arrived(FIRST, 90, FIRST), None);
-        assert_eq!(ahead.arrived(FIRST, 500, FIRST - 2), None);
-        assert_eq!(ahead.arrived(FIRST, 500, FIRST), Some((3, 7)));
+        assert_eq!(ahead.arrived(FIRST, UnitAddress::new(90), FIRST), None);
+        assert_eq!(ahead.arrived(FIRST, UnitAddress::new(500), FIRST - 2), None);
+        assert_eq!(ahead.arrived(FIRST, UnitAddress::new(500), FIRST), Some((3, 7)));
         assert_eq!(ahead.lookup(FIRST, 4), Lookup::Here(7));
-        assert_eq!(ahead.arrived(FIRST + 1, 501, FIRST), None);
+        assert_eq!(ahead.arrived(FIRST + 1, UnitAddress::new(501), FIRST), None);
         assert_eq!(ahead.lookup(FIRST + 1, 4), Lookup::Here(7));
     }
 
@@ -210,7 +210,7 @@ mod tests {
         ahead.forget(FIRST);
         ahead.forget(FIRST + 1);
         assert_eq!(ahead.lookup(FIRST + 1, 4), Lookup::Absent);
-        assert_eq!(ahead.arrived(FIRST, 500, FIRST), Some((3, 7)));
+        assert_eq!(ahead.arrived(FIRST, UnitAddress::new(500), FIRST), Some((3, 7)));
         assert_eq!(ahead.lookup(FIRST, 4), Lookup::Absent);
     }
 

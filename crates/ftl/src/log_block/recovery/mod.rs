@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use ssdlab_nand::UnitAddress;
 
 use super::LogBlock;
 use super::chores::Chore;
@@ -81,7 +82,7 @@ impl LogBlock {
     }
 
     /// Where each page lives, without those that are lost; and these.
-    fn settle_lost(&mut self, newest: Newest) -> (Vec<u32>, Vec<LostPage>) {
+    fn settle_lost(&mut self, newest: Newest) -> (Vec<UnitAddress>, Vec<LostPage>) {
         let Newest { mut lives, destroyed } = newest;
         let medium = self.contents.medium();
         let known = std::mem::take(&mut self.recovery.lost);
@@ -131,7 +132,7 @@ impl LogBlock {
                 let rows = medium.finished_pages(block);
                 looks[self.geometry.die(column, lane) as usize] += rows;
                 let start = medium.layout().row_start(block, 0);
-                let living = (start..start + rows).filter(|&unit| {
+                let living = start.run(rows).filter(|&unit| {
                     let page = medium.lpn(unit);
                     page < self.geometry.logical_pages && self.contents.unit(page) == Some(unit)
                 });

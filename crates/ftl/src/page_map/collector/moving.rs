@@ -232,7 +232,7 @@ mod tests {
         let start = layout.row_start(op.block(), op.page());
         let first = layout.row_start(map.superblocks.any_block(from), 0);
         let held: Vec<u32> = (0..layout.block_units).map(|k| map.medium.tag(first + k)).collect();
-        for unit in start..start + op.units() {
+        for unit in start.run(op.units()) {
             assert!(held.contains(&map.medium.tag(unit)), "unit {unit} does not come from superblock {from}");
         }
         true

@@ -216,21 +216,25 @@ impl Staging {
 mod tests {
     use super::*;
 
+    fn at(unit: u32) -> UnitAddress {
+        UnitAddress::new(unit)
+    }
+
     fn valid(units: &[u32]) -> Validity {
         let mut v = Validity::new(256, 8);
-        units.iter().for_each(|&u| v.set_row(u & !7, 1 << (u & 7)));
+        units.iter().for_each(|&u| v.set_row(at(u & !7), 1 << (u & 7)));
         v
     }
 
     fn list(taken: &[Run]) -> Vec<u32> {
-        taken.iter().flat_map(|r| (0..64).filter(|k| r.units >> k & 1 != 0).map(|k| r.start + k)).collect()
+        taken.iter().flat_map(|r| (0..64).filter(|k| r.units >> k & 1 != 0).map(|k| r.start.number() + k)).collect()
     }
 
     #[test]
     fn units_come_out_in_order_and_the_dead_are_dropped() {
         let mut s = Staging::default();
-        s.push(Run { start: 8, units: 0b1011 });
-        s.push(Run { start: 128, units: 0b111 });
+        s.push(Run { start: at(8), units: 0b1011 });
+        s.push(Run { start: at(128), units: 0b111 });
         assert_eq!(s.len(), 6);
         let v = valid(&[8, 11, 128, 130]);
         assert_eq!(s.take(3, false, &v), 3);
@@ -247,26 +251,26 @@ mod tests {
     #[test]
     fn extents_fill_a_row_to_the_last_unit_and_what_does_not_fit_stays_in_front() {
         let mut e = Extents::new(256, 8);
-        e.set_row(0, 0b0111_0101); // 2, 2, 1, 1, 2
-        e.set_row(64, 0b0001_0001); // 4, 4
+        e.set_row(at(0), 0b0111_0101); // 2, 2, 1, 1, 2
+        e.set_row(at(64), 0b0001_0001); // 4, 4
         let mut v = Validity::new(256, 8);
-        v.set_row(0, 0xFF);
-        v.set_row(64, 0xFF);
+        v.set_row(at(0), 0xFF);
+        v.set_row(at(64), 0xFF);
         let mut s = Staging::default();
-        s.push(Run { start: 0, units: 0b1111_1100 });
-        s.push(Run { start: 64, units: 0xFF });
+        s.push(Run { start: at(0), units: 0b1111_1100 });
+        s.push(Run { start: at(64), units: 0xFF });
         // 2 and 4 of it are taken for 6 of 8, and the singles; the last pair has to wait.
-        v.clear_span(5, 0b1);
+        v.clear_span(at(5), 0b1);
         assert_eq!(s.take_packed(8, false, &v, &e, |_| SuperblockId::default()), 8);
-        let taken: Vec<_> = s.taken().iter().map(|r| (r.start, r.units.count_ones())).collect();
+        let taken: Vec<_> = s.taken().iter().map(|r| (r.start.number(), r.units.count_ones())).collect();
         assert_eq!(taken, [(64, 4), (2, 2), (6, 2)]);
-        assert_eq!((s.len(), s.front()), (5, Some(4)));
-        v.clear_span(2, 0b11);
-        v.clear_span(6, 0b11);
-        v.clear_span(64, 0xF);
+        assert_eq!((s.len(), s.front()), (5, Some(at(4))));
+        v.clear_span(at(2), 0b11);
+        v.clear_span(at(6), 0b11);
+        v.clear_span(at(64), 0xF);
         assert_eq!(s.take_packed(8, false, &v, &e, |_| SuperblockId::default()), 0);
         assert_eq!(s.take_packed(8, true, &v, &e, |_| SuperblockId::default()), 5);
-        let taken: Vec<_> = s.taken().iter().map(|r| (r.start, r.units.count_ones())).collect();
+        let taken: Vec<_> = s.taken().iter().map(|r| (r.start.number(), r.units.count_ones())).collect();
         assert_eq!(taken, [(68, 4), (4, 1)]);
         assert!(s.is_empty());
     }
@@ -274,17 +278,17 @@ mod tests {
     #[test]
     fn the_last_extents_of_a_victim_are_never_passed_over() {
         let mut e = Extents::new(256, 8);
-        e.set_row(0, 0b0011_0001); // 4, 1, 3
-        e.set_row(64, 0b0001_0001); // 4, 4
+        e.set_row(at(0), 0b0011_0001); // 4, 1, 3
+        e.set_row(at(64), 0b0001_0001); // 4, 4
         let mut v = Validity::new(256, 8);
-        v.set_row(0, 0b1_0000);
-        v.set_row(64, 0xFF);
+        v.set_row(at(0), 0b1_0000);
+        v.set_row(at(64), 0xFF);
         let mut s = Staging::default();
-        s.push(Run { start: 0, units: 0b1_0000 });
-        s.push(Run { start: 64, units: 0xFF });
-        assert_eq!(s.take_packed(8, false, &v, &e, |unit| SuperblockId::new(unit / 64)), 5);
-        let taken: Vec<_> = s.taken().iter().map(|r| (r.start, r.units.count_ones())).collect();
+        s.push(Run { start: at(0), units: 0b1_0000 });
+        s.push(Run { start: at(64), units: 0xFF });
+        assert_eq!(s.take_packed(8, false, &v, &e, |unit| SuperblockId::new(unit.number() / 64)), 5);
+        let taken: Vec<_> = s.taken().iter().map(|r| (r.start.number(), r.units.count_ones())).collect();
         assert_eq!(taken, [(4, 1), (64, 4)]);
-        assert_eq!((s.len(), s.front()), (4, Some(68)));
+        assert_eq!((s.len(), s.front()), (4, Some(at(68))));
     }
 }

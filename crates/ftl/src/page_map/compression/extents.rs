@@ -28,7 +28,7 @@ impl Extents {
     #[inline]
     #[must_use]
     pub fn span(&self, start: UnitAddress) -> u64 {
-        let (word, shift) = (start as usize / 64, start % 64);
+        let (word, shift) = (start.index() / 64, start.bit());
         self.words[word] >> shift | self.words[word + 1] << 1 << (63 - shift)
     }
 
@@ -42,8 +42,8 @@ impl Extents {
     /// Sets what [`Extents::row`] tells.
     #[inline]
     pub fn set_row(&mut self, start: UnitAddress, begins: u64) {
-        let shift = start % 64;
-        let word = &mut self.words[start as usize / 64];
+        let shift = start.bit();
+        let word = &mut self.words[start.index() / 64];
         *word = *word & !(u64::MAX >> (64 - self.row_units) << shift) | begins << shift;
     }
 
@@ -51,7 +51,7 @@ impl Extents {
     #[inline]
     #[must_use]
     pub fn len(&self, unit: UnitAddress) -> u32 {
-        let left = self.row_units - (unit & (self.row_units - 1));
+        let left = self.row_units - (unit.number() & (self.row_units - 1));
         (self.span(unit) >> 1).trailing_zeros().saturating_add(1).min(left)
     }
 }
@@ -60,17 +60,21 @@ impl Extents {
 mod tests {
     use super::*;
 
+    fn at(unit: u32) -> UnitAddress {
+        UnitAddress::new(unit)
+    }
+
     #[test]
     fn extents_reach_to_the_next_one_or_to_the_end_of_their_row() {
         for row_units in [8, 64] {
             let mut e = Extents::new(256, row_units);
-            e.set_row(128, 0b1001_0001);
-            e.set_row(128 + row_units, 0b1);
-            assert_eq!([128, 132, 135].map(|u| e.len(u)), [4, 3, row_units - 7]);
-            assert_eq!(e.len(128 + row_units), row_units);
-            assert_eq!((e.row(128), e.row(128 + row_units), e.row(0)), (0b1001_0001, 1, 0));
-            e.set_row(128, 0b1_0001);
-            assert_eq!(e.len(132), row_units - 4);
+            e.set_row(at(128), 0b1001_0001);
+            e.set_row(at(128 + row_units), 0b1);
+            assert_eq!([128, 132, 135].map(|u| e.len(at(u))), [4, 3, row_units - 7]);
+            assert_eq!(e.len(at(128 + row_units)), row_units);
+            assert_eq!((e.row(at(128)), e.row(at(128 + row_units)), e.row(at(0))), (0b1001_0001, 1, 0));
+            e.set_row(at(128), 0b1_0001);
+            assert_eq!(e.len(at(132)), row_units - 4);
         }
     }
 }

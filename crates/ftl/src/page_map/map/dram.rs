@@ -5,7 +5,7 @@ use std::ops::Range;
 use ssdlab_nand::{UnitAddress, memory};
 
 /// A logical page that was never written, or was trimmed.
-pub const UNMAPPED: u32 = u32::MAX;
+const UNMAPPED: u32 = u32::MAX;
 /// Set in an entry that points at a slot of the write buffer rather than at flash.
 const BUFFERED: u32 = 1 << 31;
 
@@ -46,7 +46,7 @@ impl Map {
         } else if e & BUFFERED != 0 {
             Place::Buffer(e & !BUFFERED)
         } else {
-            Place::Flash(e)
+            Place::Flash(UnitAddress::new(e))
         }
     }
 
@@ -58,7 +58,7 @@ impl Map {
 
     #[inline]
     pub fn set_flash(&mut self, lpn: u32, unit: UnitAddress) {
-        self.entries[lpn as usize] = unit;
+        self.entries[lpn as usize] = unit.number();
     }
 
     /// Points up to 64 pages, none of which is in the write buffer, at as many units from `unit` on. Returns where those
@@ -72,10 +72,10 @@ impl Map {
     ) -> &'a [UnitAddress] {
         let mut replaced = 0;
         let pages = lpns.len();
-        for (entry, unit) in self.entries[lpns.start as usize..lpns.end as usize].iter_mut().zip(unit..) {
+        for (entry, unit) in self.entries[lpns.start as usize..lpns.end as usize].iter_mut().zip(unit.number()..) {
             debug_assert!(*entry == UNMAPPED || *entry & BUFFERED == 0);
             if *entry != UNMAPPED {
-                old[replaced & 63] = *entry;
+                old[replaced & 63] = UnitAddress::new(*entry);
                 replaced += 1;
             }
             *entry = unit;
@@ -105,8 +105,8 @@ impl Map {
     #[inline]
     pub fn move_flash(&mut self, lpn: u32, from: UnitAddress, to: UnitAddress) -> bool {
         match self.entries.get_mut(lpn as usize) {
-            Some(entry) if *entry == from => {
-                *entry = to;
+            Some(entry) if *entry == from.number() => {
+                *entry = to.number();
                 true
             }
             _ => false,
@@ -122,7 +122,7 @@ impl Map {
     /// A recovery has found a page that nothing was known of.
     pub fn found(&mut self, lpn: u32, unit: UnitAddress) {
         debug_assert!(self.entries[lpn as usize] == UNMAPPED);
-        self.entries[lpn as usize] = unit;
+        self.entries[lpn as usize] = unit.number();
         self.mapped += 1;
     }
 

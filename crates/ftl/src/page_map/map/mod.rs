@@ -5,4 +5,4 @@ mod demand;
 mod dram;
 
 pub use demand::{DemandMap, DemandMapCounters, SavedDemandMap, TAG_MAP};
-pub use dram::{Map, Place, UNMAPPED};
+pub use dram::{Map, Place};

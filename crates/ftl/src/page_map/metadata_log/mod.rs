@@ -124,7 +124,7 @@ impl MetadataLog {
     }
 
     fn change_entries(&mut self, start: UnitAddress, units: u32, medium: &mut Medium, sink: &mut impl OpSink) {
-        for unit in start..start + units {
+        for unit in start.run(units) {
             let lpn = medium.lpn(unit);
             if lpn != NO_LPN {
                 self.note_changed(lpn, medium, sink);

@@ -85,7 +85,7 @@ pub struct Recovery {
     copied: Vec<(BlockId, BlockId)>,
     /// What a checkpoint that is believed too early says.
     #[serde(skip)]
-    believed: Vec<(u32, u32)>,
+    believed: Vec<(u32, UnitAddress)>,
 }
 
 impl Recovery {
@@ -164,14 +164,14 @@ impl PageMap {
     }
 
     /// Logical pages and units of what data rows hold or were to hold.
-    fn entries_of<'a>(&self, rows: impl Iterator<Item = &'a (BlockId, u32)>) -> Vec<(u32, u32)> {
+    fn entries_of<'a>(&self, rows: impl Iterator<Item = &'a (BlockId, u32)>) -> Vec<(u32, UnitAddress)> {
         let mut entries = Vec::new();
         for &(block, page) in rows {
             if self.is_system_block(block) {
                 continue;
             }
             let start = self.medium.layout().row_start(block, page);
-            let units = (start..start + self.row_units).map(|unit| (self.medium.lpn(unit), unit));
+            let units = start.run(self.row_units).map(|unit| (self.medium.lpn(unit), unit));
             entries.extend(units.filter(|&(lpn, _)| lpn < self.map.logical_pages()));
         }
         entries
@@ -282,7 +282,7 @@ impl PageMap {
     }
 
     /// A checkpoint that is believed too early says that a page lives in a unit that was never programmed.
-    fn believe(&mut self, page: u32, unit: u32) {
+    fn believe(&mut self, page: u32, unit: UnitAddress) {
         if let Place::Flash(old) = self.map.get(page) {
             let units = self.units_at(old);
             self.validity.clear_span(old, u64::MAX >> (64 - units));
@@ -327,7 +327,7 @@ impl PageMap {
             if !readable && self.medium.is_torn(block, page) {
                 continue;
             }
-            for unit in start..start + layout.row_units {
+            for unit in start.run(layout.row_units) {
                 let lpn = self.medium.lpn(unit);
                 if readable {
                     copies.found(lpn, sequence, unit);

@@ -53,8 +53,8 @@ pub struct Copies {
 
 const NONE: u32 = u32::MAX;
 /// In place of a unit where there is none.
-const NOWHERE: UnitAddress = 0;
-const OUTDATED: UnitAddress = 1;
+const NOWHERE: UnitAddress = UnitAddress::NONE;
+const OUTDATED: UnitAddress = UnitAddress::new(u32::MAX - 1);
 
 impl Copies {
     /// For so many logical pages; `next`: the number of the row that is queued next.
@@ -170,33 +170,37 @@ mod tests {
     fn fate(note: impl FnOnce(&mut Copies)) -> Fate {
         let mut copies = Copies::new(1, 100);
         note(&mut copies);
-        let moved_from = |gone: Destroyed, unit| gone.unit / 10 == 5 && unit / 10 == 2;
+        let moved_from = |gone: Destroyed, unit: UnitAddress| gone.unit.number() / 10 == 5 && unit.number() / 10 == 2;
         copies.into_fates(moved_from).next().expect("one page")
     }
 
-    fn copy(unit: UnitAddress) -> Destroyed {
-        Destroyed { unit, block: BlockId::new(0), page: 0, mode: MODE }
+    fn at(unit: u32) -> UnitAddress {
+        UnitAddress::new(unit)
+    }
+
+    fn copy(unit: u32) -> Destroyed {
+        Destroyed { unit: at(unit), block: BlockId::new(0), page: 0, mode: MODE }
     }
 
     #[test]
     fn the_newest_copy_counts_whatever_comes_first() {
-        assert_eq!(fate(|c| c.found(1, 20, 7)), Fate::Nothing);
+        assert_eq!(fate(|c| c.found(1, 20, at(7))), Fate::Nothing);
         for (a, b) in [((30, 1), (40, 2)), ((40, 2), (30, 1))] {
             assert_eq!(
                 fate(|c| {
-                    c.found(0, a.0, a.1);
-                    c.found(0, b.0, b.1);
+                    c.found(0, a.0, at(a.1));
+                    c.found(0, b.0, at(b.1));
                 }),
-                Fate::At(2)
+                Fate::At(at(2))
             );
         }
         // Numbers begin anew after 2^32.
         assert_eq!(
             fate(|c| {
-                c.found(0, 5, 1);
-                c.found(0, u32::MAX - 3, 2);
+                c.found(0, 5, at(1));
+                c.found(0, u32::MAX - 3, at(2));
             }),
-            Fate::At(1)
+            Fate::At(at(1))
         );
     }
 
@@ -204,11 +208,11 @@ mod tests {
     fn a_trim_counts_for_what_is_older() {
         let trimmed = |before_row| {
             fate(|c| {
-                c.found(0, 40, 2);
+                c.found(0, 40, at(2));
                 c.trimmed(0, before_row);
             })
         };
-        assert_eq!([40, 41].map(trimmed), [Fate::At(2), Fate::Nothing]);
+        assert_eq!([40, 41].map(trimmed), [Fate::At(at(2)), Fate::Nothing]);
         let lost = fate(|c| {
             c.lost_before(0, 40);
             c.trimmed(0, 50);
@@ -220,12 +224,12 @@ mod tests {
     fn what_the_journal_knows_to_be_outdated_does_not_come_back() {
         let known = |sequence| {
             fate(|c| {
-                c.found(0, 40, 2);
+                c.found(0, 40, at(2));
                 c.lost_before(0, 30);
                 c.not_before(0, sequence);
             })
         };
-        assert_eq!([40, 41].map(known), [Fate::At(2), Fate::Outdated]);
+        assert_eq!([40, 41].map(known), [Fate::At(at(2)), Fate::Outdated]);
         let lost = |sequence| {
             fate(|c| {
                 c.lost_before(0, 40);
@@ -234,29 +238,29 @@ mod tests {
         };
         assert_eq!([40, 41].map(lost), [Fate::Lost { sequence: 40, mode: None }, Fate::Outdated]);
         let moved = fate(|c| {
-            c.found(0, 30, 22);
+            c.found(0, 30, at(22));
             c.destroyed(0, 40, copy(53));
             c.not_before(0, 40);
         });
-        assert_eq!(moved, Fate::At(22));
+        assert_eq!(moved, Fate::At(at(22)));
     }
 
     #[test]
     fn a_page_whose_newest_copy_is_destroyed_is_lost_unless_it_had_only_been_moved() {
         let of = |older, gone| {
             fate(|c| {
-                c.found(0, 30, older);
+                c.found(0, 30, at(older));
                 c.destroyed(0, 40, copy(gone));
             })
         };
         let lost = Fate::Lost { sequence: 40, mode: Some(MODE) };
-        assert_eq!([of(12, 53), of(22, 43), of(22, 53)], [lost, lost, Fate::At(22)]);
+        assert_eq!([of(12, 53), of(22, 43), of(22, 53)], [lost, lost, Fate::At(at(22))]);
         let written_again = fate(|c| {
             c.destroyed(0, 40, copy(53));
             c.lost_before(0, 35);
-            c.found(0, 50, 3);
+            c.found(0, 50, at(3));
         });
-        assert_eq!(written_again, Fate::At(3));
+        assert_eq!(written_again, Fate::At(at(3)));
         assert_eq!(fate(|c| c.lost_before(0, 35)), Fate::Lost { sequence: 35, mode: None });
     }
 
@@ -264,7 +268,7 @@ mod tests {
     fn an_older_copy_does_not_count_if_the_one_that_was_moved_is_gone_too() {
         for swapped in [false, true] {
             let gone = fate(|c| {
-                c.found(0, 20, 21);
+                c.found(0, 20, at(21));
                 let (first, second) = if swapped { ((30, 27), (40, 53)) } else { ((40, 53), (30, 27)) };
                 c.destroyed(0, first.0, copy(first.1));
                 c.destroyed(0, second.0, copy(second.1));
@@ -278,7 +282,7 @@ mod tests {
     fn what_has_counted_as_lost_stays_lost_although_nothing_lies_between_any_more() {
         for told_first in [false, true] {
             let gone = fate(|c| {
-                c.found(0, 20, 21);
+                c.found(0, 20, at(21));
                 if told_first {
                     c.lost_before(0, 40);
                 }

@@ -8,11 +8,11 @@
 //!
 //! That is a short cut of the simulator. That it leads to what all spare areas say is tested.
 
-use ssdlab_nand::NO_LPN;
+use ssdlab_nand::{NO_LPN, UnitAddress};
 
 use super::newest::{Copies, Destroyed, Fate};
 use crate::page_map::PageMap;
-use crate::page_map::map::{Place, UNMAPPED};
+use crate::page_map::map::Place;
 use crate::translation::LostPage;
 
 /// Pages from which on the full way is the shorter one.
@@ -64,7 +64,7 @@ impl PageMap {
                 Place::Buffer(at) => self.buffer.slot(at).old,
             };
             self.map.unmap(page);
-            if unit != UNMAPPED {
+            if unit != UnitAddress::NONE {
                 self.validity.clear_span(unit, u64::MAX >> (64 - self.units_at(unit)));
             }
         }

@@ -511,7 +511,7 @@ impl Rig {
                 if matches!(medium.read(start).expect("finished"), TAG_JOURNAL | TAG_CHECKPOINT | TAG_MAP) {
                     continue;
                 }
-                for unit in start..start + layout.row_units {
+                for unit in start.run(layout.row_units) {
                     let lpn = medium.lpn(unit);
                     if lpn < self.logical_pages {
                         let copy = (sequence, medium.generation(unit));

@@ -36,9 +36,9 @@ impl HostReadMasks {
 pub fn units_read(op: &FlashOp, row: u32, mask: Option<u64>, translation: &impl Translation) -> Vec<UnitAddress> {
     let layout = translation.medium().layout();
     let start = layout.row_start(op.block(), op.page() + row);
-    let units = start..start + layout.row_units;
+    let units = start.run(layout.row_units);
     match mask {
-        Some(mask) => units.filter(|unit| mask >> (unit & 63) & 1 != 0).collect(),
+        Some(mask) => units.filter(|unit| mask >> (unit.bit()) & 1 != 0).collect(),
         None => units.filter(|&unit| translation.is_current(op, unit)).collect(),
     }
 }
