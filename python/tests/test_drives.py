@@ -255,8 +255,41 @@ def test_what_is_no_saved_drive_or_another_one_is_not_loaded_and_a_letter_not_ov
     letter.write_text("Dear all, here is a letter of some length")
     with pytest.raises(ssdlab.RunError, match="no saved drive"):
         drive.save(letter)
-    with pytest.raises(ssdlab.RunError, match="only drives with a map of pages"):
-        ssdlab.Drive("memorycorp-mf4-64gb").save(tmp_path / "blocks.state")
+    with pytest.raises(ssdlab.RunError, match="this device cannot be saved"):
+        ssdlab.raid0("ideal-16k-32die", "a-data-300-32gb", stripe="3KiB").save(tmp_path / "set.state")
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        "mtron-mobi-3000-16gb",  # maps blocks
+        "spinpoint-f1-1tb",
+        pytest.param("a-data-pair-arc-1200", marks=pytest.mark.slow),  # a cache before two drives
+        pytest.param("raid0(memorycorp-mf4-64gb, memorycorp-mf4-64gb, stripe=64KiB)", marks=pytest.mark.slow),
+    ],
+)
+def test_devices_of_every_kind_are_saved_and_loaded(device, tmp_path):
+    path = tmp_path / "device.state"
+    drive, again = (ssdlab.Drive(device, seed=3) for _ in range(2))
+    offsets = np.random.default_rng(1).permutation(4000)[:3000] * 4096
+    drive.submit("write", offsets, 4096, queue_depth=8)
+    drive.advance()
+    drive.save(path)
+    again.load(path)
+    assert again.wear == drive.wear and (again.wear is None) == (device == "spinpoint-f1-1tb")
+    # A set has no counters of its own that last.
+    if not drive.counters()["host"] == again.counters()["host"]:
+        assert "raid0" in device or "pair" in device
+    done = []
+    for one in (drive, again):
+        one.submit("read", np.arange(4000) * 4096, 4096, queue_depth=8)
+        done.append(one.advance())
+        assert set(done[-1].to_dict()["status"]) == {"ok"}
+        one.check()
+    # A page that was never written costs no flash: what was is still known.
+    assert len(done[0]) == len(done[1]) == 4000
+    path.unlink()
+    again.save(path)
 
 
 @pytest.mark.parametrize(
