@@ -131,8 +131,8 @@ impl Work {
             return Ok(Work { does: Does::Trace(Box::new(traced)), queue_depth, whole_bytes });
         }
         let random = f64::from(class.random_percent) / 100.0;
-        // While what is written in sequence passes over the hot data, more has to be moved: on `ultra-ii-240gb` an eighth more,
-        // for a fifth of the pass. Without hot data, all places are alike.
+        // While what is written in sequence passes over the hot data, more has to be moved: on `ultra-ii-240gb`, write
+        // amplification is a sixth greater then. Without hot data, all places are alike.
         let whole_bytes = match class.hot_percent {
             Some(_) if (1..100).contains(&class.random_percent) => {
                 (span as f64 / (1.0 - random)).min(LONGEST_PASS * capacity as f64)
