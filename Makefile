@@ -235,8 +235,9 @@ python: wheel
 	cd python/tests && ../../$(PY) -m pytest -q -x -m "not slow" .
 
 ## All of its tests: executors of four kinds, a fleet beside drives simulated in full, the tutorial; the wheel against
-## the stable ABI, and on every Python of this machine. Some twenty minutes.
-python-all: python
+## the stable ABI, and on every Python of this machine; misuse under valgrind. Some twenty-five minutes.
+python-all: python valgrind
+	tests/python-memcheck.sh $(PY)
 	$(PY) -m pip install -q -r python/requirements-all.txt
 	$(PY) -m abi3audit --strict $(WHEELS)/*.whl
 	tests/python-versions.sh $(WHEELS)/*.whl

@@ -366,17 +366,20 @@ class Drive:
         return other
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the drive to a file: its flash with the wear of every block, map, journal and counters, but no data. The
-        file holds it as if it were shut down now; the drive itself goes on. Another saved drive of that name is replaced.
+        """Writes the drive to a file: its flash with the wear of every block, map, journal and counters, but no data; of a
+        set or adapter, every drive in it. The file holds it as if it were shut down now; the drive itself goes on. Another
+        saved drive of that name is replaced.
 
         Raises:
-            RunError: while commands are under way; if the drive does not map pages, or the file cannot be written.
+            RunError: while commands are under way; if the drives of a set number their writes differently or its stripes are
+                no whole units of 4 KiB, or the file cannot be written.
         """
         self._on().save(os.fspath(path))
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Powers on the drive that was saved instead of a new one. It must be of the same drive file, with the same changes
-        and seed. Its clock begins anew; its data have aged by the time that it was at work.
+        and seed. Its clock begins anew; its data have aged by the time that it was at work. Drives, alone or in a set, keep
+        their counters; those of the set or adapter itself begin anew.
 
         Raises:
             RunError: if the file holds no drive, another one, or is damaged. A specimen that is powered on is kept then.

@@ -102,7 +102,7 @@ class Workload:
         known, requests, reads, writes = _native.trace_facts(source, self.format, None)
         told["trace"] = {
             "name": name,
-            "format": known,
+            "format": None if isinstance(self.trace, _TraceTable) else known,
             "digest": self.trace.digest if isinstance(self.trace, _TraceTable) else _digest(self.trace),
             "requests": requests,
             "read_bytes": reads,

@@ -255,8 +255,37 @@ def test_what_is_no_saved_drive_or_another_one_is_not_loaded_and_a_letter_not_ov
     letter.write_text("Dear all, here is a letter of some length")
     with pytest.raises(ssdlab.RunError, match="no saved drive"):
         drive.save(letter)
-    with pytest.raises(ssdlab.RunError, match="only drives with a map of pages"):
-        ssdlab.Drive("memorycorp-mf4-64gb").save(tmp_path / "blocks.state")
+    with pytest.raises(ssdlab.RunError, match="this device cannot be saved"):
+        ssdlab.raid0("ideal-16k-32die", "a-data-300-32gb", stripe="3KiB").save(tmp_path / "set.state")
+
+
+@pytest.mark.parametrize(
+    ("device", "is_set"),
+    [
+        ("mtron-mobi-3000-16gb", False),  # maps blocks
+        ("spinpoint-f1-1tb", False),
+        pytest.param("a-data-pair-arc-1200", True, marks=pytest.mark.slow),  # a cache before two drives
+        pytest.param("raid0(memorycorp-mf4-64gb, memorycorp-mf4-64gb, stripe=64KiB)", True, marks=pytest.mark.slow),
+    ],
+)
+def test_devices_of_every_kind_are_saved_and_loaded(device, is_set, tmp_path):
+    path = tmp_path / "device.state"
+    drive, again = (ssdlab.Drive(device, seed=3) for _ in range(2))
+    offsets = np.arange(256) * 131_072
+    drive.submit("write", offsets, 131_072, queue_depth=8)
+    drive.advance()
+    drive.save(path)
+    again.load(path)
+    assert again.wear == drive.wear
+    assert again.counters()["host"]["writes"] == (0 if is_set else 256)
+    for one, mapped in ((again, True), (ssdlab.Drive(device, seed=3), False)):
+        before = one.counters()
+        one.submit("read", offsets, 131_072, queue_depth=8)
+        assert set(one.advance().to_dict()["status"]) == {"ok"}
+        one.check()
+        if "flash" in before:
+            read = one.counters()["flash"]["host_read_bytes"] - before["flash"]["host_read_bytes"]
+            assert (read >= 256 * 131_072) == mapped, "what was saved knows where its data are"
 
 
 @pytest.mark.parametrize(

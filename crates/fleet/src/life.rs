@@ -14,9 +14,9 @@ const FILL_QUEUE_DEPTH: u32 = 32;
 const SETTLE: f64 = 3.0;
 /// Each of the two windows whose wear is extrapolated.
 const WINDOW: f64 = 0.5;
-/// Work of a point, of which latencies and write amplification are measured; of a trace, whole passes. What is written in
-/// sequence passes over all data once in it, and SLC caches and collections fill and empty many times: a quarter of it says
-/// up to a tenth more or less of the write amplification, by where it begins.
+/// Work of a point, of which latencies and write amplification are measured; whole passes, where the work has any
+/// ([`Work::whole`]). SLC caches and collections fill and empty many times in it: a quarter of it says up to a tenth more or
+/// less of the write amplification, by where it begins.
 const LOOK: f64 = 1.0;
 /// What is done at a time: the parts of a class start together in each piece.
 const PIECE: f64 = 0.25;
@@ -51,8 +51,9 @@ pub struct LifePoint {
 pub struct Life {
     /// With rising wear.
     pub points: Vec<LifePoint>,
-    /// Capacities that the host had written at the first point.
+    /// Capacities that the host had written, and mean wear, when it began: before the first point.
     pub begun: f64,
+    pub wear_begun: f64,
 }
 
 struct Bench<'a, 'b> {
@@ -140,7 +141,8 @@ pub fn life(device: &mut dyn Device, task: &Task<'_>, monitor: &Monitor<'_>) -> 
     monitor.step(0.0, 0.5);
     let mut bench = begin(device, task, monitor)?;
     bench.flash()?.record_wear();
-    let (start, before) = (bench.wear()?, bench.host.counters());
+    let (wear_begun, before) = (bench.wear()?.mean, bench.host.counters());
+    let begun = before.host.write_bytes as f64 / bench.capacity;
     bench.monitor.step(0.5, 0.7);
     let window = bench.work.whole(WINDOW * bench.capacity) / bench.capacity;
     let mut written = bench.work(window, &mut ())?;
@@ -148,10 +150,9 @@ pub fn life(device: &mut dyn Device, task: &Task<'_>, monitor: &Monitor<'_>) -> 
     written += bench.work(window, &mut ())?;
     bench.flash()?.record_wear();
     let waf = bench.host.counters().since(&before).waf().unwrap_or(1.0);
-    let wear_per_program = (bench.wear()?.mean - start.mean) / (written * waf);
+    let wear_per_program = (bench.wear()?.mean - wear_begun) / (written * waf);
     let first = bench.look(wear_per_program)?;
-    let begun = bench.host.counters().host.write_bytes as f64 / bench.capacity;
-    let mut life = Life { points: vec![first], begun };
+    let mut life = Life { points: vec![first], begun, wear_begun };
     let units = bench.capacity / 4096.0;
     for (k, target) in POINTS.into_iter().enumerate() {
         let share = |k: usize| 0.7 + 0.3 * k as f64 / POINTS.len() as f64;
@@ -204,7 +205,7 @@ pub fn live(
 }
 
 impl Life {
-    /// The state at a mean wear, between the points that were measured; beyond the last, as there.
+    /// The state at a mean wear, between the points that were measured; before the first and beyond the last, as there.
     #[must_use]
     pub fn at(&self, wear: f64) -> LifePoint {
         let k = self.points.partition_point(|p| p.wear_mean <= wear).clamp(1, self.points.len() - 1);
@@ -267,7 +268,7 @@ pub(crate) mod tests {
     }
 
     pub fn two_points() -> Life {
-        Life { points: vec![point(0.001, 2.0, 1e-9), point(1.0, 4.0, 1e-5)], begun: 2.5 }
+        Life { points: vec![point(0.001, 2.0, 1e-9), point(1.0, 4.0, 1e-5)], begun: 2.5, wear_begun: 0.0005 }
     }
 
     #[test]

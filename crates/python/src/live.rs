@@ -22,7 +22,8 @@ const INLINE_COMMANDS: usize = 1024;
 const LOOK_EVERY: usize = 4096;
 /// Time passes in steps of this, with a look between.
 const STEP: Nanos = SECOND / 100;
-const KEEPS_NOTHING: &str = "only drives with a map of pages can be saved";
+const KEEPS_NOTHING: &str = "this device cannot be saved: drives, disks, and sets and adapters of such as keep and lose \
+                             pages of 4 KiB and number their writes alike can be";
 /// The end of the clock, as of every run: 366 days.
 const LAST: Nanos = 366 * 86_400 * SECOND;
 

@@ -1,14 +1,12 @@
 //! Traces as they come from Python: files, and tables of requests.
 
-use std::io::Write as _;
-
 use pyo3::prelude::*;
 use ssdlab_bench::HostError;
 use ssdlab_bench::replay::ReplayError;
 use ssdlab_catalog::Diagnostic;
 use ssdlab_cli::commands::replay::failure;
 use ssdlab_cli::trace_error::trace_failure;
-use ssdlab_core::{Op, SECOND};
+use ssdlab_core::Op;
 use ssdlab_workload::trace::{Format, TraceSource, TraceSummary};
 
 use crate::failure::{Wrong, bad_input, exception};
@@ -32,7 +30,7 @@ impl Trace {
             }
             Trace::Table(time, offset, length, op) => {
                 let source = py.detach(|| table_source(time, offset, length, op));
-                Ok((source.map_err(|d| bad_input(py, &d, Wrong::Trace))?, Some(Format::Blkparse)))
+                Ok((source.map_err(|d| bad_input(py, &d, Wrong::Trace))?, None))
             }
         }
     }
@@ -75,36 +73,30 @@ pub fn u64s(bytes: &[u8]) -> impl ExactSizeIterator<Item = u64> + '_ {
     bytes.as_chunks::<8>().0.iter().map(|b| u64::from_le_bytes(*b))
 }
 
-/// The table in blkparse's text, which has times to the nanosecond and every command; it is read as a file would be.
+/// The rows of a table as a trace.
 ///
 /// # Errors
 /// The first row that is no request, counted from 0.
 pub fn table_source(time: &[u8], offset: &[u8], length: &[u8], op: &[u8]) -> Result<TraceSource, Diagnostic> {
-    let mut text = Vec::with_capacity(op.len() * 48);
-    let rows = u64s(time).zip(u64s(offset)).zip(u64s(length)).zip(op);
-    for (row, (((time, offset), length), &op)) in rows.enumerate() {
+    let columns = || u64s(time).zip(u64s(offset)).zip(u64s(length)).zip(op);
+    for (row, (((_, offset), length), &op)) in columns().enumerate() {
         let wrong = |what: String| Diagnostic::new(format!("row {row} of the table: {what}"));
-        let op = Op::ALL.get(usize::from(op)).copied();
-        let letters = match op {
-            Some(Op::Read) => "R",
-            Some(Op::Write) => "W",
-            Some(Op::Trim) => "D",
-            Some(Op::Flush) => "F",
-            _ => return Err(wrong("the command is none of read, write, trim and flush".to_owned())),
-        };
-        let (seconds, nanos) = (time / SECOND, time % SECOND);
-        // A String of bytes takes all that is written to it.
-        let _ = if op == Some(Op::Flush) {
-            writeln!(text, "8,0 0 1 {seconds}.{nanos:09} 0 D F")
-        } else {
-            let whole = offset.is_multiple_of(SECTOR_BYTES) && length.is_multiple_of(SECTOR_BYTES);
-            if length == 0 || !whole {
-                let what = format!("offset {offset} and length {length}");
-                return Err(wrong(what).help(format!("give whole sectors of {SECTOR_BYTES} bytes, at least one")));
+        match Op::ALL.get(usize::from(op)) {
+            Some(Op::Flush) => {}
+            Some(Op::Read | Op::Write | Op::Trim) => {
+                let whole = offset.is_multiple_of(SECTOR_BYTES) && length.is_multiple_of(SECTOR_BYTES);
+                if length == 0 || !whole {
+                    let what = format!("offset {offset} and length {length}");
+                    return Err(wrong(what).help(format!("give whole sectors of {SECTOR_BYTES} bytes, at least one")));
+                }
+                if offset.checked_add(length).is_none() {
+                    return Err(wrong(format!("offset {offset} plus length {length} overflows 2^64 bytes")));
+                }
             }
-            let (sector, sectors) = (offset / SECTOR_BYTES, length / SECTOR_BYTES);
-            writeln!(text, "8,0 0 1 {seconds}.{nanos:09} 0 D {letters} {sector} + {sectors}")
-        };
+            _ => return Err(wrong("the command is none of read, write, trim and flush".to_owned())),
+        }
     }
-    Ok(TraceSource::Held { name: "table".to_owned(), bytes: text.into() })
+    Ok(TraceSource::table(
+        columns().map(|(((at, offset), length), &op)| (at, Op::ALL[usize::from(op)], offset, length)),
+    ))
 }

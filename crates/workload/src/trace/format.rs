@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::table;
+
 /// A trace file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
@@ -17,9 +19,11 @@ pub enum Format {
     Tencent,
     Systor,
     CloudPhysics,
+    /// Of a [`super::TraceSource::Table`]; no file is of it.
+    Table,
 }
 
-/// Every format with its name and a description.
+/// Every format of files with its name and a description.
 pub const FORMATS: [(Format, &str, &str); 12] = [
     (Format::Msr, "msr", "MSR Cambridge CSV: filetime,host,disk,Read|Write,offset,size,response"),
     (Format::VscsiV1, "vscsi1", "VMware vscsi version 1, binary, 32 bytes a record"),
@@ -43,7 +47,7 @@ pub(super) fn format_names() -> String {
 impl Format {
     #[must_use]
     pub fn name(self) -> &'static str {
-        FORMATS.iter().find(|f| f.0 == self).map_or("", |f| f.1)
+        FORMATS.iter().find(|f| f.0 == self).map_or("table", |f| f.1)
     }
 
     /// Bytes of a record; `None` for text.
@@ -51,6 +55,7 @@ impl Format {
         match self {
             Format::VscsiV1 => Some(32),
             Format::VscsiV2 => Some(40),
+            Format::Table => Some(table::ROW_BYTES),
             _ => None,
         }
     }

@@ -52,6 +52,7 @@ mod reader;
 mod source;
 mod spc;
 mod summary;
+mod table;
 mod vscsi;
 
 pub use error::TraceError;

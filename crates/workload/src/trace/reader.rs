@@ -8,7 +8,7 @@ use ssdlab_core::{Nanos, Op, input};
 use super::error::TraceError;
 use super::format::{Format, TraceOptions};
 use super::lines::{self, Line};
-use super::{Parsed, Raw, blkparse, csv, detect, iolog, mqsim, msr, spc, vscsi};
+use super::{Parsed, Raw, blkparse, csv, detect, iolog, mqsim, msr, spc, table, vscsi};
 
 /// Bytes looked at to recognise a format.
 const WINDOW_BYTES: usize = 64 * 1024;
@@ -199,8 +199,10 @@ impl<R: Read> TraceReader<R> {
     }
 
     fn parse<'a>(&mut self, bytes: &'a [u8]) -> Result<Parsed<'a>, String> {
-        if self.format.record_bytes().is_some() {
-            return vscsi::parse(bytes, self.format);
+        match self.format {
+            Format::Table => return table::parse(bytes),
+            Format::VscsiV1 | Format::VscsiV2 => return vscsi::parse(bytes, self.format),
+            _ => {}
         }
         let line = std::str::from_utf8(bytes).map_err(|_| "the line is not UTF-8 text".to_owned())?.trim();
         if line.is_empty() {
@@ -221,7 +223,7 @@ impl<R: Read> TraceReader<R> {
             Format::Mqsim => mqsim::parse(line, self.options.mqsim_time),
             Format::Blkparse => blkparse::parse(line, self.options.blkparse_event),
             Format::Spc => spc::parse(line),
-            Format::VscsiV1 | Format::VscsiV2 => Err("a binary format has no lines".into()),
+            Format::VscsiV1 | Format::VscsiV2 | Format::Table => Err("a binary format has no lines".into()),
         }
     }
 

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-use ssdlab_core::input;
+use ssdlab_core::{Nanos, Op, input};
 
 use super::error::TraceError;
 use super::format::{Format, TraceOptions};
 use super::reader::TraceReader;
+use super::table;
 
 /// The longest trace that is taken from standard input, in bytes. It is held in memory, as a replay reads it twice.
 pub const MAX_HELD_BYTES: u64 = 1 << 30;
@@ -33,6 +34,8 @@ pub enum TraceSource {
         name: String,
         bytes: Arc<[u8]>,
     },
+    /// Requests that were never a file; see [`TraceSource::table`].
+    Table(Arc<[u8]>),
 }
 
 /// A reader of a [`TraceSource`].
@@ -56,12 +59,23 @@ impl TraceSource {
         Ok(TraceSource::Held { name: name.to_owned(), bytes: bytes.into() })
     }
 
+    /// Requests that a program holds: when they arrive, what they are, offsets and lengths in bytes.
+    #[must_use]
+    pub fn table(requests: impl ExactSizeIterator<Item = (Nanos, Op, u64, u64)>) -> Self {
+        let mut rows = Vec::with_capacity(requests.len() * table::ROW_BYTES);
+        for (at, op, offset_bytes, length_bytes) in requests {
+            table::push(&mut rows, at, op, offset_bytes, length_bytes);
+        }
+        TraceSource::Table(rows.into())
+    }
+
     /// Its name in messages: the path as given.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
             TraceSource::File(path) => path.display().to_string(),
             TraceSource::Held { name, .. } => name.clone(),
+            TraceSource::Table(_) => "table".to_owned(),
         }
     }
 
@@ -73,10 +87,11 @@ impl TraceSource {
                 path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned())
             }
             TraceSource::Held { name, .. } => name.clone(),
+            TraceSource::Table(_) => "table".to_owned(),
         }
     }
 
-    /// Opens it. Without a format, it is recognised from the first bytes.
+    /// Opens it. Without a format, it is recognised from the first bytes. A table has its own, whatever is given.
     ///
     /// # Errors
     /// If it cannot be read, is no file, is empty, or is of no known format.
@@ -87,7 +102,9 @@ impl TraceSource {
                 input::open_regular(path).and_then(|file| decompressed(Box::new(BufReader::new(file))))
             }
             TraceSource::Held { bytes, .. } => decompressed(Box::new(Cursor::new(Arc::clone(bytes)))),
+            TraceSource::Table(rows) => Ok(Box::new(Cursor::new(Arc::clone(rows)))),
         };
+        let format = if matches!(self, TraceSource::Table(_)) { Some(Format::Table) } else { format };
         match opened {
             Ok(reader) => TraceReader::new(&name, reader, format, TraceOptions::default()),
             Err(source) => Err(TraceError::Read { file: name, source }),

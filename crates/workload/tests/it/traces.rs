@@ -310,3 +310,32 @@ fn a_summary_counts_requests_that_miss_the_4_kib_grid() {
     let mut reader = open(&data("mqsim.trace"), None).unwrap();
     assert_eq!(TraceSummary::read(&mut reader).unwrap().unaligned, 1);
 }
+
+#[test]
+fn a_table_is_read_as_its_rows_are_whatever_they_begin_with() {
+    // The first times are the first bytes of compressed files, and a byte order mark.
+    for start in [0x8B1F_u64, 0xFD2F_B528, 0xBF_BBEF] {
+        let rows = [
+            (start, Op::Write, 1 << 40, 4096),
+            (start + 7, Op::Flush, 99, 99),
+            (start + 5, Op::Read, 512, 1 << 33),
+            (start + 9, Op::Trim, u64::MAX - 512, 512),
+        ];
+        let table = TraceSource::table(rows.into_iter());
+        let mut reader = table.open(Some(Format::Msr)).unwrap();
+        let records: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap();
+        assert_eq!((reader.format(), reader.format().name(), reader.backwards()), (Format::Table, "table", 1));
+        let expected = [
+            record(0, Op::Write, 0, 1 << 40, 4096),
+            record(7, Op::Flush, 0, 0, 0),
+            record(7, Op::Read, 0, 512, 1 << 33),
+            record(9, Op::Trim, 0, u64::MAX - 512, 512),
+        ];
+        assert_eq!(records, expected);
+    }
+    let none: [(Nanos, Op, u64, u64); 0] = [];
+    assert!(matches!(TraceSource::table(none.into_iter()).open(None), Err(TraceError::Empty { .. })));
+    let wrong = TraceSource::table([(0, Op::Write, u64::MAX - 100, 512)].into_iter());
+    assert!(wrong.open(None).unwrap().next().unwrap().unwrap_err().to_string().contains("overflows"));
+    assert!("table".parse::<Format>().is_err(), "no file is of it");
+}
