@@ -46,5 +46,5 @@ pub use oracle::Oracle;
 pub use phase::Phase;
 pub use run::{Kind, run};
 pub use specimen::Original;
-pub use subject::{Facts, Subject, build_ssd, build_ssd_with_fault};
+pub use subject::{Facts, Subject, build_ssd, build_ssd_with_fault, build_ssd_with_log_block_fault};
 pub use tally::Tally;
