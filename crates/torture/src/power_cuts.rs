@@ -20,9 +20,9 @@ use crate::tally::Tally;
 const ENOUGH_MJ: f64 = 1e6;
 
 /// What the drive's capacitors are good for, as its file says.
-struct Model {
-    may_destroy: bool,
-    keeps_all: bool,
+pub(crate) struct Model {
+    pub(crate) may_destroy: bool,
+    pub(crate) keeps_all: bool,
 }
 
 impl Case {
@@ -61,7 +61,7 @@ impl Case {
         case
     }
 
-    fn model(&self) -> Model {
+    pub(crate) fn model(&self) -> Model {
         let spec = self.drive.power_loss.clone().unwrap_or_default();
         let enough = spec.energy_left_percent == 100.0;
         let protects = if enough { spec.protects } else { Protection::Nothing };
