@@ -26,6 +26,12 @@ impl<L: Layout> Joined<L> {
         let extent = self.layout.extents(offset_bytes, length_bytes).next().expect("they lie somewhere");
         (self.members[extent.member].plug_seen().expect(HAVE_PLUGS), extent.offset_bytes / UNIT_BYTES)
     }
+
+    /// Which 4 KiB some of a member are; `None`: nobody's.
+    fn unit_of(&self, member: usize, unit: u64) -> Option<u64> {
+        let offset_bytes = self.layout.place_of(member, unit * UNIT_BYTES)?;
+        (offset_bytes < self.info().capacity_bytes).then_some(offset_bytes / UNIT_BYTES)
+    }
 }
 
 impl<L: Layout> Plug for Joined<L> {
@@ -101,13 +107,16 @@ impl<L: Layout> Plug for Joined<L> {
     }
 
     fn destroyed(&self) -> Vec<Destroyed> {
-        let capacity = self.info().capacity_bytes;
         let of_member = |(member, plug): (usize, &dyn Plug)| -> Vec<Destroyed> {
-            let place = |d: Destroyed| {
-                let offset_bytes = self.layout.place_of(member, d.unit * UNIT_BYTES).filter(|&at| at < capacity)?;
-                Some(Destroyed { unit: offset_bytes / UNIT_BYTES, ..d })
-            };
+            let place = |d: Destroyed| Some(Destroyed { unit: self.unit_of(member, d.unit)?, ..d });
             plug.destroyed().into_iter().filter_map(place).collect()
+        };
+        self.plugs().enumerate().flat_map(of_member).collect()
+    }
+
+    fn unreadable(&self) -> Vec<u64> {
+        let of_member = |(member, plug): (usize, &dyn Plug)| -> Vec<u64> {
+            plug.unreadable().into_iter().filter_map(|unit| self.unit_of(member, unit)).collect()
         };
         self.plugs().enumerate().flat_map(of_member).collect()
     }

@@ -187,6 +187,11 @@ pub trait Plug {
         Vec::new()
     }
 
+    /// The units that are [`Held::Unreadable`], in no order. Asked while the power is on.
+    fn unreadable(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
     /// The greatest number that a write of a unit can have; after it comes 1.
     fn greatest_write_number(&self) -> u8;
 }

@@ -34,7 +34,7 @@ mod reads;
 mod spec;
 mod translation;
 
-pub use log_block::{LogBlock, LogBlockConfig, LogBlockSpec, LogScheme, Merges};
+pub use log_block::{LogBlock, LogBlockConfig, LogBlockFault, LogBlockSpec, LogScheme, Merges};
 pub use op::{FOR_BUFFER, FlashOp, NOBODY, OpKind, OpSink};
 pub use page_map::cache::{HostTarget, PAST_CACHE, SlcCachePolicy, SlcCacheSpec, WhenFull};
 pub use page_map::compression::CompressionSpec;

@@ -39,7 +39,8 @@ use std::sync::Arc;
 use ssdlab_core::{Nanos, Rng, SECTOR_BYTES};
 use ssdlab_device::{Completion, Device, DeviceInfo, FlashCounters, HostCounters};
 use ssdlab_ftl::{
-    ChooseVictim, HostUnits, LogBlock, LogBlockConfig, PageMap, PageMapConfig, RecoveryFault, SlcCacheSpec, Translation,
+    ChooseVictim, HostUnits, LogBlock, LogBlockConfig, LogBlockFault, PageMap, PageMapConfig, RecoveryFault,
+    SlcCacheSpec, Translation,
 };
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError, Variation};
 
@@ -189,6 +190,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK, LogBlo
             LogBlock::new(&config, rng)
         };
         Self::with_translation(name, drive, die, seed, build)
+    }
+
+    /// For tests of tests: from now on the firmware recovers wrongly from power cuts.
+    pub fn break_recovery(&mut self, fault: LogBlockFault) {
+        self.translation.break_recovery(fault);
     }
 }
 

@@ -59,6 +59,7 @@ impl Case {
             let mut die = draw_die(&mut rng);
             let mut drive = draw_drive(&mut rng, &die);
             add_log_blocks(&mut drive, &mut die, &mut rng);
+            add_lanes(&mut drive, &die, seed);
             change(&mut die, &mut drive);
             add_read_granule(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]);
@@ -173,6 +174,17 @@ fn add_log_blocks(drive: &mut DriveSpec, die: &mut DieSpec, rng: &mut Rng) {
         banks: rng.chance(1, 2).then_some(banks),
         relocate_after_merges: rng.chance(1, 2).then(|| between(rng, 1, 40)),
     });
+}
+
+/// Superblocks over several dies: what is drawn elsewhere has a single channel nine times of ten, where the dies of a superblock
+/// never differ in what they are at. Drawn from a stream of its own, as the cache is.
+fn add_lanes(drive: &mut DriveSpec, die: &DieSpec, seed: u64) {
+    let g = &die.geometry;
+    let most = MOST_UNITS / (drive.flash.dies * g.planes * g.blocks_per_plane * g.pages_per_block);
+    let times = one(&mut Rng::new(seed).stream("lanes"), &[1, 2, 3, 4]).min(most).max(1);
+    drive.flash.dies *= times;
+    drive.controller.channels *= times;
+    drive.controller.ways *= times;
 }
 
 fn draw_die(rng: &mut Rng) -> DieSpec {

@@ -51,6 +51,9 @@ pub struct Host<S> {
     destroyed: BTreeSet<u32>,
     /// Commands in flight that touch such pages.
     destroyed_when_sent: BTreeSet<u64>,
+    /// Pages that the last cut has left destroyed, and that were not trimmed since. What was written to them since may go with
+    /// the next cut; then they are destroyed still, and nothing older comes back.
+    gone: BTreeSet<u32>,
     /// Whether `promised` is kept.
     keeps_promises: bool,
     /// The drive was read-only when these commands and all later ones were sent.
@@ -101,6 +104,7 @@ impl<S: Subject> Host<S> {
             forced: BTreeMap::new(),
             destroyed: BTreeSet::new(),
             destroyed_when_sent: BTreeSet::new(),
+            gone: BTreeSet::new(),
             keeps_promises: false,
             last_completed: 0,
             read_only_from: None,
@@ -306,6 +310,7 @@ impl<S: Subject> Host<S> {
                         self.promised[page as usize] = 0;
                         self.covered.values_mut().for_each(|covered| covered[page as usize] = 0);
                         self.destroyed.remove(&page);
+                        self.gone.remove(&page);
                     }
                 }
                 Op::Read | Op::Flush | Op::WriteZeroes => continue,
@@ -382,6 +387,7 @@ impl<S: Subject> Host<S> {
         self.before_trim.clear();
         self.ever.fill(0);
         self.destroyed.clear();
+        self.gone.clear();
         if let Some(losses) = &mut self.losses {
             // What it lost while it finished is gone with the rest.
             self.drive.take_losses();
@@ -554,8 +560,20 @@ impl<S: Subject> Host<S> {
             }
             Held::Mixed(_) => return Err(format!("page {page} is of several writes: no drive of flash has that")),
         };
-        let forgotten = unsaved.is_none_or(|unsaved| unsaved.iter().any(|range| range.contains(&page)));
         let trimmed = self.trimming[page as usize] > 0;
+        let was_gone = self.gone.contains(&page) && !trimmed;
+        if held == Held::Unreadable {
+            self.gone.insert(page);
+        } else {
+            self.gone.remove(&page);
+        }
+        let since = |number| (1..=writes).any(|writes| self.oracle.count(writes) == number);
+        if was_gone && held != Held::Unreadable && !since(number) {
+            return Err(format!(
+                "page {page} was destroyed by an earlier power cut, was written {writes} times since, and holds write count {number}"
+            ));
+        }
+        let forgotten = unsaved.is_none_or(|unsaved| unsaved.iter().any(|range| range.contains(&page)));
         let there = (promised..=writes).any(|writes| self.oracle.count(writes) == number);
         let untold = forgotten && (promised == 0 || trimmed) && self.may_be_back(page, number, unsaved.is_some());
         let allowed = held == Held::Unreadable || there || trimmed && number == 0 || untold;

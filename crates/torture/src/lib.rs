@@ -18,7 +18,7 @@
 //!
 //! Another kind of campaign ([`Kind::PowerCuts`]) pulls the plug after every phase and in the middle of others, also while
 //! the drive is starting, and compares what is there with what the host was promised; [`cut_specimens`] does so with small
-//! drives that have the keys of given ones.
+//! drives that have the keys of given ones. One run in nine of those, too, is a device made of devices ([`cut_composed`]).
 //!
 //! Limits: drives of a few thousand mapping units, so that a run takes milliseconds.
 
@@ -40,11 +40,11 @@ mod tally;
 
 pub use campaign::{Campaign, Failure, Report, cut_specimens, run_seed, torture};
 pub use case::Case;
-pub use composed::{Between, Plan, is_composed, run_composed};
+pub use composed::{Between, Plan, cut_composed, is_composed, is_composed_to_cut, run_composed};
 pub use ledger::Ledger;
 pub use oracle::Oracle;
 pub use phase::Phase;
 pub use run::{Kind, run};
 pub use specimen::Original;
-pub use subject::{Facts, Subject, build_ssd, build_ssd_with_fault};
+pub use subject::{Facts, Subject, build_ssd, build_ssd_with_fault, build_ssd_with_log_block_fault};
 pub use tally::Tally;

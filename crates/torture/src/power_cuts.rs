@@ -4,7 +4,8 @@
 //! they are collected), without correction of errors and without blocks that go bad, but with capacitors of every kind and
 //! with cells of up to four bits. Every eighth translates by blocks.
 
-use ssdlab_core::{Op, Rng};
+use ssdlab_core::{Op, Rng, UNIT_BYTES};
+use ssdlab_ftl::LogScheme;
 use ssdlab_nand::{PageOrder, SpecError};
 use ssdlab_ssd::{PowerLossSpec, Protection};
 
@@ -19,9 +20,9 @@ use crate::tally::Tally;
 const ENOUGH_MJ: f64 = 1e6;
 
 /// What the drive's capacitors are good for, as its file says.
-struct Model {
-    may_destroy: bool,
-    keeps_all: bool,
+pub(crate) struct Model {
+    pub(crate) may_destroy: bool,
+    pub(crate) keeps_all: bool,
 }
 
 impl Case {
@@ -60,7 +61,7 @@ impl Case {
         case
     }
 
-    fn model(&self) -> Model {
+    pub(crate) fn model(&self) -> Model {
         let spec = self.drive.power_loss.clone().unwrap_or_default();
         let enough = spec.energy_left_percent == 100.0;
         let protects = if enough { spec.protects } else { Protection::Nothing };
@@ -99,6 +100,7 @@ pub fn cut_again_and_again<S: Subject>(
     let mut rng = Rng::new(seed).stream("plug");
     // Some drives are saved without power, and another one goes on in their place.
     let mut carried = Rng::new(seed).stream("saved and loaded");
+    let mut in_order = Rng::new(seed).stream("written in order");
     let phases = Phase::draw(&mut Rng::new(seed).stream("phases"));
     for (k, phase) in phases.iter().enumerate() {
         let at = |e: String| format!("phase {} ({}): {e}", k + 1, phase.name());
@@ -111,6 +113,10 @@ pub fn cut_again_and_again<S: Subject>(
             let heir = carried.chance(1, 5).then(|| build(case)).transpose().map_err(|e| at(e.to_string()))?;
             tally.drives_loaded += u64::from(heir.is_some());
             tally.power_cuts += host.pull_plug(model.may_destroy, model.keeps_all, heir, &mut rng).map_err(at)?;
+            if in_order.chance(1, 2) && fill_die_by_die(&mut host, case, &mut in_order).map_err(at)? {
+                let cuts = host.pull_plug(model.may_destroy, model.keeps_all, None, &mut in_order).map_err(at)?;
+                tally.power_cuts += cuts;
+            }
             for _ in 0..rng.below(40) {
                 let op = one(&mut rng, &[Op::Write, Op::Write, Op::Write, Op::Read, Op::Trim, Op::Flush]);
                 let (offset, length) = host.place(0, host.pages, 64, true);
@@ -126,7 +132,7 @@ pub fn cut_again_and_again<S: Subject>(
         }
     }
     let last = |e: String| format!("reading all at the end: {e}");
-    host.read_quietly(8, 4 * ssdlab_core::UNIT_BYTES, false).map_err(last)?;
+    host.read_quietly(8, 4 * UNIT_BYTES, false).map_err(last)?;
     host.check().map_err(last)?;
     tally.destroyed_pages = host.destroyed_pages();
     tally.host_commands = host.commands;
@@ -134,4 +140,29 @@ pub fn cut_again_and_again<S: Subject>(
     tally.uncorrectable_commands = host.uncorrectable;
     tally.drive(&host.drive.facts());
     Ok(tally)
+}
+
+/// Drives that translate by blocks, just after they have got power back, when no log is open: fills a superblock in order, one die
+/// after the other, and writes its first page again. The log takes the place of the data, while its last page may still be under
+/// way on another die. Returns whether it did.
+fn fill_die_by_die<S: Subject>(host: &mut Host<S>, case: &Case, rng: &mut Rng) -> Result<bool, String> {
+    let Some(spec) = case.drive.log_blocks.as_ref().filter(|spec| spec.scheme != LogScheme::Fast) else {
+        return Ok(false);
+    };
+    let (lanes, rows) = (case.drive.controller.channels, case.die.geometry.pages_per_block);
+    let pages_of_a_row = lanes * spec.stripe_superblocks;
+    let stripe = rng.below(u64::from(host.pages.div_ceil(pages_of_a_row * rows))) as u32 * pages_of_a_row * rows;
+    let first = stripe + rng.below(spec.stripe_superblocks.into()) as u32 * lanes;
+    let in_order = (first..first + lanes).flat_map(|page| (0..rows).map(move |row| page + row * pages_of_a_row));
+    let mut pages: Vec<u32> = in_order.filter(|&page| page < host.pages).collect();
+    let last = pages.pop();
+    let write = |host: &mut Host<S>, page: u32, depth: usize| {
+        host.send(depth, Op::Write, u64::from(page) * UNIT_BYTES, UNIT_BYTES, false)
+    };
+    let depth = one(rng, &[2, 8, 32]);
+    pages.into_iter().try_for_each(|page| write(host, page, depth))?;
+    host.flush()?;
+    last.into_iter().chain([first]).try_for_each(|page| write(host, page, 2))?;
+    host.step(rng.below(8))?;
+    Ok(true)
 }

@@ -4,7 +4,7 @@ use ssdlab_core::Rng;
 use ssdlab_nand::SpecError;
 
 use crate::case::Case;
-use crate::composed::{is_composed, run_composed};
+use crate::composed::{cut_composed, is_composed, is_composed_to_cut, run_composed};
 use crate::host::Host;
 use crate::phase::Phase;
 use crate::power_cuts::cut_again_and_again;
@@ -32,6 +32,9 @@ pub fn run<S: Subject + 'static>(
     seed: u64,
     build: &impl Fn(&Case) -> Result<S, SpecError>,
 ) -> Result<Tally, String> {
+    if kind == Kind::PowerCuts && is_composed_to_cut(seed) {
+        return cut_composed(seed, build, &|device| device);
+    }
     if kind == Kind::PowerCuts {
         return cut_again_and_again(&Case::draw_for_power_cuts(seed), build);
     }

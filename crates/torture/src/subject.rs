@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use ssdlab_device::{Completion, DeviceInfo, Plug, Refusal, Request, Security};
 use ssdlab_device::{Counters, Device, FlashCounters};
-use ssdlab_ftl::{LogBlock, RecoveryFault, Translation, TranslationCounters};
+use ssdlab_ftl::{LogBlock, LogBlockFault, RecoveryFault, Translation, TranslationCounters};
 use ssdlab_nand::SpecError;
 use ssdlab_ssd::{Loss, SimulatedSsd, Ssd};
 
@@ -92,11 +92,28 @@ fn build_log_blocks(case: &Case) -> Result<SimulatedSsd<true, true, LogBlock>, S
     SimulatedSsd::with_log_blocks("torture", &case.drive, &case.die, case.seed)
 }
 
-/// The same with firmware that recovers wrongly from power cuts: for tests of the torture itself.
+/// The same, where drives that translate by blocks have firmware that recovers wrongly from power cuts: for tests of the
+/// torture itself.
+///
+/// # Errors
+/// If it cannot be built.
+pub fn build_ssd_with_log_block_fault(case: &Case, fault: LogBlockFault) -> Result<Box<dyn Subject>, SpecError> {
+    if case.drive.log_blocks.is_none() {
+        return build_ssd(case);
+    }
+    let mut drive = build_log_blocks(case)?;
+    drive.break_recovery(fault);
+    Ok(Box::new(drive))
+}
+
+/// The same, where drives with a map of pages have such firmware.
 ///
 /// # Errors
 /// If it cannot be built.
 pub fn build_ssd_with_fault(case: &Case, fault: RecoveryFault) -> Result<Box<dyn Subject>, SpecError> {
+    if case.drive.log_blocks.is_some() {
+        return build_ssd(case);
+    }
     let mut drive = build_page_map(case)?;
     drive.break_recovery(fault);
     Ok(Box::new(drive))

@@ -56,9 +56,11 @@ impl Adapter {
         }
     }
 
-    /// Whether there is nothing more to write out: nothing is dirty, or the drives take no more.
+    /// Whether nothing is under way to the drives, and there is nothing more to write out: nothing is dirty, or the drives take
+    /// no more.
     fn is_settled(&self) -> bool {
-        let settled = |c: &Cache| c.runs_under_way == 0 && (c.lines.dirty() == 0 || c.failed.is_some());
+        let settled =
+            |c: &Cache| c.runs_under_way == 0 && c.fills_under_way == 0 && (c.lines.dirty() == 0 || c.failed.is_some());
         self.cache.as_ref().is_none_or(settled)
     }
 }
@@ -155,6 +157,12 @@ impl Plug for Adapter {
 
     fn destroyed(&self) -> Vec<Destroyed> {
         self.inner().destroyed()
+    }
+
+    fn unreadable(&self) -> Vec<u64> {
+        let mut units = self.inner().unreadable();
+        units.retain(|&unit| self.held(unit) == Held::Unreadable);
+        units
     }
 
     fn greatest_write_number(&self) -> u8 {

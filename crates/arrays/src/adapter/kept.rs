@@ -117,6 +117,13 @@ impl Kept {
                 }
             }
         }
+        // Of what was at rest for long nothing is noted. Its writes are counted anew.
+        for number in drives.unreadable().into_iter().map(|unit| unit as u32).filter(|unit| !units.contains_key(unit)) {
+            self.drives.set(number, 0);
+            if !(0..8).all(|k| is_dirty(u64::from(number) * 8 + k)) {
+                self.numbers.set(number, 0);
+            }
+        }
         for (number, unit) in units {
             self.settle_unit(number, &unit, drives, &is_dirty);
         }

@@ -23,6 +23,14 @@ struct Line {
     compressibility_per_1000: u16,
 }
 
+impl Line {
+    /// What can go to the drives now. Of 4 KiB some of which are on their way the others wait: the drives number their writes of
+    /// them in the order in which the data come, which nobody else could tell.
+    fn ready(&self) -> Mask {
+        self.dirty & !whole_units(self.flying)
+    }
+}
+
 /// Sectors on their way to the drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -72,6 +80,14 @@ pub struct Lines {
 fn bits(from: u64, count: u64) -> Mask {
     let ones = if count >= 128 { Mask::MAX } else { (1 << count) - 1 };
     ones << from
+}
+
+/// All sectors of the units that have any of these.
+fn whole_units(sectors: Mask) -> Mask {
+    const FIRST: Mask = Mask::MAX / 0xFF;
+    let any = sectors | sectors >> 4;
+    let any = any | any >> 2;
+    ((any | any >> 1) & FIRST) * 0xFF
 }
 
 impl Lines {
@@ -184,7 +200,7 @@ impl Lines {
             line.dirty |= mask;
             line.valid |= mask;
             line.compressibility_per_1000 = compressibility_per_1000;
-            if line.dirty & !line.flying != 0 {
+            if line.ready() != 0 {
                 self.ready.insert(number);
             }
             taken += count * SECTOR_BYTES;
@@ -229,7 +245,7 @@ impl Lines {
         let mut run: Option<Run> = None;
         while let Some(&place) = self.places.get(&at).filter(|_| self.ready.contains(&at)) {
             let line = &mut self.lines[place];
-            let can = line.dirty & !line.flying;
+            let can = line.ready();
             let first = u64::from(can.trailing_zeros());
             let hint = line.compressibility_per_1000;
             let most = match &run {
@@ -245,7 +261,7 @@ impl Lines {
             line.dirty &= !mask;
             line.flying |= mask;
             self.flow.taken += count;
-            if line.dirty & !line.flying == 0 {
+            if line.ready() == 0 {
                 self.ready.remove(&at);
             }
             let offset_bytes = (at * self.sectors_per_line + first) * SECTOR_BYTES;
@@ -268,7 +284,7 @@ impl Lines {
             let line = &mut self.lines[place];
             line.flying &= !bits(from, count);
             *(if written { &mut self.flow.written } else { &mut self.flow.lost }) += count;
-            if line.dirty & !line.flying != 0 {
+            if line.ready() != 0 {
                 self.ready.insert(number);
             }
             if line.dirty | line.flying == 0 {
@@ -356,7 +372,7 @@ impl Lines {
         let sum = |of: fn(&Line) -> Mask| self.lines.iter().map(|l| u64::from(of(l).count_ones())).sum::<u64>();
         let (dirty, flying) = (sum(|l| l.dirty), sum(|l| l.flying));
         let unclean = self.lines.iter().filter(|l| l.dirty | l.flying != 0).count() as u64;
-        let ready = self.lines.iter().filter(|l| l.dirty & !l.flying != 0).count() as u64;
+        let ready = self.lines.iter().filter(|l| l.ready() != 0).count() as u64;
         let Flow { dirtied, taken, written, lost, .. } = self.flow;
         for (what, one, other) in [
             ("sectors made dirty, and those taken or still dirty", dirtied, taken + dirty),

@@ -197,6 +197,7 @@ impl Translation for LogBlock {
 
     fn cut_power(&mut self, under_way: &[Interrupted]) {
         self.contents.medium_mut().cut_power(under_way);
+        self.spoil_table();
     }
 
     fn save(&self) -> Vec<u8> {

@@ -174,6 +174,22 @@ impl Chores {
         self.columns.iter().flat_map(ColumnChores::places)
     }
 
+    /// Superblocks that are being copied into, and what takes their place once that is done.
+    pub fn installs_under_way(&self) -> impl Iterator<Item = (u32, Place)> {
+        self.columns.iter().filter_map(|column| match (column.under_way, column.waiting.front()) {
+            (UnderWay::Copy { .. }, Some(&Chore::Install { superblock, place })) => Some((superblock, place)),
+            _ => None,
+        })
+    }
+
+    /// Physical superblocks that are being erased.
+    pub fn erases_under_way(&self) -> impl Iterator<Item = Place> {
+        self.columns.iter().filter_map(|column| match column.under_way {
+            UnderWay::Erase { place, .. } => Some(place),
+            _ => None,
+        })
+    }
+
     /// Begins what waits in columns that have nothing under way.
     pub fn go_on(&mut self, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
         for column in &mut self.columns {

@@ -54,6 +54,7 @@ use recovery::Recovery;
 use superblocks::{Place, Superblocks, Use};
 
 pub use merges::Merges;
+pub use recovery::LogBlockFault;
 pub use spec::{LogBlockSpec, LogScheme};
 
 /// How many pages that wait are looked at where some may pass others.
@@ -99,6 +100,8 @@ pub struct LogBlock {
     relocations: u64,
     trimmed: u64,
     recovery: Recovery,
+    /// For tests: what this firmware does wrong.
+    fault: Option<LogBlockFault>,
 }
 
 impl LogBlock {
@@ -179,6 +182,7 @@ impl LogBlock {
             relocations: 0,
             trimmed: 0,
             recovery: Recovery::default(),
+            fault: None,
         })
     }
 

@@ -191,6 +191,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
         self.plug.destroyed.iter().filter_map(of).collect()
     }
 
+    fn unreadable(&self) -> Vec<u64> {
+        self.plug.lost().map(u64::from).collect()
+    }
+
     fn keeps_flushes(&self) -> bool {
         !self.plug.flush_lies
     }

@@ -6,9 +6,12 @@
 //! a cache, a sector may be written later and less often than the host wrote it, but after a flush not before the host's
 //! last write of it; and what was never written must be read where it lives. A copy that is made on the way and polled in
 //! another manner must give the same answers.
+//!
+//! Another host pulls the plug of such devices (`power_cuts`).
 
 mod host;
 mod plan;
+mod power_cuts;
 mod watched;
 
 use ssdlab_core::Rng;
@@ -20,11 +23,18 @@ use crate::subject::Subject;
 use crate::tally::Tally;
 use host::Host;
 pub use plan::Plan;
+pub use power_cuts::cut_composed;
 
 /// Whether the device of this seed is made of devices: one in nine.
 #[must_use]
 pub fn is_composed(seed: u64) -> bool {
     seed.is_multiple_of(9)
+}
+
+/// The same of runs with power cuts.
+#[must_use]
+pub fn is_composed_to_cut(seed: u64) -> bool {
+    seed % 9 == 5
 }
 
 /// Puts something between a device and its member; tests put something broken there.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ssdlab_arrays::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0, Ranges};
-use ssdlab_core::{Rng, SECTOR_BYTES};
+use ssdlab_core::{Rng, SECTOR_BYTES, UNIT_BYTES};
 use ssdlab_device::Device;
 use ssdlab_disks::{Disk, DiskSpec, ServiceOrder, TrackOrder};
 use ssdlab_nand::{GrowingFaults, SpecError};
@@ -40,6 +40,40 @@ pub struct Place {
     /// There is a cache on the way; one that a battery keeps.
     pub cached: bool,
     pub battery: bool,
+    pub promise: Promise,
+}
+
+/// What a place keeps when the power goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// Whatever was answered; whatever was flushed, or forced.
+    pub answered: bool,
+    pub flushed: bool,
+    /// Data at rest may be destroyed.
+    pub may_destroy: bool,
+}
+
+impl Promise {
+    fn of_drive(case: &Case) -> Self {
+        let model = case.model();
+        Promise { answered: model.keeps_all, flushed: true, may_destroy: model.may_destroy }
+    }
+
+    fn of_disk(spec: &DiskSpec) -> Self {
+        Promise { answered: !spec.cache.write_back, flushed: true, may_destroy: false }
+    }
+
+    /// Of a place behind a cache.
+    fn behind(self, cache: &AdapterCacheSpec) -> Self {
+        let kept = match (cache.battery, cache.drive_write_cache) {
+            (false, _) => (false, self.flushed),
+            // All that goes to the drives is forced.
+            (true, false) => (self.flushed, self.flushed),
+            // What the drives had answered is forgotten, flushed or not.
+            (true, true) => (self.answered, self.answered),
+        };
+        Promise { answered: kept.0, flushed: kept.1, ..self }
+    }
 }
 
 /// A device with what watches its drives and disks.
@@ -105,9 +139,25 @@ impl Plan {
         build: &impl Fn(&Case) -> Result<S, SpecError>,
         between: Between<'_>,
     ) -> Result<Built<S>, String> {
-        let mut parts = Parts { build, between, books: Vec::new(), inside: Vec::new() };
+        let mut parts = Parts { build, between, to_cut: false, books: Vec::new(), inside: Vec::new() };
         let (device, places) = parts.device(self)?;
         Ok(Built { device, places, books: parts.books, inside: parts.inside })
+    }
+
+    /// Builds it for power cuts, of drives that are drawn for those. Nobody watches the parts: who does has no plug. With what
+    /// each 4 KiB keep.
+    ///
+    /// # Errors
+    /// If a part cannot be built.
+    pub fn build_to_cut<S: Subject + 'static>(
+        &self,
+        build: &impl Fn(&Case) -> Result<S, SpecError>,
+        between: Between<'_>,
+    ) -> Result<(Box<dyn Device>, Vec<Promise>), String> {
+        let mut parts = Parts { build, between, to_cut: true, books: Vec::new(), inside: Vec::new() };
+        let (device, places) = parts.device(self)?;
+        let units = places.chunks_exact((UNIT_BYTES / SECTOR_BYTES) as usize);
+        Ok((device, units.map(|unit| unit[0].promise).collect()))
     }
 
     /// What kinds of devices it is made of, itself first.
@@ -138,6 +188,7 @@ impl Plan {
 struct Parts<'a, S, B> {
     build: &'a B,
     between: Between<'a>,
+    to_cut: bool,
     books: Vec<Arc<Mutex<Book>>>,
     inside: Vec<Arc<Mutex<Inside<S>>>>,
 }
@@ -148,13 +199,14 @@ impl<S: Subject + 'static, B: Fn(&Case) -> Result<S, SpecError>> Parts<'_, S, B>
     fn device(&mut self, plan: &Plan) -> Result<Part, String> {
         match plan {
             Plan::Drive(seed) => {
-                let drive = (self.build)(&sound_case(*seed)).map_err(|e| format!("a drive cannot be built: {e}"))?;
-                Ok(self.watched(Inside::Drive(drive)))
+                let case = if self.to_cut { Case::draw_for_power_cuts(*seed) } else { sound_case(*seed) };
+                let drive = (self.build)(&case).map_err(|e| format!("a drive cannot be built: {e}"))?;
+                Ok(self.leaf(Inside::Drive(drive), Promise::of_drive(&case)))
             }
             Plan::Disk(spec) => {
                 let disk = Disk::new("drawn", (**spec).clone(), 1);
                 let disk = disk.map_err(|e| format!("a disk cannot be built: {e}"))?;
-                Ok(self.watched(Inside::Disk(Box::new(disk))))
+                Ok(self.leaf(Inside::Disk(Box::new(disk)), Promise::of_disk(spec)))
             }
             Plan::Striped { stripe_bytes, members } => self.striped(*stripe_bytes, members),
             Plan::Ranges(parts) => self.ranges(parts),
@@ -164,6 +216,7 @@ impl<S: Subject + 'static, B: Fn(&Case) -> Result<S, SpecError>> Parts<'_, S, B>
                     places.iter_mut().for_each(|place| {
                         place.cached = true;
                         place.battery |= cache.battery;
+                        place.promise = place.promise.behind(cache);
                     });
                 }
                 Ok((Box::new(Adapter::new("drawn", spec, (self.between)(device), 2)), places))
@@ -171,15 +224,19 @@ impl<S: Subject + 'static, B: Fn(&Case) -> Result<S, SpecError>> Parts<'_, S, B>
         }
     }
 
-    fn watched(&mut self, inside: Inside<S>) -> Part {
+    fn leaf(&mut self, inside: Inside<S>, promise: Promise) -> Part {
         let leaf = self.books.len();
         let info = inside.device().info().clone();
         let sectors = (info.capacity_bytes / SECTOR_BYTES) as u32;
+        let place = |sector| Place { leaf, sector, cached: false, battery: false, promise };
+        let places = (0..sectors).map(place).collect();
+        if self.to_cut {
+            return (inside.into_device(), places);
+        }
         let book = Arc::new(Mutex::new(Book::new(sectors)));
         let inside = Arc::new(Mutex::new(inside));
         self.books.push(Arc::clone(&book));
         self.inside.push(Arc::clone(&inside));
-        let places = (0..sectors).map(|sector| Place { leaf, sector, cached: false, battery: false }).collect();
         (Box::new(Watched::new(info, inside, book)), places)
     }
 

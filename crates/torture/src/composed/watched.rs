@@ -73,6 +73,15 @@ pub enum Inside<S> {
     Disk(Box<Disk>),
 }
 
+impl<S: Subject + 'static> Inside<S> {
+    pub fn into_device(self) -> Box<dyn Device> {
+        match self {
+            Inside::Drive(drive) => Box::new(drive),
+            Inside::Disk(disk) => disk,
+        }
+    }
+}
+
 impl<S: Subject> Inside<S> {
     pub fn device(&self) -> &dyn Device {
         match self {

@@ -1,7 +1,12 @@
 //! Campaigns that pull the plug: sound drives pass, firmware that recovers wrongly is found out.
 
-use ssdlab_ftl::RecoveryFault;
-use ssdlab_torture::{Campaign, Kind, build_ssd, build_ssd_with_fault, torture};
+use ssdlab_core::catch_panic;
+use ssdlab_ftl::{LogBlockFault, RecoveryFault};
+use ssdlab_nand::SpecError;
+use ssdlab_torture::{
+    Campaign, Case, Kind, Subject, build_ssd, build_ssd_with_fault, build_ssd_with_log_block_fault, is_composed_to_cut,
+    run, run_seed, torture,
+};
 
 fn campaign(seed: u64, runs: u64) -> Campaign {
     Campaign { kind: Kind::PowerCuts, seed, runs, threads: 2 }
@@ -15,15 +20,56 @@ fn sound_drives_keep_what_they_promised_through_thousands_of_cuts() {
     assert!(report.tally.read_only < report.tally.runs / 20, "{}", report.tally);
 }
 
+/// The power cuts of runs that have gone well before the first that goes wrong, and what was wrong with that; runs have ten to
+/// thirty each.
+fn cuts_until_found<S: Subject + 'static>(
+    seeds: impl Iterator<Item = u64>,
+    build: &impl Fn(&Case) -> Result<S, SpecError>,
+) -> (u64, Option<String>) {
+    let mut cuts = 0;
+    for seed in seeds {
+        match catch_panic(|| run(Kind::PowerCuts, seed, build)).and_then(|result| result) {
+            Ok(tally) => cuts += tally.power_cuts,
+            Err(what) => return (cuts, Some(what)),
+        }
+        if cuts > 1000 {
+            break;
+        }
+    }
+    (cuts, None)
+}
+
+fn is_found(fault: impl std::fmt::Debug, (cuts, what): (u64, Option<String>)) {
+    let Some(what) = what else { panic!("{fault:?} was not found in {cuts} cuts") };
+    assert!(cuts < 1000, "{fault:?} was found after {cuts} cuts: {what}");
+    assert!(!what.contains("cannot be built"), "{fault:?}: {what}");
+}
+
 #[test]
 fn recoveries_that_go_wrong_are_found_out_within_a_thousand_cuts() {
     for fault in [RecoveryFault::BelievesCheckpointTooEarly, RecoveryFault::SkipsJournalRow, RecoveryFault::ForgetsTrim]
     {
-        let build = |case: &ssdlab_torture::Case| build_ssd_with_fault(case, fault);
-        // A run cuts the power some ten times.
-        let report = torture(&campaign(1, 100), &build, &|_| true);
-        let found = report.failures.iter().map(|failure| failure.run).min();
-        assert!(found.is_some(), "{fault:?} was not found in {} cuts", report.tally.power_cuts);
+        let build = |case: &Case| build_ssd_with_fault(case, fault);
+        is_found(fault, cuts_until_found((0..).map(|number| run_seed(1, number)), &build));
+    }
+}
+
+#[test]
+fn so_are_those_of_drives_that_map_blocks() {
+    let faults = [
+        LogBlockFault::BelievesMergeTooEarly,
+        LogBlockFault::ForgetsReplacedData,
+        LogBlockFault::SkipsLog,
+        LogBlockFault::IgnoresSequence,
+        LogBlockFault::HidesDestroyed,
+        LogBlockFault::ForgetsLost,
+    ];
+    for (fault, campaign) in faults.into_iter().flat_map(|fault| [1, 2, 3].map(|campaign| (fault, campaign))) {
+        let build = |case: &Case| build_ssd_with_log_block_fault(case, fault);
+        // Seeds of such drives.
+        let seeds =
+            (0..).map(|number| run_seed(campaign, number) / 8 * 8 + 2).filter(|&seed| !is_composed_to_cut(seed));
+        is_found(fault, cuts_until_found(seeds, &build));
     }
 }
 

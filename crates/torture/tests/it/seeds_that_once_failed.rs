@@ -1,6 +1,6 @@
 //! Seeds that once found a bug, each with what it was.
 
-use ssdlab_torture::{Kind, build_ssd, run};
+use ssdlab_torture::{Kind, build_ssd, cut_composed, run};
 
 #[test]
 fn they_pass() {
@@ -44,6 +44,26 @@ fn those_with_power_cuts_pass() {
         (2_574_816_184_844_438_528, "a collection moved one cold block after the other, gained nothing, and gave up"),
     ] {
         if let Err(what) = run(Kind::PowerCuts, seed, &build_ssd) {
+            panic!("seed {seed} ({bug}): {what}");
+        }
+    }
+}
+
+#[test]
+fn those_with_power_cuts_of_composed_devices_pass() {
+    for (seed, bug) in [
+        (8_063_953_309_501_703_235, "an adapter stood by while its disk was reading ahead for it"),
+        (
+            5_159_170_922_191_572_357,
+            "behind a cache, writes of a unit were not counted anew after a cut had destroyed it at rest",
+        ),
+        (12_046_272_460_692_663_879, "the same behind two caches, where a later write was lost with the drive's own"),
+        (
+            16_011_642_745_525_304_466,
+            "of 4 KiB that were under way in parts nobody knew which the drive had taken first",
+        ),
+    ] {
+        if let Err(what) = cut_composed(seed, &build_ssd, &|device| device) {
             panic!("seed {seed} ({bug}): {what}");
         }
     }

@@ -18,6 +18,7 @@
 //!
 //! Sequence numbers go on behind the greatest that was ever given: firmware leaves a gap.
 
+mod fault;
 mod newest;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +33,8 @@ use super::contents::NOWHERE;
 use super::superblocks::{Place, Use};
 use crate::translation::{LostPage, Recovered};
 use newest::Newest;
+
+pub use fault::LogBlockFault;
 
 /// What firmware notes on flash beside the table of blocks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -63,7 +66,9 @@ impl LogBlock {
     pub(super) fn recover(&mut self) -> Recovered {
         let waited: Vec<u32> = (0..self.geometry.logical_pages).filter(|&page| self.host.waits(page)).collect();
         self.forget_ram();
-        let newest = Newest::find(&self.geometry, self.contents.medium(), &self.superblocks, &self.data);
+        let medium = self.contents.medium();
+        let mut newest = Newest::find(&self.geometry, medium, &self.superblocks, &self.data, self.fault);
+        self.spoil_found(&mut newest);
         let (lives, lost) = self.settle_lost(newest);
         let mut changed = self.contents.found(lives);
         changed.extend(waited);

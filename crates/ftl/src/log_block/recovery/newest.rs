@@ -2,7 +2,7 @@
 
 use ssdlab_nand::{BlockId, CellMode, Medium, UnitAddress};
 
-use super::is_newer;
+use super::{LogBlockFault, is_newer};
 use crate::log_block::contents::NOWHERE;
 use crate::log_block::geometry::{Geometry, Spot};
 use crate::log_block::superblocks::{Place, Superblocks, Use};
@@ -21,17 +21,26 @@ struct Scan<'a> {
     medium: &'a Medium,
     superblocks: &'a Superblocks,
     newest: Newest,
+    fault: Option<LogBlockFault>,
 }
 
 impl Newest {
     /// Looks into data superblocks, then into logs: of two copies with one number the one in its own place counts.
-    pub fn find(geometry: &Geometry, medium: &Medium, superblocks: &Superblocks, data: &[Option<Place>]) -> Newest {
+    pub fn find(
+        geometry: &Geometry,
+        medium: &Medium,
+        superblocks: &Superblocks,
+        data: &[Option<Place>],
+        fault: Option<LogBlockFault>,
+    ) -> Newest {
         let newest = Newest { lives: vec![NOWHERE; geometry.logical_pages as usize], destroyed: Vec::new() };
-        let mut scan = Scan { geometry, medium, superblocks, newest };
+        let mut scan = Scan { geometry, medium, superblocks, newest, fault };
         for (place, superblock) in data.iter().zip(0..).filter_map(|(place, k)| Some(((*place)?, k))) {
             scan.look_at_data(place, superblock);
         }
-        for place in (0..superblocks.count()).filter(|&place| superblocks.use_of(place) == Use::Log) {
+        let passed_over = usize::from(fault == Some(LogBlockFault::SkipsLog));
+        let logs = (0..superblocks.count()).filter(|&place| superblocks.use_of(place) == Use::Log);
+        for place in logs.skip(passed_over) {
             scan.look_at_log(place);
         }
         scan.newest
@@ -71,7 +80,8 @@ impl Scan<'_> {
                 let lives = &mut self.newest.lives[page as usize];
                 let newer = *lives == NOWHERE || {
                     let (other, other_row) = self.medium.layout().row_of(*lives);
-                    is_newer(self.medium.sequence(block, row), self.medium.sequence(other, other_row))
+                    self.fault != Some(LogBlockFault::IgnoresSequence)
+                        && is_newer(self.medium.sequence(block, row), self.medium.sequence(other, other_row))
                 };
                 if newer {
                     *lives = start + row;
