@@ -363,7 +363,7 @@ fn lines_of_several_drives_with_several_curves_are_named_by_drive_and_by_curve()
     let mut review = two_drives();
     let curves = |at: f64| {
         let curve = |name: &str, y: f64| Series { name: name.to_owned(), points: vec![[1.0, y], [2.0, y + at]] };
-        let chart = Chart {
+        Chart {
             id: "crossed".into(),
             title: "Reads and writes".into(),
             caption: String::new(),
@@ -372,8 +372,7 @@ fn lines_of_several_drives_with_several_curves_are_named_by_drive_and_by_curve()
             y: Axis::linear("rate", "IOPS"),
             series: vec![curve("reads", 5.0), curve("writes", 9.0)],
             overlay_drives: true,
-        };
-        chart
+        }
     };
     let names: Vec<String> = review.devices.iter().map(|d| d.facts.name.clone()).collect();
     for (i, name) in names.iter().enumerate() {
