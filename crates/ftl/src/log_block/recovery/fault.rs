@@ -1,9 +1,9 @@
 //! Firmware that recovers wrongly, for tests that must find out.
 
+use ssdlab_nand::CellMode;
+
 use crate::log_block::LogBlock;
 use crate::log_block::superblocks::{Place, Use};
-
-use super::Newest;
 
 /// What firmware that translates by blocks does wrong with what it has on flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +48,10 @@ impl LogBlock {
         }
     }
 
-    /// At the recovery: what a wrong one has found, and has noted before.
-    pub(super) fn spoil_found(&mut self, newest: &mut Newest) {
+    /// At the recovery: what a wrong one makes of copies that were found destroyed, and of what was noted before.
+    pub(super) fn spoil_found(&mut self, destroyed: &mut Vec<(u32, u32, CellMode)>) {
         match self.fault {
-            Some(LogBlockFault::HidesDestroyed) => newest.destroyed.clear(),
+            Some(LogBlockFault::HidesDestroyed) => destroyed.clear(),
             Some(LogBlockFault::ForgetsLost) => self.recovery.forget_all(),
             _ => {}
         }

@@ -68,7 +68,7 @@ impl LogBlock {
         self.forget_ram();
         let medium = self.contents.medium();
         let mut newest = Newest::find(&self.geometry, medium, &self.superblocks, &self.data, self.fault);
-        self.spoil_found(&mut newest);
+        self.spoil_found(&mut newest.destroyed);
         let (lives, lost) = self.settle_lost(newest);
         let mut changed = self.contents.found(lives);
         changed.extend(waited);
