@@ -29,3 +29,19 @@ fn files_do_not_import_each_other_in_circles() {
     let told: Vec<String> = circles.iter().map(|(place, circle)| format!("{place}: {circle}")).collect();
     assert_eq!(told, [""; 0], "move what both need into a file of its own, or one file below the other");
 }
+
+/// A fault whose text is gone, or stands twice, would only come to light in the campaign, which takes an hour.
+#[test]
+fn every_deliberate_fault_is_in_the_sources_once() {
+    let root = workspace();
+    let list = std::fs::read_to_string(root.join("tests/mutants/faults.toml")).expect("a list of faults");
+    let list: toml::Table = list.parse().expect("TOML");
+    let faults = list["fault"].as_array().expect("faults");
+    assert!(faults.len() >= 60, "{} faults", faults.len());
+    for fault in faults {
+        let text = |key: &str| fault[key].as_str().expect("a text");
+        let source = std::fs::read_to_string(root.join(text("file"))).expect("a source");
+        assert_eq!(source.matches(text("find")).count(), 1, "{}: {}", text("name"), text("file"));
+        assert_ne!(text("find"), text("replace"), "{}", text("name"));
+    }
+}

@@ -38,7 +38,7 @@ pub fn units_read(op: &FlashOp, row: u32, mask: Option<u64>, translation: &impl 
     let start = layout.row_start(op.block(), op.page() + row);
     let units = start.run(layout.row_units);
     match mask {
-        Some(mask) => units.filter(|unit| mask >> (unit.bit()) & 1 != 0).collect(),
+        Some(mask) => units.filter(|unit| mask >> unit.bit() & 1 != 0).collect(),
         None => units.filter(|&unit| translation.is_current(op, unit)).collect(),
     }
 }
