@@ -31,6 +31,7 @@ mod plug;
 mod power;
 mod probe;
 mod security;
+mod slot;
 mod spec;
 pub mod timing;
 

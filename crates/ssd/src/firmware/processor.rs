@@ -10,13 +10,14 @@ use ssdlab_device::Request;
 use ssdlab_ftl::{FlashOp, OpKind};
 
 use crate::mapping_unit::MappingUnit;
+use crate::slot::Slot;
 use crate::spec::DriveSpec;
 
 /// What the processor is through with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processed {
     /// A command has been decoded.
-    Command { slot: u32 },
+    Command { slot: Slot },
     /// A row that the collector writes has been prepared.
     Row,
     /// A round of the collector may begin.
@@ -30,9 +31,36 @@ const RANGES_PER_TRIM: u64 = 64;
 /// Units whose map entries, of four bytes each, lie in 4 KiB of DRAM.
 const MAPPED_BY_PAGE: u64 = 1024;
 
-/// In the place of a command's slot, in the queue.
-const ROW: u32 = u32::MAX;
-const ROUND: u32 = u32::MAX - 1;
+/// [`Processed`] as its queue holds it, in one word: a command's slot, or one of two numbers that no slot has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Booked(u32);
+
+impl Booked {
+    const ROW: Booked = Booked(u32::MAX);
+    const ROUND: Booked = Booked(u32::MAX - 1);
+
+    #[inline]
+    fn command(slot: Slot) -> Booked {
+        Booked(slot.number())
+    }
+
+    #[inline]
+    fn slot(self) -> Option<Slot> {
+        (self.0 < Self::ROUND.0).then_some(Slot::new(self.0))
+    }
+
+    #[inline]
+    fn processed(self) -> Processed {
+        match self {
+            Self::ROW => Processed::Row,
+            Self::ROUND => Processed::Round,
+            Booked(slot) => Processed::Command { slot: Slot::new(slot) },
+        }
+    }
+}
+
+/// In the places of its queue that are free.
+const NOTHING: (Nanos, Booked) = (0, Booked::ROUND);
 
 #[derive(Clone, Copy, Debug)]
 struct Times {
@@ -55,8 +83,8 @@ pub struct Processor {
     free: Nanos,
     /// How long it has worked, what is booked included.
     busy: Nanos,
-    /// Ends of what is booked, in order, and the slots of the commands that are decoded then.
-    queue: Ring<(Nanos, u32)>,
+    /// Ends of what is booked, in order, and what it is through with then.
+    queue: Ring<(Nanos, Booked)>,
     /// Rows that it prepares, with their dies, in the queue's order.
     rows: VecDeque<(u32, FlashOp)>,
 }
@@ -79,7 +107,7 @@ impl Processor {
             },
             free: 0,
             busy: 0,
-            queue: Ring::new(c.queue_depth as usize, (0, 0)),
+            queue: Ring::new(c.queue_depth as usize, NOTHING),
             rows: VecDeque::new(),
         }
     }
@@ -94,14 +122,13 @@ impl Processor {
     /// Takes the first of what is booked out of the queue.
     #[inline]
     pub fn pop(&mut self) -> Option<(Nanos, Processed)> {
-        let (at, slot) = self.queue.pop_front()?;
-        Some((at, processed(slot)))
+        self.queue.pop_front().map(|(at, booked)| (at, booked.processed()))
     }
 
     /// The same, if it is a command decoded at this time.
     #[inline]
-    pub fn pop_command(&mut self, at: Nanos) -> Option<u32> {
-        let (_, slot) = self.queue.front().filter(|next| next.0 == at && next.1 < ROUND)?;
+    pub fn pop_command(&mut self, at: Nanos) -> Option<Slot> {
+        let slot = self.queue.front().filter(|next| next.0 == at)?.1.slot()?;
         self.queue.pop_front();
         Some(slot)
     }
@@ -119,14 +146,14 @@ impl Processor {
 
     /// Commands are forgotten; what it does for the collector goes on.
     pub fn drop_commands(&mut self) {
-        let mut queue = Ring::new(self.rows.len() + 2, (0, 0));
-        self.queue.iter().filter(|next| next.1 >= ROUND).for_each(|next| queue.push_back(next));
+        let mut queue = Ring::new(self.rows.len() + 2, NOTHING);
+        self.queue.iter().filter(|(_, booked)| booked.slot().is_none()).for_each(|next| queue.push_back(next));
         self.queue = queue;
     }
 
     /// The power is gone: nothing is booked.
     pub fn power_cut(&mut self) {
-        self.queue = Ring::new(2, (0, 0));
+        self.queue = Ring::new(2, NOTHING);
         self.rows.clear();
         self.free = 0;
     }
@@ -178,20 +205,20 @@ impl Processor {
     }
 
     /// Slots of the commands that wait for it, and of the one that is being decoded.
-    pub fn commands(&self) -> impl Iterator<Item = u32> + '_ {
-        self.queue.iter().map(|next| next.1).filter(|&slot| slot < ROUND)
+    pub fn commands(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.queue.iter().filter_map(|(_, booked)| booked.slot())
     }
 
     /// A command's slot comes up once it is decoded.
     #[inline]
-    pub fn queue_command(&mut self, decoded: Nanos, slot: u32) {
-        self.queue.push_back((decoded, slot));
+    pub fn queue_command(&mut self, decoded: Nanos, slot: Slot) {
+        self.queue.push_back((decoded, Booked::command(slot)));
     }
 
     /// Queues the beginning of a round of the collector.
     pub fn queue_round(&mut self, now: Nanos) {
         let at = self.book(now, 0);
-        self.queue.push_back((at, ROUND));
+        self.queue.push_back((at, Booked::ROUND));
     }
 
     /// Whether an operation goes to its die by way of the processor: rows that the collector writes, and whatever comes
@@ -212,7 +239,7 @@ impl Processor {
     pub fn prepare(&mut self, now: Nanos, die: u32, op: FlashOp) {
         let time = if op.kind().moves_units() { u64::from(op.units()) * self.times.move_unit } else { 0 };
         let start = self.book(now, time);
-        self.queue.push_back((start + time, ROW));
+        self.queue.push_back((start + time, Booked::ROW));
         self.rows.push_back((die, op));
     }
 
@@ -231,15 +258,6 @@ impl Processor {
     /// Changes the rows of a die that are being prepared.
     pub fn change_rows(&mut self, die: u32, mut change: impl FnMut(&mut FlashOp)) {
         self.rows.iter_mut().filter(|(d, _)| *d == die).for_each(|(_, op)| change(op));
-    }
-}
-
-#[inline]
-fn processed(slot: u32) -> Processed {
-    match slot {
-        ROW => Processed::Row,
-        ROUND => Processed::Round,
-        slot => Processed::Command { slot },
     }
 }
 

@@ -9,6 +9,7 @@ use ssdlab_ftl::{HostShare, Round, Translation};
 
 use crate::SimulatedSsd;
 use crate::frontend::Command;
+use crate::slot::Slot;
 use crate::spec::DriveSpec;
 
 /// See the module's own page.
@@ -20,7 +21,7 @@ pub struct Rounds {
     /// The last one that began emptied the SLC cache.
     folds: bool,
     /// Commands that came during a round.
-    held: VecDeque<u32>,
+    held: VecDeque<Slot>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// A command that comes during a round waits for its end. `times`: when the host let go of it, when the drive may
     /// see it, and when it has arrived.
     #[cold]
-    pub(crate) fn hold(&mut self, slot: u32, request: &Request, times: [Nanos; 4]) {
+    pub(crate) fn hold(&mut self, slot: Slot, request: &Request, times: [Nanos; 4]) {
         let [submitted, .., arrived] = times;
         *self.frontend.commands.slot(slot) =
             Command::new(*request, self.unit.of(request.offset_bytes), submitted, arrived, arrived);

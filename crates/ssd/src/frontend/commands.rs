@@ -6,6 +6,7 @@ use ssdlab_core::{Breakdown, Nanos, Op, Ring};
 use ssdlab_device::{Completion, Request, Status};
 use ssdlab_ftl::Promise;
 
+use crate::slot::Slot;
 use crate::spec::NotQueued;
 
 /// In the place of the merge reads that a write waits for: its first and last page go into the buffer in part.
@@ -59,7 +60,7 @@ impl Command {
 #[derive(Clone, Debug)]
 pub struct Commands {
     slots: Vec<Command>,
-    free: Vec<u32>,
+    free: Vec<Slot>,
     active: u32,
     not_queued: NotQueued,
     /// The one that is under way was sent alone.
@@ -67,13 +68,13 @@ pub struct Commands {
     /// Beyond the queue depth, or before or behind one that is sent alone: the host holds them.
     pub outside: VecDeque<(Nanos, Request)>,
     /// Writes that wait for room in the buffer, in order.
-    pub writes: Ring<u32>,
+    pub writes: Ring<Slot>,
     /// Writes (FUA, no write cache) and flushes that wait until so many units are on flash.
-    pub durable: VecDeque<(u64, u32)>,
+    pub durable: VecDeque<(u64, Slot)>,
     /// Since when some of these have units in the buffer that wait for others to share their row.
     pub joining_since: Option<Nanos>,
     /// Finished, in order of the time at which the host sees it.
-    finished: Ring<(Nanos, u32)>,
+    finished: Ring<(Nanos, Slot)>,
 }
 
 impl Commands {
@@ -82,15 +83,15 @@ impl Commands {
         let empty = Command::new(Request::flush(0), 0, 0, 0, 0);
         Commands {
             slots: vec![empty; depth as usize],
-            free: (0..depth).rev().collect(),
+            free: (0..depth).rev().map(Slot::new).collect(),
             active: 0,
             not_queued,
             alone: false,
             outside: VecDeque::new(),
-            writes: Ring::new(depth as usize, 0),
+            writes: Ring::new(depth as usize, Slot::default()),
             durable: VecDeque::new(),
             joining_since: None,
-            finished: Ring::new(depth as usize, (0, 0)),
+            finished: Ring::new(depth as usize, (0, Slot::default())),
         }
     }
 
@@ -101,7 +102,7 @@ impl Commands {
 
     /// A slot for a command, if one is free.
     #[inline]
-    pub fn take_slot(&mut self, op: Op) -> Option<u32> {
+    pub fn take_slot(&mut self, op: Op) -> Option<Slot> {
         let slot = self.free.pop()?;
         self.active += 1;
         self.alone = self.not_queued.holds(op);
@@ -109,14 +110,14 @@ impl Commands {
     }
 
     #[inline]
-    pub fn slot(&mut self, at: u32) -> &mut Command {
-        &mut self.slots[at as usize]
+    pub fn slot(&mut self, at: Slot) -> &mut Command {
+        &mut self.slots[at.index()]
     }
 
     /// Queues the completion of a command for the time at which the host sees it. The slot is the host's until then.
     #[inline]
-    pub fn finish(&mut self, at: u32, completed: Nanos, status: Status) {
-        self.slots[at as usize].status = status;
+    pub fn finish(&mut self, at: Slot, completed: Nanos, status: Status) {
+        self.slots[at.index()].status = status;
         if self.finished.back().is_none_or(|f| f.0 <= completed) {
             self.finished.push_back((completed, at));
         } else {
@@ -135,7 +136,7 @@ impl Commands {
     /// The slot of the command whose end the host sees next, if it does so at this time.
     #[inline]
     #[must_use]
-    pub fn next_finished(&self, at: Nanos) -> Option<u32> {
+    pub fn next_finished(&self, at: Nanos) -> Option<Slot> {
         self.finished.front().filter(|f| f.0 == at).map(|(_, slot)| slot)
     }
 
@@ -161,9 +162,9 @@ impl Commands {
 
     /// Ends the command that the host sees next, and frees its slot.
     #[inline]
-    pub fn deliver(&mut self, slot: u32, at: Nanos, breakdown: Breakdown) -> Completion {
+    pub fn deliver(&mut self, slot: Slot, at: Nanos, breakdown: Breakdown) -> Completion {
         self.finished.pop_front();
-        let c = &self.slots[slot as usize];
+        let c = &self.slots[slot.index()];
         self.free.push(slot);
         self.active -= 1;
         self.alone = false;

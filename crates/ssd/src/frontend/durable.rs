@@ -5,12 +5,13 @@ use ssdlab_ftl::Translation;
 
 use super::Frontend;
 use crate::SimulatedSsd;
+use crate::slot::Slot;
 
 /// So long a write that waits for flash waits for others to share its row, at most. Estimate: less than a program.
 const LONGEST_JOINING: Nanos = 500_000;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
-    pub(crate) fn trim(&mut self, slot: u32) {
+    pub(crate) fn trim(&mut self, slot: Slot) {
         let c = *self.frontend.commands.slot(slot);
         if self.translation.is_read_only() {
             self.refuse(slot);
@@ -28,7 +29,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.respond(slot, c.processed.max(self.now));
     }
 
-    pub(crate) fn flush(&mut self, slot: u32) {
+    pub(crate) fn flush(&mut self, slot: Slot) {
         let now = self.now;
         if self.plug.flush_lies {
             let processed = self.frontend.commands.slot(slot).processed;
@@ -41,7 +42,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// A command waits until everything accepted so far is on flash; its own data are in the drive at `from`.
     /// [`Self::settle_durable`] must follow.
-    pub(crate) fn wait_until_durable(&mut self, slot: u32, from: Nanos) {
+    pub(crate) fn wait_until_durable(&mut self, slot: Slot, from: Nanos) {
         self.probe.explain(|explanations| explanations.begin_drive_wait(slot));
         self.frontend.commands.slot(slot).link_end = from;
         let commands = &mut self.frontend.commands;

@@ -4,18 +4,19 @@ use ssdlab_ftl::{FOR_BUFFER, FlashOp, NOBODY, Translation};
 
 use crate::SimulatedSsd;
 use crate::backend::Ended;
+use crate::slot::Slot;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Asks for the pieces of the map that a decoded read needs; returns whether it has to wait for any.
     #[inline]
-    pub(crate) fn waits_for_map(&mut self, slot: u32) -> bool {
+    pub(crate) fn waits_for_map(&mut self, slot: Slot) -> bool {
         self.translation.loads_on_demand() && self.ask_for_map(slot)
     }
 
-    fn ask_for_map(&mut self, slot: u32) -> bool {
+    fn ask_for_map(&mut self, slot: Slot) -> bool {
         let (first, last) = self.unit.touched(&self.frontend.commands.slot(slot).request);
         let (translation, mut queues) = self.translation_and_queues();
-        let parts = translation.look_up(first..last, slot as u16, &mut queues);
+        let parts = translation.look_up(first..last, slot.for_read(), &mut queues);
         self.begin_woken();
         self.frontend.commands.slot(slot).parts = parts;
         parts > 0
@@ -31,7 +32,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if ended.op.command() == FOR_BUFFER {
             return self.buffer_map_read_done(ended);
         }
-        let (slot, now) = (u32::from(ended.op.command()), self.now);
+        let (slot, now) = (Slot::of_read(ended.op.command()), self.now);
         let c = self.frontend.commands.slot(slot);
         c.parts -= 1;
         if c.parts > 0 {

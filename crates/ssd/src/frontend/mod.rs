@@ -18,6 +18,7 @@ use ssdlab_ftl::Translation;
 use crate::SimulatedSsd;
 use crate::firmware::Processed;
 use crate::power::LinkSleep;
+use crate::slot::Slot;
 use crate::spec::DriveSpec;
 use crate::timing::Interval;
 
@@ -35,7 +36,7 @@ pub struct Frontend {
     pub read_ahead: ReadAhead,
     /// Pages on their way from flash because they are written in part, and the commands that wait for them: reads, and
     /// writes that are not answered from the buffer.
-    merges: Vec<(u32, u32)>,
+    merges: Vec<(u32, Slot)>,
     pub in_flight: InFlight,
 }
 
@@ -112,7 +113,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     #[inline]
-    fn decoded(&mut self, at: Nanos, mut slot: u32) {
+    fn decoded(&mut self, at: Nanos, mut slot: Slot) {
         let mut writes = false;
         loop {
             let op = self.frontend.commands.slot(slot).request.op;
@@ -150,12 +151,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// Sends the final frame of a command whose last work ended at `done` (not before now).
     #[inline]
-    fn respond(&mut self, slot: u32, done: Nanos) {
+    fn respond(&mut self, slot: Slot, done: Nanos) {
         self.respond_with(slot, done, Status::Ok);
     }
 
     #[inline]
-    fn respond_with(&mut self, slot: u32, done: Nanos, status: Status) {
+    fn respond_with(&mut self, slot: Slot, done: Nanos, status: Status) {
         let frame = self.frontend.link.status_time();
         let completed = done + frame;
         let Command { request: c, submitted, .. } = *self.frontend.commands.slot(slot);

@@ -18,6 +18,7 @@ use crate::SimulatedSsd;
 use crate::backend::{Ended, ReadRetry};
 use crate::mapping_unit::MappingUnit;
 use crate::op_queues::OpQueues;
+use crate::slot::Slot;
 
 /// The pages that a write writes in part: its first, its last, both, or the only one.
 fn partly_written(unit: MappingUnit, request: &Request) -> impl Iterator<Item = u32> + Clone + use<> {
@@ -40,7 +41,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// now.
     #[cold]
     #[inline(never)]
-    pub(super) fn begin_partial_write(&mut self, slot: u32) -> bool {
+    pub(super) fn begin_partial_write(&mut self, slot: Slot) -> bool {
         if !self.buffer.acknowledges || !self.translation.buffers_parts() {
             return !self.read_for_merge(slot);
         }
@@ -56,7 +57,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Lets a stretch of a write into the buffer whose first or last page may be written in part.
     #[cold]
     #[inline(never)]
-    pub(super) fn write_in_parts(&mut self, slot: u32, stretch: Stretch) {
+    pub(super) fn write_in_parts(&mut self, slot: Slot, stretch: Stretch) {
         let request = self.frontend.commands.slot(slot).request;
         for k in 0..stretch.units {
             let page = stretch.first + k;
@@ -77,7 +78,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// to wait.
     #[cold]
     #[inline(never)]
-    pub(super) fn wait_for_missing(&mut self, slot: u32) -> u32 {
+    pub(super) fn wait_for_missing(&mut self, slot: Slot) -> u32 {
         let request = self.frontend.commands.slot(slot).request;
         let (first, last) = self.unit.touched(&request);
         let mut waiting = 0;
@@ -97,7 +98,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     /// The rest of pages that are written in part is read before the write goes on. Returns whether any has to be.
-    fn read_for_merge(&mut self, slot: u32) -> bool {
+    fn read_for_merge(&mut self, slot: Slot) -> bool {
         let request = self.frontend.commands.slot(slot).request;
         let edges = partly_written(self.unit, &request);
         if edges.clone().any(|page| self.has_lost(page..page + 1)) {
@@ -114,7 +115,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             self.frontend.merges.push((page, slot));
             if !coming {
                 let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now);
-                let bytes = self.translation.read_for_merge(page, slot as u16, &mut queues);
+                let bytes = self.translation.read_for_merge(page, slot.for_read(), &mut queues);
                 self.flash.rmw_read_bytes += u64::from(bytes.unwrap_or(0));
             }
         }
@@ -184,7 +185,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
     }
 
-    fn merge_part_done(&mut self, slot: u32, ended: &Ended, retry: Option<&ReadRetry>) {
+    fn merge_part_done(&mut self, slot: Slot, ended: &Ended, retry: Option<&ReadRetry>) {
         let now = self.now;
         let c = self.frontend.commands.slot(slot);
         c.parts -= 1;

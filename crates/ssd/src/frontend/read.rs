@@ -11,28 +11,29 @@ use super::read_ahead::{Lookup, Source};
 use crate::SimulatedSsd;
 use crate::backend::{Ended, ReadRetry};
 use crate::op_queues::OpQueues;
+use crate::slot::Slot;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     #[inline]
-    pub(crate) fn begin_read(&mut self, slot: u32) {
+    pub(crate) fn begin_read(&mut self, slot: Slot) {
         if self.backend.reads_parts() { self.begin_read_in_part(slot) } else { self.begin_read_of::<false>(slot) }
     }
 
     // Apart, so that drives that read whole pages do not pay for it.
     #[cold]
     #[inline(never)]
-    fn begin_read_in_part(&mut self, slot: u32) {
+    fn begin_read_in_part(&mut self, slot: Slot) {
         self.begin_read_of::<true>(slot);
     }
 
     /// `IN_PART`: of a single page, only what is wanted may cross the channel.
     #[inline(always)]
-    fn begin_read_of<const IN_PART: bool>(&mut self, slot: u32) {
+    fn begin_read_of<const IN_PART: bool>(&mut self, slot: Slot) {
         let request = self.frontend.commands.slot(slot).request;
         let (first, last) = self.unit.touched(&request);
         let mut parts = 0;
         let mut from_ram = 0u64;
-        let mut reads = RowReads::new(slot as u16, self.translation.compresses());
+        let mut reads = RowReads::new(slot.for_read(), self.translation.compresses());
         let short = IN_PART && request.length_bytes < self.unit.bytes() && last - first == 1;
         let part = if short { self.backend.part_of_page(self.unit.sectors(&request, first)) } else { 0 };
         let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now).of_part(part);
@@ -149,7 +150,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// Sends pages of a read over the link, from now on.
     #[inline]
-    fn send(&mut self, slot: u32, pages: u64) {
+    fn send(&mut self, slot: Slot, pages: u64) {
         let most = pages * self.unit.bytes();
         let c = self.frontend.commands.slot(slot);
         let bytes = c.bytes_left.min(most);
@@ -166,7 +167,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let packed = self.translation.compresses();
         if op.command() != NOBODY {
             let lost = retry.is_some_and(|retry| !retry.lost.is_empty());
-            self.deliver_part(op.command().into(), pages_brought(&op, packed).into(), ended, retry, lost);
+            self.deliver_part(Slot::of_read(op.command()), pages_brought(&op, packed).into(), ended, retry, lost);
             return;
         }
         let layout = self.translation.medium().layout();
@@ -186,7 +187,14 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     #[inline]
-    pub(super) fn deliver_part(&mut self, slot: u32, pages: u64, ended: &Ended, retry: Option<&ReadRetry>, lost: bool) {
+    pub(super) fn deliver_part(
+        &mut self,
+        slot: Slot,
+        pages: u64,
+        ended: &Ended,
+        retry: Option<&ReadRetry>,
+        lost: bool,
+    ) {
         self.send(slot, pages);
         let c = self.frontend.commands.slot(slot);
         if lost {
@@ -205,7 +213,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// All parts are on the link, or booked on it.
     #[inline]
-    fn finish_read(&mut self, slot: u32) {
+    fn finish_read(&mut self, slot: Slot) {
         let now = self.now;
         let c = self.frontend.commands.slot(slot);
         let (link_end, done, status) = (c.link_end, c.link_end.max(c.processed), c.status);

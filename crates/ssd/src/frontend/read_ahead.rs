@@ -5,6 +5,8 @@
 
 use ssdlab_nand::UnitAddress;
 
+use crate::slot::Slot;
+
 const NOBODY: u32 = u32::MAX;
 
 /// Where a unit is read from.
@@ -19,8 +21,8 @@ pub enum Source {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     lpn: u32,
-    /// Command slot that waits for this unit, or [`NOBODY`].
-    waiter: u32,
+    /// Command slot that waits for this unit, or [`Slot::NONE`].
+    waiter: Slot,
     /// Where it comes from; [`Source::Ram`] once it is here.
     source: Source,
     /// The write of the unit that is read, as far as writes are counted.
@@ -29,7 +31,7 @@ struct Entry {
     outdated: bool,
 }
 
-const EMPTY: Entry = Entry { lpn: NOBODY, waiter: NOBODY, source: Source::Ram, generation: 0, outdated: false };
+const EMPTY: Entry = Entry { lpn: NOBODY, waiter: Slot::NONE, source: Source::Ram, generation: 0, outdated: false };
 
 /// What a command finds when it asks for a unit; of what is found, which write it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +101,7 @@ impl ReadAhead {
     #[inline]
     pub fn expect(&mut self, lpn: u32, source: Source, generation: u8) {
         let entry = &mut self.entries[(lpn & self.mask) as usize];
-        debug_assert_eq!(entry.waiter, NOBODY, "a unit that is waited for must not be replaced");
+        debug_assert_eq!(entry.waiter, Slot::NONE, "a unit that is waited for must not be replaced");
         // A stream that begins anew asks again for what is on its way: the first read of it will do.
         if let (Source::Flash { unit: coming, .. }, Source::Flash { unit, .. }) = (entry.source, source)
             && entry.lpn == lpn
@@ -116,14 +118,14 @@ impl ReadAhead {
     #[inline]
     #[must_use]
     pub fn may_replace(&self, lpn: u32) -> bool {
-        self.entries[(lpn & self.mask) as usize].waiter == NOBODY
+        self.entries[(lpn & self.mask) as usize].waiter == Slot::NONE
     }
 
     /// Asks for a unit on behalf of a command slot.
     #[inline]
-    pub fn lookup(&mut self, lpn: u32, slot: u32) -> Lookup {
+    pub fn lookup(&mut self, lpn: u32, slot: Slot) -> Lookup {
         let entry = &mut self.entries[(lpn & self.mask) as usize];
-        if entry.lpn != lpn || entry.waiter != NOBODY {
+        if entry.lpn != lpn || entry.waiter != Slot::NONE {
             return Lookup::Absent;
         }
         if entry.source == Source::Ram {
@@ -137,21 +139,21 @@ impl ReadAhead {
     #[must_use]
     pub fn awaits(&self, lpn: u32, unit: UnitAddress, first: u32) -> bool {
         let entry = &self.entries[(lpn & self.mask) as usize];
-        entry.lpn == lpn && entry.waiter != NOBODY && entry.source == (Source::Flash { unit, first })
+        entry.lpn == lpn && entry.waiter != Slot::NONE && entry.source == (Source::Flash { unit, first })
     }
 
     /// An operation has brought a logical unit from a unit of flash; returns the command slot that waits for it, and the
     /// write that it waits for.
     #[inline]
-    pub fn arrived(&mut self, lpn: u32, unit: UnitAddress, first: u32) -> Option<(u32, u8)> {
+    pub fn arrived(&mut self, lpn: u32, unit: UnitAddress, first: u32) -> Option<(Slot, u8)> {
         let entry = &mut self.entries[(lpn & self.mask) as usize];
         // Other units of the row may be older copies, or not what this operation was for.
         if entry.lpn != lpn || entry.source != (Source::Flash { unit, first }) {
             return None;
         }
         let (waiter, generation) = (entry.waiter, entry.generation);
-        *entry = if entry.outdated { EMPTY } else { Entry { source: Source::Ram, waiter: NOBODY, ..*entry } };
-        (waiter != NOBODY).then_some((waiter, generation))
+        *entry = if entry.outdated { EMPTY } else { Entry { source: Source::Ram, waiter: Slot::NONE, ..*entry } };
+        (waiter != Slot::NONE).then_some((waiter, generation))
     }
 
     /// A unit was written or trimmed: what was read of it is out of date. A command that already waits for it still
@@ -162,7 +164,7 @@ impl ReadAhead {
         if entry.lpn != lpn {
             return;
         }
-        if entry.waiter == NOBODY {
+        if entry.waiter == Slot::NONE {
             *entry = EMPTY;
         } else {
             entry.outdated = true;
@@ -193,25 +195,25 @@ mod tests {
     #[test]
     fn only_the_read_that_was_asked_for_brings_a_page() {
         let mut ahead = fetching();
-        assert_eq!(ahead.lookup(FIRST, 3), Lookup::Coming(7));
+        assert_eq!(ahead.lookup(FIRST, Slot::new(3)), Lookup::Coming(7));
         // An older copy in another row, and another read of the same row.
         assert_eq!(ahead.arrived(FIRST, UnitAddress::new(90), FIRST), None);
         assert_eq!(ahead.arrived(FIRST, UnitAddress::new(500), FIRST - 2), None);
-        assert_eq!(ahead.arrived(FIRST, UnitAddress::new(500), FIRST), Some((3, 7)));
-        assert_eq!(ahead.lookup(FIRST, 4), Lookup::Here(7));
+        assert_eq!(ahead.arrived(FIRST, UnitAddress::new(500), FIRST), Some((Slot::new(3), 7)));
+        assert_eq!(ahead.lookup(FIRST, Slot::new(4)), Lookup::Here(7));
         assert_eq!(ahead.arrived(FIRST + 1, UnitAddress::new(501), FIRST), None);
-        assert_eq!(ahead.lookup(FIRST + 1, 4), Lookup::Here(7));
+        assert_eq!(ahead.lookup(FIRST + 1, Slot::new(4)), Lookup::Here(7));
     }
 
     #[test]
     fn what_is_written_on_its_way_reaches_who_waits_and_nobody_after() {
         let mut ahead = fetching();
-        assert_eq!(ahead.lookup(FIRST, 3), Lookup::Coming(7));
+        assert_eq!(ahead.lookup(FIRST, Slot::new(3)), Lookup::Coming(7));
         ahead.forget(FIRST);
         ahead.forget(FIRST + 1);
-        assert_eq!(ahead.lookup(FIRST + 1, 4), Lookup::Absent);
-        assert_eq!(ahead.arrived(FIRST, UnitAddress::new(500), FIRST), Some((3, 7)));
-        assert_eq!(ahead.lookup(FIRST, 4), Lookup::Absent);
+        assert_eq!(ahead.lookup(FIRST + 1, Slot::new(4)), Lookup::Absent);
+        assert_eq!(ahead.arrived(FIRST, UnitAddress::new(500), FIRST), Some((Slot::new(3), 7)));
+        assert_eq!(ahead.lookup(FIRST, Slot::new(4)), Lookup::Absent);
     }
 
     #[test]

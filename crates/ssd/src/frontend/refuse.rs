@@ -6,6 +6,7 @@ use ssdlab_device::Status;
 use ssdlab_ftl::Translation;
 
 use crate::SimulatedSsd;
+use crate::slot::Slot;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Whether the drive accepts no more writes.
@@ -50,13 +51,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.translation.unforce();
     }
 
-    pub(crate) fn refuse(&mut self, slot: u32) {
+    pub(crate) fn refuse(&mut self, slot: Slot) {
         self.refuse_with(slot, Status::ReadOnly);
     }
 
     /// Ends a command with an error. Nothing of it is kept.
     #[cold]
-    pub(crate) fn refuse_with(&mut self, slot: u32, status: Status) {
+    pub(crate) fn refuse_with(&mut self, slot: Slot, status: Status) {
         let now = self.now;
         let c = self.frontend.commands.slot(slot);
         let done = now.max(c.link_end).max(c.processed);

@@ -5,6 +5,7 @@ use ssdlab_ftl::{PAST_CACHE, Stretch, Translation};
 
 use crate::SimulatedSsd;
 use crate::op_queues::OpQueues;
+use crate::slot::Slot;
 
 use super::commands::IN_PARTS;
 use super::link::Direction;
@@ -12,7 +13,7 @@ use super::link::Direction;
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Puts a decoded write in line for the buffer; [`SimulatedSsd::admit`] must follow.
     #[inline]
-    pub(crate) fn begin_write(&mut self, slot: u32) {
+    pub(crate) fn begin_write(&mut self, slot: Slot) {
         let request = self.frontend.commands.slot(slot).request;
         self.probe.explain(|explanations| explanations.begin_drive_wait(slot));
         if request.length_bytes > self.buffer.largest_cached_bytes {
@@ -125,7 +126,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// All data of a write are in the buffer, or booked on the link.
     #[inline]
-    fn admitted(&mut self, slot: u32, link_end: u64) {
+    fn admitted(&mut self, slot: Slot, link_end: u64) {
         let now = self.now;
         let c = self.frontend.commands.slot(slot);
         let (decoded, processed, fua) = (c.decoded, c.processed, c.request.fua);

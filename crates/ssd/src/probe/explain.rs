@@ -6,6 +6,8 @@
 use ssdlab_core::{Breakdown, Cause, Nanos};
 use ssdlab_ftl::OpKind;
 
+use crate::slot::Slot;
+
 /// Operations remembered of each die, to tell a waiting command what it waited for.
 const LOG: usize = 16;
 
@@ -83,15 +85,15 @@ impl Explanations {
 
     #[inline]
     #[must_use]
-    pub fn breakdown(&self, slot: u32) -> Breakdown {
-        self.accounts[slot as usize].breakdown
+    pub fn breakdown(&self, slot: Slot) -> Breakdown {
+        self.accounts[slot.index()].breakdown
     }
 
     /// A command takes a slot: the host let go of it at `submitted`, the drive may see it from `seen` on, and it has
     /// `arrived`.
     #[inline]
-    pub fn arrive(&mut self, slot: u32, [submitted, seen, on_link, arrived]: [Nanos; 4]) {
-        let breakdown = &mut self.accounts[slot as usize].breakdown;
+    pub fn arrive(&mut self, slot: Slot, [submitted, seen, on_link, arrived]: [Nanos; 4]) {
+        let breakdown = &mut self.accounts[slot.index()].breakdown;
         *breakdown = Breakdown::default();
         breakdown.add(Cause::Queue, seen - submitted);
         breakdown.add(Cause::Link, on_link - seen);
@@ -100,27 +102,27 @@ impl Explanations {
 
     /// A command has spent time on something.
     #[inline]
-    pub fn add(&mut self, slot: u32, cause: Cause, time: Nanos) {
-        self.accounts[slot as usize].breakdown.add(cause, time);
+    pub fn add(&mut self, slot: Slot, cause: Cause, time: Nanos) {
+        self.accounts[slot.index()].breakdown.add(cause, time);
     }
 
     /// Whatever no stage has claimed of a latency goes to `cause`.
     #[inline]
-    pub fn add_rest(&mut self, slot: u32, cause: Cause, latency: Nanos) {
-        let breakdown = &mut self.accounts[slot as usize].breakdown;
+    pub fn add_rest(&mut self, slot: Slot, cause: Cause, latency: Nanos) {
+        let breakdown = &mut self.accounts[slot.index()].breakdown;
         breakdown.add(cause, latency.saturating_sub(breakdown.sum()));
     }
 
     /// A command begins to wait for the drive as a whole.
     #[inline]
-    pub fn begin_drive_wait(&mut self, slot: u32) {
-        self.accounts[slot as usize].spent = self.spent;
+    pub fn begin_drive_wait(&mut self, slot: Slot) {
+        self.accounts[slot.index()].spent = self.spent;
     }
 
     /// Splits a command's wait for the drive as a whole by what the dies were doing meanwhile; what cannot be split goes to
     /// `rest`.
-    pub fn end_drive_wait(&mut self, slot: u32, from: Nanos, to: Nanos, rest: Cause) {
-        let Account { spent: before, breakdown } = &mut self.accounts[slot as usize];
+    pub fn end_drive_wait(&mut self, slot: Slot, from: Nanos, to: Nanos, rest: Cause) {
+        let Account { spent: before, breakdown } = &mut self.accounts[slot.index()];
         let wait = to - from;
         if wait == 0 {
             return;
@@ -147,8 +149,8 @@ impl Explanations {
     }
 
     /// Splits a command's wait for a die by what ran there; what is not accounted for goes to the queue.
-    fn die_wait(&mut self, slot: u32, die: usize, from: Nanos, to: Nanos) {
-        let (log, into) = (&self.dies[die], &mut self.accounts[slot as usize].breakdown);
+    fn die_wait(&mut self, slot: Slot, die: usize, from: Nanos, to: Nanos) {
+        let (log, into) = (&self.dies[die], &mut self.accounts[slot.index()].breakdown);
         let mut left = to - from;
         for k in 1..=log.logged.min(LOG) {
             let ran = &log.ran[(log.logged - k) % LOG];
@@ -164,10 +166,10 @@ impl Explanations {
 
     /// The read of a die that ends now is the last that a command decoded at `decoded` has waited for. `first_out`: when
     /// its plain read was over, if that was not enough.
-    pub fn read_ended(&mut self, slot: u32, die: usize, decoded: Nanos, now: Nanos, first_out: Option<Nanos>) {
+    pub fn read_ended(&mut self, slot: Slot, die: usize, decoded: Nanos, now: Nanos, first_out: Option<Nanos>) {
         let (began, array_ended) = (self.dies[die].began.max(decoded), self.dies[die].array_ended);
         self.die_wait(slot, die, decoded, began);
-        let into = &mut self.accounts[slot as usize].breakdown;
+        let into = &mut self.accounts[slot.index()].breakdown;
         let array = array_ended.max(began);
         into.add(Cause::Read, array - began);
         let out = first_out.map_or(now, |out| out.max(array));
@@ -178,10 +180,10 @@ impl Explanations {
     }
 
     /// The same for a read of the map.
-    pub fn map_read_ended(&mut self, slot: u32, die: usize, decoded: Nanos, now: Nanos) {
+    pub fn map_read_ended(&mut self, slot: Slot, die: usize, decoded: Nanos, now: Nanos) {
         let began = self.dies[die].began.max(decoded);
         self.die_wait(slot, die, decoded, began);
-        self.accounts[slot as usize].breakdown.add(Cause::Metadata, now - began);
+        self.accounts[slot.index()].breakdown.add(Cause::Metadata, now - began);
     }
 
     /// A die begins an operation, whose array part and whole end then.

@@ -10,6 +10,7 @@ mod explain;
 use ssdlab_core::Breakdown;
 use ssdlab_nand::DieSpec;
 
+use crate::slot::Slot;
 use crate::spec::DriveSpec;
 
 pub use check::Checks;
@@ -53,7 +54,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Probe<EXPLAIN, CHECK> {
     /// Where the time of the command in a slot has gone; all zero from a drive that does not explain.
     #[inline]
     #[must_use]
-    pub fn breakdown(&self, slot: u32) -> Breakdown {
+    pub fn breakdown(&self, slot: Slot) -> Breakdown {
         if EXPLAIN { self.explanations.breakdown(slot) } else { Breakdown::default() }
     }
 
