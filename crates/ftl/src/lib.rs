@@ -21,7 +21,7 @@
 //! let config = PageMapConfig { die: &die, dies: 1, blocks: 16, withheld_blocks: 0, logical_pages: 80, buffer_units: 8,
 //!     read_granule_bytes: None, mapping: &mapping, gc: &gc, wear_levelling: &wear_levelling, slc_cache: None, compression: None };
 //! let mut map = PageMap::new(&config, &Rng::new(1));
-//! let mut ops: Vec<(u32, FlashOp)> = Vec::new();
+//! let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
 //! map.write(7, 1, 0);
 //! map.dispatch(&mut ops);
 //! assert_eq!(ops[0].1.kind(), OpKind::HostProgram);

@@ -1,7 +1,7 @@
 //! Operations that the translation layer asks of the dies.
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::BlockId;
+use ssdlab_nand::{BlockId, DieId};
 
 /// What an operation is for; decides its priority and whose time it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -311,18 +311,18 @@ impl FlashOp {
 
 /// Whoever queues operations on dies.
 pub trait OpSink {
-    fn enqueue(&mut self, die: u32, op: FlashOp);
+    fn enqueue(&mut self, die: DieId, op: FlashOp);
 
     /// The same for a read of the host's or of a merge. `wanted`: the units that are asked for, one bit each, by the last
     /// six bits of the address; only these are corrected, and only these can be lost.
-    fn enqueue_read(&mut self, die: u32, op: FlashOp, wanted: u64) {
+    fn enqueue_read(&mut self, die: DieId, op: FlashOp, wanted: u64) {
         let _ = wanted;
         self.enqueue(die, op);
     }
 
     /// A block has gone bad. `first` goes ahead of everything else that waits for this die; what waits and would
     /// program, erase or collect block `from` does so with block `to` instead. Reads for the host stay as they are.
-    fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]);
+    fn retarget(&mut self, die: DieId, from: BlockId, to: BlockId, first: &[FlashOp]);
 
     /// Packs a time into an operation that is enqueued now.
     fn ready_code(&self, ready: Nanos) -> u32 {
@@ -331,12 +331,12 @@ pub trait OpSink {
 }
 
 /// For tests and experiments: operations with their dies, in the order in which they were asked for.
-impl OpSink for Vec<(u32, FlashOp)> {
-    fn enqueue(&mut self, die: u32, op: FlashOp) {
+impl OpSink for Vec<(DieId, FlashOp)> {
+    fn enqueue(&mut self, die: DieId, op: FlashOp) {
         self.push((die, op));
     }
 
-    fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
+    fn retarget(&mut self, die: DieId, from: BlockId, to: BlockId, first: &[FlashOp]) {
         self.iter_mut().filter(|(d, _)| *d == die).for_each(|(_, op)| op.retarget(from, to));
         self.splice(..0, first.iter().map(|&op| (die, op)));
     }

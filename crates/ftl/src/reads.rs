@@ -1,6 +1,6 @@
 //! Reads for the host: units that lie in one row are read by one operation; and what each read must bring.
 
-use ssdlab_nand::{BlockId, Medium, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, Medium, UnitAddress};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 
@@ -24,7 +24,7 @@ pub enum ReadFrom {
 pub struct RowReads {
     /// The slot of the command that waits, or [`crate::NOBODY`].
     command: u16,
-    pending: Option<(u32, FlashOp)>,
+    pending: Option<(DieId, FlashOp)>,
     /// Units of the pending operation, one bit each, by the last six bits of the address.
     wanted: u64,
     operations: u32,
@@ -45,7 +45,7 @@ impl RowReads {
         &mut self,
         page: u32,
         (unit, units): (UnitAddress, u32),
-        (die, block, row): (u32, BlockId, u32),
+        (die, block, row): (DieId, BlockId, u32),
         sink: &mut impl OpSink,
     ) {
         let bit = 1 << unit.bit();

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, CellMode, Interrupted, Medium, MisfitError, NO_LPN, UnitAddress};
+use ssdlab_nand::{BlockId, CellMode, DieId, Interrupted, Medium, MisfitError, NO_LPN, UnitAddress};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::reads::{ReadFrom, RowReads};
@@ -398,7 +398,7 @@ pub trait Translation: Clone + Debug + Send + 'static {
 
     /// A die has done what it was asked. Follow-up work goes to `sink`. Reads for a command are not told of, nor are those of
     /// the map for [`crate::NOBODY`].
-    fn done(&mut self, die: u32, op: FlashOp, sink: &mut impl OpSink);
+    fn done(&mut self, die: DieId, op: FlashOp, sink: &mut impl OpSink);
 
     /// Some operation has ended: a good moment for the simulator to fetch what it will need soon. Changes no result.
     #[inline]

@@ -1,4 +1,4 @@
-//! How units and blocks of flash are named; what the names come from is in `layout.rs`.
+//! How units, blocks and dies of flash are named; what the names come from is in `layout.rs`.
 
 use std::ops::{Add, AddAssign, Sub};
 
@@ -57,4 +57,55 @@ impl Sub for UnitAddress {
 number_type! {
     /// A multi-plane block: die x blocks + index.
     pub struct BlockId;
+}
+
+number_type! {
+    /// A die of a drive, over all of its channels.
+    pub struct DieId;
+}
+
+impl DieId {
+    pub const FIRST: DieId = DieId(0);
+
+    /// The one after this.
+    #[inline]
+    #[must_use]
+    pub const fn next(self) -> DieId {
+        DieId(self.0 + 1)
+    }
+}
+
+/// Dies that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dies {
+    pub first: DieId,
+    /// The one after the last.
+    pub end: DieId,
+}
+
+impl Dies {
+    /// So many dies from one on.
+    #[inline]
+    #[must_use]
+    pub const fn run(first: DieId, count: u32) -> Dies {
+        Dies { first, end: DieId(first.0 + count) }
+    }
+
+    /// All of a drive that has so many.
+    #[inline]
+    #[must_use]
+    pub const fn all(count: u32) -> Dies {
+        Dies::run(DieId::FIRST, count)
+    }
+
+    #[inline]
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        self.end.0 - self.first.0
+    }
+
+    #[inline]
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = DieId> + ExactSizeIterator + use<> {
+        (self.first.0..self.end.0).map(DieId)
+    }
 }

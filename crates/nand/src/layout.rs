@@ -17,7 +17,7 @@ use std::ops::Range;
 use ssdlab_core::FastDiv;
 
 use crate::DieSpec;
-use crate::address::{BlockId, UnitAddress};
+use crate::address::{BlockId, DieId, UnitAddress};
 
 /// Sizes and address arithmetic.
 #[derive(Clone, Debug)]
@@ -129,8 +129,8 @@ impl Layout {
     /// The block of an index within a die.
     #[inline]
     #[must_use]
-    pub fn block_at(&self, die: u32, index: u32) -> BlockId {
-        BlockId::new(die * self.blocks + index)
+    pub fn block_at(&self, die: DieId, index: u32) -> BlockId {
+        BlockId::new(die.number() * self.blocks + index)
     }
 
     /// Every block of every die, in order of its number.
@@ -156,7 +156,8 @@ impl Layout {
     /// Die and index within the die.
     #[inline]
     #[must_use]
-    pub fn die_of(&self, block: BlockId) -> (u32, u32) {
-        self.by_blocks.split(block.number())
+    pub fn die_of(&self, block: BlockId) -> (DieId, u32) {
+        let (die, index) = self.by_blocks.split(block.number());
+        (DieId::new(die), index)
     }
 }

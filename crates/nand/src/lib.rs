@@ -32,7 +32,7 @@ mod variation;
 mod violation;
 mod word_lines;
 
-pub use address::{BlockId, UnitAddress};
+pub use address::{BlockId, DieId, Dies, UnitAddress};
 pub use cell_mode::{CellMode, CellModes, Power, ReducedMode};
 pub use damage::{Cut, Interrupted};
 pub use die_modes::ModeSpec;

@@ -2,7 +2,7 @@
 
 use ssdlab_core::Rng;
 
-use crate::address::{BlockId, UnitAddress};
+use crate::address::{BlockId, DieId, UnitAddress};
 use crate::damage::Damage;
 use crate::faults::{Faults, GrowingFaults};
 use crate::layout::Layout;
@@ -78,7 +78,7 @@ impl TagFormat {
 /// One page of one plane, for operations that name their planes one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageAddress {
-    pub die: u32,
+    pub die: DieId,
     pub plane: u32,
     pub block: u32,
     pub page: u32,
@@ -460,7 +460,7 @@ impl Medium {
     pub fn check_pairing(&self, pages: &[PageAddress]) -> Result<(), Violation> {
         let l = &self.layout;
         for (k, p) in pages.iter().enumerate() {
-            if p.die >= l.dies || p.plane >= l.planes || p.block >= l.blocks || p.page >= l.pages {
+            if p.die.number() >= l.dies || p.plane >= l.planes || p.block >= l.blocks || p.page >= l.pages {
                 return Err(Violation::NoSuchPage { die: p.die, block: p.block, page: p.page });
             }
             for q in &pages[..k] {
@@ -641,12 +641,15 @@ mod tests {
     #[test]
     fn pages_are_programmed_in_order_and_once_per_erase() {
         let mut m = medium();
-        assert_eq!(program(&mut m, 9, 1), Err(Violation::ProgramOrder { die: 1, block: 1, page: 1, expected: 0 }));
+        assert_eq!(
+            program(&mut m, 9, 1),
+            Err(Violation::ProgramOrder { die: DieId::new(1), block: 1, page: 1, expected: 0 })
+        );
         for page in 0..4 {
             program(&mut m, 9, page).unwrap();
         }
-        assert_eq!(program(&mut m, 9, 2), Err(Violation::ProgramTwice { die: 1, block: 1, page: 2 }));
-        assert_eq!(program(&mut m, 9, 4), Err(Violation::NoSuchPage { die: 1, block: 1, page: 4 }));
+        assert_eq!(program(&mut m, 9, 2), Err(Violation::ProgramTwice { die: DieId::new(1), block: 1, page: 2 }));
+        assert_eq!(program(&mut m, 9, 4), Err(Violation::NoSuchPage { die: DieId::new(1), block: 1, page: 4 }));
         assert_eq!(m.erase(BlockId::new(9)), Ok(Outcome::Done));
         program(&mut m, 9, 0).unwrap();
         assert_eq!(m.erases(BlockId::new(9)), 1);
@@ -656,13 +659,16 @@ mod tests {
     #[test]
     fn only_finished_pages_can_be_read() {
         let mut m = medium();
-        let unwritten = Err(Violation::ReadUnwritten { die: 0, block: 3, page: 0 });
+        let unwritten = Err(Violation::ReadUnwritten { die: DieId::new(0), block: 3, page: 0 });
         let unit = m.layout().row_start(BlockId::new(3), 0);
         assert_eq!(m.read(unit), unwritten);
         m.queue_program(BlockId::new(3), 0).unwrap().tags.copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(m.read(unit), unwritten);
-        assert_eq!(m.erase(BlockId::new(3)), Err(Violation::EraseDuringProgram { die: 0, block: 3, page: 0 }));
-        let not_begun = Err(Violation::ProgramOrder { die: 0, block: 3, page: 0, expected: 0 });
+        assert_eq!(
+            m.erase(BlockId::new(3)),
+            Err(Violation::EraseDuringProgram { die: DieId::new(0), block: 3, page: 0 })
+        );
+        let not_begun = Err(Violation::ProgramOrder { die: DieId::new(0), block: 3, page: 0, expected: 0 });
         assert_eq!(
             (m.page_state(BlockId::new(3), 0), m.finish_program(BlockId::new(3), 0)),
             (PageState::Queued, not_begun)
@@ -683,8 +689,8 @@ mod tests {
     fn bad_blocks_take_no_program_and_no_erase() {
         let mut m = medium();
         m.mark_bad(BlockId::new(2));
-        assert_eq!(program(&mut m, 2, 0), Err(Violation::BadBlock { die: 0, block: 2 }));
-        assert_eq!(m.erase(BlockId::new(2)), Err(Violation::BadBlock { die: 0, block: 2 }));
+        assert_eq!(program(&mut m, 2, 0), Err(Violation::BadBlock { die: DieId::new(0), block: 2 }));
+        assert_eq!(m.erase(BlockId::new(2)), Err(Violation::BadBlock { die: DieId::new(0), block: 2 }));
     }
 
     #[test]
@@ -696,14 +702,14 @@ mod tests {
         m.begin_program(BlockId::new(9), 1).unwrap();
         assert_eq!(
             m.finish_program(BlockId::new(9), 0),
-            Err(Violation::ProgramOrder { die: 1, block: 1, page: 0, expected: 1 })
+            Err(Violation::ProgramOrder { die: DieId::new(1), block: 1, page: 0, expected: 1 })
         );
         assert_eq!(m.finish_program(BlockId::new(9), 1), Ok(Outcome::Failed));
         let (good, failed) = (m.layout().row_start(BlockId::new(9), 0), m.layout().row_start(BlockId::new(9), 1));
         assert_eq!(m.read(good), Ok(7));
-        assert_eq!(m.read(failed), Err(Violation::ReadUnwritten { die: 1, block: 1, page: 1 }));
-        assert_eq!(program(&mut m, 9, 2), Err(Violation::BadBlock { die: 1, block: 1 }));
-        assert_eq!(m.erase(BlockId::new(9)), Err(Violation::BadBlock { die: 1, block: 1 }));
+        assert_eq!(m.read(failed), Err(Violation::ReadUnwritten { die: DieId::new(1), block: 1, page: 1 }));
+        assert_eq!(program(&mut m, 9, 2), Err(Violation::BadBlock { die: DieId::new(1), block: 1 }));
+        assert_eq!(m.erase(BlockId::new(9)), Err(Violation::BadBlock { die: DieId::new(1), block: 1 }));
         assert_eq!(m.erase(BlockId::new(8)), Ok(Outcome::Failed));
         assert_eq!((m.erases(BlockId::new(8)), m.is_bad(BlockId::new(8))), (0, true));
     }
@@ -720,14 +726,14 @@ mod tests {
         assert_eq!((m.sequence(BlockId::new(2), 0), m.rows_queued()), (0, 2));
         assert_eq!(
             m.copy_row(BlockId::new(0), BlockId::new(2), 0),
-            Err(Violation::ProgramTwice { die: 0, block: 2, page: 0 })
+            Err(Violation::ProgramTwice { die: DieId::new(0), block: 2, page: 0 })
         );
     }
 
     #[test]
     fn planes_pair_only_within_a_die_at_equal_pages_and_once_each() {
         let mut m = medium();
-        let p = |die, plane, block, page| PageAddress { die, plane, block, page };
+        let p = |die, plane, block, page| PageAddress { die: DieId::new(die), plane, block, page };
         let why = |r: Result<(), Violation>| match r {
             Err(Violation::PlanePairing { why, .. }) => Some(why),
             _ => None,

@@ -210,7 +210,7 @@ mod tests {
     use ssdlab_core::Rng;
 
     use super::*;
-    use crate::{DieSpec, Geometry, Layout, Outcome, PageOrder, PageState, TagFormat};
+    use crate::{DieId, DieSpec, Geometry, Layout, Outcome, PageOrder, PageState, TagFormat};
 
     fn medium() -> Medium {
         let die = DieSpec::plain(Geometry {
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!((readable, m.issued_pages(ONE), m.first_page_of_use(ONE)), (vec![0, 2, 3], 5, 5));
         assert_eq!(m.page_state(ONE, 5), PageState::Empty);
         let again = m.queue_program(ONE, 4).map(|_| ());
-        assert_eq!(again, Err(Violation::ProgramTwice { die: 0, block: 1, page: 4 }));
+        assert_eq!(again, Err(Violation::ProgramTwice { die: DieId::new(0), block: 1, page: 4 }));
         program(&mut m, ONE, 5..6);
         assert_eq!(m.erase(ONE), Ok(Outcome::Done));
         program(&mut m, ONE, 0..5);
@@ -297,7 +297,7 @@ mod tests {
         program(&mut m, ONE, 0..3);
         m.cut_power(&[Interrupted::Erase { block: ONE }]);
         let refused = m.queue_program(ONE, 0).map(|_| ());
-        assert_eq!(refused, Err(Violation::HalfErased { die: 0, block: 1 }));
+        assert_eq!(refused, Err(Violation::HalfErased { die: DieId::new(0), block: 1 }));
         assert!(m.is_half_erased(ONE) && m.finished_pages(ONE) == 0);
         m.cut_power(&[]);
         assert!(m.is_half_erased(ONE));

@@ -3,30 +3,31 @@
 use thiserror::Error;
 
 use crate::CellMode;
+use crate::address::DieId;
 
 /// An operation that the die's rules forbid. Firmware that causes one is wrong; the medium never does it silently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Violation {
     #[error("die {die} block {block}: page {page} programmed out of order, page {expected} is next")]
-    ProgramOrder { die: u32, block: u32, page: u32, expected: u32 },
+    ProgramOrder { die: DieId, block: u32, page: u32, expected: u32 },
     #[error("die {die} block {block}: page {page} programmed again without an erase")]
-    ProgramTwice { die: u32, block: u32, page: u32 },
+    ProgramTwice { die: DieId, block: u32, page: u32 },
     #[error("die {die} block {block}: page {page} read before it was programmed")]
-    ReadUnwritten { die: u32, block: u32, page: u32 },
+    ReadUnwritten { die: DieId, block: u32, page: u32 },
     #[error("die {die} block {block}: erased while page {page} is still being programmed")]
-    EraseDuringProgram { die: u32, block: u32, page: u32 },
+    EraseDuringProgram { die: DieId, block: u32, page: u32 },
     #[error("die {die} block {block}: an erase of it was cut short; erase it again")]
-    HalfErased { die: u32, block: u32 },
+    HalfErased { die: DieId, block: u32 },
     #[error("die {die} block {block} is marked bad")]
-    BadBlock { die: u32, block: u32 },
+    BadBlock { die: DieId, block: u32 },
     #[error("planes {first} and {second} of one operation: {why}")]
     PlanePairing { first: u32, second: u32, why: PairingRule },
     #[error("die {die} block {block} page {page} does not exist")]
-    NoSuchPage { die: u32, block: u32, page: u32 },
+    NoSuchPage { die: DieId, block: u32, page: u32 },
     #[error("die {die} block {block}: these dies do not run blocks in {mode} mode")]
-    NoSuchMode { die: u32, block: u32, mode: CellMode },
+    NoSuchMode { die: DieId, block: u32, mode: CellMode },
     #[error("die {die} block {block}: opened in {wanted} mode while it holds pages in {mode} mode; erase it first")]
-    OpenWithoutErase { die: u32, block: u32, mode: CellMode, wanted: CellMode },
+    OpenWithoutErase { die: DieId, block: u32, mode: CellMode, wanted: CellMode },
 }
 
 /// The rules of multi-plane operations.

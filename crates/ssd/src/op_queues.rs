@@ -2,7 +2,7 @@
 
 use ssdlab_core::Nanos;
 use ssdlab_ftl::{FlashOp, OpKind, OpSink};
-use ssdlab_nand::BlockId;
+use ssdlab_nand::{BlockId, DieId};
 
 use crate::backend::Backend;
 use crate::firmware::Processor;
@@ -33,7 +33,7 @@ impl<'a> OpQueues<'a> {
 
 impl OpSink for OpQueues<'_> {
     #[inline(always)]
-    fn enqueue(&mut self, die: u32, op: FlashOp) {
+    fn enqueue(&mut self, die: DieId, op: FlashOp) {
         if self.processor.prepares(&op) {
             self.processor.prepare(self.now, die, op);
         } else {
@@ -42,14 +42,14 @@ impl OpSink for OpQueues<'_> {
     }
 
     #[inline(always)]
-    fn enqueue_read(&mut self, die: u32, op: FlashOp, wanted: u64) {
+    fn enqueue_read(&mut self, die: DieId, op: FlashOp, wanted: u64) {
         self.backend.expect_read(die, wanted);
         let in_part = self.part != 0 && op.kind() == OpKind::HostRead;
         self.enqueue(die, if in_part { op.of_part(self.part) } else { op });
     }
 
     #[cold]
-    fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
+    fn retarget(&mut self, die: DieId, from: BlockId, to: BlockId, first: &[FlashOp]) {
         let now = self.now as u32;
         self.processor.change_rows(die, |op| op.retarget(from, to));
         let change = |op: &mut FlashOp| {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{Interrupted, Medium, MisfitError, Outcome, UnitAddress};
+use ssdlab_nand::{DieId, Interrupted, Medium, MisfitError, Outcome, UnitAddress};
 
 use super::LogBlock;
 use super::host_rows::Waiting;
@@ -177,7 +177,7 @@ impl Translation for LogBlock {
         }
     }
 
-    fn done(&mut self, die: u32, op: FlashOp, sink: &mut impl OpSink) {
+    fn done(&mut self, die: DieId, op: FlashOp, sink: &mut impl OpSink) {
         if op.kind() == OpKind::HostProgram {
             let outcome = self.contents.finish_program(op.block(), op.page());
             assert_eq!(outcome, Outcome::Done, "faults are injected into page maps only");
@@ -185,7 +185,7 @@ impl Translation for LogBlock {
         } else {
             let (chores, mut work) = self.at_work();
             chores.done(die, &op, &mut work, sink);
-            if self.chores.is_busy(die / self.geometry.lanes) {
+            if self.chores.is_busy(self.geometry.column_and_lane(die).0) {
                 return;
             }
         }

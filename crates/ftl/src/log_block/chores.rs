@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, Outcome, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, Outcome, UnitAddress};
 
 use super::contents::Contents;
 use super::geometry::{Geometry, Spot};
@@ -45,7 +45,7 @@ struct Lane {
     page: u32,
     /// What is copied into.
     block: BlockId,
-    die: u32,
+    die: DieId,
     /// Where the row is copied from that is being read or programmed.
     from: Option<UnitAddress>,
 }
@@ -204,7 +204,7 @@ impl Chores {
     ///
     /// # Panics
     /// If the operation belongs to no chore.
-    pub fn done(&mut self, die: u32, op: &FlashOp, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
+    pub fn done(&mut self, die: DieId, op: &FlashOp, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
         let (column, lane) = work.geometry.column_and_lane(die);
         let chores = &mut self.columns[column as usize];
         if chores.done(lane as usize, op, &mut self.counters, work, sink) {

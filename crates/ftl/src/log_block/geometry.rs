@@ -9,6 +9,8 @@
 //!
 //! A page never leaves its die: only so can a merge copy it within the die.
 
+use ssdlab_nand::DieId;
+
 /// Where a page belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
@@ -89,15 +91,15 @@ impl Geometry {
     /// The die of a lane.
     #[inline]
     #[must_use]
-    pub fn die(&self, column: u32, lane: u32) -> u32 {
-        column * self.lanes + lane
+    pub fn die(&self, column: u32, lane: u32) -> DieId {
+        DieId::new(column * self.lanes + lane)
     }
 
     /// Column and lane of a die.
     #[inline]
     #[must_use]
-    pub fn column_and_lane(&self, die: u32) -> (u32, u32) {
-        (die / self.lanes, die % self.lanes)
+    pub fn column_and_lane(&self, die: DieId) -> (u32, u32) {
+        (die.number() / self.lanes, die.number() % self.lanes)
     }
 }
 
@@ -124,7 +126,10 @@ mod tests {
     fn a_stream_visits_all_lanes_then_all_columns_of_its_group_and_groups_take_turns() {
         let geometry = Geometry { lanes: 2, columns: 4, stripe: 2, rows: 8, logical_pages: 1000 };
         let dies = |pages: std::ops::Range<u32>| -> Vec<u32> {
-            pages.map(|p| geometry.spot(p)).map(|s| geometry.die(geometry.column(s.superblock), s.lane)).collect()
+            pages
+                .map(|p| geometry.spot(p))
+                .map(|s| geometry.die(geometry.column(s.superblock), s.lane).number())
+                .collect()
         };
         assert_eq!(dies(0..5), [0, 1, 2, 3, 0]);
         assert_eq!(dies(32..36), [4, 5, 6, 7]);

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use ssdlab_nand::DieId;
+
 /// A page that waits for its program.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
@@ -92,22 +94,22 @@ impl HostRows {
 
     /// Whether a die can take a page now.
     #[must_use]
-    pub fn can_take(&mut self, die: u32) -> bool {
-        let bank = die / self.dies_per_bank;
-        if self.loaded[die as usize] && self.at_work[bank as usize] == 0 {
+    pub fn can_take(&mut self, die: DieId) -> bool {
+        let bank = die.number() / self.dies_per_bank;
+        if self.loaded[die.index()] && self.at_work[bank as usize] == 0 {
             let first = (bank * self.dies_per_bank) as usize;
             self.loaded[first..first + self.dies_per_bank as usize].fill(false);
         }
-        !self.loaded[die as usize]
+        !self.loaded[die.index()]
     }
 
     /// The page that waits as number `k` goes to a die. Returns the number of its program.
-    pub fn start(&mut self, k: usize, die: u32) -> u16 {
+    pub fn start(&mut self, k: usize, die: DieId) -> u16 {
         let (page, number) = self.waiting.remove(k).expect("it waits");
         self.waits[page.page as usize] -= u16::from(!page.trimmed);
         self.not_begun += 1;
-        self.loaded[die as usize] = true;
-        self.at_work[(die / self.dies_per_bank) as usize] += 1;
+        self.loaded[die.index()] = true;
+        self.at_work[(die.number() / self.dies_per_bank) as usize] += 1;
         number
     }
 
@@ -115,8 +117,8 @@ impl HostRows {
         self.not_begun -= 1;
     }
 
-    pub fn ended(&mut self, die: u32, number: u16) {
-        self.at_work[(die / self.dies_per_bank) as usize] -= 1;
+    pub fn ended(&mut self, die: DieId, number: u16) {
+        self.at_work[(die.number() / self.dies_per_bank) as usize] -= 1;
         self.on_flash[usize::from(number.wrapping_sub(self.durable as u16))] = true;
         while self.on_flash.front() == Some(&true) {
             self.on_flash.pop_front();

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, Medium};
+use ssdlab_nand::{BlockId, Dies, Medium};
 
 use super::geometry::Geometry;
 
@@ -42,7 +42,8 @@ impl Superblocks {
     #[must_use]
     pub fn new(geometry: &Geometry, medium: &Medium, reserved: u32, least_worn: bool) -> Self {
         let layout = medium.layout();
-        let good: Vec<Vec<BlockId>> = (0..layout.dies)
+        let good: Vec<Vec<BlockId>> = Dies::all(layout.dies)
+            .iter()
             .map(|die| (0..layout.blocks).map(|b| layout.block_at(die, b)).filter(|&b| !medium.is_bad(b)).collect())
             .collect();
         let fewest = good.iter().map(Vec::len).min().unwrap_or(0) as u32;
@@ -50,7 +51,7 @@ impl Superblocks {
         let mut blocks = Vec::with_capacity((each * layout.dies) as usize);
         for column in 0..geometry.columns {
             for index in 0..each as usize {
-                blocks.extend((0..geometry.lanes).map(|lane| good[geometry.die(column, lane) as usize][index]));
+                blocks.extend((0..geometry.lanes).map(|lane| good[geometry.die(column, lane).index()][index]));
             }
         }
         let free = (0..geometry.columns).map(|column| (column * each..(column + 1) * each).collect()).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_nand::{BlockId, CellMode, Medium};
+use ssdlab_nand::{BlockId, CellMode, DieId, Medium};
 
 use super::frontier::Frontier;
 use super::superblock::{Role, State, SuperblockId, Superblocks};
@@ -39,7 +39,7 @@ pub struct ToMove {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub superblock: SuperblockId,
-    pub die: u32,
+    pub die: DieId,
     pub block: BlockId,
     pub page: u32,
     /// It is the last of its superblock, which is closed now.
@@ -293,7 +293,7 @@ impl Allocator {
         if !cached {
             return Frontier::new(sb, dies, medium.layout().pages);
         }
-        for die in dies.clone() {
+        for die in dies.iter() {
             let block = superblocks.block_on(sb, die);
             medium.open(block, CellMode::Slc, 0).expect("a free superblock is erased, and its die has the mode");
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{BlockId, Interrupted, Medium, MisfitError, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, Interrupted, Medium, MisfitError, UnitAddress};
 
 use super::PageMap;
 use super::map::Place;
@@ -230,7 +230,7 @@ impl Translation for PageMap {
     }
 
     #[inline]
-    fn done(&mut self, die: u32, op: FlashOp, sink: &mut impl OpSink) {
+    fn done(&mut self, die: DieId, op: FlashOp, sink: &mut impl OpSink) {
         self.done(die, op, sink);
     }
 

@@ -15,7 +15,7 @@
 //! nothing is programmed or erased any more, and what is still in RAM can be read from there.
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, UnitAddress};
 
 use super::PageMap;
 use super::superblock::{State, SuperblockId};
@@ -124,7 +124,7 @@ impl PageMap {
 
     /// The program of a row has failed; the medium has marked its block as bad.
     #[cold]
-    pub(super) fn program_failed(&mut self, die: u32, op: &FlashOp, sink: &mut impl OpSink) {
+    pub(super) fn program_failed(&mut self, die: DieId, op: &FlashOp, sink: &mut impl OpSink) {
         self.bad_blocks.program_failures += 1;
         let Some(to) = self.replacement(op.block()) else {
             self.bad_blocks.usability = Usability::Frozen;

@@ -1,6 +1,6 @@
 //! An open superblock, written row by row: one page of every die of it, then the next page.
 
-use std::ops::Range;
+use ssdlab_nand::{DieId, Dies};
 
 use super::superblock::SuperblockId;
 
@@ -10,23 +10,22 @@ pub struct Frontier {
     superblock: SuperblockId,
     /// The next row: its page, and its die.
     page: u32,
-    die: u32,
+    die: DieId,
     /// Pages of its blocks, in the cell mode in which it was opened.
     pages: u32,
-    first_die: u32,
-    end_die: u32,
+    dies: Dies,
 }
 
 impl Frontier {
     /// Opens an erased superblock over some dies, whose blocks have so many pages.
     #[must_use]
-    pub fn new(superblock: SuperblockId, dies: Range<u32>, pages: u32) -> Self {
-        Frontier { superblock, page: 0, die: dies.start, pages, first_die: dies.start, end_die: dies.end }
+    pub fn new(superblock: SuperblockId, dies: Dies, pages: u32) -> Self {
+        Frontier { superblock, page: 0, die: dies.first, pages, dies }
     }
 
     /// Goes on with a superblock whose blocks have been written up to a page.
     #[must_use]
-    pub fn at(superblock: SuperblockId, dies: Range<u32>, pages: u32, page: u32) -> Self {
+    pub fn at(superblock: SuperblockId, dies: Dies, pages: u32, page: u32) -> Self {
         debug_assert!(page < pages);
         Frontier { page, ..Frontier::new(superblock, dies, pages) }
     }
@@ -45,16 +44,16 @@ impl Frontier {
     /// Rows still to be taken.
     #[must_use]
     pub fn rows_left(&self) -> u32 {
-        (self.pages - self.page - 1) * (self.end_die - self.first_die) + (self.end_die - self.die)
+        (self.pages - self.page - 1) * self.dies.count() + (self.dies.end.number() - self.die.number())
     }
 
     /// Takes the next row: die and page; and whether it was the last of the superblock.
     #[inline]
-    pub fn take(&mut self) -> (u32, u32, bool) {
+    pub fn take(&mut self) -> (DieId, u32, bool) {
         let (die, page) = (self.die, self.page);
-        self.die += 1;
-        if self.die == self.end_die {
-            self.die = self.first_die;
+        self.die = self.die.next();
+        if self.die == self.dies.end {
+            self.die = self.dies.first;
             self.page += 1;
         }
         (die, page, self.page == self.pages)
@@ -67,12 +66,12 @@ mod tests {
 
     #[test]
     fn rows_go_over_the_dies_and_then_to_the_next_page() {
-        let mut open = Frontier::new(SuperblockId::new(7), 2..4, 2);
+        let mut open = Frontier::new(SuperblockId::new(7), Dies::run(DieId::new(2), 2), 2);
         let mut taken = Vec::new();
         loop {
             let left = open.rows_left();
             let (die, page, last) = open.take();
-            taken.push((left, die, page, last));
+            taken.push((left, die.number(), page, last));
             if last {
                 break;
             }

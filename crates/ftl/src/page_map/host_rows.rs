@@ -1,6 +1,7 @@
 //! The host's rows on their way to the dies: in which domain the next one goes, and which have reached flash.
 
 use ssdlab_core::DieSet;
+use ssdlab_nand::DieId;
 
 use super::program_window::ProgramWindow;
 use crate::spec::STREAMS;
@@ -96,7 +97,7 @@ impl HostRows {
     /// A row of `units` goes to a die; `dispatched`: units, in order of acceptance, up to which none waits. Returns the
     /// program's number.
     #[inline]
-    pub fn begin(&mut self, die: u32, units: u32, dispatched: u64) -> u16 {
+    pub fn begin(&mut self, die: DieId, units: u32, dispatched: u64) -> u16 {
         self.units_under_way += units;
         self.note_outstanding(die, 1);
         self.programs.issue(dispatched)
@@ -104,16 +105,16 @@ impl HostRows {
 
     /// A program has ended. Returns whether all up to a later one have ended now.
     #[inline]
-    pub fn end(&mut self, die: u32, units: u32, number: u16) -> bool {
+    pub fn end(&mut self, die: DieId, units: u32, number: u16) -> bool {
         self.units_under_way -= units;
         self.note_outstanding(die, -1);
         self.programs.end(number)
     }
 
     #[inline]
-    fn note_outstanding(&mut self, die: u32, change: i16) {
+    fn note_outstanding(&mut self, die: DieId, change: i16) {
         if self.domains > 1 {
-            let domain = if self.width == 1 { die } else { die / self.width };
+            let domain = if self.width == 1 { die.number() } else { die.number() / self.width };
             let n = &mut self.outstanding[domain as usize];
             *n = n.wrapping_add_signed(change);
             self.unfilled.set(domain, *n < self.most);

@@ -51,7 +51,7 @@ mod write_buffer;
 use std::sync::Arc;
 
 use ssdlab_core::Rng;
-use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, Layout, Medium, Outcome, TagFormat, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, DieSpec, Dies, GrowingFaults, Layout, Medium, Outcome, TagFormat, UnitAddress};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::spec::{Buffering, Frontier, GcSpec, HostShare, MappingSpec, WearLevellingSpec};
@@ -149,7 +149,7 @@ impl PageMap {
         let layout = Layout::with_units(config.die, config.dies, config.blocks, config.mapping.unit_bytes() / ratio);
         let mut medium = Medium::new(config.die, layout, TagFormat::new(config.logical_pages), rng);
         let last_of_die = |die| medium.layout().block_at(die, config.blocks - 1);
-        let withheld: Vec<BlockId> = (0..config.withheld_blocks).map(last_of_die).collect();
+        let withheld: Vec<BlockId> = Dies::all(config.withheld_blocks).iter().map(last_of_die).collect();
         withheld.into_iter().for_each(|block| medium.mark_bad(block));
         let layout = medium.layout();
         let (row_units, units) = (layout.row_units, layout.units());
@@ -291,7 +291,7 @@ impl PageMap {
 
     /// A die has done what it was asked. Follow-up work goes to `sink`.
     #[inline]
-    pub fn done(&mut self, die: u32, op: FlashOp, sink: &mut impl OpSink) {
+    pub fn done(&mut self, die: DieId, op: FlashOp, sink: &mut impl OpSink) {
         if self.is_frozen() {
             if op.is_read_for_buffer() {
                 self.read_for_buffer_ended(&op, sink);
@@ -330,7 +330,7 @@ impl PageMap {
 
     /// Returns whether the program was good; if not, it has been asked for again, elsewhere.
     #[inline(always)]
-    fn finish_program(&mut self, die: u32, op: &FlashOp, sink: &mut impl OpSink) -> bool {
+    fn finish_program(&mut self, die: DieId, op: &FlashOp, sink: &mut impl OpSink) -> bool {
         match self.medium.finish_program(op.block(), op.page()) {
             Ok(Outcome::Done) => true,
             Ok(Outcome::Failed) => {
@@ -403,7 +403,7 @@ impl PageMap {
                     Ok(Outcome::Failed) => self.bad_blocks.count_erase_failure(),
                     Err(e) => panic!("firmware broke a rule of the flash: {e}"),
                 }
-                per_die[layout.die_of(block).0 as usize] += 1;
+                per_die[layout.die_of(block).0.index()] += 1;
             } else if !self.medium.is_bad(block) && self.medium.mode(block) != self.medium.native_mode() {
                 // Opened at one bit per cell, but not written yet.
                 let native = self.medium.native_mode();

@@ -1,7 +1,7 @@
 //! A small page map for tests, whose dies do at once what they are asked to.
 
 use ssdlab_core::Rng;
-use ssdlab_nand::{CellModes, DieSpec, Geometry, PageOrder, ReducedMode};
+use ssdlab_nand::{CellModes, DieId, DieSpec, Geometry, PageOrder, ReducedMode};
 
 use super::cache::{SlcCachePolicy, SlcCacheSpec, WhenFull};
 use super::{PageMap, PageMapConfig};
@@ -96,7 +96,7 @@ fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
 }
 
 /// Ends every operation in the order in which it was asked for.
-pub fn work(map: &mut PageMap, ops: &mut Vec<(u32, FlashOp)>) {
+pub fn work(map: &mut PageMap, ops: &mut Vec<(DieId, FlashOp)>) {
     while !ops.is_empty() {
         let (die, op) = ops.remove(0);
         map.began(&op);

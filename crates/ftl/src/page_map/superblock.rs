@@ -1,10 +1,8 @@
 //! Superblocks: what is opened, written, collected and erased together.
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 use ssdlab_core::number_type;
-use ssdlab_nand::{BlockId, Layout, Medium, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, Dies, Layout, Medium, UnitAddress};
 
 use crate::spec::{MappingSpec, SuperblockSpan};
 
@@ -106,7 +104,7 @@ impl Superblocks {
                         s.state[block.index()] = State::Reserved;
                     }
                     if !medium.is_bad(block) && index >= first_reserved {
-                        s.reserve[die as usize].push(block);
+                        s.reserve[die.index()].push(block);
                     }
                 }
                 s.reserve.iter_mut().for_each(|blocks| blocks.reverse());
@@ -123,7 +121,7 @@ impl Superblocks {
             self.global(index, self.domain_of_die(die))
         };
         self.superblock_of = layout.all_blocks().map(of_block).collect();
-        for die in 0..self.dies {
+        for die in Dies::all(self.dies).iter() {
             let domain = self.domain_of_die(die);
             let kept_back = (first_reserved..layout.blocks).map(|index| layout.block_at(die, index));
             let mut reserve = kept_back.filter(|&block| !medium.is_bad(block));
@@ -141,7 +139,7 @@ impl Superblocks {
                     None => self.set_state(self.global(index, domain), State::Reserved),
                 }
             }
-            self.reserve[die as usize] = reserve.rev().collect();
+            self.reserve[die.index()] = reserve.rev().collect();
         }
         for domain in 0..self.domains() as usize {
             for index in 0..self.blocks_per_die {
@@ -161,10 +159,10 @@ impl Superblocks {
         if !self.pool.is_empty() {
             self.pool[sb.index()] = false;
         }
-        for die in self.dies_of_superblock(sb) {
+        for die in self.dies_of_superblock(sb).iter() {
             let block = self.block_on(sb, die);
             if medium.layout().die_of(block).0 == die && !medium.is_bad(block) {
-                self.reserve[die as usize].insert(0, block);
+                self.reserve[die.index()].insert(0, block);
             }
         }
     }
@@ -183,30 +181,32 @@ impl Superblocks {
                 continue;
             }
             row.iter().for_each(|&sb| self.set_state(sb, State::System));
-            ring.push((0..self.dies).map(|die| self.block_on(row[self.domain_of_die(die)], die)).collect());
+            ring.push(
+                Dies::all(self.dies).iter().map(|die| self.block_on(row[self.domain_of_die(die)], die)).collect(),
+            );
         }
         ring
     }
 
     /// A good, erased block of this die from the reserve.
-    pub fn take_reserve(&mut self, die: u32) -> Option<BlockId> {
-        self.reserve[die as usize].pop()
+    pub fn take_reserve(&mut self, die: DieId) -> Option<BlockId> {
+        self.reserve[die.index()].pop()
     }
 
     /// Makes a free superblock of a domain out of good, erased blocks from the reserve, one of each die, if there are.
     pub fn enlist_reserve(&mut self, domain: usize) -> Option<SuperblockId> {
         let sb = match self.span {
-            SuperblockSpan::OneDie => SuperblockId(self.take_reserve(domain as u32)?.number()),
+            SuperblockSpan::OneDie => SuperblockId(self.take_reserve(DieId::new(domain as u32))?.number()),
             SuperblockSpan::AllDies | SuperblockSpan::DieGroup => {
                 let dies = self.dies_of(domain);
-                if dies.clone().any(|die| self.reserve[die as usize].is_empty()) {
+                if dies.iter().any(|die| self.reserve[die.index()].is_empty()) {
                     return None;
                 }
                 let sb = self.of_domain(domain).find(|&sb| self.state(sb) == State::Reserved)?;
                 let local = sb.number() - self.global(0, domain).number();
-                for die in dies {
+                for die in dies.iter() {
                     let block = self.take_reserve(die)?;
-                    self.block_of[(die * self.blocks_per_die + local) as usize] = block;
+                    self.block_of[(die.number() * self.blocks_per_die + local) as usize] = block;
                     self.superblock_of[block.index()] = sb;
                 }
                 sb
@@ -228,9 +228,9 @@ impl Superblocks {
         let old = self.of_block(from).index();
         let new = match self.span {
             SuperblockSpan::AllDies | SuperblockSpan::DieGroup => {
-                let die = from.number() / self.blocks_per_die;
+                let die = DieId::new(from.number() / self.blocks_per_die);
                 let local = old - self.global(0, self.domain_of_die(die)).index();
-                self.block_of[(die * self.blocks_per_die) as usize + local] = to;
+                self.block_of[(die.number() * self.blocks_per_die) as usize + local] = to;
                 self.superblock_of[from.index()] = UNUSED;
                 self.superblock_of[to.index()] = SuperblockId(old as u32);
                 old
@@ -254,7 +254,7 @@ impl Superblocks {
     /// Whether all blocks of a superblock are good.
     #[must_use]
     pub fn is_sound(&self, sb: SuperblockId, domain: usize, medium: &Medium) -> bool {
-        self.dies_of(domain).all(|die| !medium.is_bad(self.block_on(sb, die)))
+        self.dies_of(domain).iter().all(|die| !medium.is_bad(self.block_on(sb, die)))
     }
 
     #[must_use]
@@ -385,23 +385,23 @@ impl Superblocks {
     #[must_use]
     pub fn of_block_checked(&self, block: BlockId) -> Option<SuperblockId> {
         Some(self.of_block(block))
-            .filter(|&sb| sb != UNUSED && self.block_on(sb, block.number() / self.blocks_per_die) == block)
+            .filter(|&sb| sb != UNUSED && self.block_on(sb, DieId::new(block.number() / self.blocks_per_die)) == block)
     }
 
     /// The number of a row within its superblock, in the order in which rows are taken.
     #[inline]
     #[must_use]
-    pub fn row_number(&self, die: u32, page: u32) -> u32 {
+    pub fn row_number(&self, die: DieId, page: u32) -> u32 {
         match self.span {
-            SuperblockSpan::AllDies => page * self.dies + die,
+            SuperblockSpan::AllDies => page * self.dies + die.number(),
             SuperblockSpan::OneDie => page,
-            SuperblockSpan::DieGroup => page * self.width + die % self.width,
+            SuperblockSpan::DieGroup => page * self.width + die.number() % self.width,
         }
     }
 
     /// The blocks of a superblock, die by die.
     pub fn blocks_of(&self, sb: SuperblockId) -> impl Iterator<Item = BlockId> + '_ {
-        self.dies_of_superblock(sb).map(move |die| self.block_on(sb, die))
+        self.dies_of_superblock(sb).iter().map(move |die| self.block_on(sb, die))
     }
 
     /// The blocks of a superblock are being erased, so many of them.
@@ -476,7 +476,7 @@ impl Superblocks {
             SuperblockSpan::AllDies => (sb.number(), 0),
             SuperblockSpan::OneDie | SuperblockSpan::DieGroup => {
                 let (domain, index) = layout.die_of(BlockId::new(sb.number()));
-                (index, domain as usize)
+                (index, domain.index())
             }
         }
     }
@@ -522,40 +522,40 @@ impl Superblocks {
     /// The block that a superblock has on a die.
     #[inline]
     #[must_use]
-    pub fn block_on(&self, sb: SuperblockId, die: u32) -> BlockId {
+    pub fn block_on(&self, sb: SuperblockId, die: DieId) -> BlockId {
         if self.span == SuperblockSpan::OneDie {
             return BlockId::new(sb.number());
         }
         // A domain's numbers begin where those of the domains before it end.
-        let domain = if self.span == SuperblockSpan::AllDies { 0 } else { die / self.width };
-        self.block_of[((die - domain) * self.blocks_per_die + sb.number()) as usize]
+        let domain = if self.span == SuperblockSpan::AllDies { 0 } else { die.number() / self.width };
+        self.block_of[((die.number() - domain) * self.blocks_per_die + sb.number()) as usize]
     }
 
     /// The dies of a domain's superblocks.
     #[inline]
     #[must_use]
-    pub fn dies_of(&self, domain: usize) -> Range<u32> {
+    pub fn dies_of(&self, domain: usize) -> Dies {
         match self.span {
-            SuperblockSpan::AllDies => 0..self.dies,
-            SuperblockSpan::OneDie => domain as u32..domain as u32 + 1,
-            SuperblockSpan::DieGroup => domain as u32 * self.width..(domain as u32 + 1) * self.width,
+            SuperblockSpan::AllDies => Dies::all(self.dies),
+            SuperblockSpan::OneDie => Dies::run(DieId::new(domain as u32), 1),
+            SuperblockSpan::DieGroup => Dies::run(DieId::new(domain as u32 * self.width), self.width),
         }
     }
 
-    fn dies_of_superblock(&self, sb: SuperblockId) -> Range<u32> {
+    fn dies_of_superblock(&self, sb: SuperblockId) -> Dies {
         self.dies_of((sb.number() / self.blocks_per_die) as usize)
     }
 
     /// The domain whose superblocks lie on a die.
     #[must_use]
-    pub fn domain_of_die(&self, die: u32) -> usize {
-        (die / self.width) as usize
+    pub fn domain_of_die(&self, die: DieId) -> usize {
+        (die.number() / self.width) as usize
     }
 
     /// A block of a superblock, to ask for its wear.
     #[must_use]
     pub fn any_block(&self, sb: SuperblockId) -> BlockId {
-        self.block_on(sb, self.dies_of_superblock(sb).start)
+        self.block_on(sb, self.dies_of_superblock(sb).first)
     }
 
     /// Valid counts of one domain, by number within it.

@@ -1,7 +1,7 @@
 //! A ring of blocks that firmware keeps for its own rows, written round and round over all dies.
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, Layout, Medium};
+use ssdlab_nand::{BlockId, DieId, Dies, Layout, Medium};
 
 use crate::op::{FlashOp, OpSink};
 
@@ -16,7 +16,7 @@ enum PlaceState {
 /// The row that is written next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingRow {
-    pub die: u32,
+    pub die: DieId,
     pub block: BlockId,
     pub page: u32,
     /// Number of its place in the ring, and of the row within it.
@@ -30,7 +30,7 @@ pub struct SystemRing {
     places: Vec<(Vec<BlockId>, PlaceState)>,
     current: usize,
     page: u32,
-    die: u32,
+    die: DieId,
 }
 
 impl SystemRing {
@@ -38,7 +38,7 @@ impl SystemRing {
     #[must_use]
     pub fn new(places: Vec<Vec<BlockId>>) -> Self {
         let places = places.into_iter().map(|blocks| (blocks, PlaceState::Erased)).collect();
-        SystemRing { places, current: 0, page: 0, die: 0 }
+        SystemRing { places, current: 0, page: 0, die: DieId::FIRST }
     }
 
     /// All blocks of the ring.
@@ -60,22 +60,22 @@ impl SystemRing {
         if self.at_start() && *state != PlaceState::Erased {
             return None;
         }
-        let index = self.page * blocks.len() as u32 + self.die;
-        let block = blocks[self.die as usize];
+        let index = self.page * blocks.len() as u32 + self.die.number();
+        let block = blocks[self.die.index()];
         Some(RingRow { die: self.die, block, page: self.page, place: self.current, index })
     }
 
     /// Whether the next row is the first of its place.
     #[must_use]
     pub fn at_start(&self) -> bool {
-        self.page == 0 && self.die == 0
+        self.page == 0 && self.die == DieId::FIRST
     }
 
     /// Goes on to the row after the next one.
     pub fn step(&mut self, layout: &Layout) {
-        self.die += 1;
-        if self.die == layout.dies {
-            self.die = 0;
+        self.die = self.die.next();
+        if self.die.number() == layout.dies {
+            self.die = DieId::FIRST;
             self.page += 1;
         }
         if self.page == layout.pages {
@@ -107,8 +107,8 @@ impl SystemRing {
             return;
         }
         *state = PlaceState::Erasing(blocks.len() as u32);
-        for (die, &block) in blocks.iter().enumerate() {
-            sink.enqueue(die as u32, FlashOp::erase(block));
+        for (die, &block) in Dies::all(blocks.len() as u32).iter().zip(blocks.iter()) {
+            sink.enqueue(die, FlashOp::erase(block));
         }
     }
 
@@ -134,7 +134,7 @@ impl SystemRing {
             let erased = blocks.iter().all(|&block| medium.is_erased(block));
             *state = if erased { PlaceState::Erased } else { PlaceState::Written };
         }
-        (self.page, self.die) = (0, 0);
+        (self.page, self.die) = (0, DieId::FIRST);
         let Some((newest, _)) = self.newest_row(medium, |_| true) else {
             self.current = 0;
             return Vec::new();
@@ -170,8 +170,8 @@ impl SystemRing {
         let (blocks, state) = &mut self.places[self.current];
         if *state == PlaceState::Written {
             *state = PlaceState::Erasing(blocks.len() as u32);
-            for (die, &block) in blocks.iter().enumerate() {
-                sink.enqueue(die as u32, FlashOp::erase(block));
+            for (die, &block) in Dies::all(blocks.len() as u32).iter().zip(blocks.iter()) {
+                sink.enqueue(die, FlashOp::erase(block));
             }
         }
     }
@@ -179,7 +179,7 @@ impl SystemRing {
     /// The number of the next row within its place.
     #[must_use]
     pub fn next_index(&self) -> u32 {
-        self.page * self.places[self.current].0.len() as u32 + self.die
+        self.page * self.places[self.current].0.len() as u32 + self.die.number()
     }
 
     /// Whether a place waits, erased, to be written, or is being written.

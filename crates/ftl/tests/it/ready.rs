@@ -1,6 +1,7 @@
 //! When the data of a row are in the drive: until then its program must wait.
 
 use ssdlab_ftl::{FlashOp, OpKind, Stretch, Translation};
+use ssdlab_nand::DieId;
 
 use crate::properties::plain;
 use crate::rig::Rig;
@@ -11,7 +12,7 @@ fn rows_of_four() -> Rig {
 }
 
 /// Of the host's programs, in the order in which they were asked for.
-fn ready(ops: &[(u32, FlashOp)]) -> Vec<u32> {
+fn ready(ops: &[(DieId, FlashOp)]) -> Vec<u32> {
     ops.iter().filter(|(_, op)| op.kind() == OpKind::HostProgram).map(|(_, op)| op.ready_code()).collect()
 }
 

@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use ssdlab_core::Rng;
 use ssdlab_nand::{
-    BlockId, CellMode, DieSpec, Layout, Medium, Outcome, PageAddress, PageOrder, PairingRule, ReducedMode, TagFormat,
-    Violation,
+    BlockId, CellMode, DieId, DieSpec, Layout, Medium, Outcome, PageAddress, PageOrder, PairingRule, ReducedMode,
+    TagFormat, Violation,
 };
 
 const BLOCKS: u32 = 4;
@@ -184,8 +184,9 @@ fn the_mode_is_chosen_when_a_block_is_opened_and_holds_until_it_is_erased() {
     for page in 0..4 {
         program(&mut m, ONE, page).unwrap();
     }
-    assert_eq!(program(&mut m, ONE, 4), Err(Violation::NoSuchPage { die: 0, block: 1, page: 4 }));
-    let mixed = Violation::OpenWithoutErase { die: 0, block: 1, mode: CellMode::Slc, wanted: CellMode::Tlc };
+    assert_eq!(program(&mut m, ONE, 4), Err(Violation::NoSuchPage { die: DieId::new(0), block: 1, page: 4 }));
+    let mixed =
+        Violation::OpenWithoutErase { die: DieId::new(0), block: 1, mode: CellMode::Slc, wanted: CellMode::Tlc };
     assert_eq!(m.open(ONE, CellMode::Tlc, 80), Err(mixed));
     assert_eq!(m.history(ONE).programmed_at_s, 79);
     assert_eq!(m.erase(ONE).unwrap(), Outcome::Done);
@@ -199,7 +200,10 @@ fn a_die_with_one_mode_knows_no_other() {
     let layout = Layout::new(&die, 1, BLOCKS);
     let mut m = Medium::new(&die, layout, TagFormat::new(100), &Rng::new(1));
     assert!(!die.has_several_modes());
-    assert_eq!(m.open(TWO, CellMode::Slc, 0), Err(Violation::NoSuchMode { die: 0, block: 2, mode: CellMode::Slc }));
+    assert_eq!(
+        m.open(TWO, CellMode::Slc, 0),
+        Err(Violation::NoSuchMode { die: DieId::new(0), block: 2, mode: CellMode::Slc })
+    );
     m.open(TWO, CellMode::Tlc, 5).unwrap();
     assert_eq!(m.pages(TWO), 12);
 }
@@ -208,7 +212,7 @@ fn a_die_with_one_mode_knows_no_other() {
 fn planes_in_different_modes_do_not_pair() {
     let mut m = medium();
     m.open(ONE, CellMode::Slc, 0).unwrap();
-    let p = |plane, block| PageAddress { die: 0, plane, block, page: 0 };
+    let p = |plane, block| PageAddress { die: DieId::new(0), plane, block, page: 0 };
     let refused = Violation::PlanePairing { first: 0, second: 1, why: PairingRule::DifferentModes };
     assert_eq!(m.program_pages(&[p(0, 1), p(1, 2)], &[1, 2]), Err(refused));
     m.open(TWO, CellMode::Slc, 0).unwrap();

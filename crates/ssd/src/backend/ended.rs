@@ -2,6 +2,7 @@
 
 use ssdlab_core::Nanos;
 use ssdlab_ftl::{OpKind, Translation};
+use ssdlab_nand::DieId;
 
 use super::ReadRetry;
 use crate::SimulatedSsd;
@@ -9,7 +10,7 @@ use crate::SimulatedSsd;
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// The event of a die: its operation ends, or a step of a read that did not decode at once.
     #[inline]
-    pub(crate) fn die_event(&mut self, at: Nanos, d: usize) {
+    pub(crate) fn die_event(&mut self, at: Nanos, d: DieId) {
         self.now = at;
         if self.backend.retries(d) {
             return self.retry_step_ended(d);
@@ -21,7 +22,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     #[cold]
-    fn retry_step_ended(&mut self, d: usize) {
+    fn retry_step_ended(&mut self, d: DieId) {
         if !self.backend.next_retry_step(d, self.now, &mut self.probe) {
             let mut retry = self.backend.take_retry(d);
             if let Some(retry) = retry.as_mut().filter(|retry| !retry.lost.is_empty()) {
@@ -33,7 +34,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// Some units of the read that a die ends could not be corrected.
     #[cold]
-    fn settle_lost(&mut self, d: usize, retry: &mut ReadRetry) {
+    fn settle_lost(&mut self, d: DieId, retry: &mut ReadRetry) {
         let op = self.backend.current(d);
         if let Some(correction) = self.backend.correction_mut() {
             let ahead = &self.frontend.read_ahead;
@@ -44,7 +45,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     // The usual way has no retry, and is compiled without.
     #[inline(always)]
-    fn op_ended(&mut self, d: usize, retry: Option<&ReadRetry>) {
+    fn op_ended(&mut self, d: DieId, retry: Option<&ReadRetry>) {
         let ended = self.backend.end(d);
         self.translation.prefetch_ahead();
         let op = ended.op;
@@ -67,7 +68,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             OpKind::HostProgram => {
                 self.firmware.processor.program_ended(self.now);
                 self.backend.wake(d);
-                self.ask(|translation, queues| translation.done(d as u32, op, queues));
+                self.ask(|translation, queues| translation.done(d, op, queues));
                 self.admit();
                 self.settle_durable();
             }
@@ -76,7 +77,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     self.firmware.processor.program_ended(self.now);
                 }
                 self.backend.wake(d);
-                self.ask(|translation, queues| translation.done(d as u32, op, queues));
+                self.ask(|translation, queues| translation.done(d, op, queues));
                 // A copy makes no room by itself: only what begins after it does.
                 if self.translation.buffered_units() < self.buffer.units {
                     self.admit_waiting();
@@ -85,7 +86,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             OpKind::Erase => {
                 self.firmware.processor.program_ended(self.now);
                 self.backend.wake(d);
-                self.ask(|translation, queues| translation.done(d as u32, op, queues));
+                self.ask(|translation, queues| translation.done(d, op, queues));
                 self.admit_waiting();
             }
             OpKind::GcRead
@@ -100,7 +101,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     self.firmware.processor.program_ended(self.now);
                 }
                 self.backend.wake(d);
-                self.ask(|translation, queues| translation.done(d as u32, op, queues));
+                self.ask(|translation, queues| translation.done(d, op, queues));
             }
         }
         if self.translation.is_read_only() {
@@ -110,7 +111,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// Begins what waits for a die whose operation has ended.
     #[inline]
-    fn begin_on(&mut self, d: usize) {
+    fn begin_on(&mut self, d: DieId) {
         self.backend.wake(d);
         self.begin_woken();
     }

@@ -17,7 +17,7 @@ mod turns;
 
 use ssdlab_core::{DieSet, Nanos, Ring, SECTOR_BYTES, nanos_from_us};
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
-use ssdlab_nand::{BlockId, CellMode, DieSpec, Medium, Variation, WHOLE};
+use ssdlab_nand::{BlockId, CellMode, DieId, DieSpec, Medium, Variation, WHOLE};
 
 use crate::power::FlashWork;
 use crate::probe::Probe;
@@ -128,7 +128,7 @@ struct Cycles {
 /// An operation that has ended, and its die.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    pub die: usize,
+    pub die: DieId,
     pub op: FlashOp,
 }
 
@@ -196,8 +196,9 @@ impl Backend {
     /// The earliest end of an operation, and its die; [`NEVER`] if no die is at work.
     #[inline]
     #[must_use]
-    pub fn next_event(&self) -> (Nanos, usize) {
-        self.events.first()
+    pub fn next_event(&self) -> (Nanos, DieId) {
+        let (at, die) = self.events.first();
+        (at, DieId::new(die as u32))
     }
 
     /// tBERS of a block in the die's own cell mode.
@@ -232,10 +233,10 @@ impl Backend {
     /// Queues an operation on its die, which may begin it with [`Backend::begin_woken`].
     // Put together where it goes: an operation that passes through memory is read before it has been written.
     #[inline(always)]
-    pub fn queue(&mut self, now: Nanos, die: u32, op: FlashOp) {
+    pub fn queue(&mut self, now: Nanos, die: DieId, op: FlashOp) {
         let for_map = op.kind() == OpKind::MapRead && op.command() != ssdlab_ftl::NOBODY;
         let host_read = matches!(op.kind(), OpKind::HostRead | OpKind::MergeRead) || for_map;
-        let queues = &mut self.dies[die as usize];
+        let queues = &mut self.dies[die.index()];
         if host_read && self.reads_first {
             queues.reads.push_back(op);
             if self.cache_read.is_some() {
@@ -244,7 +245,7 @@ impl Backend {
         } else {
             queues.others.push_back(op);
         }
-        self.woken.insert(die);
+        self.woken.insert(die.number());
     }
 
     /// Whether a part of a page can cross the channel by itself.
@@ -268,7 +269,7 @@ impl Backend {
 
     /// A read for the host is about to be queued that wants these units of its row.
     #[inline(always)]
-    pub fn expect_read(&mut self, die: u32, wanted: u64) {
+    pub fn expect_read(&mut self, die: DieId, wanted: u64) {
         if let Some(correction) = &mut self.correction {
             correction.expect_read(die, wanted);
         }
@@ -276,17 +277,17 @@ impl Backend {
 
     /// Changes what waits for a die but for the host's reads, and puts `first` ahead of it.
     #[cold]
-    pub fn requeue(&mut self, die: u32, change: impl FnMut(&mut FlashOp), first: &[FlashOp]) {
-        let waiting = &mut self.dies[die as usize].others;
+    pub fn requeue(&mut self, die: DieId, change: impl FnMut(&mut FlashOp), first: &[FlashOp]) {
+        let waiting = &mut self.dies[die.index()].others;
         waiting.for_each_mut(change);
         first.iter().rev().for_each(|&op| waiting.push_front(op));
-        self.woken.insert(die);
+        self.woken.insert(die.number());
     }
 
     /// A die has become idle: it is looked at with [`Backend::begin_woken`].
     #[inline]
-    pub fn wake(&mut self, die: usize) {
-        self.woken.insert(die as u32);
+    pub fn wake(&mut self, die: DieId) {
+        self.woken.insert(die.number());
     }
 
     /// Takes the dies that are to be looked at out of sight, and puts them back: for those that must wait their turn.
@@ -313,7 +314,7 @@ impl Backend {
         // Nobody is woken meanwhile.
         let mut low = self.woken.take_low();
         while low != 0 {
-            self.begin_next(low.trailing_zeros() as usize, now, translation, probe);
+            self.begin_next(DieId::new(low.trailing_zeros()), now, translation, probe);
             low &= low - 1;
         }
         if !self.woken.is_empty() {
@@ -330,7 +331,7 @@ impl Backend {
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
         while let Some(die) = self.woken.pop_first() {
-            self.begin_next(die as usize, now, translation, probe);
+            self.begin_next(DieId::new(die), now, translation, probe);
         }
     }
 
@@ -339,8 +340,8 @@ impl Backend {
     /// Ends the operation of a die whose event has come. The die must be woken before the next event is asked for, once
     /// the consequences of this one are known: it begins the successor, or has no event any more.
     #[inline]
-    pub fn end(&mut self, d: usize) -> Ended {
-        let die = &mut self.dies[d];
+    pub fn end(&mut self, d: DieId) -> Ended {
+        let die = &mut self.dies[d.index()];
         die.busy = false;
         let op = die.current;
         if self.special && self.turns.is_some() && op.kind().is_program() {
@@ -352,20 +353,20 @@ impl Backend {
     #[cold]
     fn program_ended(&mut self) {
         let next = self.turns.as_mut().and_then(|turns| turns.ended());
-        next.into_iter().for_each(|die| self.woken.insert(die));
+        next.into_iter().for_each(|die| self.woken.insert(die.number()));
     }
 
     /// The operation that a die has under way, or had last.
     #[must_use]
-    pub fn current(&self, d: usize) -> FlashOp {
-        self.dies[d].current
+    pub fn current(&self, d: DieId) -> FlashOp {
+        self.dies[d.index()].current
     }
 
     /// Begins the next operation of a die that has none under way; if there is none, the die has no event.
     #[inline]
     fn begin_next<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
-        d: usize,
+        d: DieId,
         now: Nanos,
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
@@ -373,7 +374,7 @@ impl Backend {
         if self.special {
             return self.begin_next_specially(d, now, translation, probe);
         }
-        let die = &mut self.dies[d];
+        let die = &mut self.dies[d.index()];
         if die.busy {
             return;
         }
@@ -382,7 +383,7 @@ impl Backend {
             None => match die.others.pop_front() {
                 Some(op) => op,
                 None => {
-                    self.events.set(d, NEVER);
+                    self.events.set(d.index(), NEVER);
                     return;
                 }
             },
@@ -402,23 +403,23 @@ impl Backend {
     #[inline(never)]
     fn begin_next_specially<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
-        d: usize,
+        d: DieId,
         now: Nanos,
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
         let mut free_at = now;
-        if self.dies[d].busy {
+        if self.dies[d.index()].busy {
             let Some(may_read_at) = self.interrupt(d, now, probe) else { return };
             free_at = may_read_at;
         }
-        let die = &mut self.dies[d];
+        let die = &mut self.dies[d.index()];
         if die.reads.is_empty() && die.suspended.is_some() {
             self.resume(d, now, probe);
             return;
         }
         let Some((op, asked)) = self.take_in_turn(d, now) else {
-            self.events.set(d, NEVER);
+            self.events.set(d.index(), NEVER);
             return;
         };
         translation.began(&op);
@@ -432,8 +433,8 @@ impl Backend {
     }
 
     /// What a die does next, if it has anything to do and may, and when that was asked for.
-    fn take_in_turn(&mut self, d: usize, now: Nanos) -> Option<(FlashOp, Nanos)> {
-        let die = &mut self.dies[d];
+    fn take_in_turn(&mut self, d: DieId, now: Nanos) -> Option<(FlashOp, Nanos)> {
+        let die = &mut self.dies[d.index()];
         if let Some(op) = die.reads.pop_front() {
             return Some((op, die.asked.pop_front().unwrap_or(now)));
         }
@@ -443,10 +444,10 @@ impl Backend {
                     return None;
                 }
             } else if let Some(next) = turns.give_up(d) {
-                self.woken.insert(next);
+                self.woken.insert(next.number());
             }
         }
-        Some((self.dies[d].others.pop_front()?, now))
+        Some((self.dies[d.index()].others.pop_front()?, now))
     }
 
     /// The time of an operation's array part, as a share of what the die's file says.
@@ -467,7 +468,7 @@ impl Backend {
     /// `asked`: when it was asked for this one.
     fn course<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
-        d: usize,
+        d: DieId,
         op: &FlashOp,
         mode: CellMode,
         [now, free_at, asked]: [Nanos; 3],
@@ -483,13 +484,13 @@ impl Backend {
                 kind if kind.is_program() => 0,
                 _ => cycles.read,
             };
-            let channel = self.dies[d].channel;
+            let channel = self.dies[d.index()].channel;
             from = free_at + length;
             if length > 0 && self.channels[usize::from(channel)].command(now, free_at, length) {
                 probe.check(|checks| checks.cycles(channel.into(), now, Interval::new(free_at, from)));
             }
         }
-        let die = &mut self.dies[d];
+        let die = &mut self.dies[d.index()];
         let read = is_read(kind);
         if let Some(handed_over) = self.cache_read {
             // The last read has ended just now, and this one was asked for while its data left.
@@ -510,7 +511,7 @@ impl Backend {
     #[inline(always)]
     fn begin<const SPECIAL: bool, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
-        d: usize,
+        d: DieId,
         op: FlashOp,
         mode: CellMode,
         now: Nanos,
@@ -519,7 +520,7 @@ impl Backend {
     ) -> Nanos {
         let Course { from: taken, share } = course;
         let scaled = |time: Nanos| if SPECIAL { (time * share) >> 16 } else { time };
-        let channel = &mut self.channels[usize::from(self.dies[d].channel)];
+        let channel = &mut self.channels[usize::from(self.dies[d.index()].channel)];
         let (array_ended, transfer, end) = match op.kind() {
             OpKind::HostRead
             | OpKind::MergeRead
@@ -592,21 +593,21 @@ impl Backend {
             }
         };
         probe.check(|checks| checks.operation(&self.as_judged::<SPECIAL>(d, &op, mode, now, course, transfer, end)));
-        let die = &mut self.dies[d];
+        let die = &mut self.dies[d.index()];
         die.current = op;
         die.busy = true;
         if SPECIAL && self.suspend.is_some() && !is_read(op.kind()) {
             die.progress = Progress::begin(transfer.to.max(taken));
         }
         probe.explain(|explanations| explanations.operation(d, op.kind(), now, array_ended, end));
-        self.events.set(d, end);
+        self.events.set(d.index(), end);
         end
     }
 
     /// An operation in the words of the referee.
     fn as_judged<const SPECIAL: bool>(
         &self,
-        d: usize,
+        d: DieId,
         op: &FlashOp,
         mode: CellMode,
         now: Nanos,
@@ -639,14 +640,14 @@ impl Backend {
         };
         // The translation layer works on all planes of a die at once.
         let Course { from: begin, share } = course;
-        Operation { die: d as u32, planes: self.all_planes, mode, work, begin, share, data_here, transfer, end }
+        Operation { die: d, planes: self.all_planes, mode, work, begin, share, data_here, transfer, end }
     }
 
     /// [`Backend::begin`] on flash that errs.
     #[inline(never)]
     fn begin_corrected<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
-        d: usize,
+        d: DieId,
         op: FlashOp,
         mode: CellMode,
         now: Nanos,
@@ -657,7 +658,7 @@ impl Backend {
         let retry = self.correction.as_mut().and_then(|correction| correction.begin(d, &op, mode, now, translation));
         let end = self.begin::<true, EXPLAIN, CHECK>(d, op, mode, now, course, probe);
         if let Some(retry) = retry {
-            self.dies[d].sensed = 0;
+            self.dies[d.index()].sensed = 0;
             self.begin_retry(d, retry, end, probe);
         }
     }

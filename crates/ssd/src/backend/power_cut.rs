@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Nanos, Ring};
 use ssdlab_ftl::{FOR_BUFFER, FlashOp, NOBODY, OpKind};
-use ssdlab_nand::{BlockId, CellMode, Medium};
+use ssdlab_nand::{BlockId, CellMode, DieId, Dies, Medium};
 
 use super::{Backend, Channel, Correction, Die, NEVER, Tournament, scaled};
 
@@ -18,7 +18,7 @@ impl Backend {
     /// Programs and erases whose array part has begun. Before that, a program is data on a bus.
     #[must_use]
     pub fn at_work(&self, now: Nanos, medium: &Medium) -> Vec<AtWork> {
-        let of = |(d, die): (usize, &Die)| {
+        let of = |(d, die): (DieId, &Die)| {
             if let Some(suspended) = die.suspended {
                 // Its cells are half programmed, whatever the die reads meanwhile.
                 return Some(AtWork { op: suspended.op, ends: now + suspended.left });
@@ -36,7 +36,7 @@ impl Backend {
             let array = scaled(array, self.share_of(&op, medium));
             (ends - array < now && now < ends).then_some(AtWork { op, ends })
         };
-        self.dies.iter().enumerate().filter_map(of).collect()
+        Dies::all(self.dies.len() as u32).iter().zip(&self.dies).filter_map(of).collect()
     }
 
     /// Nobody waits for reads of the host's any more.

@@ -5,6 +5,7 @@
 //! channels as soon as there is room: their array time is not booked, their transfers are. Energy counts both.
 
 use ssdlab_core::Nanos;
+use ssdlab_nand::DieId;
 
 use super::Backend;
 use super::correction::{ReadRetry, RetryStep};
@@ -16,14 +17,14 @@ impl Backend {
     #[cold]
     pub(super) fn begin_retry<const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
-        d: usize,
+        d: DieId,
         mut retry: Box<ReadRetry>,
         end: Nanos,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
         let decode = self.correction.as_ref().map_or(0, |c| c.first_decode());
         retry.first_out = end;
-        self.dies[d].retry = Some(retry);
+        self.dies[d.index()].retry = Some(retry);
         self.occupy(d, end, end + decode, probe);
     }
 
@@ -31,8 +32,8 @@ impl Backend {
     /// is over.
     #[inline]
     #[must_use]
-    pub fn retries(&self, d: usize) -> bool {
-        self.dies[d].retry.is_some()
+    pub fn retries(&self, d: DieId) -> bool {
+        self.dies[d.index()].retry.is_some()
     }
 
     /// Begins what a read does next that did not decode at once. Returns whether there is anything; if not, the read is
@@ -40,11 +41,11 @@ impl Backend {
     #[cold]
     pub fn next_retry_step<const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
-        d: usize,
+        d: DieId,
         now: Nanos,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> bool {
-        let Some(retry) = &mut self.dies[d].retry else { return false };
+        let Some(retry) = &mut self.dies[d.index()].retry else { return false };
         let Some(step) = self.correction.as_ref().and_then(|c| c.step(retry)) else { return false };
         let read = if step.stripe > 0 {
             self.read_stripe(d, &step, now, probe)
@@ -57,31 +58,31 @@ impl Backend {
 
     /// What a read that is over took beyond the plain one.
     #[cold]
-    pub fn take_retry(&mut self, d: usize) -> Option<Box<ReadRetry>> {
-        self.dies[d].retry.take()
+    pub fn take_retry(&mut self, d: DieId) -> Option<Box<ReadRetry>> {
+        self.dies[d.index()].retry.take()
     }
 
     /// Keeps the die busy until `to`.
     fn occupy<const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
-        d: usize,
+        d: DieId,
         from: Nanos,
         to: Nanos,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
         probe.explain(|explanations| explanations.retry(d, from, to));
-        self.events.set(d, to);
+        self.events.set(d.index(), to);
     }
 
     /// Senses the rows concerned again, as often as the step asks for, and moves what was sensed. Returns when it is out.
     pub(super) fn sense_again<const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
-        d: usize,
+        d: DieId,
         step: &RetryStep,
         now: Nanos,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> Nanos {
-        let op = self.dies[d].current;
+        let op = self.dies[d.index()].current;
         let read_time = self.times.read(step.mode);
         let rows = (0..8).filter(|row| step.rows >> row & 1 != 0);
         let once: Nanos = rows.map(|row| read_time[op.page() as usize + row]).sum();
@@ -90,11 +91,11 @@ impl Backend {
         self.work.units += step.units;
         let ready = now + self.command_time + array;
         let length = (step.units * self.unit_picos).div_ceil(1000);
-        let from = self.channels[usize::from(self.dies[d].channel)].book(now, ready, length);
+        let from = self.channels[usize::from(self.dies[d.index()].channel)].book(now, ready, length);
         let (senses, units) = (step.senses, step.units as u32);
         probe.check(|checks| {
             checks.operation(&Operation {
-                die: d as u32,
+                die: d,
                 planes: self.all_planes,
                 mode: step.mode,
                 work: Work::ReadAgain { page: op.page(), rows: step.rows, senses, units },
@@ -112,13 +113,13 @@ impl Backend {
     /// Returns when the last is out.
     pub(super) fn read_stripe<const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
-        d: usize,
+        d: DieId,
         step: &RetryStep,
         now: Nanos,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> Nanos {
         let dies = self.dies.len();
-        let page = self.dies[d].current.page() as usize;
+        let page = self.dies[d.index()].current.page() as usize;
         let read_time = self.times.read(step.mode)[page];
         let length = (step.stripe_units * self.unit_picos).div_ceil(1000);
         self.work.sensing += read_time * u64::from(step.stripe);
@@ -126,7 +127,7 @@ impl Backend {
         let mut last = now;
         for k in 0..step.stripe as usize {
             let others = (dies - 1).max(1);
-            let channel = usize::from(self.dies[(d + 1 + k % others) % dies].channel);
+            let channel = usize::from(self.dies[(d.index() + 1 + k % others) % dies].channel);
             let ready = now + self.command_time + read_time * (k / others + 1) as u64;
             let from = self.channels[channel].book(now, ready, length);
             probe.check(|checks| checks.stripe_page(channel as u32, now, Interval::new(from, from + length)));

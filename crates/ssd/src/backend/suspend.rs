@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Nanos, nanos_from_us};
 use ssdlab_ftl::{FlashOp, OpKind};
-use ssdlab_nand::Suspend;
+use ssdlab_nand::{DieId, Suspend};
 
 use super::Backend;
 use crate::probe::Probe;
@@ -66,13 +66,13 @@ impl Backend {
     #[cold]
     pub(super) fn interrupt<const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
-        d: usize,
+        d: DieId,
         now: Nanos,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> Option<Nanos> {
         let rules = self.suspend?;
         let ends = self.end_of(d);
-        let die = &mut self.dies[d];
+        let die = &mut self.dies[d.index()];
         if die.suspended.is_some() || die.reads.is_empty() || die.progress.interruptions >= rules.most {
             return None;
         }
@@ -83,7 +83,7 @@ impl Backend {
         }
         if now < allowed {
             die.ends_otherwise = Some(ends);
-            self.events.set(d, allowed);
+            self.events.set(d.index(), allowed);
             return None;
         }
         // It may have been planned for this very instant, whose event is still to come.
@@ -92,26 +92,26 @@ impl Backend {
         die.progress.interruptions += 1;
         die.busy = false;
         probe.explain(|explanations| explanations.interrupted(d, now, ends));
-        probe.check(|checks| checks.interrupted(d as u32, now, now + time));
+        probe.check(|checks| checks.interrupted(d, now, now + time));
         Some(now + time)
     }
 
     /// When the operation of a die ends, if it is not interrupted.
-    pub(super) fn end_of(&self, d: usize) -> Nanos {
-        self.dies[d].ends_otherwise.unwrap_or_else(|| self.events.of(d))
+    pub(super) fn end_of(&self, d: DieId) -> Nanos {
+        self.dies[d.index()].ends_otherwise.unwrap_or_else(|| self.events.of(d.index()))
     }
 
     /// Whether the event of a die is not the end of its operation but the time from which it may be interrupted: then it is
     /// looked at with [`Backend::begin_woken`].
     #[inline]
-    pub fn may_be_interrupted(&mut self, d: usize) -> bool {
+    pub fn may_be_interrupted(&mut self, d: DieId) -> bool {
         self.suspend.is_some() && self.interruption_due(d)
     }
 
     #[cold]
-    fn interruption_due(&mut self, d: usize) -> bool {
-        let Some(ends) = self.dies[d].ends_otherwise.take() else { return false };
-        self.events.set(d, ends);
+    fn interruption_due(&mut self, d: DieId) -> bool {
+        let Some(ends) = self.dies[d.index()].ends_otherwise.take() else { return false };
+        self.events.set(d.index(), ends);
         self.wake(d);
         true
     }
@@ -120,11 +120,11 @@ impl Backend {
     #[cold]
     pub(super) fn resume<const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
-        d: usize,
+        d: DieId,
         now: Nanos,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> bool {
-        let die = &mut self.dies[d];
+        let die = &mut self.dies[d.index()];
         let (Some(rules), Some(Suspended { op, left })) = (self.suspend, die.suspended.take()) else { return false };
         let end = now + rules.resume + left;
         die.current = op;
@@ -132,8 +132,8 @@ impl Backend {
         die.sensed = 0;
         die.progress.array_from = now + rules.resume;
         probe.explain(|explanations| explanations.operation(d, op.kind(), now, end, end));
-        probe.check(|checks| checks.resumed(d as u32, now, end));
-        self.events.set(d, end);
+        probe.check(|checks| checks.resumed(d, now, end));
+        self.events.set(d.index(), end);
         true
     }
 }

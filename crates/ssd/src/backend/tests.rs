@@ -1,5 +1,7 @@
 //! An operation on a block takes exactly the time of the block's cell mode.
 
+use ssdlab_nand::DieId;
+
 use super::correction::RetryStep;
 use super::*;
 
@@ -37,7 +39,7 @@ fn end(kind: OpKind, mode: CellMode, page: u32, rows: u8) -> Nanos {
     let (mut s, mut probe) = schedule();
     let units = if kind == OpKind::Erase { 0 } else { 2 * rows.count_ones() };
     let op = FlashOp::of_kind(kind, BlockId::new(0), page, rows, units);
-    s.begin::<true, true, true>(0, op, mode, 0, AT_ONCE, &mut probe);
+    s.begin::<true, true, true>(DieId::FIRST, op, mode, 0, AT_ONCE, &mut probe);
     s.next_event().0
 }
 
@@ -97,20 +99,20 @@ fn a_scheduler_that_is_a_nanosecond_fast_anywhere_is_stopped() {
     ];
     for (fault, kind, rule) in faults {
         let (mut s, mut probe) = schedule();
-        s.begin::<true, true, true>(0, op(kind), CellMode::Tlc, 0, AT_ONCE, &mut probe);
+        s.begin::<true, true, true>(DieId::FIRST, op(kind), CellMode::Tlc, 0, AT_ONCE, &mut probe);
         let (mut s, mut probe) = schedule();
         fault(&mut s);
-        let begin = move || s.begin::<true, true, true>(0, op(kind), CellMode::Tlc, 0, AT_ONCE, &mut probe);
+        let begin = move || s.begin::<true, true, true>(DieId::FIRST, op(kind), CellMode::Tlc, 0, AT_ONCE, &mut probe);
         let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(begin)).expect_err(rule);
         let said = stopped.downcast_ref::<String>().expect("a message");
         assert!(said.contains(rule), "{said}");
     }
     // Twice on one die, and a channel that forgets what it carries.
     let (mut s, mut probe) = schedule();
-    s.begin::<true, true, true>(0, op(OpKind::Erase), CellMode::Tlc, 0, AT_ONCE, &mut probe);
+    s.begin::<true, true, true>(DieId::FIRST, op(OpKind::Erase), CellMode::Tlc, 0, AT_ONCE, &mut probe);
     let again = move || {
         s.begin::<true, true, true>(
-            0,
+            DieId::FIRST,
             op(OpKind::Erase),
             CellMode::Tlc,
             4_501_999,
@@ -121,9 +123,9 @@ fn a_scheduler_that_is_a_nanosecond_fast_anywhere_is_stopped() {
     let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(again)).expect_err("a busy die");
     assert!(stopped.downcast_ref::<String>().expect("a message").contains("PlaneBusy"));
     let (mut s, mut probe) = schedule();
-    s.begin::<true, true, true>(0, op(OpKind::GcProgram), CellMode::Tlc, 0, AT_ONCE, &mut probe);
+    s.begin::<true, true, true>(DieId::FIRST, op(OpKind::GcProgram), CellMode::Tlc, 0, AT_ONCE, &mut probe);
     s.channels[0] = Channel::default();
-    let next = s.channels.len();
+    let next = DieId::new(s.channels.len() as u32);
     let beside =
         move || s.begin::<true, true, true>(next, op(OpKind::GcProgram), CellMode::Tlc, 0, AT_ONCE, &mut probe);
     let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(beside)).expect_err("a busy bus");
@@ -144,10 +146,10 @@ fn steps_up_the_ladder_count_as_work() {
     };
     let (mut s, mut probe) = schedule();
     s.dies[0].current = FlashOp::of_kind(OpKind::GcRead, BlockId::new(0), 2, 0b11, 2);
-    s.sense_again(0, &step(3, 4, 0, 0), 0, &mut probe);
+    s.sense_again(DieId::FIRST, &step(3, 4, 0, 0), 0, &mut probe);
     assert_eq!((s.work.sensing, s.work.units), (3 * (77_500 + 56_500), 4));
     let (mut s, mut probe) = schedule();
     s.dies[0].current = FlashOp::of_kind(OpKind::HostRead, BlockId::new(0), 2, 1, 2);
-    s.read_stripe(0, &step(0, 0, 40, 2), 0, &mut probe);
+    s.read_stripe(DieId::FIRST, &step(0, 0, 40, 2), 0, &mut probe);
     assert_eq!((s.work.sensing, s.work.units), (40 * 77_500, 80));
 }

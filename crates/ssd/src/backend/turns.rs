@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use ssdlab_nand::DieId;
+
 /// Where a die stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
@@ -18,7 +20,7 @@ pub struct Turns {
     most: u32,
     /// Programs that may still begin.
     left: u32,
-    line: VecDeque<u32>,
+    line: VecDeque<DieId>,
     dies: Vec<Turn>,
 }
 
@@ -34,10 +36,10 @@ impl Turns {
     }
 
     /// Whether a die may begin a program now; if not, it is in line.
-    pub fn may_begin(&mut self, die: usize) -> bool {
-        match self.dies[die] {
+    pub fn may_begin(&mut self, die: DieId) -> bool {
+        match self.dies[die.index()] {
             Turn::Has => {
-                self.dies[die] = Turn::None;
+                self.dies[die.index()] = Turn::None;
                 true
             }
             Turn::None if self.left > 0 => {
@@ -45,8 +47,8 @@ impl Turns {
                 true
             }
             Turn::None => {
-                self.dies[die] = Turn::Waits;
-                self.line.push_back(die as u32);
+                self.dies[die.index()] = Turn::Waits;
+                self.line.push_back(die);
                 false
             }
             Turn::Waits => false,
@@ -54,21 +56,21 @@ impl Turns {
     }
 
     /// A program has ended. Returns the die whose turn it is now, if any waits.
-    pub fn ended(&mut self) -> Option<u32> {
+    pub fn ended(&mut self) -> Option<DieId> {
         let next = self.line.pop_front();
         match next {
-            Some(die) => self.dies[die as usize] = Turn::Has,
+            Some(die) => self.dies[die.index()] = Turn::Has,
             None => self.left += 1,
         }
         next
     }
 
     /// A die has no program to begin after all. Returns the die whose turn it is instead, if any waits.
-    pub fn give_up(&mut self, die: usize) -> Option<u32> {
-        match std::mem::replace(&mut self.dies[die], Turn::None) {
+    pub fn give_up(&mut self, die: DieId) -> Option<DieId> {
+        match std::mem::replace(&mut self.dies[die.index()], Turn::None) {
             Turn::None => None,
             Turn::Waits => {
-                self.line.retain(|&waits| waits != die as u32);
+                self.line.retain(|&waits| waits != die);
                 None
             }
             Turn::Has => self.ended(),
@@ -82,14 +84,18 @@ mod tests {
 
     #[test]
     fn turns_go_in_order_and_a_die_that_gives_up_hands_its_own_on() {
+        let [zero, one, two, three, four] = [0, 1, 2, 3, 4].map(DieId::new);
         let mut t = Turns::new(2, 5);
-        assert_eq!([0, 1, 2, 3, 4, 2].map(|die| t.may_begin(die)), [true, true, false, false, false, false]);
-        assert_eq!(t.ended(), Some(2));
-        assert!(!t.may_begin(3), "it is the turn of another");
-        assert_eq!(t.give_up(2), Some(3));
-        assert_eq!(t.give_up(4), None, "it only waited");
-        assert!(t.may_begin(3));
+        assert_eq!(
+            [zero, one, two, three, four, two].map(|die| t.may_begin(die)),
+            [true, true, false, false, false, false]
+        );
+        assert_eq!(t.ended(), Some(two));
+        assert!(!t.may_begin(three), "it is the turn of another");
+        assert_eq!(t.give_up(two), Some(three));
+        assert_eq!(t.give_up(four), None, "it only waited");
+        assert!(t.may_begin(three));
         assert_eq!((t.ended(), t.ended()), (None, None));
-        assert!(t.may_begin(4) && t.may_begin(0) && !t.may_begin(1));
+        assert!(t.may_begin(four) && t.may_begin(zero) && !t.may_begin(one));
     }
 }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use ssdlab_core::{Nanos, Op, Ring, nanos_from_us};
 use ssdlab_device::Request;
 use ssdlab_ftl::{FlashOp, OpKind};
+use ssdlab_nand::DieId;
 
 use crate::mapping_unit::MappingUnit;
 use crate::slot::Slot;
@@ -86,7 +87,7 @@ pub struct Processor {
     /// Ends of what is booked, in order, and what it is through with then.
     queue: Ring<(Nanos, Booked)>,
     /// Rows that it prepares, with their dies, in the queue's order.
-    rows: VecDeque<(u32, FlashOp)>,
+    rows: VecDeque<(DieId, FlashOp)>,
 }
 
 impl Processor {
@@ -236,7 +237,7 @@ impl Processor {
 
     /// Prepares an operation. Only moving units takes time.
     #[cold]
-    pub fn prepare(&mut self, now: Nanos, die: u32, op: FlashOp) {
+    pub fn prepare(&mut self, now: Nanos, die: DieId, op: FlashOp) {
         let time = if op.kind().moves_units() { u64::from(op.units()) * self.times.move_unit } else { 0 };
         let start = self.book(now, time);
         self.queue.push_back((start + time, Booked::ROW));
@@ -244,7 +245,7 @@ impl Processor {
     }
 
     /// The row that has been prepared, and its die.
-    pub fn pop_row(&mut self) -> Option<(u32, FlashOp)> {
+    pub fn pop_row(&mut self) -> Option<(DieId, FlashOp)> {
         self.rows.pop_front()
     }
 
@@ -256,7 +257,7 @@ impl Processor {
     }
 
     /// Changes the rows of a die that are being prepared.
-    pub fn change_rows(&mut self, die: u32, mut change: impl FnMut(&mut FlashOp)) {
+    pub fn change_rows(&mut self, die: DieId, mut change: impl FnMut(&mut FlashOp)) {
         self.rows.iter_mut().filter(|(d, _)| *d == die).for_each(|(_, op)| change(op));
     }
 }
@@ -283,11 +284,11 @@ mod tests {
     fn moved_units_and_commands_take_their_time_one_after_the_other() {
         let mut p = processor();
         let now = 1_000_000;
-        p.prepare(now, 0, op(OpKind::GcProgram, 8, 1));
-        p.prepare(now, 0, op(OpKind::FoldProgram, 5, 1));
+        p.prepare(now, DieId::FIRST, op(OpKind::GcProgram, 8, 1));
+        p.prepare(now, DieId::FIRST, op(OpKind::FoldProgram, 5, 1));
         // A command that comes meanwhile waits for both rows.
         assert_eq!(p.book(now + 7, 14_000), now + 13 * 15_000);
-        p.prepare(now + 10, 0, op(OpKind::FoldCopy, 1, 2));
+        p.prepare(now + 10, DieId::FIRST, op(OpKind::FoldCopy, 1, 2));
         let ends: Vec<Nanos> = std::iter::from_fn(|| p.queue.pop_front()).map(|(at, _)| at).collect();
         assert_eq!(ends, [now + 120_000, now + 195_000, now + 195_000 + 14_000 + 15_000]);
         assert_eq!((p.busy, p.free), (14 * 15_000 + 14_000, ends[2]));
@@ -318,15 +319,15 @@ mod tests {
         let mut p = processor();
         assert!(!p.prepares(&op(OpKind::HostProgram, 8, 1)));
         assert!(p.prepares(&op(OpKind::GcProgram, 8, 1)));
-        p.prepare(0, 0, op(OpKind::GcProgram, 8, 1));
+        p.prepare(0, DieId::FIRST, op(OpKind::GcProgram, 8, 1));
         for kind in [OpKind::HostProgram, OpKind::GcRead, OpKind::Erase] {
             assert!(p.prepares(&op(kind, 8, 1)) && !p.prepares(&op(kind, 8, 2)), "{kind:?}");
         }
         assert!(!p.prepares(&op(OpKind::HostRead, 1, 1)), "what is not on flash is read from memory");
         let mut behind_another = p.clone();
-        behind_another.prepare(0, 0, op(OpKind::GcProgram, 8, 2));
+        behind_another.prepare(0, DieId::FIRST, op(OpKind::GcProgram, 8, 2));
         assert!(behind_another.prepares(&op(OpKind::Erase, 8, 1)));
-        p.prepare(0, 0, op(OpKind::HostProgram, 8, 1));
+        p.prepare(0, DieId::FIRST, op(OpKind::HostProgram, 8, 1));
         assert_eq!((p.busy, p.free), (120_000, 120_000));
         // Without a time for it, nothing is kept back.
         let mut free = p;

@@ -1,6 +1,7 @@
 //! Reads that wait for a piece of the map, on drives whose DRAM does not hold it as a whole.
 
 use ssdlab_ftl::{FOR_BUFFER, FlashOp, NOBODY, Translation};
+use ssdlab_nand::DieId;
 
 use crate::SimulatedSsd;
 use crate::backend::Ended;
@@ -24,7 +25,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// A piece of the map has come; the last one that a read waits for lets it begin.
     #[inline(never)]
-    pub(crate) fn map_read_done(&mut self, op: FlashOp, die: usize) {
+    pub(crate) fn map_read_done(&mut self, op: FlashOp, die: DieId) {
         let ended = &Ended { die, op };
         if ended.op.command() == NOBODY {
             return;

@@ -12,6 +12,7 @@ use std::ops::Range;
 use ssdlab_core::Op;
 use ssdlab_device::{Request, Status};
 use ssdlab_ftl::{FlashOp, Promise, Source, Stretch, Translation};
+use ssdlab_nand::DieId;
 
 use super::commands::IN_PARTS;
 use crate::SimulatedSsd;
@@ -134,13 +135,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     // Apart from the ways that are used all the time, here and below: they would save more registers for it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn merge_read_done(&mut self, op: FlashOp, die: usize, retry: Option<&ReadRetry>) {
+    pub(crate) fn merge_read_done(&mut self, op: FlashOp, die: DieId, retry: Option<&ReadRetry>) {
         let ended = &Ended { die, op };
         // First who waits for it: the die is asked what it did, before it goes on.
         self.release_merged(ended, retry);
         if ended.op.is_read_for_buffer() {
             self.backend.wake(ended.die);
-            self.ask(|translation, queues| translation.done(ended.die as u32, ended.op, queues));
+            self.ask(|translation, queues| translation.done(ended.die, ended.op, queues));
             self.flush_merged();
         }
         self.admit();
@@ -153,7 +154,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let page = ended.op.merged_page();
         let awaited = self.frontend.merges.iter().any(|&(p, _)| p == page);
         let (translation, mut queues) = self.translation_and_queues();
-        translation.done(ended.die as u32, ended.op, &mut queues);
+        translation.done(ended.die, ended.op, &mut queues);
         if awaited {
             // Another write may have begun in its place meanwhile.
             translation.fetch_missing(page, &mut queues);

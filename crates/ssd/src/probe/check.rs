@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::{DieSpec, memory};
+use ssdlab_nand::{DieId, DieSpec, memory};
 
 use crate::spec::DriveSpec;
 use crate::timing::{Interval, LinkReferee, Operation, TimingReferee};
@@ -87,7 +87,7 @@ impl Checks {
     }
 
     /// A die is interrupted, and takes reads from `at` on.
-    pub fn interrupted(&mut self, die: u32, now: Nanos, at: Nanos) {
+    pub fn interrupted(&mut self, die: DieId, now: Nanos, at: Nanos) {
         self.flash.interrupted(die, now, at);
     }
 
@@ -95,7 +95,7 @@ impl Checks {
     ///
     /// # Panics
     /// If that would end too early.
-    pub fn resumed(&mut self, die: u32, at: Nanos, end: Nanos) {
+    pub fn resumed(&mut self, die: DieId, at: Nanos, end: Nanos) {
         if let Err(violation) = self.flash.resumed(die, at, end) {
             panic!("the scheduler broke a rule of the flash: {violation} (after an interruption)");
         }

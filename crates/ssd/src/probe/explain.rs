@@ -5,6 +5,7 @@
 
 use ssdlab_core::{Breakdown, Cause, Nanos};
 use ssdlab_ftl::OpKind;
+use ssdlab_nand::DieId;
 
 use crate::slot::Slot;
 
@@ -149,8 +150,8 @@ impl Explanations {
     }
 
     /// Splits a command's wait for a die by what ran there; what is not accounted for goes to the queue.
-    fn die_wait(&mut self, slot: Slot, die: usize, from: Nanos, to: Nanos) {
-        let (log, into) = (&self.dies[die], &mut self.accounts[slot.index()].breakdown);
+    fn die_wait(&mut self, slot: Slot, die: DieId, from: Nanos, to: Nanos) {
+        let (log, into) = (&self.dies[die.index()], &mut self.accounts[slot.index()].breakdown);
         let mut left = to - from;
         for k in 1..=log.logged.min(LOG) {
             let ran = &log.ran[(log.logged - k) % LOG];
@@ -166,8 +167,8 @@ impl Explanations {
 
     /// The read of a die that ends now is the last that a command decoded at `decoded` has waited for. `first_out`: when
     /// its plain read was over, if that was not enough.
-    pub fn read_ended(&mut self, slot: Slot, die: usize, decoded: Nanos, now: Nanos, first_out: Option<Nanos>) {
-        let (began, array_ended) = (self.dies[die].began.max(decoded), self.dies[die].array_ended);
+    pub fn read_ended(&mut self, slot: Slot, die: DieId, decoded: Nanos, now: Nanos, first_out: Option<Nanos>) {
+        let (began, array_ended) = (self.dies[die.index()].began.max(decoded), self.dies[die.index()].array_ended);
         self.die_wait(slot, die, decoded, began);
         let into = &mut self.accounts[slot.index()].breakdown;
         let array = array_ended.max(began);
@@ -180,34 +181,34 @@ impl Explanations {
     }
 
     /// The same for a read of the map.
-    pub fn map_read_ended(&mut self, slot: Slot, die: usize, decoded: Nanos, now: Nanos) {
-        let began = self.dies[die].began.max(decoded);
+    pub fn map_read_ended(&mut self, slot: Slot, die: DieId, decoded: Nanos, now: Nanos) {
+        let began = self.dies[die.index()].began.max(decoded);
         self.die_wait(slot, die, decoded, began);
         self.accounts[slot.index()].breakdown.add(Cause::Metadata, now - began);
     }
 
     /// A die begins an operation, whose array part and whole end then.
     #[inline]
-    pub fn operation(&mut self, die: usize, kind: OpKind, from: Nanos, array_ended: Nanos, to: Nanos) {
+    pub fn operation(&mut self, die: DieId, kind: OpKind, from: Nanos, array_ended: Nanos, to: Nanos) {
         let cause = cause_of(kind);
-        let log = &mut self.dies[die];
+        let log = &mut self.dies[die.index()];
         (log.began, log.array_ended) = (from, array_ended.max(from));
         log.push(Ran { cause, from, to });
         self.spent.add(cause, to - from);
     }
 
     /// What a die was at ends early, for now; it would have ended at `to`.
-    pub fn interrupted(&mut self, die: usize, now: Nanos, to: Nanos) {
-        let log = &mut self.dies[die];
+    pub fn interrupted(&mut self, die: DieId, now: Nanos, to: Nanos) {
+        let log = &mut self.dies[die.index()];
         let last = &mut log.ran[(log.logged - 1) % LOG];
         last.to = now;
         self.spent.take(last.cause, to - now);
     }
 
     /// A die goes on with a read whose plain read was not enough.
-    pub fn retry(&mut self, die: usize, from: Nanos, to: Nanos) {
+    pub fn retry(&mut self, die: DieId, from: Nanos, to: Nanos) {
         if to > from {
-            self.dies[die].push(Ran { cause: Cause::EccRetry, from, to });
+            self.dies[die.index()].push(Ran { cause: Cause::EccRetry, from, to });
             self.spent.add(Cause::EccRetry, to - from);
         }
     }

@@ -1,7 +1,7 @@
 //! Dies and channels.
 
 use ssdlab_core::{Nanos, nanos_from_us};
-use ssdlab_nand::{CellMode, DieSpec, ModeSpec, Suspend, VariationSpec, WHOLE};
+use ssdlab_nand::{CellMode, DieId, DieSpec, ModeSpec, Suspend, VariationSpec, WHOLE};
 
 use super::{Interval, Operation, TimingRule, TimingViolation, Work};
 use crate::spec::DriveSpec;
@@ -103,12 +103,12 @@ impl TimingReferee {
     #[inline]
     pub fn issue(&mut self, op: &Operation) -> Result<(), TimingViolation> {
         self.check(op)?;
-        let channel = &mut self.transfers[(op.die % self.channels) as usize];
+        let channel = &mut self.transfers[(op.die.number() % self.channels) as usize];
         channel.retain(|t| t.to > op.begin);
         if op.transfer.to > op.transfer.from {
             channel.push(op.transfer);
         }
-        let die = &mut self.dies[op.die as usize];
+        let die = &mut self.dies[op.die.index()];
         let sensed = match op.work {
             Work::Read { page, rows, .. } => {
                 let of_rows = self.read[op.mode.index()][page as usize];
@@ -126,8 +126,8 @@ impl TimingReferee {
     ///
     /// # Panics
     /// If it is at nothing, or was interrupted before.
-    pub fn interrupted(&mut self, die: u32, now: Nanos, at: Nanos) {
-        let die = &mut self.dies[die as usize];
+    pub fn interrupted(&mut self, die: DieId, now: Nanos, at: Nanos) {
+        let die = &mut self.dies[die.index()];
         assert!(die.left.is_none() && die.free_at > now && self.suspend.is_some(), "an interruption of nothing");
         (die.left, die.free_at) = (Some(die.free_at - now), at);
     }
@@ -136,15 +136,15 @@ impl TimingReferee {
     ///
     /// # Errors
     /// [`TimingRule::DieBusy`] or [`TimingRule::ProgramTime`]; nothing is changed.
-    pub fn resumed(&mut self, die: u32, at: Nanos, end: Nanos) -> Result<(), TimingViolation> {
+    pub fn resumed(&mut self, die: DieId, at: Nanos, end: Nanos) -> Result<(), TimingViolation> {
         let resume = self.suspend.as_ref().map_or(0, |s| nanos_from_us(s.resume_us));
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         if at < d.free_at {
-            return Err(TimingViolation { rule: TimingRule::DieBusy, place: die, at, earliest: d.free_at });
+            return Err(TimingViolation { rule: TimingRule::DieBusy, place: die.number(), at, earliest: d.free_at });
         }
         let earliest = at + resume + d.left.take().expect("something was interrupted");
         if end < earliest {
-            return Err(TimingViolation { rule: TimingRule::ProgramTime, place: die, at: end, earliest });
+            return Err(TimingViolation { rule: TimingRule::ProgramTime, place: die.number(), at: end, earliest });
         }
         (d.free_at, d.sensed) = (end, None);
         Ok(())
@@ -176,9 +176,9 @@ impl TimingReferee {
     #[inline]
     pub fn check(&self, op: &Operation) -> Result<(), TimingViolation> {
         let require = |rule, at, earliest| {
-            if at >= earliest { Ok(()) } else { Err(TimingViolation { rule, place: op.die, at, earliest }) }
+            if at >= earliest { Ok(()) } else { Err(TimingViolation { rule, place: op.die.number(), at, earliest }) }
         };
-        let die = self.dies[op.die as usize];
+        let die = self.dies[op.die.index()];
         let shared = die.planes & op.planes != 0;
         let Interval { from, to } = op.transfer;
         // The next page may be sensed while the last one leaves.
@@ -226,13 +226,13 @@ impl TimingReferee {
 
     /// The earliest legal course of some work, in the die's own cell mode, that is asked for at `asked`: the probe.
     #[must_use]
-    pub fn earliest(&self, die: u32, planes: u8, work: Work, asked: Nanos, data_here: Nanos) -> Operation {
+    pub fn earliest(&self, die: DieId, planes: u8, work: Work, asked: Nanos, data_here: Nanos) -> Operation {
         let nothing = Interval::new(asked, asked);
         let mode = self.native;
         let share = WHOLE;
         let mut op =
             Operation { die, planes, mode, work, begin: asked, share, data_here, transfer: nothing, end: asked };
-        op.begin = asked.max(self.dies[die as usize].free_at);
+        op.begin = asked.max(self.dies[die.index()].free_at);
         op.begin = op.begin.max(self.way_free_at(&op));
         let addressed = op.begin + self.command;
         let length = self.transfer_time(&op);
@@ -300,7 +300,7 @@ impl TimingReferee {
         if (least..=greatest).contains(&op.share) {
             return Ok(());
         }
-        Err(TimingViolation { rule: TimingRule::Share, place: op.die, at: op.share, earliest: least })
+        Err(TimingViolation { rule: TimingRule::Share, place: op.die.number(), at: op.share, earliest: least })
     }
 
     /// Whether few enough dies program already.
@@ -316,7 +316,7 @@ impl TimingReferee {
         match ends.len().checked_sub(most as usize) {
             None => Ok(()),
             Some(k) => {
-                let (place, at, earliest) = (op.die, op.begin, ends[k]);
+                let (place, at, earliest) = (op.die.number(), op.begin, ends[k]);
                 Err(TimingViolation { rule: TimingRule::ProgramLimit, place, at, earliest })
             }
         }
@@ -325,13 +325,13 @@ impl TimingReferee {
     /// A transfer that could begin at `ready` if the channel were free.
     #[inline]
     fn check_transfer(&self, op: &Operation, ready: Nanos) -> Result<(), TimingViolation> {
-        let place = op.die;
+        let place = op.die.number();
         let length = self.transfer_time(op);
         let Interval { from, to } = op.transfer;
         if to < from + length {
             return Err(TimingViolation { rule: TimingRule::TransferTime, place, at: to, earliest: from + length });
         }
-        let taken = self.transfers[(op.die % self.channels) as usize].iter().any(|t| t.overlaps(op.transfer));
+        let taken = self.transfers[(op.die.number() % self.channels) as usize].iter().any(|t| t.overlaps(op.transfer));
         if length > 0 && taken {
             let earliest = self.channel_free_at(op, from.max(ready), length);
             return Err(TimingViolation { rule: TimingRule::ChannelBusy, place, at: from, earliest });
@@ -341,7 +341,7 @@ impl TimingReferee {
 
     /// The earliest time from `ready` on at which the operation's channel is free for `length`.
     fn channel_free_at(&self, op: &Operation, ready: Nanos, length: Nanos) -> Nanos {
-        let channel = &self.transfers[(op.die % self.channels) as usize];
+        let channel = &self.transfers[(op.die.number() % self.channels) as usize];
         let mut from = ready;
         // Each transfer in the way moves it on, and none can be in the way twice.
         while let Some(t) = channel.iter().find(|t| length > 0 && t.overlaps(Interval::new(from, from + length))) {
@@ -357,7 +357,8 @@ impl TimingReferee {
         if dies.div_ceil(channels) <= self.ways {
             return 0;
         }
-        let others = (0..dies).filter(|&d| d % channels == op.die % channels && d != op.die);
+        let own = op.die.number();
+        let others = (0..dies).filter(|&d| d % channels == own % channels && d != own);
         let mut ends: Vec<Nanos> = others.map(|d| self.dies[d as usize].free_at).filter(|&t| t > op.begin).collect();
         ends.sort_unstable();
         // The one whose end leaves one way less than there are.

@@ -14,7 +14,7 @@ mod flash;
 mod link;
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::CellMode;
+use ssdlab_nand::{CellMode, DieId};
 
 pub use flash::TimingReferee;
 pub use link::LinkReferee;
@@ -81,7 +81,7 @@ impl Work {
 /// An operation as the scheduler issues it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    pub die: u32,
+    pub die: DieId,
     /// Planes that work, one bit each.
     pub planes: u8,
     /// Cell mode of the block.

@@ -35,7 +35,7 @@ fn each_group_holds_an_even_share_of_the_data_and_the_wear() {
     let layout = ssd.translation().medium().layout().clone();
     let group_of = |page| {
         let unit = ssd.translation().unit_of(page)?;
-        Some(layout.die_of(layout.block_of(unit)).0 / 2)
+        Some(layout.die_of(layout.block_of(unit)).0.number() / 2)
     };
     let mut held = [0u64; 4];
     (0..ssd.translation().logical_pages()).filter_map(group_of).for_each(|group| held[group as usize] += 1);

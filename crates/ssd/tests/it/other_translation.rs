@@ -7,7 +7,7 @@ use std::ops::Range;
 use ssdlab_core::Rng;
 use ssdlab_device::{Completion, Device, Request, Status};
 use ssdlab_ftl::{FlashOp, FlashSpot, OpKind, OpSink, Source, Stretch, Translation, TranslationCounters};
-use ssdlab_nand::{BlockId, DieSpec, Layout, Medium, NO_LPN, Outcome, TagFormat, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, DieSpec, Layout, Medium, NO_LPN, Outcome, TagFormat, UnitAddress};
 use ssdlab_ssd::{DriveSpec, SimulatedSsd};
 
 #[derive(Clone, Debug)]
@@ -114,7 +114,7 @@ impl Translation for AppendOnly {
             self.counters.host_rows += 1;
             self.counters.host_units += units as u64;
             sink.enqueue(
-                die,
+                DieId::new(die),
                 FlashOp::host_program(BlockId::new(block), page, units as u32, number, sink.ready_code(ready)),
             );
         }
@@ -164,7 +164,7 @@ impl Translation for AppendOnly {
             self.medium.begin_program(op.block(), op.page()).expect("rows are programmed in order");
         }
     }
-    fn done(&mut self, _die: u32, op: FlashOp, sink: &mut impl OpSink) {
+    fn done(&mut self, _die: DieId, op: FlashOp, sink: &mut impl OpSink) {
         assert_eq!(op.kind(), OpKind::HostProgram);
         assert_eq!(self.medium.finish_program(op.block(), op.page()), Ok(Outcome::Done));
         self.under_way[op.number().wrapping_sub(self.first_under_way as u16) as usize].1 = true;

@@ -158,7 +158,7 @@ pub fn drive_for_reads(dies: u32, exponential: bool) -> Lab {
     for lpn in 0..lab.units as u32 {
         let Place::Flash(unit) = lab.drive.translation().place(lpn) else { panic!("page {lpn} is not on flash") };
         let (block, page) = layout.row_of(unit);
-        rows[(layout.die_of(block).0 * pages + page) as usize] += 1;
+        rows[(layout.die_of(block).0.number() * pages + page) as usize] += 1;
     }
     assert!(rows.iter().all(|&n| n == READ_BLOCKS), "data are not spread evenly");
     lab

@@ -135,7 +135,7 @@ impl LogBlock {
                 let medium = self.contents.medium();
                 let block = self.superblocks.block(place, lane);
                 let rows = medium.finished_pages(block);
-                looks[self.geometry.die(column, lane) as usize] += rows;
+                looks[self.geometry.die(column, lane).index()] += rows;
                 let start = medium.layout().row_start(block, 0);
                 let living = start.run(rows).filter(|&unit| {
                     let page = medium.lpn(unit);

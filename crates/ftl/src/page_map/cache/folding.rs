@@ -134,6 +134,8 @@ impl PageMap {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_nand::DieId;
+
     use super::*;
     use crate::op::FlashOp;
     use crate::page_map::allocator::Writer;
@@ -142,7 +144,7 @@ mod tests {
     #[test]
     fn a_fold_begins_while_three_superblocks_are_free_and_no_fewer() {
         let mut map = small::map_with_cache();
-        let mut ops: Vec<(u32, FlashOp)> = Vec::new();
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
         for page in 0..32 {
             map.write(page, 1, 0);
             map.dispatch(&mut ops);

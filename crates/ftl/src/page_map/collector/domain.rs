@@ -15,7 +15,8 @@
 //! promised unit on flash; erased; free.
 
 use std::collections::VecDeque;
-use std::ops::Range;
+
+use ssdlab_nand::{DieId, Dies};
 
 use super::staging::Staging;
 use crate::page_map::gc::{Selector, VictimSelector};
@@ -112,14 +113,14 @@ pub struct Reading {
     pub superblock: SuperblockId,
     /// First page of the stretch of rows that is read, and the die that comes next.
     pub page: u32,
-    pub die: u32,
-    pub end_die: u32,
+    pub die: DieId,
+    pub end_die: DieId,
 }
 
 impl Reading {
     #[must_use]
-    pub fn new(superblock: SuperblockId, dies: Range<u32>) -> Self {
-        Reading { superblock, page: 0, die: dies.start, end_die: dies.end }
+    pub fn new(superblock: SuperblockId, dies: Dies) -> Self {
+        Reading { superblock, page: 0, die: dies.first, end_die: dies.end }
     }
 }
 

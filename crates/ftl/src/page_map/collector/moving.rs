@@ -1,6 +1,6 @@
 //! Rows of moved units: where they go, and that map, tags and valid bits follow.
 
-use ssdlab_nand::{BlockId, Medium, NO_LPN, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, Medium, NO_LPN, UnitAddress};
 
 use super::staging::Run;
 use crate::op::{FlashOp, OpKind, OpSink};
@@ -15,7 +15,7 @@ use crate::page_map::write_buffer::WriteBuffer;
 struct MovedRow {
     pub kind: OpKind,
     pub superblock: SuperblockId,
-    pub die: u32,
+    pub die: DieId,
     pub block: BlockId,
     pub page: u32,
     /// Units of flash in it, and the logical units that they are.
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_row_names_the_superblock_that_all_of_its_units_come_from_and_none_if_there_are_several() {
         let (mut map, mut rng) = (small::map(false), Rng::new(2));
-        let (mut ops, mut numbers): (Vec<(u32, FlashOp)>, _) = (Vec::new(), [0u8; small::PAGES as usize]);
+        let (mut ops, mut numbers): (Vec<(DieId, FlashOp)>, _) = (Vec::new(), [0u8; small::PAGES as usize]);
         let mut named = [0; 2];
         for k in 0..6000 {
             let page = if k < small::PAGES { k } else { rng.below(small::PAGES.into()) as u32 };

@@ -1,6 +1,6 @@
 //! What a collector reads: the rows of its victim that hold anything valid, die by die, then the next pages.
 
-use ssdlab_nand::{BlockId, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, UnitAddress};
 
 use super::domain::Reading;
 use super::staging::Run;
@@ -9,7 +9,7 @@ use crate::page_map::PageMap;
 
 /// Rows of one die that one operation reads.
 pub(super) struct NextRead {
-    die: u32,
+    die: DieId,
     block: BlockId,
     first: UnitAddress,
     /// Rows, and how many valid units they hold.
@@ -79,9 +79,9 @@ impl PageMap {
     }
 
     fn advance_reading(&mut self, d: usize, mut reading: Reading) {
-        reading.die += 1;
+        reading.die = reading.die.next();
         if reading.die == reading.end_die {
-            reading.die = self.superblocks.dies_of(d).start;
+            reading.die = self.superblocks.dies_of(d).first;
             reading.page += self.collector.rows_per_read;
         }
         let domain = &mut self.collector.domains[d];

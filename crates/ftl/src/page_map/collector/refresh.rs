@@ -29,7 +29,7 @@ impl PageMap {
         for d in 0..self.collector.domains.len() {
             for sb in self.superblocks.of_domain(d) {
                 let dies = self.superblocks.dies_of(d);
-                if self.can_be_refreshed(sb) && dies.clone().any(|die| is_due(self.superblocks.block_on(sb, die))) {
+                if self.can_be_refreshed(sb) && dies.iter().any(|die| is_due(self.superblocks.block_on(sb, die))) {
                     self.want_refresh(sb, false);
                 }
             }

@@ -277,8 +277,8 @@ impl PageMap {
 
     fn erase(&mut self, d: usize, sb: SuperblockId, sink: &mut impl OpSink) {
         let dies = self.superblocks.dies_of(d);
-        self.superblocks.begin_erase(sb, dies.len() as u32);
-        for die in dies {
+        self.superblocks.begin_erase(sb, dies.count());
+        for die in dies.iter() {
             sink.enqueue(die, FlashOp::erase(self.superblocks.block_on(sb, die)));
         }
     }

@@ -234,13 +234,13 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use ssdlab_core::Rng;
-    use ssdlab_nand::{DieSpec, Geometry, PageOrder, TagFormat};
+    use ssdlab_nand::{DieId, DieSpec, Geometry, PageOrder, TagFormat};
 
     use super::*;
 
     /// Notes rows of entries until `rows` have been programmed, erasing what the journal wants erased.
     fn write(journal: &mut Journal, medium: &mut Medium, rows: u64) -> Vec<FlashOp> {
-        let mut ops: Vec<(u32, FlashOp)> = Vec::new();
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
         let mut all = Vec::new();
         while journal.rows_written() < rows {
             journal.note(journal.entries_per_row, medium, &mut ops);
@@ -311,7 +311,7 @@ mod tests {
             &layout,
             Checkpoints::Never(1),
         );
-        let mut ops: Vec<(u32, FlashOp)> = Vec::new();
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
         journal.note(511, &mut medium, &mut ops);
         assert_eq!(journal.rows_written(), 0);
         journal.note(1, &mut medium, &mut ops);

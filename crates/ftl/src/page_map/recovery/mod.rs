@@ -466,6 +466,8 @@ impl PageMap {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_nand::DieId;
+
     use super::*;
     use crate::op::FlashOp;
     use crate::page_map::small;
@@ -475,8 +477,8 @@ mod tests {
     #[test]
     fn what_is_written_after_a_cut_is_newer_than_any_trim_and_any_loss_that_is_noted() {
         let mut map = small::map(true);
-        let mut ops: Vec<(u32, FlashOp)> = Vec::new();
-        let write = |map: &mut PageMap, page: u32, ops: &mut Vec<(u32, FlashOp)>| {
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        let write = |map: &mut PageMap, page: u32, ops: &mut Vec<(DieId, FlashOp)>| {
             map.write(page, 1, 0);
             map.force(ops);
             small::work(map, ops);
@@ -517,7 +519,7 @@ mod tests {
     #[test]
     fn a_row_that_never_came_to_be_makes_nothing_outdated_that_was_there_before() {
         let mut map = small::map(true);
-        let mut ops: Vec<(u32, FlashOp)> = Vec::new();
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
         map.write(3, 1, 0);
         map.force(&mut ops);
         small::work(&mut map, &mut ops);

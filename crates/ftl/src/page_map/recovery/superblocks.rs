@@ -206,13 +206,13 @@ impl PageMap {
         let page = w.goes_on_at.expect("chosen for it");
         let dies = self.superblocks.dies_of(domain);
         self.open_as_others(w);
-        for die in dies.clone() {
+        for die in dies.iter() {
             let block = self.superblocks.block_on(w.sb, die);
             for page in self.medium.issued_pages(block)..page {
                 self.fill_row(block, page, repairs);
             }
         }
-        let pages = self.medium.pages(self.superblocks.block_on(w.sb, dies.start));
+        let pages = self.medium.pages(self.superblocks.block_on(w.sb, dies.first));
         let stream = if role == Role::Cache { 0 } else { self.superblocks.stream(w.sb) };
         self.superblocks.set_role(w.sb, role);
         self.allocator.reopen(domain, role, stream, Frontier::at(w.sb, dies, pages, page));

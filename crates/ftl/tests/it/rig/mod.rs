@@ -11,7 +11,7 @@ use ssdlab_ftl::{
     FlashOp, LostPage, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, RecoveryFault, RecoveryWay, Repair,
     SlcCacheSpec, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP, Translation, Undone, spare_superblocks,
 };
-use ssdlab_nand::{BlockId, GrowingFaults, Interrupted};
+use ssdlab_nand::{BlockId, DieId, GrowingFaults, Interrupted};
 
 use case::Case;
 
@@ -29,12 +29,12 @@ struct Promise {
 struct Dies(Vec<VecDeque<FlashOp>>);
 
 impl OpSink for Dies {
-    fn enqueue(&mut self, die: u32, op: FlashOp) {
-        self.0[die as usize].push_back(op);
+    fn enqueue(&mut self, die: DieId, op: FlashOp) {
+        self.0[die.index()].push_back(op);
     }
 
-    fn retarget(&mut self, die: u32, from: BlockId, to: BlockId, first: &[FlashOp]) {
-        let queue = &mut self.0[die as usize];
+    fn retarget(&mut self, die: DieId, from: BlockId, to: BlockId, first: &[FlashOp]) {
+        let queue = &mut self.0[die.index()];
         queue.iter_mut().for_each(|op| op.retarget(from, to));
         first.iter().rev().for_each(|&op| queue.push_front(op));
     }
@@ -276,7 +276,7 @@ impl Rig {
         if op.kind() == OpKind::Erase {
             self.check_power_cut(); // the last instant before copies vanish
         }
-        self.ask(|ftl, ops| ftl.done(die as u32, op, ops));
+        self.ask(|ftl, ops| ftl.done(DieId::new(die as u32), op, ops));
         self.note_durable();
         if op.kind() == OpKind::Erase || self.rng.chance(1, 64) {
             self.check_power_cut();

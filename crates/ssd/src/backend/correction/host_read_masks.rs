@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
-use ssdlab_nand::UnitAddress;
+use ssdlab_nand::{DieId, UnitAddress};
 
 /// For each die, one bit mask per queued host read: which units of the superpage the host asked for, one bit each by the
 /// last six bits of the address. A mask is fixed when the read is queued, even if the data move before it starts.
@@ -18,15 +18,15 @@ impl HostReadMasks {
 
     /// A read for the host is queued on a die, behind those that it has already.
     #[inline]
-    pub fn queue(&mut self, die: u32, units: u64) {
-        self.0[die as usize].push_back(units);
+    pub fn queue(&mut self, die: DieId, units: u64) {
+        self.0[die.index()].push_back(units);
     }
 
     /// A read begins: what it wants, if it is for the host.
     #[inline]
-    pub fn begin(&mut self, die: usize, op: &FlashOp) -> Option<u64> {
+    pub fn begin(&mut self, die: DieId, op: &FlashOp) -> Option<u64> {
         match op.kind() {
-            OpKind::HostRead | OpKind::MergeRead => self.0[die].pop_front(),
+            OpKind::HostRead | OpKind::MergeRead => self.0[die.index()].pop_front(),
             _ => None,
         }
     }

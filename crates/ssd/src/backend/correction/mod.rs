@@ -25,7 +25,7 @@ use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress};
-use ssdlab_nand::{BlockHistory, BlockId, CellMode, DieSpec, SpecError, UnitAddress};
+use ssdlab_nand::{BlockHistory, BlockId, CellMode, DieId, DieSpec, SpecError, UnitAddress};
 
 use host_read_masks::{HostReadMasks, units_read};
 use losses::Losses;
@@ -224,7 +224,7 @@ impl Correction {
 
     /// A read for the host is queued that wants these units of its row, one bit each.
     #[inline]
-    pub fn expect_read(&mut self, die: u32, wanted: u64) {
+    pub fn expect_read(&mut self, die: DieId, wanted: u64) {
         self.masks.queue(die, wanted);
     }
 
@@ -330,7 +330,7 @@ impl Correction {
     #[inline]
     pub fn begin(
         &mut self,
-        die: usize,
+        die: DieId,
         op: &FlashOp,
         mode: CellMode,
         now: Nanos,
@@ -353,7 +353,7 @@ impl Correction {
     #[inline]
     fn sense(
         &mut self,
-        die: usize,
+        die: DieId,
         op: &FlashOp,
         mode: CellMode,
         now: Nanos,

@@ -175,11 +175,11 @@ fn what_is_cached_on_a_die_is_folded_on_that_die() {
     let mut run = Run::new(&drive(Some(cache(SlcCachePolicy::OnDie)), 40));
     let cached: u64 = 16 << 20;
     run.write(0, cached);
-    let dies = |run: &Run| -> Vec<u32> {
+    let dies = |run: &Run| -> Vec<_> {
         let (ftl, layout) = (run.ssd.translation(), run.ssd.translation().medium().layout());
         let die = |lpn| match ftl.place(lpn) {
-            Place::Flash(unit) => layout.die_of(layout.block_of(unit)).0,
-            Place::Buffer(_) | Place::Unmapped => u32::MAX,
+            Place::Flash(unit) => Some(layout.die_of(layout.block_of(unit)).0),
+            Place::Buffer(_) | Place::Unmapped => None,
         };
         (0..(cached / UNIT_BYTES) as u32).map(die).collect()
     };

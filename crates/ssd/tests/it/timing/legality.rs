@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::{CellMode, WHOLE};
+use ssdlab_nand::{CellMode, DieId, WHOLE};
 use ssdlab_ssd::timing::{Interval, LinkReferee, Operation, TimingReferee, TimingRule, Work};
 use ssdlab_ssd::{DriveSpec, LinkGeneration, LinkSpec};
 
@@ -129,7 +129,7 @@ fn course(task: Task, (die, planes): (u32, u8), begin: Nanos, data_here: Nanos, 
         Work::Copy { .. } | Work::Erase => (begin, addressed + task.array),
     };
     Operation {
-        die,
+        die: DieId::new(die),
         planes,
         mode: CellMode::Mlc,
         work: task.work,
@@ -254,7 +254,7 @@ fn a_transfer_fits_between_two_others_to_the_nanosecond() {
         referee.issue(&second).expect("another die");
         let from = if fits { first.transfer.to } else { second.transfer.to };
         let op = Operation {
-            die: 2,
+            die: DieId::new(2),
             planes: BOTH,
             mode: CellMode::Mlc,
             work: program.work,

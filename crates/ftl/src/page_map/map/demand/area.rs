@@ -266,11 +266,11 @@ impl Area {
 #[cfg(test)]
 mod tests {
     use ssdlab_core::Rng;
-    use ssdlab_nand::{DieSpec, Geometry, Outcome, PageOrder, TagFormat};
+    use ssdlab_nand::{DieId, DieSpec, Geometry, Outcome, PageOrder, TagFormat};
 
     use super::*;
 
-    fn work(area: &mut Area, medium: &mut Medium, ops: &mut Vec<(u32, FlashOp)>) {
+    fn work(area: &mut Area, medium: &mut Medium, ops: &mut Vec<(DieId, FlashOp)>) {
         while !ops.is_empty() {
             let (_, op) = ops.remove(0);
             if op.kind() == OpKind::Erase {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     /// A map of three pages, of which the last has been written two hundred times.
-    fn written() -> (Area, Medium, Vec<(u32, FlashOp)>) {
+    fn written() -> (Area, Medium, Vec<(DieId, FlashOp)>) {
         let die = DieSpec::plain(Geometry {
             planes: 1,
             blocks_per_plane: 8,
