@@ -17,8 +17,10 @@ use super::{Adapter, Cache, Event};
 
 const HAS_PLUG: &str = "the device has a plug";
 
+/// For tests: what a saved adapter is made of.
+#[doc(hidden)]
 #[derive(Serialize, Deserialize)]
-struct SavedAdapter {
+pub struct SavedAdapter {
     device: Vec<u8>,
     cache: Option<(Kept, Vec<Dirty>)>,
 }
@@ -109,8 +111,13 @@ impl Plug for Adapter {
         match (&mut self.cache, saved.cache) {
             (Some(cache), Some((kept, dirty))) => {
                 let own = cache.kept.as_mut().expect("a cache with a plug behind it has one");
-                if !kept.is_shaped_like(own) || !cache.lines.take_over(&dirty) {
+                if !kept.is_shaped_like(own) {
                     return Err(LoadError::OtherDrive);
+                }
+                let sound = kept.is_sound(self.info.capacity_bytes, cache.lines.sectors_of(&dirty));
+                let fits = (cache.battery || dirty.is_empty()) && cache.lines.take_over(&dirty);
+                if !sound || !fits {
+                    return Err(LoadError::Damaged);
                 }
                 **own = kept;
             }

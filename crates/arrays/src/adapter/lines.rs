@@ -350,13 +350,24 @@ impl Lines {
         }
     }
 
+    /// Sectors of a device that are dirty in some lines; those whose number is none are the last there could be.
+    pub fn sectors_of<'a>(&self, dirty: &'a [Dirty]) -> impl Iterator<Item = u64> + use<'a> {
+        let per_line = self.sectors_per_line;
+        dirty.iter().flat_map(move |d| {
+            let first = d.number.saturating_mul(per_line);
+            (0..u64::from(Mask::BITS)).filter(|k| d.sectors >> k & 1 == 1).map(move |k| first.saturating_add(k))
+        })
+    }
+
     /// A new cache takes over what another one had dirty; whether it can.
     pub fn take_over(&mut self, dirty: &[Dirty]) -> bool {
         let within = self.sectors_per_line;
         let mut numbers: Vec<u64> = dirty.iter().map(|d| d.number).collect();
         numbers.sort_unstable();
         let twice = numbers.windows(2).any(|pair| pair[0] == pair[1]);
-        let fit = dirty.iter().all(|d| d.sectors != 0 && d.sectors & !bits(0, within) == 0);
+        let fit = dirty
+            .iter()
+            .all(|d| d.sectors != 0 && d.sectors & !bits(0, within) == 0 && d.compressibility_per_1000 <= 1000);
         let can = !twice && fit && dirty.len() <= self.capacity && self.lines.is_empty();
         if can {
             self.make_dirty(dirty);

@@ -33,6 +33,8 @@ use ssdlab_device::{
 
 use crate::count::count;
 use crate::plug_of_pages;
+#[doc(hidden)]
+pub use as_plug::SavedAdapter;
 use flush::{Decision, FlushPolicy, View, policy};
 use kept::Kept;
 use lines::{Lines, Run};

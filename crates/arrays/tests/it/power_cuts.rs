@@ -2,10 +2,13 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use ssdlab_arrays::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0, Ranges};
+use ssdlab_arrays::{
+    Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0, Ranges, SavedAdapter,
+};
 use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND};
-use ssdlab_device::{Completion, Device, Held, Request};
-use ssdlab_disks::{Disk, DiskSpec};
+use ssdlab_device::{Completion, Device, Held, LoadError, Request};
+use ssdlab_disks::{Disk, DiskSpec, SavedDisk};
+use ssdlab_testkit::altered;
 
 fn disk() -> Box<dyn Device> {
     let mut spec = DiskSpec::plain();
@@ -22,10 +25,17 @@ fn pair() -> Box<dyn Device> {
 }
 
 fn adapter(device: Box<dyn Device>, battery: bool, drive_write_cache: bool, rng: &mut Rng) -> Box<dyn Device> {
-    let cache = AdapterCacheSpec {
+    let line_kib = [4, 16, 64][rng.below(3) as usize];
+    let flush_policy = [FlushChoice::Burst, FlushChoice::Polite][rng.below(2) as usize];
+    let cache = AdapterCacheSpec { line_kib, flush_policy, ..cache(battery, drive_write_cache) };
+    with_cache(device, Some(cache))
+}
+
+fn cache(battery: bool, drive_write_cache: bool) -> AdapterCacheSpec {
+    AdapterCacheSpec {
         capacity_mib: 1,
-        line_kib: [4, 16, 64][rng.below(3) as usize],
-        flush_policy: [FlushChoice::Burst, FlushChoice::Polite][rng.below(2) as usize],
+        line_kib: 16,
+        flush_policy: FlushChoice::Burst,
         flush_threshold_percent: 10,
         dirty_limit_percent: 50,
         flush_after_idle_ms: 5.0,
@@ -34,8 +44,7 @@ fn adapter(device: Box<dyn Device>, battery: bool, drive_write_cache: bool, rng:
         read_ahead_kib: 0,
         battery,
         drive_write_cache,
-    };
-    with_cache(device, Some(cache))
+    }
 }
 
 fn with_cache(device: Box<dyn Device>, cache: Option<AdapterCacheSpec>) -> Box<dyn Device> {
@@ -251,4 +260,102 @@ fn a_set_that_cuts_4_kib_in_two_or_has_a_member_without_a_plug_has_none() {
     assert!(ranges(8192).plug().is_some() && ranges(512).plug().is_none());
     let model = || Box::new(ssdlab_bench::model::ModelDevice::new(Default::default()));
     assert!(Raid0::new("pair", vec![model(), model()], 8192).expect("it can be built").plug().is_none());
+}
+
+/// Whatever value of a saved adapter, or of the disks behind it, is another one: it is refused, or makes one that works and
+/// keeps what is flushed.
+#[test]
+fn nonsense_with_a_right_form_is_refused_or_makes_a_sound_adapter() {
+    let (mut refused, mut taken) = (0, 0);
+    for seed in 0..12 {
+        let mut rng = Rng::new(seed).stream("nonsense");
+        let battery = seed % 3 != 0;
+        let build = || with_cache(disk(), Some(cache(battery, seed % 2 == 0)));
+        let mut host = Host::new(build());
+        for _ in 0..3 {
+            for _ in 0..30 {
+                let count = [1, 2, 5, 16][rng.below(4) as usize];
+                host.send(Op::Write, rng.below(96 - count) as usize, count as usize, false);
+                host.pass(rng.below(2 * MILLISECOND));
+            }
+            host.device.plug().unwrap().cut(host.now);
+            let saved = host.device.plug_seen().unwrap().save();
+            host.device.plug().unwrap().restore(host.now);
+            for _ in 0..15 {
+                let mut disks = |name: &str, bytes: &mut Vec<u8>, rng: &mut Rng| {
+                    let is_disk = name == "device";
+                    let other = is_disk.then(|| altered::<SavedDisk>(bytes, rng, &mut |_, _, _| false)).flatten();
+                    other.map(|other| *bytes = other).is_some()
+                };
+                let Some(spoiled) = altered::<SavedAdapter>(&saved, &mut rng, &mut disks) else { continue };
+                let mut heir = Host::new(build());
+                if heir.device.plug().unwrap().load(&spoiled).is_err() {
+                    refused += 1;
+                    continue;
+                }
+                taken += 1;
+                heir.now = heir.device.plug().unwrap().restore(0);
+                works_and_keeps_what_is_flushed(&mut heir, &mut rng);
+            }
+            host = Host::new(build());
+        }
+    }
+    assert!(refused > 100 && taken > 100, "{refused} refused, {taken} taken");
+}
+
+fn works_and_keeps_what_is_flushed(host: &mut Host, rng: &mut Rng) {
+    let held = |host: &Host| -> Vec<Held> {
+        let plug = host.device.plug_seen().unwrap();
+        let units = 0..host.units.len() as u64;
+        units.clone().for_each(|unit| _ = plug.sectors(unit));
+        let as_one = |held| if let Held::Mixed(number) = held { Held::Write(number) } else { held };
+        units.map(|unit| as_one(plug.held(unit))).collect()
+    };
+    held(host);
+    for _ in 0..20 {
+        let count = 1 + rng.below(8);
+        host.send(Op::Write, rng.below(96 - count) as usize, count as usize, false);
+    }
+    host.pass(SECOND);
+    host.send(Op::Flush, 0, 0, false);
+    host.pass(SECOND);
+    assert!(host.in_flight.is_empty());
+    let before = held(host);
+    host.device.plug().unwrap().cut(host.now);
+    host.device.plug().unwrap().restore(host.now);
+    assert_eq!(before, held(host));
+    host.device.check_books().unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Entries of what came and went beyond the device's last sector, of writes that nobody has counted; sectors of the cache
+/// beyond the device's last, or of units that were never written.
+#[test]
+fn what_a_cache_cannot_have_kept_is_refused() {
+    let build = || with_cache(disk(), Some(cache(true, false)));
+    let mut host = Host::new(build());
+    host.send(Op::Write, 3, 8, false);
+    host.pass(MILLISECOND);
+    host.device.plug().unwrap().cut(host.now);
+    let saved = host.device.plug_seen().unwrap().save();
+    let whole = serde_json::to_value(postcard::from_bytes::<SavedAdapter>(&saved).unwrap()).unwrap();
+    let load = |state: serde_json::Value| {
+        let state: SavedAdapter = serde_json::from_value(state).unwrap();
+        build().plug().unwrap().load(&postcard::to_stdvec(&state).unwrap())
+    };
+    assert_eq!(load(whole.clone()), Ok(()));
+    let sectors = host.device.info().capacity_bytes / 512;
+    let entry = |from: u64, to: u64| serde_json::json!({ "what": "Sent", "sectors": { "start": from, "end": to } });
+    let spoil: [&dyn Fn(&mut serde_json::Value); 6] = [
+        &|state| state["cache"][0]["entries"][0]["sectors"]["end"] = (sectors + 8).into(),
+        &|state| state["cache"][0]["entries"][0]["sectors"]["end"] = 0.into(),
+        &|state| state["cache"][0]["entries"] = vec![entry(800, 808)].into(),
+        &|state| state["cache"][1][0]["number"] = (sectors / 8 + 1).into(),
+        &|state| state["cache"][1][0]["number"] = u64::MAX.into(),
+        &|state| state["cache"][1][0]["number"] = 20.into(),
+    ];
+    for (k, spoil) in spoil.iter().enumerate() {
+        let mut state = whole.clone();
+        spoil(&mut state);
+        assert_eq!(load(state), Err(LoadError::Damaged), "{k}");
+    }
 }
