@@ -6,9 +6,11 @@ use ssdlab_arrays::{
     Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0, Ranges, SavedAdapter,
 };
 use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND};
-use ssdlab_device::{Completion, Device, Held, LoadError, Request};
+use ssdlab_device::{Completion, Device, Held, LoadError, Request, Status};
 use ssdlab_disks::{Disk, DiskSpec, SavedDisk};
-use ssdlab_testkit::altered;
+use ssdlab_nand::GrowingFaults;
+use ssdlab_ssd::Ssd;
+use ssdlab_testkit::{altered, ideal_die, ideal_drive};
 
 fn disk() -> Box<dyn Device> {
     let mut spec = DiskSpec::plain();
@@ -233,6 +235,66 @@ fn a_battery_keeps_what_was_answered_and_without_one_it_is_lost() {
         let written = host.device.counters().disk.unwrap().destaged_bytes;
         assert_eq!(written, if battery { 8 * 4096 } else { 0 });
     }
+}
+
+/// A small drive that has run out of good blocks and takes no more writes; and what time it is there.
+fn worn_out() -> (Box<dyn Device>, Nanos) {
+    let (mut drive, mut die) = (ideal_drive(), ideal_die());
+    (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
+    (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
+    (drive.mapping.reserved_blocks_per_1000, drive.write_buffer.capacity_kib) = (100, 64);
+    drive.capacity_bytes = 1600 * 4096;
+    let mut drive = Ssd::new("small", &drive, &die, 1).expect("it can be built");
+    drive.inject(GrowingFaults { programs_per_failure: 100, erases_per_failure: 30, in_bursts: true }, 1);
+    let (mut now, mut done, mut rng) = (0, Vec::new(), Rng::new(1));
+    while done.iter().all(|c: &Completion| c.status == Status::Ok) {
+        drive.submit(now, Request::write(0, rng.below(1600) * 4096, 4096)).expect("it is within the drive");
+        done.clear();
+        now = drive.advance_to_completion(now + SECOND, &mut done);
+    }
+    assert!(drive.is_read_only());
+    (Box::new(drive), now)
+}
+
+/// The adapter finds out while it makes room, and keeps the rest: STANDBY IMMEDIATE neither waits until the host has been quiet
+/// for long, nor has the drive refuse, and so lose, what a battery keeps.
+#[test]
+fn stand_by_ends_at_once_if_the_drives_refuse_what_is_dirty() {
+    let spec = AdapterCacheSpec {
+        flush_policy: FlushChoice::Polite,
+        flush_threshold_percent: 20,
+        flush_after_idle_ms: 10_000.0,
+        ..cache(true, false)
+    };
+    let (drive, now) = worn_out();
+    let lines = 12;
+    let mut device = with_cache(drive, Some(spec));
+    // Eleven lines may wait.
+    for line in 0..lines {
+        device.submit(now, Request::write(line, line * 32768, 16384)).expect("it is within the device");
+    }
+    let (mut done, now) = (Vec::new(), now + SECOND);
+    device.advance(now, &mut done);
+    assert!(
+        done.len() as u64 == lines && done.iter().all(|c| c.status == Status::Ok),
+        "they are answered from the cache"
+    );
+    let sent = |device: &dyn Device| device.counters().cache.expect("it has one").flush_writes;
+    let before = sent(&*device);
+    assert!((1..lines).contains(&before), "{before} writes were sent and refused");
+    let off = device.plug().unwrap().stand_by(now);
+    assert!(off < now + SECOND, "STANDBY IMMEDIATE took {} ms", (off - now) / MILLISECOND);
+    assert_eq!(sent(&*device), before);
+    done.clear();
+    device.submit(off, Request::write(99, 0, 4096)).expect("it is within the device");
+    let now = device.advance_to_completion(off + SECOND, &mut done);
+    assert_eq!(done[0].status, Status::ReadOnly);
+    device.plug().unwrap().cut(now);
+    device.plug().unwrap().restore(now);
+    let plug = device.plug_seen().expect("it has one");
+    let kept = (0..lines).filter(|line| plug.held(line * 8) == Held::Write(1)).count() as u64;
+    assert_eq!(kept, lines - before, "what was not refused is in the cache yet");
+    device.check_books().unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
