@@ -5,7 +5,7 @@
 //! flushed themselves, so that it keeps its promise. With a battery what is dirty survives, and is written out when the drives
 //! are ready and the host is quiet; what was on its way to the drives is sent again. A FLUSH is answered at once then. It is as
 //! good as the drives: what they had answered from caches of their own is lost all the same, if the adapter lets them have any
-//! (`drive_write_cache`).
+//! (`drive_write_cache`). What has survived a cut is not risked in them: it is forced to their media (FUA).
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{Nanos, SECTOR_BYTES, UNIT_BYTES};

@@ -505,7 +505,7 @@ impl Adapter {
             cache.counters.flush_writes += 1;
             cache.counters.flushed_bytes += run.length_bytes;
             cache.counters.merged_bytes += run.length_bytes.saturating_sub(cache.line_bytes);
-            let fua = cache.force_writes;
+            let fua = cache.force_writes || run.survived;
             if let Some(kept) = &mut cache.kept {
                 kept.sent(run.offset_bytes, run.length_bytes);
             }

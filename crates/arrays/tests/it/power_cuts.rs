@@ -297,6 +297,34 @@ fn stand_by_ends_at_once_if_the_drives_refuse_what_is_dirty() {
     device.check_books().unwrap_or_else(|e| panic!("{e}"));
 }
 
+/// Drives that answer from caches of their own may lose what they were sent after the first cut.
+#[test]
+fn what_a_battery_has_kept_over_a_cut_survives_the_next_one_too() {
+    let (mut early, mut late) = (0, 0);
+    for after in 0..120 {
+        let mut host = Host::new(with_cache(disk(), Some(cache(true, true))));
+        host.send(Op::Write, 0, 2, false);
+        host.pass(MILLISECOND);
+        assert!(host.in_flight.is_empty(), "it is answered from the cache");
+        host.device.plug().unwrap().cut(host.now);
+        host.now = host.device.plug().unwrap().restore(host.now);
+        if after % 3 == 0 {
+            host.send(Op::Write, 0, 1, false);
+        }
+        host.pass(after * 250_000);
+        let written = |host: &Host| host.device.counters().disk.unwrap().destaged_bytes;
+        let before = written(&host);
+        *(if before == 0 { &mut early } else { &mut late }) += 1;
+        host.device.plug().unwrap().cut(host.now);
+        host.now = host.device.plug().unwrap().restore(host.now);
+        assert!(host.device.plug_seen().unwrap().held(1) == Held::Write(1), "after {after}");
+        host.pass(SECOND);
+        // Whatever the adapter says is there gets to the platters.
+        assert!(written(&host) >= 8192, "after {after}: {before} bytes before the cut, {} bytes now", written(&host));
+    }
+    assert!(early > 20 && late > 20, "{early}, {late}");
+}
+
 #[test]
 fn a_stripe_may_be_half_written() {
     let mut torn = 0;
