@@ -158,8 +158,10 @@ impl Plug for Adapter {
         }
     }
 
+    /// Not with a battery before drives that may answer from caches of their own: a FLUSH does not reach these.
     fn keeps_flushes(&self) -> bool {
-        self.inner().keeps_flushes()
+        let stays_here = self.cache.as_ref().is_some_and(|cache| cache.battery && !cache.force_writes);
+        !stays_here && self.inner().keeps_flushes()
     }
 
     fn destroyed(&self) -> Vec<Destroyed> {

@@ -297,6 +297,18 @@ fn stand_by_ends_at_once_if_the_drives_refuse_what_is_dirty() {
     device.check_books().unwrap_or_else(|e| panic!("{e}"));
 }
 
+#[test]
+fn a_flush_that_does_not_reach_the_drives_caches_is_no_promise() {
+    let keeps = |battery, drive_write_cache| {
+        let device = with_cache(disk(), Some(cache(battery, drive_write_cache)));
+        device.plug_seen().expect("it has one").keeps_flushes()
+    };
+    assert_eq!(
+        [keeps(false, false), keeps(false, true), keeps(true, false), keeps(true, true)],
+        [true, true, true, false]
+    );
+}
+
 /// Drives that answer from caches of their own may lose what they were sent after the first cut.
 #[test]
 fn what_a_battery_has_kept_over_a_cut_survives_the_next_one_too() {
