@@ -29,6 +29,45 @@ pub fn altered<T: Serialize + DeserializeOwned>(
     (other != bytes).then_some(other)
 }
 
+/// Where two states differ first, and how: for messages. `inner` tells it of what fields of bytes have inside.
+///
+/// # Panics
+/// If the bytes are no such states.
+#[must_use]
+pub fn first_difference<T: Serialize + DeserializeOwned>(
+    one: &[u8],
+    other: &[u8],
+    inner: &dyn Fn(&str, &[u8], &[u8]) -> Option<String>,
+) -> String {
+    let tree = |bytes: &[u8]| {
+        let state: T = from_bytes(bytes).expect("it was saved");
+        serde_json::to_value(&state).expect("every state is a tree")
+    };
+    difference(&tree(one), &tree(other), inner).unwrap_or_default()
+}
+
+fn difference(one: &Value, other: &Value, inner: &dyn Fn(&str, &[u8], &[u8]) -> Option<String>) -> Option<String> {
+    let bytes = |value: &Value| -> Option<Vec<u8>> {
+        value.as_array()?.iter().map(|byte| u8::try_from(byte.as_u64()?).ok()).collect()
+    };
+    match (one, other) {
+        (Value::Object(fields), Value::Object(others)) if fields.keys().eq(others.keys()) => {
+            fields.iter().zip(others.values()).find_map(|((name, one), other)| {
+                let told = bytes(one).zip(bytes(other)).filter(|_| one != other);
+                let told = told.and_then(|(one, other)| inner(name, &one, &other));
+                told.or_else(|| difference(one, other, inner)).map(|found| format!("{name}.{found}"))
+            })
+        }
+        (Value::Array(each), Value::Array(others)) if each.len() == others.len() => {
+            (0..each.len()).find_map(|k| difference(&each[k], &others[k], inner).map(|found| format!("{k}.{found}")))
+        }
+        _ => (one != other).then(|| {
+            let short = |value: &Value| value.to_string().chars().take(60).collect::<String>();
+            format!(" {} is {}", short(one), short(other))
+        }),
+    }
+}
+
 /// Names of enumerated values.
 fn collect_words(tree: &Value, words: &mut Vec<String>) {
     match tree {

@@ -12,6 +12,6 @@ mod alter;
 mod any_drive;
 mod catalog;
 
-pub use alter::{alter_differences, altered};
+pub use alter::{alter_differences, altered, first_difference};
 pub use any_drive::{DrawnDrive, any_drive, any_log_block_drive};
 pub use catalog::{ideal_die, ideal_drive, ideal_drive_with};
