@@ -161,7 +161,7 @@ fn saved_drives_with_a_value_that_is_nonsense_are_refused_or_work() {
 }
 
 #[test]
-#[ignore = "minutes"]
+#[ignore = "half a minute; `make properties` runs it, and some of the same always"]
 fn thousands_more_saved_drives_with_nonsense() {
     nonsense_is_refused_or_harmless(100..500, 60);
 }
