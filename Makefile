@@ -36,9 +36,9 @@ unit: export PROPTEST_RNG_SEED = 1
 unit:
 	$(CARGO) test --workspace --locked
 
-## The property tests again, with thousands of drives, translation layers and power cuts.
+## The property tests again, with thousands of drives, translation layers, power cuts and saved drives that are nonsense.
 properties:
-	$(CARGO) test --locked -p ssdlab-ftl -p ssdlab-ssd --test it -- --ignored thousands_more
+	$(CARGO) test --locked -p ssdlab-ftl -p ssdlab-ssd -p ssdlab-torture --test it -- --ignored thousands_more
 
 ## Published figures beside ours, at full length: fails if one is missed and the catalog gives no reason. These two
 ## drives take less than a minute; `make claims-all` checks every drive, and the orders among them: an hour and a half of processor

@@ -33,6 +33,8 @@ fn plug_of_pages(device: &dyn ssdlab_device::Device) -> Option<&dyn ssdlab_devic
     device.plug_seen().filter(|plug| plug.unit_bytes() == ssdlab_core::UNIT_BYTES)
 }
 
+#[doc(hidden)]
+pub use adapter::SavedAdapter;
 pub use adapter::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, adapter_keys};
 pub use error::ArrayError;
 pub use joined::Joined;

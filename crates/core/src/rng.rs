@@ -52,6 +52,12 @@ impl Rng {
         out
     }
 
+    /// Whether this is the state of a generator at all: all zeroes would stay that for ever.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.s != [0; 4]
+    }
+
     /// Uniform in `0..n`, without bias.
     ///
     /// # Panics

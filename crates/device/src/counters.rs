@@ -1,6 +1,20 @@
 //! What a device has done since it was powered on.
 
 use serde::{Deserialize, Serialize};
+use ssdlab_core::Nanos;
+
+/// Whether a device can have counted so far in its life, of bytes or anything else: 288 PB are beyond any. A number from a file
+/// that is greater is nonsense; sums of sixty-four that are not stay numbers.
+#[must_use]
+pub fn is_plausible(count: u64) -> bool {
+    count < 1 << 58
+}
+
+/// The same for the time on its clock: 73 years.
+#[must_use]
+pub fn is_plausible_time(nanos: Nanos) -> bool {
+    nanos < 1 << 61
+}
 
 /// Defines a group of counters from its one list of fields.
 macro_rules! counters {
@@ -16,6 +30,12 @@ macro_rules! counters {
             #[must_use]
             pub fn named(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($field), self.$field)),*]
+            }
+
+            /// Whether each is one that a device can have counted to in its life, so that it can count on.
+            #[must_use]
+            pub fn is_plausible(&self) -> bool {
+                [$(self.$field),*].into_iter().all(is_plausible)
             }
 
             fn combined(&self, other: &Self, f: impl Fn(u64, u64) -> u64) -> Self {

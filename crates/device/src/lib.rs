@@ -43,7 +43,10 @@ mod unit_writes;
 mod write_numbers;
 
 pub use completion::{Completion, Status};
-pub use counters::{CacheCounters, Counters, DiskCounters, EnergyCounters, FlashCounters, HeatCounters, HostCounters};
+pub use counters::{
+    CacheCounters, Counters, DiskCounters, EnergyCounters, FlashCounters, HeatCounters, HostCounters, is_plausible,
+    is_plausible_time,
+};
 pub use device::{Destroyed, Device, Held, LoadError, Plug, PowerManagement, Security};
 pub use flash::{EccScheme, ExpectedErrors, Flash, Wear};
 pub use info::DeviceInfo;

@@ -42,13 +42,18 @@ impl WriteNumbers {
         self.greatest
     }
 
-    /// Whether this is of a device with as many units.
+    /// Whether this is of a device with as many units, and every number one that a write can have.
     #[must_use]
     pub fn is_shaped_like(&self, other: &WriteNumbers) -> bool {
-        let sound = |chunk: &Chunk| {
-            matches!(chunk, Chunk::Same(_)) || matches!(chunk, Chunk::Each(each) if each.len() == CHUNK as usize)
+        let sound = |chunk: &Chunk| match chunk {
+            Chunk::Same(number) => *number <= self.greatest,
+            Chunk::Each(each) => each.len() == CHUNK as usize && each.iter().all(|number| *number <= self.greatest),
         };
-        self.greatest == other.greatest && self.chunks.len() == other.chunks.len() && self.chunks.iter().all(sound)
+        let known = |&unit: &u32| ((unit / CHUNK) as usize) < self.chunks.len();
+        self.greatest == other.greatest
+            && self.chunks.len() == other.chunks.len()
+            && self.chunks.iter().all(sound)
+            && self.wrapped.iter().all(known)
     }
 
     /// The number of the last write; 0: there was none.
@@ -137,6 +142,24 @@ mod tests {
         assert_eq!([1, 2, 255, 256].map(|writes| numbers.before(5, writes)), [255, 254, 1, 255]);
         numbers.set(5, 200);
         assert_eq!((numbers.of(5), numbers.of(4)), (200, 1));
+    }
+
+    #[test]
+    fn numbers_that_no_write_has_are_not_of_such_a_device() {
+        let own = WriteNumbers::new(2 * CHUNK, 7);
+        assert!(own.clone().is_shaped_like(&own));
+        let spoil: [fn(&mut WriteNumbers); 5] = [
+            |n| n.chunks[1] = Chunk::Same(8),
+            |n| n.set(5, 8),
+            |n| n.chunks[0] = Chunk::Each(vec![1; 5]),
+            |n| n.chunks.push(Chunk::Same(0)),
+            |n| _ = n.wrapped.insert(2 * CHUNK),
+        ];
+        for spoil in spoil {
+            let mut numbers = own.clone();
+            spoil(&mut numbers);
+            assert!(!numbers.is_shaped_like(&own), "{:?}", numbers.chunks.len());
+        }
     }
 
     #[test]

@@ -37,6 +37,8 @@ mod targets;
 mod write_cache;
 
 pub use disk::Disk;
+#[doc(hidden)]
+pub use plug::SavedDisk;
 pub use spec::{
     CacheSpec, ControllerSpec, DiskKind, DiskSpec, MediaSpec, PowerSpec, SeekSpec, ServiceOrder, TrackOrder, disk_keys,
 };

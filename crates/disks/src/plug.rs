@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{Nanos, SECTOR_BYTES, UNIT_BYTES};
-use ssdlab_device::{Held, HostCounters, LoadError, Specimen, WriteNumbers};
+use ssdlab_device::{Held, HostCounters, LoadError, Specimen, WriteNumbers, is_plausible, is_plausible_time};
 
 use crate::journal::Journal;
 use crate::spec::DiskSpec;
@@ -29,6 +29,7 @@ pub type Sectors = [Held; (UNIT_BYTES / SECTOR_BYTES) as usize];
 #[derive(Clone, Debug)]
 pub struct PlugState {
     specimen: Specimen,
+    units: u32,
     numbers: WriteNumbers,
     journal: Journal,
     /// Since the last cut: units whose sectors are of several writes.
@@ -46,8 +47,10 @@ pub struct PlugState {
     since: Nanos,
 }
 
+/// For tests: what a saved disk is made of.
+#[doc(hidden)]
 #[derive(Serialize, Deserialize)]
-struct SavedDisk {
+pub struct SavedDisk {
     specimen: Specimen,
     numbers: WriteNumbers,
     /// Units whose sectors are of several writes: these, 0 for none.
@@ -58,11 +61,31 @@ struct SavedDisk {
     powered: Nanos,
 }
 
+impl SavedDisk {
+    /// Whether a disk of so many units can have been left like this.
+    fn is_sound(&self, units: u32) -> bool {
+        let in_order = self.mixed.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        // Something is there of the newest write.
+        let is_mixed = |(unit, sectors): &(u32, [u8; 8])| {
+            *unit < units && self.numbers.of(*unit) != 0 && sectors.contains(&self.numbers.of(*unit))
+        };
+        in_order
+            && self.mixed.iter().all(is_mixed)
+            && self.host.is_plausible()
+            && self.cycles > 0
+            && self.unclean <= self.cycles
+            && is_plausible(self.cycles)
+            && is_plausible_time(self.powered)
+    }
+}
+
 impl PlugState {
     pub fn new(name: &str, spec: &DiskSpec, seed: u64) -> Self {
+        let units = spec.capacity_bytes.div_ceil(UNIT_BYTES) as u32;
         PlugState {
             specimen: Specimen::new(FORMAT, &format!("{name}{spec:?}"), seed),
-            numbers: WriteNumbers::new(spec.capacity_bytes.div_ceil(UNIT_BYTES) as u32, u8::MAX),
+            units,
+            numbers: WriteNumbers::new(units, u8::MAX),
             journal: Journal::default(),
             mixed: BTreeMap::new(),
             out: false,
@@ -174,7 +197,7 @@ impl PlugState {
         let (specimen, _) = postcard::take_from_bytes::<Specimen>(saved).map_err(|_| LoadError::Damaged)?;
         self.specimen.check(&specimen)?;
         let saved: SavedDisk = postcard::from_bytes(saved).map_err(|_| LoadError::Damaged)?;
-        if !saved.numbers.is_shaped_like(&self.numbers) {
+        if !saved.numbers.is_shaped_like(&self.numbers) || !saved.is_sound(self.units) {
             return Err(LoadError::Damaged);
         }
         let held = |number| if number == 0 { Held::Nothing } else { Held::Write(number) };

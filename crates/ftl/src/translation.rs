@@ -13,6 +13,12 @@ use ssdlab_nand::{BlockId, CellMode, DieId, Interrupted, Medium, MisfitError, NO
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::reads::{ReadFrom, RowReads};
 
+/// Whether a drive can have counted so many units, rows or operations in its life: bytes of them still are a number.
+#[must_use]
+pub fn is_plausible(count: u64) -> bool {
+    count < 1 << 46
+}
+
 /// Units programmed and moved, operations asked for. Units are logical ones of 4 KiB, where not said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TranslationCounters {
@@ -41,6 +47,57 @@ pub struct TranslationCounters {
     pub retire_rows: u64,
     pub program_failures: u64,
     pub erase_failures: u64,
+}
+
+impl TranslationCounters {
+    /// See [`is_plausible`].
+    #[must_use]
+    pub fn are_plausible(&self) -> bool {
+        let Self {
+            host_units,
+            host_rows,
+            gc_units,
+            gc_rows,
+            fold_units,
+            fold_rows,
+            gc_read_units,
+            metadata_rows,
+            block_erases,
+            collections,
+            overwrites_in_buffer,
+            trimmed_units,
+            padding_units,
+            merge_read_units,
+            saved_units,
+            saved_moving_units,
+            retire_rows,
+            program_failures,
+            erase_failures,
+        } = *self;
+        [
+            host_units,
+            host_rows,
+            gc_units,
+            gc_rows,
+            fold_units,
+            fold_rows,
+            gc_read_units,
+            metadata_rows,
+            block_erases,
+            collections,
+            overwrites_in_buffer,
+            trimmed_units,
+            padding_units,
+            merge_read_units,
+            saved_units,
+            saved_moving_units,
+            retire_rows,
+            program_failures,
+            erase_failures,
+        ]
+        .into_iter()
+        .all(is_plausible)
+    }
 }
 
 /// Neighbouring units of one command, on their way over the link one after the other.

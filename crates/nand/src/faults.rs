@@ -40,6 +40,22 @@ impl Faults {
         faults
     }
 
+    /// Whether nothing is to fail.
+    pub fn are_none(&self) -> bool {
+        self.rates == GrowingFaults { in_bursts: self.rates.in_bursts, ..GrowingFaults::default() }
+    }
+
+    /// Whether these count down to a failure that comes in its time, if any does.
+    pub fn is_sound(&self) -> bool {
+        let in_time = |left: u64, mean: u64| match mean {
+            0 => left > NEVER / 2,
+            _ => (1..=mean.saturating_mul(2).max(8)).contains(&left),
+        };
+        self.rng.is_sound()
+            && in_time(self.programs_left, self.rates.programs_per_failure)
+            && in_time(self.erases_left, self.rates.erases_per_failure)
+    }
+
     /// Uniform from 1 to twice the mean less one.
     fn gap(&mut self, mean: u64) -> u64 {
         match mean {

@@ -26,6 +26,11 @@ impl BlockHistory {
         self.wear_ppb as f64 / 1e9
     }
 
+    /// Whether a block can have lived so long, and can go on.
+    pub(crate) fn is_plausible(&self) -> bool {
+        self.wear_ppb < 1 << 62 && self.erases < 1 << 31
+    }
+
     /// An erase ends a cycle in a mode of `rated_cycles`.
     pub(crate) fn erased(&mut self, rated_cycles: u32) {
         *self = BlockHistory {

@@ -179,6 +179,12 @@ impl Medium {
         self.faults = Faults::new(faults, rng);
     }
 
+    /// Whether no program and no erase is going to fail.
+    #[must_use]
+    pub fn never_fails(&self) -> bool {
+        self.faults.are_none()
+    }
+
     /// Rows whose programs have been queued since the dies were new (modulo 2^32), copies of [`Medium::copy_row`] aside.
     #[must_use]
     pub fn rows_queued(&self) -> u32 {

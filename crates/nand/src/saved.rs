@@ -3,6 +3,8 @@
 //! Tags and sequence numbers are kept of programmed rows only, each as the difference from what would follow in order, in
 //! bytes of seven bits: data written in sequence take a byte a unit, before any compression.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
 use crate::damage::Damage;
@@ -52,33 +54,79 @@ impl Medium {
         }
     }
 
-    /// Dies fresh from the factory become those that were saved.
+    /// Dies fresh from the factory become those that were saved. Returns how many blocks have gone bad in use.
     ///
     /// # Errors
     /// If what was saved is not of such dies. The medium is of no use then.
-    pub fn load(&mut self, saved: SavedMedium) -> Result<(), MisfitError> {
+    pub fn load(&mut self, saved: SavedMedium) -> Result<u64, MisfitError> {
         if saved.blocks.len() != self.blocks.len() || saved.history.len() != self.history.len() {
             return Err(MisfitError("another number of blocks"));
         }
         let fits = |block: &PlaneBlock| {
             let empty = self.modes.offers(block.mode).then(|| self.modes.empty_block(block.mode));
-            let in_order = block.finished <= block.issued && block.issued <= block.pages;
-            empty.is_some_and(|empty| empty.pages == block.pages) && in_order
+            empty.is_some_and(|empty| empty.pages == block.pages)
+                && block.issued <= block.pages
+                && [0, block.issued].contains(&block.finished)
+                && !block.programming
         };
-        if !saved.blocks.iter().all(fits) {
+        let planes = self.layout.planes as usize;
+        let alike = |planes: &[PlaneBlock]| {
+            let of = |plane: &PlaneBlock| (plane.mode, plane.issued, plane.finished);
+            planes.iter().all(|plane| of(plane) == of(&planes[0]))
+        };
+        if !saved.blocks.iter().all(fits) || !saved.blocks.chunks_exact(planes).all(alike) {
             return Err(MisfitError("a block with more pages than it has"));
         }
         let count = self.layout.block_count();
         if saved.bad.iter().chain(saved.damage.blocks()).any(|&block| block.number() >= count) {
             return Err(MisfitError("a block that does not exist"));
         }
+        let state = |block: BlockId| &saved.blocks[self.layout.first_plane(block)];
+        // Without power, nothing is under way: what is neither programmed nor erased is what a cut has left half erased.
+        let half_erased = |block: BlockId| state(block).issued == state(block).pages && state(block).finished == 0;
+        let settled = |block: BlockId| state(block).issued == state(block).finished;
+        let right = |block| if saved.damage.is_half_erased(block) { half_erased(block) } else { settled(block) };
+        let on_flash = |(&block, rows): (&BlockId, &BTreeMap<u32, bool>)| {
+            rows.keys().all(|&page| page < u32::from(state(block).finished))
+        };
+        if !self.layout.all_blocks().all(right) || !saved.damage.rows.iter().all(on_flash) {
+            return Err(MisfitError("rows that were never finished"));
+        }
+        if !saved.history.iter().all(BlockHistory::is_plausible) || !saved.faults.is_sound() {
+            return Err(MisfitError("a block that has been erased more often than can be"));
+        }
+        let known: BTreeSet<BlockId> = saved.bad.iter().copied().collect();
+        if self.layout.all_blocks().any(|block| self.is_bad(block) && !known.contains(&block)) {
+            return Err(MisfitError("a block that is bad from the factory is good"));
+        }
+        let grown = known.len() as u64 - self.bad.iter().filter(|&&bad| bad).count() as u64;
         self.bad.fill(false);
         saved.bad.iter().for_each(|&block| self.bad[block.index()] = true);
         self.next_sequence = saved.next_sequence;
         (self.blocks, self.history) = (saved.blocks, saved.history);
         (self.faults, self.damage) = (saved.faults, saved.damage);
         self.tags.fill(NO_LPN);
-        self.load_rows(&saved.rows).ok_or(MisfitError("its rows end early or late"))
+        self.load_rows(&saved.rows).ok_or(MisfitError("its rows end early or late"))?;
+        // What is half erased has rows that no longer count.
+        let older = |block| (0..self.finished_pages(block)).all(|page| self.is_before_next(self.sequence(block, page)));
+        if !self.layout.all_blocks().all(older) {
+            return Err(MisfitError("a row that is yet to come"));
+        }
+        Ok(grown)
+    }
+
+    /// Whether a number is one that a row has been given, so that no other will be: they begin anew after 2^32.
+    #[must_use]
+    pub fn is_before_next(&self, sequence: u32) -> bool {
+        (sequence.wrapping_sub(self.next_sequence) as i32) < 0
+    }
+
+    /// Whether firmware that programs the rows of a block in order can have left them so: by their numbers, each is newer than
+    /// the one before it.
+    #[must_use]
+    pub fn is_in_order(&self, block: BlockId) -> bool {
+        let numbers = |page| self.sequence(block, page);
+        (1..self.finished_pages(block)).all(|page| (numbers(page).wrapping_sub(numbers(page - 1)) as i32) > 0)
     }
 
     fn load_rows(&mut self, mut bytes: &[u8]) -> Option<()> {

@@ -59,6 +59,8 @@ use op_queues::OpQueues;
 
 pub use backend::{Loss, LossReader};
 pub use heat::HeatSpec;
+#[doc(hidden)]
+pub use plug::SavedDrive;
 pub use plug::{PowerLossSpec, Protection};
 pub use power::PowerSpec;
 pub use spec::{

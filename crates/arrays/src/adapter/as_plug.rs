@@ -5,7 +5,7 @@
 //! flushed themselves, so that it keeps its promise. With a battery what is dirty survives, and is written out when the drives
 //! are ready and the host is quiet; what was on its way to the drives is sent again. A FLUSH is answered at once then. It is as
 //! good as the drives: what they had answered from caches of their own is lost all the same, if the adapter lets them have any
-//! (`drive_write_cache`).
+//! (`drive_write_cache`). What has survived a cut is not risked in them: it is forced to their media (FUA).
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{Nanos, SECTOR_BYTES, UNIT_BYTES};
@@ -17,8 +17,10 @@ use super::{Adapter, Cache, Event};
 
 const HAS_PLUG: &str = "the device has a plug";
 
+/// For tests: what a saved adapter is made of.
+#[doc(hidden)]
 #[derive(Serialize, Deserialize)]
-struct SavedAdapter {
+pub struct SavedAdapter {
     device: Vec<u8>,
     cache: Option<(Kept, Vec<Dirty>)>,
 }
@@ -109,8 +111,13 @@ impl Plug for Adapter {
         match (&mut self.cache, saved.cache) {
             (Some(cache), Some((kept, dirty))) => {
                 let own = cache.kept.as_mut().expect("a cache with a plug behind it has one");
-                if !kept.is_shaped_like(own) || !cache.lines.take_over(&dirty) {
+                if !kept.is_shaped_like(own) {
                     return Err(LoadError::OtherDrive);
+                }
+                let sound = kept.is_sound(self.info.capacity_bytes, cache.lines.sectors_of(&dirty));
+                let fits = (cache.battery || dirty.is_empty()) && cache.lines.take_over(&dirty);
+                if !sound || !fits {
+                    return Err(LoadError::Damaged);
                 }
                 **own = kept;
             }
@@ -151,8 +158,10 @@ impl Plug for Adapter {
         }
     }
 
+    /// Not with a battery before drives that may answer from caches of their own: a FLUSH does not reach these.
     fn keeps_flushes(&self) -> bool {
-        self.inner().keeps_flushes()
+        let stays_here = self.cache.as_ref().is_some_and(|cache| cache.battery && !cache.force_writes);
+        !stays_here && self.inner().keeps_flushes()
     }
 
     fn destroyed(&self) -> Vec<Destroyed> {

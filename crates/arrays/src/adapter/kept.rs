@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::{SECTOR_BYTES, UNIT_BYTES};
 use ssdlab_device::{Held, Plug, Sectors, UnitWrites, WriteNumbers};
 
-const MOST: usize = 1 << 16;
+/// So that the writes of a unit among them can be numbered from 1 in sixteen bits.
+const MOST: usize = (1 << 16) - 1;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum What {
@@ -64,6 +65,53 @@ impl Kept {
 
     pub fn is_shaped_like(&self, other: &Kept) -> bool {
         self.numbers.is_shaped_like(&other.numbers) && self.drives.is_shaped_like(&other.drives)
+    }
+
+    /// Whether an adapter on a device of this capacity can have been left like this. `dirty`: of its cache.
+    pub fn is_sound(&self, capacity_bytes: u64, mut dirty: impl Iterator<Item = u64>) -> bool {
+        let per_unit = UNIT_BYTES / SECTOR_BYTES;
+        let sectors = capacity_bytes / SECTOR_BYTES;
+        let units = capacity_bytes.div_ceil(UNIT_BYTES);
+        let can_be = |entry: &Entry| {
+            let goes_on = matches!(entry.what, What::Taken { goes_on: true });
+            let begins_within = !entry.sectors.start.is_multiple_of(per_unit);
+            entry.sectors.start < entry.sectors.end && entry.sectors.end <= sectors && (begins_within || !goes_on)
+        };
+        let is_write = |held: &Held| match held {
+            Held::Nothing => true,
+            Held::Write(number) => (1..=self.numbers.greatest()).contains(number),
+            Held::Mixed(_) | Held::Unreadable => false,
+        };
+        // Something is there of the newest write.
+        let is_mixed = |(&unit, held): (&u32, &[Held; 8])| {
+            u64::from(unit) < units
+                && held.iter().all(is_write)
+                && self.numbers.of(unit) != 0
+                && held.contains(&Held::Write(self.numbers.of(unit)))
+        };
+        self.entries.len() <= MOST
+            && self.entries.iter().all(can_be)
+            && self.were_counted()
+            && self.mixed.iter().all(is_mixed)
+            && dirty.all(|sector| sector < sectors && self.numbers.of((sector / per_unit) as u32) != 0)
+    }
+
+    /// Whether no unit has more writes among those that are remembered than were counted of it.
+    fn were_counted(&self) -> bool {
+        let mut writes: BTreeMap<u32, [u32; 2]> = BTreeMap::new();
+        for Entry { what, sectors } in &self.entries {
+            let (kind, counted_before) = match what {
+                What::Taken { goes_on } => (0, u32::from(*goes_on)),
+                What::Sent => (1, 0),
+            };
+            for unit in UnitWrites::units(sectors).skip(counted_before as usize) {
+                writes.entry(unit).or_default()[kind] += 1;
+            }
+        }
+        let counted = |numbers: &WriteNumbers, unit, writes: u32| writes == 0 || numbers.before(unit, writes - 1) != 0;
+        writes
+            .iter()
+            .all(|(&unit, [taken, sent])| counted(&self.numbers, unit, *taken) && counted(&self.drives, unit, *sent))
     }
 
     fn note(&mut self, what: What, sectors: Range<u64>) {

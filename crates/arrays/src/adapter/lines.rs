@@ -15,6 +15,8 @@ struct Line {
     /// Not yet on its way to a drive.
     dirty: Mask,
     flying: Mask,
+    /// Was in the cache over a power cut, and is not on the drives' media since.
+    survived: Mask,
     /// When the line became dirty, counted in lines that did. Means something while it is dirty or flying.
     order: u64,
     /// When it was last used, counted in uses. Means something while it is clean.
@@ -37,6 +39,8 @@ pub struct Run {
     pub offset_bytes: u64,
     pub length_bytes: u64,
     pub compressibility_per_1000: u16,
+    /// Some of it has been in the cache over a power cut.
+    pub survived: bool,
 }
 
 /// Sectors of a line that the drives do not have.
@@ -265,8 +269,14 @@ impl Lines {
                 self.ready.remove(&at);
             }
             let offset_bytes = (at * self.sectors_per_line + first) * SECTOR_BYTES;
-            let run = run.get_or_insert(Run { offset_bytes, length_bytes: 0, compressibility_per_1000: hint });
+            let run = run.get_or_insert(Run {
+                offset_bytes,
+                length_bytes: 0,
+                compressibility_per_1000: hint,
+                survived: false,
+            });
             run.length_bytes += count * SECTOR_BYTES;
+            run.survived |= line.survived & mask != 0;
             if first + count < self.sectors_per_line {
                 break;
             }
@@ -283,6 +293,7 @@ impl Lines {
             let place = self.places[&number];
             let line = &mut self.lines[place];
             line.flying &= !bits(from, count);
+            line.survived &= !bits(from, count);
             *(if written { &mut self.flow.written } else { &mut self.flow.lost }) += count;
             if line.ready() != 0 {
                 self.ready.insert(number);
@@ -344,10 +355,25 @@ impl Lines {
             self.unclean.insert(order);
             self.ready.insert(number);
             self.flow.dirtied += u64::from(sectors.count_ones());
-            let line =
-                Line { number, valid: sectors, dirty: sectors, order, compressibility_per_1000, ..Line::default() };
-            self.lines.push(line);
+            self.lines.push(Line {
+                number,
+                valid: sectors,
+                dirty: sectors,
+                survived: sectors,
+                order,
+                compressibility_per_1000,
+                ..Line::default()
+            });
         }
+    }
+
+    /// Sectors of a device that are dirty in some lines; those whose number is none are the last there could be.
+    pub fn sectors_of<'a>(&self, dirty: &'a [Dirty]) -> impl Iterator<Item = u64> + use<'a> {
+        let per_line = self.sectors_per_line;
+        dirty.iter().flat_map(move |d| {
+            let first = d.number.saturating_mul(per_line);
+            (0..u64::from(Mask::BITS)).filter(|k| d.sectors >> k & 1 == 1).map(move |k| first.saturating_add(k))
+        })
     }
 
     /// A new cache takes over what another one had dirty; whether it can.
@@ -356,7 +382,9 @@ impl Lines {
         let mut numbers: Vec<u64> = dirty.iter().map(|d| d.number).collect();
         numbers.sort_unstable();
         let twice = numbers.windows(2).any(|pair| pair[0] == pair[1]);
-        let fit = dirty.iter().all(|d| d.sectors != 0 && d.sectors & !bits(0, within) == 0);
+        let fit = dirty
+            .iter()
+            .all(|d| d.sectors != 0 && d.sectors & !bits(0, within) == 0 && d.compressibility_per_1000 <= 1000);
         let can = !twice && fit && dirty.len() <= self.capacity && self.lines.is_empty();
         if can {
             self.make_dirty(dirty);

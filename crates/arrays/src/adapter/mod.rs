@@ -33,6 +33,8 @@ use ssdlab_device::{
 
 use crate::count::count;
 use crate::plug_of_pages;
+#[doc(hidden)]
+pub use as_plug::SavedAdapter;
 use flush::{Decision, FlushPolicy, View, policy};
 use kept::Kept;
 use lines::{Lines, Run};
@@ -503,7 +505,7 @@ impl Adapter {
             cache.counters.flush_writes += 1;
             cache.counters.flushed_bytes += run.length_bytes;
             cache.counters.merged_bytes += run.length_bytes.saturating_sub(cache.line_bytes);
-            let fua = cache.force_writes;
+            let fua = cache.force_writes || run.survived;
             if let Some(kept) = &mut cache.kept {
                 kept.sent(run.offset_bytes, run.length_bytes);
             }

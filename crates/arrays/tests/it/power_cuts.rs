@@ -2,10 +2,15 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use ssdlab_arrays::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0, Ranges};
+use ssdlab_arrays::{
+    Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0, Ranges, SavedAdapter,
+};
 use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND};
-use ssdlab_device::{Completion, Device, Held, Request};
-use ssdlab_disks::{Disk, DiskSpec};
+use ssdlab_device::{Completion, Device, Held, LoadError, Request, Status};
+use ssdlab_disks::{Disk, DiskSpec, SavedDisk};
+use ssdlab_nand::GrowingFaults;
+use ssdlab_ssd::Ssd;
+use ssdlab_testkit::{altered, ideal_die, ideal_drive};
 
 fn disk() -> Box<dyn Device> {
     let mut spec = DiskSpec::plain();
@@ -22,10 +27,17 @@ fn pair() -> Box<dyn Device> {
 }
 
 fn adapter(device: Box<dyn Device>, battery: bool, drive_write_cache: bool, rng: &mut Rng) -> Box<dyn Device> {
-    let cache = AdapterCacheSpec {
+    let line_kib = [4, 16, 64][rng.below(3) as usize];
+    let flush_policy = [FlushChoice::Burst, FlushChoice::Polite][rng.below(2) as usize];
+    let cache = AdapterCacheSpec { line_kib, flush_policy, ..cache(battery, drive_write_cache) };
+    with_cache(device, Some(cache))
+}
+
+fn cache(battery: bool, drive_write_cache: bool) -> AdapterCacheSpec {
+    AdapterCacheSpec {
         capacity_mib: 1,
-        line_kib: [4, 16, 64][rng.below(3) as usize],
-        flush_policy: [FlushChoice::Burst, FlushChoice::Polite][rng.below(2) as usize],
+        line_kib: 16,
+        flush_policy: FlushChoice::Burst,
         flush_threshold_percent: 10,
         dirty_limit_percent: 50,
         flush_after_idle_ms: 5.0,
@@ -34,8 +46,7 @@ fn adapter(device: Box<dyn Device>, battery: bool, drive_write_cache: bool, rng:
         read_ahead_kib: 0,
         battery,
         drive_write_cache,
-    };
-    with_cache(device, Some(cache))
+    }
 }
 
 fn with_cache(device: Box<dyn Device>, cache: Option<AdapterCacheSpec>) -> Box<dyn Device> {
@@ -226,6 +237,106 @@ fn a_battery_keeps_what_was_answered_and_without_one_it_is_lost() {
     }
 }
 
+/// A small drive that has run out of good blocks and takes no more writes; and what time it is there.
+fn worn_out() -> (Box<dyn Device>, Nanos) {
+    let (mut drive, mut die) = (ideal_drive(), ideal_die());
+    (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
+    (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
+    (drive.mapping.reserved_blocks_per_1000, drive.write_buffer.capacity_kib) = (100, 64);
+    drive.capacity_bytes = 1600 * 4096;
+    let mut drive = Ssd::new("small", &drive, &die, 1).expect("it can be built");
+    drive.inject(GrowingFaults { programs_per_failure: 100, erases_per_failure: 30, in_bursts: true }, 1);
+    let (mut now, mut done, mut rng) = (0, Vec::new(), Rng::new(1));
+    while done.iter().all(|c: &Completion| c.status == Status::Ok) {
+        drive.submit(now, Request::write(0, rng.below(1600) * 4096, 4096)).expect("it is within the drive");
+        done.clear();
+        now = drive.advance_to_completion(now + SECOND, &mut done);
+    }
+    assert!(drive.is_read_only());
+    (Box::new(drive), now)
+}
+
+/// The adapter finds out while it makes room, and keeps the rest: STANDBY IMMEDIATE neither waits until the host has been quiet
+/// for long, nor has the drive refuse, and so lose, what a battery keeps.
+#[test]
+fn stand_by_ends_at_once_if_the_drives_refuse_what_is_dirty() {
+    let spec = AdapterCacheSpec {
+        flush_policy: FlushChoice::Polite,
+        flush_threshold_percent: 20,
+        flush_after_idle_ms: 10_000.0,
+        ..cache(true, false)
+    };
+    let (drive, now) = worn_out();
+    let lines = 12;
+    let mut device = with_cache(drive, Some(spec));
+    // Eleven lines may wait.
+    for line in 0..lines {
+        device.submit(now, Request::write(line, line * 32768, 16384)).expect("it is within the device");
+    }
+    let (mut done, now) = (Vec::new(), now + SECOND);
+    device.advance(now, &mut done);
+    assert!(
+        done.len() as u64 == lines && done.iter().all(|c| c.status == Status::Ok),
+        "they are answered from the cache"
+    );
+    let sent = |device: &dyn Device| device.counters().cache.expect("it has one").flush_writes;
+    let before = sent(&*device);
+    assert!((1..lines).contains(&before), "{before} writes were sent and refused");
+    let off = device.plug().unwrap().stand_by(now);
+    assert!(off < now + SECOND, "STANDBY IMMEDIATE took {} ms", (off - now) / MILLISECOND);
+    assert_eq!(sent(&*device), before);
+    done.clear();
+    device.submit(off, Request::write(99, 0, 4096)).expect("it is within the device");
+    let now = device.advance_to_completion(off + SECOND, &mut done);
+    assert_eq!(done[0].status, Status::ReadOnly);
+    device.plug().unwrap().cut(now);
+    device.plug().unwrap().restore(now);
+    let plug = device.plug_seen().expect("it has one");
+    let kept = (0..lines).filter(|line| plug.held(line * 8) == Held::Write(1)).count() as u64;
+    assert_eq!(kept, lines - before, "what was not refused is in the cache yet");
+    device.check_books().unwrap_or_else(|e| panic!("{e}"));
+}
+
+#[test]
+fn a_flush_that_does_not_reach_the_drives_caches_is_no_promise() {
+    let keeps = |battery, drive_write_cache| {
+        let device = with_cache(disk(), Some(cache(battery, drive_write_cache)));
+        device.plug_seen().expect("it has one").keeps_flushes()
+    };
+    assert_eq!(
+        [keeps(false, false), keeps(false, true), keeps(true, false), keeps(true, true)],
+        [true, true, true, false]
+    );
+}
+
+/// Drives that answer from caches of their own may lose what they were sent after the first cut.
+#[test]
+fn what_a_battery_has_kept_over_a_cut_survives_the_next_one_too() {
+    let (mut early, mut late) = (0, 0);
+    for after in 0..120 {
+        let mut host = Host::new(with_cache(disk(), Some(cache(true, true))));
+        host.send(Op::Write, 0, 2, false);
+        host.pass(MILLISECOND);
+        assert!(host.in_flight.is_empty(), "it is answered from the cache");
+        host.device.plug().unwrap().cut(host.now);
+        host.now = host.device.plug().unwrap().restore(host.now);
+        if after % 3 == 0 {
+            host.send(Op::Write, 0, 1, false);
+        }
+        host.pass(after * 250_000);
+        let written = |host: &Host| host.device.counters().disk.unwrap().destaged_bytes;
+        let before = written(&host);
+        *(if before == 0 { &mut early } else { &mut late }) += 1;
+        host.device.plug().unwrap().cut(host.now);
+        host.now = host.device.plug().unwrap().restore(host.now);
+        assert!(host.device.plug_seen().unwrap().held(1) == Held::Write(1), "after {after}");
+        host.pass(SECOND);
+        // Whatever the adapter says is there gets to the platters.
+        assert!(written(&host) >= 8192, "after {after}: {before} bytes before the cut, {} bytes now", written(&host));
+    }
+    assert!(early > 20 && late > 20, "{early}, {late}");
+}
+
 #[test]
 fn a_stripe_may_be_half_written() {
     let mut torn = 0;
@@ -251,4 +362,102 @@ fn a_set_that_cuts_4_kib_in_two_or_has_a_member_without_a_plug_has_none() {
     assert!(ranges(8192).plug().is_some() && ranges(512).plug().is_none());
     let model = || Box::new(ssdlab_bench::model::ModelDevice::new(Default::default()));
     assert!(Raid0::new("pair", vec![model(), model()], 8192).expect("it can be built").plug().is_none());
+}
+
+/// Whatever value of a saved adapter, or of the disks behind it, is another one: it is refused, or makes one that works and
+/// keeps what is flushed.
+#[test]
+fn nonsense_with_a_right_form_is_refused_or_makes_a_sound_adapter() {
+    let (mut refused, mut taken) = (0, 0);
+    for seed in 0..12 {
+        let mut rng = Rng::new(seed).stream("nonsense");
+        let battery = seed % 3 != 0;
+        let build = || with_cache(disk(), Some(cache(battery, seed % 2 == 0)));
+        let mut host = Host::new(build());
+        for _ in 0..3 {
+            for _ in 0..30 {
+                let count = [1, 2, 5, 16][rng.below(4) as usize];
+                host.send(Op::Write, rng.below(96 - count) as usize, count as usize, false);
+                host.pass(rng.below(2 * MILLISECOND));
+            }
+            host.device.plug().unwrap().cut(host.now);
+            let saved = host.device.plug_seen().unwrap().save();
+            host.device.plug().unwrap().restore(host.now);
+            for _ in 0..15 {
+                let mut disks = |name: &str, bytes: &mut Vec<u8>, rng: &mut Rng| {
+                    let is_disk = name == "device";
+                    let other = is_disk.then(|| altered::<SavedDisk>(bytes, rng, &mut |_, _, _| false)).flatten();
+                    other.map(|other| *bytes = other).is_some()
+                };
+                let Some(spoiled) = altered::<SavedAdapter>(&saved, &mut rng, &mut disks) else { continue };
+                let mut heir = Host::new(build());
+                if heir.device.plug().unwrap().load(&spoiled).is_err() {
+                    refused += 1;
+                    continue;
+                }
+                taken += 1;
+                heir.now = heir.device.plug().unwrap().restore(0);
+                works_and_keeps_what_is_flushed(&mut heir, &mut rng);
+            }
+            host = Host::new(build());
+        }
+    }
+    assert!(refused > 100 && taken > 100, "{refused} refused, {taken} taken");
+}
+
+fn works_and_keeps_what_is_flushed(host: &mut Host, rng: &mut Rng) {
+    let held = |host: &Host| -> Vec<Held> {
+        let plug = host.device.plug_seen().unwrap();
+        let units = 0..host.units.len() as u64;
+        units.clone().for_each(|unit| _ = plug.sectors(unit));
+        let as_one = |held| if let Held::Mixed(number) = held { Held::Write(number) } else { held };
+        units.map(|unit| as_one(plug.held(unit))).collect()
+    };
+    held(host);
+    for _ in 0..20 {
+        let count = 1 + rng.below(8);
+        host.send(Op::Write, rng.below(96 - count) as usize, count as usize, false);
+    }
+    host.pass(SECOND);
+    host.send(Op::Flush, 0, 0, false);
+    host.pass(SECOND);
+    assert!(host.in_flight.is_empty());
+    let before = held(host);
+    host.device.plug().unwrap().cut(host.now);
+    host.device.plug().unwrap().restore(host.now);
+    assert_eq!(before, held(host));
+    host.device.check_books().unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Entries of what came and went beyond the device's last sector, of writes that nobody has counted; sectors of the cache
+/// beyond the device's last, or of units that were never written.
+#[test]
+fn what_a_cache_cannot_have_kept_is_refused() {
+    let build = || with_cache(disk(), Some(cache(true, false)));
+    let mut host = Host::new(build());
+    host.send(Op::Write, 3, 8, false);
+    host.pass(MILLISECOND);
+    host.device.plug().unwrap().cut(host.now);
+    let saved = host.device.plug_seen().unwrap().save();
+    let whole = serde_json::to_value(postcard::from_bytes::<SavedAdapter>(&saved).unwrap()).unwrap();
+    let load = |state: serde_json::Value| {
+        let state: SavedAdapter = serde_json::from_value(state).unwrap();
+        build().plug().unwrap().load(&postcard::to_stdvec(&state).unwrap())
+    };
+    assert_eq!(load(whole.clone()), Ok(()));
+    let sectors = host.device.info().capacity_bytes / 512;
+    let entry = |from: u64, to: u64| serde_json::json!({ "what": "Sent", "sectors": { "start": from, "end": to } });
+    let spoil: [&dyn Fn(&mut serde_json::Value); 6] = [
+        &|state| state["cache"][0]["entries"][0]["sectors"]["end"] = (sectors + 8).into(),
+        &|state| state["cache"][0]["entries"][0]["sectors"]["end"] = 0.into(),
+        &|state| state["cache"][0]["entries"] = vec![entry(800, 808)].into(),
+        &|state| state["cache"][1][0]["number"] = (sectors / 8 + 1).into(),
+        &|state| state["cache"][1][0]["number"] = u64::MAX.into(),
+        &|state| state["cache"][1][0]["number"] = 20.into(),
+    ];
+    for (k, spoil) in spoil.iter().enumerate() {
+        let mut state = whole.clone();
+        spoil(&mut state);
+        assert_eq!(load(state), Err(LoadError::Damaged), "{k}");
+    }
 }

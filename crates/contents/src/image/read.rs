@@ -9,6 +9,9 @@ use super::format::{FIRST_RECORD, HEADER_BYTES, Header, RECORD_BYTES, Record, Re
 use super::state::{DriveState, Unpacker};
 use crate::store::{PAGE_BYTES, Store, Version, page_of};
 
+/// Numbers of headers end far beyond what anybody writes.
+const MOST_HEADERS: u64 = 1 << 62;
+
 /// What was read.
 pub struct ImageContents {
     pub header: Header,
@@ -37,6 +40,9 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
     let damaged = |at: u64, what: &'static str| Err(ImageError::Damaged { at, what });
     if header.capacity_bytes > Store::MAX_CAPACITY_BYTES {
         return damaged(0, "a capacity that no device has");
+    }
+    if header.generation >= MOST_HEADERS {
+        return damaged(0, "more headers than were ever written");
     }
     if file_bytes < header.committed_end || header.committed_end < FIRST_RECORD {
         return damaged(file_bytes, "the file ends before its committed end");

@@ -101,20 +101,21 @@ fn pieces_of(compressed: &[u8]) -> Vec<Vec<u8>> {
 #[derive(Debug, Default)]
 pub struct Unpacker {
     bytes: Vec<u8>,
-    pieces: u32,
+    /// So many have come, one after the other; `None`: one was missing.
+    pieces: Option<u32>,
 }
 
 impl Unpacker {
     /// The next record; the whole state, if it was the last. A first piece begins anew.
     pub fn piece(&mut self, number: u32, data: &[u8]) -> Option<DriveState> {
         if number == 0 {
-            *self = Unpacker::default();
+            *self = Unpacker { bytes: Vec::new(), pieces: Some(0) };
         }
-        if number != self.pieces {
-            *self = Unpacker { bytes: Vec::new(), pieces: u32::MAX };
+        if self.pieces != Some(number) {
+            *self = Unpacker::default();
             return None;
         }
-        self.pieces += 1;
+        self.pieces = number.checked_add(1);
         self.bytes.extend_from_slice(data);
         let length = u64::from_le_bytes(self.bytes.get(..8)?.try_into().expect("eight bytes"));
         let end = usize::try_from(length.checked_add(8)?).ok()?;

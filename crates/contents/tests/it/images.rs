@@ -133,6 +133,59 @@ fn versions_to_come_and_other_files_are_refused() {
     assert!(matches!(read_image(&mut text.as_slice(), 100_000), Err(ImageError::NoImage)));
 }
 
+/// Every number of headers and records is another one in turn, and the checksums are right.
+#[test]
+fn nonsense_with_right_checksums_is_refused_or_read_and_written_on() {
+    let bytes = image_bytes("nonsense.ssd", true);
+    let path = path("nonsense.ssd");
+    let mut records = vec![2 * 4096];
+    while let Some(&at) = records.last().filter(|&&at| at < bytes.len()) {
+        let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let has_data = [1, 5].contains(&number(at + 4));
+        records.push(at + 32 + if has_data { number(at + 12) as usize * 4096 } else { 0 });
+    }
+    records.pop();
+    assert!(records.len() > 5);
+    let numbers = [0, 1, 4, 5, 9, 257, 1 << 31, u32::MAX];
+    let (mut refused, mut read) = (0, 0);
+    let mut see = |spoiled: &[u8]| {
+        if read_image(&mut &spoiled[..], spoiled.len() as u64).is_err() {
+            refused += 1;
+            return;
+        }
+        read += 1;
+        std::fs::write(&path, spoiled).unwrap();
+        let (mut image, contents) = Image::open(&path).unwrap();
+        let units = 0..(contents.header.capacity_bytes / UNIT_BYTES).min(8) as u32;
+        image.append(&contents.store, units).unwrap();
+        image.append_state(b"another state").unwrap();
+        image.close().unwrap();
+        let again = Image::inspect(&path).unwrap();
+        assert!(same(&again.store, &contents.store) && again.state.is_some());
+    };
+    for at in (8..56).step_by(4) {
+        for number in numbers {
+            let mut spoiled = bytes.clone();
+            for header in [0, 4096] {
+                spoiled[header + at..header + at + 4].copy_from_slice(&number.to_le_bytes());
+                let crc = crc32(&spoiled[header..header + 4092]);
+                spoiled[header + 4092..header + 4096].copy_from_slice(&crc.to_le_bytes());
+            }
+            see(&spoiled);
+        }
+    }
+    for (&record, at) in records.iter().flat_map(|record| (4..28).step_by(4).map(move |at| (record, at))) {
+        for number in numbers {
+            let mut spoiled = bytes.clone();
+            spoiled[record + at..record + at + 4].copy_from_slice(&number.to_le_bytes());
+            let from_image = [&7_u64.to_le_bytes()[..], &spoiled[record..record + 28]].concat();
+            spoiled[record + 28..record + 32].copy_from_slice(&crc32(&from_image).to_le_bytes());
+            see(&spoiled);
+        }
+    }
+    assert!(refused > 150 && read > 40, "{refused} refused, {read} read");
+}
+
 /// CRC-32 bit by bit, so that the format does not depend on one library.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };

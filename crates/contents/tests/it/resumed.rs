@@ -8,8 +8,9 @@ use proptest::test_runner::RngSeed;
 use ssdlab_contents::{ContentDevice, ContentOptions, Image, ResumeError, Store, TrimmedReads, resume};
 use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
 use ssdlab_device::{Device, Request, Status};
-use ssdlab_ssd::{PowerLossSpec, Protection, Ssd};
-use ssdlab_testkit::{any_drive, ideal_die, ideal_drive};
+use ssdlab_ftl::SavedMap;
+use ssdlab_ssd::{PowerLossSpec, Protection, SavedDrive, Ssd};
+use ssdlab_testkit::{alter_differences, altered, any_drive, ideal_die, ideal_drive};
 
 struct Host {
     device: ContentDevice,
@@ -181,4 +182,53 @@ fn an_image_of_another_drive_is_refused() {
         "the state of the drive does not fit: its drive file or die file has other values, or another name"
     );
     assert!(again(&path, drive(), ContentOptions::default()).is_ok());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(29), failure_persistence: None,
+        ..ProptestConfig::with_cases(10) })]
+
+    /// Whatever value of the drive is another one: it is refused, or every page reads as it was, or with an error.
+    #[test]
+    fn bytes_beside_a_drive_that_is_nonsense_are_never_wrong(choice in any_drive()) {
+        if let Some((drive, die)) = choice.build() {
+            let new_drive = || -> Box<dyn Device> {
+                Box::new(Ssd::new("small", &drive, &die, choice.seed).expect("it can be built"))
+            };
+            let mut rng = Rng::new(choice.seed).stream("nonsense");
+            let path = path("nonsense-state.ssd");
+            let device = begin(&path, new_drive(), ContentOptions::default());
+            let mut host = Host::new(device, rng.stream("host"), 0, None);
+            host.work(150);
+            host.device.put_away(host.now);
+            host.device.take_image().expect("it was written").close().expect("it can be written");
+            let whole = Image::inspect(&path).expect("it was closed");
+            let pages = host.bytes.len() as u64;
+            let saved = whole.state.expect("it was saved").saved(pages).expect("it can be read");
+            for _ in 0..5 {
+                let mut inner = |name: &str, bytes: &mut Vec<u8>, rng: &mut Rng| {
+                    let is_map = name == "translation";
+                    let rows = &mut |name: &str, bytes: &mut Vec<u8>, rng: &mut Rng| {
+                        let is_rows = name == "rows";
+                        if is_rows {
+                            alter_differences(bytes, rng);
+                        }
+                        is_rows
+                    };
+                    let other = is_map.then(|| altered::<SavedMap>(bytes, rng, rows)).flatten();
+                    other.map(|other| *bytes = other).is_some()
+                };
+                let Some(spoilt) = altered::<SavedDrive>(&saved, &mut rng, &mut inner) else { continue };
+                drop(std::fs::remove_file(&path));
+                let mut image = Image::create(&path, "small", 7, &whole.store).expect("it can be written");
+                image.append_state(&spoilt).and_then(|()| image.close()).expect("it can be written");
+                let Ok((device, now)) = again(&path, new_drive(), ContentOptions::default()) else { continue };
+                let mut heir = Host::new(device, rng.stream("host"), now, Some(host.bytes.clone()));
+                heir.check();
+                heir.work(40);
+                heir.now = heir.device.stand_by(heir.now);
+                heir.check();
+            }
+        }
+    }
 }

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, Held, LoadError, Plug, Request};
-use ssdlab_disks::{Disk, DiskSpec};
+use ssdlab_disks::{Disk, DiskSpec, SavedDisk};
+use ssdlab_testkit::altered;
 
 use crate::support::{build, rest};
 
@@ -102,6 +103,95 @@ fn what_was_saved_comes_back_on_a_disk_of_the_same_kind_only() {
         Err(LoadError::OtherDrive)
     );
     assert_eq!(build(DiskSpec::plain()).load(&saved[..saved.len() - 1]), Err(LoadError::Damaged));
+}
+
+/// A disk that cuts have left with units of several writes, without power.
+fn battered(seed: u64) -> (Disk, DiskSpec) {
+    let mut rng = Rng::new(seed).stream("battered");
+    let mut spec = DiskSpec::plain();
+    spec.cache.read_ahead_kib = 0;
+    let mut host = Host::new(spec.clone());
+    for _ in 0..6 {
+        for _ in 0..20 {
+            host.send(Op::Write, rng.below(UNITS as u64 * 8 - 24), 1 + rng.below(23), false);
+            host.pass(host.now + rng.below(20 * MILLISECOND), true);
+        }
+        host.cut(SECOND);
+    }
+    // While it starts, so that what the last cut has mixed stays so.
+    host.disk.cut(host.now - MILLISECOND);
+    (host.disk, spec)
+}
+
+/// Whatever value of a saved disk is another one: it is refused, or makes a disk that works and keeps what is flushed.
+#[test]
+fn nonsense_with_a_right_form_is_refused_or_makes_a_sound_disk() {
+    let (mut refused, mut taken) = (0, 0);
+    for seed in 0..8 {
+        let (disk, spec) = battered(seed);
+        let saved = disk.save();
+        let mut rng = Rng::new(seed).stream("nonsense");
+        for _ in 0..60 {
+            let Some(spoiled) = altered::<SavedDisk>(&saved, &mut rng, &mut |_, _, _| false) else { continue };
+            let mut heir = Disk::new("d", spec.clone(), 3).expect("it can be built");
+            if heir.load(&spoiled).is_err() {
+                refused += 1;
+                continue;
+            }
+            taken += 1;
+            let ready = heir.restore(0);
+            let units = 0..heir.info().capacity_bytes / 4096;
+            units.for_each(|unit| _ = (heir.held(unit), heir.sectors(unit)));
+            for tag in 0..20 {
+                let offset = rng.below(UNITS as u64 * 8 - 24) * 512;
+                heir.submit(ready, Request::write(tag, offset, 512 * (1 + rng.below(23))))
+                    .expect("it is within the disk");
+            }
+            heir.submit(ready, Request::flush(99)).expect("a flush");
+            let (mut done, mut now) = (Vec::new(), ready);
+            while done.len() < 21 {
+                now = heir.advance_to_completion(Nanos::MAX / 2, &mut done);
+            }
+            let before = held(&heir, 0..UNITS as u64);
+            heir.cut(now);
+            heir.restore(now + 1);
+            let as_one = |held: &Held| match held {
+                Held::Mixed(number) => Held::Write(*number),
+                held => *held,
+            };
+            assert!(before.iter().map(as_one).eq(held(&heir, 0..UNITS as u64).iter().map(as_one)), "seed {seed}");
+            heir.check_books().unwrap_or_else(|e| panic!("{e}"));
+            assert!(heir.time_powered(now) < Nanos::MAX / 2 && heir.counters().host.writes >= 20);
+        }
+    }
+    assert!(refused > 80 && taken > 80, "{refused} refused, {taken} taken");
+}
+
+/// A unit beyond the disk's last, one that was never written, and one of which nothing is there of its newest write.
+#[test]
+fn units_of_several_writes_that_cannot_be_are_refused() {
+    let tree = |saved: &[u8]| serde_json::to_value(postcard::from_bytes::<SavedDisk>(saved).unwrap()).unwrap();
+    let (disk, spec, mut state) = (0..100)
+        .map(battered)
+        .map(|(disk, spec)| (tree(&disk.save()), disk, spec))
+        .find_map(|(state, disk, spec)| (!state["mixed"].as_array()?.is_empty()).then_some((disk, spec, state)))
+        .expect("some unit is mixed");
+    let unit = state["mixed"][0][0].as_u64().expect("a number");
+    let load = |state: &serde_json::Value| {
+        let state: SavedDisk = serde_json::from_value(state.clone()).unwrap();
+        Disk::new("d", spec.clone(), 3).unwrap().load(&postcard::to_stdvec(&state).unwrap())
+    };
+    assert_eq!(load(&state), Ok(()));
+    let units = disk.info().capacity_bytes / 4096;
+    let whole = state.clone();
+    for (unit, sectors) in [(units, None), (units - 1, None), (unit, Some(0))] {
+        state["mixed"][0][0] = unit.into();
+        if let Some(number) = sectors {
+            state["mixed"][0][1] = vec![number; 8].into();
+        }
+        assert_eq!(load(&state), Err(LoadError::Damaged), "unit {unit}");
+        state = whole.clone();
+    }
 }
 
 /// A host that keeps, of every sector, which of its writes it may hold.

@@ -11,6 +11,7 @@ use super::contents::Contents;
 use super::geometry::{Geometry, Spot};
 use super::superblocks::{Place, Superblocks, Use};
 use crate::op::{FlashOp, OpKind, OpSink};
+use crate::translation::is_plausible;
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
@@ -71,6 +72,12 @@ pub struct ChoreCounters {
     pub rows_copied: u64,
     pub padding_rows: u64,
     pub block_erases: u64,
+}
+
+impl ChoreCounters {
+    pub fn is_plausible(&self) -> bool {
+        [self.rows_read, self.rows_copied, self.padding_rows, self.block_erases].into_iter().all(is_plausible)
+    }
 }
 
 /// What chores work on.

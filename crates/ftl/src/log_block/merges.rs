@@ -6,6 +6,7 @@ use super::LogBlock;
 use super::chores::Chore;
 use super::logs::Log;
 use super::superblocks::Place;
+use crate::translation::is_plausible;
 
 /// Merges by kind since the drive was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +20,11 @@ pub struct Merges {
 }
 
 impl Merges {
+    #[must_use]
+    pub fn is_plausible(&self) -> bool {
+        [self.switch, self.partial, self.full].into_iter().all(is_plausible)
+    }
+
     #[must_use]
     pub fn total(&self) -> u64 {
         self.switch + self.partial + self.full

@@ -55,6 +55,7 @@ use superblocks::{Place, Superblocks, Use};
 
 pub use merges::Merges;
 pub use recovery::LogBlockFault;
+pub use saved::SavedLogBlock;
 pub use spec::{LogBlockSpec, LogScheme};
 
 /// How many pages that wait are looked at where some may pass others.

@@ -1,18 +1,21 @@
 //! What such a drive keeps without power, in a form that goes into a file: its flash, the table of blocks, pages that are
 //! lost, and counts. A recovery finds everything else again, as after any cut.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{MisfitError, SavedMedium};
+use ssdlab_nand::{MisfitError, NO_LPN, SavedMedium};
 
 use super::LogBlock;
 use super::chores::ChoreCounters;
 use super::merges::Merges;
 use super::recovery::Recovery;
 use super::superblocks::{Place, Use};
+use crate::translation::is_plausible;
 
 /// See the module's own page.
 #[derive(Serialize, Deserialize)]
-struct SavedLogBlock {
+pub struct SavedLogBlock {
     medium: SavedMedium,
     uses: Vec<Use>,
     data: Vec<Option<Place>>,
@@ -66,13 +69,86 @@ impl LogBlock {
         }
         self.contents.medium_mut().load(saved.medium)?;
         (self.data, self.recovery) = (saved.data, saved.recovery);
-        if self.recovery.pages().any(|page| page >= self.geometry.logical_pages) {
+        let medium = self.contents.medium();
+        let numbered = |sequence| medium.is_before_next(sequence);
+        if !self.recovery.is_sound(self.geometry.logical_pages, numbered) {
             return Err(MisfitError("a page that does not exist"));
+        }
+        if !self.numbers_go_on() {
+            return Err(MisfitError("a row whose number would be given again"));
+        }
+        if !self.has_room() || !self.blocks_are_good() {
+            return Err(MisfitError("superblocks that cannot be written"));
+        }
+        self.look_at_tags()?;
+        let counts = [saved.relocate_at, saved.relocations, saved.trimmed, saved.started];
+        let sound = saved.chores.is_plausible() && saved.merges.is_plausible() && counts.into_iter().all(is_plausible);
+        if !sound || saved.relocate_at > saved.merges.partial + saved.merges.full {
+            return Err(MisfitError("a count beyond any drive's life"));
         }
         self.chores.set_counters(saved.chores);
         (self.merges, self.relocate_at) = (saved.merges, saved.relocate_at);
         (self.relocations, self.trimmed) = (saved.relocations, saved.trimmed);
         self.host.go_on_from(saved.started);
+        Ok(())
+    }
+
+    /// Whether numbers can be told apart for long: they begin anew after 2^32, and old pages may lie for ever.
+    fn numbers_go_on(&self) -> bool {
+        const ENOUGH: u32 = 1 << 28;
+        let medium = self.contents.medium();
+        let behind = |number: u32| medium.rows_queued().wrapping_sub(number) < (1 << 31) - ENOUGH;
+        let mut blocks = medium.layout().all_blocks();
+        blocks.all(|block| (0..medium.finished_pages(block)).all(|row| behind(medium.sequence(block, row))))
+    }
+
+    /// Whether every column has the room to merge its logs.
+    fn has_room(&self) -> bool {
+        let (each, data) = (self.superblocks.each(), self.geometry.superblocks_of_a_column());
+        let is_log = |place: &Place| self.superblocks.use_of(*place) == Use::Log;
+        (0..self.geometry.columns).all(|column| {
+            let logs = (column * each..(column + 1) * each).filter(is_log).count() as u32;
+            data + logs < each
+        })
+    }
+
+    /// Nothing ever fails on a drive that translates by blocks, nor runs in another mode than its die's own.
+    fn blocks_are_good(&self) -> bool {
+        let medium = self.contents.medium();
+        let places =
+            (0..self.superblocks.count()).flat_map(|place| (0..self.geometry.lanes).map(move |lane| (place, lane)));
+        let mut blocks = places.map(|(place, lane)| self.superblocks.block(place, lane));
+        medium.never_fails() && blocks.all(|block| !medium.is_bad(block) && medium.mode(block) == medium.native_mode())
+    }
+
+    /// Whether the spare areas say what firmware writes there: in data each page in its own row, in logs pages of their
+    /// column and lane.
+    fn look_at_tags(&self) -> Result<(), MisfitError> {
+        let (medium, geometry) = (self.contents.medium(), &self.geometry);
+        let superblock_of: BTreeMap<Place, u32> =
+            self.data.iter().zip(0..).filter_map(|(place, superblock)| Some(((*place)?, superblock))).collect();
+        for place in (0..self.superblocks.count()).filter(|&place| self.superblocks.use_of(place) != Use::None) {
+            for lane in 0..geometry.lanes {
+                let block = self.superblocks.block(place, lane);
+                let start = medium.layout().row_start(block, 0);
+                for row in 0..medium.finished_pages(block) {
+                    let (page, number) = (medium.lpn(start + row), medium.generation(start + row));
+                    if page == NO_LPN {
+                        continue;
+                    }
+                    let in_place = page < geometry.logical_pages && number > 0 && {
+                        let spot = geometry.spot(page);
+                        let column = geometry.column(spot.superblock);
+                        let in_row =
+                            superblock_of.get(&place).is_none_or(|&of| spot.superblock == of && spot.row == row);
+                        spot.lane == lane && column == self.superblocks.column(place) && in_row
+                    };
+                    if !in_place {
+                        return Err(MisfitError("a page where it cannot be"));
+                    }
+                }
+            }
+        }
         Ok(())
     }
 }

@@ -15,13 +15,13 @@
 //! nothing is programmed or erased any more, and what is still in RAM can be read from there.
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, DieId, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, Medium, UnitAddress};
 
 use super::PageMap;
-use super::superblock::{State, SuperblockId};
+use super::superblock::{State, SuperblockId, Superblocks};
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::spec::spare_superblocks;
-use crate::translation::Translation;
+use crate::translation::{Translation, is_plausible};
 
 /// What the drive can still do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -83,6 +83,22 @@ impl BadBlocks {
     #[must_use]
     pub fn moving(&self) -> &[(BlockId, BlockId)] {
         &self.moving
+    }
+
+    /// Whether what is being copied is: out of a bad block into a good one of its die that holds data.
+    #[must_use]
+    pub fn can_go_on_moving(&self, medium: &Medium, superblocks: &Superblocks) -> bool {
+        let layout = medium.layout();
+        let counts = [self.program_failures, self.erase_failures, self.rows];
+        counts.into_iter().all(is_plausible)
+            && self.moving.iter().all(|&(from, to)| {
+                let of_sb = superblocks.of_block_checked(to);
+                layout.die_of(from).0 == layout.die_of(to).0
+                    && medium.is_bad(from)
+                    && !medium.is_bad(to)
+                    && !medium.is_half_erased(from)
+                    && of_sb.is_some_and(|sb| superblocks.state(sb) != State::Reserved)
+            })
     }
 
     /// Copies that were thought to be whole are not.

@@ -74,6 +74,7 @@ use write_buffer::WriteBuffer;
 
 pub use metadata_log::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use recovery::{RecoveryFault, RecoveryWay};
+pub use saved::SavedMap;
 pub use superblock::{State as SuperblockState, SuperblockId};
 
 /// What a page map is built from.

@@ -6,19 +6,21 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Rng;
-use ssdlab_nand::{BlockId, MisfitError, SavedMedium};
+use ssdlab_nand::{BlockId, MisfitError, NO_LPN, SavedMedium};
 
 use super::PageMap;
 use super::bad_blocks::BadBlocks;
+use super::cache::SlcCache;
 use super::compression::Compression;
 use super::metadata_log::SavedLog;
 use super::recovery::Recovery;
-use super::superblock::Superblocks;
+use super::superblock::{Role, State, Superblocks};
+use crate::spec::Frontier;
 use crate::translation::TranslationCounters;
 
 /// See the module's own page.
 #[derive(Serialize, Deserialize)]
-struct SavedMap {
+pub struct SavedMap {
     medium: SavedMedium,
     superblocks: Superblocks,
     log: SavedLog,
@@ -65,9 +67,79 @@ impl PageMap {
             return Err(MisfitError("superblocks of another shape"));
         }
         self.log.load(saved.log)?;
-        self.medium.load(saved.medium)?;
+        let grown = self.medium.load(saved.medium)?;
         (self.superblocks, self.bad_blocks, self.recovery) = (saved.superblocks, saved.bad_blocks, saved.recovery);
         (self.compression, self.counters, self.rng) = (saved.compression, saved.counters, saved.rng);
-        Ok(())
+        self.recovery.loaded = true;
+        if grown > self.bad_blocks.program_failures().saturating_add(self.bad_blocks.erase_failures()) {
+            return Err(MisfitError("more bad blocks than failures"));
+        }
+        self.look_over()
+    }
+
+    /// Whether a drive can have been left like this.
+    fn look_over(&self) -> Result<(), MisfitError> {
+        let numbered = |sequence| self.medium.is_before_next(sequence);
+        let pages = self.map.logical_pages();
+        let is_stream = |k: u32| k < self.allocator.streams().into();
+        let shares = self.gc.frontier == Frontier::Shared;
+        let role_exists = |role| match role {
+            Role::Host => true,
+            Role::Collector => !shares,
+            Role::Cache => self.cache.is_some(),
+        };
+        let pool = self.cache.as_ref().map_or(0, SlcCache::pool_per_domain);
+        let frozen = self.is_frozen();
+        for (sound, what) in [
+            (self.superblocks.can_be(&self.medium, is_stream, role_exists, pool), "superblocks that cannot be"),
+            (self.rings_are_sound(), "a system area that cannot be"),
+            (frozen || self.bad_blocks.can_go_on_moving(&self.medium, &self.superblocks), "blocks that replace none"),
+            (self.recovery.is_sound(pages, self.superblocks.count(), numbered), "a page that does not exist"),
+            (
+                self.log.is_sound(pages, |row| row == self.medium.rows_queued() || numbered(row)),
+                "a journal that cannot be",
+            ),
+            (self.compression.as_ref().is_none_or(|c| c.is_sound(1 << self.unit_shift)), "compression that cannot be"),
+            (self.counters.are_plausible() && self.rng.is_sound(), "a count beyond any drive's life"),
+        ] {
+            if !sound {
+                return Err(MisfitError(what));
+            }
+        }
+        let mut data = self.medium.layout().all_blocks().filter(|&block| self.may_hold_data(block));
+        if data.all(|block| self.rows_are_sound(block)) {
+            Ok(())
+        } else {
+            Err(MisfitError("a page where it cannot be"))
+        }
+    }
+
+    /// Whether the superblocks kept for rings are those that the rings are made of, and rows there are a ring's.
+    fn rings_are_sound(&self) -> bool {
+        let mut ring: Vec<BlockId> = self.log.blocks().collect();
+        ring.sort_unstable();
+        let kept = self.superblocks.all().filter(|&sb| self.superblocks.state(sb) == State::System);
+        let mut system: Vec<BlockId> = kept.flat_map(|sb| self.superblocks.blocks_of(sb)).collect();
+        system.sort_unstable();
+        let native = |&block: &BlockId| {
+            let in_mode = self.medium.is_erased(block) || self.medium.mode(block) == self.medium.native_mode();
+            in_mode && (self.is_frozen() || !self.medium.is_bad(block))
+        };
+        ring == system && ring.iter().all(native) && self.log.is_written_soundly(&self.medium)
+    }
+
+    /// Whether the spare areas of a block of data say what firmware writes there.
+    fn rows_are_sound(&self, block: BlockId) -> bool {
+        let layout = self.medium.layout();
+        let row_is_sound = |page| {
+            let start = layout.row_start(block, page);
+            start.run(self.row_units).all(|unit| {
+                let lpn = self.medium.lpn(unit);
+                let is_page = lpn < self.map.logical_pages() && self.medium.generation(unit) > 0;
+                let begins = || self.compression.as_ref().is_none_or(|c| c.holds_at(unit, 1 << self.unit_shift));
+                lpn == NO_LPN || is_page && begins()
+            })
+        };
+        self.medium.is_in_order(block) && (0..self.medium.finished_pages(block)).all(row_is_sound)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::number_type;
-use ssdlab_nand::{BlockId, DieId, Dies, Layout, Medium, UnitAddress};
+use ssdlab_nand::{BlockId, CellMode, DieId, Dies, Layout, Medium, UnitAddress};
 
 use crate::spec::{MappingSpec, SuperblockSpan};
 
@@ -373,12 +373,62 @@ impl Superblocks {
                 s.reserve.len(),
             )
         };
+        if lengths(self) != lengths(other) {
+            return false;
+        }
         let count = self.dies * self.blocks_per_die;
-        let blocks = self.block_of.iter().chain(self.reserve.iter().flatten());
-        let superblocks = self.superblock_of.iter().filter(|&&sb| sb != UNUSED);
-        lengths(self) == lengths(other)
-            && blocks.into_iter().all(|&block| block.number() < count)
-            && superblocks.into_iter().all(|&sb| sb.number() < self.count())
+        let mut blocks = self.block_of.iter().chain(self.reserve.iter().flatten());
+        let mut superblocks = self.superblock_of.iter().filter(|&&sb| sb != UNUSED);
+        blocks.all(|&block| block.number() < count) && superblocks.all(|&sb| sb.number() < self.count())
+    }
+
+    /// Whether the table of blocks is one that a drive can have: every superblock in use has blocks of its own on its dies, what
+    /// is in reserve is good and erased, and belongs to none, and only bad blocks hold data that are nobody's. `is_stream` and
+    /// `is_role`: what there can be; `pool`: so many superblocks of every domain, at most, are set aside for one bit per cell.
+    #[must_use]
+    pub fn can_be(
+        &self,
+        medium: &Medium,
+        is_stream: impl Fn(u32) -> bool,
+        is_role: impl Fn(Role) -> bool,
+        pool: u32,
+    ) -> bool {
+        let layout = medium.layout();
+        let elsewhere = |(&sb, block): (&SuperblockId, BlockId)| {
+            sb != UNUSED && (sb.number() / self.blocks_per_die) as usize != self.domain_of_die(layout.die_of(block).0)
+        };
+        if self.superblock_of.iter().zip(layout.all_blocks()).any(elsewhere) {
+            return false;
+        }
+        let in_use = |&sb: &SuperblockId| self.state(sb) != State::Reserved;
+        let own = |sb: SuperblockId| {
+            let one = |die| {
+                let block = self.block_on(sb, die);
+                layout.die_of(block).0 == die && self.of_block(block) == sb
+            };
+            self.dies_of_superblock(sb).iter().all(one)
+        };
+        let mut taken = vec![false; layout.block_count() as usize];
+        let mut spare = |die: usize, block: BlockId| {
+            let belongs = self.of_block_checked(block).is_some_and(|sb| in_use(&sb));
+            let empty = medium.is_erased(block) || medium.is_half_erased(block);
+            let twice = std::mem::replace(&mut taken[block.index()], true);
+            layout.die_of(block).0.index() == die && empty && !medium.is_bad(block) && !belongs && !twice
+        };
+        let somebodys = |block: BlockId| {
+            let holds_data = !medium.is_bad(block) && medium.finished_pages(block) > 0;
+            !holds_data || self.of_block_checked(block).is_some_and(|sb| in_use(&sb))
+        };
+        let in_mode = |block: BlockId| medium.is_erased(block) || medium.mode(block) == CellMode::Slc;
+        let in_pool = |sb: &SuperblockId| self.in_pool(*sb);
+        let aside = |domain: usize| self.of_domain(domain).filter(in_pool).count() as u32 <= pool;
+        self.all().filter(in_use).all(own)
+            && layout.all_blocks().all(somebodys)
+            && (0..self.domains() as usize).all(aside)
+            && self.all().filter(in_use).filter(in_pool).all(|sb| self.blocks_of(sb).all(in_mode))
+            && self.reserve.iter().enumerate().all(|(die, blocks)| blocks.iter().all(|&block| spare(die, block)))
+            && self.stream.iter().all(|&stream| is_stream(stream.into()))
+            && self.role.iter().all(|&role| is_role(role))
     }
 
     /// The superblock that a block belongs to, if it belongs to any.

@@ -28,6 +28,7 @@ use crate::SimulatedSsd;
 use crate::spec::DriveSpec;
 
 pub use capacitors::{Capacitors, StartTimes};
+pub use saved::SavedDrive;
 use saved::specimen;
 pub use spec::{PowerLossSpec, Protection};
 use start::Starting;

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Nanos;
-use ssdlab_device::{FlashCounters, HostCounters, LoadError, Specimen};
+use ssdlab_device::{FlashCounters, HostCounters, LoadError, Specimen, is_plausible, is_plausible_time};
 use ssdlab_ftl::Translation;
 use ssdlab_nand::DieSpec;
 
@@ -18,7 +18,7 @@ const FORMAT: u32 = 2;
 
 /// See the module's own page.
 #[derive(Serialize, Deserialize)]
-struct SavedDrive {
+pub struct SavedDrive {
     specimen: Specimen,
     /// Its clock.
     now: Nanos,
@@ -30,6 +30,19 @@ struct SavedDrive {
     unclean: u64,
     cycles: u64,
     powered: Nanos,
+}
+
+impl SavedDrive {
+    /// Whether a drive can have lived so long.
+    fn is_plausible(&self) -> bool {
+        self.host.is_plausible()
+            && self.flash.is_plausible()
+            && self.cycles > 0
+            && self.unclean <= self.cycles
+            && is_plausible(self.cycles)
+            && is_plausible_time(self.now)
+            && is_plausible_time(self.powered)
+    }
 }
 
 /// Which drive it is: of what file, and which one of its kind.
@@ -64,9 +77,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let (specimen, _) = postcard::take_from_bytes::<Specimen>(saved).map_err(|_| LoadError::Damaged)?;
         self.plug.specimen.check(&specimen)?;
         let saved: SavedDrive = postcard::from_bytes(saved).map_err(|_| LoadError::Damaged)?;
+        if !saved.is_plausible() {
+            return Err(LoadError::Damaged);
+        }
         self.translation.load(&saved.translation).map_err(|_| LoadError::Damaged)?;
+        let pages = self.translation.logical_pages();
         match (self.backend.correction_mut(), saved.correction) {
-            (Some(own), Some(correction)) => own.load(correction),
+            (Some(own), Some(correction)) if correction.is_sound(pages) => own.load(correction),
             (None, None) => {}
             _ => return Err(LoadError::Damaged),
         }

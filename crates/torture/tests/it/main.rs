@@ -2,6 +2,7 @@
 
 mod composed;
 mod finds_bugs;
+mod nonsense;
 mod power_cuts;
 mod seeds_that_once_failed;
 mod until_one_fails;

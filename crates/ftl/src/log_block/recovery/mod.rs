@@ -55,9 +55,9 @@ impl Recovery {
         self.lost.clear();
     }
 
-    /// Pages that are lost.
-    pub fn pages(&self) -> impl Iterator<Item = u32> {
-        self.lost.keys().copied()
+    /// Whether this is of a drive with so many pages. `is_numbered`: whether rows have been given a number.
+    pub fn is_sound(&self, logical_pages: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
+        self.lost.iter().all(|(&page, &sequence)| page < logical_pages && is_numbered(sequence))
     }
 }
 

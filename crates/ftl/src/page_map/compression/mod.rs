@@ -52,6 +52,19 @@ impl Compression {
         &self.extents
     }
 
+    /// Whether this compresses to as little as one in `ratio`, and can go on.
+    #[must_use]
+    pub fn is_sound(&self, ratio: u32) -> bool {
+        self.ratio == ratio && (1000..=1000 * ratio).contains(&self.mean_milliunits) && self.rng.is_sound()
+    }
+
+    /// Whether what begins at a unit is an extent of a size that there is.
+    #[must_use]
+    pub fn holds_at(&self, unit: UnitAddress, ratio: u32) -> bool {
+        let units = self.extents.len(unit);
+        self.extents.span(unit) & 1 == 1 && units.is_power_of_two() && units <= ratio
+    }
+
     /// Sets where extents begin in a row, one bit a unit.
     #[inline]
     pub fn set_row(&mut self, start: UnitAddress, begins: u64) {

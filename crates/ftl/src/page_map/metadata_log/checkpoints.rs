@@ -118,6 +118,25 @@ impl Checkpoints {
         }
     }
 
+    /// Pieces of the map.
+    #[must_use]
+    pub fn pieces(&self) -> u32 {
+        match self {
+            Checkpoints::Never(pieces) => *pieces,
+            Checkpoints::Round(round) => round.pieces,
+            Checkpoints::Changed(changed) => changed.pieces.len() as u32,
+        }
+    }
+
+    /// Whether no piece has been written after more rows than the ring has had.
+    #[must_use]
+    pub fn is_sound(&self, ring_rows: u64) -> bool {
+        match self {
+            Checkpoints::Never(_) | Checkpoints::Round(_) => true,
+            Checkpoints::Changed(changed) => changed.pieces.iter().all(|piece| piece.written_at <= ring_rows),
+        }
+    }
+
     /// Rows of a ring that hold every piece twice, and the journal meanwhile.
     #[must_use]
     pub fn ring_rows(&self) -> u32 {

@@ -21,6 +21,7 @@ use crate::page_map::system_ring::{RingRow, SystemRing};
 use super::checkpoints::{Changed, Checkpoints, Round};
 use super::trims::{Trim, Trims};
 use crate::spec::MappingSpec;
+use crate::translation::is_plausible;
 
 /// First spare entry of a journal row.
 pub const TAG_JOURNAL: u32 = 0xFFFF_FFF0;
@@ -94,6 +95,33 @@ impl Journal {
         self.ring.is_shaped_like(&other.ring)
             && self.entries_per_row == other.entries_per_row
             && self.checkpoints.is_shaped_like(&other.checkpoints)
+    }
+
+    /// Whether what it says is of a drive with so many pages. `is_numbered`: whether a row can have been the next.
+    #[must_use]
+    pub fn is_sound(&self, logical_pages: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
+        self.trims.on_flash().is_sound(logical_pages, is_numbered)
+            && self.checkpoints.is_sound(self.rows_written)
+            && is_plausible(self.rows_written)
+            && is_plausible(self.rows_due)
+            && self.rows_begun <= self.rows_due
+    }
+
+    /// Whether the checkpoints on flash are of pieces that there are.
+    #[must_use]
+    pub fn is_written_soundly(&self, medium: &Medium) -> bool {
+        let layout = medium.layout();
+        self.ring.blocks().all(|block| {
+            medium.is_in_order(block)
+                && (0..medium.finished_pages(block)).all(|page| {
+                    let start = layout.row_start(block, page);
+                    let known = || layout.row_units == 1 || medium.tag(start + 1) < self.checkpoints.pieces();
+                    match medium.tag(start) {
+                        TAG_CHECKPOINT => known(),
+                        tag => [TAG_JOURNAL, NO_LPN].contains(&tag),
+                    }
+                })
+        })
     }
 
     /// Rows programmed into the system area.

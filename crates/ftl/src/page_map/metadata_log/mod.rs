@@ -11,6 +11,7 @@ use ssdlab_nand::{BlockId, Layout, Medium, MisfitError, NO_LPN, UnitAddress};
 use super::map::{DemandMap, DemandMapCounters, SavedDemandMap};
 use crate::op::OpSink;
 use crate::spec::MappingSpec;
+use crate::translation::is_plausible;
 
 pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use trims::{Trim, TrimTable};
@@ -68,6 +69,27 @@ impl MetadataLog {
         }
         self.rows_before = saved.rows_before;
         Ok(())
+    }
+
+    /// All blocks of its rings.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        let journal = self.journal.iter().flat_map(Journal::blocks);
+        journal.chain(self.demand_map.iter().flat_map(DemandMap::blocks))
+    }
+
+    /// Whether what it says is of a drive with so many pages. `is_numbered`: whether a row can have been the next.
+    #[must_use]
+    pub fn is_sound(&self, logical_pages: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
+        is_plausible(self.rows_before)
+            && self.journal.as_ref().is_none_or(|journal| journal.is_sound(logical_pages, is_numbered))
+            && self.demand_map.as_ref().is_none_or(DemandMap::is_sound)
+    }
+
+    /// Whether the rows of its rings are such rows.
+    #[must_use]
+    pub fn is_written_soundly(&self, medium: &Medium) -> bool {
+        self.journal.as_ref().is_none_or(|journal| journal.is_written_soundly(medium))
+            && self.demand_map.as_ref().is_none_or(|map| map.is_written_soundly(medium))
     }
 
     /// A log for so many logical pages. `take_ring` sets as many places of a ring aside as it is asked for, if it can: for

@@ -161,6 +161,17 @@ impl TrimTable {
         self.add(&Trim { pages: page..page + 1, before_row, held: Vec::new() });
     }
 
+    /// Whether the ranges are of a drive with so many pages, one behind the other. `is_numbered`: whether a row can have been
+    /// the next.
+    #[must_use]
+    pub fn is_sound(&self, logical_pages: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
+        let mut before = 0;
+        self.ranges().all(|(pages, row)| {
+            let behind = std::mem::replace(&mut before, pages.end) <= pages.start;
+            behind && pages.start < pages.end && pages.end <= logical_pages && is_numbered(row)
+        })
+    }
+
     /// Every range, with [`Trim::before_row`].
     pub fn ranges(&self) -> impl Iterator<Item = (Range<u32>, u32)> + '_ {
         self.ranges.iter().map(|(&start, &(end, row))| (start..end, row))

@@ -41,7 +41,7 @@ use super::map::Place;
 use super::map_prefetch::MapPrefetch;
 use super::superblock::State;
 use crate::op::OpSink;
-use crate::translation::{LostPage, Recovered, Repair, RepairKind, Undone};
+use crate::translation::{LostPage, Recovered, Repair, RepairKind, Undone, is_plausible};
 
 pub use fault::RecoveryFault;
 use newest::{Copies, Destroyed, Fate};
@@ -74,6 +74,9 @@ pub struct Recovery {
     pub(super) cuts: u64,
     #[serde(skip)]
     way: RecoveryWay,
+    /// It came from a file, which may say anything.
+    #[serde(skip)]
+    pub(super) loaded: bool,
     /// For tests: what this firmware does wrong.
     #[serde(skip)]
     fault: Option<RecoveryFault>,
@@ -101,6 +104,15 @@ impl Recovery {
         self.held.clear();
         self.origins.clear();
         self.affected = None;
+    }
+
+    /// Whether this is of a drive with so many pages. `is_numbered`: whether rows have been given a number.
+    #[must_use]
+    pub fn is_sound(&self, logical_pages: u32, superblocks: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
+        let mut noted = self.lost.iter().map(|(&page, &sequence)| (page, sequence)).chain(self.held.iter().copied());
+        noted.all(|(page, sequence)| page < logical_pages && is_numbered(sequence))
+            && self.origins.is_sound(superblocks)
+            && is_plausible(self.cuts)
     }
 
     /// Whether any of these pages counts as lost, or did until it was written again.
@@ -313,7 +325,7 @@ impl PageMap {
     }
 
     /// Bad blocks that have been replaced hold nothing that another does not. One that could not be replaced any more does.
-    fn may_hold_data(&self, block: BlockId) -> bool {
+    pub(super) fn may_hold_data(&self, block: BlockId) -> bool {
         let sb = self.superblocks.of_block_checked(block);
         let unreplaced = sb.is_some_and(|sb| self.superblocks.state(sb) != State::Reserved) && self.is_frozen();
         if self.medium.is_bad(block) { unreplaced } else { !self.is_system_block(block) }
@@ -347,11 +359,9 @@ impl PageMap {
         // Of a superblock whose erase was cut short, another block may have held it.
         let whole = |block| !self.medium.is_erased(block) && !self.medium.is_half_erased(block);
         let same = self.recovery.origins.of(to, row) == Some(from) && self.superblocks.blocks_of(from).all(whole);
-        debug_assert!(
-            !same || self.medium.generation(gone.unit) == self.medium.generation(unit),
-            "a copy is the same write"
-        );
-        same
+        let is_copy = self.medium.generation(gone.unit) == self.medium.generation(unit);
+        debug_assert!(!same || is_copy || self.recovery.loaded, "a copy is the same write");
+        same && is_copy
     }
 
     // ---- blocks -------------------------------------------------------------------------------------------------

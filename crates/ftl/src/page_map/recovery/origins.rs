@@ -38,6 +38,15 @@ impl Origins {
         self.stretches.len() == other.stretches.len()
     }
 
+    /// Whether all rows were moved from superblocks that there are.
+    #[must_use]
+    pub fn is_sound(&self, superblocks: u32) -> bool {
+        self.stretches
+            .iter()
+            .flatten()
+            .all(|stretch| stretch.source.number() < superblocks && stretch.first <= stretch.end)
+    }
+
     /// The row of this number of superblock `to` holds units of `source` only.
     #[inline]
     pub fn moved(&mut self, source: SuperblockId, to: SuperblockId, row: u32) {

@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{Nanos, Rng, SECOND};
-use ssdlab_device::ExpectedErrors;
+use ssdlab_device::{ExpectedErrors, is_plausible};
 use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
@@ -132,6 +132,18 @@ pub struct SavedCorrection {
     calendar: Nanos,
     lost: BTreeSet<u32>,
     counters: CorrectionCounters,
+}
+
+impl SavedCorrection {
+    /// Whether this is of a drive with so many pages, whose calendar is not at its end.
+    #[must_use]
+    pub fn is_sound(&self, logical_pages: u32) -> bool {
+        let CorrectionCounters { reread_units, soft_units, rebuilt_units, lost_units } = self.counters;
+        self.rng.is_sound()
+            && self.calendar < Nanos::MAX / 2
+            && self.lost.last().is_none_or(|&page| page < logical_pages)
+            && [reread_units, soft_units, rebuilt_units, lost_units].into_iter().all(is_plausible)
+    }
 }
 
 impl Correction {

@@ -73,6 +73,21 @@ impl Area {
         self.ring.is_shaped_like(&other.ring) && self.rows.len() == other.rows.len() && owners(self) == owners(other)
     }
 
+    /// Whether every row on flash holds a page of such a map, or nothing.
+    #[must_use]
+    pub fn is_written_soundly(&self, medium: &Medium) -> bool {
+        let (layout, pages) = (medium.layout(), self.rows.len() as u32);
+        let row_is_sound = |block, page| {
+            let start = layout.row_start(block, page);
+            let known = || layout.row_units == 1 || medium.tag(start + 1) < pages;
+            medium.tag(start) == NO_LPN || medium.tag(start) == TAG_MAP && known()
+        };
+        self.owners.iter().flatten().all(|&owner| owner == NOWHERE || owner < pages)
+            && self.blocks().all(|block| {
+                medium.is_in_order(block) && (0..medium.finished_pages(block)).all(|page| row_is_sound(block, page))
+            })
+    }
+
     /// Rows programmed, those included that were moved.
     #[must_use]
     pub fn rows_written(&self) -> u64 {

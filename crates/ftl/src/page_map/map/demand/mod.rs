@@ -25,6 +25,7 @@ pub use area::TAG_MAP;
 use cache::Cache;
 
 use crate::op::{NOBODY, OpSink};
+use crate::translation::is_plausible;
 
 /// Bytes of an entry in DRAM: logical page and unit.
 const CACHED_ENTRY_BYTES: u64 = 8;
@@ -99,6 +100,25 @@ impl DemandMap {
         }
         (self.area, self.counters) = (saved.area, saved.counters);
         Some(())
+    }
+
+    /// All blocks that it lies in.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.area.blocks()
+    }
+
+    /// Whether it can have counted so far.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let DemandMapCounters { lookups, misses, fetches, flushes, moves } = self.counters;
+        let rows = [self.area.rows_written(), self.area.rows_moved()];
+        [lookups, misses, fetches, flushes, moves].into_iter().chain(rows).all(is_plausible)
+    }
+
+    /// See [`Area::is_written_soundly`].
+    #[must_use]
+    pub fn is_written_soundly(&self, medium: &Medium) -> bool {
+        self.area.is_written_soundly(medium)
     }
 
     /// Places of the ring of map pages for such a map.
