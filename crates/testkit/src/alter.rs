@@ -181,18 +181,23 @@ pub fn alter_differences(bytes: &mut Vec<u8>, rng: &mut Rng) {
 mod tests {
     use super::*;
 
+    #[derive(Clone, Debug, PartialEq, serde::Deserialize, Serialize)]
+    struct State {
+        few: Vec<u32>,
+        perhaps: Option<u64>,
+        many: Vec<u8>,
+    }
+
     #[test]
     fn one_value_is_another_one_and_the_rest_is_as_it_was() {
-        let state = (vec![1_u32, 2, 3], Some(7_u64), vec![0_u8; 100]);
+        let state = State { few: vec![1, 2, 3], perhaps: Some(7), many: vec![0; 100] };
         let bytes = to_stdvec(&state).unwrap();
         let mut rng = Rng::new(1);
-        let all: Vec<_> = (0..100)
-            .filter_map(|_| altered::<(Vec<u32>, Option<u64>, Vec<u8>)>(&bytes, &mut rng, &mut |_, _, _| false))
-            .collect();
+        let all: Vec<_> = (0..100).filter_map(|_| altered::<State>(&bytes, &mut rng, &mut |_, _, _| false)).collect();
         assert!(all.len() > 30, "{}", all.len());
         for other in all {
-            let other: (Vec<u32>, Option<u64>, Vec<u8>) = from_bytes(&other).unwrap();
-            let same = [other.0 == state.0, other.1 == state.1, other.2 == state.2];
+            let other: State = from_bytes(&other).unwrap();
+            let same = [other.few == state.few, other.perhaps == state.perhaps, other.many == state.many];
             assert_eq!(same.iter().filter(|same| !**same).count(), 1, "{other:?}");
         }
     }
