@@ -224,7 +224,17 @@ impl<'a> Context<'a> {
     /// A parameter in seconds as simulated time.
     #[must_use]
     pub fn nanos(&self, key: &str) -> Nanos {
-        self.params.integer(key) * SECOND
+        match self.params.seconds(key) {
+            whole if whole.fract() == 0.0 => whole as Nanos * SECOND,
+            part => nanos_from_us(part * 1e6),
+        }
+    }
+
+    /// On a drive in small, so many requests become as many less as it is smaller: writes fill its caches as far.
+    pub fn shrink_requests(&mut self, key: &str) {
+        if let Some(by) = self.small {
+            self.params.shrink_requests(key, by.into());
+        }
     }
 
     /// How the test was shortened, in a sentence; `None` at full length.
