@@ -5,8 +5,11 @@
 //! time that erases take stays. Dies, channels, buses, programs and the firmware's times stay, and with them every rate.
 //! What changes with the size of a superblock, such as the longest pause, does not stay.
 //!
+//! The write buffer, which takes the first writes of a run at the speed of the link, holds as much less, but two rows of all
+//! dies, which keep them busy.
+//!
 //! A drive that maps by log blocks copies whole blocks for a single write. There the blocks stay, and there are fewer, and
-//! fewer logs. It is so slow at random writes that its write buffer is a good part of a short run: that gets smaller, too.
+//! fewer logs. Its buffer need not hold more than a few pages: merges are what it waits for.
 //!
 //! Of drives in an array each is made small, and so is the cache of an adapter before them: it is full after as many drive
 //! writes. Stripes, its lines and what it reads ahead are shapes of requests, which stay.
@@ -47,14 +50,15 @@ fn drive(drive: &Drive, by: u32) -> Option<Drive> {
     let mut small = drive.clone();
     let (spec, die) = (&mut small.spec, &mut small.die.spec);
     spec.capacity_bytes = spec.capacity_bytes / u64::from(by) / 4096 * 4096;
+    let page_kib = die.geometry.page_bytes / 1024;
+    let mut least_kib = 2 * spec.flash.dies * die.geometry.planes * page_kib;
     if let Some(log_blocks) = &mut spec.log_blocks {
         // A stream takes the logs of a stripe, and merges under way hold theirs. They lie in blocks of their own: of the
         // spare area little is left.
         let fewest = log_blocks.stripe_superblocks.max(log_blocks.merges_at_once);
         log_blocks.open_logs = (log_blocks.open_logs / by).max(fewest).min(log_blocks.open_logs);
         die.geometry.blocks_per_plane = die.geometry.blocks_per_plane / by + log_blocks.open_logs;
-        let kib = &mut spec.write_buffer.capacity_kib;
-        *kib = (*kib / by).max(4 * die.geometry.page_bytes / 1024).min(*kib);
+        least_kib = 4 * page_kib;
     } else {
         if !die.geometry.pages_per_block.is_multiple_of(by) {
             return None;
@@ -66,6 +70,8 @@ fn drive(drive: &Drive, by: u32) -> Option<Drive> {
             mode.erase_ms /= f64::from(by);
         }
     }
+    let buffer_kib = &mut spec.write_buffer.capacity_kib;
+    *buffer_kib = (*buffer_kib / by).max(least_kib).min(*buffer_kib);
     if let Some(cache) = &mut spec.slc_cache {
         cache.capacity_gb = cache.capacity_gb.map(|gb| gb / f64::from(by));
         cache.fold_pause_ms /= f64::from(by);
