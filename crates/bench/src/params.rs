@@ -162,6 +162,7 @@ pub struct Params {
     values: BTreeMap<&'static str, Value>,
     set_by_user: Vec<&'static str>,
     quick: bool,
+    whole_times: bool,
     shortened: Vec<String>,
 }
 
@@ -173,6 +174,20 @@ impl Params {
         defs: &[&[ParamDef]],
         settings: &[(String, String)],
         quick: bool,
+    ) -> Result<Self, ParamError> {
+        Self::resolve_for(test, defs, settings, quick, false)
+    }
+
+    /// As [`Params::resolve`]; with `whole_times`, a quick run shortens numbers of requests and no time.
+    ///
+    /// # Errors
+    /// As [`Params::resolve`].
+    pub fn resolve_for(
+        test: &'static str,
+        defs: &[&[ParamDef]],
+        settings: &[(String, String)],
+        quick: bool,
+        whole_times: bool,
     ) -> Result<Self, ParamError> {
         let mut defs: Vec<ParamDef> = defs.concat();
         // The first declaration counts: a test may have a default of its own for what every test takes.
@@ -187,6 +202,7 @@ impl Params {
             values: BTreeMap::new(),
             set_by_user: Vec::new(),
             quick,
+            whole_times,
             shortened: Vec::new(),
             defs: defs.clone(),
         };
@@ -225,7 +241,8 @@ impl Params {
         if def.quick_divisor <= 1 {
             return;
         }
-        if self.quick && !self.set_by_user.contains(&def.key) {
+        let is_left = self.whole_times && def.unit == "s";
+        if self.quick && !is_left && !self.set_by_user.contains(&def.key) {
             let exact = published as f64 / def.quick_divisor as f64;
             // A time is exact, 7.5 s of 60: as many drive writes. What is counted is so to the nearest.
             let shortened = if def.unit == "s" && exact.fract() != 0.0 {
@@ -488,6 +505,8 @@ mod tests {
         p.shrink_requests("requests", 8);
         assert_eq!(p.integer("requests"), 3_125);
         assert!(p.shortened().unwrap().ends_with("requests is 3125 instead of 25000."));
+        let whole = Params::resolve_for("demo", &[DEFS], &[], true, true).unwrap();
+        assert_eq!((whole.seconds("half_minute"), whole.shortened()), (30.0, None));
         let mut p = resolve(&[("requests", "7"), ("half_minute", "29")], true).unwrap();
         p.shrink_requests("requests", 8);
         assert_eq!((p.seconds("half_minute"), p.integer("requests")), (29.0, 7));
