@@ -14,7 +14,7 @@ pub trait Lab: Sync {
     /// Its name in reports.
     fn name(&self) -> &str;
 
-    /// The same drive in small: capacity, blocks, cache and what else has a size divided by `by`, everything else as it
+    /// The same device in small: capacity, blocks, caches and what else has a size divided by `by`, everything else as it
     /// is, so that as many drive writes leave it in the same state in a `by`-th of the time. `None` of a device whose
     /// proportions cannot be kept.
     ///

@@ -162,6 +162,7 @@ pub struct Params {
     values: BTreeMap<&'static str, Value>,
     set_by_user: Vec<&'static str>,
     quick: bool,
+    whole_times: bool,
     shortened: Vec<String>,
 }
 
@@ -173,6 +174,20 @@ impl Params {
         defs: &[&[ParamDef]],
         settings: &[(String, String)],
         quick: bool,
+    ) -> Result<Self, ParamError> {
+        Self::resolve_for(test, defs, settings, quick, false)
+    }
+
+    /// As [`Params::resolve`]; with `whole_times`, a quick run shortens numbers of requests and no time.
+    ///
+    /// # Errors
+    /// As [`Params::resolve`].
+    pub fn resolve_for(
+        test: &'static str,
+        defs: &[&[ParamDef]],
+        settings: &[(String, String)],
+        quick: bool,
+        whole_times: bool,
     ) -> Result<Self, ParamError> {
         let mut defs: Vec<ParamDef> = defs.concat();
         // The first declaration counts: a test may have a default of its own for what every test takes.
@@ -187,6 +202,7 @@ impl Params {
             values: BTreeMap::new(),
             set_by_user: Vec::new(),
             quick,
+            whole_times,
             shortened: Vec::new(),
             defs: defs.clone(),
         };
@@ -225,15 +241,51 @@ impl Params {
         if def.quick_divisor <= 1 {
             return;
         }
-        if self.quick && !self.set_by_user.contains(&def.key) {
-            // To the nearest: 60 s become 8 s, not 7.
-            let shortened = (published + def.quick_divisor / 2) / def.quick_divisor;
-            self.values.insert(def.key, Value::Integer(shortened.max(1)));
+        let is_left = self.whole_times && def.unit == "s";
+        if self.quick && !is_left && !self.set_by_user.contains(&def.key) {
+            let exact = published as f64 / def.quick_divisor as f64;
+            // A time is exact, 7.5 s of 60: as many drive writes. What is counted is so to the nearest.
+            let shortened = if def.unit == "s" && exact.fract() != 0.0 {
+                Value::Number(exact)
+            } else {
+                Value::Integer((exact.round() as u64).max(1))
+            };
+            self.values.insert(def.key, shortened);
         }
-        let value = self.integer(def.key);
-        if value < published {
+        self.say_if_shorter(def, published);
+    }
+
+    fn say_if_shorter(&mut self, def: &ParamDef, published: u64) {
+        let (value, words) = match *self.value(def.key) {
+            Value::Integer(v) => (v as f64, v.to_string()),
+            Value::Number(v) => (v, v.to_string()),
+            _ => return,
+        };
+        if value < published as f64 {
             let unit = if def.unit.is_empty() { String::new() } else { format!(" {}", def.unit) };
-            self.shortened.push(format!("{} is {value}{unit} instead of {published}{unit}", def.key.replace('_', " ")));
+            self.shortened.push(format!("{} is {words}{unit} instead of {published}{unit}", def.key.replace('_', " ")));
+        }
+    }
+
+    /// A length in seconds; a quick run's need not be whole.
+    ///
+    /// # Panics
+    /// If the test did not declare `key` as a number or left it to be decided: a bug in the test.
+    #[must_use]
+    pub fn seconds(&self, key: &str) -> f64 {
+        match *self.value(key) {
+            Value::Integer(v) => v as f64,
+            _ => self.number(key),
+        }
+    }
+
+    /// Divides a number of requests that the user did not set by `by`, as the drive in small has been, and says so.
+    pub fn shrink_requests(&mut self, key: &str, by: u64) {
+        let def = self.def(key);
+        if !self.set_by_user.contains(&def.key) {
+            let published = self.integer(key);
+            self.values.insert(def.key, Value::Integer((published / by).max(1)));
+            self.say_if_shorter(&def, published);
         }
     }
 
@@ -385,6 +437,22 @@ mod tests {
             quick_divisor: 10,
         },
         ParamDef {
+            key: "half_minute",
+            default: "30",
+            unit: "s",
+            doc: "",
+            kind: Kind::Integer { min: 1, max: 1000 },
+            quick_divisor: 8,
+        },
+        ParamDef {
+            key: "requests",
+            default: "25000",
+            unit: "",
+            doc: "",
+            kind: Kind::Integer { min: 1, max: 1_000_000 },
+            quick_divisor: 1,
+        },
+        ParamDef {
             key: "span_bytes",
             default: "8GB",
             unit: "B",
@@ -421,10 +489,27 @@ mod tests {
         assert_eq!(p.integer("seconds"), 18);
         assert_eq!(p.integer("span_bytes"), 8_000_000_000);
         assert_eq!(p.decide("length", 2000), 200);
-        assert_eq!(p.shortened().unwrap(), "seconds is 18 s instead of 180 s, length is 200 s instead of 2000 s.");
-        let p = resolve(&[("seconds", "200"), ("length", "7")], true).unwrap();
+        let said = p.shortened().unwrap();
+        assert!(said.starts_with("seconds is 18 s instead of 180 s, "), "{said}");
+        assert!(said.ends_with("length is 200 s instead of 2000 s."), "{said}");
+        let p = resolve(&[("seconds", "200"), ("length", "7"), ("half_minute", "30")], true).unwrap();
         assert_eq!(p.integer("seconds"), 200);
         assert_eq!(p.shortened(), None);
+    }
+
+    #[test]
+    fn times_are_shortened_exactly_and_requests_only_with_the_drive() {
+        let mut p = resolve(&[], true).unwrap();
+        assert_eq!((p.seconds("half_minute"), p.integer("requests")), (3.75, 25_000));
+        assert!(p.shortened().unwrap().contains("half minute is 3.75 s instead of 30 s"));
+        p.shrink_requests("requests", 8);
+        assert_eq!(p.integer("requests"), 3_125);
+        assert!(p.shortened().unwrap().ends_with("requests is 3125 instead of 25000."));
+        let whole = Params::resolve_for("demo", &[DEFS], &[], true, true).unwrap();
+        assert_eq!((whole.seconds("half_minute"), whole.shortened()), (30.0, None));
+        let mut p = resolve(&[("requests", "7"), ("half_minute", "29")], true).unwrap();
+        p.shrink_requests("requests", 8);
+        assert_eq!((p.seconds("half_minute"), p.integer("requests")), (29.0, 7));
     }
 
     #[test]

@@ -93,6 +93,15 @@ pub const HEADLINES: [Headline; 11] = [
     },
 ];
 
+/// Figures that differ by less than this share of the larger one are level: no reader should choose by so little.
+const LEVEL: f64 = 0.02;
+
+/// Whether two figures are level: in no order that a page speaks of, and that a quick run has to find.
+#[must_use]
+pub fn are_level(a: f64, b: f64) -> bool {
+    (a - b).abs() < LEVEL * a.max(b)
+}
+
 impl Headline {
     /// Its value for a drive, if that was measured.
     #[must_use]
@@ -119,5 +128,16 @@ impl Headline {
     #[must_use]
     pub fn order(&self, a: f64, b: f64) -> std::cmp::Ordering {
         if self.lower_is_better { a.total_cmp(&b) } else { b.total_cmp(&a) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_figures_are_level_either_way_round_and_within_two_per_cent() {
+        assert!(are_level(98.1, 100.0) && are_level(100.0, 98.1) && are_level(0.5, 0.5));
+        assert!(!are_level(98.0, 100.0) && !are_level(100.0, 97.0));
     }
 }

@@ -6,7 +6,7 @@ use ssdlab_bench::suite::LONGEST_GAPS;
 use ssdlab_bench::{Outcome, SlowIo};
 
 use crate::felt::LIMITS;
-use crate::headline::{HEADLINES, Headline};
+use crate::headline::{HEADLINES, Headline, are_level};
 use crate::name;
 use crate::number;
 use crate::reference::{ReferenceDrive, beside, consistency_curve};
@@ -345,9 +345,6 @@ fn felt(facts: &Facts<'_>) -> Option<Finding> {
     ))
 }
 
-/// Figures as near as this are called level: no reader should choose by so little.
-const LEVEL: f64 = 0.02;
-
 fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     let (headline, ours) = facts.headline("steady-write").or_else(|| facts.headline("file-server"))?;
     let (other, theirs) = facts.best_other(&headline)?;
@@ -359,7 +356,7 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
             format!(" in {what}, and {other} is the best of the others here."),
             headline.test,
         )
-    } else if (ours / theirs - 1.0).abs() < LEVEL {
+    } else if are_level(ours, theirs) {
         finding(
             "",
             format!("Level with {other}"),

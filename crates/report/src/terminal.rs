@@ -88,7 +88,13 @@ pub fn terminal_summary(review: &Review, written: Option<&Written>, colour: bool
             .map_or(String::new(), |spare| format!(" · {} % spare area", number::trimmed(spare, 1)));
         line(&format!("  {} · {capacity}{spare}", facts.description));
     }
-    let quick = if review.quick { " · quick: runs are shorter than the published method" } else { "" };
+    let quick = match review.quick {
+        true if review.outcomes.iter().any(|o| o.shortened.is_some()) => {
+            " · quick: runs are shorter than the published method"
+        }
+        true => " · quick",
+        false => "",
+    };
     line(&painter.paint(Tone::Quiet, &format!("ssdlab {} · seed {}{quick}", review.version, review.seed)));
     let groups = compare::groups(review);
     if !groups.is_empty() {

@@ -77,6 +77,7 @@ struct Run {
 }
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
+    ctx.shrink_requests("requests");
     let requests = ctx.params.integer("requests");
     let (runs, counters, flush, capacity) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;

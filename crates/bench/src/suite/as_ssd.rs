@@ -5,7 +5,7 @@
 //! sequential requests, the length of the random tests, the file's place, what else is on the drive. The data are
 //! incompressible.
 
-use ssdlab_core::{Op, SECOND};
+use ssdlab_core::Op;
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{Timed, build, fill_drive, gigabytes, timed};
@@ -121,7 +121,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         gigabytes(offset),
         file.div_ceil(ctx.params.integer("sequential_block_size")),
         ctx.params.integer("sequential_block_size"),
-        ctx.params.integer("seconds"),
+        ctx.params.seconds("seconds"),
         ctx.params.integer("threads"),
         ctx.params.integer("access_requests"),
         if ctx.params.choice("prefill") == "drive" {
@@ -185,7 +185,7 @@ fn one(ctx: &Context<'_>, host: &mut Host<'_>, key: &str, op: Op) -> Result<Time
     let capacity = host.info().capacity_bytes;
     let mix = if op == Op::Read { Mix::Read } else { Mix::Write };
     let stream = format!("{key} {}", op.name());
-    let duration = ctx.params.integer("seconds") * SECOND;
+    let duration = ctx.nanos("seconds");
     let in_file = |pattern: Pattern| build(ctx, &pattern.starting_at(offset), &stream);
     let mut job = match key {
         "sequential" => {

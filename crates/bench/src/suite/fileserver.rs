@@ -60,7 +60,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         "The drive ({} GB) was filled in sequence. Then Iometer's file server pattern for {} s at each load, each on a copy \
          of the filled drive.",
         gigabytes(capacity),
-        ctx.params.integer("seconds"),
+        ctx.params.seconds("seconds"),
     );
     let mut out = ctx.outcome("", method);
     let mut iops = Vec::new();

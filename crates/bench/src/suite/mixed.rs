@@ -81,7 +81,7 @@ pub(super) fn run_mixed(ctx: &mut Context<'_>, addresses: Addresses) -> Result<O
          each with 100, 80, 60, 40, 20 and 0 % reads, each mix on a copy of the filled drive.{}",
         size(block),
         gigabytes(span),
-        ctx.params.integer("seconds"),
+        ctx.params.seconds("seconds"),
         addresses.sentence(),
     );
     let mut out = ctx.outcome("", method);

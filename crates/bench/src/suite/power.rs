@@ -157,8 +157,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
          link, and a read woke it; then came each load for {} s at QD{depth}, random ones over {} GB. Energy is what the \
          drive draws from its supply.",
         size(FILL_BLOCK_BYTES),
-        ctx.params.integer("idle_seconds"),
-        ctx.params.integer("seconds"),
+        ctx.params.seconds("idle_seconds"),
+        ctx.params.seconds("seconds"),
         gigabytes(random_span),
     );
     let mut out = ctx.outcome("", method);

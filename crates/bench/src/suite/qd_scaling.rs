@@ -111,7 +111,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         "Each pattern at QD {}, {} s each, every run on a copy of the same drive. Reads after a sequential fill of the \
          whole drive; random writes over {} GB of an empty drive; sequential writes over all of an empty drive.",
         queue_depths.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
-        ctx.params.integer("seconds"),
+        ctx.params.seconds("seconds"),
         gigabytes(ctx.params.integer("write_span_bytes")),
     );
     let mut out = ctx.outcome(if wanted == "all" { "" } else { &wanted }, method);

@@ -19,7 +19,7 @@ const PREFILL_SHARE: f64 = 0.3;
 pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Outcome, BenchError> {
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let (asked, prefill) = (ctx.params.integer("span_bytes"), ctx.params.choice("prefill").to_owned());
-    let seconds = ctx.params.integer("seconds");
+    let seconds = ctx.params.seconds("seconds");
     let mut notes = Vec::new();
     let (result, span) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;

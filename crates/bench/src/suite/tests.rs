@@ -164,8 +164,8 @@ fn a_test_is_repeatable_to_the_byte_and_the_seed_matters_where_chance_does() {
 fn quick_shortens_and_says_so() {
     let def = find_test("random-write").unwrap();
     let out = run_test(def, &ModelSpec::default(), &[], 1, true, &Monitor::silent()).unwrap();
-    assert_eq!(out.params["seconds"], 23);
-    assert_eq!(out.shortened.unwrap(), "seconds is 23 s instead of 180 s.");
+    assert_eq!(out.params["seconds"], 22.5);
+    assert_eq!(out.shortened.as_deref(), Some("seconds is 22.5 s instead of 180 s."));
     assert_eq!(run(&plain(), "hdtach", &[]).shortened, None);
 }
 

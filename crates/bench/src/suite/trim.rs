@@ -92,7 +92,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
          the whole drive it was drawn a third time.",
         ctx.params.integer("torture_block_size"),
         ctx.params.depth("torture_queue_depth"),
-        ctx.params.integer("torture_seconds"),
+        ctx.params.seconds("torture_seconds"),
     );
     let mut out = ctx.outcome("", method);
     out.notes = notes;

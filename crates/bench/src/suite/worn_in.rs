@@ -146,6 +146,7 @@ const STATES: [(&str, &str); 3] =
     [("fresh", "filled once"), ("worn", "worn in"), ("rewritten", "after a sequential rewrite")];
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
+    ctx.shrink_requests("requests");
     let runs = ctx.params.integer("runs") as usize;
     // Two fills, and each part of a run and of the three times that they are measured.
     let steps = 2 + (runs + STATES.len()) * MEASURED.len();
@@ -225,7 +226,7 @@ fn method(ctx: &Context<'_>, capacity: u64, span: u64) -> String {
         ctx.params.integer("runs"),
         size(piece(capacity)),
         gigabytes(span),
-        seconds = ctx.params.integer("seconds"),
+        seconds = ctx.params.seconds("seconds"),
         requests = ctx.params.integer("requests"),
     )
 }

@@ -92,13 +92,7 @@ impl DeviceRecipe {
     /// The same device in small, if its proportions can be kept.
     #[must_use]
     pub fn small(&self, by: u32) -> Option<DeviceRecipe> {
-        match &self.parts {
-            Parts::Ssd(drive) => {
-                let parts = Parts::Ssd(Box::new(small::drive(drive, by)?));
-                Some(DeviceRecipe { parts, ..self.clone() })
-            }
-            _ => None,
-        }
+        small::device(self, by)
     }
 
     fn impossible(&self, what: String) -> Diagnostic {

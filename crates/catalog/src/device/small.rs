@@ -1,31 +1,77 @@
-//! A drive in small: the same proportions, a part of the bytes.
+//! A device in small: the same proportions, a part of the bytes.
 //!
 //! Blocks keep their number and lose pages, so that the collector has as many superblocks, as many of them spare, and as
 //! many drive writes to the same state. An erase takes as much less time as its block is smaller: the share of the dies'
 //! time that erases take stays. Dies, channels, buses, programs and the firmware's times stay, and with them every rate.
 //! What changes with the size of a superblock, such as the longest pause, does not stay.
 //!
-//! A drive that maps by log blocks copies whole blocks for a single write. There the blocks stay, and there are fewer.
+//! The write buffer, which takes the first writes of a run at the speed of the link, holds as much less, but two rows of all
+//! dies, which keep them busy.
+//!
+//! A drive that maps by log blocks copies whole blocks for a single write. There the blocks stay, and there are fewer, and
+//! fewer logs. Its buffer need not hold more than a few pages: merges are what it waits for.
+//!
+//! Of drives in an array each is made small, and so is the cache of an adapter before them: it is full after as many drive
+//! writes. Stripes, its lines and what it reads ahead are shapes of requests, which stay.
 
+use ssdlab_nand::{DieSpec, Geometry, PageOrder};
+
+use super::{DeviceRecipe, Parts};
 use crate::resolve::Drive;
 
+/// `None` if anything in it cannot be divided so. The time that a disk takes to seek does not follow from its size.
+pub(super) fn device(recipe: &DeviceRecipe, by: u32) -> Option<DeviceRecipe> {
+    let parts = match &recipe.parts {
+        Parts::Ssd(whole) => Parts::Ssd(Box::new(drive(whole, by)?)),
+        Parts::Disk(_) => return None,
+        Parts::Raid0 { stripe_bytes, members } => {
+            let members = members.iter().map(|member| device(member, by)).collect::<Option<_>>()?;
+            Parts::Raid0 { stripe_bytes: *stripe_bytes, members }
+        }
+        Parts::Ranges(parts) => {
+            let small = |(member, bytes): &(DeviceRecipe, Option<u64>)| {
+                Some((device(member, by)?, bytes.map(|b| b / u64::from(by) / 4096 * 4096)))
+            };
+            Parts::Ranges(parts.iter().map(small).collect::<Option<_>>()?)
+        }
+        Parts::Adapter(adapter, drives) => {
+            let mut adapter = adapter.clone();
+            if let Some(cache) = &mut adapter.spec.cache {
+                cache.capacity_mib = Some(cache.capacity_mib / by).filter(|&mib| mib > 0)?;
+            }
+            Parts::Adapter(adapter, Box::new(device(drives, by)?))
+        }
+    };
+    Some(DeviceRecipe { parts, ..recipe.clone() })
+}
+
 /// `None` if the pages of a block, or its blocks, cannot be divided so, or the drive cannot be built then.
-pub(super) fn drive(drive: &Drive, by: u32) -> Option<Drive> {
+fn drive(drive: &Drive, by: u32) -> Option<Drive> {
     let mut small = drive.clone();
     let (spec, die) = (&mut small.spec, &mut small.die.spec);
     spec.capacity_bytes = spec.capacity_bytes / u64::from(by) / 4096 * 4096;
-    if spec.log_blocks.is_some() {
-        die.geometry.blocks_per_plane /= by;
+    let page_kib = die.geometry.page_bytes / 1024;
+    let mut least_kib = 2 * spec.flash.dies * die.geometry.planes * page_kib;
+    if let Some(log_blocks) = &mut spec.log_blocks {
+        // A stream takes the logs of a stripe, and merges under way hold theirs. They lie in blocks of their own: of the
+        // spare area little is left.
+        let fewest = log_blocks.stripe_superblocks.max(log_blocks.merges_at_once);
+        log_blocks.open_logs = (log_blocks.open_logs / by).max(fewest).min(log_blocks.open_logs);
+        die.geometry.blocks_per_plane = die.geometry.blocks_per_plane / by + log_blocks.open_logs;
+        least_kib = 4 * page_kib;
     } else {
         if !die.geometry.pages_per_block.is_multiple_of(by) {
             return None;
         }
         die.geometry.pages_per_block /= by;
+        level_edges(&drive.die.spec, die);
         die.timing.erase_ms /= f64::from(by);
         for mode in [&mut die.modes.slc, &mut die.modes.mlc, &mut die.modes.tlc].into_iter().flatten() {
             mode.erase_ms /= f64::from(by);
         }
     }
+    let buffer_kib = &mut spec.write_buffer.capacity_kib;
+    *buffer_kib = (*buffer_kib / by).max(least_kib).min(*buffer_kib);
     if let Some(cache) = &mut spec.slc_cache {
         cache.capacity_gb = cache.capacity_gb.map(|gb| gb / f64::from(by));
         cache.fold_pause_ms /= f64::from(by);
@@ -33,4 +79,24 @@ pub(super) fn drive(drive: &Drive, by: u32) -> Option<Drive> {
     spec.mapping.journal_limit_rows = spec.mapping.journal_limit_rows.map(|rows| (rows / by).max(2));
     spec.mapping.map_cache_kib = spec.mapping.map_cache_kib.map(|kib| kib / by);
     ssdlab_ssd::build(&small.name, &small.spec, &small.die.spec, 1).is_ok().then_some(small)
+}
+
+/// An order of pages whose edges have more fast pages than the rest would have more of them in a short block: eight of 64
+/// instead of eight of 512. There the pages alternate, and their times are such that a block takes its share of the time.
+fn level_edges(whole: &DieSpec, small: &mut DieSpec) {
+    if whole.geometry.page_order != PageOrder::PairsL95b {
+        return;
+    }
+    small.geometry.page_order = PageOrder::Alternating;
+    let (before, now) = (&whole.geometry, &small.geometry);
+    for times_us in [&mut small.timing.read_us, &mut small.timing.program_us] {
+        let share = mean_us(before, times_us) / mean_us(now, times_us);
+        times_us.iter_mut().for_each(|us| *us *= share);
+    }
+}
+
+/// The mean of a time over the pages of a block.
+fn mean_us(g: &Geometry, times_us: &[f64]) -> f64 {
+    let of_page = |page| times_us[g.page_order.kind_index(page, g.pages_per_block, g.bits_per_cell)];
+    (0..g.pages_per_block).map(of_page).sum::<f64>() / f64::from(g.pages_per_block)
 }

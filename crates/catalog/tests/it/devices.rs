@@ -1,6 +1,6 @@
 //! Device expressions: what is read, what is built, and how wrong ones are pointed at.
 
-use ssdlab_catalog::{DeviceRecipe, Parts, array_names, device};
+use ssdlab_catalog::{DeviceRecipe, Parts, array_names, device, drive_names};
 use ssdlab_device::Request;
 
 const SSD: &str = "jmf667h-toshiba-128gb";
@@ -32,6 +32,59 @@ fn a_drive_in_small_has_an_eighth_of_the_bytes_and_the_same_share_to_spare() {
         assert!((spare(&*small) - spare(&*whole)).abs() < 1.0, "{name}: {} and {}", spare(&*small), spare(&*whole));
     }
     assert!(device("spinpoint-f1-1tb").unwrap().small(8).is_none(), "a disk has other proportions");
+}
+
+#[test]
+fn an_array_in_small_is_one_of_drives_in_small_behind_a_cache_in_small() {
+    let small = |text: &str| device(text).unwrap().small(8);
+    for name in ["a-data-trio-arc-1280ml", "jmf667h-pair", "ranges(0-8GB=m600-128gb, rest=memoright-gt-64gb)"] {
+        let (whole, small) = (device(name).unwrap(), small(name).unwrap());
+        assert!((small.capacity_bytes() as f64 * 8.0 / whole.capacity_bytes() as f64 - 1.0).abs() < 1e-4, "{name}");
+        assert_eq!(small.build(1).unwrap().info().capacity_bytes, small.capacity_bytes(), "{name}");
+    }
+    let cache_mib = |recipe: &DeviceRecipe| match &recipe.parts {
+        Parts::Adapter(adapter, _) => adapter.spec.cache.as_ref().map(|cache| cache.capacity_mib),
+        _ => panic!("{recipe:?}"),
+    };
+    assert_eq!(cache_mib(&small("a-data-trio-arc-1280ml").unwrap()), Some(256));
+    assert_eq!(cache_mib(&small("a-data-trio-ich10r").unwrap()), None);
+    assert!(small("arc-1200(raptor-wd360gd-36gb)").is_none() && small("a-data-and-spinpoint").is_none());
+}
+
+#[test]
+fn a_drive_that_maps_by_log_blocks_has_room_for_its_logs_in_small() {
+    let mapped_so = |name: &&str| device(name).unwrap().ssds()[0].spec.log_blocks.is_some();
+    let names: Vec<&str> = drive_names().filter(mapped_so).collect();
+    assert!(names.len() >= 5, "{names:?}");
+    for name in names {
+        let small = device(name).unwrap().small(8).unwrap_or_else(|| panic!("{name} cannot be made small"));
+        let spec = &small.ssds()[0].spec;
+        let log_blocks = spec.log_blocks.as_ref().unwrap();
+        assert!(log_blocks.open_logs >= log_blocks.stripe_superblocks.max(log_blocks.merges_at_once), "{name}");
+    }
+}
+
+#[test]
+fn a_block_in_small_takes_its_share_of_the_time_whatever_its_edges() {
+    let die_of = |recipe: &DeviceRecipe| recipe.ssds()[0].die.spec.clone();
+    let whole = device("m600-256gb").unwrap();
+    let (whole, small) = (die_of(&whole), die_of(&whole.small(8).unwrap()));
+    let block_us = |die: &ssdlab_nand::DieSpec, times_us: &[f64]| -> f64 {
+        let g = &die.geometry;
+        let kind = |page| g.page_order.kind_index(page, g.pages_per_block, g.bits_per_cell);
+        (0..g.pages_per_block).map(|page| times_us[kind(page)]).sum()
+    };
+    for (whole_us, small_us) in [
+        (block_us(&whole, &whole.timing.program_us), block_us(&small, &small.timing.program_us)),
+        (block_us(&whole, &whole.timing.read_us), block_us(&small, &small.timing.read_us)),
+    ] {
+        assert!((small_us * 8.0 / whole_us - 1.0).abs() < 1e-9, "{whole_us} {small_us}");
+    }
+    let slc_share = |die: &ssdlab_nand::DieSpec| {
+        f64::from(die.mode(ssdlab_nand::CellMode::Slc).unwrap().pages_per_block)
+            / f64::from(die.geometry.pages_per_block)
+    };
+    assert!((slc_share(&small) - slc_share(&whole)).abs() < 0.01, "an SLC cache in small holds its share");
 }
 
 #[test]

@@ -1,79 +1,74 @@
-//! A quick run ranks drives as a full one does, in every headline figure that it shows. Hours of simulated time, some forty
-//! minutes of processor time: `make quick-against-full`.
+//! A quick run ranks drives as a full one does, in every headline figure that it shows. Hours of processor time, three at most:
+//! `make quick-against-full`.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
+use std::fmt::Write as _;
 
-use ssdlab_report::{HEADLINES, ResultsDocument};
+use ssdlab_bench::plan::PlanJob;
+use ssdlab_bench::suite::find_test;
+use ssdlab_catalog::{array_names, disk_names, drive_names};
+use ssdlab_cli::lab::{SimulatedDrive, drives};
+use ssdlab_cli::plan;
+use ssdlab_report::{HEADLINES, Headline, are_level};
 
-/// Figures within this of each other are equal: no page can put them in a wrong order.
-const EQUAL: f64 = 0.03;
 /// At least so many headline figures are there for every drive.
 const AT_LEAST: usize = 6;
+const SEED: u64 = 1;
 
-const TESTS: &str = "sequential-read,sequential-write,random-read,random-write,consistency,analyzedisk,fileserver";
-
-/// Headline figures by drive and key.
-fn figures(drives: &[String], out: &Path, more: &[&str]) -> BTreeMap<String, BTreeMap<&'static str, f64>> {
-    let status = Command::new(env!("CARGO_BIN_EXE_ssdlab"))
-        .arg("review")
-        .args(drives)
-        .args(["--only", TESTS, "--out"])
-        .arg(out)
-        .args(more)
-        .status()
-        .unwrap();
-    assert!(status.success());
-    let text = std::fs::read_to_string(out.join("results.json")).unwrap();
-    let document = ResultsDocument::from_json(&text, "results.json").unwrap();
-    let mut all: BTreeMap<String, BTreeMap<&str, f64>> = BTreeMap::new();
-    for row in &document.results {
-        let device = row.device.clone().unwrap();
-        for headline in HEADLINES.iter().filter(|h| h.is_shown(document.quick) && h.fits(&row.test, &row.variant)) {
-            if let Some(metric) = row.metrics.get(headline.metric) {
-                all.entry(device.clone()).or_default().entry(headline.key).or_insert(metric.value);
-            }
-        }
+/// What a review runs for this figure, and no more of it: of several loads the one whose figure it is.
+fn job(lab: usize, headline: &Headline) -> PlanJob {
+    let test = find_test(headline.test).unwrap();
+    let variant = test.variants.iter().find(|v| v.name == headline.variant).unwrap();
+    let mut settings = variant.settings();
+    if let Some(load) = test.params.iter().find(|def| def.key == "headline_depth") {
+        settings.push(("queue_depths".to_owned(), load.default.to_owned()));
     }
-    all
+    PlanJob { lab, test, variant: variant.name.to_owned(), settings }
+}
+
+/// Each of these figures of each drive, by place of the headline and of the drive.
+fn figures(drives: &[SimulatedDrive], wanted: &[(usize, usize)], quick: bool) -> Vec<Vec<Option<f64>>> {
+    let jobs: Vec<PlanJob> = wanted.iter().map(|&(headline, drive)| job(drive, &HEADLINES[headline])).collect();
+    let results = plan::run(drives, &jobs, None, SEED, quick).unwrap_or_else(|_| panic!("the plan was refused"));
+    assert!(results.failures.is_empty() && results.unsuitable.is_empty() && results.cancelled == 0);
+    let mut figures = vec![vec![None; drives.len()]; HEADLINES.len()];
+    for &(headline, drive) in wanted {
+        let metric = HEADLINES[headline].of(&results.outcomes, drives[drive].device());
+        figures[headline][drive] = metric.map(|m| m.value);
+    }
+    figures
 }
 
 #[test]
-#[ignore = "forty minutes of processor time: make quick-against-full"]
+#[ignore = "up to three hours of processor time: make quick-against-full"]
 fn a_quick_run_ranks_the_drives_of_the_catalog_as_a_full_one_does() {
-    let listed = Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(["list", "devices"]).output().unwrap();
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    // Single drives with a maker; sets are made of them.
-    let drives: Vec<String> = listed
-        .lines()
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| !name.starts_with("ideal") && !name.contains('(') && !name.ends_with("-pair"))
-        .map(str::to_owned)
-        .collect();
-    assert!(drives.len() > 20, "{drives:?}");
-    let folder = std::env::temp_dir().join(format!("ssdlab-quick-against-full-{}", std::process::id()));
-    let quick = figures(&drives, &folder.join("quick"), &["--quick"]);
-    let full = figures(&drives, &folder.join("full"), &[]);
-    let mut reversed = Vec::new();
-    for headline in HEADLINES.iter().filter(|h| h.in_quick) {
-        let both: Vec<(&String, f64, f64)> = drives
-            .iter()
-            .filter_map(|d| Some((d, *quick.get(d)?.get(headline.key)?, *full.get(d)?.get(headline.key)?)))
-            .collect();
+    let names = drive_names().filter(|name| !name.starts_with("ideal")).chain(disk_names()).chain(array_names());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    let drives = drives(&names, SEED).unwrap_or_else(|_| panic!("the catalog has a drive that cannot be had"));
+    let shown: Vec<usize> = (0..HEADLINES.len()).filter(|&h| HEADLINES[h].in_quick).collect();
+    let all: Vec<(usize, usize)> = shown.iter().flat_map(|&h| (0..drives.len()).map(move |d| (h, d))).collect();
+    let quick = figures(&drives, &all, true);
+    // A figure that is absent in quick cannot be in a wrong place.
+    let there: Vec<(usize, usize)> = all.into_iter().filter(|&(h, d)| quick[h][d].is_some()).collect();
+    let full = figures(&drives, &there, false);
+
+    let (mut table, mut reversed) = (String::new(), String::new());
+    for &h in &shown {
+        let key = HEADLINES[h].key;
+        let both: Vec<(&str, f64, f64)> =
+            (0..drives.len()).filter_map(|d| Some((drives[d].device(), quick[h][d]?, full[h][d]?))).collect();
         for (i, a) in both.iter().enumerate() {
+            let _ = writeln!(table, "{key},{},{},{}", a.0, a.1, a.2);
             for b in &both[i + 1..] {
-                let apart = (a.2 - b.2).abs() > EQUAL * a.2.max(b.2) && (a.1 - b.1).abs() > EQUAL * a.1.max(b.1);
-                if apart && (a.1 < b.1) != (a.2 < b.2) {
-                    reversed.push(format!("{}: {} {} / {}, {} {} / {}", headline.key, a.0, a.1, a.2, b.0, b.1, b.2));
+                if !are_level(a.1, b.1) && !are_level(a.2, b.2) && (a.1 < b.1) != (a.2 < b.2) {
+                    let _ = writeln!(reversed, "{key}: {} {} / {}, {} {} / {}", a.0, a.1, a.2, b.0, b.1, b.2);
                 }
             }
         }
     }
-    assert!(reversed.is_empty(), "quick / full, in the wrong order:\n{}", reversed.join("\n"));
-    for drive in &drives {
-        let n = quick.get(drive).map_or(0, BTreeMap::len);
-        assert!(n >= AT_LEAST, "{drive}: {n} headline figures in a quick run");
+    println!("figure,drive,quick,full\n{table}");
+    assert!(reversed.is_empty(), "quick / full, in the wrong order:\n{reversed}");
+    for (d, drive) in drives.iter().enumerate() {
+        let n = shown.iter().filter(|&&h| quick[h][d].is_some()).count();
+        assert!(n >= AT_LEAST, "{}: {n} headline figures in a quick run", drive.device());
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -334,8 +334,10 @@ fn trust(out: &mut String, review: &Review) {
     if review.quick {
         out.push_str(if in_small(review) {
             "A quick run: an eighth of the drive for an eighth of the time. "
-        } else {
+        } else if review.outcomes.iter().any(|o| o.shortened.is_some()) {
             "A quick run, shorter than the published one. "
+        } else {
+            "A quick run; nothing here was shortened for it. "
         });
         out.push_str("Published figures are not judged. ");
     } else if tally.met + tally.missed == 0 {
