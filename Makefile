@@ -56,7 +56,7 @@ page: $(PROGRAM)
 
 ## A quick run ranks the drives of the catalog as a full one does: up to three hours of processor time.
 quick-against-full:
-	$(CARGO) test --release --locked -p ssdlab --test it -- --ignored quick_run
+	$(CARGO) test --release --locked -p ssdlab --test it -- --ignored --nocapture quick_run
 
 ## Measures the drives anew that a review of one is set beside; writes crates/report/data/reference-drives.json.
 REFERENCES = jmf667h-toshiba-256gb m600-256gb bx100-500gb x25-m-80gb spinpoint-f1-1tb

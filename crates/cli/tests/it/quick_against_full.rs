@@ -2,12 +2,13 @@
 //! `make quick-against-full`.
 
 use std::fmt::Write as _;
+use std::sync::atomic::AtomicBool;
 
-use ssdlab_bench::plan::PlanJob;
+use ssdlab_bench::Outcome;
+use ssdlab_bench::plan::{JobResult, PlanJob, PlanOptions, run_plan_keeping};
 use ssdlab_bench::suite::find_test;
 use ssdlab_catalog::{array_names, disk_names, drive_names};
 use ssdlab_cli::lab::{SimulatedDrive, drives};
-use ssdlab_cli::plan;
 use ssdlab_report::{HEADLINES, Headline, are_level};
 
 /// At least so many headline figures are there for every drive.
@@ -25,15 +26,25 @@ fn job(lab: usize, headline: &Headline) -> PlanJob {
     PlanJob { lab, test, variant: variant.name.to_owned(), settings }
 }
 
-/// Each of these figures of each drive, by place of the headline and of the drive.
+/// Each of these figures of each drive, by place of the headline and of the drive; printed as they come.
 fn figures(drives: &[SimulatedDrive], wanted: &[(usize, usize)], quick: bool) -> Vec<Vec<Option<f64>>> {
     let jobs: Vec<PlanJob> = wanted.iter().map(|&(headline, drive)| job(drive, &HEADLINES[headline])).collect();
-    let results = plan::run(drives, &jobs, None, SEED, quick).unwrap_or_else(|_| panic!("the plan was refused"));
-    assert!(results.failures.is_empty() && results.unsuitable.is_empty() && results.cancelled == 0);
+    let figure = |place: usize, outcome: &Outcome| {
+        let headline = &HEADLINES[wanted[place].0];
+        outcome.metrics.get(headline.metric).map(|metric| metric.value)
+    };
+    let length = if quick { "quick" } else { "full" };
+    let finished = |place: usize, outcome: &Outcome| {
+        let key = HEADLINES[wanted[place].0].key;
+        println!("{length}: {key} of {}: {:?}", outcome.device, figure(place, outcome));
+    };
+    let options = PlanOptions { threads: None, seed: SEED, quick };
+    let results = run_plan_keeping(drives, &jobs, options, &|_| {}, &finished, &AtomicBool::new(false));
     let mut figures = vec![vec![None; drives.len()]; HEADLINES.len()];
-    for &(headline, drive) in wanted {
-        let metric = HEADLINES[headline].of(&results.outcomes, drives[drive].device());
-        figures[headline][drive] = metric.map(|m| m.value);
+    for (place, result) in results.iter().enumerate() {
+        let (headline, drive) = wanted[place];
+        let JobResult::Finished(outcome) = result else { panic!("{:?}: {result:?}", jobs[place]) };
+        figures[headline][drive] = figure(place, outcome);
     }
     figures
 }
