@@ -181,19 +181,40 @@ pub fn alter_differences(bytes: &mut Vec<u8>, rng: &mut Rng) {
 mod tests {
     use super::*;
 
+    #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+    struct State {
+        numbers: Vec<u32>,
+        choice: Option<u64>,
+        bytes: Vec<u8>,
+    }
+
     #[test]
     fn one_value_is_another_one_and_the_rest_is_as_it_was() {
-        let state = (vec![1_u32, 2, 3], Some(7_u64), vec![0_u8; 100]);
+        let state = State { numbers: vec![1, 2, 3], choice: Some(7), bytes: vec![0; 100] };
         let bytes = to_stdvec(&state).unwrap();
         let mut rng = Rng::new(1);
-        let all: Vec<_> = (0..100)
-            .filter_map(|_| altered::<(Vec<u32>, Option<u64>, Vec<u8>)>(&bytes, &mut rng, &mut |_, _, _| false))
-            .collect();
+        let all: Vec<_> = (0..100).filter_map(|_| altered::<State>(&bytes, &mut rng, &mut |_, _, _| false)).collect();
         assert!(all.len() > 30, "{}", all.len());
         for other in all {
-            let other: (Vec<u32>, Option<u64>, Vec<u8>) = from_bytes(&other).unwrap();
-            let same = [other.0 == state.0, other.1 == state.1, other.2 == state.2];
+            assert_ne!(first_difference::<State>(&bytes, &other, &|_, _, _| None), "");
+            let other: State = from_bytes(&other).unwrap();
+            let same = [other.numbers == state.numbers, other.choice == state.choice, other.bytes == state.bytes];
             assert_eq!(same.iter().filter(|same| !**same).count(), 1, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn of_differences_one_is_another_one_and_one_behind_it_makes_up_for_it() {
+        let mut rng = Rng::new(2);
+        for _ in 0..200 {
+            let before: Vec<u8> = (0..40).map(|k| k * 3).collect();
+            let mut after = before.clone();
+            alter_differences(&mut after, &mut rng);
+            let ends = after.iter().enumerate().filter(|(_, byte)| **byte < 0x80).map(|(at, _)| at + 1);
+            let starts = std::iter::once(0).chain(ends.clone());
+            let numbers: Vec<&[u8]> = starts.zip(ends).map(|(from, to)| &after[from..to]).collect();
+            let same = numbers.iter().zip(&before).filter(|(number, byte)| ***number == [**byte]).count();
+            assert!(numbers.len() == 40 && same >= 38, "{after:?}");
         }
     }
 }
