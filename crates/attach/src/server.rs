@@ -355,14 +355,24 @@ impl Server {
         }
     }
 
-    /// Writes an image of the bytes as they are now, while the server goes on: pages are shared until they change.
-    fn snapshot(&self, mut control: ControlConnection, path: std::path::PathBuf, number: u64) {
+    /// Writes an image of the bytes as they are now, and of the drive with a plug, while the server goes on: pages are shared
+    /// until they change.
+    fn snapshot(&mut self, mut control: ControlConnection, path: std::path::PathBuf, number: u64) {
+        if self.drive.device.has_power() {
+            self.pass_time();
+        }
         let store = self.drive.device.store().clone();
+        let copy = self.drive.device.copy_to_save(self.now);
         let name = self.drive.export().name.clone();
         std::thread::spawn(move || {
-            let written = Image::create(&path, &name, number, &store).and_then(Image::close);
+            let with_drive = copy.is_some();
+            let written = Image::create(&path, &name, number, &store).and_then(|mut image| {
+                copy.map_or(Ok(()), |copy| image.append_state(&copy.save()))?;
+                image.close()
+            });
+            let stored_bytes = store.stored_pages() * PAGE_BYTES as u64;
             let told =
-                || serde_json::json!({ "snapshot": path, "stored_bytes": store.stored_pages() * PAGE_BYTES as u64 });
+                || serde_json::json!({ "snapshot": path, "stored_bytes": stored_bytes, "with_drive": with_drive });
             let answer = written.map(|()| told()).map_err(|e| format!("{}: {e}", path.display()));
             control.answer_patiently(answer);
         });

@@ -107,7 +107,7 @@ pub enum CtlOrder {
     Smart,
     /// The last slow requests, and what they waited for
     Blame,
-    /// Write an image of the bytes as they are now
+    /// Write an image of bytes and drive as they are now
     Snapshot {
         #[arg(value_name = "FILE")]
         image: PathBuf,

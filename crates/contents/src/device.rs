@@ -635,6 +635,14 @@ impl ContentDevice {
         }
     }
 
+    /// The device as it is now, to be saved while this one goes on: the bytes are those of [`ContentDevice::store`] now. Time
+    /// must have passed to `now`. `None`: without a plug, or if the device cannot be copied.
+    #[must_use]
+    pub fn copy_to_save(&self, now: Nanos) -> Option<CopyToSave> {
+        let device = self.inner.snapshot().filter(|_| self.has_plug())?;
+        Some(CopyToSave { device, under_way: self.in_flight() - self.waiting, has_power: self.has_power, now })
+    }
+
     fn write_state(&mut self, saved: Option<Vec<u8>>) {
         if let (Some(image), Some(saved)) = (&mut self.image, saved) {
             let written = image.append_state(&saved).and_then(|()| image.commit());
@@ -650,6 +658,34 @@ impl ContentDevice {
     /// See [`ssdlab_device::Plug::power_cycles`] and [`ssdlab_device::Plug::time_powered`]; `None` without a plug.
     pub fn power_history(&mut self, now: Nanos) -> Option<(u64, Nanos)> {
         self.inner.plug().map(|plug| (plug.power_cycles(), plug.time_powered(now)))
+    }
+}
+
+/// A copy of a device, which is to be saved. See [`ContentDevice::copy_to_save`].
+pub struct CopyToSave {
+    device: Box<dyn Device>,
+    under_way: usize,
+    has_power: bool,
+    now: Nanos,
+}
+
+impl CopyToSave {
+    /// What it keeps without power. What is under way ends, and then it is shut down in good order: of commands that were not
+    /// answered it may hold more than the bytes do.
+    #[must_use]
+    pub fn save(mut self) -> Vec<u8> {
+        let mut done = Vec::new();
+        while self.has_power && done.len() < self.under_way {
+            let before = done.len();
+            self.now = self.device.advance_to_completion(Nanos::MAX / 2, &mut done).max(self.now);
+            assert!(done.len() > before, "a command never ends");
+        }
+        let plug = self.device.plug().expect(HAS_PLUG);
+        if self.has_power {
+            let off = plug.stand_by(self.now);
+            plug.cut(off);
+        }
+        plug.save()
     }
 }
 

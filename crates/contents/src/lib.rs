@@ -30,7 +30,7 @@ mod state_file;
 mod store;
 mod superseded;
 
-pub use device::{AfterCut, ContentDevice, ContentOptions, TrimmedReads};
+pub use device::{AfterCut, ContentDevice, ContentOptions, CopyToSave, TrimmedReads};
 pub use image::{
     Change, DriveState, Header, Image, ImageContents, ImageError, MOST_NAME_BYTES, VERSION as IMAGE_VERSION, read_image,
 };

@@ -181,24 +181,40 @@ pub fn alter_differences(bytes: &mut Vec<u8>, rng: &mut Rng) {
 mod tests {
     use super::*;
 
-    #[derive(Clone, Debug, PartialEq, serde::Deserialize, Serialize)]
+    #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
     struct State {
-        few: Vec<u32>,
-        perhaps: Option<u64>,
-        many: Vec<u8>,
+        numbers: Vec<u32>,
+        choice: Option<u64>,
+        bytes: Vec<u8>,
     }
 
     #[test]
     fn one_value_is_another_one_and_the_rest_is_as_it_was() {
-        let state = State { few: vec![1, 2, 3], perhaps: Some(7), many: vec![0; 100] };
+        let state = State { numbers: vec![1, 2, 3], choice: Some(7), bytes: vec![0; 100] };
         let bytes = to_stdvec(&state).unwrap();
         let mut rng = Rng::new(1);
         let all: Vec<_> = (0..100).filter_map(|_| altered::<State>(&bytes, &mut rng, &mut |_, _, _| false)).collect();
         assert!(all.len() > 30, "{}", all.len());
         for other in all {
+            assert_ne!(first_difference::<State>(&bytes, &other, &|_, _, _| None), "");
             let other: State = from_bytes(&other).unwrap();
-            let same = [other.few == state.few, other.perhaps == state.perhaps, other.many == state.many];
+            let same = [other.numbers == state.numbers, other.choice == state.choice, other.bytes == state.bytes];
             assert_eq!(same.iter().filter(|same| !**same).count(), 1, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn of_differences_one_is_another_one_and_one_behind_it_makes_up_for_it() {
+        let mut rng = Rng::new(2);
+        for _ in 0..200 {
+            let before: Vec<u8> = (0..40).map(|k| k * 3).collect();
+            let mut after = before.clone();
+            alter_differences(&mut after, &mut rng);
+            let ends = after.iter().enumerate().filter(|(_, byte)| **byte < 0x80).map(|(at, _)| at + 1);
+            let starts = std::iter::once(0).chain(ends.clone());
+            let numbers: Vec<&[u8]> = starts.zip(ends).map(|(from, to)| &after[from..to]).collect();
+            let same = numbers.iter().zip(&before).filter(|(number, byte)| ***number == [**byte]).count();
+            assert!(numbers.len() == 40 && same >= 38, "{after:?}");
         }
     }
 }

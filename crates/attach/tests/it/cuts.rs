@@ -85,17 +85,20 @@ fn orders_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn a_snapshot_is_an_image_of_the_bytes_as_they_were() {
+fn a_snapshot_is_an_image_of_bytes_and_drive_as_they_were() {
     let server = serve(Steady::new(1000, true), options());
     let mut c = server.client();
     assert_eq!(c.write(0, 4096, &[7; 4096]), 0);
     let path = std::env::temp_dir().join(format!("ssdlab-snapshot-{}.ssd", std::process::id()));
     drop(std::fs::remove_file(&path));
     let order = Order::Snapshot { path: path.clone(), number: 1 };
-    assert_eq!(server.order(&order)["stored_bytes"], 4096);
+    let told = server.order(&order);
+    assert_eq!((&told["stored_bytes"], &told["with_drive"]), (&4096.into(), &true.into()));
     assert_eq!(c.write(0, 4096, &[8; 4096]), 0);
     let contents = ssdlab_contents::Image::inspect(&path).unwrap();
     assert_eq!(contents.store.page(1).unwrap()[..], [7; 4096]);
+    let drive = contents.state.expect("the drive is there").saved(1 << 20).unwrap();
+    assert_eq!(drive[..3], [0, 1, 0], "as it was after the first write");
     assert!(server.order(&order)["error"].as_str().unwrap().contains("exists"), "images are not overwritten");
     std::fs::remove_file(&path).unwrap();
 }

@@ -9,6 +9,7 @@ pub const CAPACITY: u64 = 256 << 20;
 const GREATEST: u8 = 255;
 
 /// See the module's own page.
+#[derive(Clone)]
 pub struct Steady {
     info: DeviceInfo,
     latency: Nanos,
@@ -94,6 +95,10 @@ impl Device for Steady {
         Ok(())
     }
 
+    fn snapshot(&self) -> Option<Box<dyn Device>> {
+        Some(Box::new(self.clone()))
+    }
+
     fn plug(&mut self) -> Option<&mut dyn Plug> {
         self.plugged.then_some(self as &mut dyn Plug)
     }
@@ -117,6 +122,7 @@ impl Plug for Steady {
     }
 
     fn stand_by(&mut self, now: Nanos) -> Nanos {
+        self.durable.clone_from(&self.numbers);
         now
     }
 

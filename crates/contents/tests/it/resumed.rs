@@ -185,6 +185,58 @@ fn an_image_of_another_drive_is_refused() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(31), failure_persistence: None,
+        ..ProptestConfig::with_cases(15) })]
+
+    /// With commands under way, and with the power off; the drive itself goes on.
+    #[test]
+    fn a_copy_of_a_drive_goes_on_with_its_bytes_and_its_wear(choice in any_drive(), without_power in any::<bool>()) {
+        if let Some((drive, die)) = choice.build() {
+            let new_drive = || -> Box<dyn Device> {
+                Box::new(Ssd::new("small", &drive, &die, choice.seed).expect("it can be built"))
+            };
+            let rng = Rng::new(choice.seed).stream("host");
+            let paths = [path("copied.ssd"), path("copy.ssd")];
+            let mut host = Host::new(begin(&paths[0], new_drive(), ContentOptions::default()), rng.clone(), 0, None);
+            host.work(200);
+            if without_power {
+                host.device.stand_by(host.now);
+                host.device.cut(host.now);
+            } else {
+                for tag in 0..6 {
+                    let payload = host.device.insert(vec![251; UNIT_BYTES as usize]);
+                    let write = Request::write(tag, tag % 3 * UNIT_BYTES, UNIT_BYTES).with_payload(payload);
+                    host.device.submit(host.now, write).expect("it is within the device");
+                }
+            }
+            let copy = host.device.copy_to_save(host.now).expect("it can be copied");
+            drop(std::fs::remove_file(&paths[1]));
+            let mut image = Image::create(&paths[1], "small", 8, host.device.store()).expect("it can be written");
+            let written = host.device.counters().host.write_bytes;
+            image.append_state(&copy.save()).and_then(|()| image.close()).expect("it can be written");
+            let (device, now) = again(&paths[1], new_drive(), ContentOptions::default()).expect("it fits");
+            prop_assert!(device.counters().host.write_bytes >= written);
+            let mut heir = Host::new(device, rng, now, Some(host.bytes.clone()));
+            heir.check();
+            heir.work(50);
+            heir.check();
+            heir.device.check_books().expect("the books balance");
+            // The one that was copied knows nothing of it.
+            if without_power {
+                host.now = host.device.restore(host.now);
+            } else {
+                let mut done = Vec::new();
+                while done.len() < 6 {
+                    host.now = host.device.advance_to_completion(Nanos::MAX / 2, &mut done);
+                }
+                host.bytes[..3].fill(Some(251));
+            }
+            host.check();
+        }
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(29), failure_persistence: None,
         ..ProptestConfig::with_cases(10) })]
 
