@@ -795,7 +795,7 @@ impl Device for ContentDevice {
 }
 
 impl Security for ContentDevice {
-    /// No version of any page comes back.
+    /// No version of any page comes back, nor stays in the image.
     fn secure_erase(&mut self, now: Nanos) -> Nanos {
         let ready = self.inner.security().expect("the device inside has it").secure_erase(now);
         let units = self.info.capacity_bytes.div_ceil(UNIT_BYTES) as u32;
@@ -803,6 +803,11 @@ impl Security for ContentDevice {
         drop(self.superseded.take());
         if let Some(image) = &mut self.image {
             let written = image.append(&self.store, 0..units).and_then(|()| image.commit());
+            self.image_written(written);
+        }
+        self.keep_state(ready);
+        if let Some(image) = &mut self.image {
+            let written = image.erase_old(&self.store);
             self.image_written(written);
         }
         ready

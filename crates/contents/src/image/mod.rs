@@ -255,6 +255,14 @@ impl Image {
         Ok(())
     }
 
+    /// Writes what the store holds, and nothing that it held before: nobody finds in the file what was erased.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn erase_old(&mut self, store: &Store) -> Result<(), ImageError> {
+        self.write_anew(store)
+    }
+
     /// A new file takes the place of the old one when it is whole.
     fn write_anew(&mut self, store: &Store) -> Result<(), ImageError> {
         let mut name = self.path.clone().into_os_string();

@@ -184,6 +184,34 @@ fn an_image_of_another_drive_is_refused() {
     assert!(again(&path, drive(), ContentOptions::default()).is_ok());
 }
 
+/// Nor does the drive forget its wear.
+#[test]
+fn after_a_secure_erase_nobody_finds_the_bytes_in_the_image() {
+    let (mut drive, mut die) = (ideal_drive(), ideal_die());
+    (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
+    (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
+    drive.capacity_bytes = 1600 * UNIT_BYTES;
+    for supports_trim in [true, false] {
+        drive.supports_trim = supports_trim;
+        let new_drive =
+            || -> Box<dyn Device> { Box::new(Ssd::new("small", &drive, &die, 1).expect("it can be built")) };
+        let path = path("erased.ssd");
+        let mut device = begin(&path, new_drive(), ContentOptions::default());
+        let payload = device.insert(vec![0xA7; 64 << 10]);
+        device.submit(0, Request::write(1, 0, 64 << 10).with_payload(payload)).expect("it is within the device");
+        let now = device.advance_to_completion(Nanos::MAX / 2, &mut Vec::new());
+        let holds = |path: &Path| std::fs::read(path).unwrap().windows(64).any(|bytes| bytes == [0xA7; 64]);
+        assert!(holds(&path));
+        device.security().expect("it has the commands").secure_erase(now + 1_000_000_000);
+        assert!(!holds(&path) && device.image_error().is_none());
+        // The process is killed.
+        drop(device);
+        let (mut device, _) = again(&path, new_drive(), ContentOptions::default()).expect("it fits");
+        assert_eq!(device.store().stored_pages(), 0);
+        assert_eq!((device.counters().host.writes, device.power_history(0).map(|history| history.0)), (1, Some(3)));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(31), failure_persistence: None,
         ..ProptestConfig::with_cases(15) })]
