@@ -19,84 +19,53 @@ pub fn is_plausible(count: u64) -> bool {
     count < 1 << 46
 }
 
-/// Units programmed and moved, operations asked for. Units are logical ones of 4 KiB, where not said otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TranslationCounters {
-    pub host_units: u64,
-    pub host_rows: u64,
-    pub gc_units: u64,
-    pub gc_rows: u64,
-    /// Moved out of the SLC cache; not among the `gc` figures, except for what was read.
-    pub fold_units: u64,
-    pub fold_rows: u64,
-    /// Units of flash.
-    pub gc_read_units: u64,
-    pub metadata_rows: u64,
-    pub block_erases: u64,
-    pub collections: u64,
-    pub overwrites_in_buffer: u64,
-    pub trimmed_units: u64,
-    /// Units of flash that are padding in host and collector rows.
-    pub padding_units: u64,
-    /// Units of flash read to complete what the host has written in part, while it waited in the write buffer.
-    pub merge_read_units: u64,
-    /// Units of flash that compression has saved: of what the host wrote, and again of what was moved.
-    pub saved_units: u64,
-    pub saved_moving_units: u64,
-    /// Rows programmed again because a block went bad, and how often programs and erases failed.
-    pub retire_rows: u64,
-    pub program_failures: u64,
-    pub erase_failures: u64,
+/// Defines counters from the one list of their names.
+macro_rules! counters {
+    ($(#[$doc:meta])* pub struct $name:ident { $($(#[$what:meta])* pub $count:ident,)* }) => {
+        $(#[$doc])*
+        pub struct $name {
+            $($(#[$what])* pub $count: u64,)*
+        }
+
+        impl $name {
+            /// See [`is_plausible`].
+            #[must_use]
+            pub fn are_plausible(&self) -> bool {
+                [$(self.$count),*].into_iter().all(is_plausible)
+            }
+        }
+    };
 }
 
-impl TranslationCounters {
-    /// See [`is_plausible`].
-    #[must_use]
-    pub fn are_plausible(&self) -> bool {
-        let Self {
-            host_units,
-            host_rows,
-            gc_units,
-            gc_rows,
-            fold_units,
-            fold_rows,
-            gc_read_units,
-            metadata_rows,
-            block_erases,
-            collections,
-            overwrites_in_buffer,
-            trimmed_units,
-            padding_units,
-            merge_read_units,
-            saved_units,
-            saved_moving_units,
-            retire_rows,
-            program_failures,
-            erase_failures,
-        } = *self;
-        [
-            host_units,
-            host_rows,
-            gc_units,
-            gc_rows,
-            fold_units,
-            fold_rows,
-            gc_read_units,
-            metadata_rows,
-            block_erases,
-            collections,
-            overwrites_in_buffer,
-            trimmed_units,
-            padding_units,
-            merge_read_units,
-            saved_units,
-            saved_moving_units,
-            retire_rows,
-            program_failures,
-            erase_failures,
-        ]
-        .into_iter()
-        .all(is_plausible)
+counters! {
+    /// Units programmed and moved, operations asked for. Units are logical ones of 4 KiB, where not said otherwise.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct TranslationCounters {
+        pub host_units,
+        pub host_rows,
+        pub gc_units,
+        pub gc_rows,
+        /// Moved out of the SLC cache; not among the `gc` figures, except for what was read.
+        pub fold_units,
+        pub fold_rows,
+        /// Units of flash.
+        pub gc_read_units,
+        pub metadata_rows,
+        pub block_erases,
+        pub collections,
+        pub overwrites_in_buffer,
+        pub trimmed_units,
+        /// Units of flash that are padding in host and collector rows.
+        pub padding_units,
+        /// Units of flash read to complete what the host has written in part, while it waited in the write buffer.
+        pub merge_read_units,
+        /// Units of flash that compression has saved: of what the host wrote, and again of what was moved.
+        pub saved_units,
+        pub saved_moving_units,
+        /// Rows programmed again because a block went bad, and how often programs and erases failed.
+        pub retire_rows,
+        pub program_failures,
+        pub erase_failures,
     }
 }
 
