@@ -349,7 +349,7 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     let (headline, ours) = facts.headline("steady-write").or_else(|| facts.headline("file-server"))?;
     let (other, theirs) = facts.best_other(&headline)?;
     let what = headline.title.to_lowercase();
-    Some(if ours >= 5.0 * theirs {
+    Some(if ours >= 1.5 * theirs {
         finding(
             "",
             format!("{} as fast as {other}", times(ours / theirs.max(1e-9))),
