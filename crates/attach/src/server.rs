@@ -366,7 +366,7 @@ impl Server {
         let name = self.drive.export().name.clone();
         std::thread::spawn(move || {
             let with_drive = copy.is_some();
-            let written = Image::create(&path, &name, number, &store).and_then(|mut image| {
+            let written = Image::create(&path, &name, number, &store, None).and_then(|mut image| {
                 copy.map_or(Ok(()), |copy| image.append_state(&copy.save()))?;
                 image.close()
             });

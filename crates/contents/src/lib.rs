@@ -32,7 +32,8 @@ mod superseded;
 
 pub use device::{AfterCut, ContentDevice, ContentOptions, CopyToSave, TrimmedReads};
 pub use image::{
-    Change, DriveState, Header, Image, ImageContents, ImageError, MOST_NAME_BYTES, VERSION as IMAGE_VERSION, read_image,
+    Change, DriveState, Header, Image, ImageContents, ImageError, MOST_NAME_BYTES, MediaKey, VERSION as IMAGE_VERSION,
+    read_image,
 };
 pub use lay_out::lay_out;
 pub use resume::{ResumeError, resume};

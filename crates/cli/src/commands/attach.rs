@@ -121,7 +121,7 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
                 let store = fresh();
                 let number =
                     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
-                (Some(Image::create(path, name, number, &store).map_err(wrong)?), store)
+                (Some(Image::create(path, name, number, &store, None).map_err(wrong)?), store)
             }
         }
     };

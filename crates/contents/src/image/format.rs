@@ -6,16 +6,18 @@
 //! | 8192… | records, one behind the other, numbered |
 //!
 //! A header: magic, version, flags, generation, capacity, end of what is committed, number of the image, name of the
-//! device; CRC-32 in its last four bytes. A record: magic, kind, first page, number of pages, its number, CRC-32 of its
+//! device, media key (from byte 2048: seed, number of changes, the key) if the pages are encrypted; CRC-32 in its last four
+//! bytes. A record: magic, kind, first page, number of pages, its number, CRC-32 of its
 //! data, CRC-32 of all that stands before it; data pages follow. The state of the drive is one or several records, whose
 //! pages are numbered from 0; a length stands before it, and zeroes behind it fill a page. The checksums begin with the number of the image. All
-//! numbers are little-endian.
+//! numbers are little-endian. Of an encrypted image the checksums are those of what stands in the file.
 
 use super::ImageError;
+use super::media_key::{KEY_BYTES, MediaKey};
 
 pub const MAGIC: &[u8; 8] = b"SSDLABIM";
-/// Version 2 knows the state of a drive.
-pub const VERSION: u32 = 2;
+/// Version 2 knows the state of a drive, version 3 its media key.
+pub const VERSION: u32 = 3;
 const FIRST_VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 4096;
 /// Where records begin.
@@ -28,6 +30,9 @@ pub const MOST_NAME_BYTES: usize = 1024;
 
 const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"SLre");
 const CLEAN: u32 = 1;
+const ENCRYPTED: u32 = 2;
+const FIRST_ENCRYPTED: u32 = 3;
+const KEY_AT: usize = 2048;
 
 /// What a header says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +48,8 @@ pub struct Header {
     pub image_number: u64,
     /// The device that the image was made for.
     pub device: String,
+    /// The pages are encrypted with it.
+    pub key: Option<MediaKey>,
 }
 
 impl Header {
@@ -54,12 +61,19 @@ impl Header {
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&(if self.clean { CLEAN } else { 0 }).to_le_bytes());
+        let encrypted = if self.key.is_some() { ENCRYPTED } else { 0 };
+        bytes.extend_from_slice(&(encrypted | if self.clean { CLEAN } else { 0 }).to_le_bytes());
         for number in [self.generation, self.capacity_bytes, self.committed_end, self.image_number] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
         bytes.extend_from_slice(&(self.device.len() as u32).to_le_bytes());
         bytes.extend_from_slice(self.device.as_bytes());
+        if let Some(key) = &self.key {
+            bytes.resize(KEY_AT, 0);
+            bytes.extend_from_slice(&key.seed.to_le_bytes());
+            bytes.extend_from_slice(&key.changes.to_le_bytes());
+            bytes.extend_from_slice(&key.bytes);
+        }
         bytes.resize(HEADER_BYTES - 4, 0);
         let crc = crc32fast::hash(&bytes);
         bytes.extend_from_slice(&crc.to_le_bytes());
@@ -81,7 +95,8 @@ impl Header {
         }
         let flags = u32_at(bytes, 12);
         let name_bytes = u32_at(bytes, 48) as usize;
-        if flags & !CLEAN != 0 || name_bytes > MOST_NAME_BYTES {
+        let known = if version < FIRST_ENCRYPTED { CLEAN } else { CLEAN | ENCRYPTED };
+        if flags & !known != 0 || name_bytes > MOST_NAME_BYTES {
             return Ok(None);
         }
         let Ok(device) = std::str::from_utf8(&bytes[52..52 + name_bytes]) else { return Ok(None) };
@@ -92,6 +107,11 @@ impl Header {
             committed_end: u64_at(bytes, 32),
             image_number: u64_at(bytes, 40),
             device: device.to_owned(),
+            key: (flags & ENCRYPTED != 0).then(|| MediaKey {
+                seed: u64_at(bytes, KEY_AT),
+                changes: u64_at(bytes, KEY_AT + 8),
+                bytes: bytes[KEY_AT + 16..KEY_AT + 16 + KEY_BYTES].try_into().expect("a key has 64 bytes"),
+            }),
         }))
     }
 }

@@ -13,10 +13,14 @@
 //! changed since stands in the log behind it, in order, so that a drive whose process was killed can take it once more.
 //! In an image that was written anew meanwhile, it stands in the order of addresses, each page once.
 //!
+//! **Encryption:** the pages of a drive with a media key stand encrypted in the file; in memory they are plain, as they are on
+//! the host's side of such a drive's engine. See `media_key.rs`, also for what that does not protect.
+//!
 //! Records are given to the operating system before a command is answered, not forced to its disk: a crash of the machine
 //! itself can damage an image, which is then refused.
 
 mod format;
+mod media_key;
 mod read;
 mod state;
 
@@ -29,6 +33,7 @@ use ssdlab_core::UNIT_BYTES;
 use thiserror::Error;
 
 pub use format::{Header, MOST_NAME_BYTES, VERSION};
+pub use media_key::MediaKey;
 pub use read::{ImageContents, read_image};
 pub use state::{Change, DriveState};
 
@@ -68,14 +73,20 @@ pub struct Image {
 }
 
 impl Image {
-    /// Makes a new image with what the store holds. The file must not exist.
+    /// Makes a new image with what the store holds, encrypted if there is a key. The file must not exist.
     ///
     /// # Errors
     /// If the file exists or cannot be written.
     ///
     /// # Panics
     /// If the name is longer than [`MOST_NAME_BYTES`].
-    pub fn create(path: &Path, device: &str, image_number: u64, store: &Store) -> Result<Image, ImageError> {
+    pub fn create(
+        path: &Path,
+        device: &str,
+        image_number: u64,
+        store: &Store,
+        key: Option<MediaKey>,
+    ) -> Result<Image, ImageError> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
         lock(&file)?;
         let header = Header {
@@ -85,6 +96,7 @@ impl Image {
             committed_end: FIRST_RECORD,
             image_number,
             device: device.to_owned(),
+            key,
         };
         let mut image = Image {
             file,
@@ -125,7 +137,7 @@ impl Image {
         image.commit()?;
         let needed = image.needed_bytes(&contents.store);
         if image.end > 2 * needed {
-            image.write_anew(&contents.store)?;
+            image.write_anew(&contents.store, image.header.key.clone())?;
         }
         Ok((image, contents))
     }
@@ -172,6 +184,9 @@ impl Image {
                         let pages = MOST_DATA_PAGES.min(end - first);
                         let mut data = Vec::with_capacity(pages as usize * PAGE_BYTES);
                         store.read(u64::from(first) * UNIT_BYTES, u64::from(pages) * UNIT_BYTES, &mut data);
+                        if let Some(key) = &self.header.key {
+                            key.encrypt(first, &mut data);
+                        }
                         self.record(&mut out, RecordKind::Data, first, pages, &data)?;
                     }
                 }
@@ -250,21 +265,22 @@ impl Image {
     /// If the new file cannot be written.
     pub fn tidy(&mut self, store: &Store) -> Result<(), ImageError> {
         if self.end > LARGEST_USELESS + LARGEST_RATIO * self.needed_bytes(store) {
-            self.write_anew(store)?;
+            self.write_anew(store, self.header.key.clone())?;
         }
         Ok(())
     }
 
-    /// Writes what the store holds, and nothing that it held before: nobody finds in the file what was erased.
+    /// Writes what the store holds, and nothing that it held before: nobody finds in the file what was erased. An encrypted
+    /// image has its next key from then on: the new file with the new key takes the place of the old one at once.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn erase_old(&mut self, store: &Store) -> Result<(), ImageError> {
-        self.write_anew(store)
+        self.write_anew(store, self.header.key.as_ref().map(MediaKey::next))
     }
 
     /// A new file takes the place of the old one when it is whole.
-    fn write_anew(&mut self, store: &Store) -> Result<(), ImageError> {
+    fn write_anew(&mut self, store: &Store, key: Option<MediaKey>) -> Result<(), ImageError> {
         let mut name = self.path.clone().into_os_string();
         name.push(".new");
         let new = PathBuf::from(name);
@@ -274,10 +290,11 @@ impl Image {
         }
         let number = self.header.image_number.wrapping_add(1);
         let mut image = if self.state.is_empty() {
-            Image::create(&new, &self.header.device, number, store)?
+            Image::create(&new, &self.header.device, number, store, key)?
         } else {
             // What was changed since the drive was saved stands behind its state.
-            let mut image = Image::create(&new, &self.header.device, number, &Store::new(store.capacity_bytes()))?;
+            let empty = Store::new(store.capacity_bytes());
+            let mut image = Image::create(&new, &self.header.device, number, &empty, key)?;
             let units = store.capacity_bytes().div_ceil(UNIT_BYTES) as u32;
             for (units, _) in self.changed.stretches(0..units).filter(|stretch| !stretch.1) {
                 image.append(store, units)?;

@@ -60,6 +60,9 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
         } else if u64::from(record.first) + u64::from(record.pages) > units {
             return damaged(end, "a record of pages beyond the capacity");
         } else {
+            if let (RecordKind::Data, Some(key)) = (record.kind, &header.key) {
+                key.decrypt(record.first, &mut data);
+            }
             apply(&mut store, &record, &data);
             if let Some(state) = &mut state {
                 let written = matches!(record.kind, RecordKind::Data | RecordKind::Zeroes);

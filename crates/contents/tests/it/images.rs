@@ -1,9 +1,10 @@
 //! Images: what comes back, what is refused.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ssdlab_contents::{
-    ContentDevice, ContentOptions, Image, ImageError, PAGE_BYTES, Store, Version, lay_out, page_of, read_image,
+    ContentDevice, ContentOptions, Image, ImageError, MediaKey, PAGE_BYTES, Store, Version, lay_out, page_of,
+    read_image,
 };
 use ssdlab_core::{Rng, UNIT_BYTES};
 use ssdlab_device::{Device, Request};
@@ -38,7 +39,7 @@ fn some_store() -> Store {
 fn what_was_written_comes_back() {
     let path = path("comes-back.ssd");
     let store = some_store();
-    let mut image = Image::create(&path, "raid0(a*2)", 7, &store).unwrap();
+    let mut image = Image::create(&path, "raid0(a*2)", 7, &store, None).unwrap();
     let mut changed = store.clone();
     changed.forget(1..3, |_, _| {});
     changed.replace(9, filled(6));
@@ -56,16 +57,16 @@ fn what_was_written_comes_back() {
 
 #[test]
 fn every_truncation_of_a_closed_image_is_refused() {
-    let bytes = image_bytes("truncated.ssd", true);
+    let bytes = image_bytes("truncated.ssd", true, None);
     for length in 0..bytes.len() {
         assert!(read_image(&mut &bytes[..length], length as u64).is_err(), "{length} of {} bytes", bytes.len());
     }
 }
 
 /// An image and what it holds.
-fn image_bytes(name: &str, closed: bool) -> Vec<u8> {
+fn image_bytes(name: &str, closed: bool, key: Option<MediaKey>) -> Vec<u8> {
     let path = path(name);
-    let mut image = Image::create(&path, "a drive", 7, &some_store()).unwrap();
+    let mut image = Image::create(&path, "a drive", 7, &some_store(), key).unwrap();
     let mut store = some_store();
     store.replace(3, filled(9));
     image.append_state(b"the state of a drive").unwrap();
@@ -79,12 +80,17 @@ fn image_bytes(name: &str, closed: bool) -> Vec<u8> {
 
 #[test]
 fn a_flipped_bit_is_refused_or_does_no_harm() {
-    let bytes = image_bytes("flipped.ssd", true);
-    let original = read_image(&mut bytes.as_slice(), bytes.len() as u64).unwrap().store;
+    for key in [None, Some(MediaKey::first(3))] {
+        flip_bits(&image_bytes("flipped.ssd", true, key));
+    }
+}
+
+fn flip_bits(bytes: &[u8]) {
+    let original = read_image(&mut &*bytes, bytes.len() as u64).unwrap().store;
     let mut rng = Rng::new(1);
     let (mut refused, mut harmless) = (0, 0);
     for at in 0..bytes.len() {
-        let mut spoiled = bytes.clone();
+        let mut spoiled = bytes.to_vec();
         spoiled[at] ^= 1 << rng.below(8);
         match read_image(&mut spoiled.as_slice(), spoiled.len() as u64) {
             Err(_) => refused += 1,
@@ -101,7 +107,7 @@ fn a_flipped_bit_is_refused_or_does_no_harm() {
 
 #[test]
 fn a_killed_process_leaves_what_was_flushed_and_a_beginning_of_the_rest() {
-    let bytes = image_bytes("killed.ssd", false);
+    let bytes = image_bytes("killed.ssd", false, None);
     let flushed = some_store();
     let mut all = some_store();
     all.replace(3, filled(9));
@@ -121,14 +127,14 @@ fn a_killed_process_leaves_what_was_flushed_and_a_beginning_of_the_rest() {
 
 #[test]
 fn versions_to_come_and_other_files_are_refused() {
-    let mut bytes = image_bytes("version.ssd", true);
+    let mut bytes = image_bytes("version.ssd", true, None);
     for header in [0, 4096] {
-        bytes[header + 8] = 3;
+        bytes[header + 8] = 4;
         let crc = crc32(&bytes[header..header + 4092]);
         bytes[header + 4092..header + 4096].copy_from_slice(&crc.to_le_bytes());
     }
     let error = read_image(&mut bytes.as_slice(), bytes.len() as u64).err().unwrap();
-    assert_eq!(error.to_string(), "an image of version 3; this program knows version 2");
+    assert_eq!(error.to_string(), "an image of version 4; this program knows version 3");
     let text = vec![b'x'; 100_000];
     assert!(matches!(read_image(&mut text.as_slice(), 100_000), Err(ImageError::NoImage)));
 }
@@ -136,7 +142,12 @@ fn versions_to_come_and_other_files_are_refused() {
 /// Every number of headers and records is another one in turn, and the checksums are right.
 #[test]
 fn nonsense_with_right_checksums_is_refused_or_read_and_written_on() {
-    let bytes = image_bytes("nonsense.ssd", true);
+    for key in [None, Some(MediaKey::first(3))] {
+        write_nonsense(&image_bytes("nonsense.ssd", true, key));
+    }
+}
+
+fn write_nonsense(bytes: &[u8]) {
     let path = path("nonsense.ssd");
     let mut records = vec![2 * 4096];
     while let Some(&at) = records.last().filter(|&&at| at < bytes.len()) {
@@ -146,7 +157,7 @@ fn nonsense_with_right_checksums_is_refused_or_read_and_written_on() {
     }
     records.pop();
     assert!(records.len() > 5);
-    let numbers = [0, 1, 4, 5, 9, 257, 1 << 31, u32::MAX];
+    let numbers = [0, 1, 2, 3, 4, 5, 9, 257, 1 << 31, u32::MAX];
     let (mut refused, mut read) = (0, 0);
     let mut see = |spoiled: &[u8]| {
         if read_image(&mut &spoiled[..], spoiled.len() as u64).is_err() {
@@ -165,7 +176,7 @@ fn nonsense_with_right_checksums_is_refused_or_read_and_written_on() {
     };
     for at in (8..56).step_by(4) {
         for number in numbers {
-            let mut spoiled = bytes.clone();
+            let mut spoiled = bytes.to_vec();
             for header in [0, 4096] {
                 spoiled[header + at..header + at + 4].copy_from_slice(&number.to_le_bytes());
                 let crc = crc32(&spoiled[header..header + 4092]);
@@ -176,7 +187,7 @@ fn nonsense_with_right_checksums_is_refused_or_read_and_written_on() {
     }
     for (&record, at) in records.iter().flat_map(|record| (4..28).step_by(4).map(move |at| (record, at))) {
         for number in numbers {
-            let mut spoiled = bytes.clone();
+            let mut spoiled = bytes.to_vec();
             spoiled[record + at..record + at + 4].copy_from_slice(&number.to_le_bytes());
             let from_image = [&7_u64.to_le_bytes()[..], &spoiled[record..record + 28]].concat();
             spoiled[record + 28..record + 32].copy_from_slice(&crc32(&from_image).to_le_bytes());
@@ -196,7 +207,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 fn a_device_writes_its_changes_to_its_image_and_is_laid_out_again_from_it() {
     let path = path("device.ssd");
     let mut device = ContentDevice::new(Box::new(Fake::new(1)), ContentOptions::default());
-    device.set_image(Image::create(&path, "fake", 1, device.store()).unwrap());
+    device.set_image(Image::create(&path, "fake", 1, device.store(), None).unwrap());
     let id = device.insert([[5; 4096], [6; 4096]].concat());
     device.submit(0, Request::write(1, 8192, 8192).with_payload(id)).unwrap();
     device.advance(2000, &mut Vec::new());
@@ -221,7 +232,7 @@ fn a_device_writes_its_changes_to_its_image_and_is_laid_out_again_from_it() {
 fn an_image_is_written_anew_when_most_of_it_is_useless() {
     let path = path("anew.ssd");
     let mut store = some_store();
-    let mut image = Image::create(&path, "a", 7, &store).unwrap();
+    let mut image = Image::create(&path, "a", 7, &store, None).unwrap();
     for byte in 0..200 {
         (0..8).for_each(|unit| _ = store.replace(unit, filled(byte)));
         image.append(&store, 0..8).unwrap();
@@ -238,7 +249,7 @@ fn an_image_is_written_anew_when_most_of_it_is_useless() {
 fn the_state_of_the_drive_outlasts_a_new_file_with_what_was_changed_since_behind_it() {
     let path = path("anew.ssd");
     let mut store = some_store();
-    let mut image = Image::create(&path, "a drive", 7, &store).unwrap();
+    let mut image = Image::create(&path, "a drive", 7, &store, None).unwrap();
     image.append_state(b"an old state").unwrap();
     image.append(&store, 0..8).unwrap();
     image.append_state(b"the state of a drive").unwrap();
@@ -259,4 +270,75 @@ fn the_state_of_the_drive_outlasts_a_new_file_with_what_was_changed_since_behind
     assert_eq!(state.saved(UNITS as u64).unwrap(), b"the state of a drive");
     let changed: Vec<_> = state.since.iter().map(|change| (change.pages.clone(), change.written)).collect();
     assert_eq!(changed, [(1..2, false), (2..4, true), (4..5, false), (5..6, true)]);
+}
+
+/// Whether the file holds any block of sixteen bytes of one value, which is more than chance gives.
+fn holds_any_of(path: &Path, values: std::ops::RangeInclusive<u8>) -> bool {
+    std::fs::read(path).unwrap().windows(16).any(|w| values.contains(&w[0]) && w.iter().all(|&byte| byte == w[0]))
+}
+
+/// The data of every record of pages, by the number of the first page.
+fn data_records(bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let (mut at, mut found) = (2 * 4096, Vec::new());
+    while at < bytes.len() {
+        let (kind, first) = (number(at + 4), number(at + 8));
+        let length = if [1, 5].contains(&kind) { number(at + 12) as usize * 4096 } else { 0 };
+        if kind == 1 {
+            found.push((first, bytes[at + 32..at + 32 + length].to_vec()));
+        }
+        at += 32 + length;
+    }
+    found
+}
+
+#[test]
+fn what_an_encrypting_drive_holds_is_in_the_file_as_noise_only() {
+    let path = path("noise.ssd");
+    let mut store = some_store();
+    // The same bytes on two pages.
+    [12, 14].into_iter().for_each(|unit| _ = store.replace(unit, filled(8)));
+    let image = Image::create(&path, "plain", 7, &store, None).unwrap();
+    image.close().unwrap();
+    assert!(holds_any_of(&path, 1..=8), "the search finds what is there");
+    std::fs::remove_file(&path).unwrap();
+    let mut image = Image::create(&path, "a", 7, &store, Some(MediaKey::first(3))).unwrap();
+    image.append_state(b"the state of a drive").unwrap();
+    store.replace(3, filled(7));
+    image.append(&store, 2..4).unwrap();
+    image.close().unwrap();
+    assert!(!holds_any_of(&path, 1..=8));
+    let records = data_records(&std::fs::read(&path).unwrap());
+    let of = |unit: u32| &records.iter().find(|record| record.0 == unit).expect("it is in the file").1;
+    assert!(of(12) != of(14) && of(12).len() == PAGE_BYTES);
+    let contents = Image::inspect(&path).unwrap();
+    assert!(same(&contents.store, &store) && contents.header.key == Some(MediaKey::first(3)));
+}
+
+#[test]
+fn a_new_file_of_an_encrypting_drive_keeps_its_key_and_an_erased_one_has_the_next() {
+    let path = path("next-key.ssd");
+    let mut store = some_store();
+    let mut image = Image::create(&path, "a", 7, &store, Some(MediaKey::first(3))).unwrap();
+    for byte in 1..200 {
+        (0..8).for_each(|unit| _ = store.replace(unit, filled(byte)));
+        image.append(&store, 0..8).unwrap();
+    }
+    let before = image.file_bytes();
+    drop(image);
+    let (mut image, contents) = Image::open(&path).unwrap();
+    assert!(image.file_bytes() < before / 10 && same(&contents.store, &store), "it is written anew");
+    let old = data_records(&std::fs::read(&path).unwrap());
+    image.erase_old(&Store::new(store.capacity_bytes())).unwrap();
+    drop(image);
+    let contents = Image::inspect(&path).unwrap();
+    assert_eq!(contents.header.key, Some(MediaKey::first(3).next()));
+    assert!(contents.store.written().next().is_none() && data_records(&std::fs::read(&path).unwrap()).is_empty());
+    // The same bytes on the same pages are other ones in the file now.
+    let (mut image, _) = Image::open(&path).unwrap();
+    image.append(&store, 0..UNITS as u32).unwrap();
+    image.close().unwrap();
+    let new = data_records(&std::fs::read(&path).unwrap());
+    assert!(old.len() == new.len() && old.iter().zip(&new).all(|(old, new)| old.0 == new.0 && old.1 != new.1));
+    assert!(same(&Image::inspect(&path).unwrap().store, &store));
 }

@@ -93,7 +93,7 @@ fn path(name: &str) -> PathBuf {
 fn begin(path: &Path, inner: Box<dyn Device>, options: ContentOptions) -> ContentDevice {
     drop(std::fs::remove_file(path));
     let store = Store::new(inner.info().capacity_bytes);
-    let image = Image::create(path, "small", 7, &store).unwrap();
+    let image = Image::create(path, "small", 7, &store, None).unwrap();
     let mut device = ContentDevice::with_store(inner, options, store);
     device.set_image(image);
     device.keep_state(0);
@@ -239,7 +239,7 @@ proptest! {
             }
             let copy = host.device.copy_to_save(host.now).expect("it can be copied");
             drop(std::fs::remove_file(&paths[1]));
-            let mut image = Image::create(&paths[1], "small", 8, host.device.store()).expect("it can be written");
+            let mut image = Image::create(&paths[1], "small", 8, host.device.store(), None).expect("it can be written");
             let written = host.device.counters().host.write_bytes;
             image.append_state(&copy.save()).and_then(|()| image.close()).expect("it can be written");
             let (device, now) = again(&paths[1], new_drive(), ContentOptions::default()).expect("it fits");
@@ -300,7 +300,7 @@ proptest! {
                 };
                 let Some(spoilt) = altered::<SavedDrive>(&saved, &mut rng, &mut inner) else { continue };
                 drop(std::fs::remove_file(&path));
-                let mut image = Image::create(&path, "small", 7, &whole.store).expect("it can be written");
+                let mut image = Image::create(&path, "small", 7, &whole.store, None).expect("it can be written");
                 image.append_state(&spoilt).and_then(|()| image.close()).expect("it can be written");
                 let Ok((device, now)) = again(&path, new_drive(), ContentOptions::default()) else { continue };
                 let mut heir = Host::new(device, rng.stream("host"), now, Some(host.bytes.clone()));
