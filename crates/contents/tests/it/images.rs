@@ -342,3 +342,19 @@ fn a_new_file_of_an_encrypting_drive_keeps_its_key_and_an_erased_one_has_the_nex
     assert!(old.len() == new.len() && old.iter().zip(&new).all(|(old, new)| old.0 == new.0 && old.1 != new.1));
     assert!(same(&Image::inspect(&path).unwrap().store, &store));
 }
+
+#[test]
+fn older_images_are_read_and_know_no_encryption() {
+    for (key, is_read) in [(None, true), (Some(MediaKey::first(3)), false)] {
+        for version in [1, 2] {
+            let mut bytes = image_bytes("older.ssd", true, key.clone());
+            for header in [0, 4096] {
+                bytes[header + 8] = version;
+                let crc = crc32(&bytes[header..header + 4092]);
+                bytes[header + 4092..header + 4096].copy_from_slice(&crc.to_le_bytes());
+            }
+            let read = read_image(&mut bytes.as_slice(), bytes.len() as u64);
+            assert_eq!(read.is_ok(), is_read, "version {version}");
+        }
+    }
+}
