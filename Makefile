@@ -124,7 +124,7 @@ reference:
 bench:
 	$(CARGO) bench --locked -p ssdlab-speed --bench steady_state
 
-## Instructions of the five hot paths, counted by callgrind, against the counts in the repository.
+## Instructions of the six hot paths, counted by callgrind, against the counts in the repository.
 instructions: valgrind
 	$(CARGO) bench --locked -p ssdlab-instructions
 

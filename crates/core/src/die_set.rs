@@ -147,6 +147,13 @@ impl DieSet {
             .flat_map(|(word, k)| (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| 64 * k + bit))
     }
 
+    /// Whether a number is in this set and in `other`.
+    #[inline]
+    #[must_use]
+    pub fn meets(&self, other: &DieSet) -> bool {
+        self.low & other.low != 0 || self.high.is_some() && self.next_of_many(other, 0).is_some()
+    }
+
     /// The first number from `from` on, and failing that the first of all, that is in this set and in `other`.
     #[inline]
     #[must_use]
@@ -212,6 +219,7 @@ mod tests {
                 let both: Vec<u32> = plain[0].intersection(&plain[1]).copied().collect();
                 let next = both.iter().copied().find(|&m| m >= n).or(both.first().copied());
                 assert_eq!(sets[0].next_in_both(&sets[1], n), next);
+                assert_eq!(sets[0].meets(&sets[1]), next.is_some());
             }
             assert_eq!(DieSet::all(count).iter().count() as u32, count);
         }

@@ -77,6 +77,14 @@ impl HostRows {
         !self.writable[stream as usize].is_empty()
     }
 
+    /// Whether [`HostRows::choose`] finds a domain for rows of a stream.
+    #[inline]
+    #[must_use]
+    pub fn has_place(&self, stream: u8) -> bool {
+        // Where there is one domain, its dies are never full.
+        self.writable[stream as usize].meets(&self.unfilled)
+    }
+
     /// The next domain in turn in which the host may write rows of a stream, and whose dies are not full.
     #[inline]
     #[must_use]

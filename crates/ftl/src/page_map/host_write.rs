@@ -173,8 +173,18 @@ impl PageMap {
     // ---- from the buffer to the dies ----------------------------------------------------------------------------
 
     /// Gives waiting units to dies as far as policy, space and queues allow.
-    #[inline]
+    // It comes after every operation, and mostly finds nothing to do: that is seen without a call.
+    #[inline(always)]
     pub fn dispatch(&mut self, sink: &mut impl OpSink) {
+        let has_row = self.buffer.units() >= self.row_units && self.host.has_place(0);
+        let plain = self.buffer.streams() == 1 && !self.buffer.needs_care();
+        if has_row || !plain || !self.collector.needs_no_look() {
+            self.dispatch_waiting(sink);
+        }
+    }
+
+    #[inline(never)]
+    fn dispatch_waiting(&mut self, sink: &mut impl OpSink) {
         if !self.collector.needs_no_look() {
             self.look_at_domains(sink);
         }
@@ -195,7 +205,7 @@ impl PageMap {
     }
 
     /// Writes rows of a stream, the first of them in this domain.
-    #[inline(never)]
+    #[inline(always)]
     fn dispatch_rows(&mut self, mut domain: usize, stream: u8, sink: &mut impl OpSink) {
         loop {
             let filled = self.buffer.units_of(stream) >= self.row_units;
@@ -428,10 +438,21 @@ impl PageMap {
         if self.cache.is_some() {
             self.aim_cache(domain);
         }
-        for stream in 0..self.buffer.streams() {
-            let may = self.host_may_write(domain, stream);
-            self.host.set_writable(domain, stream, may);
+        self.note_stream(domain, 0);
+        if self.buffer.streams() > 1 {
+            self.note_other_streams(domain);
         }
+    }
+
+    #[inline(always)]
+    fn note_stream(&mut self, domain: usize, stream: u8) {
+        let may = self.host_may_write(domain, stream);
+        self.host.set_writable(domain, stream, may);
+    }
+
+    #[inline(never)]
+    fn note_other_streams(&mut self, domain: usize) {
+        (1..self.buffer.streams()).for_each(|stream| self.note_stream(domain, stream));
     }
 
     /// Whether the host may write a row of a stream in this domain; [`HostRows`] keeps the answer.

@@ -1,4 +1,4 @@
-//! A gate on speed that noise cannot move: instructions executed by the five hot paths, counted by callgrind, against
+//! A gate on speed that noise cannot move: instructions executed by the six hot paths, counted by callgrind, against
 //! the counts in `baseline.tsv` beside this file.
 //!
 //! `cargo bench --bench instructions` compares, and fails if a path needs more than [`TOLERANCE_PERCENT`] more (or

@@ -3,7 +3,7 @@
 //! Each command slot has an account. A wait for a die is split by what the die did meanwhile, of which the last operations
 //! are remembered; a wait for the drive as a whole, by what all dies did.
 
-use ssdlab_core::{Breakdown, Cause, Nanos};
+use ssdlab_core::{Breakdown, CAUSES, Cause, Nanos};
 use ssdlab_ftl::OpKind;
 use ssdlab_nand::DieId;
 
@@ -12,40 +12,74 @@ use crate::slot::Slot;
 /// Operations remembered of each die, to tell a waiting command what it waited for.
 const LOG: usize = 16;
 
-/// Parts of a wait for the drive as a whole.
-const DRIVE_CAUSES: [Cause; 8] = [
+/// What dies can be at, in the order of [`CAUSES`]: the parts of a wait for the drive as a whole.
+const DIE_CAUSES: [Cause; 8] = [
+    Cause::Read,
     Cause::Program,
+    Cause::Erase,
     Cause::GarbageCollection,
     Cause::Fold,
-    Cause::Merge,
-    Cause::Erase,
     Cause::Metadata,
-    Cause::Read,
     Cause::EccRetry,
+    Cause::Merge,
 ];
+
+/// Time of all dies by what they were at. Every write notes it once or twice: it is small.
+#[derive(Clone, Copy, Debug, Default)]
+struct DieTime([Nanos; DIE_CAUSES.len()]);
+
+impl DieTime {
+    #[inline]
+    fn of(&mut self, cause: Cause) -> &mut Nanos {
+        &mut self.0[cause as usize - DIE_CAUSES[0] as usize]
+    }
+
+    /// What has come to it since it was `before`, by cause. Of an operation that was interrupted meanwhile, time is taken
+    /// back.
+    #[inline]
+    fn since(&self, before: &DieTime) -> [Nanos; DIE_CAUSES.len()] {
+        std::array::from_fn(|k| self.0[k].saturating_sub(before.0[k]))
+    }
+}
 
 /// Where a command's time has gone so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     /// What the dies had done when its wait for the drive began.
-    spent: Breakdown,
+    spent: DieTime,
     breakdown: Breakdown,
 }
 
+/// An operation of a die, or a part of one. Every operation writes one: it is two words.
 #[derive(Clone, Copy, Debug)]
 struct Ran {
-    cause: Cause,
-    from: Nanos,
     to: Nanos,
+    /// In the lowest eight bits the cause, above them how long it took.
+    length_and_cause: u64,
+}
+
+impl Ran {
+    #[inline]
+    fn new(cause: Cause, from: Nanos, to: Nanos) -> Self {
+        Ran { to, length_and_cause: (to - from) << 8 | cause as u64 }
+    }
+
+    fn cause(self) -> Cause {
+        CAUSES[self.length_and_cause as usize & 0xff]
+    }
+
+    fn from(self) -> Nanos {
+        self.to - (self.length_and_cause >> 8)
+    }
 }
 
 /// The last operations of a die, and when the one under way began and its array part ended.
 #[derive(Clone, Debug)]
 struct DieLog {
-    ran: [Ran; LOG],
-    logged: usize,
     began: Nanos,
     array_ended: Nanos,
+    logged: usize,
+    ran: [Ran; LOG],
 }
 
 impl DieLog {
@@ -61,18 +95,17 @@ pub struct Explanations {
     accounts: Vec<Account>,
     dies: Vec<DieLog>,
     /// Die time by cause so far: what the drive as a whole was doing.
-    spent: Breakdown,
+    spent: DieTime,
 }
 
 impl Explanations {
     #[must_use]
     pub fn new(slots: u32, dies: u32) -> Self {
-        let log =
-            DieLog { ran: [Ran { cause: Cause::Queue, from: 0, to: 0 }; LOG], logged: 0, began: 0, array_ended: 0 };
+        let log = DieLog { began: 0, array_ended: 0, logged: 0, ran: [Ran::new(Cause::Queue, 0, 0); LOG] };
         Explanations {
             accounts: vec![Account::default(); slots as usize],
             dies: vec![log; dies as usize],
-            spent: Breakdown::default(),
+            spent: DieTime::default(),
         }
     }
 
@@ -86,8 +119,8 @@ impl Explanations {
 
     #[inline]
     #[must_use]
-    pub fn breakdown(&self, slot: Slot) -> Breakdown {
-        self.accounts[slot.index()].breakdown
+    pub fn breakdown(&self, slot: Slot) -> &Breakdown {
+        &self.accounts[slot.index()].breakdown
     }
 
     /// A command takes a slot: the host let go of it at `submitted`, the drive may see it from `seen` on, and it has
@@ -128,25 +161,19 @@ impl Explanations {
         if wait == 0 {
             return;
         }
-        // Of an operation that was interrupted meanwhile, time is taken back.
-        let done = |cause: Cause| self.spent.get(cause).saturating_sub(before.get(cause));
-        let total: u64 = DRIVE_CAUSES.iter().map(|&cause| done(cause)).sum();
-        let mut left = wait;
+        let mut parts = self.spent.since(before);
+        let total: u64 = parts.iter().sum();
         // The wait as so many parts in 2^32 of a nanosecond for each nanosecond of a die: rounded down twice, so that the
         // shares never exceed the whole.
-        let scaled = wait.checked_mul(1 << 32).and_then(|wait| wait.checked_div(total)).map(u128::from);
-        if let Some(scale) = scaled.or_else(|| (u128::from(wait) << 32).checked_div(total.into())) {
-            for cause in DRIVE_CAUSES {
-                let part = done(cause);
-                if part == 0 {
-                    continue;
-                }
-                let share = ((u128::from(part) * scale) >> 32) as Nanos;
-                breakdown.add(if cause == Cause::Program { rest } else { cause }, share);
-                left -= share;
-            }
+        match wait.checked_mul(1 << 32).map(|wait| wait.checked_div(total).unwrap_or(0)) {
+            Some(scale) => parts.iter_mut().for_each(|part| *part = scaled(*part, scale.into())),
+            None => scale_to_long_wait(&mut parts, wait, total),
         }
-        breakdown.add(rest, left);
+        let left = wait - parts.iter().sum::<u64>();
+        // What the host's programs took counts as `rest`: that says what they were waited for.
+        let own = std::mem::take(&mut parts[Cause::Program as usize - DIE_CAUSES[0] as usize]);
+        breakdown.add_run(DIE_CAUSES[0], parts);
+        breakdown.add(rest, own + left);
     }
 
     /// Splits a command's wait for a die by what ran there; what is not accounted for goes to the queue.
@@ -158,8 +185,8 @@ impl Explanations {
             if ran.to <= from {
                 break;
             }
-            let overlap = ran.to.min(to).saturating_sub(ran.from.max(from));
-            into.add(ran.cause, overlap);
+            let overlap = ran.to.min(to).saturating_sub(ran.from().max(from));
+            into.add(ran.cause(), overlap);
             left -= overlap;
         }
         into.add(Cause::Queue, left);
@@ -193,25 +220,38 @@ impl Explanations {
         let cause = cause_of(kind);
         let log = &mut self.dies[die.index()];
         (log.began, log.array_ended) = (from, array_ended.max(from));
-        log.push(Ran { cause, from, to });
-        self.spent.add(cause, to - from);
+        log.push(Ran::new(cause, from, to));
+        *self.spent.of(cause) += to - from;
     }
 
     /// What a die was at ends early, for now; it would have ended at `to`.
     pub fn interrupted(&mut self, die: DieId, now: Nanos, to: Nanos) {
         let log = &mut self.dies[die.index()];
         let last = &mut log.ran[(log.logged - 1) % LOG];
-        last.to = now;
-        self.spent.take(last.cause, to - now);
+        *self.spent.of(last.cause()) -= to - now;
+        *last = Ran::new(last.cause(), last.from(), now);
     }
 
     /// A die goes on with a read whose plain read was not enough.
     pub fn retry(&mut self, die: DieId, from: Nanos, to: Nanos) {
         if to > from {
-            self.dies[die.index()].push(Ran { cause: Cause::EccRetry, from, to });
-            self.spent.add(Cause::EccRetry, to - from);
+            self.dies[die.index()].push(Ran::new(Cause::EccRetry, from, to));
+            *self.spent.of(Cause::EccRetry) += to - from;
         }
     }
+}
+
+/// `part` times 2^-32 of `scale`, rounded down.
+#[inline(always)]
+fn scaled(part: Nanos, scale: u128) -> Nanos {
+    ((u128::from(part) * scale) >> 32) as Nanos
+}
+
+/// The same for a wait of seconds.
+#[cold]
+fn scale_to_long_wait(parts: &mut [Nanos], wait: Nanos, total: Nanos) {
+    let scale = (u128::from(wait) << 32).checked_div(total.into()).unwrap_or(0);
+    parts.iter_mut().for_each(|part| *part = scaled(*part, scale));
 }
 
 /// Whose time an operation is, seen by somebody who waits for the die.

@@ -31,14 +31,17 @@ pub struct TimingReferee {
     programs_at_once: Option<u32>,
     /// Die `d` hangs on channel `d % channels`.
     channels: u32,
-    ways: u32,
+    /// Dies of a channel that work at once, where not all may.
+    ways: Option<u32>,
     dies: Vec<Die>,
     /// Transfers by channel that may still matter, in no order.
     transfers: Vec<Vec<Interval>>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Die {
+    /// The channel that it hangs on.
+    channel: u32,
     /// Planes of the operation under way, and when it ends.
     planes: u8,
     free_at: Nanos,
@@ -48,6 +51,12 @@ struct Die {
     programs: bool,
     /// What is left of an operation that was interrupted.
     left: Option<Nanos>,
+}
+
+impl Die {
+    fn idle(channel: u32) -> Self {
+        Die { channel, planes: 0, free_at: 0, sensed: None, programs: false, left: None }
+    }
 }
 
 impl TimingReferee {
@@ -79,8 +88,9 @@ impl TimingReferee {
             shares: die.variation.as_ref().map_or([(WHOLE, WHOLE); 3], shares),
             programs_at_once: drive.controller.programs_at_once,
             channels: drive.controller.channels,
-            ways: drive.controller.ways,
-            dies: vec![Die::default(); drive.flash.dies as usize],
+            ways: Some(drive.controller.ways)
+                .filter(|&ways| drive.flash.dies.div_ceil(drive.controller.channels) > ways),
+            dies: (0..drive.flash.dies).map(|d| Die::idle(d % drive.controller.channels)).collect(),
             transfers: vec![Vec::new(); drive.controller.channels as usize],
         }
     }
@@ -92,7 +102,7 @@ impl TimingReferee {
 
     /// The power is gone: no die and no channel is busy.
     pub fn power_cut(&mut self) {
-        self.dies.fill(Die::default());
+        self.dies.iter_mut().for_each(|die| *die = Die::idle(die.channel));
         self.transfers.iter_mut().for_each(Vec::clear);
     }
 
@@ -103,22 +113,22 @@ impl TimingReferee {
     #[inline]
     pub fn issue(&mut self, op: &Operation) -> Result<(), TimingViolation> {
         self.check(op)?;
-        let channel = &mut self.transfers[(op.die.number() % self.channels) as usize];
+        let die = &mut self.dies[op.die.index()];
+        let channel = &mut self.transfers[die.channel as usize];
         channel.retain(|t| t.to > op.begin);
         if op.transfer.to > op.transfer.from {
             channel.push(op.transfer);
         }
-        let die = &mut self.dies[op.die.index()];
         let sensed = match op.work {
-            Work::Read { page, rows, .. } => {
-                let of_rows = self.read[op.mode.index()][page as usize];
-                (rows == 1).then_some(op.begin + self.command + share_of(of_rows, op.share))
+            Work::Read { page, rows: 1, .. } if self.cache_read.is_some() => {
+                let of_row = self.read[op.mode.index()][page as usize];
+                Some(op.begin + self.command + share_of(of_row, op.share))
             }
             _ => None,
         };
         let programs =
             matches!(op.work, Work::Program { .. } | Work::Copy { .. }) || die.left.is_some() && die.programs;
-        *die = Die { planes: op.planes, free_at: op.end, sensed, programs, left: die.left };
+        *die = Die { planes: op.planes, free_at: op.end, sensed, programs, ..*die };
         Ok(())
     }
 
@@ -331,7 +341,7 @@ impl TimingReferee {
         if to < from + length {
             return Err(TimingViolation { rule: TimingRule::TransferTime, place, at: to, earliest: from + length });
         }
-        let taken = self.transfers[(op.die.number() % self.channels) as usize].iter().any(|t| t.overlaps(op.transfer));
+        let taken = self.channel_of(op).iter().any(|t| t.overlaps(op.transfer));
         if length > 0 && taken {
             let earliest = self.channel_free_at(op, from.max(ready), length);
             return Err(TimingViolation { rule: TimingRule::ChannelBusy, place, at: from, earliest });
@@ -339,9 +349,15 @@ impl TimingReferee {
         Ok(())
     }
 
+    /// Transfers on the operation's channel.
+    #[inline]
+    fn channel_of(&self, op: &Operation) -> &[Interval] {
+        &self.transfers[self.dies[op.die.index()].channel as usize]
+    }
+
     /// The earliest time from `ready` on at which the operation's channel is free for `length`.
     fn channel_free_at(&self, op: &Operation, ready: Nanos, length: Nanos) -> Nanos {
-        let channel = &self.transfers[(op.die.number() % self.channels) as usize];
+        let channel = self.channel_of(op);
         let mut from = ready;
         // Each transfer in the way moves it on, and none can be in the way twice.
         while let Some(t) = channel.iter().find(|t| length > 0 && t.overlaps(Interval::new(from, from + length))) {
@@ -353,16 +369,18 @@ impl TimingReferee {
     /// When fewer dies of the operation's channel will be at work than the controller interleaves.
     #[inline]
     fn way_free_at(&self, op: &Operation) -> Nanos {
+        self.ways.map_or(0, |ways| self.one_of_ways_free_at(op, ways))
+    }
+
+    #[cold]
+    fn one_of_ways_free_at(&self, op: &Operation, ways: u32) -> Nanos {
         let (dies, channels) = (self.dies.len() as u32, self.channels);
-        if dies.div_ceil(channels) <= self.ways {
-            return 0;
-        }
         let own = op.die.number();
         let others = (0..dies).filter(|&d| d % channels == own % channels && d != own);
         let mut ends: Vec<Nanos> = others.map(|d| self.dies[d as usize].free_at).filter(|&t| t > op.begin).collect();
         ends.sort_unstable();
         // The one whose end leaves one way less than there are.
-        ends.len().checked_sub(self.ways as usize).map_or(0, |k| ends[k])
+        ends.len().checked_sub(ways as usize).map_or(0, |k| ends[k])
     }
 }
 
