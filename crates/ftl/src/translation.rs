@@ -327,6 +327,13 @@ pub trait Translation: Clone + Debug + Send + 'static {
     /// greatest number of blocks that any die had to erase.
     fn secure_erase(&mut self) -> u32;
 
+    /// Forgets everything at once, and erases nothing for it: the copies that are on flash now are void, and no recovery brings
+    /// any of them back. Nothing of the host's may wait in the buffer.
+    fn void_all(&mut self, sink: &mut impl OpSink) {
+        // A layer that recovers from no cut has nothing to note.
+        self.trim(0..self.logical_pages(), sink);
+    }
+
     // ---- the host reads -----------------------------------------------------------------------------------------
 
     fn source(&self, page: u32) -> Source;

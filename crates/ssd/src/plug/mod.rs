@@ -85,6 +85,17 @@ impl PlugState {
         }
     }
 
+    /// Whether the drive is not ready yet since it was put in again.
+    #[must_use]
+    pub fn is_starting(&self, now: Nanos) -> bool {
+        self.starting.as_ref().is_some_and(|starting| now < starting.ready)
+    }
+
+    /// A command that is none of the queue's: a cut now is no clean one.
+    pub fn command_came(&mut self) {
+        self.stood_by = None;
+    }
+
     /// Time without power so far.
     #[must_use]
     pub fn off_time(&self) -> Nanos {
