@@ -114,7 +114,7 @@ pub trait Security {
     fn secure_erase(&mut self, now: Nanos) -> Nanos;
 
     /// Whether the device encrypts what it stores with a media key of its own, so that it has a crypto erase.
-    fn encrypts(&self) -> bool {
+    fn encrypts(&mut self) -> bool {
         false
     }
 
@@ -131,7 +131,7 @@ pub trait Security {
     }
 
     /// How often the media key has been changed in the device's life, by either erase.
-    fn key_changes(&self) -> u64 {
+    fn key_changes(&mut self) -> u64 {
         0
     }
 }

@@ -186,7 +186,7 @@ pub struct Recovered {
 }
 
 /// See the module's own page. What has a body here need not be told of by a layer that has nothing of the kind.
-pub trait Translation: Clone + Debug + Send + 'static {
+pub trait Translation: Clone + Debug + Send + Sync + 'static {
     // ---- what it is ---------------------------------------------------------------------------------------------
 
     fn medium(&self) -> &Medium;

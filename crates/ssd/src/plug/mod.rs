@@ -91,9 +91,10 @@ impl PlugState {
         self.starting.as_ref().is_some_and(|starting| now < starting.ready)
     }
 
-    /// A command that is none of the queue's: a cut now is no clean one.
+    /// A command that is none of the queue's, and waits for the drive to be ready: a cut from then on is no clean one, and
+    /// finds the repairs done.
     pub fn command_came(&mut self) {
-        self.stood_by = None;
+        (self.stood_by, self.starting) = (None, None);
     }
 
     /// Time without power so far.

@@ -13,6 +13,8 @@
 
 mod spec;
 
+use std::sync::Arc;
+
 use ssdlab_core::{Nanos, nanos_from_ms};
 use ssdlab_device::Security;
 use ssdlab_ftl::Translation;
@@ -40,13 +42,14 @@ struct UnderWay<D> {
     /// When a command had come or ended last.
     changed: Nanos,
     /// The drive as it was, if a cut can leave it so.
-    before: Option<Box<D>>,
+    before: Option<Arc<D>>,
 }
 
 impl<D> SecurityState<D> {
     #[must_use]
     pub fn new(drive: &DriveSpec) -> Self {
-        let crypto_erase = drive.encryption.as_ref().map(|encryption| nanos_from_ms(encryption.crypto_erase_ms));
+        let encryption = drive.encryption.as_ref().filter(|encryption| encryption.cipher != Cipher::None);
+        let crypto_erase = encryption.map(|encryption| nanos_from_ms(encryption.crypto_erase_ms));
         SecurityState { crypto_erase, key_changes: 0, under_way: None, left: 0 }
     }
 
@@ -92,7 +95,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let mut left = if self.plug.is_starting(now) { self.security.left } else { 0 };
         match self.security.under_way.take().filter(|erase| now < erase.until) {
             Some(UnderWay { before: Some(before), changed: when_begun, .. }) if when_begun == changed => {
-                *self = *before
+                *self = Arc::unwrap_or_clone(before)
             }
             Some(UnderWay { before: None, until, .. }) => left = until - now,
             _ => {}
@@ -120,7 +123,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
         ready
     }
 
-    fn encrypts(&self) -> bool {
+    fn encrypts(&mut self) -> bool {
         self.security.crypto_erase.is_some()
     }
 
@@ -132,7 +135,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
         }
         let (ready, changed) = (at + takes, self.frontend.in_flight.changed());
         // Only a drive with a plug can be cut.
-        let before = (CHECK && self.translation.survives_cuts()).then(|| Box::new(self.clone()));
+        let before = (CHECK && self.translation.survives_cuts()).then(|| Arc::new(self.clone()));
         self.rest_until(ready);
         self.forget_contents();
         self.ask(|translation, queues| translation.void_all(queues));
@@ -140,7 +143,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
         ready
     }
 
-    fn key_changes(&self) -> u64 {
+    fn key_changes(&mut self) -> u64 {
         self.security.key_changes
     }
 }

@@ -22,6 +22,9 @@ pub struct EncryptionSpec {
 pub enum Cipher {
     #[serde(rename = "aes-256")]
     Aes256,
+    /// The drive does not encrypt: for one that is made from one that does.
+    #[serde(rename = "none")]
+    None,
 }
 
 /// Estimate: a key is drawn, and the table of keys with the erase point is programmed twice, which takes milliseconds; the map in
