@@ -20,6 +20,7 @@ pub struct EncryptionSpec {
 /// A cipher of an engine that encrypts at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Cipher {
+    /// AES with keys of 256 bits.
     #[serde(rename = "aes-256")]
     Aes256,
     /// The drive does not encrypt: for one that is made from one that does.
