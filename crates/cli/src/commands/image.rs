@@ -85,7 +85,7 @@ fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
         row(
             "encryption",
             match key_changes {
-                Some(changes) => format!("{CIPHER}; the key has been changed {changes} times, and stands in the file"),
+                Some(changes) => format!("{CIPHER}; the key stands in the file; changes of it so far: {changes}"),
                 None => "none".to_owned(),
             },
         ),
@@ -93,7 +93,7 @@ fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
             "drive",
             match (state, changed) {
                 (Some(state), Some(changed)) => {
-                    let erased = if state.erased { "erased, and " } else { "" };
+                    let erased = if state.erased { "to be erased; " } else { "" };
                     format!("{} bytes; {erased}{changed} pages changed since it was saved", state.stored_bytes())
                 }
                 _ => "was never saved".to_owned(),

@@ -53,7 +53,7 @@ fn an_encrypting_drive_has_an_encrypted_image_and_each_erase_changes_its_key() {
     assert_eq!(found["encryption"], serde_json::json!({ "cipher": "AES-256-XTS", "key_changes": 2 }));
     assert_eq!(found["erased_since"], false);
     let told = says(&folder, &["image", "info", "d.ssd"]);
-    assert!(told.contains("AES-256-XTS; the key has been changed 2 times, and stands in the file"), "{told}");
+    assert!(told.contains("AES-256-XTS; the key stands in the file; changes of it so far: 2"), "{told}");
     assert!(says(&folder, &["image", "check", "d.ssd"]).contains("every checksum matches"));
     let told = says(&folder, &["image", "erase", "d.ssd"]);
     assert_eq!(told, "d.ssd: erased, and its media key changed; the drive erases its flash when it is attached next\n");
