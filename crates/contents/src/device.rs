@@ -344,7 +344,14 @@ impl ContentDevice {
         let recoverable = !(request.fua && self.keeps_flushes);
         let beside = self.beside(request);
         for piece in pieces(request.offset_bytes, request.length_bytes) {
-            let new = self.written(request, &piece);
+            let new = match request.payload {
+                Some(id) if piece.is_whole() => {
+                    let data = &self.buffers.get(id)[piece.from..piece.from + PAGE_BYTES];
+                    let number = self.next_number(self.store.number(piece.unit));
+                    Version { number, page: self.superseded.page_of(data) }
+                }
+                _ => self.written(request, &piece),
+            };
             self.put(piece.unit, new, By::Write, recoverable);
         }
         for page in beside {
