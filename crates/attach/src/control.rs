@@ -22,6 +22,10 @@ pub enum Order {
     Blame,
     Cut,
     Restore,
+    /// `crypto`: by changing the media key.
+    Erase {
+        crypto: bool,
+    },
     /// `number`: of the new image.
     Snapshot {
         path: PathBuf,
@@ -39,6 +43,8 @@ impl Order {
             Order::Blame => json!(["blame"]),
             Order::Cut => json!(["cut"]),
             Order::Restore => json!(["restore"]),
+            Order::Erase { crypto: false } => json!(["erase"]),
+            Order::Erase { crypto: true } => json!(["erase", "crypto"]),
             Order::Snapshot { path, number } => json!(["snapshot", path, number]),
         };
         format!("{words}\n")
@@ -55,6 +61,8 @@ impl Order {
             (Some("blame"), 1) => Ok(Order::Blame),
             (Some("cut"), 1) => Ok(Order::Cut),
             (Some("restore"), 1) => Ok(Order::Restore),
+            (Some("erase"), 1) => Ok(Order::Erase { crypto: false }),
+            (Some("erase"), 2) if word(1) == Some("crypto") => Ok(Order::Erase { crypto: true }),
             (Some("snapshot"), 3) => {
                 let path = word(1).ok_or("not a path")?.into();
                 let number = words[2].as_u64().ok_or("not a number")?;

@@ -11,9 +11,9 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use ssdlab_contents::{Image, PAGE_BYTES};
+use ssdlab_contents::{Image, ImageError, MediaKey, PAGE_BYTES};
 use ssdlab_core::Nanos;
-use ssdlab_device::Device;
+use ssdlab_device::{Device, Security};
 
 use crate::clock::{Clock, instant};
 use crate::connection::{Connection, Life};
@@ -66,6 +66,7 @@ pub struct Server {
     /// A byte stops the server, or its end.
     stop: UnixStream,
     cuts: Cuts,
+    erasing: Option<Erasing>,
     now: Nanos,
     next_id: u64,
     replies: Vec<Reply>,
@@ -93,6 +94,7 @@ impl Server {
             drive,
             clock: Clock::start(now, options.time_scale),
             cuts: Cuts::new(options.cuts.clone()),
+            erasing: None,
             options,
             statistics: Statistics::default(),
             connections: BTreeMap::new(),
@@ -132,6 +134,7 @@ impl Server {
             self.serve_controls(&ready, now);
             self.planned_cuts();
             self.pass_time();
+            self.answer_erase();
             self.write(now);
             self.throw_out(now);
         }
@@ -159,6 +162,9 @@ impl Server {
         let mut timeout = TICK;
         if let Some(at) = self.cuts.next() {
             timeout = timeout.min(self.clock.wall(self.clock.since_start(self.now), at));
+        }
+        if let Some(erasing) = &self.erasing {
+            timeout = timeout.min(self.clock.wall(self.now, erasing.ready));
         }
         if self.drive.device.has_power()
             && let Some(at) = self.drive.device.next_event()
@@ -316,6 +322,15 @@ impl Server {
             }
         }
         self.due.clear();
+        if let Some(mut erasing) = self.erasing.take() {
+            let what = match erasing.crypto {
+                true if self.drive.device.key_changes() == erasing.changes => "the erase has not happened",
+                true => "the drive is erased",
+                false => "the drive is erased, and erases the rest of its blocks when the power is back",
+            };
+            erasing.control.answer(Err(format!("the power went before the erase had ended: {what}")));
+            self.controls.push(erasing.control);
+        }
     }
 
     /// Puts it back.
@@ -344,6 +359,13 @@ impl Server {
                         self.snapshot(control, path, number);
                         continue;
                     }
+                    Ok(Order::Erase { crypto }) => match self.erase(crypto) {
+                        Ok((ready, changes)) => {
+                            self.erasing = Some(Erasing { began: self.now, ready, crypto, changes, control });
+                            continue;
+                        }
+                        Err(error) => control.answer(Err(error)),
+                    },
                     Ok(order) => control.answer(self.obey(&order)),
                     Err(error) => control.answer(Err(error)),
                 }
@@ -355,18 +377,76 @@ impl Server {
         }
     }
 
+    /// Begins an erase of everything. Returns when it will have ended, and how often the media key had been changed before.
+    fn erase(&mut self, crypto: bool) -> Result<(Nanos, u64), String> {
+        if !self.drive.device.has_power() {
+            return Err("the power is off".into());
+        }
+        self.pass_time();
+        let name = self.drive.export().name.clone();
+        if self.drive.export().read_only {
+            return Err(format!("{name} is served read-only"));
+        }
+        if self.erasing.is_some() {
+            return Err("an erase is under way already".into());
+        }
+        if self.now < self.ready_at {
+            return Err("the drive is not ready yet: it is recovering".into());
+        }
+        if self.drive.under_way() > 0 {
+            let requests = self.drive.under_way();
+            return Err(format!("{requests} requests are under way: an erase needs a drive at rest"));
+        }
+        if self.drive.device.security().is_none() {
+            return Err(format!("{name} has no erase"));
+        }
+        let device = &mut self.drive.device;
+        if crypto && !device.encrypts() {
+            return Err(format!("{name} does not encrypt what it stores, and has no crypto erase"));
+        }
+        let changes = device.key_changes();
+        let ready = if crypto { device.crypto_erase(self.now) } else { device.secure_erase(self.now) };
+        if crypto && device.key_changes() == changes {
+            return Err(format!("{name} is worn out and read-only: it stays as it is"));
+        }
+        Ok((ready, changes))
+    }
+
+    /// Tells who waits for an erase that it has ended.
+    fn answer_erase(&mut self) {
+        let Some(mut erasing) = self.erasing.take_if(|erasing| erasing.ready <= self.now) else { return };
+        let answer = match self.drive.device.image_error() {
+            Some(error) => Err(format!("the drive is erased, but its image could not be written: {error}")),
+            None => Ok(serde_json::json!({
+                "erased": if erasing.crypto { "crypto" } else { "secure" },
+                "took_ms": (erasing.ready - erasing.began) as f64 / 1e6,
+                "media_key_changes": self.drive.device.encrypts().then(|| self.drive.device.key_changes()),
+            })),
+        };
+        erasing.control.answer(answer);
+        self.controls.push(erasing.control);
+    }
+
     /// Writes an image of the bytes as they are now, and of the drive with a plug, while the server goes on: pages are shared
     /// until they change.
     fn snapshot(&mut self, mut control: ControlConnection, path: std::path::PathBuf, number: u64) {
         if self.drive.device.has_power() {
             self.pass_time();
         }
+        if self.drive.device.is_erasing() {
+            control.answer(Err("an erase is under way".into()));
+            return self.controls.push(control);
+        }
+        // A copy of the key would outlive an erase: the image has one of its own.
+        let changes = self.drive.device.encrypts().then(|| self.drive.device.key_changes());
         let store = self.drive.device.store().clone();
         let copy = self.drive.device.copy_to_save(self.now);
         let name = self.drive.export().name.clone();
         std::thread::spawn(move || {
             let with_drive = copy.is_some();
-            let written = Image::create(&path, &name, number, &store, None).and_then(|mut image| {
+            let key = changes.map(MediaKey::random).transpose().map_err(ImageError::Io);
+            let image = key.and_then(|key| Image::create(&path, &name, number, &store, key));
+            let written = image.and_then(|mut image| {
                 copy.map_or(Ok(()), |copy| image.append_state(&copy.save()))?;
                 image.close()
             });
@@ -384,7 +464,7 @@ impl Server {
             false => Err(format!("{} has no plug that can be pulled", server.drive.export().name)),
         };
         match order {
-            Order::Status | Order::Snapshot { .. } => {}
+            Order::Status | Order::Snapshot { .. } | Order::Erase { .. } => {}
             Order::Smart => return status::smart(&mut self.view()),
             Order::Blame => return Ok(status::blame(&self.view())),
             Order::Cut => {
@@ -415,6 +495,16 @@ impl Server {
             ready_at: self.ready_at,
         }
     }
+}
+
+/// An erase of everything, and who waits for its end.
+struct Erasing {
+    began: Nanos,
+    ready: Nanos,
+    crypto: bool,
+    /// Of the media key, before.
+    changes: u64,
+    control: ControlConnection,
 }
 
 /// What a wait has brought.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use ssdlab_bench::explain;
 use ssdlab_core::{Histogram, Nanos, Op, SECOND, SECTOR_BYTES, to_us};
-use ssdlab_device::Device;
+use ssdlab_device::{Device, Security};
 
 use crate::clock::Clock;
 use crate::drive::Drive;
@@ -90,6 +90,7 @@ pub fn status(view: &mut View<'_>) -> Value {
             "overwritten_let_go": superseded_dropped,
             "unreadable_pages": drive.device.store().lost().len(),
         },
+        "media_key_changes": drive.device.encrypts().then(|| drive.device.key_changes()),
         "image_error": drive.device.image_error(),
     })
 }

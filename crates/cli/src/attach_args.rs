@@ -107,6 +107,12 @@ pub enum CtlOrder {
     Smart,
     /// The last slow requests, and what they waited for
     Blame,
+    /// Erase everything for good: every block (SECURITY ERASE UNIT), or by changing the media key
+    Erase {
+        /// Change the media key of a drive that encrypts: a crypto erase
+        #[arg(long)]
+        crypto: bool,
+    },
     /// Write an image of bytes and drive as they are now
     Snapshot {
         #[arg(value_name = "FILE")]
@@ -132,6 +138,11 @@ pub enum ImageWhat {
     },
     /// Read every byte of an image and compare its checksums
     Check {
+        #[arg(value_name = "FILE")]
+        image: PathBuf,
+    },
+    /// Erase all that an image holds for good, and change its media key, if it has one
+    Erase {
         #[arg(value_name = "FILE")]
         image: PathBuf,
     },

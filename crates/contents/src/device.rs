@@ -98,6 +98,8 @@ pub struct ContentDevice {
     mixed: BTreeMap<u32, [Held; 8]>,
     image: Option<Image>,
     image_error: Option<String>,
+    /// A crypto erase under way: when it ends, and how often the key had been changed before.
+    erasing: Option<(Nanos, u64)>,
     arrived: Vec<Completion>,
     released: Vec<u32>,
 }
@@ -145,6 +147,7 @@ impl ContentDevice {
             mixed: BTreeMap::new(),
             image: None,
             image_error: None,
+            erasing: None,
             arrived: Vec::new(),
             released: Vec::new(),
         }
@@ -229,6 +232,7 @@ impl ContentDevice {
             mixed: self.mixed.clone(),
             image: None,
             image_error: None,
+            erasing: self.erasing,
             arrived: Vec::new(),
             released: Vec::new(),
         })
@@ -340,7 +344,14 @@ impl ContentDevice {
         let recoverable = !(request.fua && self.keeps_flushes);
         let beside = self.beside(request);
         for piece in pieces(request.offset_bytes, request.length_bytes) {
-            let new = self.written(request, &piece);
+            let new = match request.payload {
+                Some(id) if piece.is_whole() => {
+                    let data = &self.buffers.get(id)[piece.from..piece.from + PAGE_BYTES];
+                    let number = self.next_number(self.store.number(piece.unit));
+                    Version { number, page: self.superseded.page_of(data) }
+                }
+                _ => self.written(request, &piece),
+            };
             self.put(piece.unit, new, By::Write, recoverable);
         }
         for page in beside {
@@ -564,8 +575,15 @@ impl ContentDevice {
     /// # Panics
     /// Without a plug, or without power.
     pub fn cut(&mut self, now: Nanos) {
-        self.inner.plug().expect(HAS_PLUG).cut(now);
+        let plug = self.inner.plug().expect(HAS_PLUG);
+        plug.cut(now);
         self.has_power = false;
+        if let Some((_, changes)) = self.erasing.take()
+            && self.inner.security().expect(HAS_SECURITY).key_changes() != changes
+        {
+            let saved = self.image.is_some().then(|| self.inner.plug().expect(HAS_PLUG).save());
+            self.forget_everything(saved);
+        }
         let live: Vec<(u32, bool)> = self.order.clear().collect();
         for request in live.into_iter().filter(|l| l.1).filter_map(|l| Some(self.commands[l.0 as usize]?.request)) {
             match request.op {
@@ -606,6 +624,7 @@ impl ContentDevice {
     /// # Panics
     /// Without a plug or power, or if commands are under way.
     pub fn stand_by(&mut self, now: Nanos) -> Nanos {
+        self.end_erase();
         let done = self.inner.plug().expect(HAS_PLUG).stand_by(now);
         drop(self.superseded.take());
         done
@@ -627,12 +646,46 @@ impl ContentDevice {
 
     /// The state of a new device goes into its image, before anything is changed.
     pub fn keep_state(&mut self, now: Nanos) {
-        if let Some(mut copy) = self.inner.snapshot().filter(|_| self.image.is_some() && self.has_plug()) {
-            let plug = copy.plug().expect(HAS_PLUG);
-            let off = plug.stand_by(now);
-            plug.cut(off);
-            self.write_state(Some(plug.save()));
+        let saved = self.saved_copy(now);
+        self.write_state(saved);
+    }
+
+    /// What the device keeps if it is shut down now, for the image; `None` without one, or without a plug.
+    fn saved_copy(&self, now: Nanos) -> Option<Vec<u8>> {
+        let mut copy = self.inner.snapshot().filter(|_| self.image.is_some() && self.has_plug())?;
+        let plug = copy.plug().expect(HAS_PLUG);
+        let off = plug.stand_by(now);
+        plug.cut(off);
+        Some(plug.save())
+    }
+
+    /// Whether a crypto erase is under way.
+    #[must_use]
+    pub fn is_erasing(&self) -> bool {
+        self.erasing.is_some()
+    }
+
+    /// The crypto erase that is under way has ended, or the host, by its next command, counts on that.
+    fn end_erase(&mut self) {
+        if let Some((ended, _)) = self.erasing.take() {
+            let saved = self.saved_copy(ended);
+            self.forget_everything(saved);
         }
+    }
+
+    /// No version of any page comes back, nor stays in the image; `saved`: the device as it is now.
+    fn forget_everything(&mut self, saved: Option<Vec<u8>>) {
+        self.store.forget(0..self.units(), |_, _| {});
+        drop(self.superseded.take());
+        self.mixed.clear();
+        if let Some(image) = &mut self.image {
+            let written = image.erase(saved.as_deref());
+            self.image_written(written);
+        }
+    }
+
+    fn units(&self) -> u32 {
+        self.info.capacity_bytes.div_ceil(UNIT_BYTES) as u32
     }
 
     /// The device as it is now, to be saved while this one goes on: the bytes are those of [`ContentDevice::store`] now. Time
@@ -690,6 +743,7 @@ impl CopyToSave {
 }
 
 const HAS_PLUG: &str = "the device has no plug";
+const HAS_SECURITY: &str = "the device inside has it";
 
 /// Pages of the units that a command touches; `unit_pages` make a unit.
 fn touched_pages(r: &Request, unit_pages: u32) -> Range<u32> {
@@ -718,6 +772,9 @@ impl Device for ContentDevice {
         if let (Op::Write, Some(id)) = (request.op, request.payload) {
             assert_eq!(self.buffers.get(id).len() as u64, request.length_bytes, "the payload of a write");
         }
+        if self.erasing.is_some() {
+            self.end_erase();
+        }
         let command = Some(InFlight { request, submitted: now, sent: now, mark: 0 });
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -739,7 +796,8 @@ impl Device for ContentDevice {
     }
 
     fn next_event(&self) -> Option<Nanos> {
-        self.inner.next_event()
+        let inside = self.inner.next_event();
+        self.erasing.map_or(inside, |(ended, _)| Some(inside.map_or(ended, |at| at.min(ended))))
     }
 
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
@@ -755,6 +813,9 @@ impl Device for ContentDevice {
         self.inner.advance(to, &mut arrived);
         arrived.drain(..).for_each(|c| self.finish(&c, done));
         self.arrived = arrived;
+        if self.erasing.is_some_and(|(ended, _)| ended <= to) {
+            self.end_erase();
+        }
     }
 
     fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
@@ -762,6 +823,9 @@ impl Device for ContentDevice {
         let reached = self.inner.advance_to_completion(limit, &mut arrived);
         arrived.drain(..).for_each(|c| self.finish(&c, done));
         self.arrived = arrived;
+        if self.erasing.is_some_and(|(ended, _)| ended <= reached) {
+            self.end_erase();
+        }
         reached
     }
 
@@ -795,21 +859,35 @@ impl Device for ContentDevice {
 }
 
 impl Security for ContentDevice {
-    /// No version of any page comes back, nor stays in the image.
     fn secure_erase(&mut self, now: Nanos) -> Nanos {
-        let ready = self.inner.security().expect("the device inside has it").secure_erase(now);
-        let units = self.info.capacity_bytes.div_ceil(UNIT_BYTES) as u32;
-        self.store.forget(0..units, |_, _| {});
-        drop(self.superseded.take());
-        if let Some(image) = &mut self.image {
-            let written = image.append(&self.store, 0..units).and_then(|()| image.commit());
-            self.image_written(written);
-        }
-        self.keep_state(ready);
-        if let Some(image) = &mut self.image {
-            let written = image.erase_old(&self.store);
-            self.image_written(written);
+        let ready = self.inner.security().expect(HAS_SECURITY).secure_erase(now);
+        // A read-only device stays as it is.
+        let first = self.store.written().find(|written| written.1 != 0).map(|written| written.0 / self.unit_pages);
+        let stays = |unit: u32| self.inner.plug_seen().is_some_and(|plug| plug.held(unit.into()) != Held::Nothing);
+        if !first.is_some_and(stays) {
+            let saved = self.saved_copy(ready);
+            self.forget_everything(saved);
         }
         ready
+    }
+
+    fn encrypts(&mut self) -> bool {
+        self.inner.security().is_some_and(Security::encrypts)
+    }
+
+    /// The bytes go when it has ended, from memory and from the image, or with the next command.
+    fn crypto_erase(&mut self, now: Nanos) -> Nanos {
+        self.end_erase();
+        let security = self.inner.security().expect(HAS_SECURITY);
+        let changes = security.key_changes();
+        let ready = security.crypto_erase(now);
+        if security.key_changes() != changes {
+            self.erasing = Some((ready, changes));
+        }
+        ready
+    }
+
+    fn key_changes(&mut self) -> u64 {
+        self.inner.security().map_or(0, Security::key_changes)
     }
 }

@@ -17,11 +17,14 @@ pub enum ResumeError {
     Image(#[from] ImageError),
     #[error("what was written since the drive was saved could not be written to it: {0}")]
     Replay(String),
+    #[error("the image was erased, and the device has no erase")]
+    NoErase,
     #[error("the drive and the bytes disagree: page {unit} is {held:?} on the drive")]
     Differs { unit: u32, held: Held },
 }
 
-/// Lets a device with a plug, fresh from the factory, become the one that was saved, and brings what was changed since onto it.
+/// Lets a device with a plug, fresh from the factory, become the one that was saved, and brings what was changed since onto it:
+/// first an erase, if its image was erased meanwhile.
 /// `clean`: the image was closed; if not, the power is cut once more, while the drive is at rest, so that the cut counts and
 /// nothing dies of it. The store's pages get the numbers of the drive's writes. Returns the time from which the drive is ready.
 ///
@@ -43,6 +46,10 @@ pub fn resume(
     plug.load(&saved)?;
     drop(saved);
     let mut now = plug.restore(0);
+    if state.erased {
+        let security = device.security().ok_or(ResumeError::NoErase)?;
+        now = if security.encrypts() { security.crypto_erase(now) } else { security.secure_erase(now) };
+    }
     now = replay(device, &state.since, now).map_err(ResumeError::Replay)?;
     let plug = device.plug().expect(HAS_PLUG);
     if !clean {

@@ -276,12 +276,16 @@ pub fn pieces(offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Piec
 /// If they are not [`PAGE_BYTES`].
 #[must_use]
 pub fn page_of(bytes: &[u8]) -> Option<Page> {
-    let zeroes = bytes.chunks_exact(64).all(|chunk| chunk.iter().fold(0, |all, b| all | b) == 0);
-    if zeroes {
+    if is_zero(bytes) {
         return None;
     }
     let page: Arc<[u8]> = Arc::from(bytes);
     Some(page.try_into().expect("a page has 4096 bytes"))
+}
+
+/// Whether a page holds zeroes only.
+pub fn is_zero(bytes: &[u8]) -> bool {
+    bytes.chunks_exact(64).all(|chunk| chunk.iter().fold(0, |all, b| all | b) == 0)
 }
 
 #[cfg(test)]

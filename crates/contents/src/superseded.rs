@@ -10,8 +10,9 @@
 //! bytes of later changes to bring one of these back; if it does, the page is unreadable, and that is counted.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
-use crate::store::{PAGE_BYTES, Version};
+use crate::store::{PAGE_BYTES, Page, Version, is_zero, page_of};
 
 /// What took a version's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,13 @@ pub struct Superseded {
     limit_bytes: u64,
     /// Versions that went because of the limit.
     dropped: u64,
+    /// Pages that were let go, and that nobody else shares: the next ones to be written. The allocator would give their memory
+    /// back to the system, and fetch it again.
+    spare: Vec<Page>,
 }
+
+/// Pages that are kept to be written next.
+const MOST_SPARE: usize = 1024;
 
 /// What an entry takes besides its page.
 const ENTRY_BYTES: u64 = std::mem::size_of::<(u32, Version, u64)>() as u64;
@@ -56,6 +63,26 @@ impl Superseded {
             bytes: 0,
             limit_bytes,
             dropped: 0,
+            spare: Vec::new(),
+        }
+    }
+
+    /// A page with these bytes, as [`page_of`] makes it, in the memory of one that was let go.
+    pub fn page_of(&mut self, bytes: &[u8]) -> Option<Page> {
+        if is_zero(bytes) {
+            return None;
+        }
+        let Some(mut page) = self.spare.pop() else { return page_of(bytes) };
+        Arc::get_mut(&mut page).expect("nobody shares a spare page").copy_from_slice(bytes);
+        Some(page)
+    }
+
+    fn let_go(&mut self, version: Version) {
+        if self.spare.len() < MOST_SPARE
+            && let Some(mut page) = version.page
+            && Arc::get_mut(&mut page).is_some()
+        {
+            self.spare.push(page);
         }
     }
 
@@ -77,9 +104,13 @@ impl Superseded {
                     self.haunted.remove(&unit);
                 }
             }
+            self.let_go(version);
             return true;
         }
-        self.pop().is_some()
+        let oldest = self.pop();
+        let found = oldest.is_some();
+        oldest.into_iter().for_each(|entry| self.let_go(entry.1));
+        found
     }
 
     fn pop(&mut self) -> Option<(u32, Version, By)> {
@@ -113,6 +144,7 @@ impl Superseded {
                 self.haunt(unit, version);
             } else {
                 self.durable(unit);
+                self.let_go(version);
             }
         }
     }
@@ -158,7 +190,6 @@ impl Superseded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::page_of;
 
     fn filled(number: u8) -> Version {
         Version { number, page: page_of(&[number; PAGE_BYTES]) }
@@ -204,6 +235,20 @@ mod tests {
         list.push(1, filled(2), By::Trim);
         list.flushed(mark, |unit| unit == 2);
         assert_eq!(taken(&mut list), [(1, 1), (2, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn the_memory_of_what_was_let_go_is_used_again_unless_somebody_shares_it() {
+        let mut list = Superseded::new(ENTRY_BYTES + 4096);
+        let (first, second) = (filled(1), filled(2));
+        let (shared, place) = (first.clone(), Arc::as_ptr(second.page.as_ref().unwrap()));
+        list.push(1, first, By::Write);
+        list.push(2, second, By::Write);
+        list.push(3, filled(3), By::Write);
+        let again = list.page_of(&[4; PAGE_BYTES]).unwrap();
+        assert_eq!((Arc::as_ptr(&again), *again), (place, [4; PAGE_BYTES]));
+        assert_ne!(Arc::as_ptr(&list.page_of(&[5; PAGE_BYTES]).unwrap()), Arc::as_ptr(shared.page.as_ref().unwrap()));
+        assert_eq!((shared, list.page_of(&[0; PAGE_BYTES])), (filled(1), None));
     }
 
     #[test]

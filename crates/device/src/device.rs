@@ -106,11 +106,34 @@ pub trait PowerManagement {
 /// A device with the ATA security commands.
 pub trait Security {
     /// SECURITY ERASE UNIT: every block erased, nothing mapped, wear kept. Returns the time at which the device is ready
-    /// again. A read-only device stays as it is.
+    /// again. A read-only device stays as it is. Once it has begun, everything is gone, even if the power goes before it has
+    /// ended.
     ///
     /// # Panics
     /// If commands are under way.
     fn secure_erase(&mut self, now: Nanos) -> Nanos;
+
+    /// Whether the device encrypts what it stores with a media key of its own, so that it has a crypto erase.
+    fn encrypts(&mut self) -> bool {
+        false
+    }
+
+    /// Changes the media key (ATA CRYPTO SCRAMBLE EXT, GenKey of TCG Opal): nothing is mapped from then on, and no copy that is
+    /// still on the medium ever comes back. Returns the time at which that is so, and the device is ready again. If the power
+    /// goes before, and no command has come since, it has not happened, and all data are there. A read-only device stays as
+    /// it is: see [`Security::key_changes`].
+    ///
+    /// # Panics
+    /// If commands are under way, or the device does not encrypt.
+    fn crypto_erase(&mut self, now: Nanos) -> Nanos {
+        let _ = now;
+        unimplemented!("this device does not encrypt");
+    }
+
+    /// How often the media key has been changed in the device's life, by either erase.
+    fn key_changes(&mut self) -> u64 {
+        0
+    }
 }
 
 /// A device whose plug can be pulled, and which comes back with what such a device would have kept.

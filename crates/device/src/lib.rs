@@ -13,7 +13,7 @@
 //! | number writes for a plug | [`WriteNumbers`], [`UnitWrites`] |
 //!
 //! What only some devices have are faces of their own, which a device hands out if it has them: [`Flash`] (wear),
-//! [`PowerManagement`] (the sleep of the link), [`Security`] (secure erase) and [`Plug`] (a plug that can be pulled).
+//! [`PowerManagement`] (the sleep of the link), [`Security`] (erases of everything) and [`Plug`] (a plug that can be pulled).
 //!
 //! **What it is not.** No device lives here. The simulated drives are in `ssdlab-ssd`, arrays in `ssdlab-arrays`.
 //!

@@ -42,7 +42,7 @@ impl Band {
 }
 
 /// Sections and keys that decide on what a drive is rather than how fast it is, or on what the tests here do not
-/// reach: errors of worn and aged flash, and power cuts.
+/// reach: errors of worn and aged flash, power cuts, and erases by key.
 const LEFT_ALONE: &[&str] = &[
     "description",
     "capacity_bytes",
@@ -52,6 +52,7 @@ const LEFT_ALONE: &[&str] = &[
     "die.wear.",
     "die.errors.",
     "power_loss.",
+    "encryption.",
 ];
 const POWER: &[&str] = &["power.", "die.power."];
 

@@ -186,7 +186,7 @@ pub struct Recovered {
 }
 
 /// See the module's own page. What has a body here need not be told of by a layer that has nothing of the kind.
-pub trait Translation: Clone + Debug + Send + 'static {
+pub trait Translation: Clone + Debug + Send + Sync + 'static {
     // ---- what it is ---------------------------------------------------------------------------------------------
 
     fn medium(&self) -> &Medium;
@@ -326,6 +326,13 @@ pub trait Translation: Clone + Debug + Send + 'static {
     /// SECURITY ERASE: forgets everything, and erases every block that is not empty. Nothing may be under way. Returns the
     /// greatest number of blocks that any die had to erase.
     fn secure_erase(&mut self) -> u32;
+
+    /// Forgets everything at once, and erases nothing for it: the copies that are on flash now are void, and no recovery brings
+    /// any of them back. Nothing of the host's may wait in the buffer.
+    fn void_all(&mut self, sink: &mut impl OpSink) {
+        // A layer that recovers from no cut has nothing to note.
+        self.trim(0..self.logical_pages(), sink);
+    }
 
     // ---- the host reads -----------------------------------------------------------------------------------------
 

@@ -54,6 +54,7 @@ use mapping_unit::MappingUnit;
 use plug::PlugState;
 use power::PowerMeter;
 use probe::Probe;
+use security::SecurityState;
 
 use op_queues::OpQueues;
 
@@ -63,6 +64,7 @@ pub use heat::HeatSpec;
 pub use plug::SavedDrive;
 pub use plug::{PowerLossSpec, Protection};
 pub use power::PowerSpec;
+pub use security::{Cipher, EncryptionSpec};
 pub use spec::{
     ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, RefreshSpec, WriteBufferSpec, drive_keys,
 };
@@ -88,6 +90,7 @@ pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool, T: Translation =
     power: Option<Box<(PowerSpec, PowerMeter)>>,
     heat: Option<Box<Heat>>,
     plug: PlugState,
+    security: SecurityState<Self>,
     buffer: BufferLimits,
     /// What one entry of the map stands for.
     unit: MappingUnit,
@@ -300,6 +303,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             power: drive.power.clone().zip(PowerMeter::new(drive, die)).map(Box::new),
             heat: drive.heat.as_ref().map(|spec| Box::new(Heat::new(spec))),
             plug: PlugState::new(name, drive, die, seed),
+            security: SecurityState::new(drive),
             buffer: BufferLimits {
                 units: drive.buffer_pages() * drive.compression_ratio(),
                 acknowledges: drive.write_buffer.write_cache,

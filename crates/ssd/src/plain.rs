@@ -88,6 +88,7 @@ impl DriveSpec {
             slc_cache: None,
             power: None,
             power_loss: None,
+            encryption: None,
             heat: None,
             refresh: None,
             compression: None,

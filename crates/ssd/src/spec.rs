@@ -16,6 +16,7 @@ use ssdlab_nand::DieSpec;
 use crate::heat::HeatSpec;
 use crate::plug::PowerLossSpec;
 use crate::power::PowerSpec;
+use crate::security::EncryptionSpec;
 
 /// Everything that makes one drive differ from another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +52,8 @@ pub struct DriveSpec {
     pub power: Option<PowerSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_loss: Option<PowerLossSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encryption: Option<EncryptionSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heat: Option<HeatSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,8 +10,8 @@ use ssdlab_nand::{
     Wear,
 };
 use ssdlab_ssd::{
-    ControllerSpec, DriveSpec, HeatSpec, LinkGeneration, LinkSpec, NotQueued, PowerSpec, SimulatedSsd, Ssd,
-    WriteBufferSpec,
+    Cipher, ControllerSpec, DriveSpec, EncryptionSpec, HeatSpec, LinkGeneration, LinkSpec, NotQueued, PowerSpec,
+    SimulatedSsd, Ssd, WriteBufferSpec,
 };
 
 use crate::draw::{between, one};
@@ -62,6 +62,7 @@ impl Case {
             add_lanes(&mut drive, &die, seed);
             change(&mut die, &mut drive);
             add_read_granule(&mut drive, seed);
+            add_encryption(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]);
             if let Some(drive) = with_capacity_of_log_blocks(drive, &die, seed, spare) {
                 return Case { seed, die, drive, faults: GrowingFaults::default() };
@@ -98,6 +99,7 @@ impl Case {
             add_large_units(&mut drive, &die, seed);
             add_die_groups(&mut drive, seed);
             add_refresh(&mut drive, seed);
+            add_encryption(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]).max(least_spare);
             if let Some(drive) = with_capacity(drive, &die, seed, spare) {
                 return Case { seed, die, drive, faults };
@@ -293,6 +295,13 @@ fn add_read_granule(drive: &mut DriveSpec, seed: u64) {
     let drawn = one(&mut rng, &[None, Some(512), Some(1024), Some(2048)]);
     let fits = |bytes: u32| drive.ecc.as_ref().is_none_or(|ecc| bytes.is_multiple_of(ecc.codeword_bytes));
     drive.controller.read_granule_bytes = drawn.filter(|&bytes| drive.compression.is_none() && fits(bytes));
+}
+
+/// Every other drive encrypts, so that it has a crypto erase. Drawn from a stream of its own, as the cache is.
+fn add_encryption(drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("encryption");
+    let crypto_erase_ms = one(&mut rng, &[0.0, 0.5, 100.0]);
+    drive.encryption = rng.chance(1, 2).then_some(EncryptionSpec { cipher: Cipher::Aes256, crypto_erase_ms });
 }
 
 /// Every other drive with superblocks over all dies has them over groups of dies instead, where nothing else needs all. Drawn from

@@ -19,6 +19,8 @@ const DAY_S: u64 = 86_400;
 pub struct Host<S> {
     pub drive: S,
     pub rng: Rng,
+    /// Which erase is sent: a stream of its own, so that this draw does not change the others.
+    erases: Rng,
     pub now: Nanos,
     /// Units that the drive maps by themselves; all pages here are such.
     pub pages: u32,
@@ -63,6 +65,15 @@ pub struct Host<S> {
     pub uncorrectable: u64,
 }
 
+/// An erase of everything that the drive was told to do.
+#[derive(Clone, Copy, Debug)]
+struct Erase {
+    ready: Nanos,
+    crypto: bool,
+    /// A read-only drive stays as it is.
+    erases: bool,
+}
+
 /// Pages of so many bytes that a request touches; those that a trim forgets.
 fn pages_of(r: &Request, page_bytes: u64) -> std::ops::Range<u32> {
     let end = r.offset_bytes + r.length_bytes;
@@ -84,6 +95,7 @@ impl<S: Subject> Host<S> {
         let pages = (capacity_bytes / page_bytes) as u32;
         Host {
             rng: Rng::new(seed).stream("host"),
+            erases: Rng::new(seed).stream("erases"),
             now: 0,
             pages,
             page_bytes,
@@ -368,20 +380,65 @@ impl<S: Subject> Host<S> {
         Ok(())
     }
 
-    /// SECURITY ERASE UNIT. The drive finishes first what it is at: it may run out of good blocks over it.
-    pub fn secure_erase(&mut self) -> Result<(), String> {
+    /// SECURITY ERASE UNIT or, every other time on a drive that encrypts, a crypto erase.
+    pub fn erase(&mut self) -> Result<(), String> {
+        let erase = self.begin_erase()?;
+        self.now = erase.ready;
+        if !erase.erases {
+            return self.take_losses();
+        }
+        self.everything_is_erased();
+        self.check()
+    }
+
+    /// The drive finishes first what it is at: it may run out of good blocks over it.
+    fn begin_erase(&mut self) -> Result<Erase, String> {
         self.flush()?;
         self.settle()?;
         let stays = self.drive.is_read_only();
         let security = self.drive.security().ok_or("the drive has no secure erase")?;
-        let ready = security.secure_erase(self.now);
+        let crypto = security.encrypts() && self.erases.chance(1, 2);
+        let changes = security.key_changes();
+        let ready = if crypto { security.crypto_erase(self.now) } else { security.secure_erase(self.now) };
         if ready < self.now {
-            return Err(format!("a SECURITY ERASE begun at {} ns ended at {ready} ns", self.now));
+            return Err(format!("an erase begun at {} ns ended at {ready} ns", self.now));
         }
-        self.now = ready;
-        if stays {
-            return self.take_losses();
+        let changed = security.key_changes() != changes;
+        if changed != (security.encrypts() && !stays) {
+            return Err(format!(
+                "an erase of a drive: encrypts {}, stays {stays}, key changed {changed}",
+                security.encrypts()
+            ));
         }
+        Ok(Erase { ready, crypto, erases: !stays })
+    }
+
+    /// Erases the drive and pulls the plug at a time drawn from before the end of that to a while after it. An erase by key has
+    /// happened or not, by whether it had ended; any other has happened. Returns how many cuts there were.
+    ///
+    /// # Errors
+    /// If anything of before is there after an erase that has happened, or anything is amiss after one that has not.
+    pub fn cut_erase(
+        &mut self,
+        may_destroy: bool,
+        keeps_all: bool,
+        heir: Option<S>,
+        rng: &mut Rng,
+    ) -> Result<u64, String> {
+        let erase = self.begin_erase()?;
+        let takes = erase.ready - self.now;
+        let after = if rng.chance(1, 2) { rng.below(takes + 1) } else { takes + rng.below(20_000_000) };
+        let at = self.now + after;
+        if erase.erases && (!erase.crypto || at >= erase.ready) {
+            self.everything_is_erased();
+        }
+        self.now = at;
+        self.advance(at)?;
+        let cuts = self.pull_plug(may_destroy, keeps_all, heir, rng);
+        cuts.map_err(|e| format!("{erase:?}, cut {after} ns after it began: {e}"))
+    }
+
+    fn everything_is_erased(&mut self) {
         self.oracle.clear();
         self.promised.fill(0);
         self.before_trim.clear();
@@ -393,7 +450,6 @@ impl<S: Subject> Host<S> {
             self.drive.take_losses();
             losses.clear();
         }
-        self.check()
     }
 
     /// Waits until the drive has nothing left to do by itself. No command may be in flight.

@@ -171,7 +171,7 @@ impl Phase {
                 host.pass(time)?;
             }
             Phase::SecureErase => {
-                host.secure_erase()?;
+                host.erase()?;
                 fill(host, depth, most)?;
             }
         }

@@ -101,6 +101,7 @@ pub fn cut_again_and_again<S: Subject>(
     // Some drives are saved without power, and another one goes on in their place.
     let mut carried = Rng::new(seed).stream("saved and loaded");
     let mut in_order = Rng::new(seed).stream("written in order");
+    let mut erased = Rng::new(seed).stream("erased and cut");
     let phases = Phase::draw(&mut Rng::new(seed).stream("phases"));
     for (k, phase) in phases.iter().enumerate() {
         let at = |e: String| format!("phase {} ({}): {e}", k + 1, phase.name());
@@ -123,6 +124,20 @@ pub fn cut_again_and_again<S: Subject>(
                 let (offset, length) = if op == Op::Flush { (0, 0) } else { (offset, length) };
                 host.send(8, op, offset, length, rng.chance(1, 10)).map_err(at)?;
             }
+        }
+        if erased.chance(1, 4) && !host.drive.is_read_only() {
+            let heir = erased.chance(1, 5).then(|| build(case)).transpose().map_err(|e| at(e.to_string()))?;
+            tally.drives_loaded += u64::from(heir.is_some());
+            let cuts = host.cut_erase(model.may_destroy, model.keeps_all, heir, &mut erased).map_err(at)?;
+            tally.power_cuts += cuts;
+            tally.erases_cut += 1;
+            // What comes back by mistake may wait for a later start, and for writes that wake the collector.
+            for _ in 0..erased.below(60) {
+                let (offset, length) = host.place(0, host.pages, 64, true);
+                host.send(8, one(&mut erased, &[Op::Write, Op::Write, Op::Read]), offset, length, false).map_err(at)?;
+            }
+            host.step(erased.below(60)).map_err(at)?;
+            tally.power_cuts += host.pull_plug(model.may_destroy, model.keeps_all, None, &mut erased).map_err(at)?;
         }
         host.drain().map_err(at)?;
         host.check().map_err(at)?;

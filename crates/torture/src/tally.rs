@@ -36,6 +36,8 @@ pub struct Tally {
     /// Power cuts, and pages that counted as destroyed by them when the run ended.
     pub power_cuts: u64,
     pub drives_loaded: u64,
+    /// Erases of everything that power cuts came into, or after.
+    pub erases_cut: u64,
     pub destroyed_pages: u64,
     /// By subject and choice: in how many runs (of phases: how often) it was taken.
     pub coverage: BTreeMap<(u8, &'static str), BTreeMap<&'static str, u64>>,
@@ -176,6 +178,7 @@ impl Tally {
             ("failing programs", on(case.faults.programs_per_failure > 0)),
             ("failing erases", on(case.faults.erases_per_failure > 0)),
             ("heat", on(case.drive.heat.is_some())),
+            ("encryption", on(case.drive.encryption.is_some())),
             (
                 "translation",
                 match case.drive.log_blocks.as_ref().map(|spec| spec.scheme) {
@@ -242,6 +245,7 @@ impl Tally {
         self.phases += other.phases;
         self.power_cuts += other.power_cuts;
         self.drives_loaded += other.drives_loaded;
+        self.erases_cut += other.erases_cut;
         self.destroyed_pages += other.destroyed_pages;
         for (subject, choices) in &other.coverage {
             let mine = self.coverage.entry(*subject).or_default();
@@ -279,6 +283,7 @@ impl fmt::Display for Tally {
         if self.power_cuts > 0 {
             writeln!(f, "{:<24}{:>12}", "power cuts", self.power_cuts)?;
             writeln!(f, "{:<24}{:>12}", "  saved and loaded", self.drives_loaded)?;
+            writeln!(f, "{:<24}{:>12}", "  into or after erases", self.erases_cut)?;
             writeln!(f, "{:<24}{:>12}", "  pages destroyed", self.destroyed_pages)?;
         }
         writeln!(f, "coverage")?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ssdlab_attach::nbd::words::*;
 use ssdlab_attach::{CutPlan, OnCut, Order, ServerOptions};
 
-use crate::client::{options, serve};
+use crate::client::{now, options, serve, serve_with};
 use crate::steady::Steady;
 
 const IO: u32 = NbdError::Io as u32;
@@ -101,4 +101,75 @@ fn a_snapshot_is_an_image_of_bytes_and_drive_as_they_were() {
     assert_eq!(drive[..3], [0, 1, 0], "as it was after the first write");
     assert!(server.order(&order)["error"].as_str().unwrap().contains("exists"), "images are not overwritten");
     std::fs::remove_file(&path).unwrap();
+}
+
+const MS: u64 = 1_000_000;
+
+#[test]
+fn an_erase_is_answered_when_it_has_ended_and_everything_reads_as_zeroes() {
+    for crypto in [false, true] {
+        let server = serve(Steady::new(1000, true).erasing(300 * MS, true), options());
+        let mut c = server.client();
+        assert_eq!(c.write(CMD_FLAG_FUA, 4096, &[7; 4096]), 0);
+        let began = now();
+        let told = server.order(&Order::Erase { crypto });
+        assert!(began.elapsed() >= Duration::from_millis(300));
+        assert_eq!(told["erased"], if crypto { "crypto" } else { "secure" });
+        assert_eq!((&told["took_ms"], &told["media_key_changes"]), (&300.0.into(), &1.into()));
+        assert_eq!(c.read(4096, 4096).unwrap(), [0; 4096]);
+        assert_eq!(server.order(&Order::Status)["contents"]["stored_bytes"], 0);
+        server.order(&Order::Cut);
+        server.order(&Order::Restore);
+        assert_eq!(server.client().read(4096, 4096).unwrap(), [0; 4096]);
+    }
+}
+
+#[test]
+fn an_erase_that_the_power_cuts_short_has_happened_or_not_and_says_so() {
+    for (crypto, what) in [
+        (true, "the power went before the erase had ended: the erase has not happened"),
+        (
+            false,
+            "the power went before the erase had ended: the drive is erased, and erases the rest of its blocks when the power is back",
+        ),
+    ] {
+        let server = serve(Steady::new(1000, true).erasing(60_000 * MS, true), options());
+        let mut c = server.client();
+        assert_eq!(c.write(CMD_FLAG_FUA, 4096, &[7; 4096]), 0);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| server.order(&Order::Erase { crypto }));
+            std::thread::sleep(Duration::from_millis(300));
+            if crypto {
+                let again = server.order(&Order::Erase { crypto });
+                assert_eq!(again["error"], "an erase is under way already");
+                let path = std::env::temp_dir().join("never-written.ssd");
+                assert_eq!(server.order(&Order::Snapshot { path, number: 1 })["error"], "an erase is under way");
+            }
+            server.order(&Order::Cut);
+            assert_eq!(waiting.join().unwrap()["error"], what);
+        });
+        server.order(&Order::Restore);
+        assert_eq!(server.client().read(4096, 4096).unwrap(), [if crypto { 7 } else { 0 }; 4096]);
+    }
+}
+
+#[test]
+fn an_erase_that_cannot_be_is_refused_with_the_reason() {
+    let erase = |crypto| Order::Erase { crypto };
+    let server = serve(Steady::new(1000, true), options());
+    assert_eq!(server.order(&erase(false))["error"], "steady has no erase");
+    let server = serve(Steady::new(1000, true).erasing(MS, false), options());
+    let no_key = "steady does not encrypt what it stores, and has no crypto erase";
+    assert_eq!(server.order(&erase(true))["error"], no_key);
+    assert_eq!(server.order(&erase(false))["media_key_changes"], serde_json::Value::Null);
+    server.order(&Order::Cut);
+    assert_eq!(server.order(&erase(false))["error"], "the power is off");
+    let server = serve(Steady::new(2_000 * MS, true).erasing(MS, true), options());
+    let mut c = server.client();
+    c.send(CMD_READ, 0, 0, 4096, &[]);
+    std::thread::sleep(Duration::from_millis(300));
+    let busy = "1 requests are under way: an erase needs a drive at rest";
+    assert_eq!(server.order(&erase(true))["error"], busy);
+    let server = serve_with(Steady::new(1000, true).erasing(MS, true), options(), 1 << 30, true);
+    assert_eq!(server.order(&erase(true))["error"], "steady is served read-only");
 }

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use ssdlab_core::{Breakdown, Nanos, Op, UNIT_BYTES};
-use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Held, LoadError, Plug, Refusal, Request, Status};
+use ssdlab_device::{
+    Completion, Counters, Device, DeviceInfo, Held, LoadError, Plug, Refusal, Request, Security, Status,
+};
 
 pub const CAPACITY: u64 = 256 << 20;
 const GREATEST: u8 = 255;
@@ -19,9 +21,19 @@ pub struct Steady {
     numbers: Vec<u8>,
     durable: Vec<u8>,
     cuts: u64,
+    /// How long an erase takes, if there is one; whether it is by key; and what was there before the last and how long.
+    erase: Option<Nanos>,
+    encrypts: bool,
+    key_changes: u64,
+    before: Option<(Nanos, Vec<u8>)>,
 }
 
 impl Steady {
+    /// With erases that take so long.
+    pub fn erasing(self, takes: Nanos, encrypts: bool) -> Self {
+        Steady { erase: Some(takes), encrypts, ..self }
+    }
+
     pub fn new(latency: Nanos, plugged: bool) -> Self {
         let info = DeviceInfo { capacity_bytes: CAPACITY, supports_trim: true, ..DeviceInfo::new("steady", "ssd") };
         let units = (CAPACITY / UNIT_BYTES) as usize;
@@ -34,6 +46,10 @@ impl Steady {
             numbers: vec![0; units],
             durable: vec![0; units],
             cuts: 0,
+            erase: None,
+            encrypts: false,
+            key_changes: 0,
+            before: None,
         }
     }
 
@@ -99,8 +115,36 @@ impl Device for Steady {
         Some(Box::new(self.clone()))
     }
 
+    fn security(&mut self) -> Option<&mut dyn Security> {
+        self.erase.is_some().then_some(self as &mut dyn Security)
+    }
+
     fn plug(&mut self) -> Option<&mut dyn Plug> {
         self.plugged.then_some(self as &mut dyn Plug)
+    }
+}
+
+impl Security for Steady {
+    fn secure_erase(&mut self, now: Nanos) -> Nanos {
+        self.numbers.fill(0);
+        self.durable.fill(0);
+        self.key_changes += u64::from(self.encrypts);
+        now + self.erase.expect("it has one")
+    }
+
+    fn encrypts(&mut self) -> bool {
+        self.encrypts
+    }
+
+    fn crypto_erase(&mut self, now: Nanos) -> Nanos {
+        let before = self.durable.clone();
+        let ready = self.secure_erase(now);
+        self.before = Some((ready, before));
+        ready
+    }
+
+    fn key_changes(&mut self) -> u64 {
+        self.key_changes
     }
 }
 
@@ -109,7 +153,11 @@ impl Plug for Steady {
         self.power
     }
 
-    fn cut(&mut self, _now: Nanos) {
+    fn cut(&mut self, now: Nanos) {
+        if let Some((_, before)) = self.before.take().filter(|before| now < before.0) {
+            self.durable = before;
+            self.key_changes -= 1;
+        }
         assert!(std::mem::replace(&mut self.power, false));
         self.commands.clear();
         self.numbers.clone_from(&self.durable);

@@ -15,10 +15,10 @@ use ssdlab_attach::{
 use ssdlab_bench::parse_bytes;
 use ssdlab_catalog::device;
 use ssdlab_contents::{
-    ContentDevice, ContentOptions, DriveState, Image, ImageError, Store, TrimmedReads, lay_out, resume,
+    ContentDevice, ContentOptions, DriveState, Image, ImageError, MediaKey, Store, TrimmedReads, lay_out, resume,
 };
 use ssdlab_core::Nanos;
-use ssdlab_device::{Device, DeviceInfo};
+use ssdlab_device::{Device, DeviceInfo, Security};
 
 use crate::attach_args::{AttachArgs, AttachPrefill, TrimmedArg};
 use crate::failure::Failure;
@@ -91,12 +91,13 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
         AttachPrefill::Drive => Store::written_once(capacity_bytes),
     };
     let mut saved = None;
+    let encrypts = inner.security().is_some_and(Security::encrypts);
     let (image, mut store) = match &args.image {
         None => (None, fresh()),
         Some(path) => {
             let wrong = |e: ImageError| Failure::bad_input(format!("{}: {e}", path.display()));
             if path.exists() {
-                let (image, contents) = Image::open(path).map_err(wrong)?;
+                let (mut image, contents) = Image::open(path).map_err(wrong)?;
                 let header = contents.header;
                 if header.capacity_bytes != capacity_bytes {
                     return Err(Failure::bad_input(format!(
@@ -115,13 +116,21 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
                 if contents.torn_bytes > 0 {
                     complain(&format!("notice: the last {} bytes of the image were cut short", contents.torn_bytes));
                 }
+                if encrypts && !image.is_encrypted() {
+                    image.encrypt(&contents.store).map_err(wrong)?;
+                    complain(
+                        "notice: the image was not encrypted, as the drive is: it has been written anew with a key",
+                    );
+                }
                 saved = contents.state.filter(|_| !args.new_drive).map(|state| (state, header.clean));
                 (Some(image), contents.store)
             } else {
                 let store = fresh();
                 let number =
                     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
-                (Some(Image::create(path, name, number, &store, None).map_err(wrong)?), store)
+                let key = encrypts.then(|| MediaKey::random(0)).transpose();
+                let key = key.map_err(|e| Failure::run(format!("there are no random numbers for a media key: {e}")))?;
+                (Some(Image::create(path, name, number, &store, key).map_err(wrong)?), store)
             }
         }
     };
@@ -139,7 +148,7 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
     let options = ContentOptions { trimmed, ..ContentOptions::default() };
     let mut device = ContentDevice::with_store(inner, options, store);
     image.into_iter().for_each(|image| device.set_image(image));
-    if !saved.is_some_and(|(state, clean)| clean && state.since.is_empty()) {
+    if !saved.is_some_and(|(state, clean)| clean && state.since.is_empty() && !state.erased) {
         device.keep_state(now);
     }
     Ok((device, now))

@@ -20,6 +20,7 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
         CtlOrder::Status => Order::Status,
         CtlOrder::Smart => Order::Smart,
         CtlOrder::Blame => Order::Blame,
+        CtlOrder::Erase { crypto } => Order::Erase { crypto: *crypto },
         CtlOrder::Snapshot { image } => {
             let path =
                 std::path::absolute(image).map_err(|e| Failure::bad_input(format!("{}: {e}", image.display())))?;
@@ -50,7 +51,8 @@ fn ask(args: &CtlArgs, order: &Order) -> Result<Value, Failure> {
         Failure::bad_input(format!("{}: {e}", path.display())).help("give the socket that `ssdlab attach` names")
     };
     let stream = UnixStream::connect(path).map_err(cannot)?;
-    if !matches!(order, Order::Snapshot { .. }) {
+    // How long these take is the drive's affair.
+    if !matches!(order, Order::Snapshot { .. } | Order::Erase { .. }) {
         stream.set_read_timeout(Some(CONTROL_PATIENCE)).map_err(cannot)?;
     }
     (&stream).write_all(order.line().as_bytes()).map_err(cannot)?;

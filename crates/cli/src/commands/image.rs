@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use ssdlab_contents::{DriveState, IMAGE_VERSION, Image, ImageContents, PAGE_BYTES};
+use ssdlab_contents::{DriveState, IMAGE_VERSION, Image, ImageContents, ImageError, PAGE_BYTES};
 
 use crate::attach_args::{ImageArgs, ImageWhat};
 use crate::failure::Failure;
@@ -12,6 +12,7 @@ use crate::output::{print, print_json, table};
 pub fn run(args: &ImageArgs) -> Result<(), Failure> {
     match &args.what {
         ImageWhat::Info { image, json } => info(image, *json),
+        ImageWhat::Erase { image } => erase(image),
         ImageWhat::Check { image } => {
             let contents = read(image)?;
             let torn = match contents.torn_bytes {
@@ -23,10 +24,24 @@ pub fn run(args: &ImageArgs) -> Result<(), Failure> {
     }
 }
 
+fn erase(path: &Path) -> Result<(), Failure> {
+    let wrong = |e: ImageError| Failure::bad_input(format!("{}: {e}", path.display()));
+    let (mut image, contents) = Image::open(path).map_err(wrong)?;
+    image.erase(None).map_err(wrong)?;
+    let key = if image.is_encrypted() { ", and its media key changed" } else { "" };
+    let drive = if contents.state.is_some() { "; the drive erases its flash when it is attached next" } else { "" };
+    // One whose process was killed is still to be told so.
+    if contents.header.clean {
+        image.close().map_err(wrong)?;
+    }
+    print(&format!("{}: erased{key}{drive}\n", path.display()))
+}
+
 fn read(image: &Path) -> Result<ImageContents, Failure> {
     Image::inspect(image).map_err(|e| Failure::bad_input(format!("{}: {e}", image.display())))
 }
 
+const CIPHER: &str = "AES-256-XTS";
 const KEPT: &str = "bytes; which pages were written, trimmed or destroyed by a cut";
 const DRIVE_KEPT: &str = "the drive: flash with wear, map, journal, bad blocks, counters";
 const NOT_KEPT: &str = "energy drawn, warmth";
@@ -41,6 +56,7 @@ fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
     let header = &contents.header;
     let end = if header.clean { "closed in good order" } else { "open, or its process was killed" };
     let state = contents.state.as_ref();
+    let key_changes = header.key.as_ref().map(|key| key.changes);
     let changed: Option<u64> = state.map(|state| state.since.iter().map(|change| change.pages.len() as u64).sum());
     let (keeps, does_not_keep) = match state {
         Some(_) => (format!("{KEPT}; {DRIVE_KEPT}"), NOT_KEPT),
@@ -51,6 +67,8 @@ fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
             "image": image, "version": IMAGE_VERSION, "device": header.device, "capacity_bytes": header.capacity_bytes,
             "written_bytes": written, "stored_bytes": stored, "unreadable_pages": unreadable,
             "file_bytes": contents.end + contents.torn_bytes, "torn_bytes": contents.torn_bytes, "clean": header.clean,
+            "encryption": key_changes.map(|changes| json!({ "cipher": CIPHER, "key_changes": changes })),
+            "erased_since": state.map(|state| state.erased),
             "drive_state_bytes": state.map(DriveState::stored_bytes), "pages_changed_since": changed,
             "keeps": keeps, "does_not_keep": does_not_keep,
         }));
@@ -65,10 +83,18 @@ fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
         row("file", format!("{} bytes", contents.end + contents.torn_bytes)),
         row("state", end.to_owned()),
         row(
+            "encryption",
+            match key_changes {
+                Some(changes) => format!("{CIPHER}; the key stands in the file; changes of it so far: {changes}"),
+                None => "none".to_owned(),
+            },
+        ),
+        row(
             "drive",
             match (state, changed) {
                 (Some(state), Some(changed)) => {
-                    format!("{} bytes, {changed} pages changed since it was saved", state.stored_bytes())
+                    let erased = if state.erased { "to be erased; " } else { "" };
+                    format!("{} bytes; {erased}{changed} pages changed since it was saved", state.stored_bytes())
                 }
                 _ => "was never saved".to_owned(),
             },

@@ -2,6 +2,7 @@
 
 mod fio;
 mod first_sight;
+mod images;
 mod quick_against_full;
 mod run_and_replay;
 mod sweep;

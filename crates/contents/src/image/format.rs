@@ -6,7 +6,7 @@
 //! | 8192… | records, one behind the other, numbered |
 //!
 //! A header: magic, version, flags, generation, capacity, end of what is committed, number of the image, name of the
-//! device, media key (from byte 2048: seed, number of changes, the key) if the pages are encrypted; CRC-32 in its last four
+//! device, media key (from byte 2048: number of changes, the key) if the pages are encrypted; CRC-32 in its last four
 //! bytes. A record: magic, kind, first page, number of pages, its number, CRC-32 of its
 //! data, CRC-32 of all that stands before it; data pages follow. The state of the drive is one or several records, whose
 //! pages are numbered from 0; a length stands before it, and zeroes behind it fill a page. The checksums begin with the number of the image. All
@@ -16,7 +16,7 @@ use super::ImageError;
 use super::media_key::{KEY_BYTES, MediaKey};
 
 pub const MAGIC: &[u8; 8] = b"SSDLABIM";
-/// Version 2 knows the state of a drive, version 3 its media key.
+/// Version 2 knows the state of a drive, version 3 its media key and erases of images that are not attached.
 pub const VERSION: u32 = 3;
 const FIRST_VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 4096;
@@ -70,7 +70,6 @@ impl Header {
         bytes.extend_from_slice(self.device.as_bytes());
         if let Some(key) = &self.key {
             bytes.resize(KEY_AT, 0);
-            bytes.extend_from_slice(&key.seed.to_le_bytes());
             bytes.extend_from_slice(&key.changes.to_le_bytes());
             bytes.extend_from_slice(&key.bytes);
         }
@@ -108,9 +107,8 @@ impl Header {
             image_number: u64_at(bytes, 40),
             device: device.to_owned(),
             key: (flags & ENCRYPTED != 0).then(|| MediaKey {
-                seed: u64_at(bytes, KEY_AT),
-                changes: u64_at(bytes, KEY_AT + 8),
-                bytes: bytes[KEY_AT + 16..KEY_AT + 16 + KEY_BYTES].try_into().expect("a key has 64 bytes"),
+                changes: u64_at(bytes, KEY_AT),
+                bytes: bytes[KEY_AT + 8..KEY_AT + 8 + KEY_BYTES].try_into().expect("a key has 64 bytes"),
             }),
         }))
     }
@@ -129,6 +127,8 @@ pub enum RecordKind {
     Lost = 4,
     /// A piece of the drive's state: what was kept without power, compressed. `first` counts the pieces.
     State = 5,
+    /// All that the drive held is erased. The state before it is that of a drive which is to be erased before it goes on.
+    Erased = 6,
 }
 
 impl RecordKind {
@@ -180,6 +180,7 @@ impl Record {
             3 => RecordKind::Nothing,
             4 => RecordKind::Lost,
             5 => RecordKind::State,
+            6 => RecordKind::Erased,
             _ => return None,
         };
         let record = Record {

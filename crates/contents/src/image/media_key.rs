@@ -3,12 +3,20 @@
 //! A data unit is a page of 4 KiB, and its number is that of the page: the same bytes look another way on every page. XTS tells
 //! nothing of a page that was changed; the checksums of the image do.
 //!
-//! **This protects no secret of the host.** The key stands in the header, as a drive that nobody has locked keeps its own, and is
-//! drawn from a seed, so that every run can be repeated. It is there to be changed: what was stored under another one is noise.
+//! **What it is good for.** The key is there to be changed: once it is, nothing that was stored under it can be read, however many
+//! copies of the ciphertext there are. Keys come from the random numbers of the operating system, and nothing they follow from is
+//! kept, so that a key that was changed cannot be had again.
+//!
+//! **What it is not.** The header holds the key as it is, as the flash of a drive that nobody has locked holds its own. Whoever has
+//! the file has the data. A copy of the file has its key, and no erase reaches it; nor does an erase reach old blocks of the file
+//! system that the file lies on (journals, snapshots, the spare area of a real drive), although the key is overwritten there.
+//!
+//! No result of the simulation depends on a key: runs repeat as before.
+
+use std::fmt;
 
 use aes::Aes256;
 use aes::cipher::KeyInit;
-use ssdlab_core::Rng;
 use xts_mode::{Xts128, get_tweak_default};
 
 use crate::store::PAGE_BYTES;
@@ -17,33 +25,33 @@ use crate::store::PAGE_BYTES;
 pub const KEY_BYTES: usize = 64;
 
 /// See the module's own page.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct MediaKey {
-    /// What keys are drawn from.
-    pub seed: u64,
     /// How often the key was changed before it became this one.
     pub changes: u64,
     pub bytes: [u8; KEY_BYTES],
 }
 
 impl MediaKey {
-    /// The first key of the drive with this seed.
-    #[must_use]
-    pub fn first(seed: u64) -> Self {
-        MediaKey::drawn(seed, 0)
+    /// A key that nobody has had before, of a drive whose key has been changed so often.
+    ///
+    /// # Errors
+    /// If the operating system has no random numbers.
+    pub fn random(changes: u64) -> std::io::Result<Self> {
+        let mut key = MediaKey { changes, bytes: [0; KEY_BYTES] };
+        // The two halves of a key of XTS must differ.
+        while key.bytes[..KEY_BYTES / 2] == key.bytes[KEY_BYTES / 2..] {
+            getrandom::fill(&mut key.bytes).map_err(std::io::Error::other)?;
+        }
+        Ok(key)
     }
 
-    /// The key that takes its place.
-    #[must_use]
-    pub fn next(&self) -> Self {
-        MediaKey::drawn(self.seed, self.changes.wrapping_add(1))
-    }
-
-    fn drawn(seed: u64, changes: u64) -> Self {
-        let mut rng = Rng::new(seed).stream(&format!("media key {changes}"));
-        let mut bytes = [0; KEY_BYTES];
-        bytes.chunks_exact_mut(8).for_each(|chunk| chunk.copy_from_slice(&rng.next_u64().to_le_bytes()));
-        MediaKey { seed, changes, bytes }
+    /// The key that takes its place: another one that nobody has had before.
+    ///
+    /// # Errors
+    /// As those of [`MediaKey::random`].
+    pub fn next(&self) -> std::io::Result<Self> {
+        MediaKey::random(self.changes.wrapping_add(1))
     }
 
     fn cipher(&self) -> Xts128<Aes256> {
@@ -62,6 +70,13 @@ impl MediaKey {
     }
 }
 
+/// Without the key itself.
+impl fmt::Debug for MediaKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MediaKey").field("changes", &self.changes).finish_non_exhaustive()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,39 +85,66 @@ mod tests {
         (0..hex.len()).step_by(2).map(|k| u8::from_str_radix(&hex[k..k + 2], 16).expect("hexadecimal")).collect()
     }
 
-    /// IEEE Std 1619-2007, annex B, vector 10: XTS-AES-256, data unit ff, plaintext 00 01 … ff twice. The library that is
-    /// used here, with the order of our key's halves and our tweak; a data unit of the vector has 512 bytes.
-    #[test]
-    fn the_cipher_is_that_of_the_standard() {
+    /// The key of vectors 10 to 14 of IEEE Std 1619-2007, annex B (XTS-AES-256).
+    fn key_of_the_standard() -> MediaKey {
         let key = "2718281828459045235360287471352662497757247093699959574966967627\
                    3141592653589793238462643383279502884197169399375105820974944592";
-        let key = MediaKey { seed: 0, changes: 0, bytes: bytes(key).try_into().expect("64 bytes") };
-        let plain: Vec<u8> = (0..512).map(|k| k as u8).collect();
-        let mut unit = plain.clone();
-        key.cipher().encrypt_area(&mut unit, 512, 0xff, get_tweak_default);
-        let expected = "1c3b3a102f770386e4836c99e370cf9bea00803f5e482357a4ae12d414a3e63b\
-                        5d31e276f8fe4a8d66b317f9ac683f44680a86ac35adfc3345befecb4bb188fd";
-        assert_eq!(unit[..64], bytes(expected));
-        // A page begins as a shorter data unit of the same number does.
-        let mut page: Vec<u8> = plain.iter().copied().cycle().take(PAGE_BYTES).collect();
-        key.encrypt(0xff, &mut page);
-        assert_eq!(page[..512], unit);
-        key.decrypt(0xff, &mut page);
-        assert_eq!(page[..512], plain);
+        MediaKey { changes: 0, bytes: bytes(key).try_into().expect("64 bytes") }
+    }
+
+    fn plain(length: usize) -> Vec<u8> {
+        (0..length).map(|k| k as u8).collect()
+    }
+
+    /// Vectors 10 to 13 of that annex: data units ff, ffff, ffffff and ffffffff of 512 bytes, plaintext 00 01 … ff twice. The
+    /// library that is used here, with the order of our key's halves and our tweak. Expected: what OpenSSL makes of it, by way
+    /// of Python's `cryptography` 48.0: the begin, and the CRC-32 of all.
+    #[test]
+    fn the_cipher_is_that_of_the_standard() {
+        for (unit, begin, crc) in [
+            (0xff_u128, "1c3b3a102f770386e4836c99e370cf9bea00803f5e482357a4ae12d414a3e63b", 0xff9e_4679),
+            (0xffff, "77a31251618a15e6b92d1d66dffe7b50b50bad552305ba0217a610688eff7e11", 0xde7d_6063),
+            (0xff_ffff, "e387aaa58ba483afa7e8eb469778317ecf4cf573aa9d4eac23f2cdf914e4e200", 0x44bd_d752),
+            (0xffff_ffff, "bf53d2dade78e822a4d949a9bc6766b01b06a8ef70d26748c6a7fc36d80ae4c5", 0x5f0a_a245),
+        ] {
+            let mut text = plain(512);
+            key_of_the_standard().cipher().encrypt_area(&mut text, 512, unit, get_tweak_default);
+            assert_eq!((&text[..32], crc32fast::hash(&text)), (bytes(begin).as_slice(), crc), "data unit {unit:x}");
+        }
+    }
+
+    /// Of whole pages the standard has no vector. From the same source.
+    #[test]
+    fn pages_look_as_another_implementation_makes_them() {
+        let key = key_of_the_standard();
+        for (page, crc) in [
+            (0, 0x2849_e6b5),
+            (1, 0xcd18_6c56),
+            (0xff, 0x9cb1_3fd7),
+            (0xff_ffff, 0xbf91_9d09),
+            (0xffff_ffff, 0xcc2c_a085),
+        ] {
+            let mut text = plain(PAGE_BYTES);
+            key.encrypt(page, &mut text);
+            assert_eq!(crc32fast::hash(&text), crc, "page {page:x}");
+            key.decrypt(page, &mut text);
+            assert_eq!(text, plain(PAGE_BYTES));
+        }
     }
 
     #[test]
-    fn keys_follow_from_the_seed_and_the_changes_and_no_two_are_alike() {
-        let first = MediaKey::first(7);
-        assert_eq!(first, MediaKey::first(7));
-        let all = [first.clone(), first.next(), first.next().next(), MediaKey::first(8)];
+    fn no_two_keys_are_alike_and_messages_do_not_tell_them() {
+        let first = MediaKey::random(0).unwrap();
+        let all = [first.clone(), first.next().unwrap(), first.next().unwrap(), MediaKey::random(0).unwrap()];
         assert!((0..4).all(|a| (0..a).all(|b| all[a].bytes != all[b].bytes)));
+        assert_eq!(all.each_ref().map(|key| key.changes), [0, 1, 1, 0]);
         assert_ne!(first.bytes[..KEY_BYTES / 2], first.bytes[KEY_BYTES / 2..]);
+        assert_eq!(format!("{first:?}"), "MediaKey { changes: 0, .. }");
     }
 
     #[test]
     fn each_page_has_its_own_tweak_however_many_are_encrypted_at_once() {
-        let key = MediaKey::first(1);
+        let key = key_of_the_standard();
         let mut both = vec![5; 2 * PAGE_BYTES];
         key.encrypt(41, &mut both);
         let mut second = vec![5; PAGE_BYTES];

@@ -14,18 +14,25 @@
 //! In an image that was written anew meanwhile, it stands in the order of addresses, each page once.
 //!
 //! **Encryption:** the pages of a drive with a media key stand encrypted in the file; in memory they are plain, as they are on
-//! the host's side of such a drive's engine. See `media_key.rs`, also for what that does not protect.
+//! the host's side of such a drive's engine. Which pages were written, which of them hold zeroes, and the state of the drive
+//! can be read without the key. See `media_key.rs`, also for what that does not protect.
+//!
+//! **Erases** write a new file without the data, and with another key, which takes the place of the old one in a single step.
+//! Before that everything is there as it was, after it nothing is: whenever the process ends.
 //!
 //! Records are given to the operating system before a command is answered, not forced to its disk: a crash of the machine
 //! itself can damage an image, which is then refused.
 
+mod disk;
 mod format;
+#[cfg(test)]
+mod kill_tests;
 mod media_key;
 mod read;
 mod state;
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufReader, Seek, SeekFrom, Write};
+use std::io::BufReader;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +76,8 @@ pub struct Image {
     records: u64,
     /// The state of the drive as it was last saved, as the data of records; and what was changed since.
     state: Vec<Vec<u8>>,
+    /// See [`DriveState::erased`].
+    erased: bool,
     changed: Pages,
 }
 
@@ -87,7 +96,7 @@ impl Image {
         store: &Store,
         key: Option<MediaKey>,
     ) -> Result<Image, ImageError> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let file = disk::create_new(path)?;
         lock(&file)?;
         let header = Header {
             clean: false,
@@ -105,6 +114,7 @@ impl Image {
             end: FIRST_RECORD,
             records: 0,
             state: Vec::new(),
+            erased: false,
             changed: Pages::default(),
         };
         image.write_header()?;
@@ -132,8 +142,9 @@ impl Image {
             (contents.state.as_ref().map_or_else(Vec::new, DriveState::pieces), Pages::default());
         contents.state.iter().flat_map(|state| &state.since).for_each(|change| changed.add(change.pages.clone()));
         // What was cut short goes before anything is written behind it.
-        file.set_len(end)?;
-        let mut image = Image { file, path: path.to_owned(), header, end, records, state, changed };
+        disk::cut_off(&file, end)?;
+        let erased = contents.state.as_ref().is_some_and(|state| state.erased);
+        let mut image = Image { file, path: path.to_owned(), header, end, records, state, erased, changed };
         image.commit()?;
         let needed = image.needed_bytes(&contents.store);
         if image.end > 2 * needed {
@@ -151,6 +162,12 @@ impl Image {
         locked(file.try_lock_shared())?;
         let bytes = file.metadata()?.len();
         read_image(&mut BufReader::with_capacity(1 << 20, file), bytes)
+    }
+
+    /// Whether the pages are encrypted.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.header.key.is_some()
     }
 
     /// Bytes of the file.
@@ -204,16 +221,19 @@ impl Image {
     /// # Errors
     /// If the file cannot be written.
     pub fn append_state(&mut self, saved: &[u8]) -> Result<(), ImageError> {
-        self.write_state(pack(saved))
+        self.write_state(pack(saved), false)
     }
 
-    fn write_state(&mut self, pieces: Vec<Vec<u8>>) -> Result<(), ImageError> {
+    fn write_state(&mut self, pieces: Vec<Vec<u8>>, erased: bool) -> Result<(), ImageError> {
         let mut out = Vec::new();
         for (number, piece) in (0..).zip(&pieces) {
             self.record(&mut out, RecordKind::State, number, (piece.len() / PAGE_BYTES) as u32, piece)?;
         }
+        if erased {
+            self.record(&mut out, RecordKind::Erased, 0, 1, &[])?;
+        }
         self.write_out(&mut out)?;
-        self.state = pieces;
+        (self.state, self.erased) = (pieces, erased);
         self.changed.clear();
         Ok(())
     }
@@ -235,8 +255,7 @@ impl Image {
     }
 
     fn write_out(&mut self, out: &mut Vec<u8>) -> Result<(), ImageError> {
-        self.file.seek(SeekFrom::Start(self.end))?;
-        self.file.write_all(out)?;
+        disk::write_at(&mut self.file, self.end, out)?;
         self.end += out.len() as u64;
         out.clear();
         Ok(())
@@ -254,9 +273,8 @@ impl Image {
     /// Headers are written in turn: one of them is always whole.
     fn write_header(&mut self) -> Result<(), ImageError> {
         self.header.generation += 1;
-        self.file.seek(SeekFrom::Start(self.header.generation % 2 * HEADER_BYTES as u64))?;
-        self.file.write_all(&self.header.bytes())?;
-        Ok(())
+        let at = self.header.generation % 2 * HEADER_BYTES as u64;
+        Ok(disk::write_at(&mut self.file, at, &self.header.bytes())?)
     }
 
     /// Writes the image anew if most of it is useless.
@@ -270,13 +288,30 @@ impl Image {
         Ok(())
     }
 
-    /// Writes what the store holds, and nothing that it held before: nobody finds in the file what was erased. An encrypted
-    /// image has its next key from then on: the new file with the new key takes the place of the old one at once.
+    /// From now on the pages are encrypted, with a key of their own. The file is written anew.
     ///
     /// # Errors
-    /// If the file cannot be written.
-    pub fn erase_old(&mut self, store: &Store) -> Result<(), ImageError> {
-        self.write_anew(store, self.header.key.as_ref().map(MediaKey::next))
+    /// If there is no key to be had, or the new file cannot be written.
+    pub fn encrypt(&mut self, store: &Store) -> Result<(), ImageError> {
+        let key = MediaKey::random(0)?;
+        self.write_anew(store, Some(key))
+    }
+
+    /// Erases all pages for good: a new file takes the place of the old one, and if they are encrypted it has another key. `saved`:
+    /// the state of the drive after its own erase. Without it the drive is erased when it is attached next: see
+    /// [`DriveState::erased`].
+    ///
+    /// # Errors
+    /// If there is no key to be had, or the new file cannot be written. Then the image is as it was, or erased.
+    pub fn erase(&mut self, saved: Option<&[u8]>) -> Result<(), ImageError> {
+        let key = self.header.key.as_ref().map(MediaKey::next).transpose()?;
+        let empty = Store::new(self.header.capacity_bytes);
+        match saved {
+            Some(saved) => (self.state, self.erased) = (pack(saved), false),
+            None => self.erased = !self.state.is_empty(),
+        }
+        self.changed.clear();
+        self.write_anew(&empty, key)
     }
 
     /// A new file takes the place of the old one when it is whole.
@@ -284,10 +319,7 @@ impl Image {
         let mut name = self.path.clone().into_os_string();
         name.push(".new");
         let new = PathBuf::from(name);
-        match std::fs::remove_file(&new) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e.into()),
-            _ => {}
-        }
+        disk::remove_unfinished(&new)?;
         let number = self.header.image_number.wrapping_add(1);
         let mut image = if self.state.is_empty() {
             Image::create(&new, &self.header.device, number, store, key)?
@@ -299,18 +331,19 @@ impl Image {
             for (units, _) in self.changed.stretches(0..units).filter(|stretch| !stretch.1) {
                 image.append(store, units)?;
             }
-            image.write_state(std::mem::take(&mut self.state))?;
+            image.write_state(std::mem::take(&mut self.state), self.erased)?;
             for (units, _) in self.changed.stretches(0..units).filter(|stretch| stretch.1) {
                 image.append(store, units)?;
             }
             image.commit()?;
             image
         };
-        image.file.sync_data()?;
-        std::fs::rename(&new, &self.path)?;
+        disk::sync(&image.file)?;
+        disk::replace(&new, &self.path)?;
         image.path.clone_from(&self.path);
-        *self = image;
-        Ok(())
+        let mut old = std::mem::replace(self, image);
+        // Its name is gone. Its key may be on the disk for long.
+        Ok(disk::forget_key(&mut old.file)?)
     }
 
     /// Bytes of an image that holds no more than it must.
@@ -325,12 +358,11 @@ impl Image {
     /// If the file cannot be written.
     pub fn close(mut self) -> Result<(), ImageError> {
         self.commit()?;
-        self.file.sync_data()?;
+        disk::sync(&self.file)?;
         self.header.clean = true;
         self.write_header()?;
         self.write_header()?;
-        self.file.sync_data()?;
-        Ok(())
+        Ok(disk::sync(&self.file)?)
     }
 }
 

@@ -57,6 +57,11 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
     while let Some(record) = next_record(file, &header, records, &mut data)? {
         if record.kind == RecordKind::State {
             state = unpacker.piece(record.first, &data).or(state);
+        } else if record.kind == RecordKind::Erased {
+            store.forget(0..units as u32, |_, _| {});
+            if let Some(state) = &mut state {
+                (state.erased, state.since) = (true, Vec::new());
+            }
         } else if u64::from(record.first) + u64::from(record.pages) > units {
             return damaged(end, "a record of pages beyond the capacity");
         } else {
@@ -122,7 +127,7 @@ fn apply(store: &mut Store, record: &Record, data: &[u8]) {
             }
         }
         RecordKind::Nothing => store.forget(units, |_, _| {}),
-        RecordKind::State => {}
+        RecordKind::State | RecordKind::Erased => {}
         RecordKind::Lost => {
             for unit in units {
                 store.replace(unit, Version::NOTHING);

@@ -29,14 +29,16 @@ pub struct Change {
 #[derive(Clone, Debug, Default)]
 pub struct DriveState {
     compressed: Vec<u8>,
-    /// In order.
+    /// Since it was saved, all that it held was erased in the image. The drive is still to be told, before it goes on.
+    pub erased: bool,
+    /// What was changed since, in order.
     pub since: Vec<Change>,
 }
 
 impl DriveState {
     /// From [`DriveState::compress`].
     pub(crate) fn of(compressed: Vec<u8>) -> Self {
-        DriveState { compressed, since: Vec::new() }
+        DriveState { compressed, erased: false, since: Vec::new() }
     }
 
     pub(crate) fn compress(saved: &[u8]) -> Vec<u8> {

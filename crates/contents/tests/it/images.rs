@@ -63,6 +63,10 @@ fn every_truncation_of_a_closed_image_is_refused() {
     }
 }
 
+fn key() -> MediaKey {
+    MediaKey { changes: 0, bytes: std::array::from_fn(|k| k as u8) }
+}
+
 /// An image and what it holds.
 fn image_bytes(name: &str, closed: bool, key: Option<MediaKey>) -> Vec<u8> {
     let path = path(name);
@@ -80,7 +84,7 @@ fn image_bytes(name: &str, closed: bool, key: Option<MediaKey>) -> Vec<u8> {
 
 #[test]
 fn a_flipped_bit_is_refused_or_does_no_harm() {
-    for key in [None, Some(MediaKey::first(3))] {
+    for key in [None, Some(key())] {
         flip_bits(&image_bytes("flipped.ssd", true, key));
     }
 }
@@ -142,7 +146,7 @@ fn versions_to_come_and_other_files_are_refused() {
 /// Every number of headers and records is another one in turn, and the checksums are right.
 #[test]
 fn nonsense_with_right_checksums_is_refused_or_read_and_written_on() {
-    for key in [None, Some(MediaKey::first(3))] {
+    for key in [None, Some(key())] {
         write_nonsense(&image_bytes("nonsense.ssd", true, key));
     }
 }
@@ -302,7 +306,7 @@ fn what_an_encrypting_drive_holds_is_in_the_file_as_noise_only() {
     image.close().unwrap();
     assert!(holds_any_of(&path, 1..=8), "the search finds what is there");
     std::fs::remove_file(&path).unwrap();
-    let mut image = Image::create(&path, "a", 7, &store, Some(MediaKey::first(3))).unwrap();
+    let mut image = Image::create(&path, "a", 7, &store, Some(key())).unwrap();
     image.append_state(b"the state of a drive").unwrap();
     store.replace(3, filled(7));
     image.append(&store, 2..4).unwrap();
@@ -312,14 +316,14 @@ fn what_an_encrypting_drive_holds_is_in_the_file_as_noise_only() {
     let of = |unit: u32| &records.iter().find(|record| record.0 == unit).expect("it is in the file").1;
     assert!(of(12) != of(14) && of(12).len() == PAGE_BYTES);
     let contents = Image::inspect(&path).unwrap();
-    assert!(same(&contents.store, &store) && contents.header.key == Some(MediaKey::first(3)));
+    assert!(same(&contents.store, &store) && contents.header.key == Some(key()));
 }
 
 #[test]
 fn a_new_file_of_an_encrypting_drive_keeps_its_key_and_an_erased_one_has_the_next() {
     let path = path("next-key.ssd");
     let mut store = some_store();
-    let mut image = Image::create(&path, "a", 7, &store, Some(MediaKey::first(3))).unwrap();
+    let mut image = Image::create(&path, "a", 7, &store, Some(key())).unwrap();
     for byte in 1..200 {
         (0..8).for_each(|unit| _ = store.replace(unit, filled(byte)));
         image.append(&store, 0..8).unwrap();
@@ -329,10 +333,12 @@ fn a_new_file_of_an_encrypting_drive_keeps_its_key_and_an_erased_one_has_the_nex
     let (mut image, contents) = Image::open(&path).unwrap();
     assert!(image.file_bytes() < before / 10 && same(&contents.store, &store), "it is written anew");
     let old = data_records(&std::fs::read(&path).unwrap());
-    image.erase_old(&Store::new(store.capacity_bytes())).unwrap();
+    image.erase(None).unwrap();
     drop(image);
     let contents = Image::inspect(&path).unwrap();
-    assert_eq!(contents.header.key, Some(MediaKey::first(3).next()));
+    let now = contents.header.key.expect("it is encrypted");
+    assert_eq!(now.changes, 1);
+    assert_ne!(now.bytes, key().bytes);
     assert!(contents.store.written().next().is_none() && data_records(&std::fs::read(&path).unwrap()).is_empty());
     // The same bytes on the same pages are other ones in the file now.
     let (mut image, _) = Image::open(&path).unwrap();
@@ -345,7 +351,7 @@ fn a_new_file_of_an_encrypting_drive_keeps_its_key_and_an_erased_one_has_the_nex
 
 #[test]
 fn older_images_are_read_and_know_no_encryption() {
-    for (key, is_read) in [(None, true), (Some(MediaKey::first(3)), false)] {
+    for (key, is_read) in [(None, true), (Some(key()), false)] {
         for version in [1, 2] {
             let mut bytes = image_bytes("older.ssd", true, key.clone());
             for header in [0, 4096] {

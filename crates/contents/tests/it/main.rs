@@ -1,5 +1,6 @@
 //! The bytes of a device, against plain oracles.
 
+mod erased;
 mod fake;
 mod images;
 mod mixed;

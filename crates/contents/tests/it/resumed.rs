@@ -5,36 +5,36 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use ssdlab_contents::{ContentDevice, ContentOptions, Image, ResumeError, Store, TrimmedReads, resume};
+use ssdlab_contents::{ContentDevice, ContentOptions, Image, MediaKey, ResumeError, Store, TrimmedReads, resume};
 use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
-use ssdlab_device::{Device, Request, Status};
+use ssdlab_device::{Device, Request, Security, Status};
 use ssdlab_ftl::SavedMap;
 use ssdlab_ssd::{PowerLossSpec, Protection, SavedDrive, Ssd};
 use ssdlab_testkit::{alter_differences, altered, any_drive, ideal_die, ideal_drive};
 
-struct Host {
-    device: ContentDevice,
+pub struct Host {
+    pub device: ContentDevice,
     rng: Rng,
-    now: Nanos,
+    pub now: Nanos,
     /// What each page holds; `None`: nothing is known of it, since a cut may have brought an older version back.
-    bytes: Vec<Option<u8>>,
+    pub bytes: Vec<Option<u8>>,
 }
 
 impl Host {
-    fn new(device: ContentDevice, rng: Rng, now: Nanos, bytes: Option<Vec<Option<u8>>>) -> Self {
+    pub fn new(device: ContentDevice, rng: Rng, now: Nanos, bytes: Option<Vec<Option<u8>>>) -> Self {
         let pages = (device.info().capacity_bytes / UNIT_BYTES) as usize;
         Host { device, rng, now, bytes: bytes.unwrap_or_else(|| vec![Some(0); pages]) }
     }
 
     /// Sends a command and waits for its end.
-    fn run(&mut self, request: Request) -> Status {
+    pub fn run(&mut self, request: Request) -> Status {
         let mut done = Vec::new();
         self.device.submit(self.now, request).expect("it is within the device");
         self.now = self.device.advance_to_completion(Nanos::MAX / 2, &mut done);
         done[0].status
     }
 
-    fn work(&mut self, commands: u64) {
+    pub fn work(&mut self, commands: u64) {
         for tag in 0..commands {
             let count = 1 + self.rng.below(4.min(self.bytes.len() as u64 / 2)) as usize;
             let first = self.rng.below((self.bytes.len() - count + 1) as u64) as usize;
@@ -69,7 +69,7 @@ impl Host {
     }
 
     /// Reads every page, and from now on expects what it says.
-    fn check(&mut self) {
+    pub fn check(&mut self) {
         for page in 0..self.bytes.len() {
             let payload = self.device.insert(Vec::new());
             let read = Request::read(0, page as u64 * UNIT_BYTES, UNIT_BYTES).with_payload(payload);
@@ -85,22 +85,23 @@ impl Host {
     }
 }
 
-fn path(name: &str) -> PathBuf {
+pub fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// A new drive with a new image.
-fn begin(path: &Path, inner: Box<dyn Device>, options: ContentOptions) -> ContentDevice {
+/// A new drive with a new image, encrypted if the drive encrypts.
+pub fn begin(path: &Path, mut inner: Box<dyn Device>, options: ContentOptions) -> ContentDevice {
     drop(std::fs::remove_file(path));
     let store = Store::new(inner.info().capacity_bytes);
-    let image = Image::create(path, "small", 7, &store, None).unwrap();
+    let key = inner.security().is_some_and(Security::encrypts).then(|| MediaKey::random(0).unwrap());
+    let image = Image::create(path, "small", 7, &store, key).unwrap();
     let mut device = ContentDevice::with_store(inner, options, store);
     device.set_image(image);
     device.keep_state(0);
     device
 }
 
-fn again(
+pub fn again(
     path: &Path,
     mut inner: Box<dyn Device>,
     options: ContentOptions,

@@ -129,6 +129,12 @@ impl Translation for LogBlock {
         by_column.into_iter().max().unwrap_or(0)
     }
 
+    fn void_all(&mut self, sink: &mut impl OpSink) {
+        assert!(self.host.is_idle(), "nothing of the host's may wait in the buffer");
+        self.trim(0..self.geometry.logical_pages, sink);
+        self.recovery.void_all(self.contents.medium().rows_queued());
+    }
+
     fn source(&self, page: u32) -> Source {
         if self.host.waits(page) {
             return Source::Ram;

@@ -150,6 +150,10 @@ impl Translation for PageMap {
         self.secure_erase()
     }
 
+    fn void_all(&mut self, sink: &mut impl OpSink) {
+        self.void_all(sink);
+    }
+
     #[inline(always)]
     fn source(&self, page: u32) -> Source {
         match self.map.get(page) {

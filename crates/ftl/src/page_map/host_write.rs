@@ -95,6 +95,20 @@ impl PageMap {
         }
     }
 
+    /// See [`crate::Translation::void_all`]. What DRAM holds is forgotten as by a trim of everything; flash is told by the
+    /// erase point alone, not by the journal.
+    pub(super) fn void_all(&mut self, sink: &mut impl OpSink) {
+        assert!(self.buffer.units() == 0, "nothing of the host's may wait in the buffer");
+        for lpn in 0..self.map.logical_pages() {
+            self.forget(lpn, sink);
+        }
+        self.recovery.void_all(self.medium.rows_queued());
+        if self.has_emptied() {
+            self.log.save_trims(&mut self.medium, sink);
+            self.erase_emptied(sink);
+        }
+    }
+
     /// Returns where the page was on flash, if it was.
     fn forget(&mut self, lpn: u32, sink: &mut impl OpSink) -> Option<UnitAddress> {
         let old = match self.map.get(lpn) {

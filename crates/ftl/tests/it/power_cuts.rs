@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use ssdlab_core::catch_panic;
+use ssdlab_core::{Rng, catch_panic};
 use ssdlab_ftl::{Frontier, RecoveryFault};
 
 use crate::properties::plain;
@@ -15,6 +15,12 @@ const SPARE_PERCENT: u32 = 20;
 
 /// Cuts the power `cuts` times while the host does this and that.
 fn run(case: &Case, cuts: u32, fault: Option<RecoveryFault>) -> Result<u32, String> {
+    run_voiding(case, cuts, fault, 0)
+}
+
+/// The same; before so many of six cuts everything is voided, which must hold for ever.
+fn run_voiding(case: &Case, cuts: u32, fault: Option<RecoveryFault>, voids_of_six: u64) -> Result<u32, String> {
+    let mut voids = Rng::new(case.seed).stream("voids");
     let case = Case { extra_spare_percent: case.extra_spare_percent.max(SPARE_PERCENT), ..case.clone() };
     let Some(mut rig) = Rig::new(&case) else { return Ok(0) };
     let pages = u64::from(rig.logical_pages);
@@ -46,6 +52,11 @@ fn run(case: &Case, cuts: u32, fault: Option<RecoveryFault>) -> Result<u32, Stri
         if rig.rng.chance(1, 8) {
             rig.collect_in_background();
         }
+        if voids.chance(voids_of_six, 6) {
+            rig.void_all();
+            // Some pages are written again, which does not bring the others back.
+            (0..voids.below(40)).for_each(|_| rig.write(voids.below(pages) as u32));
+        }
         for _ in 0..rig.rng.below(40) {
             rig.step();
         }
@@ -68,6 +79,13 @@ proptest! {
     #[test]
     fn nothing_that_was_promised_is_lost_by_power_cuts(case in any_case()) {
         let outcome = run(&case, 12, None);
+        prop_assert!(outcome.is_ok(), "{outcome:?}");
+    }
+
+    /// On either way of recovery, however often the power is cut, and whatever is written since.
+    #[test]
+    fn nothing_that_was_voided_comes_back(case in any_case()) {
+        let outcome = run_voiding(&case, 12, None, 2);
         prop_assert!(outcome.is_ok(), "{outcome:?}");
     }
 }
@@ -98,6 +116,14 @@ fn a_recovery_that_goes_wrong_is_found_out_within_a_thousand_cuts() {
             !matches!(outcome, Ok(Ok(_)))
         });
         assert!(found.is_some(), "{fault:?} was not found in 1000 cuts");
+    }
+    for journal in [false, true] {
+        let found = (0..100).position(|seed| {
+            let case = Case { journal, ..journalled(seed) };
+            let outcome = catch_panic(|| run_voiding(&case, 10, Some(RecoveryFault::ForgetsErasePoint), 2));
+            !matches!(outcome, Ok(Ok(_)))
+        });
+        assert!(found.is_some(), "a forgotten erase point was not found in 1000 cuts");
     }
     // The same drives without a fault pass.
     let cuts: u32 = (0..20).map(|seed| run(&journalled(seed), 10, None).expect("nothing is wrong")).sum();

@@ -137,12 +137,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[cold]
     pub(crate) fn wake_from_idle(&mut self, now: Nanos) {
         if self.firmware.idle.works() {
-            self.now = now;
+            self.now = self.now.max(now);
             self.ask(|translation, queues| translation.stop_background(queues));
         }
         self.firmware.idle.step = Step::Nothing;
         self.firmware.idle.folding.stop();
         self.frontend.link_sleep.wake(now);
+        self.security.host_is_back();
     }
 
     /// As [`Self::idle_work_at`], with no commands under way: what the last event has begun or ended is the drive's own

@@ -13,6 +13,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// See [`ssdlab_device::Plug::cut`].
     pub(super) fn cut_power(&mut self, now: Nanos) {
         assert!(!self.plug.out, "the power is off already");
+        self.cut_erase(now);
         let rests = self.frontend.in_flight.is_none() && self.backend.next_event().0 == NEVER;
         let clean = rests && self.plug.stood_by == Some(self.frontend.in_flight.changed());
         self.plug.clean = clean;

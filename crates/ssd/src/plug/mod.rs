@@ -85,6 +85,18 @@ impl PlugState {
         }
     }
 
+    /// Whether the drive is not ready yet since it was put in again.
+    #[must_use]
+    pub fn is_starting(&self, now: Nanos) -> bool {
+        self.starting.as_ref().is_some_and(|starting| now < starting.ready)
+    }
+
+    /// A command that is none of the queue's, and waits for the drive to be ready: a cut from then on is no clean one, and
+    /// finds the repairs done.
+    pub fn command_came(&mut self) {
+        (self.stood_by, self.starting) = (None, None);
+    }
+
     /// Time without power so far.
     #[must_use]
     pub fn off_time(&self) -> Nanos {

@@ -14,7 +14,7 @@ use crate::backend::SavedCorrection;
 use crate::spec::DriveSpec;
 
 /// Raised whenever what is saved changes its form: a test tells when.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// See the module's own page.
 #[derive(Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct SavedDrive {
     unclean: u64,
     cycles: u64,
     powered: Nanos,
+    /// Of the media key; and time that an erase still takes which was cut short.
+    key_changes: u64,
+    erase_left: Nanos,
 }
 
 impl SavedDrive {
@@ -42,6 +45,8 @@ impl SavedDrive {
             && is_plausible(self.cycles)
             && is_plausible_time(self.now)
             && is_plausible_time(self.powered)
+            && is_plausible(self.key_changes)
+            && is_plausible_time(self.erase_left)
     }
 }
 
@@ -67,6 +72,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             unclean: self.plug.unclean,
             cycles: self.plug.cycles,
             powered: self.plug.time_powered(self.now),
+            key_changes: self.security.key_changes,
+            erase_left: self.security.left,
         };
         postcard::to_stdvec(&saved).expect("a vector takes everything")
     }
@@ -90,6 +97,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         (self.host, self.flash) = (saved.host, saved.flash);
         (self.plug.clean, self.plug.unclean) = (saved.clean, saved.unclean);
         (self.plug.cycles, self.plug.powered_before) = (saved.cycles, saved.powered);
+        (self.security.key_changes, self.security.left) = (saved.key_changes, saved.erase_left);
         self.forget_all(0);
         self.plug.out = true;
         Ok(())

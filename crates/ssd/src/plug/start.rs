@@ -2,6 +2,7 @@
 //!
 //! Time to be ready = boot + reading the map (checkpoint or map pages) and, after an unclean cut, the journal of one turn of
 //! checkpoints, over all channels + putting its entries into the map + finding the end of what was open + repairs. A drive
+//! If the last erase of everything was cut short, the rest of it comes on top. A drive
 //! without a journal reads the spare area of every row instead, or of those rows that its translation needs. Boot and the processor's time for an entry are estimates of
 //! the drive file; the rest follows from the mechanisms.
 //!
@@ -42,7 +43,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let recovered = self.translation.recover();
         self.settle_checks(&recovered);
         self.plug.lost = recovered.lost.iter().map(|lost| lost.page).collect();
-        let starting = self.time_repairs(&recovered);
+        let mut starting = self.time_repairs(&recovered);
+        starting.ready += self.security.left;
         let ready = starting.ready;
         self.plug.starting = Some(starting);
         self.plug.destroyed.extend(recovered.lost.into_iter().filter(|lost| lost.mode.is_some()));

@@ -1,19 +1,112 @@
 //! The security commands of the drive.
+//!
+//! Two erases, and what a power cut leaves of each:
+//!
+//! | | SECURITY ERASE UNIT | crypto erase |
+//! |---|---|---|
+//! | what it does | erases every block that is not empty | changes the media key, and voids every row on flash by an erase point that recoveries honour ([`Translation::void_all`]) |
+//! | how long | the erases of the die that has most of them | `encryption.crypto_erase_ms` |
+//! | a cut before it has ended | everything is gone: firmware notes the erase first, and erases the rest when the power is back, before it is ready | nothing has happened: key and erase point are one program, which counts when it has ended |
+//!
+//! After both, everything reads as after a TRIM. Rows that a crypto erase has voided are noise under the new key; what the map
+//! no longer names is never read, and is erased when the collector comes to it.
 
-use ssdlab_core::Nanos;
+mod spec;
+
+use std::sync::Arc;
+
+use ssdlab_core::{Nanos, nanos_from_ms};
 use ssdlab_device::Security;
 use ssdlab_ftl::Translation;
 
 use crate::SimulatedSsd;
+use crate::spec::DriveSpec;
 
-impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for SimulatedSsd<EXPLAIN, CHECK, T> {
-    fn secure_erase(&mut self, now: Nanos) -> Nanos {
-        assert!(self.frontend.in_flight.is_none(), "SECURITY ERASE UNIT needs a drive without commands under way");
-        // What is under way inside ends first.
+pub use spec::{Cipher, EncryptionSpec};
+
+/// What the drive knows of its erases. `D`: the drive itself.
+#[derive(Clone, Debug)]
+pub struct SecurityState<D> {
+    /// How long a crypto erase takes; `None`: the drive does not encrypt.
+    pub crypto_erase: Option<Nanos>,
+    pub key_changes: u64,
+    /// The last erase, until the host has been back or the power has gone.
+    under_way: Option<UnderWay<D>>,
+    /// After a cut: time that the erases still take which were cut short.
+    pub left: Nanos,
+}
+
+#[derive(Clone, Debug)]
+struct UnderWay<D> {
+    until: Nanos,
+    /// When a command had come or ended last.
+    changed: Nanos,
+    /// The drive as it was, if a cut can leave it so.
+    before: Option<Arc<D>>,
+}
+
+impl<D> SecurityState<D> {
+    #[must_use]
+    pub fn new(drive: &DriveSpec) -> Self {
+        let encryption = drive.encryption.as_ref().filter(|encryption| encryption.cipher != Cipher::None);
+        let crypto_erase = encryption.map(|encryption| nanos_from_ms(encryption.crypto_erase_ms));
+        SecurityState { crypto_erase, key_changes: 0, under_way: None, left: 0 }
+    }
+
+    /// The host is back: the last erase is over for it.
+    pub fn host_is_back(&mut self) {
+        self.under_way = None;
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// What is under way inside ends before an erase begins. Returns when it begins.
+    fn finish_before_erase(&mut self, now: Nanos, command: &str) -> Nanos {
+        assert!(self.frontend.in_flight.is_none(), "{command} needs a drive without commands under way");
         self.wake_from_idle(now);
         self.now = self.now.max(now);
         self.finish_inside();
-        let at = self.now;
+        self.plug.command_came();
+        self.now
+    }
+
+    /// Nothing that the host has written is there any more.
+    fn forget_contents(&mut self) {
+        self.frontend.read_ahead.clear();
+        let all = 0..self.translation.logical_pages();
+        self.probe.check(|checks| checks.forget(all.clone()));
+        self.forgive_lost(all);
+        self.security.key_changes += u64::from(self.security.crypto_erase.is_some());
+    }
+
+    /// The drive is busy until then, and has nothing to do afterwards.
+    fn rest_until(&mut self, ready: Nanos) {
+        self.firmware.idle.begin_empty(ready);
+        self.now = ready;
+        self.firmware.processor.rest_until(ready);
+        if self.frontend.link_sleep.is_managed() {
+            self.frontend.link_sleep.rest(ready, true);
+        }
+    }
+
+    /// The power goes: what has become of the last erase.
+    pub(crate) fn cut_erase(&mut self, now: Nanos) {
+        let changed = self.frontend.in_flight.changed();
+        let mut left = if self.plug.is_starting(now) { self.security.left } else { 0 };
+        match self.security.under_way.take().filter(|erase| now < erase.until) {
+            Some(UnderWay { before: Some(before), changed: when_begun, .. }) if when_begun == changed => {
+                *self = Arc::unwrap_or_clone(before)
+            }
+            Some(UnderWay { before: None, until, .. }) => left = until - now,
+            _ => {}
+        }
+        self.security.left = left;
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for SimulatedSsd<EXPLAIN, CHECK, T> {
+    fn secure_erase(&mut self, now: Nanos) -> Nanos {
+        let at = self.finish_before_erase(now, "SECURITY ERASE UNIT");
         if self.translation.is_read_only() {
             return at;
         }
@@ -22,17 +115,35 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
         let erased = (self.translation.counters().block_erases - erased_before)
             / u64::from(self.translation.medium().layout().planes);
         self.backend.count_erases(erased);
-        self.frontend.read_ahead.clear();
-        let all = 0..self.translation.logical_pages();
-        self.probe.check(|checks| checks.forget(all.clone()));
-        self.forgive_lost(all);
+        self.forget_contents();
         let ready = at + u64::from(blocks) * self.backend.erase_time();
-        self.firmware.idle.begin_empty(ready);
-        self.now = ready;
-        self.firmware.processor.rest_until(ready);
-        if self.frontend.link_sleep.is_managed() {
-            self.frontend.link_sleep.rest(ready, true);
-        }
+        self.rest_until(ready);
+        let changed = self.frontend.in_flight.changed();
+        self.security.under_way = Some(UnderWay { until: ready, changed, before: None });
         ready
+    }
+
+    fn encrypts(&mut self) -> bool {
+        self.security.crypto_erase.is_some()
+    }
+
+    fn crypto_erase(&mut self, now: Nanos) -> Nanos {
+        let takes = self.security.crypto_erase.expect("the drive does not encrypt");
+        let at = self.finish_before_erase(now, "a crypto erase");
+        if self.translation.is_read_only() {
+            return at;
+        }
+        let (ready, changed) = (at + takes, self.frontend.in_flight.changed());
+        // Only a drive with a plug can be cut.
+        let before = (CHECK && self.translation.survives_cuts()).then(|| Arc::new(self.clone()));
+        self.rest_until(ready);
+        self.forget_contents();
+        self.ask(|translation, queues| translation.void_all(queues));
+        self.security.under_way = Some(UnderWay { until: ready, changed, before });
+        ready
+    }
+
+    fn key_changes(&mut self) -> u64 {
+        self.security.key_changes
     }
 }

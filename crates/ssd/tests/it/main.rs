@@ -1,6 +1,7 @@
 //! The drive: its times, its promises to the host, and what it refuses.
 
 mod die_groups;
+mod erases;
 mod errors;
 mod face;
 mod grown_bad_blocks;

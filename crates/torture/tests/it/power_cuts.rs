@@ -47,8 +47,12 @@ fn is_found(fault: impl std::fmt::Debug, (cuts, what): (u64, Option<String>)) {
 
 #[test]
 fn recoveries_that_go_wrong_are_found_out_within_a_thousand_cuts() {
-    for fault in [RecoveryFault::BelievesCheckpointTooEarly, RecoveryFault::SkipsJournalRow, RecoveryFault::ForgetsTrim]
-    {
+    for fault in [
+        RecoveryFault::BelievesCheckpointTooEarly,
+        RecoveryFault::SkipsJournalRow,
+        RecoveryFault::ForgetsTrim,
+        RecoveryFault::ForgetsErasePoint,
+    ] {
         let build = |case: &Case| build_ssd_with_fault(case, fault);
         is_found(fault, cuts_until_found((0..).map(|number| run_seed(1, number)), &build));
     }
@@ -63,6 +67,7 @@ fn so_are_those_of_drives_that_map_blocks() {
         LogBlockFault::IgnoresSequence,
         LogBlockFault::HidesDestroyed,
         LogBlockFault::ForgetsLost,
+        LogBlockFault::ForgetsErasePoint,
     ];
     for (fault, campaign) in faults.into_iter().flat_map(|fault| [1, 2, 3].map(|campaign| (fault, campaign))) {
         let build = |case: &Case| build_ssd_with_log_block_fault(case, fault);

@@ -20,6 +20,8 @@ pub enum LogBlockFault {
     HidesDestroyed,
     /// What earlier recoveries have noted as lost is forgotten.
     ForgetsLost,
+    /// The erase point of a crypto erase is forgotten: what was there before comes back.
+    ForgetsErasePoint,
 }
 
 impl LogBlock {
@@ -48,11 +50,18 @@ impl LogBlock {
         }
     }
 
-    /// At the recovery: what a wrong one makes of copies that were found destroyed, and of what was noted before.
-    pub(super) fn spoil_found(&mut self, destroyed: &mut Vec<(u32, u32, CellMode)>) {
+    /// At the recovery: what a wrong one makes of copies that were found destroyed.
+    pub(super) fn spoil_found(&self, destroyed: &mut Vec<(u32, u32, CellMode)>) {
+        if self.fault == Some(LogBlockFault::HidesDestroyed) {
+            destroyed.clear();
+        }
+    }
+
+    /// And of what was noted before.
+    pub(super) fn spoil_noted(&mut self) {
         match self.fault {
-            Some(LogBlockFault::HidesDestroyed) => destroyed.clear(),
-            Some(LogBlockFault::ForgetsLost) => self.recovery.forget_all(),
+            Some(LogBlockFault::ForgetsLost) => self.recovery.lost.clear(),
+            Some(LogBlockFault::ForgetsErasePoint) => self.recovery.void_before = None,
             _ => {}
         }
     }

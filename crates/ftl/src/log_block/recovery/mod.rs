@@ -14,6 +14,9 @@
 //! 3. Logs are not gone on with: every log in which a page lives is merged as soon as the drive is ready, and what is neither
 //!    data nor log is erased before that, half-erased blocks among it. The host's first writes wait for it.
 //!
+//! Rows from before the erase point ([`crate::Translation::void_all`]) hold nothing, readable or not. It is kept until a recovery
+//! finds none of them any more.
+//!
 //! Trims are forgotten: a trimmed page comes back as what its copies say.
 //!
 //! Sequence numbers go on behind the greatest that was ever given: firmware leaves a gap.
@@ -41,6 +44,8 @@ pub use fault::LogBlockFault;
 pub struct Recovery {
     /// Pages that cuts have destroyed, and the sequence number of the copy that is gone.
     lost: BTreeMap<u32, u32>,
+    /// The erase point: rows of numbers before this one are void.
+    void_before: Option<u32>,
 }
 
 impl Recovery {
@@ -51,13 +56,20 @@ impl Recovery {
         }
     }
 
+    /// All flash has been erased.
     pub fn forget_all(&mut self) {
-        self.lost.clear();
+        *self = Recovery::default();
+    }
+
+    /// All rows so far are void; `next`: the number of the row that is queued next.
+    pub fn void_all(&mut self, next: u32) {
+        *self = Recovery { void_before: Some(next), ..Recovery::default() };
     }
 
     /// Whether this is of a drive with so many pages. `is_numbered`: whether rows have been given a number.
     pub fn is_sound(&self, logical_pages: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
         self.lost.iter().all(|(&page, &sequence)| page < logical_pages && is_numbered(sequence))
+            && self.void_before.is_none_or(|point| is_numbered(point.wrapping_sub(1)))
     }
 }
 
@@ -66,9 +78,13 @@ impl LogBlock {
     pub(super) fn recover(&mut self) -> Recovered {
         let waited: Vec<u32> = (0..self.geometry.logical_pages).filter(|&page| self.host.waits(page)).collect();
         self.forget_ram();
+        self.spoil_noted();
         let medium = self.contents.medium();
-        let mut newest = Newest::find(&self.geometry, medium, &self.superblocks, &self.data, self.fault);
+        let void_before = self.recovery.void_before;
+        let mut newest = Newest::find(&self.geometry, medium, &self.superblocks, &self.data, void_before, self.fault);
         self.spoil_found(&mut newest.destroyed);
+        // Numbers begin anew after 2^32 rows: the point must not be kept for so long.
+        self.recovery.void_before = void_before.filter(|_| newest.any_void);
         let (lives, lost) = self.settle_lost(newest);
         let mut changed = self.contents.found(lives);
         changed.extend(waited);
@@ -88,7 +104,7 @@ impl LogBlock {
 
     /// Where each page lives, without those that are lost; and these.
     fn settle_lost(&mut self, newest: Newest) -> (Vec<UnitAddress>, Vec<LostPage>) {
-        let Newest { mut lives, destroyed } = newest;
+        let Newest { mut lives, destroyed, .. } = newest;
         let medium = self.contents.medium();
         let known = std::mem::take(&mut self.recovery.lost);
         let mut gone: BTreeMap<u32, (u32, Option<_>)> =

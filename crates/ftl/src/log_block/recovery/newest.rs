@@ -13,6 +13,8 @@ pub struct Newest {
     pub lives: Vec<UnitAddress>,
     /// Copies that cuts have destroyed: page, sequence number, and the cells that they were in.
     pub destroyed: Vec<(u32, u32, CellMode)>,
+    /// Whether any row is from before the erase point.
+    pub any_void: bool,
 }
 
 /// A scan of superblocks.
@@ -21,6 +23,7 @@ struct Scan<'a> {
     medium: &'a Medium,
     superblocks: &'a Superblocks,
     newest: Newest,
+    void_before: Option<u32>,
     fault: Option<LogBlockFault>,
 }
 
@@ -31,10 +34,12 @@ impl Newest {
         medium: &Medium,
         superblocks: &Superblocks,
         data: &[Option<Place>],
+        void_before: Option<u32>,
         fault: Option<LogBlockFault>,
     ) -> Newest {
-        let newest = Newest { lives: vec![NOWHERE; geometry.logical_pages as usize], destroyed: Vec::new() };
-        let mut scan = Scan { geometry, medium, superblocks, newest, fault };
+        let newest =
+            Newest { lives: vec![NOWHERE; geometry.logical_pages as usize], destroyed: Vec::new(), any_void: false };
+        let mut scan = Scan { geometry, medium, superblocks, newest, void_before, fault };
         for (place, superblock) in data.iter().zip(0..).filter_map(|(place, k)| Some(((*place)?, k))) {
             scan.look_at_data(place, superblock);
         }
@@ -58,6 +63,7 @@ impl Scan<'_> {
             for row in 0..self.medium.finished_pages(block) {
                 if self.medium.lpn(start + row) == page
                     && page < self.geometry.logical_pages
+                    && !self.is_void(block, row)
                     && (!damaged || self.can_be_read(block, row))
                 {
                     self.newest.lives[page as usize] = start + row;
@@ -74,7 +80,10 @@ impl Scan<'_> {
             let start = self.medium.layout().row_start(block, 0);
             for row in 0..self.medium.finished_pages(block) {
                 let page = self.medium.lpn(start + row);
-                if page >= self.geometry.logical_pages || damaged && !self.can_be_read(block, row) {
+                if page >= self.geometry.logical_pages
+                    || self.is_void(block, row)
+                    || damaged && !self.can_be_read(block, row)
+                {
                     continue;
                 }
                 let lives = &mut self.newest.lives[page as usize];
@@ -88,6 +97,13 @@ impl Scan<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a row was programmed before the erase point, or copied from one that was.
+    fn is_void(&mut self, block: BlockId, row: u32) -> bool {
+        let is_void = self.void_before.is_some_and(|point| is_newer(point, self.medium.sequence(block, row)));
+        self.newest.any_void |= is_void;
+        is_void
     }
 
     fn is_damaged(&self, block: BlockId) -> bool {

@@ -13,13 +13,15 @@ pub enum RecoveryFault {
     SkipsJournalRow,
     /// Of the trims, the one with the lowest address is forgotten.
     ForgetsTrim,
+    /// The erase point of a crypto erase is forgotten: what was there before comes back.
+    ForgetsErasePoint,
 }
 
 impl RecoveryFault {
     /// Whether it passes over a trim of these pages.
     pub(super) fn forgets_trim(self, pages: &Range<u32>, before_row: u32, table: &TrimTable) -> bool {
         match self {
-            RecoveryFault::BelievesCheckpointTooEarly => false,
+            RecoveryFault::BelievesCheckpointTooEarly | RecoveryFault::ForgetsErasePoint => false,
             RecoveryFault::SkipsJournalRow => table.last_row().iter().any(|trim| trim.before_row == before_row),
             RecoveryFault::ForgetsTrim => table.ranges().next().is_some_and(|first| first.0 == *pages),
         }

@@ -11,6 +11,7 @@
 //!    moved are taken from where they were before, if that has not been erased.
 //!    Where the journal knows that a page was on flash in a row that has been erased since, and nothing newer is found, the
 //!    page was trimmed, even if the trim itself was not on flash yet: nothing older comes back.
+//!    Rows from before the erase point ([`crate::Translation::void_all`]) hold nothing, readable or not.
 //! 3. Superblocks that were open go on where they were, one for each part: dies that were behind the others are filled up,
 //!    and word lines with a torn page are left out (`superblocks.rs`). What was being collected or erased is a candidate
 //!    like any other.
@@ -68,6 +69,8 @@ pub struct Recovery {
     /// Pages that cuts have destroyed, as firmware notes them on flash, and the sequence number of the copy that is gone.
     lost: BTreeMap<u32, u32>,
     pub(super) origins: Origins,
+    /// The erase point: data rows that were queued before the row of this number are void. Kept until none is left.
+    void_before: Option<u32>,
     /// Pages whose trims the last cut has forgotten, and the numbers of rows that held them, as the journal knows them.
     held: Vec<(u32, u32)>,
     /// Cuts so far.
@@ -100,18 +103,38 @@ impl Recovery {
 
     /// All flash has been erased.
     pub fn clear(&mut self) {
+        self.forget_noted();
+        self.origins.clear();
+        self.void_before = None;
+    }
+
+    /// All rows so far are void; `next`: the number of the row that is queued next.
+    pub fn void_all(&mut self, next: u32) {
+        self.forget_noted();
+        self.void_before = Some(next);
+    }
+
+    fn forget_noted(&mut self) {
         self.lost.clear();
         self.held.clear();
-        self.origins.clear();
         self.affected = None;
+    }
+
+    /// Whether a row of this number was queued before the erase point. Numbers are compared by how far they lie before the
+    /// `next` one, as [`Copies`] does.
+    #[inline]
+    fn is_void(&self, sequence: u32, next: u32) -> bool {
+        self.void_before.is_some_and(|point| next.wrapping_sub(sequence) > next.wrapping_sub(point))
     }
 
     /// Whether this is of a drive with so many pages. `is_numbered`: whether rows have been given a number.
     #[must_use]
     pub fn is_sound(&self, logical_pages: u32, superblocks: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
+        let point_is_sound = self.void_before.is_none_or(|point| is_numbered(point.wrapping_sub(1)));
         let mut noted = self.lost.iter().map(|(&page, &sequence)| (page, sequence)).chain(self.held.iter().copied());
         noted.all(|(page, sequence)| page < logical_pages && is_numbered(sequence))
             && self.origins.is_sound(superblocks)
+            && point_is_sound
             && is_plausible(self.cuts)
     }
 
@@ -201,7 +224,10 @@ impl PageMap {
         self.forget_all();
         let trims = self.log.trims_on_flash().into_iter().flat_map(|trims| trims.ranges());
         let last_before_trim = trims.map(|(_, before_row)| before_row.wrapping_sub(1));
-        self.medium.resume_sequence(self.recovery.lost.values().copied().chain(last_before_trim));
+        let last_before_point = self.recovery.void_before.map(|point| point.wrapping_sub(1));
+        let noted = self.recovery.lost.values().copied().chain(last_before_trim).chain(last_before_point);
+        self.medium.resume_sequence(noted);
+        self.retire_erase_point();
         if !self.is_frozen() {
             self.erase_reserve(&mut repairs);
             self.finish_moving(&mut repairs);
@@ -221,6 +247,23 @@ impl PageMap {
         let open_superblocks = (0..self.allocator.domains()).map(open).max().unwrap_or(0);
         let keeps_log = self.log.keeps_trims();
         Recovered { changed, lost, repairs, map_rows, journal_rows, keeps_log, looks: None, open_superblocks }
+    }
+
+    /// Once no row from before the erase point is left, there is nothing that it could tell. Numbers begin anew after 2^32
+    /// rows: it must not be kept for so long.
+    fn retire_erase_point(&mut self) {
+        if self.recovery.fault == Some(RecoveryFault::ForgetsErasePoint) {
+            self.recovery.void_before = None;
+        }
+        if self.recovery.void_before.is_none() {
+            return;
+        }
+        let (medium, next) = (&self.medium, self.medium.rows_queued());
+        let is_void = |block, page| self.recovery.is_void(medium.sequence(block, page), next);
+        let mut blocks = medium.layout().all_blocks().filter(|&block| !self.is_system_block(block));
+        if !blocks.any(|block| (0..medium.finished_pages(block)).any(|page| is_void(block, page))) {
+            self.recovery.void_before = None;
+        }
     }
 
     /// Everything in RAM is gone.
@@ -332,11 +375,11 @@ impl PageMap {
     }
 
     fn look_at_block(&self, block: BlockId, copies: &mut Copies) {
-        let layout = self.medium.layout();
+        let (layout, next) = (self.medium.layout(), self.medium.rows_queued());
         for page in 0..self.medium.finished_pages(block) {
             let (start, sequence) = (layout.row_start(block, page), self.medium.sequence(block, page));
             let readable = self.medium.is_readable(block, page);
-            if !readable && self.medium.is_torn(block, page) {
+            if self.recovery.is_void(sequence, next) || !readable && self.medium.is_torn(block, page) {
                 continue;
             }
             for unit in start.run(layout.row_units) {

@@ -120,6 +120,9 @@ impl PageMap {
                     let Some(number) = number(page) else { continue };
                     let row = layout.row_of(at + k).1;
                     let sequence = self.medium.sequence(block, row);
+                    if self.recovery.is_void(sequence, self.medium.rows_queued()) {
+                        continue;
+                    }
                     if !damaged || self.medium.is_readable(block, row) {
                         copies.found(number, sequence, at + k);
                     } else if !self.medium.is_torn(block, row) {

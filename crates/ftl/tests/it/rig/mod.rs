@@ -65,6 +65,8 @@ pub struct Rig {
     durable: Vec<Option<u8>>,
     /// Pages that the drive has told to be lost, and that were not written or trimmed since.
     lost: BTreeSet<u32>,
+    /// By page: the last write before everything was voided, until a later one is on flash. Nothing so old comes back.
+    voided: Vec<Option<u8>>,
     pub operations: u64,
     /// Operations that had ended when the host last got something done.
     progress: u64,
@@ -137,6 +139,7 @@ impl Rig {
             promised_from: 0,
             durable: vec![None; logical_pages as usize],
             lost: BTreeSet::new(),
+            voided: vec![None; logical_pages as usize],
             operations: 0,
             progress: 0,
             case: case.clone(),
@@ -235,6 +238,23 @@ impl Rig {
         }
         self.ftl.secure_erase();
         self.programmed.fill(0);
+        self.forget_all();
+    }
+
+    /// A crypto erase, once nothing waits in the buffer; the dies may be at work.
+    pub fn void_all(&mut self) {
+        self.settle();
+        self.collect_in_background();
+        (0..self.rng.below(20)).for_each(|_| _ = self.step());
+        if self.ftl.is_read_only() || self.ftl.buffered_units() > 0 {
+            return;
+        }
+        self.ask(|ftl, ops| ftl.void_all(ops));
+        self.forget_all();
+        self.voided = self.last_generation.iter().copied().map(Some).collect();
+    }
+
+    fn forget_all(&mut self) {
         self.oracle.clear();
         self.lost.clear();
         self.durable.fill(None);
@@ -446,6 +466,12 @@ impl Rig {
             let is_lost = lost.contains(&lpn);
             if is_lost && found.is_some() {
                 return Err(format!("page {lpn} is lost, and holds {found:?}"));
+            }
+            if let Some(voided) = self.voided[lpn as usize] {
+                if found.is_some_and(|found| found.wrapping_sub(voided) as i8 <= 0) || is_lost && last == voided {
+                    return Err(format!("page {lpn} was voided with write {voided}, and holds {found:?} again"));
+                }
+                self.voided[lpn as usize] = found.is_none().then_some(voided);
             }
             if let Some(durable) = self.durable[lpn as usize].filter(|_| !is_lost) {
                 // Writes are told apart by their last eight bits.

@@ -1,0 +1,101 @@
+//! Images of encrypting drives on the command line.
+#![cfg(unix)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder with a small drive that encrypts, and one that does not.
+fn place(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("images").join(name);
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cmd/endurance.in");
+    std::fs::copy(from.join("small-die.toml"), folder.join("small-die.toml")).unwrap();
+    let small = std::fs::read_to_string(from.join("small.toml")).unwrap();
+    for (name, cipher) in [("encrypts", "aes-256"), ("plain", "none")] {
+        let text = format!("{small}\n[encryption]\ncipher = \"{cipher}\"\n");
+        std::fs::write(folder.join(format!("{name}.toml")), text).unwrap();
+    }
+    folder
+}
+
+fn ssdlab(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(args).current_dir(folder).output().unwrap()
+}
+
+/// What it prints, if it ends well.
+fn says(folder: &Path, args: &[&str]) -> String {
+    let output = ssdlab(folder, args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn info(folder: &Path) -> serde_json::Value {
+    serde_json::from_str(&says(folder, &["image", "info", "d.ssd", "--json"])).unwrap()
+}
+
+/// Serves the drive while a line of the shell runs; `$ctl` stands for orders to it.
+fn attach(folder: &Path, drive: &str, line: &str) -> Output {
+    let ctl = format!("{} ctl $control", env!("CARGO_BIN_EXE_ssdlab"));
+    let line = line.replace("$ctl", &ctl);
+    ssdlab(folder, &["attach", drive, "--image", "d.ssd", "--run", &line])
+}
+
+#[test]
+fn an_encrypting_drive_has_an_encrypted_image_and_each_erase_changes_its_key() {
+    let folder = place("erased");
+    let output = attach(&folder, "./encrypts.toml", "$ctl erase --crypto && $ctl erase && $ctl --json status");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("crypto") && told.contains("secure"), "{told}");
+    assert!(told.contains("\"media_key_changes\":2") || told.contains("\"media_key_changes\": 2"), "{told}");
+    let found = info(&folder);
+    assert_eq!(found["encryption"], serde_json::json!({ "cipher": "AES-256-XTS", "key_changes": 2 }));
+    assert_eq!(found["erased_since"], false);
+    let told = says(&folder, &["image", "info", "d.ssd"]);
+    assert!(told.contains("AES-256-XTS; the key stands in the file; changes of it so far: 2"), "{told}");
+    assert!(says(&folder, &["image", "check", "d.ssd"]).contains("every checksum matches"));
+    let told = says(&folder, &["image", "erase", "d.ssd"]);
+    assert_eq!(told, "d.ssd: erased, and its media key changed; the drive erases its flash when it is attached next\n");
+    let found = info(&folder);
+    assert_eq!((&found["encryption"]["key_changes"], &found["erased_since"]), (&3.into(), &true.into()));
+    assert!(attach(&folder, "./encrypts.toml", "$ctl snapshot s.ssd").status.success());
+    let found = info(&folder);
+    assert_eq!((&found["encryption"]["key_changes"], &found["erased_since"]), (&3.into(), &false.into()));
+    let key = |file: &str| std::fs::read(folder.join(file)).unwrap()[2048..2048 + 72].to_vec();
+    let (own, copy) = (key("d.ssd"), key("s.ssd"));
+    assert!(own[..8] == copy[..8] && own[8..] != copy[8..], "a snapshot has a key of its own");
+}
+
+#[test]
+fn a_drive_that_does_not_encrypt_says_so_and_can_be_erased_all_the_same() {
+    let folder = place("plain");
+    let output = attach(&folder, "./plain.toml", "$ctl erase --crypto");
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("plain.toml does not encrypt what it stores, and has no crypto erase"), "{told}");
+    assert!(attach(&folder, "./plain.toml", "$ctl erase").status.success());
+    assert_eq!(info(&folder)["encryption"], serde_json::Value::Null);
+    assert!(says(&folder, &["image", "info", "d.ssd"]).contains("encryption     none"));
+    let told = says(&folder, &["image", "erase", "d.ssd"]);
+    assert_eq!(told, "d.ssd: erased; the drive erases its flash when it is attached next\n");
+    assert!(attach(&folder, "./plain.toml", "true").status.success());
+    // On a drive that encrypts, the image becomes encrypted.
+    let output = ssdlab(&folder, &["attach", "./encrypts.toml", "--image", "d.ssd", "--new-drive", "--run", "true"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && told.contains("it has been written anew with a key"), "{told}");
+    assert_eq!(info(&folder)["encryption"]["key_changes"], 0);
+}
+
+#[test]
+fn an_image_in_use_and_what_is_none_are_not_erased() {
+    let folder = place("in-use");
+    let line = format!("{} image erase d.ssd; true", env!("CARGO_BIN_EXE_ssdlab"));
+    let output = attach(&folder, "./encrypts.toml", &line);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("d.ssd: in use by another process"));
+    std::fs::write(folder.join("letter"), [b'a'; 9000]).unwrap();
+    let output = ssdlab(&folder, &["image", "erase", "letter"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("letter: not an image"));
+    assert_eq!(std::fs::read(folder.join("letter")).unwrap(), [b'a'; 9000]);
+}

@@ -1,0 +1,156 @@
+//! The process ends between any two steps of what is done to files, and in the middle of writes.
+
+use std::path::{Path, PathBuf};
+
+use super::disk::kill;
+use super::*;
+use crate::store::{Version, page_of};
+
+const PAGES: u64 = 400;
+const SECRET: u8 = 0xA7;
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("ssdlab-killed-{name}-{}", std::process::id()));
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn filled(byte: u8) -> Version {
+    Version { number: 1, page: page_of(&[byte; PAGE_BYTES]) }
+}
+
+/// Several records, zeroes among them.
+fn store() -> Store {
+    let mut store = Store::new(PAGES * UNIT_BYTES);
+    (0..300).for_each(|unit| _ = store.replace(unit, filled(if unit % 50 == 7 { 0 } else { SECRET })));
+    store
+}
+
+fn same(a: &Store, b: &Store) -> bool {
+    (0..PAGES as u32).all(|unit| a.page(unit) == b.page(unit) && a.number(unit) == b.number(unit))
+}
+
+fn is_empty(store: &Store) -> bool {
+    store.written().next().is_none()
+}
+
+/// An image with data, the state of a drive, and a change since.
+fn begin(path: &Path, key: Option<MediaKey>) -> (Image, Store) {
+    let store = store();
+    let mut image = Image::create(path, "a", 7, &Store::new(store.capacity_bytes()), key).unwrap();
+    image.append(&store, 0..200).unwrap();
+    image.append_state(b"before").unwrap();
+    image.append(&store, 200..300).unwrap();
+    image.commit().unwrap();
+    (image, store)
+}
+
+fn holds(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// Does something to a new image, killed after ever more steps, until it is not killed any more. What is then in the folder is
+/// looked at by `look`: the image with what it held, how the deed ended, and which key it had. Returns how many steps there were.
+fn killed_everywhere(
+    name: &str,
+    key: impl Fn() -> Option<MediaKey>,
+    mut deed: impl FnMut(Image, &Store) -> Result<(), ImageError>,
+    look: impl Fn(&Path, &Store, bool, Option<&MediaKey>),
+) -> u32 {
+    let folder = folder(name);
+    let path = folder.join("drive.ssd");
+    let mut steps = 0;
+    loop {
+        let mut ended = false;
+        for eighths in [0, 1, 4, 7] {
+            drop(std::fs::remove_file(&path));
+            let (image, store) = begin(&path, key());
+            let key = image.header.key.clone();
+            kill::after(Some(steps), eighths);
+            let result = deed(image, &store);
+            kill::after(None, 0);
+            ended = result.is_ok();
+            look(&path, &store, ended, key.as_ref());
+            // Whatever lies about now does no harm.
+            let (mut image, _) = Image::open(&path).unwrap();
+            image.erase(None).unwrap();
+            image.close().unwrap();
+            assert!(is_empty(&Image::inspect(&path).unwrap().store));
+            assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
+        }
+        if ended {
+            std::fs::remove_dir_all(&folder).unwrap();
+            return steps;
+        }
+        steps += 1;
+    }
+}
+
+/// All is there under the old key, or nothing is, and neither the old key nor what was encrypted with it is in any file.
+fn all_or_nothing(path: &Path, store: &Store, ended: bool, old: Option<&MediaKey>, state: &[u8], erased: bool) {
+    let contents = Image::inspect(path).expect("it is never damaged");
+    let saved = contents.state.as_ref().expect("it has one");
+    if contents.header.key.as_ref() == old && !is_empty(&contents.store) {
+        assert!(!ended && same(&contents.store, store));
+        assert_eq!((saved.saved(PAGES).unwrap().as_slice(), saved.erased), (b"before".as_slice(), false));
+        return;
+    }
+    assert!(is_empty(&contents.store));
+    assert_eq!((saved.saved(PAGES).unwrap().as_slice(), saved.erased, saved.since.len()), (state, erased, 0));
+    let old = old.expect("these images are encrypted");
+    assert_eq!(contents.header.key.as_ref().map(|key| key.changes), Some(old.changes + 1));
+    let mut ciphertext = vec![SECRET; PAGE_BYTES];
+    old.encrypt(0, &mut ciphertext);
+    for file in std::fs::read_dir(path.parent().unwrap()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(!holds(&bytes, &old.bytes) && !holds(&bytes, &ciphertext[..64]) && !holds(&bytes, &[SECRET; 16]));
+    }
+}
+
+#[test]
+fn an_erase_that_is_killed_anywhere_leaves_all_or_nothing() {
+    let key = || Some(MediaKey::random(0).unwrap());
+    let look = |path: &Path, store: &Store, ended: bool, key: Option<&MediaKey>| {
+        all_or_nothing(path, store, ended, key, b"after", false);
+    };
+    let steps = killed_everywhere("attached", key, |mut image, _| image.erase(Some(b"after")), look);
+    assert!(steps > 8, "{steps} steps");
+    let look = |path: &Path, store: &Store, ended: bool, key: Option<&MediaKey>| {
+        all_or_nothing(path, store, ended, key, b"before", true);
+    };
+    killed_everywhere("alone", key, |mut image, _| image.erase(None), look);
+}
+
+#[test]
+fn whatever_else_is_killed_loses_nothing_that_was_there() {
+    let keep = |path: &Path, store: &Store, _: bool, _: Option<&MediaKey>| {
+        assert!(same(&Image::inspect(path).expect("it is never damaged").store, store));
+    };
+    let random = || Some(MediaKey::random(0).unwrap());
+    killed_everywhere("closed", random, |image, _| image.close(), keep);
+    let encrypted = |mut image: Image, store: &Store| image.encrypt(store);
+    assert!(killed_everywhere("encrypted", || None, encrypted, keep) > 8);
+    let again = |mut image: Image, store: &Store| image.write_anew(store, image.header.key.clone());
+    killed_everywhere("anew", random, again, keep);
+    let opened = |image: Image, _: &Store| {
+        let path = image.path.clone();
+        drop(image);
+        Image::open(&path).map(drop)
+    };
+    killed_everywhere("opened", random, opened, keep);
+}
+
+#[test]
+fn an_image_that_was_plain_is_noise_once_it_is_encrypted() {
+    let folder = folder("plain");
+    let path = folder.join("drive.ssd");
+    let (mut image, store) = begin(&path, None);
+    assert!(holds(&std::fs::read(&path).unwrap(), &[SECRET; 64]));
+    image.encrypt(&store).unwrap();
+    image.append(&store, 0..300).unwrap();
+    image.close().unwrap();
+    assert!(!holds(&std::fs::read(&path).unwrap(), &[SECRET; 16]));
+    assert!(same(&Image::inspect(&path).unwrap().store, &store));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

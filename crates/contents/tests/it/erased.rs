@@ -1,0 +1,179 @@
+//! Erases of drives with bytes: all or nothing, through power cuts and ends of the process at any time, in memory, on the drive
+//! and in the image.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use ssdlab_contents::{ContentOptions, Image};
+use ssdlab_core::{MILLISECOND, Rng, UNIT_BYTES};
+use ssdlab_device::{Device, Request, Security, Status};
+use ssdlab_ssd::{Cipher, DriveSpec, EncryptionSpec, Ssd};
+use ssdlab_testkit::{any_drive, ideal_die, ideal_drive};
+
+use crate::resumed::{Host, again, begin, path};
+
+const TAKES_MS: u64 = 8;
+
+fn encrypting(drive: &mut DriveSpec) {
+    drive.encryption = Some(EncryptionSpec { cipher: Cipher::Aes256, crypto_erase_ms: TAKES_MS as f64 });
+}
+
+/// Pages hold zeroes, those that were written since apart, and go on doing so through power cuts.
+fn stays_empty(host: &mut Host, rng: &mut Rng) {
+    let pages = host.bytes.len() as u64;
+    let mut touched = BTreeSet::new();
+    for _ in 0..3 {
+        for tag in 0..rng.below(20) {
+            let page = rng.below(pages);
+            touched.insert(page as usize);
+            let payload = host.device.insert(vec![251; UNIT_BYTES as usize]);
+            let write = Request::write(tag, page * UNIT_BYTES, UNIT_BYTES).with_payload(payload);
+            assert_eq!(host.run(write), Status::Ok);
+            drop(host.device.take(payload));
+        }
+        host.device.cut(host.now);
+        host.now = host.device.restore(host.now);
+        let bytes = (0..host.bytes.len()).map(|page| (!touched.contains(&page)).then_some(0));
+        host.bytes = bytes.collect();
+        host.check();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(37), failure_persistence: None,
+        ..ProptestConfig::with_cases(30) })]
+
+    /// `sixteenths` of the time that the erase takes have passed when it is interrupted.
+    #[test]
+    fn a_crypto_erase_has_happened_or_not_whenever_the_power_goes_or_the_process_ends(
+        choice in any_drive(),
+        sixteenths in 0..20_u64,
+        killed in any::<bool>(),
+    ) {
+        if let Some((mut drive, die)) = choice.build() {
+            encrypting(&mut drive);
+            let new_drive = || -> Box<dyn Device> {
+                Box::new(Ssd::new("small", &drive, &die, choice.seed).expect("it can be built"))
+            };
+            let path = path("crypto-erased.ssd");
+            let mut rng = Rng::new(choice.seed).stream("erased");
+            let options = ContentOptions::default();
+            let mut host = Host::new(begin(&path, new_drive(), options), rng.stream("host"), 0, None);
+            host.work(rng.below(300));
+            host.run(Request::flush(1));
+            host.check();
+            let old = Image::inspect(&path).err().map_or_else(|| "none".to_owned(), |e| e.to_string());
+            prop_assert_eq!(old, "in use by another process");
+            let ready = host.device.crypto_erase(host.now);
+            let at = ready - TAKES_MS * MILLISECOND + TAKES_MS * MILLISECOND * sixteenths / 16;
+            host.device.advance(at, &mut Vec::new());
+            prop_assert_eq!(host.device.is_erasing(), sixteenths < 16);
+            host.now = host.now.max(at);
+            if killed {
+                let Host { device, bytes, now: _, .. } = host;
+                drop(device);
+                let key = Image::inspect(&path).expect("it is whole").header.key.expect("it is encrypted");
+                prop_assert_eq!(key.changes, u64::from(sixteenths >= 16));
+                let (device, now) = again(&path, new_drive(), options).expect("it fits");
+                host = Host::new(device, rng.stream("next"), now, Some(bytes));
+            } else {
+                host.device.cut(host.now);
+                host.now = host.device.restore(host.now);
+                // A trim may be forgotten.
+                host.bytes.iter_mut().filter(|byte| **byte == Some(0)).for_each(|byte| *byte = None);
+            }
+            prop_assert!(host.device.image_error().is_none());
+            let changes = host.device.key_changes();
+            prop_assert_eq!(changes, u64::from(sixteenths >= 16));
+            if sixteenths >= 16 {
+                host.bytes.fill(Some(0));
+                prop_assert_eq!(host.device.store().stored_pages(), 0);
+                host.check();
+                stays_empty(&mut host, &mut rng);
+            } else {
+                host.check();
+            }
+            host.device.check_books().expect("the books balance");
+        }
+    }
+
+    /// What was erased in an image that nobody had attached is gone on the drive, too.
+    #[test]
+    fn an_image_that_is_erased_alone_erases_the_drive_when_it_goes_on(
+        choice in any_drive(),
+        encrypts in any::<bool>(),
+        closed in any::<bool>(),
+    ) {
+        if let Some((mut drive, die)) = choice.build() {
+            if encrypts {
+                encrypting(&mut drive);
+            }
+            let new_drive = || -> Box<dyn Device> {
+                Box::new(Ssd::new("small", &drive, &die, choice.seed).expect("it can be built"))
+            };
+            let path = path("erased-alone.ssd");
+            let mut rng = Rng::new(choice.seed).stream("erased");
+            let options = ContentOptions::default();
+            let mut host = Host::new(begin(&path, new_drive(), options), rng.stream("host"), 0, None);
+            host.work(100 + rng.below(300));
+            let written = host.device.counters().host.write_bytes;
+            if closed {
+                host.device.put_away(host.now);
+                host.device.take_image().expect("it can be written").close().unwrap();
+            }
+            drop(host);
+            let (mut image, contents) = Image::open(&path).unwrap();
+            let key = contents.header.key;
+            image.erase(None).unwrap();
+            if contents.header.clean {
+                image.close().unwrap();
+            } else {
+                drop(image);
+            }
+            let contents = Image::inspect(&path).unwrap();
+            prop_assert_eq!((contents.header.clean, contents.store.written().count()), (closed, 0));
+            prop_assert_eq!(contents.header.key.is_some(), encrypts);
+            prop_assert!(!encrypts || contents.header.key.map(|key| key.bytes) != key.map(|key| key.bytes));
+            // As often as it is opened before the drive is told.
+            drop(Image::open(&path).unwrap());
+            let (device, now) = again(&path, new_drive(), options).expect("it fits");
+            let mut host = Host::new(device, rng.stream("next"), now, None);
+            prop_assert!(!closed || host.device.counters().host.write_bytes >= written);
+            host.check();
+            stays_empty(&mut host, &mut rng);
+            host.device.check_books().expect("the books balance");
+        }
+    }
+}
+
+#[test]
+fn a_crypto_erase_that_is_over_leaves_nothing_of_the_old_key_in_the_image() {
+    let (mut drive, mut die) = (ideal_drive(), ideal_die());
+    (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
+    (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
+    drive.capacity_bytes = 1600 * UNIT_BYTES;
+    encrypting(&mut drive);
+    let path = path("key-gone.ssd");
+    let inner = Box::new(Ssd::new("small", &drive, &die, 1).expect("it can be built"));
+    let mut device = begin(&path, inner, ContentOptions::default());
+    let key_in_file = || -> Vec<u8> {
+        let bytes = std::fs::read(&path).unwrap();
+        let headers = [&bytes[2056..2056 + 64], &bytes[4096 + 2056..4096 + 2056 + 64]];
+        assert_eq!(headers[0], headers[1], "both headers have the key");
+        headers[0].to_vec()
+    };
+    let payload = device.insert(vec![0xA7; 64 << 10]);
+    device.submit(0, Request::write(1, 0, 64 << 10).with_payload(payload)).expect("it is within the device");
+    let now = device.advance_to_completion(u64::MAX / 4, &mut Vec::new());
+    let (old, file) = (key_in_file(), std::fs::read(&path).unwrap());
+    let holds = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    assert!(!holds(&file, &[0xA7; 16]), "what stands in the file is encrypted");
+    for erase in 0..2 {
+        let ready = if erase == 0 { device.crypto_erase(now) } else { device.secure_erase(now + 1_000_000_000) };
+        device.advance(ready, &mut Vec::new());
+        let new = std::fs::read(&path).unwrap();
+        assert!(device.image_error().is_none() && !device.is_erasing());
+        assert!(!holds(&new, &old) && key_in_file() != old && device.key_changes() == erase + 1);
+    }
+}
