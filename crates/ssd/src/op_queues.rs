@@ -34,6 +34,7 @@ impl<'a> OpQueues<'a> {
 impl OpSink for OpQueues<'_> {
     #[inline(always)]
     fn enqueue(&mut self, die: DieId, op: FlashOp) {
+        let die = self.backend.die_of(die);
         if self.processor.prepares(&op) {
             self.processor.prepare(self.now, die, op);
         } else {
@@ -43,7 +44,7 @@ impl OpSink for OpQueues<'_> {
 
     #[inline(always)]
     fn enqueue_read(&mut self, die: DieId, op: FlashOp, wanted: u64) {
-        self.backend.expect_read(die, wanted);
+        self.backend.expect_read(self.backend.die_of(die), wanted);
         let in_part = self.part != 0 && op.kind() == OpKind::HostRead;
         self.enqueue(die, if in_part { op.of_part(self.part) } else { op });
     }
@@ -51,6 +52,7 @@ impl OpSink for OpQueues<'_> {
     #[cold]
     fn retarget(&mut self, die: DieId, from: BlockId, to: BlockId, first: &[FlashOp]) {
         let now = self.now as u32;
+        let die = self.backend.die_of(die);
         self.processor.change_rows(die, |op| op.retarget(from, to));
         let change = |op: &mut FlashOp| {
             op.retarget(from, to);
