@@ -10,7 +10,7 @@
 //! # use ssdlab_nand::*;
 //! # let die = DieSpec::plain(Geometry { planes: 1, blocks_per_plane: 16, pages_per_block: 8, page_bytes: 4096,
 //! #     spare_bytes: 0, bits_per_cell: 1, page_order: PageOrder::Uniform });
-//! # let mapping = MappingSpec { unit_kib: 4, dies_per_group: None, superblock: SuperblockSpan::OneDie, reserved_blocks_per_1000: 0, journal: false,
+//! # let mapping = MappingSpec { unit_kib: 4, row: RowSpan::AllPlanes, dies_per_group: None, superblock: SuperblockSpan::OneDie, reserved_blocks_per_1000: 0, journal: false,
 //! #     journal_rows_per_checkpoint_row: 1, journal_limit_rows: None, map_cache_kib: None };
 //! # let gc = GcSpec { policy: VictimPolicy::Greedy, choices: 2, tie_break: TieBreak::Fifo,
 //! #     frontier: Frontier::Separate, start_free_superblocks: 2, victims_per_start: 0, buffer_superpages: 8,
@@ -52,7 +52,7 @@ pub use page_map::{
 };
 pub use reads::{Promise, ReadFrom, RowReads, first_page, pages_brought};
 pub use spec::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, STREAMS, SuperblockSpan, TieBreak, VictimPolicy,
+    Buffering, Frontier, GcSpec, HostShare, MappingSpec, RowSpan, STREAMS, SuperblockSpan, TieBreak, VictimPolicy,
     WearLevellingSpec, spare_superblocks,
 };
 pub use translation::{

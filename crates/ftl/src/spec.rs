@@ -16,6 +16,10 @@ pub struct MappingSpec {
     pub unit_kib: u32,
     /// What is written, collected and erased together.
     pub superblock: SuperblockSpan,
+    /// The least that is programmed by itself; what does not fill it is padding.
+    #[serde(default, skip_serializing_if = "RowSpan::is_default")]
+    #[schemars(extend("default" = "all-planes"))]
+    pub row: RowSpan,
     /// For `superblock = "die-group"`: dies of a superblock; divides `flash.dies`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 512))]
@@ -49,6 +53,7 @@ impl Default for MappingSpec {
     fn default() -> Self {
         MappingSpec {
             unit_kib: default_unit_kib(),
+            row: RowSpan::AllPlanes,
             superblock: SuperblockSpan::AllDies,
             dies_per_group: None,
             reserved_blocks_per_1000: 0,
@@ -88,6 +93,26 @@ fn default_unit_kib() -> u32 {
 
 fn default_checkpoint_interval() -> u32 {
     1
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowSpan {
+    /// A page of every plane of a die.
+    #[default]
+    AllPlanes,
+    /// A page of one plane. What waits for other planes of the die right behind it goes with it as one operation, if it is of
+    /// the same kind and has the same page number.
+    OnePlane,
+    /// The same, but pages of the host's go together only if their addresses follow each other: small writes are programmed
+    /// plane by plane.
+    OnePlaneRuns,
+}
+
+impl RowSpan {
+    fn is_default(&self) -> bool {
+        *self == RowSpan::AllPlanes
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

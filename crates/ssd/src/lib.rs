@@ -120,15 +120,16 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     /// A value of the drive or die file that cannot be built.
     pub fn new(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Result<Self, SpecError> {
         let build = |rng: &Rng, logical_pages| {
+            let (mapped, mapped_die) = drive.as_mapped(die);
             let config = PageMapConfig {
-                die,
-                dies: drive.flash.dies,
-                blocks: drive.blocks_per_die(die),
-                withheld_blocks: drive.withheld_blocks(die),
+                die: &mapped_die,
+                dies: mapped.flash.dies,
+                blocks: mapped.blocks_per_die(&mapped_die),
+                withheld_blocks: mapped.withheld_blocks(&mapped_die),
                 logical_pages,
                 buffer_units: drive.buffer_pages(),
                 read_granule_bytes: drive.controller.read_granule_bytes,
-                mapping: &drive.mapping,
+                mapping: &mapped.mapping,
                 gc: &drive.gc,
                 wear_levelling: &drive.wear_levelling,
                 slc_cache: drive.slc_cache.as_ref(),
@@ -139,7 +140,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             let spare = drive.superblock_bytes(die) * u64::from(drive.spare_superblocks_needed());
             let needed = drive.capacity_bytes + spare;
             // An exact spare is as small as it was asked for, but nothing may eat into it.
-            let whole = drive.flash.exact_spare_per_10000.is_some() && usable == drive.built_bytes(die);
+            let whole = drive.flash.exact_spare_per_10000.is_some() && usable == mapped.built_bytes(&mapped_die);
             if usable < needed && !whole {
                 return Err(SpecError::new(
                     "capacity_bytes",
@@ -271,7 +272,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             }
             _ => None,
         };
-        let blocks = medium.layout().blocks;
+        let blocks = medium.layout().block_count() / drive.flash.dies;
         let rated = die.wear.rated_program_erase_cycles;
         let variation = die.variation.as_ref().map(|spec| Variation::new(spec, rated, blocks, &rng));
         let probe = Probe::new(drive, die, logical_pages, medium.format().max_generation());

@@ -29,28 +29,36 @@ impl<'a> OpQueues<'a> {
     pub fn of_part(self, eighths: u8) -> Self {
         OpQueues { part: eighths, ..self }
     }
-}
 
-impl OpSink for OpQueues<'_> {
+    /// Queues an operation on a die of the drive's.
     #[inline(always)]
-    fn enqueue(&mut self, die: DieId, op: FlashOp) {
+    fn queue_on(&mut self, die: DieId, op: FlashOp) {
         if self.processor.prepares(&op) {
             self.processor.prepare(self.now, die, op);
         } else {
             self.backend.queue(self.now, die, op);
         }
     }
+}
+
+impl OpSink for OpQueues<'_> {
+    #[inline(always)]
+    fn enqueue(&mut self, die: DieId, op: FlashOp) {
+        self.queue_on(self.backend.die_of(die), op);
+    }
 
     #[inline(always)]
     fn enqueue_read(&mut self, die: DieId, op: FlashOp, wanted: u64) {
+        let die = self.backend.die_of(die);
         self.backend.expect_read(die, wanted);
         let in_part = self.part != 0 && op.kind() == OpKind::HostRead;
-        self.enqueue(die, if in_part { op.of_part(self.part) } else { op });
+        self.queue_on(die, if in_part { op.of_part(self.part) } else { op });
     }
 
     #[cold]
     fn retarget(&mut self, die: DieId, from: BlockId, to: BlockId, first: &[FlashOp]) {
         let now = self.now as u32;
+        let die = self.backend.die_of(die);
         self.processor.change_rows(die, |op| op.retarget(from, to));
         let change = |op: &mut FlashOp| {
             op.retarget(from, to);

@@ -1,7 +1,8 @@
 //! A drive that loses no time but on flash: where tests, examples and experiments begin.
 
 use ssdlab_ftl::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
+    Buffering, Frontier, GcSpec, HostShare, MappingSpec, RowSpan, SuperblockSpan, TieBreak, VictimPolicy,
+    WearLevellingSpec,
 };
 
 use crate::spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, WriteBufferSpec};
@@ -59,6 +60,7 @@ impl DriveSpec {
             },
             mapping: MappingSpec {
                 unit_kib: 4,
+                row: RowSpan::AllPlanes,
                 dies_per_group: None,
                 superblock: SuperblockSpan::AllDies,
                 reserved_blocks_per_1000: 0,

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::Op;
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{
-    CompressionSpec, GcSpec, HostShare, LogBlockSpec, MappingSpec, SlcCacheSpec, SuperblockSpan, WearLevellingSpec,
-    spare_superblocks,
+    CompressionSpec, GcSpec, HostShare, LogBlockSpec, MappingSpec, RowSpan, SlcCachePolicy, SlcCacheSpec,
+    SuperblockSpan, WearLevellingSpec, spare_superblocks,
 };
 use ssdlab_keys::{KeyTable, SpecError};
 use ssdlab_nand::DieSpec;
@@ -324,6 +324,7 @@ impl DriveSpec {
                 "leave it out, or use [log_blocks] instead of [mapping] and [gc]",
             ));
         }
+        self.validate_row_span(die)?;
         self.validate_rows(die)?;
         self.validate_flash_size(die)?;
         self.validate_spare(die)
@@ -333,6 +334,7 @@ impl DriveSpec {
     fn validate_log_blocks(&self) -> Result<(), SpecError> {
         let others = [
             ("mapping.unit_kib", self.mapping.unit_kib != 4),
+            ("mapping.row", self.mapping.row != RowSpan::AllPlanes),
             ("slc_cache", self.slc_cache.is_some()),
             ("compression", self.compression.is_some()),
             ("ecc", self.ecc.is_some()),
@@ -370,6 +372,42 @@ impl DriveSpec {
             drive.controller.ways *= planes;
         }
         (drive, die)
+    }
+
+    /// The drive and its dies as its map of pages sees them: where a row is a page of one plane, each plane is a die of its own
+    /// there, and superblocks span as much as before. What the planes of a die share is the business of its time.
+    #[must_use]
+    pub fn as_mapped(&self, die: &DieSpec) -> (DriveSpec, DieSpec) {
+        let (mut drive, mut die) = (self.clone(), die.clone());
+        if self.mapping.row != RowSpan::AllPlanes {
+            let planes = std::mem::replace(&mut die.geometry.planes, 1);
+            drive.flash.dies *= planes;
+            drive.controller.ways *= planes;
+            drive.mapping.row = RowSpan::AllPlanes;
+            if drive.mapping.superblock != SuperblockSpan::AllDies {
+                drive.mapping.superblock = SuperblockSpan::DieGroup;
+                drive.mapping.dies_per_group = Some(self.superblock_dies() * planes);
+            }
+        }
+        (drive, die)
+    }
+
+    /// Rows of one plane are for dies of several, and for what does not copy within a die.
+    fn validate_row_span(&self, die: &DieSpec) -> Result<(), SpecError> {
+        if self.mapping.row == RowSpan::AllPlanes {
+            return Ok(());
+        }
+        let wrong = |problem: &str, expected: &str| Err(SpecError::new("mapping.row", problem, expected));
+        if die.geometry.planes == 1 {
+            return wrong("has no effect on a die of one plane", "remove it, or use a die with several planes");
+        }
+        match &self.slc_cache {
+            Some(cache) if cache.policy == SlcCachePolicy::OnDie => wrong(
+                "data that are folded within their die would have to stay in their plane, which is not simulated",
+                "use \"all-planes\", or another slc_cache.policy",
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// A logical page lies on one page of flash, and the map has room for all of them.

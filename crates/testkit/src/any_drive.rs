@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use ssdlab_ftl::{
-    Buffering, Frontier, GcSpec, HostShare, LogBlockSpec, LogScheme, MappingSpec, SuperblockSpan, TieBreak,
+    Buffering, Frontier, GcSpec, HostShare, LogBlockSpec, LogScheme, MappingSpec, RowSpan, SuperblockSpan, TieBreak,
     VictimPolicy, WearLevellingSpec,
 };
 use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
@@ -156,6 +156,7 @@ prop_compose! {
         spare_percent in prop::sample::select(vec![0u64, 0, 5, 20]),
         not_queued in prop::sample::select(vec![NotQueued::Nothing, NotQueued::Flush, NotQueued::FlushAndTrim]),
         joins_waiting_writes in any::<bool>(),
+        row in prop::sample::select(vec![RowSpan::AllPlanes, RowSpan::OnePlane, RowSpan::OnePlaneRuns]),
     ) -> DrawnDrive {
         let plain = DriveSpec::plain("small", dies, 0);
         let drive = DriveSpec {
@@ -169,6 +170,7 @@ prop_compose! {
             },
             mapping: MappingSpec {
                 unit_kib: 4,
+                row: if die.geometry.planes > 1 { row } else { RowSpan::AllPlanes },
                 dies_per_group: None,
                 superblock: if all_dies { SuperblockSpan::AllDies } else { SuperblockSpan::OneDie },
                 reserved_blocks_per_1000: reserved,
@@ -203,6 +205,7 @@ prop_compose! {
         let DrawnDrive { seed, mut die, mut drive, spare_percent } = drawn;
         die.geometry.page_bytes = 4096;
         die.geometry.planes = if planes_apart { 2 } else { 1 };
+        drive.mapping.row = RowSpan::AllPlanes;
         drive.flash.planes_apart = planes_apart;
         drive.controller.queue_depth = queue_depth;
         drive.write_buffer.capacity_kib = buffer_kib;

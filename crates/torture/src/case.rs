@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Rng, UNIT_BYTES};
 use ssdlab_ftl::{
-    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, LogBlockSpec, LogScheme, MappingSpec,
+    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, LogBlockSpec, LogScheme, MappingSpec, RowSpan,
     SlcCachePolicy, SlcCacheSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
 use ssdlab_nand::{
@@ -98,6 +98,7 @@ impl Case {
             add_read_granule(&mut drive, seed);
             add_large_units(&mut drive, &die, seed);
             add_die_groups(&mut drive, seed);
+            add_row_span(&mut drive, &die, seed);
             add_refresh(&mut drive, seed);
             add_encryption(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]).max(least_spare);
@@ -257,6 +258,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
         },
         mapping: MappingSpec {
             unit_kib: 4,
+            row: RowSpan::AllPlanes,
             dies_per_group: None,
             superblock: one(rng, &[SuperblockSpan::AllDies, SuperblockSpan::OneDie]),
             reserved_blocks_per_1000: one(rng, &[0, 50, 100, 150]),
@@ -317,6 +319,17 @@ fn add_die_groups(drive: &mut DriveSpec, seed: u64) {
     let divisors: Vec<u32> = (1..=dies).filter(|group| dies.is_multiple_of(*group)).collect();
     drive.mapping.superblock = SuperblockSpan::DieGroup;
     drive.mapping.dies_per_group = Some(one(&mut rng, &divisors));
+}
+
+/// Half of the drives with several planes program them one by one, where nothing is folded within dies. Drawn from a stream of
+/// its own, as the cache is.
+fn add_row_span(drive: &mut DriveSpec, die: &DieSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("row span");
+    let drawn = one(&mut rng, &[RowSpan::AllPlanes, RowSpan::AllPlanes, RowSpan::OnePlane, RowSpan::OnePlaneRuns]);
+    let folds_on_die = drive.slc_cache.as_ref().is_some_and(|cache| cache.policy == SlcCachePolicy::OnDie);
+    if die.geometry.planes > 1 && !folds_on_die {
+        drive.mapping.row = drawn;
+    }
 }
 
 /// One drive in four maps units of more than 4 KiB, where its pages hold such. Drawn from a stream of its own, as the cache is.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ssdlab_ftl::{Buffering, Frontier, HostShare, LogScheme, SlcCachePolicy, SuperblockSpan, TieBreak, VictimPolicy};
+use ssdlab_ftl::{
+    Buffering, Frontier, HostShare, LogScheme, RowSpan, SlcCachePolicy, SuperblockSpan, TieBreak, VictimPolicy,
+};
 use ssdlab_nand::PageOrder;
 
 use crate::case::Case;
@@ -131,6 +133,14 @@ impl Tally {
                     None => "a page",
                     Some(512) => "a sector",
                     Some(_) => "some sectors",
+                },
+            ),
+            (
+                "row",
+                match case.drive.mapping.row {
+                    RowSpan::AllPlanes => "all planes",
+                    RowSpan::OnePlane => "one plane",
+                    RowSpan::OnePlaneRuns => "one plane, runs together",
                 },
             ),
             (

@@ -7,7 +7,8 @@ use super::cache::{SlcCachePolicy, SlcCacheSpec, WhenFull};
 use super::{PageMap, PageMapConfig};
 use crate::op::FlashOp;
 use crate::spec::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
+    Buffering, Frontier, GcSpec, HostShare, MappingSpec, RowSpan, SuperblockSpan, TieBreak, VictimPolicy,
+    WearLevellingSpec,
 };
 use crate::translation::Translation;
 
@@ -70,6 +71,7 @@ fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
     let die = DieSpec { modes: CellModes { slc: Some(slc), ..CellModes::default() }, ..DieSpec::plain(geometry) };
     let mapping = MappingSpec {
         unit_kib: 4,
+        row: RowSpan::AllPlanes,
         dies_per_group: None,
         superblock: SuperblockSpan::OneDie,
         reserved_blocks_per_1000: 0,

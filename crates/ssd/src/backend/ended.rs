@@ -1,10 +1,10 @@
 //! What the drive does when the operation of a die ends.
 
 use ssdlab_core::Nanos;
-use ssdlab_ftl::{OpKind, Translation};
+use ssdlab_ftl::{FlashOp, OpKind, Translation};
 use ssdlab_nand::DieId;
 
-use super::ReadRetry;
+use super::{Ended, ReadRetry};
 use crate::SimulatedSsd;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
@@ -15,10 +15,60 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if self.backend.retries(d) {
             return self.retry_step_ended(d);
         }
-        if self.backend.may_be_interrupted(d) {
-            return self.begin_woken();
+        if self.backend.is_special() {
+            if self.backend.may_be_interrupted(d) {
+                return self.begin_woken();
+            }
+            if self.backend.is_joint(d) {
+                return self.joint_op_ended(d);
+            }
         }
         self.op_ended(d, None);
+    }
+
+    /// The die of the translation layer's that an operation of a die concerns.
+    #[inline]
+    pub(crate) fn mapped_die(&self, d: DieId, op: &FlashOp) -> DieId {
+        if self.backend.plane_shift() == 0 { d } else { self.translation.medium().layout().die_of(op.block()).0 }
+    }
+
+    /// An operation on several planes of a die ends, each of which the translation layer asked for by itself. It hears of
+    /// all of them before anything else goes on.
+    #[cold]
+    #[inline(never)]
+    fn joint_op_ended(&mut self, d: DieId) {
+        let op = self.backend.end(d).op;
+        let beside = self.backend.take_joint(d);
+        let kind = op.kind();
+        if kind == OpKind::HostRead {
+            self.read_part_done(&Ended { die: d, op }, None);
+            beside.iter().for_each(|&op| self.read_part_done(&Ended { die: d, op }, None));
+            self.begin_on(d);
+            if self.firmware.refresh.watches_reads() {
+                self.refresh_much_read();
+            }
+        } else {
+            if kind.is_program() || kind == OpKind::Erase {
+                self.firmware.processor.program_ended(self.now);
+            }
+            self.backend.wake(d);
+            let layout = self.translation.medium().layout();
+            let ended: Vec<(DieId, FlashOp)> =
+                [op].iter().chain(&beside).map(|&op| (layout.die_of(op.block()).0, op)).collect();
+            self.ask(|translation, queues| ended.iter().for_each(|&(die, op)| translation.done(die, op, queues)));
+            match kind {
+                OpKind::HostProgram => {
+                    self.admit();
+                    self.settle_durable();
+                }
+                OpKind::Erase => self.admit_waiting(),
+                _ => {}
+            }
+        }
+        self.backend.give_back_joint(d, beside);
+        if self.translation.is_read_only() {
+            self.settle_read_only();
+        }
     }
 
     #[cold]
@@ -68,7 +118,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             OpKind::HostProgram => {
                 self.firmware.processor.program_ended(self.now);
                 self.backend.wake(d);
-                self.ask(|translation, queues| translation.done(d, op, queues));
+                let mapped = self.mapped_die(d, &op);
+                self.ask(|translation, queues| translation.done(mapped, op, queues));
                 self.admit();
                 self.settle_durable();
             }
@@ -77,7 +128,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     self.firmware.processor.program_ended(self.now);
                 }
                 self.backend.wake(d);
-                self.ask(|translation, queues| translation.done(d, op, queues));
+                let mapped = self.mapped_die(d, &op);
+                self.ask(|translation, queues| translation.done(mapped, op, queues));
                 // A copy makes no room by itself: only what begins after it does.
                 if self.translation.buffered_units() < self.buffer.units {
                     self.admit_waiting();
@@ -86,7 +138,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             OpKind::Erase => {
                 self.firmware.processor.program_ended(self.now);
                 self.backend.wake(d);
-                self.ask(|translation, queues| translation.done(d, op, queues));
+                let mapped = self.mapped_die(d, &op);
+                self.ask(|translation, queues| translation.done(mapped, op, queues));
                 self.admit_waiting();
             }
             OpKind::GcRead
@@ -101,7 +154,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     self.firmware.processor.program_ended(self.now);
                 }
                 self.backend.wake(d);
-                self.ask(|translation, queues| translation.done(d, op, queues));
+                let mapped = self.mapped_die(d, &op);
+                self.ask(|translation, queues| translation.done(mapped, op, queues));
             }
         }
         if self.translation.is_read_only() {

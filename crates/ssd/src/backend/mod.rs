@@ -10,6 +10,7 @@ mod channel;
 mod correction;
 mod ended;
 mod events;
+mod planes;
 mod power_cut;
 mod retry;
 mod suspend;
@@ -28,6 +29,7 @@ use array_times::ArrayTimes;
 use channel::Channel;
 pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, SavedCorrection, ladder_of_unit};
 use events::Tournament;
+use planes::Planes;
 use suspend::{Progress, SuspendRules, Suspended};
 use turns::Turns;
 
@@ -106,9 +108,13 @@ pub struct Backend {
     work: FlashWork,
     /// Drives with `[ecc]` only.
     correction: Option<Box<Correction>>,
+    /// Binary logarithm of how many dies of the map's share one of these.
+    plane_shift: u32,
     /// Whether any of the following is there.
     special: bool,
     turns: Option<Box<Turns>>,
+    /// Where the map asks for each plane by itself.
+    planes: Option<Box<Planes>>,
     variation: Option<Box<Variation>>,
     suspend: Option<SuspendRules>,
     cycles: Option<Cycles>,
@@ -123,6 +129,22 @@ struct Cycles {
     data_out: Nanos,
     program: Nanos,
     erase: Nanos,
+}
+
+/// What an operation takes that works on other planes too.
+#[derive(Clone, Copy, Debug)]
+struct Joint {
+    /// Rows in all, its own included.
+    rows: u64,
+    /// Units and eighths of units of the other planes that cross the channel for a read.
+    units: u32,
+    eighths: u32,
+    /// How much later than now the last data of the others come.
+    late: Nanos,
+}
+
+impl Joint {
+    const ALONE: Joint = Joint { rows: 1, units: 0, eighths: 0, late: 0 };
 }
 
 /// An operation that has ended, and its die.
@@ -141,7 +163,9 @@ impl Backend {
         let unit_bytes = page_bytes / f64::from(drive.units_per_page(die));
         let rate = die.bus.mega_transfers_per_s;
         let unit_picos = if rate == 0.0 { 0 } else { (unit_bytes * 1e6 / rate + 0.5) as u64 };
-        let row_units = u64::from(g.planes * drive.units_per_page(die));
+        let planes = Planes::new(drive, die);
+        let row_planes = if planes.is_some() { 1 } else { g.planes };
+        let row_units = u64::from(row_planes * drive.units_per_page(die));
         let features = &die.features;
         let cycles = features.cycles.as_ref().map(|c| Cycles {
             read: nanos_from_us(c.read_us),
@@ -173,7 +197,9 @@ impl Backend {
             eighth_sectors: drive.mapping.unit_bytes() / (8 * SECTOR_BYTES as u32),
             work: FlashWork::default(),
             correction: correction.map(Box::new),
+            plane_shift: planes.as_ref().map_or(0, Planes::shift),
             special: turns.is_some()
+                || planes.is_some()
                 || variation.is_some()
                 || suspend.is_some()
                 || cycles.is_some()
@@ -181,6 +207,7 @@ impl Backend {
                 || features.program_passes > 1
                 || drive.controller.read_granule_bytes.is_some(),
             turns: turns.map(|most| Box::new(Turns::new(most, dies))),
+            planes: planes.map(Box::new),
             variation: variation.map(Box::new),
             suspend,
             cycles,
@@ -226,6 +253,20 @@ impl Backend {
     #[inline]
     pub fn correction_mut(&mut self) -> Option<&mut Correction> {
         self.correction.as_deref_mut()
+    }
+
+    /// The die that a die of the translation layer's is, or is a plane of.
+    #[inline(always)]
+    #[must_use]
+    pub fn die_of(&self, mapped: DieId) -> DieId {
+        DieId::new(mapped.number() >> self.plane_shift)
+    }
+
+    /// Binary logarithm of how many dies of the translation layer's share a die.
+    #[inline]
+    #[must_use]
+    pub fn plane_shift(&self) -> u32 {
+        self.plane_shift
     }
 
     // ---- queues -------------------------------------------------------------------------------------------------
@@ -356,6 +397,31 @@ impl Backend {
         next.into_iter().for_each(|die| self.woken.insert(die.number()));
     }
 
+    /// Whether dies or the controller have more to them than one plain operation after the other.
+    #[inline]
+    #[must_use]
+    pub fn is_special(&self) -> bool {
+        self.special
+    }
+
+    /// Whether an operation that a die ends worked on several planes, each of which the translation layer asked for by itself.
+    #[inline]
+    #[must_use]
+    pub fn is_joint(&self, d: DieId) -> bool {
+        self.planes.as_ref().is_some_and(|planes| !planes.beside(d).is_empty())
+    }
+
+    /// What has ended in other planes with the operation of a die; [`Backend::give_back_joint`] follows.
+    pub fn take_joint(&mut self, d: DieId) -> Vec<FlashOp> {
+        self.planes.as_mut().map_or_else(Vec::new, |planes| planes.take_ended(d))
+    }
+
+    pub fn give_back_joint(&mut self, d: DieId, list: Vec<FlashOp>) {
+        if let Some(planes) = &mut self.planes {
+            planes.give_back(d, list);
+        }
+    }
+
     /// The operation that a die has under way, or had last.
     #[must_use]
     pub fn current(&self, d: DieId) -> FlashOp {
@@ -418,12 +484,16 @@ impl Backend {
             self.resume(d, now, probe);
             return;
         }
+        let reads = !self.dies[d.index()].reads.is_empty();
         let Some((op, asked)) = self.take_in_turn(d, now) else {
             self.events.set(d.index(), NEVER);
             return;
         };
         translation.began(&op);
         let mode = translation.medium().mode(op.block());
+        if self.planes.is_some() {
+            self.take_along(d, &op, reads, mode, now, translation);
+        }
         let course = self.course(d, &op, mode, [now, free_at, asked], translation, probe);
         if self.correction.is_some() {
             self.begin_corrected(d, op, mode, now, course, translation, probe);
@@ -448,6 +518,57 @@ impl Backend {
             }
         }
         Some((self.dies[d.index()].others.pop_front()?, now))
+    }
+
+    /// An operation that a die begins takes along what can be done in its other planes. `reads`: it came from the queue of
+    /// reads.
+    fn take_along<T: Translation>(
+        &mut self,
+        d: DieId,
+        op: &FlashOp,
+        reads: bool,
+        mode: CellMode,
+        now: Nanos,
+        translation: &mut T,
+    ) {
+        let Some(planes) = &mut self.planes else { return };
+        let die = &mut self.dies[d.index()];
+        let mut nothing = Ring::new(1, *op);
+        let waiting = match (is_read(op.kind()) && self.correction.is_some(), reads) {
+            // Each page has retries of its own.
+            (true, _) => &mut nothing,
+            (false, true) => &mut die.reads,
+            (false, false) => &mut die.others,
+        };
+        let taken = planes.take_along(d, op, waiting, translation.medium());
+        if reads && self.cache_read.is_some() {
+            (0..taken).for_each(|_| _ = die.asked.pop_front());
+        }
+        for other in planes.beside(d) {
+            translation.began(other);
+            if let Some(correction) = &mut self.correction {
+                // Not a read: there is nothing to retry.
+                let _ = correction.begin(d, other, mode, now, translation);
+            }
+        }
+    }
+
+    /// What goes with the operation that a die begins.
+    #[inline]
+    fn beside(&self, d: DieId) -> &[FlashOp] {
+        self.planes.as_ref().map_or(&[], |planes| planes.beside(d))
+    }
+
+    /// Planes that an operation works on.
+    fn planes_of(&self, d: DieId, op: &FlashOp) -> u8 {
+        self.planes.as_ref().map_or(self.all_planes, |planes| planes.of(d, op))
+    }
+
+    /// The share of an operation and of what goes with it: the slowest plane decides.
+    #[inline(always)]
+    fn share_of_all(&self, op: &FlashOp, beside: &[FlashOp], medium: &Medium) -> u64 {
+        let own = self.share_of(op, medium);
+        if beside.is_empty() { own } else { beside.iter().map(|op| self.share_of(op, medium)).fold(own, u64::max) }
     }
 
     /// The time of an operation's array part, as a share of what the die's file says.
@@ -476,7 +597,7 @@ impl Backend {
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> Course {
         let (page, kind) = (op.page(), op.kind());
-        let share = self.share_of(op, translation.medium());
+        let share = self.share_of_all(op, self.beside(d), translation.medium());
         let mut from = free_at;
         if let Some(cycles) = self.cycles {
             let length = match kind {
@@ -520,6 +641,7 @@ impl Backend {
     ) -> Nanos {
         let Course { from: taken, share } = course;
         let scaled = |time: Nanos| if SPECIAL { (time * share) >> 16 } else { time };
+        let joint = if SPECIAL { self.joint(d, &op, now) } else { Joint::ALONE };
         let channel = &mut self.channels[usize::from(self.dies[d.index()].channel)];
         let (array_ended, transfer, end) = match op.kind() {
             OpKind::HostRead
@@ -538,10 +660,10 @@ impl Backend {
                 }
                 array = scaled(array);
                 self.work.sensing += array;
-                self.work.units += u64::from(op.units());
+                self.work.units += u64::from(op.units() + joint.units);
                 let ready = (taken + self.command_time + array).max(now);
                 let mut length = if SPECIAL {
-                    (u64::from(op.eighths()) * self.unit_picos).div_ceil(8000)
+                    (u64::from(op.eighths() + joint.eighths) * self.unit_picos).div_ceil(8000)
                 } else {
                     (u64::from(op.units()) * self.unit_picos).div_ceil(1000)
                 };
@@ -557,9 +679,10 @@ impl Backend {
             | OpKind::MetadataProgram
             | OpKind::RetireProgram => {
                 let late = if op.kind() == OpKind::HostProgram { data_are_late_by(&op, now).max(0) as u64 } else { 0 };
-                let earliest = taken.max(now + late) + self.command_time;
+                let earliest = taken.max(now + late.max(joint.late)) + self.command_time;
                 // A program moves its whole row, padding included.
                 let passes = if SPECIAL && mode == self.times.native() { self.passes } else { 1 };
+                let passes = passes * joint.rows;
                 let mut length = self.row_transfer * passes;
                 if SPECIAL && let Some(cycles) = &self.cycles {
                     length += cycles.program + channel.take_owed();
@@ -624,13 +747,17 @@ impl Backend {
             | OpKind::MapRead
             | OpKind::CopyRead
             | OpKind::RetireRead => {
-                let (rows, eighths) =
-                    if SPECIAL { (op.rows(), op.eighths()) } else { (op.rows_of_whole(), op.units() * 8) };
+                let (rows, eighths) = if SPECIAL {
+                    (op.rows(), op.eighths() + self.joint(d, op, now).eighths)
+                } else {
+                    (op.rows_of_whole(), op.units() * 8)
+                };
                 (Work::Read { page, rows, eighths }, now)
             }
             OpKind::HostProgram => {
                 let late = data_are_late_by(op, now);
-                (Work::Program { page }, now.saturating_add_signed(late.into()))
+                let joint = if SPECIAL { self.joint(d, op, now).late } else { 0 };
+                (Work::Program { page }, now.saturating_add_signed(late.into()).max(now + joint))
             }
             OpKind::GcProgram | OpKind::FoldProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
                 (Work::Program { page }, now)
@@ -638,9 +765,26 @@ impl Backend {
             OpKind::FoldCopy | OpKind::CopyProgram => (Work::Copy { page }, now),
             OpKind::Erase => (Work::Erase, now),
         };
-        // The translation layer works on all planes of a die at once.
+        // The translation layer works on all planes of a die at once, unless it asks for each by itself.
+        let planes = if SPECIAL { self.planes_of(d, op) } else { self.all_planes };
         let Course { from: begin, share } = course;
-        Operation { die: d, planes: self.all_planes, mode, work, begin, share, data_here, transfer, end }
+        Operation { die: d, planes, mode, work, begin, share, data_here, transfer, end }
+    }
+
+    /// What goes with an operation that a die begins, in sum.
+    #[inline]
+    fn joint(&self, d: DieId, op: &FlashOp, now: Nanos) -> Joint {
+        let mut joint = Joint::ALONE;
+        for other in self.beside(d) {
+            joint.rows += 1;
+            joint.units += other.units();
+            if is_read(op.kind()) {
+                joint.eighths += other.eighths();
+            } else if op.kind() == OpKind::HostProgram {
+                joint.late = joint.late.max(data_are_late_by(other, now).max(0) as u64);
+            }
+        }
+        joint
     }
 
     /// [`Backend::begin`] on flash that errs.

@@ -7,9 +7,11 @@ use ssdlab_nand::{BlockId, CellMode, DieId, Dies, Medium};
 use super::{Backend, Channel, Correction, Die, NEVER, Tournament, scaled};
 
 /// A program or an erase that an array is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtWork {
     pub op: FlashOp,
+    /// What goes with it in other planes of the die.
+    pub beside: Vec<FlashOp>,
     /// When it will have ended.
     pub ends: Nanos,
 }
@@ -21,7 +23,8 @@ impl Backend {
         let of = |(d, die): (DieId, &Die)| {
             if let Some(suspended) = die.suspended {
                 // Its cells are half programmed, whatever the die reads meanwhile.
-                return Some(AtWork { op: suspended.op, ends: now + suspended.left });
+                let beside = self.planes.as_ref().map_or(&[][..], |planes| planes.beside_interrupted(d));
+                return Some(AtWork { op: suspended.op, beside: beside.to_vec(), ends: now + suspended.left });
             }
             let (op, ends) = (die.current, self.end_of(d));
             if !die.busy || ends == NEVER {
@@ -33,8 +36,9 @@ impl Backend {
                 kind if kind.is_program() => self.times.program(mode)[op.page() as usize],
                 _ => return None,
             };
-            let array = scaled(array, self.share_of(&op, medium));
-            (ends - array < now && now < ends).then_some(AtWork { op, ends })
+            let beside = self.beside(d);
+            let array = scaled(array, self.share_of_all(&op, beside, medium));
+            (ends - array < now && now < ends).then(|| AtWork { op, beside: beside.to_vec(), ends })
         };
         Dies::all(self.dies.len() as u32).iter().zip(&self.dies).filter_map(of).collect()
     }
@@ -51,6 +55,10 @@ impl Backend {
             // What has begun ends, for nobody.
             die.current = for_nobody(die.current);
         }
+        if let Some(planes) = &mut self.planes {
+            let dies = Dies::all(self.dies.len() as u32);
+            dies.iter().for_each(|d| planes.for_each_mut(d, |op| *op = for_nobody(*op)));
+        }
         if let Some(correction) = &mut self.correction {
             Correction::forget_reads(correction, self.dies.len() as u32);
         }
@@ -63,6 +71,9 @@ impl Backend {
         }
         if let Some(turns) = &mut self.turns {
             turns.clear();
+        }
+        if let Some(planes) = &mut self.planes {
+            planes.clear();
         }
         self.channels.fill_with(Channel::default);
         self.events = Tournament::new(self.dies.len());

@@ -93,10 +93,11 @@ impl Backend {
         let length = (step.units * self.unit_picos).div_ceil(1000);
         let from = self.channels[usize::from(self.dies[d.index()].channel)].book(now, ready, length);
         let (senses, units) = (step.senses, step.units as u32);
+        let planes = self.planes_of(d, &op);
         probe.check(|checks| {
             checks.operation(&Operation {
                 die: d,
-                planes: self.all_planes,
+                planes,
                 mode: step.mode,
                 work: Work::ReadAgain { page: op.page(), rows: step.rows, senses, units },
                 begin: now,

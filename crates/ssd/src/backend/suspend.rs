@@ -91,6 +91,9 @@ impl Backend {
         die.suspended = Some(Suspended { op: die.current, left: ends - now });
         die.progress.interruptions += 1;
         die.busy = false;
+        if let Some(planes) = &mut self.planes {
+            planes.interrupted_or_resumed(d);
+        }
         probe.explain(|explanations| explanations.interrupted(d, now, ends));
         probe.check(|checks| checks.interrupted(d, now, now + time));
         Some(now + time)
@@ -131,6 +134,9 @@ impl Backend {
         die.busy = true;
         die.sensed = 0;
         die.progress.array_from = now + rules.resume;
+        if let Some(planes) = &mut self.planes {
+            planes.interrupted_or_resumed(d);
+        }
         probe.explain(|explanations| explanations.operation(d, op.kind(), now, end, end));
         probe.check(|checks| checks.resumed(d, now, end));
         self.events.set(d.index(), end);

@@ -141,7 +141,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.release_merged(ended, retry);
         if ended.op.is_read_for_buffer() {
             self.backend.wake(ended.die);
-            self.ask(|translation, queues| translation.done(ended.die, ended.op, queues));
+            let mapped = self.mapped_die(ended.die, &ended.op);
+            self.ask(|translation, queues| translation.done(mapped, ended.op, queues));
             self.flush_merged();
         }
         self.admit();
@@ -153,8 +154,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(super) fn buffer_map_read_done(&mut self, ended: &Ended) {
         let page = ended.op.merged_page();
         let awaited = self.frontend.merges.iter().any(|&(p, _)| p == page);
+        let mapped = self.mapped_die(ended.die, &ended.op);
         let (translation, mut queues) = self.translation_and_queues();
-        translation.done(ended.die, ended.op, &mut queues);
+        translation.done(mapped, ended.op, &mut queues);
         if awaited {
             // Another write may have begun in its place meanwhile.
             translation.fetch_missing(page, &mut queues);

@@ -1,7 +1,7 @@
 //! The power goes.
 
 use ssdlab_core::Nanos;
-use ssdlab_ftl::{OpKind, Translation, Undone};
+use ssdlab_ftl::{FlashOp, OpKind, Translation, Undone};
 use ssdlab_nand::Interrupted;
 
 use super::spec::Protection;
@@ -39,8 +39,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let at_work = self.backend.at_work(self.now, self.translation.medium());
         let left: Vec<Nanos> = at_work.iter().map(|work| work.ends - self.now).collect();
         let carried = self.plug.capacitors.carry(&left, self.now - began);
-        let under_way: Vec<Interrupted> =
-            at_work.iter().zip(carried).map(|(work, carried)| interrupted(work, carried)).collect();
+        let of_die = |(work, carried): (&AtWork, bool)| -> Vec<Interrupted> {
+            [work.op].iter().chain(&work.beside).map(|op| interrupted(op, carried)).collect()
+        };
+        let under_way: Vec<Interrupted> = at_work.iter().zip(carried).flat_map(of_die).collect();
         self.translation.cut_power(&under_way);
     }
 
@@ -109,10 +111,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 }
 
-fn interrupted(work: &AtWork, carried: bool) -> Interrupted {
-    let block = work.op.block();
-    match work.op.kind() {
+fn interrupted(op: &FlashOp, carried: bool) -> Interrupted {
+    let block = op.block();
+    match op.kind() {
         OpKind::Erase => Interrupted::Erase { block },
-        _ => Interrupted::Program { block, page: work.op.page(), spares_older: carried },
+        _ => Interrupted::Program { block, page: op.page(), spares_older: carried },
     }
 }

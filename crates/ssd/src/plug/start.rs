@@ -82,7 +82,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let layout = self.translation.medium().layout();
         let mut free = vec![from; layout.dies as usize];
         let timed = |&repair: &Repair| {
-            let die = &mut free[layout.die_of(repair.block).0.index()];
+            let die = &mut free[self.backend.die_of(layout.die_of(repair.block).0).index()];
             let from = *die;
             let mode = self.translation.medium().mode(repair.block);
             *die += match repair.kind {

@@ -114,7 +114,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
         let blocks = self.translation.secure_erase();
         let erased = (self.translation.counters().block_erases - erased_before)
             / u64::from(self.translation.medium().layout().planes);
-        self.backend.count_erases(erased);
+        // The planes of a die are erased at once.
+        self.backend.count_erases(erased >> self.backend.plane_shift());
         self.forget_contents();
         let ready = at + u64::from(blocks) * self.backend.erase_time();
         self.rest_until(ready);

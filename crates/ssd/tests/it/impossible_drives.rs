@@ -1,6 +1,6 @@
 //! Drives whose parts do not fit together are refused with the key, the reason and what would be right.
 
-use ssdlab_ftl::{LogBlockSpec, LogScheme, SuperblockSpan};
+use ssdlab_ftl::{LogBlockSpec, LogScheme, RowSpan, SuperblockSpan};
 use ssdlab_nand::{DieSpec, SpecError};
 use ssdlab_ssd::{DriveSpec, RefreshSpec, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
@@ -129,6 +129,7 @@ fn a_drive_that_translates_by_blocks_is_refused_before_it_is_built() {
     assert_eq!(refused(|_, die| die.geometry.blocks_per_plane = 1 << 20), "flash.dies");
     assert_eq!(refused(|drive, _| drive.write_buffer.capacity_kib = (128 << 10) + 4), "write_buffer.capacity_kib");
     assert_eq!(refused(|drive, _| drive.log_blocks.as_mut().expect("it has some").banks = Some(2)), "log_blocks.banks");
+    assert_eq!(refused(|drive, _| drive.mapping.row = RowSpan::OnePlane), "mapping.row");
     assert_eq!(
         refused(|drive, _| drive.log_blocks.as_mut().expect("it has some").open_logs = 65_535),
         "capacity_bytes"
@@ -186,4 +187,13 @@ fn groups_of_dies_divide_the_drive() {
     });
     assert_eq!(error.expected, "use a divisor of flash.dies", "{error}");
     assert_eq!(refused(|drive, _| drive.mapping.dies_per_group = Some(4)).key, "mapping.dies_per_group");
+}
+
+#[test]
+fn rows_of_one_plane_need_a_die_of_several() {
+    let error = refused(|drive, die| {
+        drive.mapping.row = RowSpan::OnePlane;
+        die.geometry.planes = 1;
+    });
+    assert_eq!((error.key.as_str(), error.problem.as_str()), ("mapping.row", "has no effect on a die of one plane"));
 }

@@ -3,7 +3,7 @@
 use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, Request};
 use ssdlab_ftl::{
-    Buffering, CompressionSpec, Frontier, GcSpec, MappingSpec, PageMap, SuperblockSpan, TieBreak, Translation,
+    Buffering, CompressionSpec, Frontier, GcSpec, MappingSpec, PageMap, RowSpan, SuperblockSpan, TieBreak, Translation,
     VictimPolicy,
 };
 use ssdlab_nand::{DieSpec, Geometry, PageOrder, Timing, Wear};
@@ -123,6 +123,7 @@ pub fn spec(build: &Build) -> DriveSpec {
         write_buffer: WriteBufferSpec { capacity_kib: 64, flush_after_idle_ms: 100.0, ..plain.write_buffer },
         mapping: MappingSpec {
             unit_kib: 4,
+            row: RowSpan::AllPlanes,
             dies_per_group: None,
             superblock: SuperblockSpan::OneDie,
             map_cache_kib: build.map_cache_kib,

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use ssdlab_ftl::{
-    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, SlcCachePolicy, SlcCacheSpec,
-    SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
+    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, RowSpan, SlcCachePolicy,
+    SlcCacheSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
 use ssdlab_nand::{CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Wear};
 
@@ -91,6 +91,7 @@ impl Case {
     pub fn mapping(&self) -> MappingSpec {
         MappingSpec {
             unit_kib: 4,
+            row: RowSpan::AllPlanes,
             dies_per_group: None,
             superblock: if self.spans_all_dies() { SuperblockSpan::AllDies } else { SuperblockSpan::OneDie },
             reserved_blocks_per_1000: self.reserved_per_1000,

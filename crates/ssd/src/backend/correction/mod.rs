@@ -114,7 +114,6 @@ pub struct Correction {
     /// Time that has passed while the drive lay idle, beyond the simulated time.
     calendar: Nanos,
     unit_bytes: u32,
-    row_units: u32,
     masks: HostReadMasks,
     losses: Losses,
     /// A block that has been read so often since its erase is due to be moved; and those that are, until they are asked for.
@@ -201,7 +200,6 @@ impl Correction {
             rng: rng.stream("read-errors"),
             calendar: 0,
             unit_bytes,
-            row_units: die.geometry.planes * die.units_per_page(unit_bytes),
             masks: HostReadMasks::new(dies),
             losses: Losses::default(),
             most_reads: u32::MAX,
@@ -314,7 +312,7 @@ impl Correction {
     ) -> ExpectedErrors {
         let layout = translation.medium().layout();
         let rows = 0..translation.medium().finished_pages(block);
-        let mask = u64::MAX >> (64 - self.row_units);
+        let mask = u64::MAX >> (64 - layout.row_units);
         let valid = |page| (translation.valid_units(layout.row_start(block, page)) & mask).count_ones();
         let units = f64::from(rows.map(valid).sum::<u32>());
         let Some(mode) = self.modes[translation.medium().mode(block).index()].as_ref().filter(|_| units > 0.0) else {

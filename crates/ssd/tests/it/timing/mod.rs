@@ -15,3 +15,4 @@ mod link_processor_queue;
 mod one_die;
 mod operations;
 mod partial_writes;
+mod planes;
