@@ -106,8 +106,8 @@ pub struct ReducedMode {
 /// Supply and currents of a die: the energy of an operation is voltage times current times its array time. Absent:
 /// operations need no energy (ideal dies).
 ///
-/// The current is that of the whole die while the operation runs, the same for one plane and for all of them and for every
-/// page kind; reads and erases draw the same in every cell mode. The transfer over the bus is not part of it.
+/// Currents are those of the whole die while the operation runs on all of its planes, the same for every page kind; reads and
+/// erases draw the same in every cell mode. The transfer over the bus is not part of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Die power"))]
@@ -128,6 +128,11 @@ pub struct Power {
     /// Current of the die while it erases.
     #[schemars(range(min = 0.0, max = 1e4))]
     pub erase_current_ma: f64,
+    /// Of these currents, what an operation on one plane alone draws: pumps and control run for one plane as for all, bit
+    /// lines are charged by plane. In between, each further plane adds as much. Absent: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub one_plane_percent: Option<f64>,
     /// Current of a die that is powered and does nothing.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub standby_current_ua: f64,
@@ -138,5 +143,12 @@ impl Power {
     #[must_use]
     pub fn program_ma(&self, own_mode: bool) -> f64 {
         self.reduced_program_current_ma.filter(|_| !own_mode).unwrap_or(self.program_current_ma)
+    }
+
+    /// What an operation on `busy` of the die's planes draws of the current on all of them.
+    #[must_use]
+    pub fn share_of_planes(&self, busy: u32, planes: u32) -> f64 {
+        let one = self.one_plane_percent.map_or(1.0, |percent| percent / 100.0);
+        if planes <= 1 { 1.0 } else { one + (1.0 - one) * f64::from(busy - 1) / f64::from(planes - 1) }
     }
 }

@@ -185,6 +185,8 @@ pub(crate) fn metric_label(key: &str) -> String {
         "power_idle" => "Power, idle".to_owned(),
         "power_slumber" => "Power in Slumber".to_owned(),
         "power_max" => "Power, highest second".to_owned(),
+        "power_peak" => "Power, highest 10 ms".to_owned(),
+        "power_fill" => "Power, writing the empty drive".to_owned(),
         "share_over_10ms" => "Requests over 10 ms".to_owned(),
         "share_over_100ms" => "Requests over 100 ms".to_owned(),
         "stage1_bandwidth" => "Rate of the first stage".to_owned(),

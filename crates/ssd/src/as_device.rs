@@ -20,7 +20,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
     fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
         self.info.check(&request)?;
         if self.frontend.in_flight.is_none()
-            && (self.firmware.idle.has_begun() || self.frontend.link_sleep.is_managed())
+            && (self.firmware.idle.has_begun() || self.frontend.link_sleep.is_watched())
         {
             self.wake_from_idle(now);
         }

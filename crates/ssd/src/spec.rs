@@ -281,8 +281,9 @@ impl DriveSpec {
             power_loss.validate()?;
         }
         if let Some(heat) = &self.heat {
-            let idle = |power: &PowerSpec| power.idle_microwatts(self.controller.dram_mib, die, self.flash.dies);
-            heat.validate(self.power.as_ref().map(|power| idle(power) as f64 / 1e6))?;
+            // Commands that are held for heat wait, and keep the controller awake.
+            let waiting = |power: &PowerSpec| power.waiting_microwatts(self.controller.dram_mib, die, self.flash.dies);
+            heat.validate(self.power.as_ref().map(|power| waiting(power) as f64 / 1e6))?;
         }
         self.validate_superblocks()?;
         self.validate_unit(die)?;

@@ -492,12 +492,16 @@ fn add_heat(drive: &mut DriveSpec, seed: u64) {
     if !rng.chance(1, 8) {
         return;
     }
-    drive.power = Some(PowerSpec {
+    let mut power = PowerSpec {
+        converter_percent: None,
         controller_idle_mw: 100.0,
+        controller_awake_mw: None,
         controller_active_mw: 2000.0,
         controller_slumber_mw: 10.0,
         controller_devsleep_mw: 1.0,
         controller_pj_per_byte: 5000.0,
+        encode_pj_per_byte: 0.0,
+        decode_pj_per_byte: 0.0,
         flash_bus_pj_per_byte: 0.0,
         dram_standby_uw_per_mib: 0.0,
         dram_self_refresh_uw_per_mib: 0.0,
@@ -516,7 +520,7 @@ fn add_heat(drive: &mut DriveSpec, seed: u64) {
         partial_exit_us: 0.0,
         slumber_exit_ms: 0.0,
         devsleep_exit_ms: 0.0,
-    });
+    };
     // Idle, it settles at 35 °C.
     let last = one(&mut rng, &[0.0, 1.0]);
     drive.heat = Some(HeatSpec {
@@ -529,6 +533,11 @@ fn add_heat(drive: &mut DriveSpec, seed: u64) {
         throttled_write_mb_per_s: vec![5.0, last],
         hysteresis_k: one(&mut rng, &[0.0, 3.0]),
     });
+    // Little enough that a drive whose commands wait can cool.
+    power.converter_percent = one(&mut rng, &[None, Some(90.0)]);
+    power.controller_awake_mw = one(&mut rng, &[None, Some(5.0)]);
+    (power.encode_pj_per_byte, power.decode_pj_per_byte) = one(&mut rng, &[(0.0, 0.0), (100.0, 5000.0)]);
+    drive.power = Some(power);
 }
 
 /// One drive in four compresses, where its rows have places enough. From a stream of its own, too.

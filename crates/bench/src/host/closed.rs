@@ -70,6 +70,7 @@ impl Host<'_> {
         let paced = jobs.iter().any(Job::is_paced);
         let mut end = next_end(&states);
         let mut tick = started + SECOND;
+        let mut look = started.saturating_add(M::LOOKS_EVERY);
         loop {
             let mut wake = Nanos::MAX;
             for (index, (job, state)) in jobs.iter_mut().zip(&mut states).enumerate() {
@@ -92,7 +93,8 @@ impl Host<'_> {
             if self.port.in_flight() == 0 && states.iter().all(|s| s.closed) {
                 break;
             }
-            let now = self.port.wait(tick.min(end).min(wake));
+            let due = if M::LOOKS_EVERY == Nanos::MAX { tick } else { tick.min(look) };
+            let now = self.port.wait(due.min(end).min(wake));
             // Taken out while it is walked through, so that the port can be borrowed; the buffer goes back.
             let done = std::mem::take(&mut self.port.done);
             for piece in &done {
@@ -123,6 +125,10 @@ impl Host<'_> {
                     state.closed = true;
                 }
                 end = next_end(&states);
+            }
+            if M::LOOKS_EVERY != Nanos::MAX && now >= look {
+                look += M::LOOKS_EVERY;
+                meter.look(now, &self.port.device.counters());
             }
             if now >= tick {
                 tick += SECOND;

@@ -1,6 +1,6 @@
 //! Energy and power of a measured interval: the one place where the bench reads joules from a device's counters.
 
-use ssdlab_core::{Nanos, SECOND};
+use ssdlab_core::{MILLISECOND, Nanos, SECOND};
 use ssdlab_device::Counters;
 
 use super::Meter;
@@ -58,6 +58,39 @@ impl Meter for PowerPerSecond {
         if let Some(last) = self.last.replace(reading) {
             self.watts.push((reading - last) as f64 / 1e9);
         }
+    }
+}
+
+/// The highest power of any ten milliseconds, one after the other: what a supply must give beyond what a data logger shows.
+/// Nothing where the device does not meter energy.
+#[derive(Clone, Copy, Debug)]
+pub struct PeakPower {
+    last: (Nanos, u64),
+    watts: f64,
+}
+
+impl PeakPower {
+    /// The first reading; a run itself has none at its start.
+    #[must_use]
+    pub fn from(now: Nanos, counters: &Counters) -> Self {
+        PeakPower { last: (now, counters.nanojoules()), watts: 0.0 }
+    }
+
+    /// Watts; `None` before the first ten milliseconds are over.
+    #[must_use]
+    pub fn watts(&self) -> Option<f64> {
+        (self.watts > 0.0).then_some(self.watts)
+    }
+}
+
+impl Meter for PeakPower {
+    const LOOKS_EVERY: Nanos = 10 * MILLISECOND;
+
+    fn record(&mut self, _job: usize, _io: &ssdlab_device::Completion) {}
+
+    fn look(&mut self, at: Nanos, counters: &Counters) {
+        let (from, before) = std::mem::replace(&mut self.last, (at, counters.nanojoules()));
+        self.watts = self.watts.max((self.last.1 - before) as f64 / (at - from) as f64);
     }
 }
 
@@ -125,6 +158,19 @@ mod tests {
         let mut none = PowerPerSecond::from(&counters(0));
         none.tick(SECOND, &|| counters(0));
         assert!(none.watts().is_empty());
+    }
+
+    #[test]
+    fn the_peak_is_the_highest_of_the_ten_milliseconds() {
+        let mut peak = PeakPower::from(SECOND, &counters(5));
+        assert_eq!(peak.watts(), None);
+        for (at, nanojoules) in [(10, 20_000_005), (20, 70_000_005), (30, 80_000_005)] {
+            peak.look(SECOND + at * MILLISECOND, &counters(nanojoules));
+        }
+        assert_eq!(peak.watts(), Some(5.0));
+        let mut none = PeakPower::from(0, &counters(0));
+        none.look(10 * MILLISECOND, &counters(0));
+        assert_eq!(none.watts(), None);
     }
 
     #[test]

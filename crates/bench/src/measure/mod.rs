@@ -8,7 +8,8 @@
 //! - [`ServiceTimes`]: every single latency;
 //! - [`Over`]: how many requests took longer than a limit;
 //! - [`Stalls`]: the longest gaps without a completion, and the seconds in which a request waited long;
-//! - [`Energy`], [`PowerPerSecond`] and [`TemperaturePerSecond`]: joules, watts and degrees, where the device tells them.
+//! - [`Energy`], [`PowerPerSecond`], [`PeakPower`] and [`TemperaturePerSecond`]: joules, watts and degrees, where the device tells
+//!   them.
 
 mod by_position;
 mod energy;
@@ -21,7 +22,7 @@ mod split;
 mod stalls;
 
 pub use by_position::ByPosition;
-pub use energy::{Energy, PowerPerSecond, TemperaturePerSecond};
+pub use energy::{Energy, PeakPower, PowerPerSecond, TemperaturePerSecond};
 pub use measurement::{Measurement, OpStats};
 pub use over::Over;
 pub use per_second::{PerSecond, Second};
@@ -44,6 +45,12 @@ pub trait Meter {
     /// A simulated second has passed. `counters` reads the device's counters of this moment.
     fn tick(&mut self, _at: Nanos, _counters: &dyn Fn() -> Counters) {}
 
+    /// How often it wants to [`Meter::look`]; [`Nanos::MAX`]: never.
+    const LOOKS_EVERY: Nanos = Nanos::MAX;
+
+    /// So much simulated time has passed. Only [`crate::Host::run`] asks for it.
+    fn look(&mut self, _at: Nanos, _counters: &Counters) {}
+
     /// A request of job `job` was under way when its time was over, at `end`. It is not measured.
     fn outlast(&mut self, _job: usize, _io: &Completion, _end: Nanos) {}
 
@@ -56,7 +63,18 @@ impl Meter for () {
     fn record(&mut self, _job: usize, _io: &Completion) {}
 }
 
+const fn sooner(a: Nanos, b: Nanos) -> Nanos {
+    assert!(a == b || a == Nanos::MAX || b == Nanos::MAX, "meters that are combined look at the same times");
+    if a < b { a } else { b }
+}
+
 impl<A: Meter, B: Meter> Meter for (A, B) {
+    const LOOKS_EVERY: Nanos = sooner(A::LOOKS_EVERY, B::LOOKS_EVERY);
+
+    fn look(&mut self, at: Nanos, counters: &Counters) {
+        self.0.look(at, counters);
+        self.1.look(at, counters);
+    }
     fn begin(&mut self, job: usize, at: Nanos) {
         self.0.begin(job, at);
         self.1.begin(job, at);
@@ -81,6 +99,11 @@ impl<A: Meter, B: Meter> Meter for (A, B) {
 }
 
 impl<M: Meter> Meter for &mut M {
+    const LOOKS_EVERY: Nanos = M::LOOKS_EVERY;
+
+    fn look(&mut self, at: Nanos, counters: &Counters) {
+        (**self).look(at, counters);
+    }
     fn begin(&mut self, job: usize, at: Nanos) {
         (**self).begin(job, at);
     }

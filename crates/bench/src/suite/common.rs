@@ -6,7 +6,7 @@ use ssdlab_workload::{AccessPattern, Pattern, Source};
 use super::context::Context;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
-use crate::measure::{Measurement, PerSecond, PowerPerSecond, Stalls, TemperaturePerSecond};
+use crate::measure::{Measurement, Meter, PerSecond, PowerPerSecond, Stalls, TemperaturePerSecond};
 
 pub(super) const FILL_BLOCK_BYTES: u64 = 128 << 10;
 /// Filling for its own sake goes as fast as the interface allows; the order stays sequential.
@@ -31,13 +31,22 @@ pub(super) struct Timed {
 /// # Errors
 /// As [`Host::run`], and if latencies have time without a cause.
 pub(super) fn timed<S: Source>(host: &mut Host<'_>, job: &mut Job<S>) -> Result<Timed, BenchError> {
+    timed_with(host, job, &mut ())
+}
+
+/// The same, with one more meter.
+pub(super) fn timed_with<S: Source, M: Meter>(
+    host: &mut Host<'_>,
+    job: &mut Job<S>,
+    more: &mut M,
+) -> Result<Timed, BenchError> {
     let before = host.counters();
     let readings = (PowerPerSecond::from(&before), TemperaturePerSecond::from(&before));
     let by_second = (PerSecond::default(), readings);
-    let mut meters = (by_second, (Measurement::default(), Stalls::default()));
+    let mut meters = ((by_second, (Measurement::default(), Stalls::default())), more);
     host.run(std::slice::from_mut(job), &mut meters)?;
     let counters = host.counters().since(&before);
-    let ((per_second, (power, temperature)), (measurement, stalls)) = meters;
+    let (((per_second, (power, temperature)), (measurement, stalls)), _) = meters;
     measurement.check_causes().map_err(BenchError::Books)?;
     Ok(Timed { measurement, per_second, power, temperature, stalls, counters })
 }
@@ -116,7 +125,12 @@ pub(super) fn fill_drive(host: &mut Host<'_>) -> Result<(), BenchError> {
 
 /// As [`fill_drive`], but only the first so many bytes.
 pub(super) fn fill_range(host: &mut Host<'_>, bytes: u64) -> Result<(), BenchError> {
-    host.fill(0, bytes, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
+    fill_and_measure(host, bytes, &mut ())
+}
+
+/// As [`fill_range`], with a meter.
+pub(super) fn fill_and_measure<M: Meter>(host: &mut Host<'_>, bytes: u64, meter: &mut M) -> Result<(), BenchError> {
+    host.fill(0, bytes, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, meter)?;
     let counters = host.counters();
     if counters.disk.is_some() || counters.cache.is_some() {
         host.settle()?;

@@ -4,13 +4,15 @@ use ssdlab_core::{MILLISECOND, Nanos, SECOND};
 use ssdlab_device::{Counters, LinkPolicy};
 use ssdlab_workload::{Mix, Pattern};
 
-use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, Timed, build, fill_drive, fit_span, gigabytes, size, timed};
+use super::common::{
+    FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, Timed, build, fill_and_measure, fit_span, gigabytes, size, timed, timed_with,
+};
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, depth, integer, metric, seconds, span};
 use super::figures::{by_category, by_second, categories, chart, max, put, put_causes, series};
 use crate::error::BenchError;
 use crate::host::Host;
-use crate::measure::Energy;
+use crate::measure::{Energy, PeakPower, PowerPerSecond};
 use crate::outcome::{Axis, Mark, Outcome, Table};
 
 pub(super) const DEF: TestDef = TestDef {
@@ -52,7 +54,13 @@ pub(super) const DEF: TestDef = TestDef {
             "energy of the load over the bytes it moved; likewise the other three",
         ),
         metric("bandwidth_sequential_read", "MB/s", "rate of that load; likewise the other three"),
-        metric("power_max", "W", "the second of the highest power of all loads"),
+        metric(
+            "power_fill",
+            "W",
+            "the fill, sequential writes to the empty drive: mean of as many seconds as a load has, or of all if they are fewer",
+        ),
+        metric("power_max", "W", "the second of the highest power, of all loads and of the fill"),
+        metric("power_peak", "W", "the ten milliseconds of the highest power, of all loads and of the fill"),
     ],
     variants: AS_IT_IS,
     weight: 12.0,
@@ -77,6 +85,14 @@ struct Load {
     name: String,
     timed: Timed,
     energy: Energy,
+    peak: PeakPower,
+}
+
+/// The drive's first writes.
+struct Fill {
+    /// Of each second.
+    watts: Vec<f64>,
+    peak: PeakPower,
 }
 
 /// Rests, measures, and wakes the drive with a read.
@@ -112,7 +128,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let depth = ctx.params.depth("queue_depth");
     let (sequential, random) = (ctx.params.integer("sequential_block_size"), ctx.params.integer("random_block_size"));
     let mut notes = Vec::new();
-    let (rests, loads, random_span) = ctx.on_fresh_drive(|host| {
+    let (fill, rests, loads, random_span) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         let random_span = fit_span(ctx.params.integer("random_span_bytes"), capacity, random, &mut notes)?;
         let whole = fit_span(capacity, capacity, sequential, &mut notes)?;
@@ -120,7 +136,11 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         host.idle(MILLISECOND)?;
         metered(host, &host.counters(), host.now())?;
         ctx.monitor().step(0.0, 0.3);
-        fill_drive(host)?;
+        let before = host.counters();
+        let mut meters = (PowerPerSecond::from(&before), PeakPower::from(host.now(), &before));
+        fill_and_measure(host, capacity, &mut meters)?;
+        let (power, peak) = meters;
+        let fill = Fill { watts: power.watts().to_vec(), peak };
         host.idle(ctx.nanos("tidy_seconds"))?;
         let mut rests = Vec::new();
         for which in RESTS {
@@ -146,11 +166,13 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
                 (Pattern::sequential(mix, whole, sequential), sequential)
             };
             let mut job = ctx.job(build(ctx, &pattern, key)?, depth).for_nanos(ctx.nanos("seconds"));
-            let done = timed(host, &mut job)?;
+            let mut peak = PeakPower::from(host.now(), &host.counters());
+            let done = timed_with(host, &mut job, &mut peak)?;
             let energy = metered(host, &done.counters, done.measurement.elapsed())?;
-            loads.push(Load { key, name: format!("{} {}", size(block), key.replace('_', " ")), timed: done, energy });
+            let name = format!("{} {}", size(block), key.replace('_', " "));
+            loads.push(Load { key, name, timed: done, energy, peak });
         }
-        Ok((rests, loads, random_span))
+        Ok((fill, rests, loads, random_span))
     })?;
     let method = format!(
         "The drive was filled with {} sequential writes at QD{FILL_QUEUE_DEPTH}. It then rested {} s in each state of its \
@@ -164,7 +186,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let mut out = ctx.outcome("", method);
     out.notes = notes;
     put_rests(&mut out, &rests);
-    put_loads(&mut out, &loads);
+    put_loads(&mut out, &fill, &loads, (ctx.nanos("seconds") / SECOND) as usize);
     Ok(out)
 }
 
@@ -196,9 +218,16 @@ fn put_rests(out: &mut Outcome, rests: &[Rest]) {
     ));
 }
 
-fn put_loads(out: &mut Outcome, loads: &[Load]) {
-    let mut highest = Vec::new();
+/// `length`: of a load, in seconds.
+fn put_loads(out: &mut Outcome, fill: &Fill, loads: &[Load], length: usize) {
+    let first = &fill.watts[..fill.watts.len().min(length)];
+    if !first.is_empty() {
+        put(out, "power_fill", first.iter().sum::<f64>() / first.len() as f64, "W");
+    }
+    let mut highest = fill.watts.clone();
+    let mut peaks: Vec<f64> = fill.peak.watts().into_iter().collect();
     for load in loads {
+        peaks.extend(load.peak.watts());
         let m = &load.timed.measurement;
         put(out, &format!("power_{}", load.key), load.energy.watts(), "W");
         put(out, &format!("energy_per_gb_{}", load.key), load.energy.joules / (m.bytes() as f64 / 1e9), "J/GB");
@@ -210,6 +239,9 @@ fn put_loads(out: &mut Outcome, loads: &[Load]) {
     if !highest.is_empty() {
         put(out, "power_max", max(&highest), "W");
     }
+    if !peaks.is_empty() {
+        put(out, "power_peak", max(&peaks), "W");
+    }
     out.charts.push(chart(
         "load",
         "Power under load",
@@ -219,10 +251,12 @@ fn put_loads(out: &mut Outcome, loads: &[Load]) {
         Axis { min: Some(0.0), ..Axis::linear("power", "W") },
         vec![series("", by_category(&loads.iter().map(|l| l.energy.watts()).collect::<Vec<_>>()))],
     ));
-    let lines: Vec<_> = loads
-        .iter()
-        .filter(|l| !l.timed.power.watts().is_empty())
-        .map(|l| series(&l.name, by_second(l.timed.power.watts(), 0)))
+    let of_fill = ("fill", first);
+    let of_loads = loads.iter().map(|l| (l.name.as_str(), l.timed.power.watts()));
+    let lines: Vec<_> = std::iter::once(of_fill)
+        .chain(of_loads)
+        .filter(|(_, watts)| !watts.is_empty())
+        .map(|(name, watts)| series(name, by_second(watts, 0)))
         .collect();
     if !lines.is_empty() {
         out.charts.push(chart(

@@ -20,7 +20,7 @@ use ssdlab_core::{DieSet, Nanos, Ring, SECTOR_BYTES, nanos_from_us};
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
 use ssdlab_nand::{BlockId, CellMode, DieId, DieSpec, Medium, Variation, WHOLE};
 
-use crate::power::FlashWork;
+use crate::power::{Ahead, ArrayWork, FlashWork};
 use crate::probe::Probe;
 use crate::spec::DriveSpec;
 use crate::timing::{Interval, Operation, Work};
@@ -52,6 +52,9 @@ struct Die {
     progress: Progress,
     /// Its event is when it may be interrupted; this is when its operation ends otherwise.
     ends_otherwise: Option<Nanos>,
+    /// What its array was given last, and when it is or was through with it.
+    array: Ahead,
+    array_until: Nanos,
 }
 
 impl Die {
@@ -69,7 +72,14 @@ impl Die {
             suspended: None,
             progress: Progress::default(),
             ends_otherwise: None,
+            array: Ahead { work: ArrayWork::Erasing, time: 0 },
+            array_until: 0,
         }
+    }
+
+    /// What its array has been given and has not done at this time.
+    fn ahead(&self, now: Nanos) -> Ahead {
+        Ahead { time: self.array_until.saturating_sub(now).min(self.array.time), ..self.array }
     }
 }
 
@@ -94,6 +104,8 @@ pub struct Backend {
     /// Picoseconds to move one unit with its share of the spare area.
     unit_picos: u64,
     row_units: u64,
+    /// Units of a page of one plane.
+    page_units: u32,
     /// Time to move a whole row.
     row_transfer: Nanos,
     /// How often a row crosses the channel to be programmed in the die's own mode.
@@ -186,6 +198,7 @@ impl Backend {
             command_time: if cycles.is_some() { 0 } else { nanos_from_us(die.bus.command_us) },
             unit_picos,
             row_units,
+            page_units: drive.units_per_page(die),
             row_transfer: (row_units * unit_picos).div_ceil(1000),
             passes: features.program_passes.into(),
             all_planes: ((1u32 << g.planes) - 1) as u8,
@@ -234,15 +247,15 @@ impl Backend {
         self.times.erase(self.times.native())
     }
 
-    /// What the dies were asked to do so far.
+    /// What the dies have done up to now.
     #[must_use]
-    pub fn work(&self) -> &FlashWork {
-        &self.work
+    pub fn work_done(&self, now: Nanos) -> FlashWork {
+        self.work.without(self.dies.iter().map(|die| die.ahead(now)))
     }
 
     /// Blocks have been erased outside the simulated time of their dies.
     pub fn count_erases(&mut self, blocks: u64) {
-        self.work.erasing += blocks * self.erase_time();
+        self.work.add(ArrayWork::Erasing, blocks * self.erase_time());
     }
 
     #[must_use]
@@ -643,7 +656,7 @@ impl Backend {
         let scaled = |time: Nanos| if SPECIAL { (time * share) >> 16 } else { time };
         let joint = if SPECIAL { self.joint(d, &op, now) } else { Joint::ALONE };
         let channel = &mut self.channels[usize::from(self.dies[d.index()].channel)];
-        let (array_ended, transfer, end) = match op.kind() {
+        let (work, array, array_ended, transfer, end) = match op.kind() {
             OpKind::HostRead
             | OpKind::MergeRead
             | OpKind::GcRead
@@ -659,8 +672,9 @@ impl Backend {
                     rows &= rows - 1;
                 }
                 array = scaled(array);
-                self.work.sensing += array;
-                self.work.units += u64::from(op.units() + joint.units);
+                let units = op.units() + joint.units;
+                self.work.units += u64::from(units);
+                self.work.decoded += u64::from(units);
                 let ready = (taken + self.command_time + array).max(now);
                 let mut length = if SPECIAL {
                     (u64::from(op.eighths() + joint.eighths) * self.unit_picos).div_ceil(8000)
@@ -671,7 +685,8 @@ impl Backend {
                     length += cycles.data_out + channel.take_owed();
                 }
                 let from = channel.book(now, ready, length);
-                (ready, Interval::new(from, from + length), from + length)
+                let planes = if units <= self.page_units { 1 } else { self.planes_sensed(units, op.rows()) };
+                (ArrayWork::Sensing { planes }, array, ready, Interval::new(from, from + length), from + length)
             }
             OpKind::HostProgram
             | OpKind::GcProgram
@@ -689,34 +704,26 @@ impl Backend {
                 }
                 let from = channel.book(now, earliest, length);
                 let array = scaled(self.times.program(mode)[op.page() as usize]);
-                if !self.times.several_modes() || mode == self.times.native() {
-                    self.work.programming += array;
-                } else {
-                    self.work.programming_reduced += array;
-                }
                 self.work.units += self.row_units * passes;
+                self.work.encoded += self.row_units * joint.rows;
                 let end = from + length + array;
-                (end, Interval::new(from, from + length), end)
+                (self.programming(mode), array, end, Interval::new(from, from + length), end)
             }
             OpKind::FoldCopy | OpKind::CopyProgram => {
                 let array = scaled(self.times.program(mode)[op.page() as usize]);
-                if !self.times.several_modes() || mode == self.times.native() {
-                    self.work.programming += array;
-                } else {
-                    self.work.programming_reduced += array;
-                }
                 let end = taken + self.command_time + array;
-                (end, Interval::new(now, now), end)
+                (self.programming(mode), array, end, Interval::new(now, now), end)
             }
             OpKind::Erase => {
                 let array = scaled(self.times.erase(mode));
-                self.work.erasing += array;
                 let end = taken + self.command_time + array;
-                (end, Interval::new(now, now), end)
+                (ArrayWork::Erasing, array, end, Interval::new(now, now), end)
             }
         };
         probe.check(|checks| checks.operation(&self.as_judged::<SPECIAL>(d, &op, mode, now, course, transfer, end)));
+        self.work.add(work, array);
         let die = &mut self.dies[d.index()];
+        (die.array, die.array_until) = (Ahead { work, time: array }, array_ended);
         die.current = op;
         die.busy = true;
         if SPECIAL && self.suspend.is_some() && !is_read(op.kind()) {
@@ -725,6 +732,17 @@ impl Backend {
         probe.explain(|explanations| explanations.operation(d, op.kind(), now, array_ended, end));
         self.events.set(d.index(), end);
         end
+    }
+
+    #[inline]
+    fn programming(&self, mode: CellMode) -> ArrayWork {
+        let own = !self.times.several_modes() || mode == self.times.native();
+        if own { ArrayWork::Programming } else { ArrayWork::ProgrammingReduced }
+    }
+
+    /// Planes that so many units in `rows` of a block lie on, at the least.
+    fn planes_sensed(&self, units: u32, rows: u8) -> u32 {
+        units.div_ceil(self.page_units * rows.count_ones().max(1)).min(self.all_planes.count_ones())
     }
 
     /// An operation in the words of the referee.

@@ -9,6 +9,7 @@ use ssdlab_nand::DieId;
 
 use super::Backend;
 use super::correction::{ReadRetry, RetryStep};
+use crate::power::ArrayWork;
 use crate::probe::Probe;
 use crate::timing::{Interval, Operation, Work};
 
@@ -87,8 +88,11 @@ impl Backend {
         let rows = (0..8).filter(|row| step.rows >> row & 1 != 0);
         let once: Nanos = rows.map(|row| read_time[op.page() as usize + row]).sum();
         let array = once * u64::from(step.senses);
-        self.work.sensing += array;
+        // What failed to decode may lie on any of the planes.
+        let planes = self.planes_sensed(step.units.max(1) as u32, step.rows);
+        self.work.add(ArrayWork::Sensing { planes }, array);
         self.work.units += step.units;
+        self.work.decoded += step.units;
         let ready = now + self.command_time + array;
         let length = (step.units * self.unit_picos).div_ceil(1000);
         let from = self.channels[usize::from(self.dies[d.index()].channel)].book(now, ready, length);
@@ -123,8 +127,10 @@ impl Backend {
         let page = self.dies[d.index()].current.page() as usize;
         let read_time = self.times.read(step.mode)[page];
         let length = (step.stripe_units * self.unit_picos).div_ceil(1000);
-        self.work.sensing += read_time * u64::from(step.stripe);
+        let planes = self.planes_sensed(step.stripe_units.max(1) as u32, 1);
+        self.work.add(ArrayWork::Sensing { planes }, read_time * u64::from(step.stripe));
         self.work.units += step.stripe_units * u64::from(step.stripe);
+        self.work.decoded += step.stripe_units * u64::from(step.stripe);
         let mut last = now;
         for k in 0..step.stripe as usize {
             let others = (dies - 1).max(1);

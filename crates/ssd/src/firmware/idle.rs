@@ -150,7 +150,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// work, which keeps it from sleeping.
     #[cold]
     pub(crate) fn rest(&mut self) -> Nanos {
-        if self.frontend.link_sleep.is_managed() {
+        if self.frontend.link_sleep.is_watched() {
             let at_rest = self.is_at_rest();
             self.frontend.link_sleep.inside(self.now, at_rest);
         }

@@ -45,7 +45,7 @@ impl Frontend {
     pub fn new(drive: &DriveSpec) -> Self {
         Frontend {
             link: Link::new(&drive.link),
-            link_sleep: LinkSleep::default(),
+            link_sleep: LinkSleep::new(drive.power.as_ref().is_some_and(|power| power.controller_awake_mw.is_some())),
             commands: Commands::new(drive.controller.queue_depth, drive.link.not_queued),
             read_ahead: ReadAhead::new(drive.controller.read_ahead_kib / 4),
             merges: Vec::new(),
@@ -194,7 +194,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
         if self.frontend.in_flight.is_none() {
             self.firmware.idle.begin(at);
-            if self.frontend.link_sleep.is_managed() {
+            if self.frontend.link_sleep.is_watched() {
                 let at_rest = self.is_at_rest();
                 self.frontend.link_sleep.rest(at, at_rest);
             }

@@ -104,7 +104,7 @@ impl Heat {
     }
 
     /// When a command that arrives now or later may come in, if it is of `bytes`.
-    fn admit(&mut self, arrived: Nanos, op: Op, bytes: u64, idle_watts: f64) -> Nanos {
+    fn admit(&mut self, arrived: Nanos, op: Op, bytes: u64, waiting_watts: f64) -> Nanos {
         let open = arrived.max(self.open_at);
         let Some(step) = self.step else { return open };
         let rate = match op {
@@ -112,7 +112,7 @@ impl Heat {
             Op::Write => self.spec.throttled_write_mb_per_s[step],
             Op::Flush | Op::Trim | Op::WriteZeroes => return open,
         };
-        let enters = if rate > 0.0 { open } else { open.max(self.read_at + self.cooling(step, idle_watts)) };
+        let enters = if rate > 0.0 { open } else { open.max(self.read_at + self.cooling(step, waiting_watts)) };
         // A megabyte a second is a byte a microsecond.
         let paid = if rate > 0.0 { (bytes as f64 * 1e3 / rate) as Nanos } else { 0 };
         self.open_at = enters + paid;
@@ -121,8 +121,8 @@ impl Heat {
     }
 
     /// How long after the last reading a drive that does nothing has cooled enough to leave a step, in whole readings.
-    fn cooling(&self, step: usize, idle_watts: f64) -> Nanos {
-        let settled = self.spec.ambient_c + idle_watts * self.spec.thermal_resistance_k_per_w;
+    fn cooling(&self, step: usize, waiting_watts: f64) -> Nanos {
+        let settled = self.spec.ambient_c + waiting_watts * self.spec.thermal_resistance_k_per_w;
         let target = self.spec.throttle_from_c[step] - self.spec.hysteresis_k;
         let ratio = (self.celsius - settled) / (target - settled);
         let seconds = self.time_constant_s * libm::log(ratio.max(1.0));
@@ -142,12 +142,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(crate) fn hold_for_heat(&mut self, now: Nanos, arrived: Nanos, op: Op, bytes: u64) -> Nanos {
         let due = self.heat.as_deref().is_some_and(|heat| now >= heat.next_reading);
         let drawn = if due { self.drawn() } else { 0 };
-        let idle_watts = self.power.as_deref().map_or(0.0, |(_, meter)| meter.idle_watts());
+        let waiting_watts = self.power.as_deref().map_or(0.0, |(_, meter)| meter.waiting_watts());
         let Some(heat) = self.heat.as_deref_mut() else { return arrived };
         if due {
             heat.read(now, drawn);
         }
-        heat.admit(arrived, op, bytes, idle_watts)
+        heat.admit(arrived, op, bytes, waiting_watts)
     }
 
     fn drawn(&self) -> u64 {

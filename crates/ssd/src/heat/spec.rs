@@ -53,12 +53,12 @@ fn default_hysteresis() -> f64 {
 
 impl HeatSpec {
     /// Checks that the lists belong together, that hotter is slower, and that a drive that stops cools down.
-    /// `idle_watts` is what it draws then.
+    /// `waiting_watts` is what it draws then.
     ///
     /// # Errors
     /// The first value for which that is not so.
-    pub fn validate(&self, idle_watts: Option<f64>) -> Result<(), SpecError> {
-        let Some(idle_watts) = idle_watts else {
+    pub fn validate(&self, waiting_watts: Option<f64>) -> Result<(), SpecError> {
+        let Some(waiting_watts) = waiting_watts else {
             return Err(SpecError::new(
                 "heat",
                 "a drive without [power] draws nothing",
@@ -95,7 +95,7 @@ impl HeatSpec {
             ));
         }
         if let (true, Some(&from)) = (stops(&self.throttled_read_mb_per_s), self.throttle_from_c.last()) {
-            let rests_at = self.ambient_c + idle_watts * self.thermal_resistance_k_per_w;
+            let rests_at = self.ambient_c + waiting_watts * self.thermal_resistance_k_per_w;
             let resumes_at = from - self.hysteresis_k;
             // Half a kelvin: else it would be at rest for hours.
             if rests_at + 0.5 > resumes_at {

@@ -51,7 +51,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.now = ready;
         self.firmware.processor.rest_until(ready);
         self.firmware.idle.begin(ready);
-        if self.frontend.link_sleep.is_managed() {
+        if self.frontend.link_sleep.is_watched() {
             self.frontend.link_sleep.rest(ready, true);
         }
         self.ask(|translation, queues| translation.resume(queues));

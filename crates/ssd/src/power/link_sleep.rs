@@ -20,6 +20,9 @@ pub struct Slept {
     pub link: [Nanos; 3],
     /// Of that, with nothing at work inside the drive.
     pub drive: [Nanos; 3],
+    /// With no command outstanding and nothing at work inside, in whatever state of the link. Known where
+    /// [`LinkSleep::is_watched`].
+    pub at_rest: Nanos,
 }
 
 /// See the module's own page.
@@ -36,9 +39,21 @@ pub struct LinkSleep {
     slept: Slept,
     /// When the link carries commands again.
     up_at: Nanos,
+    /// Rest is noted even if the link never sleeps.
+    notes_rest: bool,
 }
 
 impl LinkSleep {
+    /// Of a drive that begins at rest. `notes_rest`: it wants to know how long it rests, whatever its link does.
+    #[must_use]
+    pub fn new(notes_rest: bool) -> Self {
+        let mut sleep = LinkSleep { notes_rest, ..LinkSleep::default() };
+        if notes_rest {
+            sleep.rest(0, true);
+        }
+        sleep
+    }
+
     /// From `now` on the host treats the link in this way. The drive must be idle; its idle time counts from now.
     pub fn set_policy(&mut self, now: Nanos, policy: LinkPolicy, spec: &PowerSpec, at_rest: bool) {
         self.wake(now);
@@ -53,10 +68,10 @@ impl LinkSleep {
         self.up_at
     }
 
-    /// Whether the link ever sleeps.
+    /// Whether anything follows from how long the drive is idle: its link sleeps, or its rest is noted.
     #[inline]
-    pub fn is_managed(&self) -> bool {
-        !self.descent.is_empty()
+    pub fn is_watched(&self) -> bool {
+        self.notes_rest || !self.descent.is_empty()
     }
 
     /// The host's last command has ended; `at_rest`: and nothing is at work inside.
@@ -96,6 +111,9 @@ impl LinkSleep {
             if self.at_rest && d.state != LinkState::Partial {
                 self.slept.drive[d.state as usize] += stayed;
             }
+        }
+        if self.at_rest {
+            self.slept.at_rest += to.saturating_sub(self.settled);
         }
         self.settled = self.settled.max(to);
     }

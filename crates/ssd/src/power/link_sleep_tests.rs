@@ -20,12 +20,12 @@ fn every_nanosecond_of_an_idle_time_belongs_to_one_state() {
     // A state lasts until the next one is reached; the link is up until the first is.
     assert_eq!(link.slept(5009).link, [0, 0, 0]);
     assert_eq!(link.slept(5060).link, [50, 0, 0]);
-    assert_eq!(link.slept(6500), Slept { link: [110, 900, 480], drive: [0, 900, 480] });
+    assert_eq!(link.slept(6500), Slept { link: [110, 900, 480], drive: [0, 900, 480], at_rest: 1500 });
     // However often it is looked at on the way.
     for at in (5000..6500).step_by(7) {
         link.inside(at, true);
     }
-    assert_eq!(link.slept(6500), Slept { link: [110, 900, 480], drive: [0, 900, 480] });
+    assert_eq!(link.slept(6500), Slept { link: [110, 900, 480], drive: [0, 900, 480], at_rest: 1500 });
 }
 
 #[test]
@@ -51,14 +51,29 @@ fn a_drive_at_work_inside_does_not_sleep_while_its_link_does() {
     link.inside(300, true);
     link.inside(500, false);
     link.inside(1100, true);
-    assert_eq!(link.slept(1200), Slept { link: [110, 900, 180], drive: [0, 200, 100] });
+    assert_eq!(link.slept(1200), Slept { link: [110, 900, 180], drive: [0, 200, 100], at_rest: 300 });
 }
 
 #[test]
 fn a_link_that_is_not_managed_never_sleeps() {
     let mut link = LinkSleep::default();
-    assert!(!link.is_managed());
+    assert!(!link.is_watched());
     link.rest(0, true);
     link.wake(1_000_000);
-    assert_eq!((link.up_at, link.slept(2_000_000)), (0, Slept::default()));
+    let slept = link.slept(2_000_000);
+    assert_eq!((link.up_at, slept.link, slept.drive), (0, [0; 3], [0; 3]));
+}
+
+#[test]
+fn rest_is_noted_with_a_link_that_never_sleeps() {
+    let mut link = LinkSleep::new(true);
+    assert!(link.is_watched());
+    assert_eq!(link.slept(100).at_rest, 100, "a drive begins at rest");
+    link.wake(150);
+    assert_eq!(link.slept(300).at_rest, 150);
+    // The host's last command has ended, but a program is under way.
+    link.rest(300, false);
+    link.inside(420, true);
+    assert_eq!((link.slept(410).at_rest, link.slept(500).at_rest), (150, 230));
+    assert_eq!((link.up_at, link.slept(500).link), (0, [0; 3]));
 }

@@ -6,8 +6,10 @@
 //! at any time, whether anything happened just then or not, and a simulation that nobody reads pays three additions
 //! for an operation of a die.
 //!
-//! Liberties: an operation of a die, and the processor's work on a command, count from the moment they are booked
-//! (milliseconds ahead at most); bytes on the host link, when their command ends.
+//! Dies draw while their arrays work: of an operation that has been booked, what still lies ahead does not count yet
+//! ([`Ahead`]). Liberties: once an operation is suspended, all of it counts; rereads of a page that did not decode, the bytes
+//! on a flash bus, and the processor's work on a command count from the moment they are booked; bytes on the host link, when
+//! their command ends.
 
 use ssdlab_core::Nanos;
 use ssdlab_device::{EnergyCounters, HostCounters};
@@ -15,24 +17,83 @@ use ssdlab_ftl::Translation;
 use ssdlab_nand::DieSpec;
 
 use super::Slept;
+use super::spec::standby_microwatts;
 use crate::SimulatedSsd;
 use crate::spec::DriveSpec;
+
+/// What the array of a die is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrayWork {
+    /// On so many planes.
+    Sensing {
+        planes: u32,
+    },
+    Programming,
+    /// The same in a block with fewer bits per cell than the die's own.
+    ProgrammingReduced,
+    Erasing,
+}
+
+impl ArrayWork {
+    const COUNT: usize = 3 + MAX_PLANES;
+
+    fn index(self) -> usize {
+        match self {
+            ArrayWork::Programming => 0,
+            ArrayWork::ProgrammingReduced => 1,
+            ArrayWork::Erasing => 2,
+            ArrayWork::Sensing { planes } => 2 + planes as usize,
+        }
+    }
+}
+
+/// Planes of a die, at most ([`ssdlab_nand::Geometry::planes`]).
+const MAX_PLANES: usize = 4;
 
 /// What the dies have been asked to do so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlashWork {
-    /// Array time of all dies together.
-    pub sensing: Nanos,
-    pub programming: Nanos,
-    /// The same in blocks with fewer bits per cell than the die's own.
-    pub programming_reduced: Nanos,
-    pub erasing: Nanos,
-    /// Units of 4 KiB that crossed a flash bus.
+    /// Array time of all dies together, by [`ArrayWork`].
+    array: [Nanos; ArrayWork::COUNT],
+    /// Units that crossed a flash bus.
     pub units: u64,
+    /// Of these: units that were corrected; and units whose parity was made.
+    pub decoded: u64,
+    pub encoded: u64,
 }
 
-/// Power of every part in microwatts, and energy per byte in femtojoules. A microwatt for a nanosecond is a
-/// femtojoule.
+impl FlashWork {
+    #[inline]
+    pub fn add(&mut self, work: ArrayWork, time: Nanos) {
+        self.array[work.index()] += time;
+    }
+
+    /// Without what lies ahead.
+    #[must_use]
+    pub fn without(mut self, ahead: impl Iterator<Item = Ahead>) -> Self {
+        for Ahead { work, time } in ahead {
+            self.array[work.index()] -= time;
+        }
+        self
+    }
+
+    /// Array time of one kind of work.
+    #[cfg(test)]
+    #[must_use]
+    pub fn of(&self, work: ArrayWork) -> Nanos {
+        self.array[work.index()]
+    }
+}
+
+/// What the array of a die has been given and has not done yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    pub work: ArrayWork,
+    pub time: Nanos,
+}
+
+/// Power of every part in microwatts, and energy per byte in femtojoules, as the drive's supply sees them. A microwatt for a
+/// nanosecond is a femtojoule.
 #[derive(Clone, Debug)]
 pub struct PowerMeter {
     /// All that is drawn while the link is up and nothing is done.
@@ -40,13 +101,14 @@ pub struct PowerMeter {
     /// What is not drawn of it in Partial, Slumber and DevSleep: by the link alone, and by the rest of the drive.
     link_saves: [u64; 3],
     drive_saves: [u64; 3],
+    /// What the controller draws on top while it is not at rest.
+    awake: u64,
     processor: u64,
-    sensing: u64,
-    programming: u64,
-    programming_reduced: u64,
-    erasing: u64,
+    array: [u64; ArrayWork::COUNT],
     link_byte: u64,
     bus_byte: u64,
+    encoded_byte: u64,
+    decoded_byte: u64,
     /// Bytes of a page with its spare ones, and units in it.
     page_bytes: u64,
     units_per_page: u64,
@@ -57,36 +119,48 @@ impl PowerMeter {
     #[must_use]
     pub fn new(drive: &DriveSpec, die: &DieSpec) -> Option<Self> {
         let p = drive.power.as_ref()?;
-        let whole = |v: f64| (v + 0.5) as u64;
-        let mw = |v: f64| whole(v * 1e3);
-        let dram = |uw_per_mib: f64| whole(uw_per_mib * f64::from(drive.controller.dram_mib));
-        let array = |f: fn(&ssdlab_nand::Power) -> f64| die.power.as_ref().map_or(0, |d| whole(d.supply_v * f(d)));
-        let (controller, memory) = (mw(p.controller_idle_mw), dram(p.dram_standby_uw_per_mib));
-        let phy = mw(p.phy_active_mw);
+        let mw = |v: f64| p.at_supply(v * 1e3);
+        let pj = |v: f64| p.at_supply(v * 1e3);
+        let dram = |uw_per_mib: f64| p.at_supply(uw_per_mib * f64::from(drive.controller.dram_mib));
+        let idle = p.idle_microwatts(drive.controller.dram_mib, die, drive.flash.dies);
+        let (phy, memory) = (mw(p.phy_active_mw), dram(p.dram_standby_uw_per_mib));
+        let controller = mw(p.controller_idle_mw);
         let slumber = controller - mw(p.controller_slumber_mw) + memory - dram(p.dram_self_refresh_uw_per_mib);
-        let devsleep = controller - mw(p.controller_devsleep_mw) + memory;
+        // The converters rest: what is left draws at the supply.
+        let kept = |microwatts: f64| (microwatts + 0.5) as u64;
+        let asleep = kept(p.controller_devsleep_mw * 1e3) + kept(standby_microwatts(die)) * u64::from(drive.flash.dies);
         let page = &die.geometry;
-        Some(PowerMeter {
-            idle: p.idle_microwatts(drive.controller.dram_mib, die, drive.flash.dies),
-            link_saves: [phy - mw(p.phy_partial_mw), phy - mw(p.phy_slumber_mw), phy],
-            drive_saves: [0, slumber, devsleep],
-            processor: mw(p.controller_active_mw),
+        let mut array = [0; ArrayWork::COUNT];
+        if let Some(d) = &die.power {
             // Volts times milliamperes are milliwatts.
-            sensing: array(|d| d.read_current_ma * 1e3),
-            programming: array(|d| d.program_ma(true) * 1e3),
-            programming_reduced: array(|d| d.program_ma(false) * 1e3),
-            erasing: array(|d| d.erase_current_ma * 1e3),
-            link_byte: whole((p.controller_pj_per_byte + p.dram_pj_per_byte) * 1e3),
-            bus_byte: whole((p.controller_pj_per_byte + p.dram_pj_per_byte + p.flash_bus_pj_per_byte) * 1e3),
+            array[ArrayWork::Programming.index()] = mw(d.supply_v * d.program_ma(true));
+            array[ArrayWork::ProgrammingReduced.index()] = mw(d.supply_v * d.program_ma(false));
+            array[ArrayWork::Erasing.index()] = mw(d.supply_v * d.erase_current_ma);
+            for planes in 1..=page.planes {
+                let current = d.read_current_ma * d.share_of_planes(planes, page.planes);
+                array[ArrayWork::Sensing { planes }.index()] = mw(d.supply_v * current);
+            }
+        }
+        Some(PowerMeter {
+            idle,
+            link_saves: [phy - mw(p.phy_partial_mw), phy - mw(p.phy_slumber_mw), phy],
+            drive_saves: [0, slumber, idle - phy - asleep],
+            awake: p.controller_awake_mw.map_or(0, mw),
+            processor: mw(p.controller_active_mw),
+            array,
+            link_byte: pj(p.controller_pj_per_byte + p.dram_pj_per_byte),
+            bus_byte: pj(p.controller_pj_per_byte + p.dram_pj_per_byte + p.flash_bus_pj_per_byte),
+            encoded_byte: pj(p.encode_pj_per_byte),
+            decoded_byte: pj(p.decode_pj_per_byte),
             page_bytes: u64::from(page.page_bytes + page.spare_bytes),
             units_per_page: drive.units_per_page(die).into(),
         })
     }
 
-    /// What the drive draws while it has nothing to do and its link is up.
+    /// What the drive draws while commands wait and nothing else happens.
     #[must_use]
-    pub fn idle_watts(&self) -> f64 {
-        self.idle as f64 / 1e6
+    pub fn waiting_watts(&self) -> f64 {
+        (self.idle + self.awake) as f64 / 1e6
     }
 
     /// Energy drawn from power on until `now`, in nanojoules, rounded down. `processor` is how long it worked.
@@ -101,15 +175,16 @@ impl PowerMeter {
     ) -> u64 {
         let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
         let host_bytes = host.read_bytes + host.write_bytes;
-        let bus_bytes = (product(work.units, self.page_bytes) / u128::from(self.units_per_page)) as u64;
+        let bytes = |units: u64| (product(units, self.page_bytes) / u128::from(self.units_per_page)) as u64;
+        let arrays: u128 = self.array.iter().zip(&work.array).map(|(&power, &time)| product(power, time)).sum();
         let drawn = product(self.idle, now)
+            + product(self.awake, now.saturating_sub(slept.at_rest))
             + product(self.processor, processor)
-            + product(self.sensing, work.sensing)
-            + product(self.programming, work.programming)
-            + product(self.programming_reduced, work.programming_reduced)
-            + product(self.erasing, work.erasing)
+            + arrays
             + product(self.link_byte, host_bytes)
-            + product(self.bus_byte, bus_bytes);
+            + product(self.bus_byte, bytes(work.units))
+            + product(self.encoded_byte, bytes(work.encoded))
+            + product(self.decoded_byte, bytes(work.decoded));
         let saved: u128 = (0..3)
             .map(|k| product(self.link_saves[k], slept.link[k]) + product(self.drive_saves[k], slept.drive[k]))
             .sum();
@@ -124,8 +199,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         // The host may have been answered since the drive last did something.
         let now = self.now.max(self.frontend.in_flight.changed());
         let slept = self.frontend.link_sleep.slept(now);
-        let (work, processor) = (self.backend.work(), self.firmware.processor.busy());
+        let (work, processor) = (self.backend.work_done(now), self.firmware.processor.busy());
         let now = now.saturating_sub(self.plug.off_time());
-        Some(EnergyCounters { nanojoules: meter.nanojoules(now, work, processor, &slept, &self.host) })
+        Some(EnergyCounters { nanojoules: meter.nanojoules(now, &work, processor, &slept, &self.host) })
     }
 }

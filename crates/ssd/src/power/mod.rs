@@ -6,5 +6,5 @@ mod meter;
 mod spec;
 
 pub use link_sleep::{LinkSleep, Slept};
-pub use meter::{FlashWork, PowerMeter};
+pub use meter::{Ahead, ArrayWork, FlashWork, PowerMeter};
 pub use spec::PowerSpec;

@@ -8,16 +8,27 @@ use ssdlab_keys::SpecError;
 use ssdlab_nand::DieSpec;
 
 /// Power of a drive by its parts, and the sleep of its link. Absent: nothing is metered, and the link never sleeps (ideal
-/// drives). What its dies draw is in the die file. Figures are those at the drive's own supply: what the voltage
-/// converters lose is part of them.
+/// drives). What its dies draw is in the die file. Figures are those of the parts; `converter_percent` makes them those of
+/// the drive's own supply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Power"))]
 pub struct PowerSpec {
-    /// The controller with nothing to do, its clocks running.
+    /// Of what the drive draws at its supply, what its voltage converters pass on to the parts. In DevSleep they rest, and
+    /// parts draw at the supply what they draw. Absent: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1.0, max = 100.0))]
+    pub converter_percent: Option<f64>,
+    /// The controller with nothing to do, its link up.
     #[schemars(range(min = 0.0, max = 1e5))]
     pub controller_idle_mw: f64,
-    /// On top of that, while the processor works on a command.
+    /// On top of that, while any command is under way or the drive works inside: the clocks of channels, ECC and DMA, and
+    /// cores that ask again and again whether there is something to do. Absent: they run at all times, and are part of the
+    /// idle power.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1e5))]
+    pub controller_awake_mw: Option<f64>,
+    /// On top of both, while the processor works on a command, or on what it moves.
     #[schemars(range(min = 0.0, max = 1e5))]
     pub controller_active_mw: f64,
     /// The controller while the drive rests and the link is in Slumber.
@@ -26,9 +37,17 @@ pub struct PowerSpec {
     /// The part of it that listens for the end of DevSleep.
     #[schemars(range(min = 0.0, max = 1e5), extend("x-heading" = "controller DevSleep"))]
     pub controller_devsleep_mw: f64,
-    /// Its data path (DMA, ECC, scrambling), for each byte that crosses the host link or a flash bus.
+    /// Its data path (DMA, scrambling), for each byte that crosses the host link or a flash bus.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub controller_pj_per_byte: f64,
+    /// Parity of each byte that is programmed, spare bytes and padding included.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "encoding"))]
+    pub encode_pj_per_byte: f64,
+    /// Correction of each byte that is read from flash, spare bytes included, every time that it is read.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "decoding"))]
+    pub decode_pj_per_byte: f64,
     /// Both ends of a flash bus, for each byte that crosses it, spare bytes included.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub flash_bus_pj_per_byte: f64,
@@ -122,16 +141,30 @@ impl PowerSpec {
 }
 
 impl PowerSpec {
-    /// What a drive draws while it has nothing to do and its link is up, in microwatts.
+    /// What a drive draws at its supply while it has nothing to do and its link is up, in microwatts.
     #[must_use]
     pub fn idle_microwatts(&self, dram_mib: u32, die: &DieSpec, dies: u32) -> u64 {
-        let whole = |v: f64| (v + 0.5) as u64;
-        let standby = die.power.as_ref().map_or(0, |d| whole(d.supply_v * d.standby_current_ua));
-        whole(self.controller_idle_mw * 1e3)
-            + whole(self.dram_standby_uw_per_mib * f64::from(dram_mib))
-            + whole(self.phy_active_mw * 1e3)
-            + standby * u64::from(dies)
+        self.at_supply(self.controller_idle_mw * 1e3)
+            + self.at_supply(self.dram_standby_uw_per_mib * f64::from(dram_mib))
+            + self.at_supply(self.phy_active_mw * 1e3)
+            + self.at_supply(standby_microwatts(die)) * u64::from(dies)
     }
+
+    /// The same while commands wait and nothing else happens.
+    #[must_use]
+    pub fn waiting_microwatts(&self, dram_mib: u32, die: &DieSpec, dies: u32) -> u64 {
+        self.idle_microwatts(dram_mib, die, dies) + self.at_supply(self.controller_awake_mw.unwrap_or(0.0) * 1e3)
+    }
+
+    /// What it takes at the supply for a part to get so much, in whole numbers.
+    pub(crate) fn at_supply(&self, at_part: f64) -> u64 {
+        (at_part / self.converter_percent.map_or(1.0, |percent| percent / 100.0) + 0.5) as u64
+    }
+}
+
+/// What a die draws that does nothing, in microwatts.
+pub(crate) fn standby_microwatts(die: &DieSpec) -> f64 {
+    die.power.as_ref().map_or(0.0, |d| d.supply_v * d.standby_current_ua)
 }
 
 /// Idle time after which a host asks for Slumber.

@@ -84,7 +84,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.firmware.idle.begin_empty(ready);
         self.now = ready;
         self.firmware.processor.rest_until(ready);
-        if self.frontend.link_sleep.is_managed() {
+        if self.frontend.link_sleep.is_watched() {
             self.frontend.link_sleep.rest(ready, true);
         }
     }

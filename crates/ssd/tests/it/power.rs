@@ -47,6 +47,7 @@ pub fn die(bits: u32) -> DieSpec {
             program_current_ma: 25.0,
             reduced_program_current_ma: None,
             erase_current_ma: 30.0,
+            one_plane_percent: None,
             standby_current_ua: 10.0,
         }),
         ..DieSpec::plain(geometry)
@@ -55,11 +56,15 @@ pub fn die(bits: u32) -> DieSpec {
 
 fn power() -> PowerSpec {
     PowerSpec {
+        converter_percent: None,
         controller_idle_mw: 200.0,
+        controller_awake_mw: None,
         controller_active_mw: 250.0,
         controller_slumber_mw: 20.0,
         controller_devsleep_mw: 1.0,
         controller_pj_per_byte: 300.0,
+        encode_pj_per_byte: 0.0,
+        decode_pj_per_byte: 0.0,
         flash_bus_pj_per_byte: 400.0,
         dram_standby_uw_per_mib: 200.0,
         dram_self_refresh_uw_per_mib: 40.0,
@@ -245,6 +250,112 @@ fn a_drive_that_works_inside_sleeps_only_afterwards() {
     assert!(busy_uw(&late) < 30_000.0, "{}", busy_uw(&late));
 }
 
+/// Nanojoules of `spec` beyond those of `plain` after a write of one row and a second of rest.
+fn more_than(plain: &DriveSpec, spec: &DriveSpec) -> f64 {
+    let drawn = |spec| {
+        let mut b = Bench::new(spec, &die(2));
+        b.rest(SECOND);
+        b.command(Op::Write, 0, 16_384);
+        b.rest(SECOND);
+        b.nanojoules() as f64
+    };
+    drawn(spec) - drawn(plain)
+}
+
+#[test]
+fn a_controller_is_awake_while_commands_or_programs_are_under_way() {
+    let mut awake = drive();
+    awake.power = Some(PowerSpec { controller_awake_mw: Some(400.0), ..power() });
+    // From the command to the end of the program: 850 us, 87 us on the bus, and some 50 us before.
+    let micros = more_than(&drive(), &awake) / 400.0;
+    assert!((930.0..1000.0).contains(&micros), "{micros}");
+    // With the link managed as well, and with commands one after the other.
+    let mut b = Bench::new(&awake, &die(2));
+    b.ssd.set_link_policy(0, LinkPolicy::HipmDipm);
+    b.rest(2 * SECOND);
+    assert!((b.mean_uw(SECOND) - SLUMBER_UW as f64).abs() < 1.0);
+    let before = (b.now, b.nanojoules());
+    (0..100).for_each(|k| {
+        b.command(Op::Read, k * 4096, 4096);
+    });
+    let uw = (b.nanojoules() - before.1) as f64 * 1e6 / (b.now - before.0) as f64;
+    assert!(uw > (IDLE_UW + 400_000) as f64 * 0.2, "{uw}");
+}
+
+#[test]
+fn converters_lose_their_share_except_in_devsleep() {
+    let mut lossy = drive();
+    lossy.power = Some(PowerSpec { converter_percent: Some(50.0), ..power() });
+    let drawn = |spec: &DriveSpec| {
+        let mut b = Bench::new(spec, &die(2));
+        b.command(Op::Write, 0, 16_384);
+        b.rest(SECOND);
+        let working = b.nanojoules();
+        b.ssd.set_link_policy(b.now, LinkPolicy::HipmDipmDevsleep);
+        b.rest(SECOND);
+        let slumber = b.mean_uw(SECOND);
+        b.rest(10 * SECOND);
+        (working, slumber, b.mean_uw(SECOND))
+    };
+    let (working, slumber, devsleep) = drawn(&drive());
+    let twice = drawn(&lossy);
+    assert!(twice.0.abs_diff(2 * working) <= 2, "{} {working}", twice.0);
+    assert!((twice.1 - 2.0 * slumber).abs() < 1.0 && (twice.2 - devsleep).abs() < 1.0, "{twice:?}");
+}
+
+#[test]
+fn every_byte_programmed_is_encoded_and_every_byte_read_decoded() {
+    let mut coded = drive();
+    coded.power = Some(PowerSpec { encode_pj_per_byte: 40.0, decode_pj_per_byte: 200.0, ..power() });
+    let write = more_than(&drive(), &coded);
+    assert!((write - PAGE_BYTES as f64 * 0.04).abs() <= 2.0, "{write}");
+    let reading = |spec: &DriveSpec| {
+        let mut b = Bench::new(spec, &die(2));
+        b.command(Op::Write, 0, 16_384);
+        b.rest(SECOND);
+        let before = b.nanojoules();
+        b.command(Op::Read, 4096, 4096);
+        b.nanojoules() - before
+    };
+    let read = (reading(&coded) - reading(&drive())) as f64;
+    assert!((read - PAGE_BYTES as f64 / 4.0 * 0.2).abs() <= 2.0, "{read}");
+}
+
+#[test]
+fn a_read_of_one_plane_draws_less_than_a_read_of_both() {
+    let reading = |bytes: u64, percent: Option<f64>| {
+        let mut wide = die(2);
+        wide.geometry.planes = 2;
+        wide.power.as_mut().unwrap().one_plane_percent = percent;
+        let mut b = Bench::new(&drive(), &wide);
+        b.command(Op::Write, 0, 32_768);
+        b.rest(SECOND);
+        let before = b.nanojoules();
+        b.command(Op::Read, 0, bytes);
+        b.rest(SECOND);
+        b.nanojoules() - before
+    };
+    // 60 mW for 48 us, of which one plane alone takes three fifths; a read of 4 KiB lies on one plane.
+    assert!((reading(4096, None) - reading(4096, Some(60.0))).abs_diff(60 * 48 * 2 / 5) <= 2);
+    let whole = reading(32_768, None) - reading(32_768, Some(60.0));
+    // The whole row may be read unit by unit, but never at more than its planes draw.
+    assert!(whole <= 8 * 60 * 48 * 2 / 5 + 2, "{whole}");
+}
+
+#[test]
+fn a_program_draws_its_current_while_it_lasts_and_not_before() {
+    let mut b = Bench::new(&drive(), &die(2));
+    b.command(Op::Write, 0, 16_384);
+    // Every 10 us until long after the end.
+    let uw: Vec<f64> = (0..200).map(|_| b.mean_uw(10 * MICROSECOND) - IDLE_UW as f64).collect();
+    let whole = uw.iter().filter(|&&uw| (uw - 75_000.0).abs() < 200.0).count();
+    // 850 us at 75 mW, the first and the last ten microseconds in part.
+    assert_eq!(whole, 84, "{uw:?}");
+    assert!((uw.iter().sum::<f64>() / 75_000.0 - 85.0).abs() < 0.1 && uw.iter().all(|&uw| uw < 75_200.0), "{uw:?}");
+    // The data cross the bus before it, at 200 MB/s.
+    assert!(uw[..7].iter().all(|&uw| uw < 200.0), "{uw:?}");
+}
+
 #[test]
 fn the_meter_changes_no_time() {
     let run = |power: Option<PowerSpec>| {
@@ -253,6 +364,14 @@ fn the_meter_changes_no_time() {
         (0..3000).map(|_| b.command(Op::Write, rng.below((96 << 20) / 4096) * 4096, 4096).completed).collect::<Vec<_>>()
     };
     assert_eq!(run(None), run(Some(power())));
+    let all = PowerSpec {
+        converter_percent: Some(85.0),
+        controller_awake_mw: Some(300.0),
+        encode_pj_per_byte: 40.0,
+        decode_pj_per_byte: 200.0,
+        ..power()
+    };
+    assert_eq!(run(None), run(Some(all)));
 }
 
 #[test]
@@ -305,6 +424,7 @@ fn pseudo_slc_writes_are_cheaper_per_byte_than_mlc_and_those_than_tlc() {
 fn impossible_figures_are_refused_by_name() {
     for (wrong, key) in [
         (PowerSpec { phy_slumber_mw: 50.0, ..power() }, "power.phy_slumber_mw"),
+        (PowerSpec { converter_percent: Some(0.5), ..power() }, "power.converter_percent"),
         (PowerSpec { controller_slumber_mw: 201.0, ..power() }, "power.controller_slumber_mw"),
         (PowerSpec { dram_pj_per_byte: -1.0, ..power() }, "power.dram_pj_per_byte"),
         (PowerSpec { slumber_exit_ms: f64::NAN, ..power() }, "power.slumber_exit_ms"),
@@ -326,7 +446,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let Some((mut spec, mut small)) = choice.build() else { return Ok(()) };
-        spec.power = Some(power());
+        spec.power = Some(PowerSpec { controller_awake_mw: Some(300.0), ..power() });
         small.power = die(2).power;
         let run = |look: bool| {
             let mut b = Bench { ssd: Ssd::new("small", &spec, &small, choice.seed).unwrap(), now: 0 };
@@ -351,7 +471,7 @@ proptest! {
                 }
             }
             let asleep = u128::from(1_000 + u64::from(spec.flash.dies) * 30) * u128::from(b.now) / 1_000_000;
-            let most = u128::from(IDLE_UW * 2 + 250_000 + u64::from(spec.flash.dies) * 100_000) * u128::from(b.now)
+            let most = u128::from(IDLE_UW * 2 + 550_000 + u64::from(spec.flash.dies) * 100_000) * u128::from(b.now)
                 / 1_000_000 + 200 * 1_000_000;
             let reading = u128::from(b.nanojoules());
             assert!(reading >= asleep && reading <= most, "{asleep} {reading} {most}");
