@@ -66,6 +66,8 @@ counters! {
         pub retire_rows,
         pub program_failures,
         pub erase_failures,
+        /// Rows that are copies of older pages, made before a program endangered them, and those moved where data live.
+        pub safety_rows,
     }
 }
 
@@ -146,6 +148,30 @@ pub enum RepairKind {
     Copy {
         page: u32,
     },
+    /// Row `of` of a block in the die's own mode is read, and its copy programmed here at one bit per cell.
+    Save {
+        page: u32,
+        of: u32,
+    },
+    /// Row `of` of the copies of older pages is read, and programmed here.
+    Rescue {
+        page: u32,
+        of: u32,
+    },
+}
+
+impl RepairKind {
+    /// The page that is programmed, if any is.
+    #[must_use]
+    pub fn page(self) -> Option<u32> {
+        match self {
+            RepairKind::Erase => None,
+            RepairKind::Fill { page }
+            | RepairKind::Copy { page }
+            | RepairKind::Save { page, .. }
+            | RepairKind::Rescue { page, .. } => Some(page),
+        }
+    }
 }
 
 /// How far a repair had come when the power went again.

@@ -37,6 +37,7 @@ impl Translation for PageMap {
             retire_rows: self.bad_blocks.rows(),
             program_failures: self.bad_blocks.program_failures(),
             erase_failures: self.bad_blocks.erase_failures(),
+            safety_rows: self.copies.as_ref().map_or(0, |copies| copies.rows()),
             ..self.counters
         }
     }

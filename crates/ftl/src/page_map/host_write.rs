@@ -360,6 +360,9 @@ impl PageMap {
         }
         let number = self.host.begin(die, units, self.buffer.dispatched());
         self.note_writable(domain);
+        if self.copies.is_some() {
+            self.copy_endangered(die, block, page, sink);
+        }
         sink.enqueue(die, FlashOp::host_program(block, page, units, number, sink.ready_code(ready)));
         self.log.note_written(start, units, pages, &mut self.medium, sink);
         self.start_if_due(domain, sink);

@@ -7,7 +7,8 @@ use super::cache::{SlcCachePolicy, SlcCacheSpec, WhenFull};
 use super::{PageMap, PageMapConfig};
 use crate::op::FlashOp;
 use crate::spec::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
+    Buffering, Frontier, GcSpec, HostShare, KeepsOlderPages, MappingSpec, SuperblockSpan, TieBreak, VictimPolicy,
+    WearLevellingSpec,
 };
 use crate::translation::Translation;
 
@@ -16,7 +17,12 @@ pub const PAGES: u32 = 300;
 
 /// A die of 16 blocks of 8 rows of 4 units, with two bits a cell.
 pub fn map(journal: bool) -> PageMap {
-    build(journal, None)
+    build(journal, None, KeepsOlderPages::No)
+}
+
+/// The same with firmware that copies older pages before a program endangers them.
+pub fn map_with_copies() -> PageMap {
+    build(false, None, KeepsOlderPages::Copies)
 }
 
 /// The same with two superblocks set aside at one bit per cell, in which 16 units fit.
@@ -32,7 +38,7 @@ pub fn map_with_cache() -> PageMap {
         fold_after_idle_ms: Some(1.0),
         fold_pause_ms: 1.0,
     };
-    build(false, Some(&cache))
+    build(false, Some(&cache), KeepsOlderPages::No)
 }
 
 /// A collector without any refinement.
@@ -55,7 +61,7 @@ pub fn gc() -> GcSpec {
     }
 }
 
-fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
+fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>, keeps_older_pages: KeepsOlderPages) -> PageMap {
     let geometry = Geometry {
         planes: 1,
         blocks_per_plane: 16,
@@ -91,6 +97,7 @@ fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
         wear_levelling: &WearLevellingSpec::default(),
         slc_cache,
         compression: None,
+        keeps_older_pages,
     };
     PageMap::new(&config, &Rng::new(1))
 }

@@ -528,6 +528,7 @@ impl Backend {
             | OpKind::FoldRead
             | OpKind::MapRead
             | OpKind::CopyRead
+            | OpKind::SafetyRead
             | OpKind::RetireRead => {
                 let read_time = self.times.read(mode);
                 let mut array = 0;
@@ -555,6 +556,7 @@ impl Backend {
             | OpKind::GcProgram
             | OpKind::FoldProgram
             | OpKind::MetadataProgram
+            | OpKind::SafetyProgram
             | OpKind::RetireProgram => {
                 let late = if op.kind() == OpKind::HostProgram { data_are_late_by(&op, now).max(0) as u64 } else { 0 };
                 let earliest = taken.max(now + late) + self.command_time;
@@ -623,6 +625,7 @@ impl Backend {
             | OpKind::FoldRead
             | OpKind::MapRead
             | OpKind::CopyRead
+            | OpKind::SafetyRead
             | OpKind::RetireRead => {
                 let (rows, eighths) =
                     if SPECIAL { (op.rows(), op.eighths()) } else { (op.rows_of_whole(), op.units() * 8) };
@@ -632,9 +635,11 @@ impl Backend {
                 let late = data_are_late_by(op, now);
                 (Work::Program { page }, now.saturating_add_signed(late.into()))
             }
-            OpKind::GcProgram | OpKind::FoldProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
-                (Work::Program { page }, now)
-            }
+            OpKind::GcProgram
+            | OpKind::FoldProgram
+            | OpKind::MetadataProgram
+            | OpKind::SafetyProgram
+            | OpKind::RetireProgram => (Work::Program { page }, now),
             OpKind::FoldCopy | OpKind::CopyProgram => (Work::Copy { page }, now),
             OpKind::Erase => (Work::Erase, now),
         };

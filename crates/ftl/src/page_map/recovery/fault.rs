@@ -13,13 +13,19 @@ pub enum RecoveryFault {
     SkipsJournalRow,
     /// Of the trims, the one with the lowest address is forgotten.
     ForgetsTrim,
+    /// Copies of older pages are not looked at.
+    ForgetsCopies,
+    /// A copy of an older page counts as newer than anything else, whatever its number.
+    BelievesOldCopies,
 }
 
 impl RecoveryFault {
     /// Whether it passes over a trim of these pages.
     pub(super) fn forgets_trim(self, pages: &Range<u32>, before_row: u32, table: &TrimTable) -> bool {
         match self {
-            RecoveryFault::BelievesCheckpointTooEarly => false,
+            RecoveryFault::BelievesCheckpointTooEarly
+            | RecoveryFault::ForgetsCopies
+            | RecoveryFault::BelievesOldCopies => false,
             RecoveryFault::SkipsJournalRow => table.last_row().iter().any(|trim| trim.before_row == before_row),
             RecoveryFault::ForgetsTrim => table.ranges().next().is_some_and(|first| first.0 == *pages),
         }

@@ -70,6 +70,8 @@ pub struct Recovery {
     pub(super) origins: Origins,
     /// Pages whose trims the last cut has forgotten, and the numbers of rows that held them, as the journal knows them.
     held: Vec<(u32, u32)>,
+    /// Rows that a cut has destroyed, with their numbers, of which everything was found elsewhere.
+    written_off: BTreeMap<(BlockId, u32), u32>,
     /// Cuts so far.
     pub(super) cuts: u64,
     #[serde(skip)]
@@ -102,6 +104,7 @@ impl Recovery {
     pub fn clear(&mut self) {
         self.lost.clear();
         self.held.clear();
+        self.written_off.clear();
         self.origins.clear();
         self.affected = None;
     }
@@ -113,6 +116,16 @@ impl Recovery {
         noted.all(|(page, sequence)| page < logical_pages && is_numbered(sequence))
             && self.origins.is_sound(superblocks)
             && is_plausible(self.cuts)
+    }
+
+    /// Of these destroyed rows, with their numbers, nothing is missed any more.
+    pub(super) fn set_written_off(&mut self, rows: BTreeMap<(BlockId, u32), u32>) {
+        self.written_off = rows;
+    }
+
+    /// Whether nothing is missed of the destroyed row of this number.
+    pub(super) fn is_written_off(&self, row: (BlockId, u32), number: u32) -> bool {
+        self.written_off.get(&row) == Some(&number)
     }
 
     /// Whether any of these pages counts as lost, or did until it was written again.
@@ -201,14 +214,18 @@ impl PageMap {
         self.forget_all();
         let trims = self.log.trims_on_flash().into_iter().flat_map(|trims| trims.ranges());
         let last_before_trim = trims.map(|(_, before_row)| before_row.wrapping_sub(1));
-        self.medium.resume_sequence(self.recovery.lost.values().copied().chain(last_before_trim));
+        let noted: Vec<u32> = self.recovery.lost.values().copied().chain(last_before_trim).collect();
+        let copied: Vec<u32> = self.numbers_of_copies().collect();
+        self.medium.resume_sequence(noted.into_iter().chain(copied));
         if !self.is_frozen() {
             self.erase_reserve(&mut repairs);
             self.finish_moving(&mut repairs);
             self.replace_unsound(&mut repairs);
         }
         let (changed, lost) = self.find_newest();
+        self.recover_copies();
         self.rebuild_superblocks(&mut repairs);
+        self.rescue_copies(&mut repairs);
         if !self.is_frozen() {
             for (block, page) in self.log.recover(&self.medium) {
                 self.fill_row(block, page, &mut repairs);
@@ -242,6 +259,7 @@ impl PageMap {
         }
         self.log.resume(&mut self.medium, sink);
         for domain in 0..self.allocator.domains() {
+            self.move_copies(domain, sink);
             self.erase_empty(domain, sink);
             self.start_if_due(domain, sink);
             self.note_writable(domain);
@@ -311,6 +329,10 @@ impl PageMap {
                 self.look_at_block(block, &mut copies);
             }
         }
+        // After the pages themselves, whose numbers they have: they count where those are gone.
+        for block in self.copy_blocks().filter(|_| self.recovery.fault != Some(RecoveryFault::ForgetsCopies)) {
+            self.look_at_block(block, &mut copies);
+        }
         self.recovery.lost.iter().for_each(|(&page, &sequence)| copies.lost_before(page, sequence));
         let fault = self.recovery.fault;
         if let Some(table) = self.log.trims_on_flash() {
@@ -334,9 +356,10 @@ impl PageMap {
     fn look_at_block(&self, block: BlockId, copies: &mut Copies) {
         let layout = self.medium.layout();
         for page in 0..self.medium.finished_pages(block) {
-            let (start, sequence) = (layout.row_start(block, page), self.medium.sequence(block, page));
+            let (start, sequence) = (layout.row_start(block, page), self.number_found(block, page));
             let readable = self.medium.is_readable(block, page);
-            if !readable && self.medium.is_torn(block, page) {
+            if !readable && (self.medium.is_torn(block, page) || self.recovery.is_written_off((block, page), sequence))
+            {
                 continue;
             }
             for unit in start.run(layout.row_units) {
@@ -348,6 +371,15 @@ impl PageMap {
                 }
             }
         }
+    }
+
+    /// The number of a row.
+    #[inline]
+    fn number_found(&self, block: BlockId, page: u32) -> u32 {
+        if self.recovery.fault == Some(RecoveryFault::BelievesOldCopies) && self.is_copy_block(block) {
+            return self.medium.rows_queued().wrapping_sub(1);
+        }
+        self.medium.sequence(block, page)
     }
 
     /// Whether what a cut has destroyed was moved from the superblock in which a unit lies that holds the same page.
@@ -381,12 +413,15 @@ impl PageMap {
 
     /// See [`crate::Translation::undo_repair`].
     pub(super) fn undo_repair(&mut self, repair: &Repair, undone: Undone) {
-        match (repair.kind, undone) {
-            (RepairKind::Erase, _) => self.medium.leave_half_erased(repair.block),
-            (RepairKind::Fill { page } | RepairKind::Copy { page }, Undone::NotBegun) => {
-                self.medium.undo_program(repair.block, page);
-            }
-            (RepairKind::Fill { page } | RepairKind::Copy { page }, Undone::Torn { spares_older }) => {
+        if let RepairKind::Rescue { page, .. } = repair.kind {
+            // The copies are there still.
+            let pages = self.entries_of([(repair.block, page)].iter()).into_iter().map(|(page, _)| page).collect();
+            self.forget_more(pages);
+        }
+        match (repair.kind.page(), undone) {
+            (None, _) => self.medium.leave_half_erased(repair.block),
+            (Some(page), Undone::NotBegun) => self.medium.undo_program(repair.block, page),
+            (Some(page), Undone::Torn { spares_older }) => {
                 let destroyed = self.medium.tear_program(repair.block, page, spares_older);
                 let pages: Vec<u32> = self.entries_of(destroyed.iter()).into_iter().map(|(page, _)| page).collect();
                 self.forget_more(pages);

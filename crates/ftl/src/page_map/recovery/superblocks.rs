@@ -52,7 +52,8 @@ impl PageMap {
             }
             // The oldest first: the order in which they would be closed.
             written.sort_by_key(|w| (std::cmp::Reverse(w.age), w.sb));
-            let open = self.choose_open(&written, domain);
+            let mut open = self.choose_open(&written, domain);
+            self.leave_out_what_copies_have_no_room_for(&written, &mut open);
             for w in &written {
                 let cached = w.slc && self.superblocks.in_pool(w.sb);
                 let state = match () {
@@ -198,6 +199,30 @@ impl PageMap {
         parts.into_iter().map(|((role, _), w)| (w.sb, role)).collect()
     }
 
+    /// Filling up dies that are behind takes copies, where firmware makes some: superblocks for which there is no room are
+    /// closed as they are.
+    fn leave_out_what_copies_have_no_room_for(&self, written: &[Written], open: &mut BTreeMap<SuperblockId, Role>) {
+        let mut taken: BTreeMap<BlockId, u32> = BTreeMap::new();
+        for w in written {
+            let Some(page) = w.goes_on_at.filter(|_| open.contains_key(&w.sb)) else { continue };
+            let layout = self.medium.layout();
+            let needed: Vec<(BlockId, u32)> = self
+                .superblocks
+                .blocks_of(w.sb)
+                .map(|block| (layout.block_at(layout.die_of(block).0, 0), self.copies_to_fill(block, page)))
+                .collect();
+            let fits = needed.iter().all(|&(die, copies)| {
+                let before = taken.get(&die).copied().unwrap_or(0);
+                copies == 0 || before + copies <= self.room_for_copies(layout.die_of(die).0)
+            });
+            if fits {
+                needed.into_iter().for_each(|(die, copies)| *taken.entry(die).or_default() += copies);
+            } else {
+                open.remove(&w.sb);
+            }
+        }
+    }
+
     fn shares_frontier(&self) -> bool {
         self.gc.frontier == crate::spec::Frontier::Shared
     }
@@ -209,6 +234,7 @@ impl PageMap {
         for die in dies.iter() {
             let block = self.superblocks.block_on(w.sb, die);
             for page in self.medium.issued_pages(block)..page {
+                self.copy_endangered_at_start(block, page, repairs);
                 self.fill_row(block, page, repairs);
             }
         }
