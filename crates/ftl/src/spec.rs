@@ -270,6 +270,9 @@ pub enum KeepsOlderPages {
     /// Before a program, each older page of its word line is read, and a copy of it is programmed at one bit per cell in
     /// blocks of the same die that are kept for this; after a cut the copies are moved to where data live.
     Copies,
+    /// Before a FLUSH is answered, rows without data are programmed until no later program shares its cells with what was
+    /// flushed. Of what was not flushed, an older write may come back; what the collector moves is copied.
+    PaddingAtFlush,
 }
 
 /// How the firmware spreads erases over the blocks. Absent: not at all.

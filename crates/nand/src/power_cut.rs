@@ -59,6 +59,13 @@ impl Medium {
         self.modes.word_lines(self.mode(block)).older(page)
     }
 
+    /// The page of the same word line that is programmed last.
+    #[inline]
+    #[must_use]
+    pub fn last_of_word_line(&self, block: BlockId, page: u32) -> u32 {
+        self.modes.word_lines(self.mode(block)).last(page)
+    }
+
     /// Whether the row of a finished program can be read.
     #[must_use]
     pub fn is_readable(&self, block: BlockId, page: u32) -> bool {

@@ -275,7 +275,7 @@ impl DriveSpec {
             power.validate()?;
         }
         if let Some(power_loss) = &self.power_loss {
-            power_loss.validate(die, &self.flash.die)?;
+            power_loss.validate(die, &self.flash.die, &self.gc)?;
         }
         if let Some(heat) = &self.heat {
             let idle = |power: &PowerSpec| power.idle_microwatts(self.controller.dram_mib, die, self.flash.dies);

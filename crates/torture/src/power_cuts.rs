@@ -5,9 +5,9 @@
 //! with cells of up to four bits. Every eighth translates by blocks.
 
 use ssdlab_core::{Op, Rng, UNIT_BYTES};
-use ssdlab_ftl::{KeepsOlderPages, LogScheme};
+use ssdlab_ftl::{Frontier, KeepsOlderPages, LogScheme};
 use ssdlab_nand::{DieSpec, PageOrder, ReducedMode, SpecError};
-use ssdlab_ssd::{PowerLossSpec, Protection};
+use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection};
 
 use crate::case::{Case, translates_by_blocks};
 use crate::draw::one;
@@ -56,7 +56,7 @@ impl Case {
                 fourth(&mut die.timing.program_us);
             }
             let mut power_loss = draw_power_loss(&mut rng);
-            power_loss.keeps_older_pages = draw_keeps_older_pages(die, seed);
+            power_loss.keeps_older_pages = draw_keeps_older_pages(die, drive, seed);
             drive.power_loss = Some(power_loss);
         });
         case.faults = Default::default();
@@ -87,13 +87,17 @@ fn draw_power_loss(rng: &mut Rng) -> PowerLossSpec {
 
 /// What firmware does for older pages, on every other die of several bits per cell. Drawn from a stream of its own, so that this
 /// draw does not change the others.
-fn draw_keeps_older_pages(die: &mut DieSpec, seed: u64) -> KeepsOlderPages {
+fn draw_keeps_older_pages(die: &mut DieSpec, drive: &DriveSpec, seed: u64) -> KeepsOlderPages {
     let mut rng = Rng::new(seed).stream("older pages");
-    let drawn = one(&mut rng, &[KeepsOlderPages::No, KeepsOlderPages::Copies]);
+    use KeepsOlderPages::{Copies, No, PaddingAtFlush};
+    let mut drawn = one(&mut rng, &[No, No, Copies, PaddingAtFlush]);
     if die.geometry.bits_per_cell == 1 {
-        return KeepsOlderPages::No;
+        return No;
     }
-    if drawn == KeepsOlderPages::Copies && die.modes.slc.is_none() {
+    if drawn == PaddingAtFlush && drive.gc.frontier == Frontier::Shared {
+        drawn = Copies;
+    }
+    if drawn != No && die.modes.slc.is_none() {
         let (read, program) = (die.timing.read_us[0], die.timing.program_us[0]);
         die.modes.slc = Some(ReducedMode {
             read_us: vec![read * 0.6],

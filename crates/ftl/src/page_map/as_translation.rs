@@ -88,6 +88,9 @@ impl Translation for PageMap {
 
     #[inline]
     fn durable_units(&self) -> u64 {
+        if let Some(padding) = &self.padding {
+            return padding.closed_in(self.host.programs().head());
+        }
         if self.buffered_units() == 0 { self.buffer.accepted() } else { self.host.programs().reached() }
     }
 

@@ -225,6 +225,7 @@ impl PageMap {
         }
         self.buffer.set_forced(true);
         self.dispatch(sink);
+        self.pad_for_flush(sink);
     }
 
     /// Ends what [`PageMap::force`] began.
@@ -360,7 +361,7 @@ impl PageMap {
         }
         let number = self.host.begin(die, units, self.buffer.dispatched());
         self.note_writable(domain);
-        if self.copies.is_some() {
+        if self.copies.is_some() && self.padding.is_none() {
             self.copy_endangered(die, block, page, sink);
         }
         sink.enqueue(die, FlashOp::host_program(block, page, units, number, sink.ready_code(ready)));

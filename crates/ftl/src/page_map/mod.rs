@@ -67,7 +67,7 @@ use host_rows::HostRows;
 use map::{DemandMapCounters, Map, Place};
 use map_prefetch::MapPrefetch;
 use metadata_log::MetadataLog;
-use older_pages::CopyArea;
+use older_pages::{CopyArea, Padding};
 use pacing::HostPacing;
 use parts::Parts;
 use recovery::Recovery;
@@ -121,6 +121,8 @@ pub struct PageMap {
     log: MetadataLog,
     /// Only where firmware makes copies of older pages.
     copies: Option<Box<CopyArea>>,
+    /// Only where firmware pads at a flush.
+    padding: Option<Box<Padding>>,
     bad_blocks: BadBlocks,
     recovery: Recovery,
     counters: TranslationCounters,
@@ -180,7 +182,8 @@ impl PageMap {
             cache: config.slc_cache.map(new_cache),
             compression: config.compression.map(new_compression),
             log: MetadataLog::default(),
-            copies: (config.keeps_older_pages == KeepsOlderPages::Copies).then(Box::default),
+            copies: (config.keeps_older_pages != KeepsOlderPages::No).then(Box::default),
+            padding: (config.keeps_older_pages == KeepsOlderPages::PaddingAtFlush).then(Box::default),
             bad_blocks: BadBlocks::default(),
             recovery: Recovery::new(superblocks.count(), config.die.geometry.bits_per_cell),
             counters: TranslationCounters::default(),
@@ -344,6 +347,9 @@ impl PageMap {
             OpKind::CopyRead | OpKind::CopyProgram => unreachable!("a page map has no merges"),
         }
         self.dispatch(sink);
+        if self.padding.is_some() {
+            self.pad_for_flush(sink);
+        }
     }
 
     /// Returns whether the program was good; if not, it has been asked for again, elsewhere.

@@ -90,6 +90,18 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(14), failure_persistence: None,
+        ..ProptestConfig::with_cases(150) })]
+
+    #[test]
+    fn no_power_cut_destroys_what_was_flushed_where_the_firmware_pads(case in any_case(), bits in 2u32..=3) {
+        let frontier = if case.frontier == Frontier::Shared { Frontier::Separate } else { case.frontier };
+        let outcome = run(&keeping(Case { frontier, ..case }, KeepsOlderPages::PaddingAtFlush, bits), 12, None);
+        prop_assert!(outcome.is_ok(), "{outcome:?}");
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(12), failure_persistence: None,
         ..ProptestConfig::with_cases(3000) })]
 
@@ -97,6 +109,14 @@ proptest! {
     #[ignore = "minutes; `make properties` runs it, and 120 cases of the same run always"]
     fn thousands_more_power_cuts(case in any_case()) {
         let outcome = run(&case, 30, None);
+        prop_assert!(outcome.is_ok(), "{outcome:?}");
+    }
+
+    #[test]
+    #[ignore = "minutes; `make properties` runs it, and 150 cases of the same run always"]
+    fn thousands_more_power_cuts_of_firmware_that_pads(case in any_case(), bits in 2u32..=3) {
+        let frontier = if case.frontier == Frontier::Shared { Frontier::Separate } else { case.frontier };
+        let outcome = run(&keeping(Case { frontier, ..case }, KeepsOlderPages::PaddingAtFlush, bits), 30, None);
         prop_assert!(outcome.is_ok(), "{outcome:?}");
     }
 
@@ -129,17 +149,28 @@ fn a_recovery_that_goes_wrong_is_found_out_within_a_thousand_cuts() {
 }
 
 #[test]
-fn firmware_that_errs_about_copies_is_found_out_within_a_thousand_cuts() {
-    let drive = |seed| keeping(Case { journal: seed % 2 == 0, ..journalled(seed) }, KeepsOlderPages::Copies, 2);
-    for fault in [RecoveryFault::ForgetsCopies, RecoveryFault::BelievesOldCopies] {
+fn firmware_that_errs_about_copies_or_padding_is_found_out_within_a_thousand_cuts() {
+    use KeepsOlderPages::{Copies, PaddingAtFlush};
+    let drive = |seed, keeps| {
+        let case = Case { journal: seed % 2 == 0, frontier: Frontier::Separate, ..journalled(seed) };
+        keeping(case, keeps, 2)
+    };
+    for (fault, keeps) in [
+        (RecoveryFault::ForgetsCopies, Copies),
+        (RecoveryFault::BelievesOldCopies, Copies),
+        (RecoveryFault::ForgetsCopies, PaddingAtFlush),
+        (RecoveryFault::PadsNothing, PaddingAtFlush),
+    ] {
         let found = (0..100).position(|seed| {
-            let outcome = catch_panic(|| run(&drive(seed), 10, Some(fault)));
+            let outcome = catch_panic(|| run(&drive(seed, keeps), 10, Some(fault)));
             !matches!(outcome, Ok(Ok(_)))
         });
-        assert!(found.is_some(), "{fault:?} was not found in 1000 cuts");
+        assert!(found.is_some(), "{fault:?} of {keeps:?} was not found in 1000 cuts");
     }
-    let cuts: u32 = (0..20).map(|seed| run(&drive(seed), 10, None).expect("nothing is lost")).sum();
-    assert!(cuts > 150, "{cuts} cuts");
+    for keeps in [Copies, PaddingAtFlush] {
+        let cuts: u32 = (0..20).map(|seed| run(&drive(seed, keeps), 10, None).expect("nothing is lost")).sum();
+        assert!(cuts > 150, "{cuts} cuts");
+    }
 }
 
 #[test]

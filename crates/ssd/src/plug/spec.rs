@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssdlab_ftl::KeepsOlderPages;
+use ssdlab_ftl::{Frontier, GcSpec, KeepsOlderPages};
 use ssdlab_keys::SpecError;
 use ssdlab_nand::DieSpec;
 
@@ -95,7 +95,7 @@ impl PowerLossSpec {
     ///
     /// # Errors
     /// The first value that cannot be built.
-    pub fn validate(&self, die: &DieSpec, die_name: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, die: &DieSpec, die_name: &str, gc: &GcSpec) -> Result<(), SpecError> {
         let wrong =
             |problem: String, instead: &str| Err(SpecError::new("power_loss.keeps_older_pages", problem, instead));
         match self.keeps_older_pages {
@@ -103,13 +103,21 @@ impl PowerLossSpec {
             _ if die.geometry.bits_per_cell == 1 => {
                 return wrong(format!("pages of the die `{die_name}` have their cells to themselves"), "leave it out");
             }
-            KeepsOlderPages::Copies if die.modes.slc.is_none() => {
+            _ if die.modes.slc.is_none() => {
                 return wrong(
                     format!("the die `{die_name}` cannot run at one bit per cell, where the copies would lie"),
                     "use a die with [modes.slc]",
                 );
             }
-            KeepsOlderPages::Copies => {}
+            KeepsOlderPages::PaddingAtFlush if gc.frontier == Frontier::Shared => {
+                return wrong(
+                    "host and collector write into the same superblock, so that what was moved long ago is in cells that the \
+                     host programs"
+                        .to_owned(),
+                    "use \"copies\", or another gc.frontier",
+                );
+            }
+            KeepsOlderPages::Copies | KeepsOlderPages::PaddingAtFlush => {}
         }
         if self.protects != Protection::Nothing && self.energy_mj.is_none() {
             return Err(SpecError::new("power_loss.energy_mj", "is missing", "capacitors need an energy, as in 5.0"));

@@ -317,6 +317,14 @@ fn firmware_that_copies_older_pages_keeps_data_at_rest_without_capacitors() {
 }
 
 #[test]
+fn firmware_that_pads_at_a_flush_keeps_what_was_flushed_without_capacitors() {
+    let padding =
+        PowerLossSpec { keeps_older_pages: KeepsOlderPages::PaddingAtFlush, boot_ms: 1.0, ..PowerLossSpec::default() };
+    let (destroyed, taken_back) = losses(Some(padding), false, |unit| unit.flushed);
+    assert!(destroyed == 0 && taken_back > 50, "{destroyed} units destroyed, {taken_back} writes taken back");
+}
+
+#[test]
 fn a_flush_that_lies_takes_no_time_and_keeps_nothing() {
     let (mut drive, die) = mlc();
     let mut flush = |flush_lies, fua| {

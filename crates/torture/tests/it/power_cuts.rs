@@ -55,14 +55,17 @@ fn recoveries_that_go_wrong_are_found_out_within_a_thousand_cuts() {
 }
 
 #[test]
-fn firmware_that_errs_about_copies_of_older_pages_is_found_out_within_a_thousand_cuts() {
-    let makes_copies = |seed: &u64| {
-        let case = Case::draw_for_power_cuts(*seed);
-        !is_composed_to_cut(*seed) && case.drive.keeps_older_pages() == KeepsOlderPages::Copies
-    };
-    for fault in [RecoveryFault::ForgetsCopies, RecoveryFault::BelievesOldCopies] {
+fn firmware_that_errs_about_older_pages_is_found_out_within_a_thousand_cuts() {
+    use KeepsOlderPages::{Copies, PaddingAtFlush};
+    let of = |seed: u64| Case::draw_for_power_cuts(seed).drive.keeps_older_pages();
+    for (fault, keeps) in [
+        (RecoveryFault::ForgetsCopies, Copies),
+        (RecoveryFault::BelievesOldCopies, Copies),
+        (RecoveryFault::PadsNothing, PaddingAtFlush),
+    ] {
         let build = |case: &Case| build_ssd_with_fault(case, fault);
-        let seeds = (0..).map(|number| run_seed(1, number)).filter(makes_copies);
+        let seeds = (0..).map(|number| run_seed(1, number));
+        let seeds = seeds.filter(|&seed| !is_composed_to_cut(seed) && of(seed) == keeps);
         is_found(fault, cuts_until_found(seeds, &build));
     }
 }

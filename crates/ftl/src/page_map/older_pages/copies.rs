@@ -277,7 +277,9 @@ impl PageMap {
 
     /// Lets go of blocks whose data are not wanted any more, and written anew if they were replaced.
     fn release_copies(&mut self) {
-        let PageMap { copies: Some(copies), medium, validity, host, superblocks, collector, .. } = self else { return };
+        let PageMap { copies: Some(copies), medium, validity, host, superblocks, collector, padding, .. } = self else {
+            return;
+        };
         copies.kept.retain_mut(|(block, programs)| {
             let is_read = copies.moving.iter().any(|row| row.0 == *block);
             if is_read || units_in(*block, medium, validity) > 0 {
@@ -286,7 +288,8 @@ impl PageMap {
             let domain = superblocks.domain_of_die(medium.layout().die_of(*block).0);
             let (host, moved) = (host.programs(), collector.domain(domain).programs());
             let issued = *programs.get_or_insert((host.issued(), moved.issued()));
-            host.head() < issued.0 || moved.head() < issued.1
+            let open = padding.as_ref().is_some_and(|padding| padding.closed_in_programs(host.head()) < issued.0);
+            open || host.head() < issued.0 || moved.head() < issued.1
         });
     }
 

@@ -1,4 +1,4 @@
-//! Firmware that recovers wrongly, for tests that must find out.
+//! Firmware that recovers wrongly, or prepares for it wrongly, for tests that must find out.
 
 use std::ops::Range;
 
@@ -15,6 +15,8 @@ pub enum RecoveryFault {
     ForgetsTrim,
     /// Copies of older pages are not looked at.
     ForgetsCopies,
+    /// A flush, or an erase, does not wait until anything is closed in: nothing is padded.
+    PadsNothing,
     /// A copy of an older page counts as newer than anything else, whatever its number.
     BelievesOldCopies,
 }
@@ -25,6 +27,7 @@ impl RecoveryFault {
         match self {
             RecoveryFault::BelievesCheckpointTooEarly
             | RecoveryFault::ForgetsCopies
+            | RecoveryFault::PadsNothing
             | RecoveryFault::BelievesOldCopies => false,
             RecoveryFault::SkipsJournalRow => table.last_row().iter().any(|trim| trim.before_row == before_row),
             RecoveryFault::ForgetsTrim => table.ranges().next().is_some_and(|first| first.0 == *pages),

@@ -123,6 +123,11 @@ impl Recovery {
         self.written_off = rows;
     }
 
+    /// For tests of tests: see [`RecoveryFault::PadsNothing`].
+    pub(super) fn pads_nothing(&self) -> bool {
+        self.fault == Some(RecoveryFault::PadsNothing)
+    }
+
     /// Whether nothing is missed of the destroyed row of this number.
     pub(super) fn is_written_off(&self, row: (BlockId, u32), number: u32) -> bool {
         self.written_off.get(&row) == Some(&number)
@@ -232,6 +237,9 @@ impl PageMap {
             }
         }
         self.host = HostRows::after_cut(self.superblocks.domains(), self.superblocks.width(), self.buffer.accepted());
+        if let Some(padding) = &mut self.padding {
+            padding.restart(self.buffer.accepted());
+        }
         (0..self.allocator.domains()).for_each(|domain| self.note_writable(domain));
         let (map_rows, journal_rows) = self.log.rows_to_read();
         let open = |domain| self.allocator.open_superblocks(domain).count() as u32;
@@ -358,6 +366,10 @@ impl PageMap {
         for page in 0..self.medium.finished_pages(block) {
             let (start, sequence) = (layout.row_start(block, page), self.number_found(block, page));
             let readable = self.medium.is_readable(block, page);
+            // What was not flushed, where firmware pads: the page before counts.
+            if !readable && self.padding.is_some() {
+                continue;
+            }
             if !readable && (self.medium.is_torn(block, page) || self.recovery.is_written_off((block, page), sequence))
             {
                 continue;

@@ -126,7 +126,9 @@ impl PageMap {
                     let sequence = self.number_found(block, row);
                     if !damaged || self.medium.is_readable(block, row) {
                         copies.found(number, sequence, at + k);
-                    } else if !self.medium.is_torn(block, row) && !self.recovery.is_written_off((block, row), sequence)
+                    } else if !self.medium.is_torn(block, row)
+                        && self.padding.is_none()
+                        && !self.recovery.is_written_off((block, row), sequence)
                     {
                         let mode = self.medium.mode(block);
                         copies.destroyed(number, sequence, Destroyed { unit: at + k, block, page: row, mode });

@@ -156,7 +156,7 @@ impl PageMap {
         let mut used = blocks.iter().copied().filter(|&block| !self.medium.is_erased(block));
         let first = used.next()?;
         let pages = self.medium.pages(first);
-        let goes_on_at = blocks.iter().map(|&block| self.medium.first_page_of_use(block)).max().unwrap_or(pages);
+        let goes_on_at = blocks.iter().map(|&block| self.first_page_of_use(block)).max().unwrap_or(pages);
         let frozen = self.is_frozen() || blocks.iter().any(|&block| self.medium.is_bad(block));
         let useful = self.superblocks.valid(sb) > 0 && goes_on_at < pages && !frozen;
         let newest = |block: BlockId| {
@@ -170,6 +170,13 @@ impl PageMap {
             goes_on_at: useful.then_some(goes_on_at),
             slc: self.medium.mode(first) == CellMode::Slc && self.medium.native_mode() != CellMode::Slc,
         })
+    }
+
+    /// The first page of a block that may be programmed after a cut; where firmware pads, no program from there on shares
+    /// cells with data.
+    fn first_page_of_use(&self, block: BlockId) -> u32 {
+        let first = self.medium.first_page_of_use(block);
+        if self.padding.is_some() { first.max(self.closed_from(block)) } else { first }
     }
 
     /// Which superblocks of a domain go on, and whose they are: one for each part.

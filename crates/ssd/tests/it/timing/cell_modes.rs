@@ -204,3 +204,18 @@ fn a_page_that_a_cut_destroys_is_read_from_its_copy_and_programmed_anew_before_t
     let rescue = COMMAND + 40_000 + transfer + COMMAND + transfer + 500_000;
     assert_eq!((plain - fill, rescued - fill), (rescued - fill - save - rescue, plain - fill + save + rescue));
 }
+
+#[test]
+fn a_flush_of_one_page_waits_until_its_word_line_is_closed_in() {
+    let drive = format!("{DRIVE}\n[power_loss]\nkeeps_older_pages = \"padding-at-flush\"\n");
+    let mut b = Bench::of(DIE, &drive);
+    let program = [500_000, 1_500_000, 4_000_000];
+    // The last page of a word line is the sixth after its first, and the padding closes in the five between.
+    for row in 0..8 {
+        let pages = (row as usize % 2) * 6..(row as usize % 2) * 6 + 6;
+        let expected: Nanos = pages.map(|page| COMMAND + ROW_UNITS * UNIT + program[KINDS[page]]).sum();
+        assert_eq!(b.latency(Op::Write, row * ROW_UNITS, ROW_UNITS), expected, "row {row}");
+    }
+    let counters = b.drive.counters();
+    assert_eq!((counters.waf(), counters.flash.unwrap().safety_program_bytes), (Some(6.0), 0));
+}
