@@ -346,6 +346,12 @@ pub trait Translation: Clone + Debug + Send + 'static {
     fn force(&mut self, sink: &mut impl OpSink);
     fn unforce(&mut self);
 
+    /// Whether what has gone to dies is durable only once [`Translation::force`] has closed it in.
+    #[inline]
+    fn pads_at_flush(&self) -> bool {
+        false
+    }
+
     /// Forgets logical pages.
     fn trim(&mut self, pages: Range<u32>, sink: &mut impl OpSink);
 

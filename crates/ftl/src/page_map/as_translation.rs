@@ -146,6 +146,11 @@ impl Translation for PageMap {
         self.unforce();
     }
 
+    #[inline]
+    fn pads_at_flush(&self) -> bool {
+        self.padding.is_some()
+    }
+
     fn trim(&mut self, pages: Range<u32>, sink: &mut impl OpSink) {
         self.trim(pages, sink);
     }

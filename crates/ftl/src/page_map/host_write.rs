@@ -167,6 +167,10 @@ impl PageMap {
             let (local, domain) = self.superblocks.local(sb, self.medium.layout());
             let clock = self.counters.host_units + self.counters.gc_units;
             self.collector.closed(domain, local, valid, self.superblock_units - valid, clock);
+            if self.padding.is_some() {
+                // What is padding in it can be gained.
+                self.collector.revive(domain);
+            }
         }
     }
 

@@ -134,7 +134,8 @@ impl PageMap {
         system.sort_unstable();
         let native = |&block: &BlockId| {
             let wanted = if self.is_copy_block(block) { CellMode::Slc } else { self.medium.native_mode() };
-            let in_mode = self.medium.is_erased(block) || self.medium.mode(block) == wanted;
+            let empty = self.medium.is_erased(block) || self.medium.is_half_erased(block);
+            let in_mode = empty || self.medium.mode(block) == wanted;
             in_mode && (self.is_frozen() || !self.medium.is_bad(block))
         };
         ring == system && ring.iter().all(native) && self.log.is_written_soundly(&self.medium)

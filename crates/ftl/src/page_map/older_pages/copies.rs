@@ -253,6 +253,8 @@ impl PageMap {
         let (domain, start) = (self.superblocks.domain_of_die(layout.die_of(block).0), layout.row_start(block, page));
         if self.validity.row(start) != 0 && self.may_move_copies(domain) {
             self.move_row(domain, start, sink);
+            self.start_if_due(domain, sink);
+            self.note_writable(domain);
             if let Some(copies) = &mut self.copies {
                 copies.rows += 1;
             }

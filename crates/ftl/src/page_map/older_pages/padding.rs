@@ -131,8 +131,7 @@ impl PageMap {
         self.begin_extents(start, 0, 0);
         self.add_valid(place.superblock, 0);
         if place.last {
-            // What is padding in it can be gained.
-            self.collector.revive(domain);
+            self.collector.hold_victims(domain);
         }
         self.counters.host_rows += 1;
         self.counters.padding_units += u64::from(self.row_units);
