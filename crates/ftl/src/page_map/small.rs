@@ -17,12 +17,7 @@ pub const PAGES: u32 = 300;
 
 /// A die of 16 blocks of 8 rows of 4 units, with two bits a cell.
 pub fn map(journal: bool) -> PageMap {
-    build(journal, None, KeepsOlderPages::No)
-}
-
-/// The same with firmware that copies older pages before a program endangers them.
-pub fn map_with_copies() -> PageMap {
-    build(false, None, KeepsOlderPages::Copies)
+    build(journal, None)
 }
 
 /// The same with two superblocks set aside at one bit per cell, in which 16 units fit.
@@ -38,7 +33,7 @@ pub fn map_with_cache() -> PageMap {
         fold_after_idle_ms: Some(1.0),
         fold_pause_ms: 1.0,
     };
-    build(false, Some(&cache), KeepsOlderPages::No)
+    build(false, Some(&cache))
 }
 
 /// A collector without any refinement.
@@ -61,7 +56,7 @@ pub fn gc() -> GcSpec {
     }
 }
 
-fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>, keeps_older_pages: KeepsOlderPages) -> PageMap {
+fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
     let geometry = Geometry {
         planes: 1,
         blocks_per_plane: 16,
@@ -97,7 +92,7 @@ fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>, keeps_older_pages: Kee
         wear_levelling: &WearLevellingSpec::default(),
         slc_cache,
         compression: None,
-        keeps_older_pages,
+        keeps_older_pages: KeepsOlderPages::No,
     };
     PageMap::new(&config, &Rng::new(1))
 }
