@@ -10,10 +10,10 @@
 
 use ssdlab_nand::{NO_LPN, UnitAddress};
 
+use super::fault::RecoveryFault;
 use super::newest::{Copies, Destroyed, Fate};
 use crate::page_map::PageMap;
 use crate::page_map::map::Place;
-use crate::page_map::recovery::RecoveryFault;
 use crate::translation::LostPage;
 
 /// Pages from which on the full way is the shorter one.
