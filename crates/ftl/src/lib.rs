@@ -19,7 +19,8 @@
 //! #     erases_what_trim_empties: false };
 //! # let wear_levelling = WearLevellingSpec::default();
 //! let config = PageMapConfig { die: &die, dies: 1, blocks: 16, withheld_blocks: 0, logical_pages: 80, buffer_units: 8,
-//!     read_granule_bytes: None, mapping: &mapping, gc: &gc, wear_levelling: &wear_levelling, slc_cache: None, compression: None };
+//!     read_granule_bytes: None, mapping: &mapping, gc: &gc, wear_levelling: &wear_levelling, slc_cache: None, compression: None,
+//!     keeps_older_pages: KeepsOlderPages::No };
 //! let mut map = PageMap::new(&config, &Rng::new(1));
 //! let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
 //! map.write(7, 1, 0);
@@ -52,8 +53,8 @@ pub use page_map::{
 };
 pub use reads::{Promise, ReadFrom, RowReads, first_page, pages_brought};
 pub use spec::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, RowSpan, STREAMS, SuperblockSpan, TieBreak, VictimPolicy,
-    WearLevellingSpec, spare_superblocks,
+    Buffering, Frontier, GcSpec, HostShare, KeepsOlderPages, MappingSpec, RowSpan, STREAMS, SuperblockSpan, TieBreak,
+    VictimPolicy, WearLevellingSpec, spare_superblocks,
 };
 pub use translation::{
     FlashSpot, LostPage, Recovered, Repair, RepairKind, Round, Source, Stretch, Translation, TranslationCounters,

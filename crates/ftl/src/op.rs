@@ -26,6 +26,9 @@ pub enum OpKind {
     CopyRead,
     CopyProgram,
     Erase,
+    /// Reading an older page of a word line, and programming its copy, before a program endangers it.
+    SafetyRead,
+    SafetyProgram,
     /// Reading what a block that has gone bad still holds, and programming it into the block that replaces it.
     RetireRead,
     RetireProgram,
@@ -37,7 +40,17 @@ impl OpKind {
     #[must_use]
     pub fn is_program(self) -> bool {
         use OpKind::{CopyProgram, FoldCopy, FoldProgram, GcProgram, HostProgram, MetadataProgram, RetireProgram};
-        matches!(self, HostProgram | GcProgram | FoldProgram | FoldCopy | MetadataProgram | CopyProgram | RetireProgram)
+        matches!(
+            self,
+            HostProgram
+                | GcProgram
+                | FoldProgram
+                | FoldCopy
+                | MetadataProgram
+                | CopyProgram
+                | RetireProgram
+                | OpKind::SafetyProgram
+        )
     }
 
     /// Whether it is a read of a single row: for the host, a merge or the map.
@@ -120,6 +133,12 @@ impl FlashOp {
     #[must_use]
     pub fn retire_read(block: BlockId, page: u32, units: u32, replacement: BlockId) -> Self {
         FlashOp { kind: OpKind::RetireRead, ..Self::host_read(block, page, units, 0, replacement.number()) }
+    }
+
+    /// A read of an older page of a word line, which is to be copied.
+    #[must_use]
+    pub fn safety_read(block: BlockId, page: u32, units: u32) -> Self {
+        FlashOp { kind: OpKind::SafetyRead, ..Self::host_read(block, page, units, 0, 0) }
     }
 
     /// A program of a row that holds `units`, the rest being padding. `number`: the program's, where they are counted.
@@ -235,7 +254,7 @@ impl FlashOp {
     #[inline]
     #[must_use]
     pub fn number(&self) -> u16 {
-        debug_assert!(self.kind == OpKind::HostProgram || self.kind.moves_units());
+        debug_assert!(matches!(self.kind, OpKind::HostProgram | OpKind::SafetyProgram) || self.kind.moves_units());
         self.number
     }
 
@@ -323,6 +342,11 @@ pub trait OpSink {
     /// A block has gone bad. `first` goes ahead of everything else that waits for this die; what waits and would
     /// program, erase or collect block `from` does so with block `to` instead. Reads for the host stay as they are.
     fn retarget(&mut self, die: DieId, from: BlockId, to: BlockId, first: &[FlashOp]);
+
+    /// Puts an operation ahead of everything that waits for its die but the host's reads.
+    fn enqueue_first(&mut self, die: DieId, op: FlashOp) {
+        self.retarget(die, op.block(), op.block(), &[op]);
+    }
 
     /// Packs a time into an operation that is enqueued now.
     fn ready_code(&self, ready: Nanos) -> u32 {

@@ -285,6 +285,21 @@ pub fn spare_superblocks(start_free_superblocks: u32, streams: u8, slc_cache: bo
     start_free_superblocks + 3 + 2 * (u32::from(streams) - 1) + u32::from(slc_cache)
 }
 
+/// How firmware keeps pages that share their cells with a later program, where the power may go in the middle of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeepsOlderPages {
+    /// It does nothing: such a cut destroys them, unless capacitors carry the program to its end.
+    #[default]
+    No,
+    /// Before a program, each older page of its word line is read, and a copy of it is programmed at one bit per cell in
+    /// blocks of the same die that are kept for this; after a cut the copies are moved to where data live.
+    Copies,
+    /// Before a FLUSH is answered, rows without data are programmed until no later program shares its cells with what was
+    /// flushed. Of what was not flushed, an older write may come back; what the collector moves is copied.
+    PaddingAtFlush,
+}
+
 /// How the firmware spreads erases over the blocks. Absent: not at all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

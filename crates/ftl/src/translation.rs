@@ -66,6 +66,8 @@ counters! {
         pub retire_rows,
         pub program_failures,
         pub erase_failures,
+        /// Rows that are copies of older pages, made before a program endangered them, and those moved where data live.
+        pub safety_rows,
     }
 }
 
@@ -146,6 +148,30 @@ pub enum RepairKind {
     Copy {
         page: u32,
     },
+    /// Row `of` of a block in the die's own mode is read, and its copy programmed here at one bit per cell.
+    Save {
+        page: u32,
+        of: u32,
+    },
+    /// Row `of` of the copies of older pages is read, and programmed here.
+    Rescue {
+        page: u32,
+        of: u32,
+    },
+}
+
+impl RepairKind {
+    /// The page that is programmed, if any is.
+    #[must_use]
+    pub fn page(self) -> Option<u32> {
+        match self {
+            RepairKind::Erase => None,
+            RepairKind::Fill { page }
+            | RepairKind::Copy { page }
+            | RepairKind::Save { page, .. }
+            | RepairKind::Rescue { page, .. } => Some(page),
+        }
+    }
 }
 
 /// How far a repair had come when the power went again.
@@ -319,6 +345,12 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     /// Sees to it that everything accepted so far gets written, partly filled rows included; and the end of that.
     fn force(&mut self, sink: &mut impl OpSink);
     fn unforce(&mut self);
+
+    /// Whether what has gone to dies is durable only once [`Translation::force`] has closed it in.
+    #[inline]
+    fn pads_at_flush(&self) -> bool {
+        false
+    }
 
     /// Forgets logical pages.
     fn trim(&mut self, pages: Range<u32>, sink: &mut impl OpSink);

@@ -246,6 +246,12 @@ impl Medium {
         self.modes.native
     }
 
+    /// Pages that a block has in a mode; 0: the die does not offer it.
+    #[must_use]
+    pub fn pages_in_mode(&self, mode: CellMode) -> u32 {
+        self.modes.empty_block(mode).pages.into()
+    }
+
     /// Pages that a block has in its mode.
     #[inline]
     #[must_use]
@@ -350,12 +356,20 @@ impl Medium {
     /// # Errors
     /// A [`Violation`], with nothing changed.
     pub fn copy_row(&mut self, from: BlockId, to: BlockId, page: u32) -> Result<(), Violation> {
+        self.copy_row_to((from, page), (to, page))
+    }
+
+    /// The same into any page of another block.
+    ///
+    /// # Errors
+    /// A [`Violation`], with nothing changed.
+    pub fn copy_row_to(&mut self, from: (BlockId, u32), to: (BlockId, u32)) -> Result<(), Violation> {
         let units = self.layout.row_units;
-        let (source, next) = (self.layout.row_start(from, page), self.next_sequence);
-        let target = self.queue_program(to, page)?.start;
+        let (source, next) = (self.layout.row_start(from.0, from.1), self.next_sequence);
+        let target = self.queue_program(to.0, to.1)?.start;
         self.next_sequence = next;
         self.sequence[self.layout.row_number(target)] = self.sequence[self.layout.row_number(source)];
-        if self.is_readable(from, page) {
+        if self.is_readable(from.0, from.1) {
             self.tags.copy_within(source.index()..(source + units).index(), target.index());
         } else {
             self.tags[target.index()..(target + units).index()].fill(NO_LPN);

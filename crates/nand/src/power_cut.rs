@@ -53,6 +53,19 @@ impl Medium {
         cut
     }
 
+    /// Pages of the same word line that are programmed before this one, and that a cut in its program destroys.
+    #[inline]
+    pub fn older_pages(&self, block: BlockId, page: u32) -> impl Iterator<Item = u32> + use<> {
+        self.modes.word_lines(self.mode(block)).older(page)
+    }
+
+    /// The page of the same word line that is programmed last.
+    #[inline]
+    #[must_use]
+    pub fn last_of_word_line(&self, block: BlockId, page: u32) -> u32 {
+        self.modes.word_lines(self.mode(block)).last(page)
+    }
+
     /// Whether the row of a finished program can be read.
     #[must_use]
     pub fn is_readable(&self, block: BlockId, page: u32) -> bool {
@@ -139,6 +152,16 @@ impl Medium {
     pub fn copy_row_at_start(&mut self, from: BlockId, to: BlockId, page: u32) -> Result<(), Violation> {
         self.copy_row(from, to, page)?;
         self.finish_at_start(to);
+        Ok(())
+    }
+
+    /// The same into any page of another block.
+    ///
+    /// # Errors
+    /// As [`Medium::copy_row_to`].
+    pub fn copy_row_to_at_start(&mut self, from: (BlockId, u32), to: (BlockId, u32)) -> Result<(), Violation> {
+        self.copy_row_to(from, to)?;
+        self.finish_at_start(to.0);
         Ok(())
     }
 

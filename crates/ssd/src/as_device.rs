@@ -63,6 +63,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
                 fold_program_bytes: f.fold_rows * row_bytes,
                 gc_program_bytes: (f.gc_rows + f.retire_rows) * row_bytes,
                 metadata_program_bytes: f.metadata_rows * row_bytes,
+                safety_program_bytes: f.safety_rows * row_bytes,
                 gc_read_bytes: f.gc_read_units * u64::from(layout.unit_bytes),
                 block_erases: f.block_erases,
                 buffer_overwrites: f.overwrites_in_buffer,

@@ -134,6 +134,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 wear_levelling: &drive.wear_levelling,
                 slc_cache: drive.slc_cache.as_ref(),
                 compression: drive.compression.as_ref(),
+                keeps_older_pages: drive.keeps_older_pages(),
             };
             let map = PageMap::new(&config, rng);
             let usable = usable_bytes(&map);

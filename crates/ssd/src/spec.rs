@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::Op;
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{
-    CompressionSpec, GcSpec, HostShare, LogBlockSpec, MappingSpec, RowSpan, SlcCachePolicy, SlcCacheSpec,
-    SuperblockSpan, WearLevellingSpec, spare_superblocks,
+    CompressionSpec, GcSpec, HostShare, KeepsOlderPages, LogBlockSpec, MappingSpec, RowSpan, SlcCachePolicy,
+    SlcCacheSpec, SuperblockSpan, WearLevellingSpec, spare_superblocks,
 };
 use ssdlab_keys::{KeyTable, SpecError};
 use ssdlab_nand::DieSpec;
@@ -278,7 +278,7 @@ impl DriveSpec {
             power.validate()?;
         }
         if let Some(power_loss) = &self.power_loss {
-            power_loss.validate()?;
+            power_loss.validate(die, &self.flash.die, &self.gc)?;
         }
         if let Some(heat) = &self.heat {
             // Commands that are held for heat wait, and keep the controller awake.
@@ -339,6 +339,7 @@ impl DriveSpec {
             ("slc_cache", self.slc_cache.is_some()),
             ("compression", self.compression.is_some()),
             ("ecc", self.ecc.is_some()),
+            ("power_loss.keeps_older_pages", self.keeps_older_pages() != KeepsOlderPages::No),
             ("flash.exact_spare_per_10000", self.flash.exact_spare_per_10000.is_some()),
             ("wear_levelling.static_spread_erases", self.wear_levelling.static_spread_erases.is_some()),
         ];
@@ -607,6 +608,12 @@ impl DriveSpec {
         let cache = self.slc_cache.is_some();
         let each = spare_superblocks(self.gc.start_free_superblocks, self.gc.frontier.streams(), cache);
         each * sets + if self.mapping.journal { 2 } else { 0 }
+    }
+
+    /// What firmware does for older pages of a word line.
+    #[must_use]
+    pub fn keeps_older_pages(&self) -> KeepsOlderPages {
+        self.power_loss.as_ref().map_or(KeepsOlderPages::No, |spec| spec.keeps_older_pages)
     }
 
     /// Dies of a superblock.

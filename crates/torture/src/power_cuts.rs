@@ -5,9 +5,9 @@
 //! with cells of up to four bits. Every eighth translates by blocks.
 
 use ssdlab_core::{Op, Rng, UNIT_BYTES};
-use ssdlab_ftl::LogScheme;
-use ssdlab_nand::{PageOrder, SpecError};
-use ssdlab_ssd::{PowerLossSpec, Protection};
+use ssdlab_ftl::{Frontier, KeepsOlderPages, LogScheme};
+use ssdlab_nand::{DieSpec, PageOrder, ReducedMode, SpecError};
+use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection};
 
 use crate::case::{Case, translates_by_blocks};
 use crate::draw::one;
@@ -55,7 +55,9 @@ impl Case {
                 fourth(&mut die.timing.read_us);
                 fourth(&mut die.timing.program_us);
             }
-            drive.power_loss = Some(draw_power_loss(&mut rng));
+            let mut power_loss = draw_power_loss(&mut rng);
+            power_loss.keeps_older_pages = draw_keeps_older_pages(die, drive, seed);
+            drive.power_loss = Some(power_loss);
         });
         case.faults = Default::default();
         case
@@ -65,8 +67,9 @@ impl Case {
         let spec = self.drive.power_loss.clone().unwrap_or_default();
         let enough = spec.energy_left_percent == 100.0;
         let protects = if enough { spec.protects } else { Protection::Nothing };
+        let keeps = protects != Protection::Nothing || spec.keeps_older_pages != KeepsOlderPages::No;
         Model {
-            may_destroy: self.die.geometry.bits_per_cell > 1 && protects == Protection::Nothing,
+            may_destroy: self.die.geometry.bits_per_cell > 1 && !keeps,
             keeps_all: protects == Protection::Everything,
         }
     }
@@ -80,6 +83,30 @@ fn draw_power_loss(rng: &mut Rng) -> PowerLossSpec {
         boot_ms: one(rng, &[0.0, 0.1, 100.0]),
         ..PowerLossSpec::default()
     }
+}
+
+/// What firmware does for older pages, on every other die of several bits per cell. Drawn from a stream of its own, so that this
+/// draw does not change the others.
+fn draw_keeps_older_pages(die: &mut DieSpec, drive: &DriveSpec, seed: u64) -> KeepsOlderPages {
+    let mut rng = Rng::new(seed).stream("older pages");
+    use KeepsOlderPages::{Copies, No, PaddingAtFlush};
+    let mut drawn = one(&mut rng, &[No, No, Copies, PaddingAtFlush]);
+    if die.geometry.bits_per_cell == 1 {
+        return No;
+    }
+    if drawn == PaddingAtFlush && drive.gc.frontier == Frontier::Shared {
+        drawn = Copies;
+    }
+    if drawn != No && die.modes.slc.is_none() {
+        let (read, program) = (die.timing.read_us[0], die.timing.program_us[0]);
+        die.modes.slc = Some(ReducedMode {
+            read_us: vec![read * 0.6],
+            program_us: vec![program * 0.5],
+            erase_ms: die.timing.erase_ms,
+            rated_program_erase_cycles: 20_000,
+        });
+    }
+    drawn
 }
 
 /// Runs a case, cutting the power after every phase, and several times in between.

@@ -222,7 +222,7 @@ impl Tally {
 
     pub fn drive(&mut self, facts: &Facts) {
         let f = &facts.ftl;
-        self.rows_programmed += f.host_rows + f.gc_rows + f.metadata_rows + f.retire_rows;
+        self.rows_programmed += f.host_rows + f.gc_rows + f.metadata_rows + f.retire_rows + f.safety_rows;
         self.units_moved += f.gc_units;
         self.block_erases += facts.flash().block_erases;
         self.program_failures += f.program_failures;

@@ -172,6 +172,12 @@ impl Allocator {
         self.spaces[domain].host[self.open_for(stream)].is_some()
     }
 
+    /// The superblock of the die's own mode that the host has open for a stream.
+    #[must_use]
+    pub fn host_superblock(&self, domain: usize, stream: u8) -> Option<SuperblockId> {
+        self.spaces[domain].host[self.open_for(stream)].as_ref().map(Frontier::superblock)
+    }
+
     /// Whether the host may open another superblock of the die's own mode: one is always kept for the collector, and one
     /// for each superblock of the cache that is being folded.
     #[inline]

@@ -37,6 +37,7 @@ impl Translation for PageMap {
             retire_rows: self.bad_blocks.rows(),
             program_failures: self.bad_blocks.program_failures(),
             erase_failures: self.bad_blocks.erase_failures(),
+            safety_rows: self.copies.as_ref().map_or(0, |copies| copies.rows()),
             ..self.counters
         }
     }
@@ -87,6 +88,9 @@ impl Translation for PageMap {
 
     #[inline]
     fn durable_units(&self) -> u64 {
+        if let Some(padding) = &self.padding {
+            return padding.closed_in(self.host.programs().head());
+        }
         if self.buffered_units() == 0 { self.buffer.accepted() } else { self.host.programs().reached() }
     }
 
@@ -140,6 +144,11 @@ impl Translation for PageMap {
 
     fn unforce(&mut self) {
         self.unforce();
+    }
+
+    #[inline]
+    fn pads_at_flush(&self) -> bool {
+        self.padding.is_some()
     }
 
     fn trim(&mut self, pages: Range<u32>, sink: &mut impl OpSink) {

@@ -156,6 +156,7 @@ impl PageMap {
         // A die keeps its order: none of the block's rows is read by a collector before its last program has ended.
         assert!(!self.has_staged(domain, from), "a row was collected too early");
         self.log.replace(from, to, self.medium.layout());
+        self.replace_copy_block(from, to);
         self.note_copied(to, sink);
         let mut first = Vec::with_capacity(2 * held as usize + 1);
         for page in 0..held {
@@ -235,7 +236,7 @@ impl PageMap {
     }
 
     /// Where logical units begin in a row, one bit for each unit of flash.
-    fn begins_of_row(&self, start: UnitAddress) -> u64 {
+    pub(super) fn begins_of_row(&self, start: UnitAddress) -> u64 {
         self.compression.as_ref().map_or(u64::MAX, |compression| compression.extents().row(start))
     }
 
@@ -275,6 +276,7 @@ impl PageMap {
         };
         self.superblocks.replace(failed, to);
         self.log.replace(failed, to, self.medium.layout());
+        self.replace_copy_block(failed, to);
         to
     }
 

@@ -181,6 +181,10 @@ impl PageMap {
             let (local, domain) = self.superblocks.local(sb, self.medium.layout());
             let clock = self.counters.host_units + self.counters.gc_units;
             self.collector.closed(domain, local, valid, self.superblock_units - valid, clock);
+            if self.padding.is_some() {
+                // What is padding in it can be gained.
+                self.collector.revive(domain);
+            }
         }
     }
 
@@ -249,6 +253,7 @@ impl PageMap {
         }
         self.buffer.set_forced(true);
         self.dispatch(sink);
+        self.pad_for_flush(sink);
     }
 
     /// Ends what [`PageMap::force`] began.
@@ -384,6 +389,9 @@ impl PageMap {
         }
         let number = self.host.begin(die, units, self.buffer.dispatched());
         self.note_writable(domain);
+        if self.copies.is_some() && self.padding.is_none() {
+            self.copy_endangered(die, block, page, sink);
+        }
         sink.enqueue(die, FlashOp::host_program(block, page, units, number, sink.ready_code(ready)));
         self.log.note_written(start, units, pages, &mut self.medium, sink);
         self.start_if_due(domain, sink);

@@ -14,6 +14,7 @@
 //! | [`pacing`] | what the host may write meanwhile: one file a policy |
 //! | [`cache`] | blocks at one bit per cell: one file a policy |
 //! | [`compression`] | extents, and how rows are filled with them |
+//! | `older_pages` | copies of pages that a program endangers |
 //! | `metadata_log` | journal, checkpoints and map pages on flash |
 //! | `bad_blocks` | what has failed, and whether the drive can still write |
 //! | `recovery` | what a power cut has destroyed; how everything else is found again |
@@ -37,6 +38,7 @@ mod long_write;
 pub mod map;
 mod map_prefetch;
 mod metadata_log;
+mod older_pages;
 pub mod pacing;
 mod partial_write;
 mod parts;
@@ -54,7 +56,7 @@ use ssdlab_core::Rng;
 use ssdlab_nand::{BlockId, DieId, DieSpec, Dies, GrowingFaults, Layout, Medium, Outcome, TagFormat, UnitAddress};
 
 use crate::op::{FlashOp, OpKind, OpSink};
-use crate::spec::{Buffering, Frontier, GcSpec, HostShare, MappingSpec, WearLevellingSpec};
+use crate::spec::{Buffering, Frontier, GcSpec, HostShare, KeepsOlderPages, MappingSpec, WearLevellingSpec};
 use crate::translation::{Translation, TranslationCounters};
 use allocator::Allocator;
 use bad_blocks::BadBlocks;
@@ -65,6 +67,7 @@ use host_rows::HostRows;
 use map::{DemandMapCounters, Map, Place};
 use map_prefetch::MapPrefetch;
 use metadata_log::MetadataLog;
+use older_pages::{CopyArea, Padding};
 use pacing::HostPacing;
 use parts::Parts;
 use recovery::Recovery;
@@ -96,6 +99,7 @@ pub struct PageMapConfig<'a> {
     pub wear_levelling: &'a WearLevellingSpec,
     pub slc_cache: Option<&'a SlcCacheSpec>,
     pub compression: Option<&'a CompressionSpec>,
+    pub keeps_older_pages: KeepsOlderPages,
 }
 
 /// Page-mapped translation. Decides, never waits: it hears of units and of ended operations, and answers with
@@ -115,6 +119,10 @@ pub struct PageMap {
     cache: Option<SlcCache>,
     compression: Option<Box<Compression>>,
     log: MetadataLog,
+    /// Only where firmware makes copies of older pages.
+    copies: Option<Box<CopyArea>>,
+    /// Only where firmware pads at a flush.
+    padding: Option<Box<Padding>>,
     bad_blocks: BadBlocks,
     recovery: Recovery,
     counters: TranslationCounters,
@@ -174,6 +182,8 @@ impl PageMap {
             cache: config.slc_cache.map(new_cache),
             compression: config.compression.map(new_compression),
             log: MetadataLog::default(),
+            copies: (config.keeps_older_pages != KeepsOlderPages::No).then(Box::default),
+            padding: (config.keeps_older_pages == KeepsOlderPages::PaddingAtFlush).then(Box::default),
             bad_blocks: BadBlocks::default(),
             recovery: Recovery::new(superblocks.count(), config.die.geometry.bits_per_cell),
             counters: TranslationCounters::default(),
@@ -231,6 +241,14 @@ impl PageMap {
         let (layout, rows_before) = (self.medium.layout(), self.log.rows_written());
         let (logical_pages, granule) = (self.map.logical_pages(), self.read_granule_bytes);
         self.log = MetadataLog::new(&self.mapping, logical_pages, layout, rows_before, granule, take_ring);
+        if let Some(copies) = &mut self.copies {
+            let wanted = older_pages::BLOCKS_OF_A_DIE;
+            let blocks = self.superblocks.take_of_every_die(wanted);
+            if blocks.iter().any(|blocks| blocks.len() < wanted as usize) && self.bad_blocks.any_failure() {
+                self.bad_blocks.make_read_only();
+            }
+            copies.begin_empty(blocks);
+        }
         if let Some(cache) = &mut self.cache {
             cache.clear();
             if cache.pool_per_domain() > 0 {
@@ -322,11 +340,16 @@ impl PageMap {
                     self.erase_emptied(sink);
                 }
             }
+            OpKind::SafetyRead => self.safety_read_ended(op.block(), op.page(), sink),
+            OpKind::SafetyProgram => self.safety_program_ended(&op, sink),
             OpKind::RetireProgram => self.row_copied(op.block()),
             OpKind::Erase => self.erased(&op, sink),
             OpKind::CopyRead | OpKind::CopyProgram => unreachable!("a page map has no merges"),
         }
         self.dispatch(sink);
+        if self.padding.is_some() {
+            self.pad_for_flush(sink);
+        }
     }
 
     /// Returns whether the program was good; if not, it has been asked for again, elsewhere.
@@ -361,7 +384,11 @@ impl PageMap {
         }
         let sb = self.superblocks.of_block(block);
         if self.superblocks.state(sb) == State::System {
-            self.log.erased(block, &mut self.medium, sink);
+            if self.is_copy_block(block) {
+                self.copy_block_erased(block, sink);
+            } else {
+                self.log.erased(block, &mut self.medium, sink);
+            }
             if block != op.block() {
                 // A free superblock may have gone for it.
                 for domain in 0..self.allocator.domains() {
@@ -380,6 +407,9 @@ impl PageMap {
             }
             self.recovery.origins.erased(sb);
             self.allocator.arrived(domain, sb, pool, sound);
+            if self.copies.is_some() {
+                self.move_copies(domain, sink);
+            }
             self.collector_step(domain, sink);
             if self.has_emptied() {
                 self.emptied_one(domain, sink);

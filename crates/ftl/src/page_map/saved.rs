@@ -6,13 +6,14 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Rng;
-use ssdlab_nand::{BlockId, MisfitError, NO_LPN, SavedMedium};
+use ssdlab_nand::{BlockId, CellMode, MisfitError, NO_LPN, SavedMedium};
 
 use super::PageMap;
 use super::bad_blocks::BadBlocks;
 use super::cache::SlcCache;
 use super::compression::Compression;
 use super::metadata_log::SavedLog;
+use super::older_pages::CopyArea;
 use super::recovery::Recovery;
 use super::superblock::{Role, State, Superblocks};
 use crate::spec::Frontier;
@@ -27,6 +28,7 @@ pub struct SavedMap {
     bad_blocks: BadBlocks,
     recovery: Recovery,
     compression: Option<Box<Compression>>,
+    copies: Option<Box<CopyArea>>,
     counters: TranslationCounters,
     rng: Rng,
 }
@@ -41,6 +43,7 @@ impl PageMap {
             bad_blocks: self.bad_blocks.clone(),
             recovery: self.recovery.clone(),
             compression: self.compression.clone(),
+            copies: self.copies.clone(),
             counters: self.counters,
             rng: self.rng.clone(),
         };
@@ -53,7 +56,8 @@ impl PageMap {
         let blocks = self.medium.layout().block_count();
         let of_blocks = |mut ids: Box<dyn Iterator<Item = BlockId> + '_>| ids.all(|block| block.number() < blocks);
         let moving = saved.bad_blocks.moving().iter().flat_map(|&(from, to)| [from, to]);
-        if !of_blocks(Box::new(moving)) || !of_blocks(Box::new(saved.log.blocks())) {
+        let copies = saved.copies.iter().flat_map(|copies| copies.blocks());
+        if !of_blocks(Box::new(moving)) || !of_blocks(Box::new(saved.log.blocks())) || !of_blocks(Box::new(copies)) {
             return Err(MisfitError("a block that does not exist"));
         }
         let compresses = (&saved.compression, &self.compression);
@@ -63,6 +67,10 @@ impl PageMap {
                 (Some(saved), Some(own)) => saved.extents().is_shaped_like(own.extents()),
                 (saved, own) => saved.is_none() && own.is_none(),
             }
+            || !match (&saved.copies, &self.copies) {
+                (Some(saved), Some(own)) => saved.is_shaped_like(own),
+                (saved, own) => saved.is_none() && own.is_none(),
+            }
         {
             return Err(MisfitError("superblocks of another shape"));
         }
@@ -70,6 +78,7 @@ impl PageMap {
         let grown = self.medium.load(saved.medium)?;
         (self.superblocks, self.bad_blocks, self.recovery) = (saved.superblocks, saved.bad_blocks, saved.recovery);
         (self.compression, self.counters, self.rng) = (saved.compression, saved.counters, saved.rng);
+        self.copies = saved.copies;
         self.recovery.loaded = true;
         if grown > self.bad_blocks.program_failures().saturating_add(self.bad_blocks.erase_failures()) {
             return Err(MisfitError("more bad blocks than failures"));
@@ -93,6 +102,7 @@ impl PageMap {
         for (sound, what) in [
             (self.superblocks.can_be(&self.medium, is_stream, role_exists, pool), "superblocks that cannot be"),
             (self.rings_are_sound(), "a system area that cannot be"),
+            (self.copies_are_sound(), "copies that cannot be"),
             (frozen || self.bad_blocks.can_go_on_moving(&self.medium, &self.superblocks), "blocks that replace none"),
             (self.recovery.is_sound(pages, self.superblocks.count(), numbered), "a page that does not exist"),
             (
@@ -116,20 +126,33 @@ impl PageMap {
 
     /// Whether the superblocks kept for rings are those that the rings are made of, and rows there are a ring's.
     fn rings_are_sound(&self) -> bool {
-        let mut ring: Vec<BlockId> = self.log.blocks().collect();
+        let copies = self.copies.iter().flat_map(|copies| copies.blocks());
+        let mut ring: Vec<BlockId> = self.log.blocks().chain(copies).collect();
         ring.sort_unstable();
         let kept = self.superblocks.all().filter(|&sb| self.superblocks.state(sb) == State::System);
         let mut system: Vec<BlockId> = kept.flat_map(|sb| self.superblocks.blocks_of(sb)).collect();
         system.sort_unstable();
         let native = |&block: &BlockId| {
-            let in_mode = self.medium.is_erased(block) || self.medium.mode(block) == self.medium.native_mode();
+            let wanted = if self.is_copy_block(block) { CellMode::Slc } else { self.medium.native_mode() };
+            let empty = self.medium.is_erased(block) || self.medium.is_half_erased(block);
+            let in_mode = empty || self.medium.mode(block) == wanted;
             in_mode && (self.is_frozen() || !self.medium.is_bad(block))
         };
         ring == system && ring.iter().all(native) && self.log.is_written_soundly(&self.medium)
     }
 
+    /// Whether the copies of older pages are such, each in a block of its own die.
+    fn copies_are_sound(&self) -> bool {
+        self.copies.as_ref().is_none_or(|copies| copies.blocks().all(|block| self.is_copy_block(block)))
+            && self.copy_blocks().all(|block| self.pages_are_sound(block))
+    }
+
     /// Whether the spare areas of a block of data say what firmware writes there.
     fn rows_are_sound(&self, block: BlockId) -> bool {
+        self.medium.is_in_order(block) && self.pages_are_sound(block)
+    }
+
+    fn pages_are_sound(&self, block: BlockId) -> bool {
         let layout = self.medium.layout();
         let row_is_sound = |page| {
             let start = layout.row_start(block, page);
@@ -140,6 +163,6 @@ impl PageMap {
                 lpn == NO_LPN || is_page && begins()
             })
         };
-        self.medium.is_in_order(block) && (0..self.medium.finished_pages(block)).all(row_is_sound)
+        (0..self.medium.finished_pages(block)).all(row_is_sound)
     }
 }

@@ -7,8 +7,8 @@ use super::cache::{SlcCachePolicy, SlcCacheSpec, WhenFull};
 use super::{PageMap, PageMapConfig};
 use crate::op::FlashOp;
 use crate::spec::{
-    Buffering, Frontier, GcSpec, HostShare, MappingSpec, RowSpan, SuperblockSpan, TieBreak, VictimPolicy,
-    WearLevellingSpec,
+    Buffering, Frontier, GcSpec, HostShare, KeepsOlderPages, MappingSpec, RowSpan, SuperblockSpan, TieBreak,
+    VictimPolicy, WearLevellingSpec,
 };
 use crate::translation::Translation;
 
@@ -93,6 +93,7 @@ fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
         wear_levelling: &WearLevellingSpec::default(),
         slc_cache,
         compression: None,
+        keeps_older_pages: KeepsOlderPages::No,
     };
     PageMap::new(&config, &Rng::new(1))
 }

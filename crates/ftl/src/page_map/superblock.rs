@@ -188,6 +188,22 @@ impl Superblocks {
         ring
     }
 
+    /// Sets so many blocks of every die aside: of each domain the highest-numbered superblocks that are free. Returns them by
+    /// die: fewer, where there are not so many.
+    pub fn take_of_every_die(&mut self, wanted: u32) -> Vec<Vec<BlockId>> {
+        let mut blocks = vec![Vec::new(); self.dies as usize];
+        for domain in 0..self.domains() as usize {
+            let free: Vec<SuperblockId> = self.of_domain(domain).filter(|&sb| self.state(sb) == State::Free).collect();
+            for &sb in free.iter().rev().take(wanted as usize) {
+                self.set_state(sb, State::System);
+                for die in self.dies_of(domain).iter() {
+                    blocks[die.index()].push(self.block_on(sb, die));
+                }
+            }
+        }
+        blocks
+    }
+
     /// A good, erased block of this die from the reserve.
     pub fn take_reserve(&mut self, die: DieId) -> Option<BlockId> {
         self.reserve[die.index()].pop()

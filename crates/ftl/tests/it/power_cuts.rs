@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::{Rng, catch_panic};
-use ssdlab_ftl::{Frontier, RecoveryFault};
+use ssdlab_ftl::{Frontier, KeepsOlderPages, RecoveryFault};
 
 use crate::properties::plain;
 use crate::rig::Rig;
@@ -90,6 +90,35 @@ proptest! {
     }
 }
 
+/// A case whose firmware keeps older pages, on a die of two or three bits per cell.
+fn keeping(case: Case, keeps_older_pages: KeepsOlderPages, bits: u32) -> Case {
+    let pages = if bits == 3 { case.pages.next_multiple_of(3) } else { case.pages };
+    Case { keeps_older_pages, bits, pages, ..case }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(13), failure_persistence: None,
+        ..ProptestConfig::with_cases(150) })]
+
+    #[test]
+    fn no_power_cut_destroys_a_page_of_which_the_firmware_makes_copies(case in any_case(), bits in 2u32..=3) {
+        let outcome = run(&keeping(case, KeepsOlderPages::Copies, bits), 12, None);
+        prop_assert!(outcome.is_ok(), "{outcome:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(14), failure_persistence: None,
+        ..ProptestConfig::with_cases(150) })]
+
+    #[test]
+    fn no_power_cut_destroys_what_was_flushed_where_the_firmware_pads(case in any_case(), bits in 2u32..=3) {
+        let frontier = if case.frontier == Frontier::Shared { Frontier::Separate } else { case.frontier };
+        let outcome = run(&keeping(Case { frontier, ..case }, KeepsOlderPages::PaddingAtFlush, bits), 12, None);
+        prop_assert!(outcome.is_ok(), "{outcome:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(12), failure_persistence: None,
         ..ProptestConfig::with_cases(3000) })]
@@ -98,6 +127,21 @@ proptest! {
     #[ignore = "minutes; `make properties` runs it, and 120 cases of the same run always"]
     fn thousands_more_power_cuts(case in any_case()) {
         let outcome = run(&case, 30, None);
+        prop_assert!(outcome.is_ok(), "{outcome:?}");
+    }
+
+    #[test]
+    #[ignore = "minutes; `make properties` runs it, and 150 cases of the same run always"]
+    fn thousands_more_power_cuts_of_firmware_that_pads(case in any_case(), bits in 2u32..=3) {
+        let frontier = if case.frontier == Frontier::Shared { Frontier::Separate } else { case.frontier };
+        let outcome = run(&keeping(Case { frontier, ..case }, KeepsOlderPages::PaddingAtFlush, bits), 30, None);
+        prop_assert!(outcome.is_ok(), "{outcome:?}");
+    }
+
+    #[test]
+    #[ignore = "minutes; `make properties` runs it, and 150 cases of the same run always"]
+    fn thousands_more_power_cuts_of_firmware_that_makes_copies(case in any_case(), bits in 2u32..=3) {
+        let outcome = run(&keeping(case, KeepsOlderPages::Copies, bits), 30, None);
         prop_assert!(outcome.is_ok(), "{outcome:?}");
     }
 }
@@ -128,6 +172,31 @@ fn a_recovery_that_goes_wrong_is_found_out_within_a_thousand_cuts() {
     // The same drives without a fault pass.
     let cuts: u32 = (0..20).map(|seed| run(&journalled(seed), 10, None).expect("nothing is wrong")).sum();
     assert!(cuts > 150, "{cuts} cuts");
+}
+
+#[test]
+fn firmware_that_errs_about_copies_or_padding_is_found_out_within_a_thousand_cuts() {
+    use KeepsOlderPages::{Copies, PaddingAtFlush};
+    let drive = |seed, keeps| {
+        let case = Case { journal: seed % 2 == 0, frontier: Frontier::Separate, ..journalled(seed) };
+        keeping(case, keeps, 2)
+    };
+    for (fault, keeps) in [
+        (RecoveryFault::ForgetsCopies, Copies),
+        (RecoveryFault::BelievesOldCopies, Copies),
+        (RecoveryFault::ForgetsCopies, PaddingAtFlush),
+        (RecoveryFault::PadsNothing, PaddingAtFlush),
+    ] {
+        let found = (0..100).position(|seed| {
+            let outcome = catch_panic(|| run(&drive(seed, keeps), 10, Some(fault)));
+            !matches!(outcome, Ok(Ok(_)))
+        });
+        assert!(found.is_some(), "{fault:?} of {keeps:?} was not found in 1000 cuts");
+    }
+    for keeps in [Copies, PaddingAtFlush] {
+        let cuts: u32 = (0..20).map(|seed| run(&drive(seed, keeps), 10, None).expect("nothing is lost")).sum();
+        assert!(cuts > 150, "{cuts} cuts");
+    }
 }
 
 #[test]

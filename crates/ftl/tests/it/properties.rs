@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use ssdlab_ftl::{Frontier, HostShare, VictimPolicy};
+use ssdlab_ftl::{Frontier, HostShare, KeepsOlderPages, VictimPolicy};
 
 use crate::rig::Rig;
 use crate::rig::case::{Case, any_case};
@@ -216,6 +216,8 @@ pub(crate) fn plain() -> Case {
         journal_limit_rows: None,
         map_cache_kib: None,
         max_ratio: None,
+        keeps_older_pages: KeepsOlderPages::No,
+        bits: 2,
     }
 }
 

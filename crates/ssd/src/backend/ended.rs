@@ -148,6 +148,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             | OpKind::FoldProgram
             | OpKind::FoldCopy
             | OpKind::MetadataProgram
+            | OpKind::SafetyRead
+            | OpKind::SafetyProgram
             | OpKind::RetireRead
             | OpKind::RetireProgram => {
                 if op.kind().is_program() {

@@ -663,6 +663,7 @@ impl Backend {
             | OpKind::FoldRead
             | OpKind::MapRead
             | OpKind::CopyRead
+            | OpKind::SafetyRead
             | OpKind::RetireRead => {
                 let read_time = self.times.read(mode);
                 let mut array = 0;
@@ -692,6 +693,7 @@ impl Backend {
             | OpKind::GcProgram
             | OpKind::FoldProgram
             | OpKind::MetadataProgram
+            | OpKind::SafetyProgram
             | OpKind::RetireProgram => {
                 let late = if op.kind() == OpKind::HostProgram { data_are_late_by(&op, now).max(0) as u64 } else { 0 };
                 let earliest = taken.max(now + late.max(joint.late)) + self.command_time;
@@ -764,6 +766,7 @@ impl Backend {
             | OpKind::FoldRead
             | OpKind::MapRead
             | OpKind::CopyRead
+            | OpKind::SafetyRead
             | OpKind::RetireRead => {
                 let (rows, eighths) = if SPECIAL {
                     (op.rows(), op.eighths() + self.joint(d, op, now).eighths)
@@ -777,9 +780,11 @@ impl Backend {
                 let joint = if SPECIAL { self.joint(d, op, now).late } else { 0 };
                 (Work::Program { page }, now.saturating_add_signed(late.into()).max(now + joint))
             }
-            OpKind::GcProgram | OpKind::FoldProgram | OpKind::MetadataProgram | OpKind::RetireProgram => {
-                (Work::Program { page }, now)
-            }
+            OpKind::GcProgram
+            | OpKind::FoldProgram
+            | OpKind::MetadataProgram
+            | OpKind::SafetyProgram
+            | OpKind::RetireProgram => (Work::Program { page }, now),
             OpKind::FoldCopy | OpKind::CopyProgram => (Work::Copy { page }, now),
             OpKind::Erase => (Work::Erase, now),
         };

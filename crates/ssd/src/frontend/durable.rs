@@ -68,7 +68,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                         return;
                     }
                     // What came before is on its way, or goes as soon as there is room.
-                    if self.frontend.commands.joining_since.take().is_some() {
+                    let joined = self.frontend.commands.joining_since.take().is_some();
+                    // All may have gone out in whole rows, which are to be closed in.
+                    let closes_in = self.translation.pads_at_flush() && self.translation.waiting_units() == 0;
+                    if joined || closes_in {
                         self.ask(|translation, queues| translation.force(queues));
                     }
                     if self.translation.waiting_units() == 0 {
@@ -76,6 +79,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     }
                 } else {
                     self.ask(|translation, queues| translation.force(queues));
+                }
+                // Where there was nothing to close in, no program tells when that is done.
+                if self.translation.pads_at_flush() && self.translation.durable_units() >= units {
+                    continue;
                 }
                 if self.translation.is_read_only() {
                     self.give_up_durable();

@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ssdlab_ftl::{Frontier, GcSpec, KeepsOlderPages};
 use ssdlab_keys::SpecError;
+use ssdlab_nand::DieSpec;
 
 /// What a drive does about power cuts, and how it starts again. Absent: nothing is protected, and it starts with the
 /// defaults.
@@ -13,6 +15,9 @@ pub struct PowerLossSpec {
     /// What its capacitors protect.
     #[serde(default)]
     pub protects: Protection,
+    /// What firmware does for pages that share their cells with a later program, in place of capacitors or beside them.
+    #[serde(default)]
+    pub keeps_older_pages: KeepsOlderPages,
     /// Energy that the capacitors give when new; required where they protect anything.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "mJ"))]
@@ -42,6 +47,7 @@ impl Default for PowerLossSpec {
     fn default() -> Self {
         PowerLossSpec {
             protects: Protection::Nothing,
+            keeps_older_pages: KeepsOlderPages::No,
             energy_mj: None,
             energy_left_percent: default_energy_left(),
             controller_mw: default_controller(),
@@ -85,11 +91,34 @@ pub enum Protection {
 }
 
 impl PowerLossSpec {
-    /// Checks what no single value can tell. Ranges are checked with the whole drive.
+    /// Checks what no single value can tell, on such dies. Ranges are checked with the whole drive.
     ///
     /// # Errors
     /// The first value that cannot be built.
-    pub fn validate(&self) -> Result<(), SpecError> {
+    pub fn validate(&self, die: &DieSpec, die_name: &str, gc: &GcSpec) -> Result<(), SpecError> {
+        let wrong =
+            |problem: String, instead: &str| Err(SpecError::new("power_loss.keeps_older_pages", problem, instead));
+        match self.keeps_older_pages {
+            KeepsOlderPages::No => {}
+            _ if die.geometry.bits_per_cell == 1 => {
+                return wrong(format!("pages of the die `{die_name}` have their cells to themselves"), "leave it out");
+            }
+            _ if die.modes.slc.is_none() => {
+                return wrong(
+                    format!("the die `{die_name}` cannot run at one bit per cell, where the copies would lie"),
+                    "use a die with [modes.slc]",
+                );
+            }
+            KeepsOlderPages::PaddingAtFlush if gc.frontier == Frontier::Shared => {
+                return wrong(
+                    "host and collector write into the same superblock, so that what was moved long ago is in cells that the \
+                     host programs"
+                        .to_owned(),
+                    "use \"copies\", or another gc.frontier",
+                );
+            }
+            KeepsOlderPages::Copies | KeepsOlderPages::PaddingAtFlush => {}
+        }
         if self.protects != Protection::Nothing && self.energy_mj.is_none() {
             return Err(SpecError::new("power_loss.energy_mj", "is missing", "capacitors need an energy, as in 5.0"));
         }

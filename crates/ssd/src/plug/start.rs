@@ -10,6 +10,7 @@
 
 use ssdlab_core::Nanos;
 use ssdlab_ftl::{Recovered, Repair, RepairKind, Translation};
+use ssdlab_nand::CellMode;
 
 use crate::SimulatedSsd;
 
@@ -80,6 +81,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     fn time_repairs(&self, recovered: &Recovered) -> Starting {
         let from = self.now + self.plug.times.boot + self.reading(recovered);
         let layout = self.translation.medium().layout();
+        let native = self.translation.medium().native_mode();
         let mut free = vec![from; layout.dies as usize];
         let timed = |&repair: &Repair| {
             let die = &mut free[self.backend.die_of(layout.die_of(repair.block).0).index()];
@@ -90,6 +92,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 RepairKind::Fill { page } => self.backend.time_to_program(mode, page),
                 RepairKind::Copy { page } => {
                     self.backend.time_to_read(mode, page) + self.backend.time_to_program(mode, page)
+                }
+                RepairKind::Save { page, of } => {
+                    self.backend.time_to_read(native, of) + self.backend.time_to_program(mode, page)
+                }
+                RepairKind::Rescue { page, of } => {
+                    self.backend.time_to_read(CellMode::Slc, of) + self.backend.time_to_program(mode, page)
                 }
             };
             TimedRepair { repair, from, to: *die }

@@ -259,7 +259,8 @@ fn scale_to_long_wait(parts: &mut [Nanos], wait: Nanos, total: Nanos) {
 fn cause_of(kind: OpKind) -> Cause {
     match kind {
         OpKind::HostRead | OpKind::MergeRead => Cause::Read,
-        OpKind::HostProgram => Cause::Program,
+        // A program over older pages takes their copies first.
+        OpKind::HostProgram | OpKind::SafetyRead | OpKind::SafetyProgram => Cause::Program,
         OpKind::GcRead | OpKind::GcProgram | OpKind::RetireRead | OpKind::RetireProgram => Cause::GarbageCollection,
         OpKind::FoldRead | OpKind::FoldProgram | OpKind::FoldCopy => Cause::Fold,
         OpKind::CopyRead | OpKind::CopyProgram => Cause::Merge,

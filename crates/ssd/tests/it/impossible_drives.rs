@@ -1,8 +1,8 @@
 //! Drives whose parts do not fit together are refused with the key, the reason and what would be right.
 
-use ssdlab_ftl::{LogBlockSpec, LogScheme, RowSpan, SuperblockSpan};
-use ssdlab_nand::{DieSpec, SpecError};
-use ssdlab_ssd::{DriveSpec, RefreshSpec, Ssd};
+use ssdlab_ftl::{Frontier, KeepsOlderPages, LogBlockSpec, LogScheme, RowSpan, SuperblockSpan};
+use ssdlab_nand::{DieSpec, PageOrder, ReducedMode, SpecError};
+use ssdlab_ssd::{DriveSpec, PowerLossSpec, RefreshSpec, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
 fn refused(change: impl FnOnce(&mut DriveSpec, &mut DieSpec)) -> SpecError {
@@ -35,6 +35,36 @@ fn the_write_buffer_holds_a_row() {
         drive.write_buffer.capacity_kib = 64;
     });
     assert_eq!((error.key.as_str(), error.expected.as_str()), ("write_buffer.capacity_kib", "use at least 256 KiB"));
+}
+
+#[test]
+fn older_pages_are_kept_on_dies_that_have_some_and_can_run_at_one_bit_per_cell() {
+    let keeps = |keeps_older_pages, frontier, bits: u32, slc: bool| {
+        refused(|drive, die| {
+            let spec = PowerLossSpec { keeps_older_pages, ..PowerLossSpec::default() };
+            (drive.power_loss, drive.gc.frontier) = (Some(spec), frontier);
+            die.geometry.bits_per_cell = bits;
+            if bits == 2 {
+                die.geometry.page_order = PageOrder::Alternating;
+                die.timing.read_us = vec![40.0, 70.0];
+                die.timing.program_us = vec![500.0, 1500.0];
+            }
+            die.modes.slc = slc.then(|| ReducedMode {
+                read_us: vec![30.0],
+                program_us: vec![300.0],
+                erase_ms: 3.0,
+                rated_program_erase_cycles: 10_000,
+            });
+        })
+    };
+    let (copies, padding) = (KeepsOlderPages::Copies, KeepsOlderPages::PaddingAtFlush);
+    for (error, expected) in [
+        (keeps(copies, Frontier::Separate, 1, false), "leave it out"),
+        (keeps(copies, Frontier::Separate, 2, false), "use a die with [modes.slc]"),
+        (keeps(padding, Frontier::Shared, 2, true), "use \"copies\", or another gc.frontier"),
+    ] {
+        assert_eq!((error.key.as_str(), error.expected.as_str()), ("power_loss.keeps_older_pages", expected));
+    }
 }
 
 // Found by fuzzing: each of these was accepted, and then panicked, overflowed or got stuck.

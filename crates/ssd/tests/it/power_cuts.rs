@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, Held, Plug, Request, Status};
-use ssdlab_nand::{DieSpec, Geometry, PageOrder};
+use ssdlab_ftl::KeepsOlderPages;
+use ssdlab_nand::{DieSpec, Geometry, PageOrder, ReducedMode};
 use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection, Ssd};
 use ssdlab_testkit::any_drive;
 
@@ -261,7 +262,7 @@ fn mlc() -> (DriveSpec, DieSpec) {
     (die.timing.read_us, die.timing.program_us) = (vec![48.0, 64.0], vec![850.0, 2300.0]);
     let mut drive = DriveSpec::plain("mlc", 4, 12_000 * 4096);
     drive.mapping.journal = true;
-    (drive, die)
+    (drive, with_slc(die))
 }
 
 /// A hundred cuts under load: units destroyed, and answered writes that were taken back.
@@ -295,6 +296,32 @@ fn without_capacitors_old_data_die_with_programs_that_share_their_cells_and_with
     let old = PowerLossSpec { energy_left_percent: 0.1, ..with(Protection::Everything, 1000.0) };
     let (_, taken_back) = losses(Some(old), true, |unit| unit.flushed);
     assert!(taken_back > 20, "{taken_back} writes taken back");
+}
+
+/// Dies that can also run at one bit per cell.
+fn with_slc(mut die: DieSpec) -> DieSpec {
+    die.modes.slc = Some(ReducedMode {
+        read_us: vec![40.0],
+        program_us: vec![450.0],
+        erase_ms: 3.0,
+        rated_program_erase_cycles: 20_000,
+    });
+    die
+}
+
+#[test]
+fn firmware_that_copies_older_pages_keeps_data_at_rest_without_capacitors() {
+    let copies = PowerLossSpec { keeps_older_pages: KeepsOlderPages::Copies, boot_ms: 1.0, ..PowerLossSpec::default() };
+    let (destroyed, taken_back) = losses(Some(copies), false, |unit| unit.flushed);
+    assert!(destroyed == 0 && taken_back > 50, "{destroyed} units destroyed, {taken_back} writes taken back");
+}
+
+#[test]
+fn firmware_that_pads_at_a_flush_keeps_what_was_flushed_without_capacitors() {
+    let padding =
+        PowerLossSpec { keeps_older_pages: KeepsOlderPages::PaddingAtFlush, boot_ms: 1.0, ..PowerLossSpec::default() };
+    let (destroyed, taken_back) = losses(Some(padding), false, |unit| unit.flushed);
+    assert!(destroyed == 0 && taken_back > 50, "{destroyed} units destroyed, {taken_back} writes taken back");
 }
 
 #[test]

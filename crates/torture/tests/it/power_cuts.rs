@@ -1,7 +1,7 @@
 //! Campaigns that pull the plug: sound drives pass, firmware that recovers wrongly is found out.
 
 use ssdlab_core::catch_panic;
-use ssdlab_ftl::{LogBlockFault, RecoveryFault};
+use ssdlab_ftl::{KeepsOlderPages, LogBlockFault, RecoveryFault};
 use ssdlab_nand::SpecError;
 use ssdlab_torture::{
     Campaign, Case, Kind, Subject, build_ssd, build_ssd_with_fault, build_ssd_with_log_block_fault, is_composed_to_cut,
@@ -55,6 +55,22 @@ fn recoveries_that_go_wrong_are_found_out_within_a_thousand_cuts() {
     ] {
         let build = |case: &Case| build_ssd_with_fault(case, fault);
         is_found(fault, cuts_until_found((0..).map(|number| run_seed(1, number)), &build));
+    }
+}
+
+#[test]
+fn firmware_that_errs_about_older_pages_is_found_out_within_a_thousand_cuts() {
+    use KeepsOlderPages::{Copies, PaddingAtFlush};
+    let of = |seed: u64| Case::draw_for_power_cuts(seed).drive.keeps_older_pages();
+    for (fault, keeps) in [
+        (RecoveryFault::ForgetsCopies, Copies),
+        (RecoveryFault::BelievesOldCopies, Copies),
+        (RecoveryFault::PadsNothing, PaddingAtFlush),
+    ] {
+        let build = |case: &Case| build_ssd_with_fault(case, fault);
+        let seeds = (0..).map(|number| run_seed(1, number));
+        let seeds = seeds.filter(|&seed| !is_composed_to_cut(seed) && of(seed) == keeps);
+        is_found(fault, cuts_until_found(seeds, &build));
     }
 }
 

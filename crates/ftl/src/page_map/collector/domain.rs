@@ -290,6 +290,12 @@ impl Domain {
         self.moving.iter().copied().chain(self.reading.map(|r| r.superblock))
     }
 
+    /// Programs of the collector.
+    #[must_use]
+    pub fn programs(&self) -> &ProgramWindow {
+        &self.programs
+    }
+
     /// Dead units of the closed superblocks.
     #[must_use]
     pub fn dead(&self) -> u64 {

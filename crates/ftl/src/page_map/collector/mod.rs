@@ -131,6 +131,11 @@ impl Collector {
         self.domains[domain].units_died(local, units, left);
     }
 
+    /// The host's open superblock of a domain has been closed early: it may wait for a victim that it did not need before.
+    pub fn hold_victims(&mut self, domain: usize) {
+        self.held.insert(domain as u32);
+    }
+
     /// Something has died in a domain: if there was nothing to gain in it, it is looked at again.
     #[inline]
     pub fn revive(&mut self, domain: usize) {

@@ -106,6 +106,41 @@ impl PageMap {
         true
     }
 
+    /// Moves what is valid in a row that has been read, and that no victim holds, to where the collector writes. There is room.
+    pub(in crate::page_map) fn move_row(&mut self, d: usize, from: UnitAddress, sink: &mut impl OpSink) {
+        let (valid, begins) = (self.validity.row(from), self.begins_of_row(from));
+        let RowPlace { superblock, die, block, page, .. } = self.take_collector_row(d, 0);
+        let start = self.medium.layout().row_start(block, page);
+        let mut tags = [NO_LPN; 64];
+        let (mut k, mut moved) = (0, 0u64);
+        for at in (0..self.row_units).filter(|at| (valid & begins) >> at & 1 != 0) {
+            let tag = self.medium.tag(from + at);
+            tags[k as usize] = tag;
+            moved |= 1 << k;
+            self.redirect_unit(self.medium.format().address(tag), from + at, start + k);
+            k += self.units_at(from + at);
+        }
+        self.validity.clear_span(from, valid);
+        let source = self.superblocks.of_unit(from, self.medium.layout());
+        self.superblocks.lose_valid(source, valid.count_ones());
+        self.begin_extents(start, moved, k);
+        let programmed = self.medium.queue_program(block, page).expect("rows are taken in order");
+        programmed.tags.copy_from_slice(&tags[..programmed.tags.len()]);
+        self.validity.set_row(start, u64::MAX >> (64 - k));
+        self.add_valid(superblock, k);
+        let number = self.collector.domains[d].programs.issue(0);
+        self.copy_endangered(die, block, page, sink);
+        sink.enqueue(die, FlashOp::program(OpKind::SafetyProgram, block, page, k, number));
+        self.log.note_moved(&tags[..k as usize], moved.count_ones(), &mut self.medium, sink);
+    }
+
+    /// A row of [`PageMap::move_row`] has been programmed.
+    pub(in crate::page_map) fn row_is_moved(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
+        let d = self.superblocks.domain_of_die(self.medium.layout().die_of(op.block()).0);
+        self.collector.domains[d].programs.end(op.number());
+        self.erase_where_finished(d, sink);
+    }
+
     #[inline(always)]
     fn take_collector_row(&mut self, d: usize, stream: u8) -> RowPlace {
         let writer = Writer::Collector { stream };
@@ -130,6 +165,9 @@ impl PageMap {
         let domain = &mut self.collector.domains[d];
         domain.units_writing += units;
         let number = domain.programs.issue(0);
+        if self.copies.is_some() {
+            self.copy_endangered(die, block, page, sink);
+        }
         sink.enqueue(die, FlashOp::program(kind, block, page, units, number));
         let moved = &tags[..units as usize];
         self.log.note_moved(moved, pages, &mut self.medium, sink);

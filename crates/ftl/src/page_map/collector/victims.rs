@@ -117,7 +117,7 @@ impl PageMap {
     pub(in crate::page_map) fn erase_empty(&mut self, d: usize, sink: &mut impl OpSink) {
         for sb in self.superblocks.of_domain(d) {
             if self.is_empty(sb) {
-                self.finish_empty(d, sb);
+                self.finish_empty(d, sb, sink);
             }
         }
         self.erase_where_finished(d, sink);
@@ -129,7 +129,8 @@ impl PageMap {
     }
 
     /// An empty superblock needs no reading: it is erased once the programs have ended that replaced what it held.
-    fn finish_empty(&mut self, d: usize, sb: SuperblockId) {
+    fn finish_empty(&mut self, d: usize, sb: SuperblockId, sink: &mut impl OpSink) {
+        self.pad(sink);
         let state = self.superblocks.state(sb);
         let (local, _) = self.superblocks.local(sb, self.medium.layout());
         let domain = &mut self.collector.domains[d];
@@ -175,7 +176,7 @@ impl PageMap {
             match self.superblocks.of_domain(d).find(|&sb| self.is_empty(sb)) {
                 Some(sb) => {
                     self.collector.emptying.insert(d as u32);
-                    self.finish_empty(d, sb);
+                    self.finish_empty(d, sb, sink);
                     self.erase_where_finished(d, sink);
                 }
                 None => self.collector.emptied.remove(d as u32),
@@ -222,11 +223,14 @@ impl PageMap {
 
     /// Victims without a valid unit left go on to be erased.
     pub(super) fn retire_victims(&mut self, d: usize, sink: &mut impl OpSink) {
-        let domain = &mut self.collector.domains[d];
-        let (superblocks, layout) = (&self.superblocks, self.medium.layout());
-        if domain.moving.is_empty() || domain.moving.iter().all(|&sb| superblocks.valid(sb) > 0) {
+        let moving = &self.collector.domains[d].moving;
+        if moving.is_empty() || moving.iter().all(|&sb| self.superblocks.valid(sb) > 0) {
             return;
         }
+        // What has replaced that may be in cells that a later program shares.
+        self.pad(sink);
+        let domain = &mut self.collector.domains[d];
+        let (superblocks, layout) = (&self.superblocks, self.medium.layout());
         let host_programs = self.host.programs().issued();
         let mut k = 0;
         while k < domain.moving.len() {

@@ -1,4 +1,4 @@
-//! Firmware that recovers wrongly, for tests that must find out.
+//! Firmware that recovers wrongly, or prepares for it wrongly, for tests that must find out.
 
 use std::ops::Range;
 
@@ -15,13 +15,23 @@ pub enum RecoveryFault {
     ForgetsTrim,
     /// The erase point of a crypto erase is forgotten: what was there before comes back.
     ForgetsErasePoint,
+    /// Copies of older pages are not looked at.
+    ForgetsCopies,
+    /// A flush, or an erase, does not wait until anything is closed in: nothing is padded.
+    PadsNothing,
+    /// A copy of an older page counts as newer than anything else, whatever its number.
+    BelievesOldCopies,
 }
 
 impl RecoveryFault {
     /// Whether it passes over a trim of these pages.
     pub(super) fn forgets_trim(self, pages: &Range<u32>, before_row: u32, table: &TrimTable) -> bool {
         match self {
-            RecoveryFault::BelievesCheckpointTooEarly | RecoveryFault::ForgetsErasePoint => false,
+            RecoveryFault::BelievesCheckpointTooEarly
+            | RecoveryFault::ForgetsErasePoint
+            | RecoveryFault::ForgetsCopies
+            | RecoveryFault::PadsNothing
+            | RecoveryFault::BelievesOldCopies => false,
             RecoveryFault::SkipsJournalRow => table.last_row().iter().any(|trim| trim.before_row == before_row),
             RecoveryFault::ForgetsTrim => table.ranges().next().is_some_and(|first| first.0 == *pages),
         }

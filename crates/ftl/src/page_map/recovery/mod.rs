@@ -73,6 +73,8 @@ pub struct Recovery {
     void_before: Option<u32>,
     /// Pages whose trims the last cut has forgotten, and the numbers of rows that held them, as the journal knows them.
     held: Vec<(u32, u32)>,
+    /// Rows that a cut has destroyed, with their numbers, of which everything was found elsewhere.
+    written_off: BTreeMap<(BlockId, u32), u32>,
     /// Cuts so far.
     pub(super) cuts: u64,
     #[serde(skip)]
@@ -117,6 +119,7 @@ impl Recovery {
     fn forget_noted(&mut self) {
         self.lost.clear();
         self.held.clear();
+        self.written_off.clear();
         self.affected = None;
     }
 
@@ -136,6 +139,21 @@ impl Recovery {
             && self.origins.is_sound(superblocks)
             && point_is_sound
             && is_plausible(self.cuts)
+    }
+
+    /// Of these destroyed rows, with their numbers, nothing is missed any more.
+    pub(super) fn set_written_off(&mut self, rows: BTreeMap<(BlockId, u32), u32>) {
+        self.written_off = rows;
+    }
+
+    /// For tests of tests: see [`RecoveryFault::PadsNothing`].
+    pub(super) fn pads_nothing(&self) -> bool {
+        self.fault == Some(RecoveryFault::PadsNothing)
+    }
+
+    /// Whether nothing is missed of the destroyed row of this number.
+    pub(super) fn is_written_off(&self, row: (BlockId, u32), number: u32) -> bool {
+        self.written_off.get(&row) == Some(&number)
     }
 
     /// Whether any of these pages counts as lost, or did until it was written again.
@@ -226,7 +244,8 @@ impl PageMap {
         let last_before_trim = trims.map(|(_, before_row)| before_row.wrapping_sub(1));
         let last_before_point = self.recovery.void_before.map(|point| point.wrapping_sub(1));
         let noted = self.recovery.lost.values().copied().chain(last_before_trim).chain(last_before_point);
-        self.medium.resume_sequence(noted);
+        let numbers: Vec<u32> = noted.chain(self.numbers_of_copies()).collect();
+        self.medium.resume_sequence(numbers.into_iter());
         self.retire_erase_point();
         if !self.is_frozen() {
             self.erase_reserve(&mut repairs);
@@ -234,13 +253,18 @@ impl PageMap {
             self.replace_unsound(&mut repairs);
         }
         let (changed, lost) = self.find_newest();
+        self.recover_copies();
         self.rebuild_superblocks(&mut repairs);
+        self.rescue_copies(&mut repairs);
         if !self.is_frozen() {
             for (block, page) in self.log.recover(&self.medium) {
                 self.fill_row(block, page, &mut repairs);
             }
         }
         self.host = HostRows::after_cut(self.superblocks.domains(), self.superblocks.width(), self.buffer.accepted());
+        if let Some(padding) = &mut self.padding {
+            padding.restart(self.buffer.accepted());
+        }
         (0..self.allocator.domains()).for_each(|domain| self.note_writable(domain));
         let (map_rows, journal_rows) = self.log.rows_to_read();
         let open = |domain| self.allocator.open_superblocks(domain).count() as u32;
@@ -258,12 +282,18 @@ impl PageMap {
         if self.recovery.void_before.is_none() {
             return;
         }
-        let (medium, next) = (&self.medium, self.medium.rows_queued());
-        let is_void = |block, page| self.recovery.is_void(medium.sequence(block, page), next);
-        let mut blocks = medium.layout().all_blocks().filter(|&block| !self.is_system_block(block));
-        if !blocks.any(|block| (0..medium.finished_pages(block)).any(|page| is_void(block, page))) {
+        if !self.any_row_is_void() {
             self.recovery.void_before = None;
         }
+    }
+
+    /// Whether any data, or copies of them, are from before the erase point.
+    fn any_row_is_void(&self) -> bool {
+        let (medium, next) = (&self.medium, self.medium.rows_queued());
+        let is_void = |block, page| self.recovery.is_void(medium.sequence(block, page), next);
+        let data = medium.layout().all_blocks().filter(|&block| !self.is_system_block(block));
+        let mut blocks = data.chain(self.copy_blocks());
+        blocks.any(|block| (0..medium.finished_pages(block)).any(|page| is_void(block, page)))
     }
 
     /// Everything in RAM is gone.
@@ -285,6 +315,7 @@ impl PageMap {
         }
         self.log.resume(&mut self.medium, sink);
         for domain in 0..self.allocator.domains() {
+            self.move_copies(domain, sink);
             self.erase_empty(domain, sink);
             self.start_if_due(domain, sink);
             self.note_writable(domain);
@@ -354,6 +385,10 @@ impl PageMap {
                 self.look_at_block(block, &mut copies);
             }
         }
+        // After the pages themselves, whose numbers they have: they count where those are gone.
+        for block in self.copy_blocks().filter(|_| self.recovery.fault != Some(RecoveryFault::ForgetsCopies)) {
+            self.look_at_block(block, &mut copies);
+        }
         self.recovery.lost.iter().for_each(|(&page, &sequence)| copies.lost_before(page, sequence));
         let fault = self.recovery.fault;
         if let Some(table) = self.log.trims_on_flash() {
@@ -377,9 +412,17 @@ impl PageMap {
     fn look_at_block(&self, block: BlockId, copies: &mut Copies) {
         let (layout, next) = (self.medium.layout(), self.medium.rows_queued());
         for page in 0..self.medium.finished_pages(block) {
-            let (start, sequence) = (layout.row_start(block, page), self.medium.sequence(block, page));
+            let (start, sequence) = (layout.row_start(block, page), self.number_found(block, page));
             let readable = self.medium.is_readable(block, page);
-            if self.recovery.is_void(sequence, next) || !readable && self.medium.is_torn(block, page) {
+            if self.recovery.is_void(sequence, next) {
+                continue;
+            }
+            // What was not flushed, where firmware pads: the page before counts.
+            if !readable && self.padding.is_some() {
+                continue;
+            }
+            if !readable && (self.medium.is_torn(block, page) || self.recovery.is_written_off((block, page), sequence))
+            {
                 continue;
             }
             for unit in start.run(layout.row_units) {
@@ -391,6 +434,15 @@ impl PageMap {
                 }
             }
         }
+    }
+
+    /// The number of a row.
+    #[inline]
+    fn number_found(&self, block: BlockId, page: u32) -> u32 {
+        if self.recovery.fault == Some(RecoveryFault::BelievesOldCopies) && self.is_copy_block(block) {
+            return self.medium.rows_queued().wrapping_sub(1);
+        }
+        self.medium.sequence(block, page)
     }
 
     /// Whether what a cut has destroyed was moved from the superblock in which a unit lies that holds the same page.
@@ -424,12 +476,15 @@ impl PageMap {
 
     /// See [`crate::Translation::undo_repair`].
     pub(super) fn undo_repair(&mut self, repair: &Repair, undone: Undone) {
-        match (repair.kind, undone) {
-            (RepairKind::Erase, _) => self.medium.leave_half_erased(repair.block),
-            (RepairKind::Fill { page } | RepairKind::Copy { page }, Undone::NotBegun) => {
-                self.medium.undo_program(repair.block, page);
-            }
-            (RepairKind::Fill { page } | RepairKind::Copy { page }, Undone::Torn { spares_older }) => {
+        if let RepairKind::Rescue { page, .. } = repair.kind {
+            // The copies are there still.
+            let pages = self.entries_of([(repair.block, page)].iter()).into_iter().map(|(page, _)| page).collect();
+            self.forget_more(pages);
+        }
+        match (repair.kind.page(), undone) {
+            (None, _) => self.medium.leave_half_erased(repair.block),
+            (Some(page), Undone::NotBegun) => self.medium.undo_program(repair.block, page),
+            (Some(page), Undone::Torn { spares_older }) => {
                 let destroyed = self.medium.tear_program(repair.block, page, spares_older);
                 let pages: Vec<u32> = self.entries_of(destroyed.iter()).into_iter().map(|(page, _)| page).collect();
                 self.forget_more(pages);

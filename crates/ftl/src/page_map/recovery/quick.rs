@@ -10,6 +10,7 @@
 
 use ssdlab_nand::{NO_LPN, UnitAddress};
 
+use super::fault::RecoveryFault;
 use super::newest::{Copies, Destroyed, Fate};
 use crate::page_map::PageMap;
 use crate::page_map::map::Place;
@@ -99,9 +100,12 @@ impl PageMap {
         let mut copies = Copies::new(pages.len() as u32, self.medium.rows_queued());
         let layout = self.medium.layout();
         let format = self.medium.format();
-        for block in layout.all_blocks() {
+        let fault = self.recovery.fault;
+        // Copies of older pages come after the pages themselves, whose numbers they have.
+        let copied = self.copy_blocks().filter(|_| fault != Some(RecoveryFault::ForgetsCopies));
+        for block in layout.all_blocks().filter(|&block| self.may_hold_data(block)).chain(copied) {
             let finished = self.medium.finished_pages(block);
-            if finished == 0 || !self.may_hold_data(block) {
+            if finished == 0 {
                 continue;
             }
             let damaged = self.medium.unreadable_pages(block).next().is_some();
@@ -119,13 +123,16 @@ impl PageMap {
                     }
                     let Some(number) = number(page) else { continue };
                     let row = layout.row_of(at + k).1;
-                    let sequence = self.medium.sequence(block, row);
+                    let sequence = self.number_found(block, row);
                     if self.recovery.is_void(sequence, self.medium.rows_queued()) {
                         continue;
                     }
                     if !damaged || self.medium.is_readable(block, row) {
                         copies.found(number, sequence, at + k);
-                    } else if !self.medium.is_torn(block, row) {
+                    } else if !self.medium.is_torn(block, row)
+                        && self.padding.is_none()
+                        && !self.recovery.is_written_off((block, row), sequence)
+                    {
                         let mode = self.medium.mode(block);
                         copies.destroyed(number, sequence, Destroyed { unit: at + k, block, page: row, mode });
                     }
@@ -138,7 +145,6 @@ impl PageMap {
                 copies.lost_before(number, sequence);
             }
         }
-        let fault = self.recovery.fault;
         if let Some(table) = self.log.trims_on_flash() {
             let skipped = |page: u32, before_row| {
                 fault.is_some_and(|fault| fault.forgets_trim(&(page..page + 1), before_row, table))

@@ -52,7 +52,8 @@ impl PageMap {
             }
             // The oldest first: the order in which they would be closed.
             written.sort_by_key(|w| (std::cmp::Reverse(w.age), w.sb));
-            let open = self.choose_open(&written, domain);
+            let mut open = self.choose_open(&written, domain);
+            self.leave_out_what_copies_have_no_room_for(&written, &mut open);
             for w in &written {
                 let cached = w.slc && self.superblocks.in_pool(w.sb);
                 let state = match () {
@@ -155,7 +156,7 @@ impl PageMap {
         let mut used = blocks.iter().copied().filter(|&block| !self.medium.is_erased(block));
         let first = used.next()?;
         let pages = self.medium.pages(first);
-        let goes_on_at = blocks.iter().map(|&block| self.medium.first_page_of_use(block)).max().unwrap_or(pages);
+        let goes_on_at = blocks.iter().map(|&block| self.first_page_of_use(block)).max().unwrap_or(pages);
         let frozen = self.is_frozen() || blocks.iter().any(|&block| self.medium.is_bad(block));
         let useful = self.superblocks.valid(sb) > 0 && goes_on_at < pages && !frozen;
         let newest = |block: BlockId| {
@@ -169,6 +170,13 @@ impl PageMap {
             goes_on_at: useful.then_some(goes_on_at),
             slc: self.medium.mode(first) == CellMode::Slc && self.medium.native_mode() != CellMode::Slc,
         })
+    }
+
+    /// The first page of a block that may be programmed after a cut; where firmware pads, no program from there on shares
+    /// cells with data.
+    fn first_page_of_use(&self, block: BlockId) -> u32 {
+        let first = self.medium.first_page_of_use(block);
+        if self.padding.is_some() { first.max(self.closed_from(block)) } else { first }
     }
 
     /// Which superblocks of a domain go on, and whose they are: one for each part.
@@ -198,6 +206,30 @@ impl PageMap {
         parts.into_iter().map(|((role, _), w)| (w.sb, role)).collect()
     }
 
+    /// Filling up dies that are behind takes copies, where firmware makes some: superblocks for which there is no room are
+    /// closed as they are.
+    fn leave_out_what_copies_have_no_room_for(&self, written: &[Written], open: &mut BTreeMap<SuperblockId, Role>) {
+        let mut taken: BTreeMap<BlockId, u32> = BTreeMap::new();
+        for w in written {
+            let Some(page) = w.goes_on_at.filter(|_| open.contains_key(&w.sb)) else { continue };
+            let layout = self.medium.layout();
+            let needed: Vec<(BlockId, u32)> = self
+                .superblocks
+                .blocks_of(w.sb)
+                .map(|block| (layout.block_at(layout.die_of(block).0, 0), self.copies_to_fill(block, page)))
+                .collect();
+            let fits = needed.iter().all(|&(die, copies)| {
+                let before = taken.get(&die).copied().unwrap_or(0);
+                copies == 0 || before + copies <= self.room_for_copies(layout.die_of(die).0)
+            });
+            if fits {
+                needed.into_iter().for_each(|(die, copies)| *taken.entry(die).or_default() += copies);
+            } else {
+                open.remove(&w.sb);
+            }
+        }
+    }
+
     fn shares_frontier(&self) -> bool {
         self.gc.frontier == crate::spec::Frontier::Shared
     }
@@ -209,6 +241,7 @@ impl PageMap {
         for die in dies.iter() {
             let block = self.superblocks.block_on(w.sb, die);
             for page in self.medium.issued_pages(block)..page {
+                self.copy_endangered_at_start(block, page, repairs);
                 self.fill_row(block, page, repairs);
             }
         }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use ssdlab_ftl::{
-    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, MappingSpec, RowSpan, SlcCachePolicy,
-    SlcCacheSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
+    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, KeepsOlderPages, MappingSpec, RowSpan,
+    SlcCachePolicy, SlcCacheSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
 };
 use ssdlab_nand::{CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Wear};
 
@@ -46,6 +46,10 @@ pub struct Case {
     pub cache: Option<Cache>,
     /// Logical units that one of flash can hold at most, of a drive that compresses.
     pub max_ratio: Option<u32>,
+    /// Anything but `No`: on a die of two bits per cell at least.
+    pub keeps_older_pages: KeepsOlderPages,
+    /// Bits per cell of such a die, and of one with a cache: two or three.
+    pub bits: u32,
 }
 
 /// An SLC cache.
@@ -69,13 +73,14 @@ impl Case {
             pages_per_block: self.pages,
             page_bytes: 4096 * self.units_per_page,
             spare_bytes: 0,
-            bits_per_cell: 1 + u32::from(self.cache.is_some()),
-            page_order: if self.cache.is_some() { PageOrder::Alternating } else { PageOrder::Uniform },
+            bits_per_cell: self.bits_per_cell(),
+            page_order: [PageOrder::Uniform, PageOrder::Alternating, PageOrder::Triplets]
+                [self.bits_per_cell() as usize - 1],
         };
         DieSpec {
             wear: Wear { rated_program_erase_cycles: 1000, factory_bad_blocks_per_10000: self.bad },
             modes: CellModes {
-                slc: self.cache.map(|_| ReducedMode {
+                slc: (geometry.bits_per_cell > 1).then(|| ReducedMode {
                     read_us: vec![25.0],
                     program_us: vec![300.0],
                     erase_ms: 1.0,
@@ -85,6 +90,15 @@ impl Case {
                 tlc: None,
             },
             ..DieSpec::plain(geometry)
+        }
+    }
+
+    fn bits_per_cell(&self) -> u32 {
+        let keeps = self.keeps_older_pages != KeepsOlderPages::No;
+        if keeps && self.cache.is_none() && self.pages.is_multiple_of(3) {
+            self.bits
+        } else {
+            1 + u32::from(keeps || self.cache.is_some())
         }
     }
 
@@ -267,7 +281,7 @@ prop_compose! {
             victims_per_start: p.victims_per_start, buffer_superpages: p.buffer_superpages, streaming: p.streaming,
             host_share: p.host_share, trickle: p.trickle, rows_per_read,
             background_free, dynamic_wear, static_spread, programs_per_failure, erases_per_failure, cache,
-            journal_limit_rows, map_cache_kib, max_ratio,
+            journal_limit_rows, map_cache_kib, max_ratio, keeps_older_pages: KeepsOlderPages::No, bits: 2,
         }
     }
 }

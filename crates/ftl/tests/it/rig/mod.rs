@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ssdlab_core::Rng;
 use ssdlab_ftl::{
-    FlashOp, LostPage, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, RecoveryFault, RecoveryWay, Repair,
-    SlcCacheSpec, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP, Translation, Undone, spare_superblocks,
+    FlashOp, KeepsOlderPages, LostPage, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, RecoveryFault, RecoveryWay,
+    Repair, SlcCacheSpec, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP, Translation, Undone, spare_superblocks,
 };
 use ssdlab_nand::{BlockId, DieId, GrowingFaults, Interrupted};
 
@@ -98,6 +98,7 @@ impl Rig {
             wear_levelling: &wear_levelling,
             slc_cache: slc_cache.as_ref(),
             compression: compression.as_ref(),
+            keeps_older_pages: case.keeps_older_pages,
         };
         // The journal's ring depends on the logical pages, and these on what it leaves: try downwards.
         let width = if case.spans_all_dies() { case.dies } else { 1 };
@@ -341,12 +342,18 @@ impl Rig {
             | OpKind::FoldCopy
             | OpKind::MetadataProgram
             | OpKind::CopyProgram
+            | OpKind::SafetyProgram
             | OpKind::RetireProgram => {
                 assert_eq!(op.page(), *programmed, "{op:?} ends out of order");
                 *programmed += 1;
             }
             OpKind::Erase => *programmed = 0,
-            OpKind::GcRead | OpKind::FoldRead | OpKind::MapRead | OpKind::CopyRead | OpKind::RetireRead => {
+            OpKind::GcRead
+            | OpKind::FoldRead
+            | OpKind::MapRead
+            | OpKind::CopyRead
+            | OpKind::RetireRead
+            | OpKind::SafetyRead => {
                 let last = op.page() + 7 - op.rows().leading_zeros();
                 assert!(last < *programmed, "{op:?} reads pages that are not there; {programmed} are");
             }
@@ -460,6 +467,9 @@ impl Rig {
         let several_bits = self.case.die().geometry.bits_per_cell > 1;
         if !several_bits && !lost.is_empty() {
             return Err(format!("{} pages are lost on dies without word lines of several pages", lost.len()));
+        }
+        if self.case.keeps_older_pages != KeepsOlderPages::No && !lost.is_empty() {
+            return Err(format!("{} pages are lost although the firmware keeps older pages", lost.len()));
         }
         for lpn in 0..self.logical_pages {
             let (found, last) = (self.ftl.write_number(lpn), self.last_generation[lpn as usize]);

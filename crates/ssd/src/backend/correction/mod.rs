@@ -347,9 +347,12 @@ impl Correction {
         translation: &mut impl Translation,
     ) -> Option<Box<ReadRetry>> {
         match op.kind() {
-            OpKind::HostRead | OpKind::MergeRead | OpKind::GcRead | OpKind::FoldRead | OpKind::RetireRead => {
-                self.sense(die, op, mode, now, translation)
-            }
+            OpKind::HostRead
+            | OpKind::MergeRead
+            | OpKind::GcRead
+            | OpKind::FoldRead
+            | OpKind::SafetyRead
+            | OpKind::RetireRead => self.sense(die, op, mode, now, translation),
             OpKind::Erase => None,
             _ => {
                 if op.page() == 0 {

@@ -1,7 +1,7 @@
 //! Drives of three and of four bits per cell: when commands complete, to the nanosecond, for each of its page kinds.
 
 use ssdlab_core::{Nanos, Op, UNIT_BYTES};
-use ssdlab_device::{Completion, Device, Request};
+use ssdlab_device::{Completion, Device, Held, Plug, Request};
 use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, Ssd};
 
@@ -59,8 +59,12 @@ struct Bench {
 
 impl Bench {
     fn new(die: &str) -> Bench {
+        Self::of(die, DRIVE)
+    }
+
+    fn of(die: &str, drive: &str) -> Bench {
         let die: DieSpec = toml::from_str(die).unwrap();
-        let spec: DriveSpec = toml::from_str(DRIVE).unwrap();
+        let spec: DriveSpec = toml::from_str(drive).unwrap();
         Bench { drive: Ssd::new("tlc", &spec, &die, 1).unwrap(), now: 0 }
     }
 
@@ -135,4 +139,83 @@ fn four_bits_of_a_word_line_have_times_of_their_own() {
         let latency = b.latency(Op::Read, row * ROW_UNITS, 1);
         assert_eq!(latency, COMMAND + read[row as usize % 4] + UNIT, "row {row}");
     }
+}
+
+/// The older pages of each page's word line, as [`KINDS`] has them.
+const OLDER: [&[usize]; 12] = [&[], &[], &[0], &[], &[1], &[0, 2], &[], &[3], &[1, 4], &[6], &[3, 7], &[6, 9]];
+
+#[test]
+fn a_program_over_older_pages_takes_a_read_and_a_program_at_one_bit_per_cell_for_each_of_them_first() {
+    let drive = format!("{DRIVE}\n[power_loss]\nkeeps_older_pages = \"copies\"\n");
+    let mut b = Bench::of(DIE, &drive);
+    let (read, program) = ([56_500, 77_500, 106_000], [500_000, 1_500_000, 4_000_000]);
+    let transfer = ROW_UNITS * UNIT;
+    let mut copies = 0;
+    // Four pages of a block at one bit per cell hold copies: three blocks of them are full after twelve.
+    for row in 0..48 {
+        let page = row as usize % 12;
+        let mut expected = COMMAND + transfer + program[KINDS[page]];
+        for &older in OLDER[page] {
+            expected += COMMAND + read[KINDS[older]] + transfer;
+            if copies >= 12 && copies % 4 == 0 {
+                expected += COMMAND + 3_000_000;
+            }
+            expected += COMMAND + transfer + 450_000;
+            copies += 1;
+        }
+        assert_eq!(b.latency(Op::Write, row * ROW_UNITS, ROW_UNITS), expected, "row {row}");
+    }
+    assert_eq!(copies, 48, "as many as rows");
+    let counters = b.drive.counters();
+    let flash = counters.flash.unwrap();
+    assert_eq!((flash.host_program_bytes, flash.safety_program_bytes), (48 * 16_384, 48 * 16_384));
+    assert_eq!((counters.waf(), flash.block_erases), (Some(2.0), 9 * 2), "two planes");
+}
+
+#[test]
+fn a_page_that_a_cut_destroys_is_read_from_its_copy_and_programmed_anew_before_the_drive_is_ready() {
+    let ready = |keeps: &str, wait: Nanos| {
+        let power_loss = format!("[power_loss]\nboot_ms = 0.0\nkeeps_older_pages = \"{keeps}\"\n");
+        let mut b = Bench::of(DIE, &format!("{DRIVE}\n{power_loss}"));
+        (0..2).for_each(|row| {
+            b.latency(Op::Write, row * ROW_UNITS, ROW_UNITS);
+        });
+        // Over page 0.
+        b.drive
+            .submit(b.now, Request::write(1, 2 * ROW_UNITS * UNIT_BYTES, ROW_UNITS * UNIT_BYTES).with_fua(true))
+            .unwrap();
+        b.drive.advance(b.now + wait, &mut Vec::new());
+        b.drive.cut(b.now + wait);
+        let ready = b.drive.restore(b.now + wait) - (b.now + wait);
+        (b.drive.held(0), ready)
+    };
+    let transfer = ROW_UNITS * UNIT;
+    let copied = COMMAND + 56_500 + transfer + COMMAND + transfer + 450_000;
+    // The array is at it, or was yet to begin.
+    let during = copied + COMMAND + transfer + 1_000;
+    let (lost, plain) = ready("no", COMMAND + transfer + 1_000);
+    assert_eq!(lost, Held::Unreadable);
+    let (kept, rescued) = ready("copies", during);
+    assert_eq!(kept, Held::Write(1));
+    // The page is programmed anew as the next that can be used: after the word line of the torn one, whose last page is 5;
+    // pages 3 and 4 are filled up, page 4 over page 1, which is copied before.
+    let fill = COMMAND + transfer + 500_000 + COMMAND + transfer + 1_500_000 + COMMAND + transfer + 4_000_000;
+    let save = COMMAND + 56_500 + transfer + COMMAND + transfer + 450_000;
+    let rescue = COMMAND + 40_000 + transfer + COMMAND + transfer + 500_000;
+    assert_eq!((plain - fill, rescued - fill), (rescued - fill - save - rescue, plain - fill + save + rescue));
+}
+
+#[test]
+fn a_flush_of_one_page_waits_until_its_word_line_is_closed_in() {
+    let drive = format!("{DRIVE}\n[power_loss]\nkeeps_older_pages = \"padding-at-flush\"\n");
+    let mut b = Bench::of(DIE, &drive);
+    let program = [500_000, 1_500_000, 4_000_000];
+    // The last page of a word line is the sixth after its first, and the padding closes in the five between.
+    for row in 0..8 {
+        let pages = (row as usize % 2) * 6..(row as usize % 2) * 6 + 6;
+        let expected: Nanos = pages.map(|page| COMMAND + ROW_UNITS * UNIT + program[KINDS[page]]).sum();
+        assert_eq!(b.latency(Op::Write, row * ROW_UNITS, ROW_UNITS), expected, "row {row}");
+    }
+    let counters = b.drive.counters();
+    assert_eq!((counters.waf(), counters.flash.unwrap().safety_program_bytes), (Some(6.0), 0));
 }

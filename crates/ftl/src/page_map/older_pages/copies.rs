@@ -1,0 +1,462 @@
+//! Copies of older pages: each page that shares its cells with one that is about to be programmed is read and programmed
+//! once more, at one bit per cell, where no later program endangers it.
+//!
+//! Every die has blocks of its own for this, so that its queue keeps the order: read of the older page, program of the copy,
+//! then the program that endangers it. A copy takes the spare area along, sequence number included, and so is neither newer
+//! nor older than the page. It is of use only while that program is under way; once all pages of a block have been
+//! programmed, another block is erased and taken, whatever copies it holds. Whether a page has been flushed makes no
+//! difference (estimate: the simplest firmware; US8819337 copies what was flushed since it was written).
+//!
+//! A recovery looks at the copies after everything else: where a cut has destroyed a page, its copy has the same number
+//! and counts. The page then lives in the copy area until the same recovery has programmed it anew where data live
+//! ([`RepairKind::Rescue`]), or, if nothing is free then, until the collector has freed a superblock. A block with such a page is not erased by that recovery, so that a cut in its course finds the copy
+//! again. What a recovery itself programs over older pages, it copies first.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use ssdlab_nand::{BlockId, CellMode, DieId, Dies, Medium, NO_LPN};
+
+use crate::op::{FlashOp, OpKind, OpSink};
+use crate::page_map::PageMap;
+use crate::page_map::allocator::Writer;
+use crate::page_map::validity::Validity;
+use crate::translation::{Repair, RepairKind};
+
+/// Blocks of each die that are kept for copies: the one that is written, one that can be erased, and one that may hold what
+/// a recovery found no room for. Estimate.
+pub const BLOCKS_OF_A_DIE: u32 = 3;
+
+/// Where the next copy on a die goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Row(BlockId, u32),
+    /// This block is to be erased first.
+    Erase(BlockId),
+    /// All blocks hold pages that live there.
+    Full,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct CopyArea {
+    /// By die: its blocks, and which of them was written last.
+    blocks: Vec<Vec<BlockId>>,
+    current: Vec<usize>,
+    rows: u64,
+    /// By die: the row whose copy waits for an erase.
+    #[serde(skip)]
+    waiting: Vec<Option<(BlockId, u32)>>,
+    /// Blocks in which a recovery has found data. They are not erased before nothing of that is valid any more, and the
+    /// programs of host and collector have ended that may have written it anew: how many had been issued then.
+    #[serde(skip)]
+    kept: Vec<(BlockId, Option<(u64, u64)>)>,
+    /// Rows with data that are being read to be moved.
+    #[serde(skip)]
+    moving: Vec<(BlockId, u32)>,
+}
+
+impl CopyArea {
+    /// Begins on erased blocks, those of each die.
+    pub fn begin_empty(&mut self, blocks: Vec<Vec<BlockId>>) {
+        self.blocks = blocks;
+        self.forget();
+    }
+
+    /// The power went.
+    fn forget(&mut self) {
+        self.current = vec![0; self.blocks.len()];
+        self.waiting = vec![None; self.blocks.len()];
+        self.kept.clear();
+        self.moving.clear();
+    }
+
+    /// Rows programmed: copies, and what was moved out of the area.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// All blocks of the area.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.blocks.iter().flatten().copied()
+    }
+
+    /// Whether this is an area of as many blocks of as many dies.
+    #[must_use]
+    pub fn is_shaped_like(&self, other: &CopyArea) -> bool {
+        let counts = |area: &CopyArea| area.blocks.iter().map(Vec::len).collect::<Vec<_>>();
+        counts(self) == counts(other)
+    }
+
+    /// Where the next copy on a die goes. `holds_data`: whether pages live in a block.
+    fn next(&mut self, die: DieId, medium: &Medium, holds_data: impl Fn(BlockId) -> bool) -> Next {
+        let Some(blocks) = self.blocks.get(die.index()) else { return Next::Full };
+        let current = self.current[die.index()];
+        for k in 0..blocks.len() {
+            let at = (current + k) % blocks.len();
+            let block = blocks[at];
+            if medium.is_bad(block) {
+                continue;
+            }
+            let half_erased = medium.is_half_erased(block);
+            let page = medium.issued_pages(block);
+            if !half_erased && page < medium.pages(block) {
+                self.current[die.index()] = at;
+                return Next::Row(block, page);
+            }
+            // The block that was written last may hold a copy that is needed now.
+            if half_erased || (k > 0 && !holds_data(block)) {
+                self.current[die.index()] = at;
+                return Next::Erase(block);
+            }
+        }
+        Next::Full
+    }
+
+    /// Copies for which a die has room, blocks that it can erase included. `pages`: of a block at one bit per cell.
+    fn room(&self, die: DieId, medium: &Medium, pages: u32, holds_data: impl Fn(BlockId) -> bool) -> u32 {
+        let Some(blocks) = self.blocks.get(die.index()) else { return 0 };
+        let current = self.current[die.index()];
+        let of_block = |(at, &block): (usize, &BlockId)| {
+            let issued = medium.issued_pages(block);
+            match () {
+                () if medium.is_bad(block) => 0,
+                () if medium.is_half_erased(block) || issued == 0 => pages,
+                () if issued < medium.pages(block) => medium.pages(block) - issued,
+                () if at == current || holds_data(block) => 0,
+                () => pages,
+            }
+        };
+        blocks.iter().enumerate().map(of_block).sum()
+    }
+}
+
+impl PageMap {
+    /// A program of a row is about to be given to its die: asks for copies of what it endangers, ahead of it.
+    #[inline(never)]
+    pub(in crate::page_map) fn copy_endangered(
+        &mut self,
+        die: DieId,
+        block: BlockId,
+        page: u32,
+        sink: &mut impl OpSink,
+    ) {
+        for older in self.medium.older_pages(block, page) {
+            if self.is_worth_a_copy(block, older) {
+                sink.enqueue(die, FlashOp::safety_read(block, older, self.row_units));
+            }
+        }
+    }
+
+    /// Whether a row holds any page of the host's. Pages that have been written again since count too: the new ones may not
+    /// be on flash yet.
+    fn is_worth_a_copy(&self, block: BlockId, page: u32) -> bool {
+        let start = self.medium.layout().row_start(block, page);
+        self.medium.is_readable(block, page) && start.run(self.row_units).any(|unit| self.medium.lpn(unit) != NO_LPN)
+    }
+
+    /// An older page has been read, or a copy that is to be moved.
+    #[cold]
+    pub(in crate::page_map) fn safety_read_ended(&mut self, block: BlockId, page: u32, sink: &mut impl OpSink) {
+        if self.is_copy_block(block) {
+            self.move_copy(block, page, sink);
+        } else {
+            self.copy_older_page(block, page, sink);
+        }
+    }
+
+    /// Copies an older page: that goes ahead of what waits for the die.
+    fn copy_older_page(&mut self, block: BlockId, page: u32, sink: &mut impl OpSink) {
+        let die = self.medium.layout().die_of(block).0;
+        self.release_copies();
+        match self.next_copy(die) {
+            Next::Row(to, row) => {
+                self.open_copy_block(to);
+                self.medium.copy_row_to((block, page), (to, row)).expect("copies are programmed in order");
+                self.copy_extents((block, page), (to, row));
+                if let Some(copies) = &mut self.copies {
+                    copies.rows += 1;
+                }
+                let op = FlashOp::program(OpKind::SafetyProgram, to, row, self.row_units, 0);
+                sink.enqueue_first(die, op);
+            }
+            Next::Erase(full) => {
+                if let Some(copies) = &mut self.copies {
+                    copies.waiting[die.index()] = Some((block, page));
+                }
+                sink.enqueue_first(die, FlashOp::erase(full));
+            }
+            // A drive at the brink, after many cuts: see `rescue`.
+            Next::Full => {}
+        }
+    }
+
+    /// A block of the area has been erased: the copy that has waited for it is made.
+    #[cold]
+    pub(in crate::page_map) fn copy_block_erased(&mut self, block: BlockId, sink: &mut impl OpSink) {
+        let die = self.medium.layout().die_of(block).0;
+        let waiting = self.copies.as_mut().and_then(|copies| copies.waiting[die.index()].take());
+        if let Some((block, page)) = waiting {
+            self.copy_older_page(block, page, sink);
+        }
+    }
+
+    /// Whether a block is kept for copies.
+    pub(in crate::page_map) fn is_copy_block(&self, block: BlockId) -> bool {
+        let die = self.medium.layout().die_of(block).0;
+        let of_die = self.copies.as_ref().and_then(|copies| copies.blocks.get(die.index()));
+        of_die.is_some_and(|blocks| blocks.contains(&block))
+    }
+
+    /// A block has gone bad: if it was kept for copies, another takes its place.
+    pub(in crate::page_map) fn replace_copy_block(&mut self, from: BlockId, to: BlockId) {
+        let Some(copies) = &mut self.copies else { return };
+        let kept = copies.kept.iter_mut().map(|kept| &mut kept.0);
+        let moving = copies.moving.iter_mut().map(|row| &mut row.0);
+        let blocks = copies.blocks.iter_mut().flatten().chain(kept).chain(moving);
+        blocks.filter(|block| **block == from).for_each(|block| *block = to);
+    }
+
+    /// Something is free: reads what a recovery has left in the copy area, to move it.
+    #[cold]
+    pub(in crate::page_map) fn move_copies(&mut self, domain: usize, sink: &mut impl OpSink) {
+        let Some(copies) = &self.copies else { return };
+        if copies.kept.is_empty() || !self.may_move_copies(domain) {
+            return;
+        }
+        let layout = self.medium.layout();
+        let in_domain = |block| self.superblocks.domain_of_die(layout.die_of(block).0) == domain;
+        let kept = copies.kept.iter().map(|kept| kept.0).filter(|&block| in_domain(block));
+        let rows = kept.flat_map(|block| (0..self.medium.finished_pages(block)).map(move |page| (block, page)));
+        let holds = |row: &(BlockId, u32)| self.validity.row(layout.row_start(row.0, row.1)) != 0;
+        let rows: Vec<(BlockId, u32)> = rows.filter(|row| holds(row) && !copies.moving.contains(row)).collect();
+        for (block, page) in rows {
+            sink.enqueue(self.medium.layout().die_of(block).0, FlashOp::safety_read(block, page, self.row_units));
+            if let Some(copies) = &mut self.copies {
+                copies.moving.push((block, page));
+            }
+        }
+    }
+
+    /// Whether moving a row leaves the collector a free superblock.
+    fn may_move_copies(&self, domain: usize) -> bool {
+        let must_open = u32::from(self.allocator.collector_rows_left(domain) == 0);
+        let room = self.allocator.free(domain) > must_open && self.allocator.collector_has_room(domain, 0);
+        room && !self.is_read_only()
+    }
+
+    fn move_copy(&mut self, block: BlockId, page: u32, sink: &mut impl OpSink) {
+        let Some(copies) = &mut self.copies else { return };
+        copies.moving.retain(|&row| row != (block, page));
+        let layout = self.medium.layout();
+        let (domain, start) = (self.superblocks.domain_of_die(layout.die_of(block).0), layout.row_start(block, page));
+        if self.validity.row(start) != 0 && self.may_move_copies(domain) {
+            self.move_row(domain, start, sink);
+            self.start_if_due(domain, sink);
+            self.note_writable(domain);
+            if let Some(copies) = &mut self.copies {
+                copies.rows += 1;
+            }
+        }
+    }
+
+    /// A copy has been programmed, or one has been moved.
+    #[cold]
+    pub(in crate::page_map) fn safety_program_ended(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
+        if !self.is_copy_block(op.block()) {
+            self.row_is_moved(op, sink);
+        }
+    }
+
+    fn next_copy(&mut self, die: DieId) -> Next {
+        let PageMap { copies: Some(copies), medium, .. } = self else { return Next::Full };
+        let kept = std::mem::take(&mut copies.kept);
+        let next = copies.next(die, medium, |block| kept.iter().any(|kept| kept.0 == block));
+        copies.kept = kept;
+        next
+    }
+
+    /// Lets go of blocks whose data are not wanted any more, and written anew if they were replaced.
+    fn release_copies(&mut self) {
+        let PageMap { copies: Some(copies), medium, validity, host, superblocks, collector, padding, .. } = self else {
+            return;
+        };
+        copies.kept.retain_mut(|(block, programs)| {
+            let is_read = copies.moving.iter().any(|row| row.0 == *block);
+            if is_read || units_in(*block, medium, validity) > 0 {
+                return true;
+            }
+            let domain = superblocks.domain_of_die(medium.layout().die_of(*block).0);
+            let (host, moved) = (host.programs(), collector.domain(domain).programs());
+            let issued = *programs.get_or_insert((host.issued(), moved.issued()));
+            let open = padding.as_ref().is_some_and(|padding| padding.closed_in_programs(host.head()) < issued.0);
+            open || host.head() < issued.0 || moved.head() < issued.1
+        });
+    }
+
+    fn open_copy_block(&mut self, block: BlockId) {
+        if self.medium.issued_pages(block) == 0 {
+            self.medium.open(block, CellMode::Slc, 0).expect("it is erased, and its die has the mode");
+        }
+    }
+
+    /// Where extents begin in a copy, on a drive that compresses.
+    fn copy_extents(&mut self, from: (BlockId, u32), to: (BlockId, u32)) {
+        let layout = self.medium.layout();
+        let (from, to) = (layout.row_start(from.0, from.1), layout.row_start(to.0, to.1));
+        if let Some(compression) = &mut self.compression {
+            let begins = compression.extents().row(from);
+            compression.set_row(to, begins);
+        }
+    }
+
+    // ---- recovery -----------------------------------------------------------------------------------------------
+
+    /// Blocks in which copies may be found.
+    pub(in crate::page_map) fn copy_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        let blocks = self.copies.iter().flat_map(|copies| copies.blocks());
+        blocks.filter(|&block| !self.medium.is_bad(block) && !self.medium.is_half_erased(block))
+    }
+
+    /// Numbers of the rows of which there are copies: the rows themselves may have been erased since.
+    pub(in crate::page_map) fn numbers_of_copies(&self) -> impl Iterator<Item = u32> + '_ {
+        let of_block =
+            move |block| (0..self.medium.finished_pages(block)).map(move |page| self.medium.sequence(block, page));
+        self.copy_blocks().flat_map(of_block)
+    }
+
+    /// The power went, and the newest copy of each page has been found.
+    pub(in crate::page_map) fn recover_copies(&mut self) {
+        let PageMap { copies: Some(copies), medium, validity, superblocks, .. } = self else { return };
+        copies.forget();
+        for block in copies.blocks.iter().flatten().copied() {
+            let units = units_in(block, medium, validity);
+            if units > 0 {
+                superblocks.gain_valid(superblocks.of_block(block), units);
+                copies.kept.push((block, None));
+            }
+        }
+        self.write_off_what_was_copied();
+    }
+
+    /// Of a destroyed row of which there is a copy, nothing is missed from now on, whatever becomes of the copy.
+    fn write_off_what_was_copied(&mut self) {
+        let copied: BTreeSet<u32> =
+            self.readable_copies().map(|(block, page)| self.medium.sequence(block, page)).collect();
+        let rows = self.medium.blocks_with_unreadable_rows();
+        let rows = rows.flat_map(|block| self.medium.unreadable_pages(block).map(move |page| (block, page)));
+        let destroyed = rows.filter(|&(block, page)| !self.medium.is_torn(block, page));
+        let numbered = destroyed.map(|(block, page)| ((block, page), self.medium.sequence(block, page)));
+        let known = |row, number| copied.contains(&number) || self.recovery.is_written_off(row, number);
+        let written_off = numbered.filter(|&(row, number)| known(row, number)).collect();
+        self.recovery.set_written_off(written_off);
+    }
+
+    fn readable_copies(&self) -> impl Iterator<Item = (BlockId, u32)> + '_ {
+        let rows = move |block| (0..self.medium.finished_pages(block)).map(move |page| (block, page));
+        self.copy_blocks().flat_map(rows).filter(|&(block, page)| self.medium.is_readable(block, page))
+    }
+
+    /// Copies that filling a block up to a page takes.
+    pub(in crate::page_map) fn copies_to_fill(&self, block: BlockId, to_page: u32) -> u32 {
+        if self.copies.is_none() {
+            return 0;
+        }
+        let endangered =
+            (self.medium.issued_pages(block)..to_page).flat_map(|page| self.medium.older_pages(block, page));
+        endangered.filter(|&older| self.is_worth_a_copy(block, older)).count() as u32
+    }
+
+    /// Copies for which a die has room while the drive starts; any number, where none are made.
+    pub(in crate::page_map) fn room_for_copies(&self, die: DieId) -> u32 {
+        let Some(copies) = &self.copies else { return u32::MAX };
+        let pages = self.medium.pages_in_mode(CellMode::Slc);
+        copies.room(die, &self.medium, pages, |block| copies.kept.iter().any(|kept| kept.0 == block))
+    }
+
+    /// The same as [`PageMap::copy_endangered`] for a drive that starts. There is room for the copies.
+    pub(in crate::page_map) fn copy_endangered_at_start(
+        &mut self,
+        block: BlockId,
+        page: u32,
+        repairs: &mut Vec<Repair>,
+    ) {
+        if self.copies.is_none() {
+            return;
+        }
+        let die = self.medium.layout().die_of(block).0;
+        for older in self.medium.older_pages(block, page) {
+            if !self.is_worth_a_copy(block, older) {
+                continue;
+            }
+            let mut next = self.next_copy(die);
+            if let Next::Erase(full) = next {
+                self.medium.erase_at_start(full).expect("it is good");
+                repairs.push(Repair { block: full, kind: RepairKind::Erase });
+                next = self.next_copy(die);
+            }
+            let Next::Row(to, row) = next else { unreachable!("there is room for the copies") };
+            self.open_copy_block(to);
+            self.medium.copy_row_to_at_start((block, older), (to, row)).expect("copies are programmed in order");
+            self.copy_extents((block, older), (to, row));
+            repairs.push(Repair { block: to, kind: RepairKind::Save { page: row, of: older } });
+        }
+    }
+
+    /// Programs pages that live in the copy area anew where data live. Without a free superblock behind the collector's, or
+    /// room for the copies that this may take, they stay: a drive at the brink has few cuts ahead.
+    pub(in crate::page_map) fn rescue_copies(&mut self, repairs: &mut Vec<Repair>) {
+        if self.is_frozen() || self.is_read_only() {
+            return;
+        }
+        for die in Dies::all(self.superblocks.dies()).iter() {
+            let domain = self.superblocks.domain_of_die(die);
+            let blocks = self.copies.as_ref().and_then(|copies| copies.blocks.get(die.index())).cloned();
+            for block in blocks.into_iter().flatten() {
+                for page in 0..self.medium.finished_pages(block) {
+                    let holds = self.validity.row(self.medium.layout().row_start(block, page)) != 0;
+                    if holds && self.has_room_to_rescue(domain) {
+                        self.rescue_row(domain, block, page, repairs);
+                    }
+                }
+            }
+        }
+    }
+
+    fn has_room_to_rescue(&self, domain: usize) -> bool {
+        let most = self.medium.native_mode().bits() - 1;
+        let mut dies = self.superblocks.dies_of(domain).iter();
+        self.may_move_copies(domain) && dies.all(|die| self.room_for_copies(die) >= most)
+    }
+
+    fn rescue_row(&mut self, domain: usize, block: BlockId, page: u32, repairs: &mut Vec<Repair>) {
+        let writer = Writer::Collector { stream: 0 };
+        let place = self.allocator.take(domain, writer, &mut self.superblocks, &mut self.medium);
+        let place = place.expect("checked for room");
+        self.copy_endangered_at_start(place.block, place.page, repairs);
+        let layout = self.medium.layout();
+        let (from, to) = (layout.row_start(block, page), layout.row_start(place.block, place.page));
+        let valid = self.validity.row(from);
+        let begins = self.compression.as_ref().map_or(u64::MAX, |compression| compression.extents().row(from));
+        let mut tags = [NO_LPN; 64];
+        for k in (0..self.row_units).filter(|k| (valid & begins) >> k & 1 != 0) {
+            tags[k as usize] = self.medium.tag(from + k);
+            self.redirect_unit(self.medium.lpn(from + k), from + k, to + k);
+        }
+        let fill = |row: &mut [u32]| row.copy_from_slice(&tags[..row.len()]);
+        self.medium.program_at_start(place.block, place.page, fill).expect("rows are taken in order");
+        self.copy_extents((block, page), (place.block, place.page));
+        self.validity.clear_span(from, valid);
+        self.superblocks.lose_valid(self.superblocks.of_block(block), valid.count_ones());
+        self.validity.set_row(to, valid);
+        self.add_valid(place.superblock, valid.count_ones());
+        repairs.push(Repair { block: place.block, kind: RepairKind::Rescue { page: place.page, of: page } });
+    }
+}
+
+/// Units that are valid in a block.
+fn units_in(block: BlockId, medium: &Medium, validity: &Validity) -> u32 {
+    let start = |page| medium.layout().row_start(block, page);
+    (0..medium.finished_pages(block)).map(|page| validity.row(start(page)).count_ones()).sum()
+}

@@ -1,0 +1,7 @@
+//! What firmware does for older pages of a word line, where a cut in a program would destroy them: one file a policy.
+
+mod copies;
+mod padding;
+
+pub use copies::{BLOCKS_OF_A_DIE, CopyArea};
+pub use padding::Padding;
