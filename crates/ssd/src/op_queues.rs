@@ -29,30 +29,24 @@ impl<'a> OpQueues<'a> {
     pub fn of_part(self, eighths: u8) -> Self {
         OpQueues { part: eighths, ..self }
     }
+}
 
-    /// Queues an operation on a die of the drive's.
+impl OpSink for OpQueues<'_> {
     #[inline(always)]
-    fn queue_on(&mut self, die: DieId, op: FlashOp) {
+    fn enqueue(&mut self, die: DieId, op: FlashOp) {
+        let die = self.backend.die_of(die);
         if self.processor.prepares(&op) {
             self.processor.prepare(self.now, die, op);
         } else {
             self.backend.queue(self.now, die, op);
         }
     }
-}
-
-impl OpSink for OpQueues<'_> {
-    #[inline(always)]
-    fn enqueue(&mut self, die: DieId, op: FlashOp) {
-        self.queue_on(self.backend.die_of(die), op);
-    }
 
     #[inline(always)]
     fn enqueue_read(&mut self, die: DieId, op: FlashOp, wanted: u64) {
-        let die = self.backend.die_of(die);
-        self.backend.expect_read(die, wanted);
+        self.backend.expect_read(self.backend.die_of(die), wanted);
         let in_part = self.part != 0 && op.kind() == OpKind::HostRead;
-        self.queue_on(die, if in_part { op.of_part(self.part) } else { op });
+        self.enqueue(die, if in_part { op.of_part(self.part) } else { op });
     }
 
     #[cold]

@@ -15,13 +15,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if self.backend.retries(d) {
             return self.retry_step_ended(d);
         }
-        if self.backend.is_special() {
-            if self.backend.may_be_interrupted(d) {
-                return self.begin_woken();
-            }
-            if self.backend.is_joint(d) {
-                return self.joint_op_ended(d);
-            }
+        if self.backend.may_be_interrupted(d) {
+            return self.begin_woken();
+        }
+        if self.backend.is_joint(d) {
+            return self.joint_op_ended(d);
         }
         self.op_ended(d, None);
     }
@@ -99,6 +97,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let ended = self.backend.end(d);
         self.translation.prefetch_ahead();
         let op = ended.op;
+        let mapped = self.mapped_die(d, &op);
         match op.kind() {
             OpKind::HostRead => {
                 self.read_part_done(&ended, retry);
@@ -118,7 +117,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             OpKind::HostProgram => {
                 self.firmware.processor.program_ended(self.now);
                 self.backend.wake(d);
-                let mapped = self.mapped_die(d, &op);
                 self.ask(|translation, queues| translation.done(mapped, op, queues));
                 self.admit();
                 self.settle_durable();
@@ -128,7 +126,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     self.firmware.processor.program_ended(self.now);
                 }
                 self.backend.wake(d);
-                let mapped = self.mapped_die(d, &op);
                 self.ask(|translation, queues| translation.done(mapped, op, queues));
                 // A copy makes no room by itself: only what begins after it does.
                 if self.translation.buffered_units() < self.buffer.units {
@@ -138,7 +135,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             OpKind::Erase => {
                 self.firmware.processor.program_ended(self.now);
                 self.backend.wake(d);
-                let mapped = self.mapped_die(d, &op);
                 self.ask(|translation, queues| translation.done(mapped, op, queues));
                 self.admit_waiting();
             }
@@ -156,7 +152,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     self.firmware.processor.program_ended(self.now);
                 }
                 self.backend.wake(d);
-                let mapped = self.mapped_die(d, &op);
                 self.ask(|translation, queues| translation.done(mapped, op, queues));
             }
         }

@@ -410,13 +410,6 @@ impl Backend {
         next.into_iter().for_each(|die| self.woken.insert(die.number()));
     }
 
-    /// Whether dies or the controller have more to them than one plain operation after the other.
-    #[inline]
-    #[must_use]
-    pub fn is_special(&self) -> bool {
-        self.special
-    }
-
     /// Whether an operation that a die ends worked on several planes, each of which the translation layer asked for by itself.
     #[inline]
     #[must_use]
