@@ -126,8 +126,7 @@ pub trait Security {
     /// # Panics
     /// If commands are under way, or the device does not encrypt.
     fn crypto_erase(&mut self, now: Nanos) -> Nanos {
-        let _ = now;
-        unimplemented!("this device does not encrypt");
+        panic!("a crypto erase at {now} ns of a device that does not encrypt");
     }
 
     /// How often the media key has been changed in the device's life, by either erase.
