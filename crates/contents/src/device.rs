@@ -12,7 +12,8 @@ use ssdlab_device::{
 use crate::buffers::Buffers;
 use crate::image::{Image, ImageError};
 use crate::order::Order;
-use crate::store::{PAGE_BYTES, Piece, Store, Version, page_of, pieces};
+use crate::pages::PAGE_BYTES;
+use crate::store::{Piece, Store, Version, page_of, pieces};
 use crate::superseded::{By, Superseded};
 
 /// What can be chosen.
@@ -346,9 +347,10 @@ impl ContentDevice {
         for piece in pieces(request.offset_bytes, request.length_bytes) {
             let new = match request.payload {
                 Some(id) if piece.is_whole() => {
-                    let data = &self.buffers.get(id)[piece.from..piece.from + PAGE_BYTES];
-                    let number = self.next_number(self.store.number(piece.unit));
-                    Version { number, page: self.superseded.page_of(data) }
+                    // It comes while the bytes go to memory. Asked for when the command was sent it would be gone again.
+                    self.store.prefetch(piece.unit);
+                    let page = self.superseded.page_of(&self.buffers.get(id)[piece.from..piece.from + PAGE_BYTES]);
+                    Version { number: self.next_number(self.store.number(piece.unit)), page }
                 }
                 _ => self.written(request, &piece),
             };

@@ -25,6 +25,7 @@ mod device;
 mod image;
 mod lay_out;
 mod order;
+mod pages;
 mod resume;
 mod state_file;
 mod store;
@@ -36,6 +37,7 @@ pub use image::{
     read_image,
 };
 pub use lay_out::lay_out;
+pub use pages::{PAGE_BYTES, Page};
 pub use resume::{ResumeError, resume};
 pub use state_file::{StateFileError, read_state_file, write_state_file};
-pub use store::{Kind, PAGE_BYTES, Page, Piece, Store, Version, page_of, pieces};
+pub use store::{Kind, Piece, Store, Version, page_of, pieces};

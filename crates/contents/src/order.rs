@@ -7,19 +7,24 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 struct Live {
     slot: u32,
-    /// Pages `first..end`.
-    first: u32,
-    end: u32,
     changes: bool,
     /// Earlier commands that it waits for.
     blockers: u32,
     sequence: u64,
 }
 
-impl Live {
+/// Pages `first..end`.
+#[derive(Clone, Copy, Debug)]
+struct Pages {
+    first: u32,
+    end: u32,
+}
+
+impl Pages {
     #[inline]
-    fn conflicts(&self, pages: &Range<u32>, changes: bool) -> bool {
-        (self.changes || changes) && self.first < pages.end && pages.start < self.end
+    fn overlap(self, other: Pages) -> bool {
+        // Without a branch, so that several are compared at once.
+        (self.first < other.end) & (other.first < self.end)
     }
 }
 
@@ -27,6 +32,10 @@ impl Live {
 #[derive(Clone, Default)]
 pub struct Order {
     live: Vec<Live>,
+    /// Of the same, by themselves: nearly always the search ends with them.
+    pages: Vec<Pages>,
+    /// Commands that wait for others.
+    blocked: usize,
     sequence: u64,
 }
 
@@ -34,10 +43,18 @@ impl Order {
     /// Takes a command in; returns whether it may go to the device at once.
     #[inline]
     pub fn enter(&mut self, slot: u32, pages: Range<u32>, changes: bool) -> bool {
-        let blockers = self.live.iter().filter(|l| l.conflicts(&pages, changes)).count() as u32;
+        let pages = Pages { first: pages.start, end: pages.end };
+        let overlapping: u32 = self.pages.iter().map(|p| u32::from(p.overlap(pages))).sum();
+        let blockers = if overlapping == 0 {
+            0
+        } else {
+            let both = self.live.iter().zip(&self.pages);
+            both.filter(|(l, p)| (l.changes || changes) && p.overlap(pages)).count() as u32
+        };
+        self.blocked += usize::from(blockers > 0);
         self.sequence += 1;
-        let sequence = self.sequence;
-        self.live.push(Live { slot, first: pages.start, end: pages.end, changes, blockers, sequence });
+        self.live.push(Live { slot, changes, blockers, sequence: self.sequence });
+        self.pages.push(pages);
         blockers == 0
     }
 
@@ -45,16 +62,21 @@ impl Order {
     #[inline]
     pub fn leave(&mut self, slot: u32, released: &mut Vec<u32>) {
         let at = self.live.iter().position(|l| l.slot == slot).expect("a command that is not there");
-        let ended = self.live.swap_remove(at);
-        let pages = ended.first..ended.end;
+        let (ended, pages) = (self.live.swap_remove(at), self.pages.swap_remove(at));
+        if self.blocked == 0 {
+            return;
+        }
         let mut freed: Vec<(u64, u32)> = Vec::new();
         // Whoever conflicts with it came later: it waited for nobody.
-        for l in self.live.iter_mut().filter(|l| l.conflicts(&pages, ended.changes)) {
-            l.blockers -= 1;
-            if l.blockers == 0 {
-                freed.push((l.sequence, l.slot));
+        for (l, p) in self.live.iter_mut().zip(&self.pages) {
+            if (l.changes || ended.changes) && p.overlap(pages) {
+                l.blockers -= 1;
+                if l.blockers == 0 {
+                    freed.push((l.sequence, l.slot));
+                }
             }
         }
+        self.blocked -= freed.len();
         freed.sort_unstable();
         released.extend(freed.iter().map(|f| f.1));
     }
@@ -62,6 +84,8 @@ impl Order {
     /// Everything that has not ended, in the order in which it came, with whether it was at the device.
     pub fn clear(&mut self) -> impl Iterator<Item = (u32, bool)> + use<> {
         let mut live = std::mem::take(&mut self.live);
+        self.pages.clear();
+        self.blocked = 0;
         live.sort_unstable_by_key(|l| l.sequence);
         live.into_iter().map(|l| (l.slot, l.blockers == 0))
     }

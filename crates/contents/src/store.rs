@@ -6,13 +6,10 @@ use std::sync::Arc;
 
 use ssdlab_core::UNIT_BYTES;
 
-/// Bytes of a page.
-pub const PAGE_BYTES: usize = UNIT_BYTES as usize;
+use crate::pages::{PAGE_BYTES, Page, prefetch};
+
 /// Pages of a leaf: 2 MiB.
 const LEAF_PAGES: usize = 512;
-
-/// A page that is not all zeroes.
-pub type Page = Arc<[u8; PAGE_BYTES]>;
 
 /// One page as it once was: its bytes, and the number of the write that made them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +105,18 @@ impl Store {
     pub fn number(&self, unit: u32) -> u8 {
         let leaf = self.leaves[unit as usize / LEAF_PAGES].as_ref();
         leaf.map_or(0, |leaf| leaf.numbers[unit as usize % LEAF_PAGES])
+    }
+
+    /// Asks the processor for what [`Store::replace`] of this page touches.
+    #[inline]
+    pub fn prefetch(&self, unit: u32) {
+        if let Some(leaf) = &self.leaves[unit as usize / LEAF_PAGES] {
+            let at = unit as usize % LEAF_PAGES;
+            // Whether the leaf is shared stands before it.
+            prefetch(Arc::as_ptr(leaf).cast::<u8>().wrapping_sub(1));
+            prefetch(&raw const leaf.pages[at]);
+            prefetch(&raw const leaf.numbers[at]);
+        }
     }
 
     #[must_use]
@@ -279,8 +288,7 @@ pub fn page_of(bytes: &[u8]) -> Option<Page> {
     if is_zero(bytes) {
         return None;
     }
-    let page: Arc<[u8]> = Arc::from(bytes);
-    Some(page.try_into().expect("a page has 4096 bytes"))
+    Some(Page::new(bytes))
 }
 
 /// Whether a page holds zeroes only.

@@ -10,9 +10,9 @@
 //! bytes of later changes to bring one of these back; if it does, the page is unreadable, and that is counted.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 
-use crate::store::{PAGE_BYTES, Page, Version, is_zero, page_of};
+use crate::pages::{PAGE_BYTES, Page};
+use crate::store::{Version, is_zero, page_of};
 
 /// What took a version's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +37,15 @@ pub struct Superseded {
     /// Versions that went because of the limit.
     dropped: u64,
     /// Pages that were let go, and that nobody else shares: the next ones to be written. The allocator would give their memory
-    /// back to the system, and fetch it again.
+    /// back, and ask for it again.
     spare: Vec<Page>,
 }
 
 /// Pages that are kept to be written next.
 const MOST_SPARE: usize = 1024;
+
+/// How many entries ahead of the oldest it is asked for what is needed to let a page go.
+const SOON: usize = 8;
 
 /// What an entry takes besides its page.
 const ENTRY_BYTES: u64 = std::mem::size_of::<(u32, Version, u64)>() as u64;
@@ -73,14 +76,14 @@ impl Superseded {
             return None;
         }
         let Some(mut page) = self.spare.pop() else { return page_of(bytes) };
-        Arc::get_mut(&mut page).expect("nobody shares a spare page").copy_from_slice(bytes);
+        page.overwrite(bytes);
         Some(page)
     }
 
     fn let_go(&mut self, version: Version) {
         if self.spare.len() < MOST_SPARE
             && let Some(mut page) = version.page
-            && Arc::get_mut(&mut page).is_some()
+            && page.get_mut().is_some()
         {
             self.spare.push(page);
         }
@@ -117,6 +120,9 @@ impl Superseded {
         let entry = self.entries.pop_front()?;
         self.bytes -= size(&entry.1);
         self.first += 1;
+        if let Some((_, Version { page: Some(page), .. }, _)) = self.entries.get(SOON) {
+            page.prefetch_sharers();
+        }
         Some(entry)
     }
 
@@ -241,13 +247,13 @@ mod tests {
     fn the_memory_of_what_was_let_go_is_used_again_unless_somebody_shares_it() {
         let mut list = Superseded::new(ENTRY_BYTES + 4096);
         let (first, second) = (filled(1), filled(2));
-        let (shared, place) = (first.clone(), Arc::as_ptr(second.page.as_ref().unwrap()));
+        let (shared, place) = (first.clone(), second.page.as_ref().unwrap().as_ptr());
         list.push(1, first, By::Write);
         list.push(2, second, By::Write);
         list.push(3, filled(3), By::Write);
         let again = list.page_of(&[4; PAGE_BYTES]).unwrap();
-        assert_eq!((Arc::as_ptr(&again), *again), (place, [4; PAGE_BYTES]));
-        assert_ne!(Arc::as_ptr(&list.page_of(&[5; PAGE_BYTES]).unwrap()), Arc::as_ptr(shared.page.as_ref().unwrap()));
+        assert_eq!((again.as_ptr(), *again), (place, [4; PAGE_BYTES]));
+        assert_ne!(list.page_of(&[5; PAGE_BYTES]).unwrap().as_ptr(), shared.page.as_ref().unwrap().as_ptr());
         assert_eq!((shared, list.page_of(&[0; PAGE_BYTES])), (filled(1), None));
     }
 

@@ -19,7 +19,7 @@ use aes::Aes256;
 use aes::cipher::KeyInit;
 use xts_mode::{Xts128, get_tweak_default};
 
-use crate::store::PAGE_BYTES;
+use crate::pages::PAGE_BYTES;
 
 /// Bytes of the two keys of AES-256 that make one of XTS.
 pub const KEY_BYTES: usize = 64;

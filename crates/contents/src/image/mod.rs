@@ -44,7 +44,8 @@ pub use media_key::MediaKey;
 pub use read::{ImageContents, read_image};
 pub use state::{Change, DriveState};
 
-use crate::store::{Kind, PAGE_BYTES, Store};
+use crate::pages::PAGE_BYTES;
+use crate::store::{Kind, Store};
 use format::{FIRST_RECORD, HEADER_BYTES, MOST_DATA_PAGES, Record, RecordKind, checksum};
 use state::{Pages, pack};
 

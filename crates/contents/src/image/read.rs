@@ -7,7 +7,8 @@ use ssdlab_core::UNIT_BYTES;
 use super::ImageError;
 use super::format::{FIRST_RECORD, HEADER_BYTES, Header, RECORD_BYTES, Record, RecordKind, checksum};
 use super::state::{DriveState, Unpacker};
-use crate::store::{PAGE_BYTES, Store, Version, page_of};
+use crate::pages::PAGE_BYTES;
+use crate::store::{Store, Version, page_of};
 
 /// Numbers of headers end far beyond what anybody writes.
 const MOST_HEADERS: u64 = 1 << 62;

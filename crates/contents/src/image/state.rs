@@ -10,7 +10,7 @@ use flate2::write::ZlibEncoder;
 
 use super::ImageError;
 use super::format::MOST_DATA_PAGES;
-use crate::store::PAGE_BYTES;
+use crate::pages::PAGE_BYTES;
 
 /// Bytes of a piece: one record.
 const PIECE_BYTES: usize = MOST_DATA_PAGES as usize * PAGE_BYTES;
