@@ -13,7 +13,7 @@ SSDLAB = target/release/ssdlab
 endif
 
 .PHONY: build tested shipped test test-all measured gate long check unit properties claims claims-all repeatable theory page \
-	quick-against-full reference-drives samples keys predictions house ecc ecc-tables reference bench instructions instructions-update valgrind \
+	quick-against-full reference-drives samples keys transcripts predictions house ecc ecc-tables reference bench instructions instructions-update valgrind \
 	torture power-cuts mutants fuzz fio fio-tools sweep clients databases python-env wheel python python-quick python-all quick clean
 
 build:
@@ -91,6 +91,10 @@ theory:
 ## What follows from the declarations of the keys: writes the tables of docs/drive-files.md, and docs/schema.
 keys:
 	$(CARGO) run --locked -p ssdlab-catalog --example key_documents -- docs
+
+## What the command line says now, written into its transcripts; look at the diff, since figures take the place of `[..]`.
+transcripts:
+	TRYCMD=overwrite $(CARGO) test --locked -p ssdlab --test it transcripts
 
 ## Predictions beside published figures: writes the table of docs/blind-predictions.md.
 predictions:

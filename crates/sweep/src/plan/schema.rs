@@ -146,6 +146,6 @@ mod tests {
     fn the_schema_in_the_documents_is_this_one() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/plan.json");
         let text = std::fs::read_to_string(path).unwrap();
-        assert_eq!(text, format!("{:#}\n", plan_schema()), "`ssdlab schema plan > docs/schema/plan.json` writes it");
+        assert!(text == format!("{:#}\n", plan_schema()), "`ssdlab schema plan > docs/schema/plan.json` writes it");
     }
 }

@@ -41,7 +41,8 @@ fn every_deliberate_fault_is_in_the_sources_once() {
     for fault in faults {
         let text = |key: &str| fault[key].as_str().expect("a text");
         let source = std::fs::read_to_string(root.join(text("file"))).expect("a source");
-        assert_eq!(source.matches(text("find")).count(), 1, "{}: {}", text("name"), text("file"));
+        let found = source.matches(text("find")).count();
+        assert_eq!(found, 1, "{} in tests/mutants/faults.toml looks for a text of {}", text("name"), text("file"));
         assert_ne!(text("find"), text("replace"), "{}", text("name"));
     }
 }

@@ -40,13 +40,15 @@ pub trait VictimSelector {
     /// `block` has been written to its end and holds `valid` valid units.
     fn close(&mut self, block: u32, valid: u32, clock: u64);
 
-    /// A unit of closed `block` died; `valid` are left.
+    /// A unit of closed `block` died; `valid` are left, as [`Candidates::valid`] says from now on.
     fn invalidate(&mut self, block: u32, valid: u32);
 
     /// `block` is taken out by somebody else (wear levelling, retirement).
     fn remove(&mut self, block: u32);
 
-    /// Picks a victim and takes it out; `None` if no block is closed.
+    /// Picks a victim and takes it out; `None` if no block is closed. A block without dead units may be picked: it gains nothing,
+    /// and the caller sees to it that there is something to gain. Among equals a policy that ranks blocks goes by
+    /// [`GcSpec::tie_break`].
     fn pick(&mut self, candidates: &Candidates, rng: &mut Rng) -> Option<u32>;
 }
 

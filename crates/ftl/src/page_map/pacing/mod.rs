@@ -20,13 +20,15 @@ use crate::spec::{GcSpec, HostShare};
 /// Millionths of a unit.
 pub const MICRO: i64 = 1_000_000;
 
-/// How the host is held back while the collector works.
+/// How the host is held back while the collector works: a collection gives it credit, and a row of the host spends as much as it has
+/// units. Without credit for a row the host waits. Too much credit does no harm to data: a row that the collector needs is
+/// kept from the host whatever it has (`host_write.rs`).
 pub trait PacingPolicy {
     /// Whether the host needs credit to write while a collection runs.
     fn limits_host(&self) -> bool;
 
     /// What the host gets for each unit that is moved out of a victim with so many dead and valid units, in millionths of
-    /// a unit.
+    /// a unit. `valid` may be 0.
     fn credit_for_moved_unit_micro(&self, dead: u32, valid: u32) -> i64;
 
     /// Whether the collector works in rounds, between which the host's commands are taken in.
