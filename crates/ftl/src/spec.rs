@@ -324,7 +324,7 @@ impl GcSpec {
             return Err(SpecError::new(
                 "gc.trickle_per_1000",
                 "has no effect without host_share = \"trickle\"",
-                "remove it, or set host_share",
+                "set trickle_per_1000 = 0, or host_share = \"trickle\"",
             ));
         }
         if self.host_share == HostShare::BetweenRounds && self.buffering != Buffering::StopAndWait {
