@@ -61,13 +61,14 @@ pub fn resume(
         now = plug.restore(now);
     }
     let plug = device.plug().expect(HAS_PLUG);
-    // Without a journal a drive forgets trims, even in a clean cut: the bytes are gone, and so must the pages be.
+    // Without a journal a drive forgets trims, even in a clean cut: the bytes are gone, and so must the pages be. That a page was
+    // lost before it was trimmed comes back in the same way.
     let unit_pages = (plug.unit_bytes() / UNIT_BYTES) as u32;
-    let written = |page: &u32| matches!(plug.held((page / unit_pages).into()), Held::Write(_));
+    let is_back = |page: &u32| plug.held((page / unit_pages).into()) != Held::Nothing;
     let forgotten: Vec<Change> = (0..pages as u32)
         .step_by(unit_pages as usize)
         .filter(|&page| store.number(page) == 0)
-        .filter(written)
+        .filter(is_back)
         .map(|page| Change { pages: page..page + unit_pages, written: false })
         .collect();
     now = replay(device, &forgotten, now).map_err(ResumeError::Replay)?;
