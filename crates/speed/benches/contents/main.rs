@@ -12,9 +12,12 @@
 //!
 //! `cargo bench --bench contents [-- PAIRS]`
 
+#[path = "../pairs.rs"]
+mod pairs;
 #[path = "../processor.rs"]
 mod processor;
 
+use pairs::quartiles;
 use processor::{processor, processor_seconds};
 use ssdlab_contents::{ContentDevice, ContentOptions};
 use ssdlab_core::{Nanos, Rng};
@@ -149,12 +152,6 @@ fn nanoseconds(work: impl FnOnce(u64)) -> f64 {
     let start = processor_seconds();
     work(WRITES);
     (processor_seconds() - start) / WRITES as f64 * 1e9
-}
-
-/// Lower quartile, median, upper quartile.
-fn quartiles(values: &mut [f64]) -> [f64; 3] {
-    values.sort_by(f64::total_cmp);
-    [1, 2, 3].map(|quarter| values[values.len() * quarter / 4])
 }
 
 fn measure(name: &str, pairs: usize, flush_after: Option<u64>) {

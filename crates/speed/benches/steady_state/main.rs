@@ -8,10 +8,13 @@
 //! `cargo bench --bench steady_state [-- PAIRS]`
 
 mod bare;
+#[path = "../pairs.rs"]
+mod pairs;
 #[path = "../processor.rs"]
 mod processor;
 
 use bare::BareLoop;
+use pairs::quartiles;
 use processor::{processor, processor_seconds};
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_device::{Completion, Device, Request};
@@ -82,12 +85,6 @@ fn nanoseconds(work: impl FnOnce(u64)) -> f64 {
     let start = processor_seconds();
     work(WRITES);
     (processor_seconds() - start) / WRITES as f64 * 1e9
-}
-
-/// Lower quartile, median, upper quartile.
-fn quartiles(values: &mut [f64]) -> [f64; 3] {
-    values.sort_by(f64::total_cmp);
-    [1, 2, 3].map(|quarter| values[values.len() * quarter / 4])
 }
 
 fn measure<const EXPLAIN: bool, const CHECK: bool>(name: &str, pairs: usize, bare: &mut BareLoop) {
