@@ -23,7 +23,7 @@
 //!     keeps_older_pages: KeepsOlderPages::No };
 //! let mut map = PageMap::new(&config, &Rng::new(1));
 //! let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
-//! map.write(7, 1, 0);
+//! map.write(LogicalPage::new(7), 1, 0);
 //! map.dispatch(&mut ops);
 //! assert_eq!(ops[0].1.kind(), OpKind::HostProgram);
 //! ```

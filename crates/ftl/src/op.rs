@@ -1,7 +1,7 @@
 //! Operations that the translation layer asks of the dies.
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::{BlockId, DieId};
+use ssdlab_nand::{BlockId, DieId, LogicalPage};
 
 /// What an operation is for; decides its priority and whose time it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,15 +118,15 @@ impl FlashOp {
 
     /// A read of what a partial write of a logical page leaves unchanged, for the command in a slot.
     #[must_use]
-    pub fn merge_read(block: BlockId, page: u32, units: u32, command: u16, lpn: u32) -> Self {
-        FlashOp { kind: OpKind::MergeRead, ..Self::host_read(block, page, units, command, lpn) }
+    pub fn merge_read(block: BlockId, page: u32, units: u32, command: u16, lpn: LogicalPage) -> Self {
+        FlashOp { kind: OpKind::MergeRead, ..Self::host_read(block, page, units, command, lpn.number()) }
     }
 
     /// A read of a piece of the map, for the entry of a logical page. `command`: the slot of the command that waits for it,
     /// [`FOR_BUFFER`] or [`NOBODY`].
     #[must_use]
-    pub fn map_read(block: BlockId, page: u32, units: u32, command: u16, lpn: u32) -> Self {
-        FlashOp { kind: OpKind::MapRead, ..Self::host_read(block, page, units, command, lpn) }
+    pub fn map_read(block: BlockId, page: u32, units: u32, command: u16, lpn: LogicalPage) -> Self {
+        FlashOp { kind: OpKind::MapRead, ..Self::host_read(block, page, units, command, lpn.number()) }
     }
 
     /// A read of a row of a block that has gone bad, and that `replacement` takes the place of.
@@ -303,9 +303,9 @@ impl FlashOp {
     /// Merge reads, and reads of the map for the write buffer: the logical page.
     #[inline]
     #[must_use]
-    pub fn merged_page(&self) -> u32 {
+    pub fn merged_page(&self) -> LogicalPage {
         debug_assert!(matches!(self.kind, OpKind::MergeRead | OpKind::MapRead));
-        self.word
+        LogicalPage::new(self.word)
     }
 
     /// Reads of a block that has gone bad: the block that takes its place.

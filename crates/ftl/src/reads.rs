@@ -1,6 +1,6 @@
 //! Reads for the host: units that lie in one row are read by one operation; and what each read must bring.
 
-use ssdlab_nand::{BlockId, DieId, Medium, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, LogicalPage, Medium, UnitAddress};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 
@@ -15,7 +15,7 @@ pub enum ReadFrom {
     Flash {
         unit: UnitAddress,
         bytes: u32,
-        first: u32,
+        first: LogicalPage,
     },
 }
 
@@ -43,7 +43,7 @@ impl RowReads {
     #[inline(always)]
     pub fn add(
         &mut self,
-        page: u32,
+        page: LogicalPage,
         (unit, units): (UnitAddress, u32),
         (die, block, row): (DieId, BlockId, u32),
         sink: &mut impl OpSink,
@@ -60,7 +60,7 @@ impl RowReads {
         self.flush(sink);
         self.operations += 1;
         self.wanted = bit;
-        let word = if self.packed { 1 } else { page };
+        let word = if self.packed { 1 } else { page.number() };
         self.pending = Some((die, FlashOp::host_read(block, row, units, self.command, word)));
     }
 
@@ -74,8 +74,8 @@ impl RowReads {
     /// The first logical page of the operation that was added to last; 0 where operations do not tell.
     #[inline]
     #[must_use]
-    pub fn first_page(&self) -> u32 {
-        self.pending.as_ref().map_or(0, |(_, op)| first_page(op, self.packed))
+    pub fn first_page(&self) -> LogicalPage {
+        self.pending.as_ref().map_or(LogicalPage::FIRST, |(_, op)| first_page(op, self.packed))
     }
 
     /// Hands over what is pending. Returns how many operations there were.
@@ -90,8 +90,8 @@ impl RowReads {
 /// (`packed`).
 #[inline]
 #[must_use]
-pub fn first_page(op: &FlashOp, packed: bool) -> u32 {
-    if packed { 0 } else { op.pages_word() }
+pub fn first_page(op: &FlashOp, packed: bool) -> LogicalPage {
+    if packed { LogicalPage::FIRST } else { LogicalPage::new(op.pages_word()) }
 }
 
 /// How many logical pages a read for the host brings.
@@ -106,7 +106,7 @@ pub fn pages_brought(op: &FlashOp, packed: bool) -> u32 {
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
     pub unit: UnitAddress,
-    pub page: u32,
+    pub page: LogicalPage,
     /// Write number, where it is checked.
     pub write_number: Option<u8>,
 }

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, CellMode, DieId, Interrupted, Medium, MisfitError, NO_LPN, UnitAddress};
+use ssdlab_nand::{BlockId, CellMode, DieId, Interrupted, LogicalPage, LogicalPages, Medium, MisfitError, UnitAddress};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::reads::{ReadFrom, RowReads};
@@ -74,7 +74,7 @@ counters! {
 /// Neighbouring units of one command, on their way over the link one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch {
-    pub first: u32,
+    pub first: LogicalPage,
     pub units: u32,
     pub stream: u8,
     /// When the first begins to come, and the time that each takes, in nanoseconds.
@@ -187,7 +187,7 @@ pub enum Undone {
 /// A logical page that power cuts have destroyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostPage {
-    pub page: u32,
+    pub page: LogicalPage,
     /// The cell mode that it was in, if this cut has destroyed it.
     pub mode: Option<CellMode>,
 }
@@ -196,7 +196,7 @@ pub struct LostPage {
 #[derive(Clone, Debug, Default)]
 pub struct Recovered {
     /// Logical pages that may hold something else than before the cut, in order; `None`: any may.
-    pub changed: Option<Vec<u32>>,
+    pub changed: Option<Vec<LogicalPage>>,
     /// All that are lost, those of earlier cuts included, and not written or trimmed since.
     pub lost: Vec<LostPage>,
     /// In order, die by die.
@@ -290,13 +290,13 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
 
     /// A write of these pages begins to come.
     #[inline]
-    fn write_begins(&mut self, pages: Range<u32>) {
+    fn write_begins(&mut self, pages: Range<LogicalPage>) {
         let _ = pages;
     }
 
     /// Accepts the units of a stretch into the write buffer. The drive has seen to it that there is room.
     /// `write_number`: which write of a logical page this is, for the checks.
-    fn write_units(&mut self, stretch: &Stretch, write_number: impl FnMut(u32) -> u8);
+    fn write_units(&mut self, stretch: &Stretch, write_number: impl FnMut(LogicalPage) -> u8);
 
     /// Instead of [`Translation::write_units`] and [`Translation::dispatch`]: gives the first units of a stretch to dies
     /// as whole rows, as many as these take now. Returns how many units; the rest is to be written to the buffer, and not
@@ -305,7 +305,7 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     fn write_rows(
         &mut self,
         stretch: &Stretch,
-        write_number: impl FnMut(u32) -> u8,
+        write_number: impl FnMut(LogicalPage) -> u8,
         sink: &mut impl OpSink,
     ) -> Option<u32> {
         let _ = (stretch, write_number, sink);
@@ -322,20 +322,20 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
 
     /// Accepts sectors of a logical page into the write buffer, one bit each, where [`Translation::buffers_parts`]. The drive
     /// has seen to it that there is room. They are there at `ready`; `write_number`: as in [`Translation::write_units`].
-    fn write_part(&mut self, page: u32, sectors: u64, stream: u8, ready: u64, write_number: u8) {
+    fn write_part(&mut self, page: LogicalPage, sectors: u64, stream: u8, ready: u64, write_number: u8) {
         let _ = (page, sectors, stream, ready, write_number);
         unreachable!("this translation layer takes whole units only");
     }
 
     /// Sectors of a logical page in the write buffer that are still on flash only, one bit each.
     #[inline]
-    fn missing_sectors(&self, page: u32) -> u64 {
+    fn missing_sectors(&self, page: LogicalPage) -> u64 {
         let _ = page;
         0
     }
 
     /// Sees to it that the missing sectors of a logical page are being read.
-    fn fetch_missing(&mut self, page: u32, sink: &mut impl OpSink) {
+    fn fetch_missing(&mut self, page: LogicalPage, sink: &mut impl OpSink) {
         let _ = (page, sink);
     }
 
@@ -353,7 +353,7 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     }
 
     /// Forgets logical pages.
-    fn trim(&mut self, pages: Range<u32>, sink: &mut impl OpSink);
+    fn trim(&mut self, pages: Range<LogicalPage>, sink: &mut impl OpSink);
 
     /// SECURITY ERASE: forgets everything, and erases every block that is not empty. Nothing may be under way. Returns the
     /// greatest number of blocks that any die had to erase.
@@ -363,20 +363,20 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     /// any of them back. Nothing of the host's may wait in the buffer.
     fn void_all(&mut self, sink: &mut impl OpSink) {
         // A layer that recovers from no cut has nothing to note.
-        self.trim(0..self.logical_pages(), sink);
+        self.trim(LogicalPage::all(self.logical_pages()), sink);
     }
 
     // ---- the host reads -----------------------------------------------------------------------------------------
 
-    fn source(&self, page: u32) -> Source;
+    fn source(&self, page: LogicalPage) -> Source;
 
     /// Which write of a logical page the drive would return; `None` if it holds none.
-    fn write_number(&self, page: u32) -> Option<u8>;
+    fn write_number(&self, page: LogicalPage) -> Option<u8>;
 
     /// Reads a logical page for the host: the operation goes into `reads`, where it may meet neighbours. Returns where the
     /// page comes from.
     #[inline(always)]
-    fn read_page(&self, page: u32, reads: &mut RowReads, sink: &mut impl OpSink) -> ReadFrom {
+    fn read_page(&self, page: LogicalPage, reads: &mut RowReads, sink: &mut impl OpSink) -> ReadFrom {
         match self.source(page) {
             Source::Unmapped => ReadFrom::Nowhere,
             Source::Ram => ReadFrom::Ram,
@@ -391,7 +391,7 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
 
     /// Reads what a partial write of a logical page leaves unchanged, for the command in a slot; returns how many bytes of
     /// flash are read. `None` if nothing has to be: the controller has the page in RAM, or it holds nothing.
-    fn read_for_merge(&self, page: u32, command: u16, sink: &mut impl OpSink) -> Option<u32> {
+    fn read_for_merge(&self, page: LogicalPage, command: u16, sink: &mut impl OpSink) -> Option<u32> {
         let Source::Flash(FlashSpot { unit, block, page: row }) = self.source(page) else { return None };
         let layout = self.medium().layout();
         let units = self.units_at(unit);
@@ -402,7 +402,7 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
 
     /// Asks the processor of this machine to fetch the map entry of a page that will be needed soon.
     #[inline]
-    fn prefetch(&self, page: u32) {
+    fn prefetch(&self, page: LogicalPage) {
         let _ = page;
     }
 
@@ -414,7 +414,7 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
 
     /// Looks up the entries that a read of the host needs. Returns how many pieces of the map must be read for it first,
     /// with `command` in their operations.
-    fn look_up(&mut self, pages: Range<u32>, command: u16, sink: &mut impl OpSink) -> u32 {
+    fn look_up(&mut self, pages: Range<LogicalPage>, command: u16, sink: &mut impl OpSink) -> u32 {
         let _ = (pages, command, sink);
         0
     }
@@ -426,7 +426,7 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     fn is_current(&self, op: &FlashOp, unit: UnitAddress) -> bool {
         let page = self.medium().lpn(unit);
         // Padding and the firmware's own rows are nobody's.
-        if page == NO_LPN || page >= self.logical_pages() {
+        if page == LogicalPage::NONE || page.number() >= self.logical_pages() {
             return false;
         }
         let lives_at = self.needed_unit_of(page);
@@ -440,17 +440,18 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
 
     /// The unit of flash that a logical page lives in, or will once a program under way has ended; `None` if it waits in
     /// the buffer, or holds nothing.
-    fn unit_of(&self, page: u32) -> Option<UnitAddress>;
+    fn unit_of(&self, page: LogicalPage) -> Option<UnitAddress>;
 
     /// The same; and of a page that waits in the buffer, the unit that holds its missing sectors.
     #[inline]
-    fn needed_unit_of(&self, page: u32) -> Option<UnitAddress> {
+    fn needed_unit_of(&self, page: LogicalPage) -> Option<UnitAddress> {
         self.unit_of(page)
     }
 
     /// Logical pages that hold data.
     fn mapped_units(&self) -> u64 {
-        (0..self.logical_pages()).filter(|&page| self.source(page) != Source::Unmapped).count() as u64
+        LogicalPage::all(self.logical_pages()).each().filter(|&page| self.source(page) != Source::Unmapped).count()
+            as u64
     }
 
     // ---- operations ---------------------------------------------------------------------------------------------
@@ -571,7 +572,7 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     }
 
     /// Ranges of logical pages whose trims a cut would forget now; `None`: any trim may be forgotten.
-    fn unsaved_trims(&self) -> Option<Vec<Range<u32>>> {
+    fn unsaved_trims(&self) -> Option<Vec<Range<LogicalPage>>> {
         None
     }
 }

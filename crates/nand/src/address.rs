@@ -1,6 +1,6 @@
 //! How units, blocks and dies of flash are named; what the names come from is in `layout.rs`.
 
-use std::ops::{Add, AddAssign, Sub};
+use std::ops::{Add, AddAssign, Range, Sub};
 
 use ssdlab_core::number_type;
 
@@ -51,6 +51,79 @@ impl Sub for UnitAddress {
     #[inline]
     fn sub(self, first: UnitAddress) -> u32 {
         self.number() - first.number()
+    }
+}
+
+number_type! {
+    /// A logical page of the translation layer: what the host addresses, in units of the map.
+    pub struct LogicalPage;
+}
+
+impl LogicalPage {
+    /// In place of a page where there is none: what the spare area of a unit says that holds no data of the host (padding, or
+    /// never programmed).
+    pub const NONE: LogicalPage = LogicalPage(u32::MAX);
+    pub const FIRST: LogicalPage = LogicalPage(0);
+
+    /// So many pages from this one on.
+    #[inline]
+    #[must_use]
+    pub const fn run(self, pages: u32) -> Range<LogicalPage> {
+        self..LogicalPage(self.0 + pages)
+    }
+
+    /// All pages of a layer that has so many.
+    #[inline]
+    #[must_use]
+    pub const fn all(count: u32) -> Range<LogicalPage> {
+        LogicalPage::FIRST.run(count)
+    }
+}
+
+/// So many pages on.
+impl Add<u32> for LogicalPage {
+    type Output = LogicalPage;
+
+    #[inline]
+    fn add(self, pages: u32) -> LogicalPage {
+        LogicalPage(self.0 + pages)
+    }
+}
+
+impl AddAssign<u32> for LogicalPage {
+    #[inline]
+    fn add_assign(&mut self, pages: u32) {
+        *self = *self + pages;
+    }
+}
+
+/// How many pages one lies behind another.
+impl Sub for LogicalPage {
+    type Output = u32;
+
+    #[inline]
+    fn sub(self, first: LogicalPage) -> u32 {
+        self.0 - first.0
+    }
+}
+
+/// What a range of plain numbers does by itself.
+pub trait LogicalPages {
+    fn each(&self) -> impl DoubleEndedIterator<Item = LogicalPage> + ExactSizeIterator + Clone + use<Self>;
+
+    /// How many they are.
+    fn count(&self) -> u32;
+}
+
+impl LogicalPages for Range<LogicalPage> {
+    #[inline]
+    fn each(&self) -> impl DoubleEndedIterator<Item = LogicalPage> + ExactSizeIterator + Clone + use<> {
+        (self.start.0..self.end.0).map(LogicalPage)
+    }
+
+    #[inline]
+    fn count(&self) -> u32 {
+        self.end.0.saturating_sub(self.start.0)
     }
 }
 

@@ -32,7 +32,7 @@ mod variation;
 mod violation;
 mod word_lines;
 
-pub use address::{BlockId, DieId, Dies, UnitAddress};
+pub use address::{BlockId, DieId, Dies, LogicalPage, LogicalPages, UnitAddress};
 pub use cell_mode::{CellMode, CellModes, Power, ReducedMode};
 pub use damage::{Cut, Interrupted};
 pub use die_modes::ModeSpec;
@@ -40,7 +40,7 @@ pub use faults::GrowingFaults;
 pub use features::{BusCycles, Features, Suspend};
 pub use history::BlockHistory;
 pub use layout::Layout;
-pub use medium::{Medium, NO_LPN, Outcome, PageAddress, PageState, Row, TagFormat};
+pub use medium::{EMPTY_TAG, Medium, Outcome, PageAddress, PageState, Row, TagFormat};
 pub use page_order::PageOrder;
 pub use saved::{MisfitError, SavedMedium};
 pub use spec::{Bus, DieSpec, Geometry, Timing, Wear, die_keys};

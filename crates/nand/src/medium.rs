@@ -2,7 +2,7 @@
 
 use ssdlab_core::Rng;
 
-use crate::address::{BlockId, DieId, UnitAddress};
+use crate::address::{BlockId, DieId, LogicalPage, UnitAddress};
 use crate::damage::Damage;
 use crate::faults::{Faults, GrowingFaults};
 use crate::layout::Layout;
@@ -10,10 +10,10 @@ use crate::plane_block::{Modes, PlaneBlock};
 use crate::violation::{PairingRule, Violation};
 use crate::{BlockHistory, CellMode, DieSpec, memory};
 
-/// Logical address in the spare area of a unit that holds no host data (padding, or never programmed).
-pub const NO_LPN: u32 = u32::MAX;
+/// The tag of a unit that holds no data of the host (padding, or never programmed).
+pub const EMPTY_TAG: u32 = u32::MAX;
 
-/// Addresses that are kept for the firmware's own rows, [`NO_LPN`] among them.
+/// Addresses that are kept for the firmware's own rows, [`LogicalPage::NONE`] among them.
 const RESERVED_ADDRESSES: u32 = 16;
 
 /// How a logical address and a write count share the 32 bits of a unit's tag: the address takes as many bits as it
@@ -42,23 +42,23 @@ impl TagFormat {
 
     #[inline]
     #[must_use]
-    pub fn pack(self, lpn: u32, generation: u8) -> u32 {
-        lpn & self.mask | u32::from(generation) << self.bits
+    pub fn pack(self, lpn: LogicalPage, generation: u8) -> u32 {
+        lpn.number() & self.mask | u32::from(generation) << self.bits
     }
 
-    /// The address, or [`NO_LPN`].
+    /// The address, or [`LogicalPage::NONE`].
     #[inline]
     #[must_use]
-    pub fn lpn(self, tag: u32) -> u32 {
-        let lpn = tag & self.mask;
-        if lpn == self.mask { NO_LPN } else { lpn }
+    pub fn lpn(self, tag: u32) -> LogicalPage {
+        let address = tag & self.mask;
+        if address == self.mask { LogicalPage::NONE } else { LogicalPage::new(address) }
     }
 
     /// The address of a tag that is known to have one.
     #[inline]
     #[must_use]
-    pub fn address(self, tag: u32) -> u32 {
-        tag & self.mask
+    pub fn address(self, tag: u32) -> LogicalPage {
+        LogicalPage::new(tag & self.mask)
     }
 
     #[inline]
@@ -145,7 +145,7 @@ impl Medium {
         Medium {
             format,
             // Room behind the last unit, for looking at 64 at a time.
-            tags: memory::filled(units + 64, NO_LPN),
+            tags: memory::filled(units + 64, EMPTY_TAG),
             sequence: memory::filled(units / layout.row_units as usize, 0),
             next_sequence: 0,
             blocks: vec![modes.empty_block(modes.native); (layout.block_count() * layout.planes) as usize],
@@ -372,7 +372,7 @@ impl Medium {
         if self.is_readable(from.0, from.1) {
             self.tags.copy_within(source.index()..(source + units).index(), target.index());
         } else {
-            self.tags[target.index()..(target + units).index()].fill(NO_LPN);
+            self.tags[target.index()..(target + units).index()].fill(EMPTY_TAG);
         }
         Ok(())
     }
@@ -538,10 +538,10 @@ impl Medium {
         (&self.tags[first..first + 64]).try_into().expect("64 of them")
     }
 
-    /// The logical address in a unit's tag, or [`NO_LPN`].
+    /// The logical address in a unit's tag, or [`LogicalPage::NONE`].
     #[inline]
     #[must_use]
-    pub fn lpn(&self, unit: UnitAddress) -> u32 {
+    pub fn lpn(&self, unit: UnitAddress) -> LogicalPage {
         self.format.lpn(self.tags[unit.index()])
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ssdlab_device::{EccScheme, ExpectedErrors, Flash, Wear};
 use ssdlab_ftl::Translation;
-use ssdlab_nand::{BlockHistory, BlockId};
+use ssdlab_nand::{BlockHistory, BlockId, LogicalPage};
 
 use crate::SimulatedSsd;
 use crate::backend::{Correction, Loss};
@@ -43,14 +43,14 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// Logical 4 KiB pages whose data were found to be lost, and that the host has not written or trimmed since.
     #[must_use]
-    pub fn lost_pages(&self) -> Vec<u32> {
+    pub fn lost_pages(&self) -> Vec<LogicalPage> {
         self.backend.correction().map_or_else(Vec::new, |c| c.lost_pages().collect())
     }
 
     /// Whether any of these pages is among [`Self::lost_pages`], or was destroyed by a power cut.
     #[inline(always)]
     #[must_use]
-    pub fn has_lost(&self, lpns: Range<u32>) -> bool {
+    pub fn has_lost(&self, lpns: Range<LogicalPage>) -> bool {
         // Only a drive that checks has a plug.
         (CHECK && self.plug.has_lost(lpns.clone())) || self.backend.correction().is_some_and(|c| c.has_lost(lpns))
     }
@@ -69,7 +69,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// The host gives or takes away data: what was lost there is no longer missed.
     #[inline]
-    pub(crate) fn forgive_lost(&mut self, lpns: Range<u32>) {
+    pub(crate) fn forgive_lost(&mut self, lpns: Range<LogicalPage>) {
         if CHECK {
             self.plug.forgive_lost(lpns.clone());
         }

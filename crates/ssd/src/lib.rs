@@ -258,7 +258,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         drive.validate(die)?;
         let rng = chance(name, seed);
         let unit = MappingUnit::new(drive.mapping.unit_bytes());
-        let logical_pages = unit.of(drive.capacity_bytes);
+        let logical_pages = unit.of(drive.capacity_bytes).number();
         let translation = build(&rng, logical_pages)?;
         let usable = usable_bytes(&translation);
         let medium = translation.medium();

@@ -6,6 +6,7 @@ use std::ops::Range;
 use ssdlab_core::Op;
 use ssdlab_core::SECTOR_BYTES;
 use ssdlab_device::Request;
+use ssdlab_nand::LogicalPage;
 
 /// The size of a logical page: 4 KiB, or more on drives that map coarsely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,15 +41,15 @@ impl MappingUnit {
     /// The unit that a byte lies in.
     #[inline]
     #[must_use]
-    pub fn of(self, offset_bytes: u64) -> u32 {
-        (offset_bytes >> self.shift) as u32
+    pub fn of(self, offset_bytes: u64) -> LogicalPage {
+        LogicalPage::new((offset_bytes >> self.shift) as u32)
     }
 
     /// The first unit that begins at a byte or after it.
     #[inline]
     #[must_use]
-    pub fn from(self, offset_bytes: u64) -> u32 {
-        ((offset_bytes + self.bytes() - 1) >> self.shift) as u32
+    pub fn from(self, offset_bytes: u64) -> LogicalPage {
+        LogicalPage::new(((offset_bytes + self.bytes() - 1) >> self.shift) as u32)
     }
 
     #[inline]
@@ -60,27 +61,27 @@ impl MappingUnit {
     /// The units that a request touches: the first, and the one after the last.
     #[inline]
     #[must_use]
-    pub fn touched(self, r: &Request) -> (u32, u32) {
+    pub fn touched(self, r: &Request) -> (LogicalPage, LogicalPage) {
         (self.of(r.offset_bytes), self.from(r.offset_bytes + r.length_bytes))
     }
 
     /// The units that a request covers as a whole.
     #[must_use]
-    pub fn covered(self, r: &Request) -> Range<u32> {
+    pub fn covered(self, r: &Request) -> Range<LogicalPage> {
         self.from(r.offset_bytes)..self.of(r.offset_bytes + r.length_bytes)
     }
 
     /// Bytes of a unit that a request covers.
     #[must_use]
-    pub fn bytes_in(self, r: &Request, unit: u32) -> u64 {
-        let start = u64::from(unit) << self.shift;
+    pub fn bytes_in(self, r: &Request, unit: LogicalPage) -> u64 {
+        let start = u64::from(unit.number()) << self.shift;
         (r.offset_bytes + r.length_bytes).min(start + self.bytes()) - r.offset_bytes.max(start)
     }
 
     /// The sectors of a unit that a request covers, one bit each.
     #[must_use]
-    pub fn sectors(self, r: &Request, unit: u32) -> u64 {
-        let from = r.offset_bytes.max(u64::from(unit) << self.shift) & (self.bytes() - 1);
+    pub fn sectors(self, r: &Request, unit: LogicalPage) -> u64 {
+        let from = r.offset_bytes.max(u64::from(unit.number()) << self.shift) & (self.bytes() - 1);
         let sectors = self.bytes_in(r, unit) / SECTOR_BYTES;
         (u64::MAX >> (64 - sectors)) << (from / SECTOR_BYTES)
     }
@@ -94,19 +95,24 @@ mod tests {
     fn the_first_and_the_last_page_may_be_covered_in_part() {
         let unit = MappingUnit::new(4096);
         let request = Request::new(0, Op::Write, 4096 + 3 * 512, 2 * 4096);
-        let sectors: Vec<u64> = (1..4).map(|page| unit.sectors(&request, page)).collect();
+        let sectors: Vec<u64> = (1..4).map(|page| unit.sectors(&request, LogicalPage::new(page))).collect();
         assert_eq!(sectors, [0b1111_1000, 0b1111_1111, 0b0000_0111]);
-        assert_eq!(unit.sectors(&Request::new(0, Op::Write, 7 * 512, 512), 0), 0b1000_0000);
-        assert_eq!((unit.touched(&request), unit.covered(&request)), ((1, 4), 2..3));
+        assert_eq!(unit.sectors(&Request::new(0, Op::Write, 7 * 512, 512), LogicalPage::FIRST), 0b1000_0000);
+        let page = LogicalPage::new;
+        assert_eq!((unit.touched(&request), unit.covered(&request)), ((page(1), page(4)), page(2)..page(3)));
     }
 
     #[test]
     fn of_larger_units_more_sectors_are_told_apart() {
         let unit = MappingUnit::new(32 << 10);
         let request = Request::new(0, Op::Write, (32 << 10) - 512, (32 << 10) + 1024);
-        assert_eq!(unit.touched(&request), (0, 3));
-        let sectors: Vec<u64> = (0..3).map(|page| unit.sectors(&request, page)).collect();
+        assert_eq!(unit.touched(&request), (LogicalPage::FIRST, LogicalPage::new(3)));
+        let sectors: Vec<u64> = (0..3).map(|page| unit.sectors(&request, LogicalPage::new(page))).collect();
         assert_eq!(sectors, [1 << 63, u64::MAX, 1]);
-        assert!(unit.covered(&request).eq(1..2) && unit.is_aligned(64 << 10) && !unit.is_aligned(16 << 10));
+        assert!(
+            unit.covered(&request) == LogicalPage::new(1).run(1)
+                && unit.is_aligned(64 << 10)
+                && !unit.is_aligned(16 << 10)
+        );
     }
 }

@@ -225,13 +225,14 @@ impl<S: Subject> Host<S> {
     fn take_losses(&mut self) -> Result<(), String> {
         let Some(losses) = &mut self.losses else { return Ok(()) };
         for loss in self.drive.take_losses() {
-            let page = loss.page as usize;
+            let number = loss.page.number();
+            let page = loss.page.index();
             let (writing, trimming) = (self.writing[page], self.trimming[page]);
-            losses.found(&loss, writing + trimming > 0, self.drive.is_lost(loss.page))?;
+            losses.found(&loss, writing + trimming > 0, self.drive.is_lost(number))?;
             if !loss.stale && trimming == 0 {
                 // Of what has since been written in part, the buffer has the last write.
-                let found = if loss.in_part { self.drive.write_count(loss.page) } else { Some(loss.write_count) };
-                let told = self.oracle.check_page(loss.page, writing.into(), found);
+                let found = if loss.in_part { self.drive.write_count(number) } else { Some(loss.write_count) };
+                let told = self.oracle.check_page(number, writing.into(), found);
                 told.map_err(|e| format!("{loss:?}: {e}"))?;
             }
         }

@@ -125,7 +125,7 @@ impl Losses {
     /// # Errors
     /// If nobody has asked for the unit, or the drive does not count what it must.
     pub fn found(&mut self, loss: &Loss, changing: bool, lost: bool) -> Result<(), String> {
-        let page = loss.page;
+        let page = loss.page.number();
         let op = match loss.reader {
             LossReader::Host => Some(Op::Read),
             LossReader::Merge => Some(Op::Write),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     fn loss(page: u32, reader: LossReader) -> Loss {
-        Loss { page, write_count: 1, reader, stale: false, in_part: false }
+        Loss { page: ssdlab_nand::LogicalPage::new(page), write_count: 1, reader, stale: false, in_part: false }
     }
 
     /// Ten pages, of which the collector has found number 3 lost.

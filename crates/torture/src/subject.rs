@@ -7,7 +7,7 @@ use std::ops::Range;
 use ssdlab_device::{Completion, DeviceInfo, Plug, Refusal, Request, Security};
 use ssdlab_device::{Counters, Device, FlashCounters};
 use ssdlab_ftl::{LogBlock, LogBlockFault, RecoveryFault, Translation, TranslationCounters};
-use ssdlab_nand::SpecError;
+use ssdlab_nand::{LogicalPage, SpecError};
 use ssdlab_ssd::{Loss, SimulatedSsd, Ssd};
 
 use crate::case::Case;
@@ -208,7 +208,7 @@ impl Subject for Box<dyn Subject> {
 
 impl<T: Translation> Subject for SimulatedSsd<true, true, T> {
     fn write_count(&self, page: u32) -> Option<u8> {
-        self.translation().write_number(page)
+        self.translation().write_number(LogicalPage::new(page))
     }
 
     fn max_write_count(&self) -> u8 {
@@ -224,11 +224,11 @@ impl<T: Translation> Subject for SimulatedSsd<true, true, T> {
     }
 
     fn is_lost(&self, page: u32) -> bool {
-        self.has_lost(page..page + 1)
+        self.has_lost(LogicalPage::new(page).run(1))
     }
 
     fn lost_pages(&self) -> Vec<u32> {
-        SimulatedSsd::lost_pages(self)
+        SimulatedSsd::lost_pages(self).into_iter().map(LogicalPage::number).collect()
     }
 
     fn age(&mut self, seconds: u64) {
@@ -236,7 +236,8 @@ impl<T: Translation> Subject for SimulatedSsd<true, true, T> {
     }
 
     fn unsaved_trims(&self) -> Option<Vec<Range<u32>>> {
-        self.translation().unsaved_trims()
+        let ranges = self.translation().unsaved_trims()?;
+        Some(ranges.into_iter().map(|pages| pages.start.number()..pages.end.number()).collect())
     }
 
     fn facts(&self) -> Facts {

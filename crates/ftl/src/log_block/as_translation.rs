@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{DieId, Interrupted, Medium, MisfitError, Outcome, UnitAddress};
+use ssdlab_nand::{DieId, Interrupted, LogicalPage, LogicalPages, Medium, MisfitError, Outcome, UnitAddress};
 
 use super::LogBlock;
 use super::host_rows::Waiting;
@@ -67,11 +67,11 @@ impl Translation for LogBlock {
         self.host.durable()
     }
 
-    fn write_begins(&mut self, pages: Range<u32>) {
+    fn write_begins(&mut self, pages: Range<LogicalPage>) {
         self.command_end = pages.end;
     }
 
-    fn write_units(&mut self, stretch: &Stretch, mut write_number: impl FnMut(u32) -> u8) {
+    fn write_units(&mut self, stretch: &Stretch, mut write_number: impl FnMut(LogicalPage) -> u8) {
         for k in 0..stretch.units {
             let page = stretch.first + k;
             let write_number = write_number(page);
@@ -92,10 +92,10 @@ impl Translation for LogBlock {
 
     fn unforce(&mut self) {}
 
-    fn trim(&mut self, pages: Range<u32>, _sink: &mut impl OpSink) {
+    fn trim(&mut self, pages: Range<LogicalPage>, _sink: &mut impl OpSink) {
         // Of a trim that covers no page whole the end comes before the start.
         let pages = pages.start..pages.end.max(pages.start);
-        self.trimmed += pages.clone().filter(|&page| self.source(page) != Source::Unmapped).count() as u64;
+        self.trimmed += pages.each().filter(|&page| self.source(page) != Source::Unmapped).count() as u64;
         self.host.forget(&pages);
         self.recovery.forget(&pages);
         self.contents.forget(pages);
@@ -131,11 +131,11 @@ impl Translation for LogBlock {
 
     fn void_all(&mut self, sink: &mut impl OpSink) {
         assert!(self.host.is_idle(), "nothing of the host's may wait in the buffer");
-        self.trim(0..self.geometry.logical_pages, sink);
+        self.trim(LogicalPage::all(self.geometry.logical_pages), sink);
         self.recovery.void_all(self.contents.medium().rows_queued());
     }
 
-    fn source(&self, page: u32) -> Source {
+    fn source(&self, page: LogicalPage) -> Source {
         if self.host.waits(page) {
             return Source::Ram;
         }
@@ -148,7 +148,7 @@ impl Translation for LogBlock {
         Source::Flash(FlashSpot { unit, block, page: row })
     }
 
-    fn write_number(&self, page: u32) -> Option<u8> {
+    fn write_number(&self, page: LogicalPage) -> Option<u8> {
         if self.host.waits(page) {
             return Some(self.contents.newest(page));
         }
@@ -163,12 +163,12 @@ impl Translation for LogBlock {
             .filter(|&k| {
                 let unit = from + k as u32;
                 let page = medium.lpn(unit);
-                page < self.geometry.logical_pages && self.contents.unit(page) == Some(unit)
+                self.geometry.has(page) && self.contents.unit(page) == Some(unit)
             })
             .fold(0, |bits, k| bits | 1 << k)
     }
 
-    fn unit_of(&self, page: u32) -> Option<UnitAddress> {
+    fn unit_of(&self, page: LogicalPage) -> Option<UnitAddress> {
         self.contents.unit(page).filter(|_| !self.host.waits(page))
     }
 

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, DieId, Outcome, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, LogicalPage, Outcome, UnitAddress};
 
 use super::contents::Contents;
 use super::geometry::{Geometry, Spot};
@@ -43,7 +43,7 @@ struct Lane {
     row: u32,
     end: u32,
     /// The page that belongs in `row`; one behind the drive's last if there is none.
-    page: u32,
+    page: LogicalPage,
     /// What is copied into.
     block: BlockId,
     die: DieId,
@@ -350,7 +350,7 @@ impl Lane {
     /// Asks for its row.
     #[inline]
     fn begin(&mut self, counters: &mut ChoreCounters, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
-        self.from = if self.page < work.geometry.logical_pages { work.contents.unit(self.page) } else { None };
+        self.from = if work.geometry.has(self.page) { work.contents.unit(self.page) } else { None };
         match self.from {
             Some(unit) => {
                 let (block, row) = work.contents.medium().layout().row_of(unit);

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{BlockId, Medium, NO_LPN, Outcome, UnitAddress};
+use ssdlab_nand::{BlockId, EMPTY_TAG, LogicalPage, Medium, Outcome, UnitAddress};
 
 /// Where pages live that hold nothing.
 pub const NOWHERE: UnitAddress = UnitAddress::NONE;
@@ -39,32 +39,32 @@ impl Contents {
     /// Where a page lives, or will once the host's program has ended.
     #[inline]
     #[must_use]
-    pub fn unit(&self, page: u32) -> Option<UnitAddress> {
-        Some(self.lives[page as usize]).filter(|&unit| unit != NOWHERE)
+    pub fn unit(&self, page: LogicalPage) -> Option<UnitAddress> {
+        Some(self.lives[page.index()]).filter(|&unit| unit != NOWHERE)
     }
 
     #[must_use]
-    pub fn newest(&self, page: u32) -> u8 {
-        self.newest[page as usize]
+    pub fn newest(&self, page: LogicalPage) -> u8 {
+        self.newest[page.index()]
     }
 
     /// The host has sent a page.
-    pub fn accept(&mut self, page: u32, write_number: u8) {
-        self.newest[page as usize] = write_number;
+    pub fn accept(&mut self, page: LogicalPage, write_number: u8) {
+        self.newest[page.index()] = write_number;
     }
 
     /// Queues the program of a page of the host.
-    pub fn write(&mut self, page: u32, write_number: u8, block: BlockId, row: u32) {
+    pub fn write(&mut self, page: LogicalPage, write_number: u8, block: BlockId, row: u32) {
         let tag = self.medium.format().pack(page, write_number);
         let programmed = self.medium.queue_program(block, row).expect("rows are programmed in order");
         programmed.tags[0] = tag;
-        self.lives[page as usize] = programmed.start;
+        self.lives[page.index()] = programmed.start;
     }
 
     /// Queues the program of a copy of a unit, spare area included, or of padding.
     #[inline]
     pub fn copy(&mut self, from: Option<UnitAddress>, block: BlockId, row: u32) {
-        let tag = from.map_or(NO_LPN, |unit| self.medium.tag(unit));
+        let tag = from.map_or(EMPTY_TAG, |unit| self.medium.tag(unit));
         let programmed = self.medium.queue_program(block, row).expect("rows are programmed in order");
         programmed.tags[0] = tag;
         if let Some(from) = from {
@@ -75,9 +75,9 @@ impl Contents {
 
     /// A copy of a page has been programmed: it lives there now, unless the host has written it anew or trimmed it.
     #[inline]
-    pub fn copied(&mut self, page: u32, from: UnitAddress, block: BlockId, row: u32) {
-        if self.lives[page as usize] == from {
-            self.lives[page as usize] = self.medium.layout().row_start(block, row);
+    pub fn copied(&mut self, page: LogicalPage, from: UnitAddress, block: BlockId, row: u32) {
+        if self.lives[page.index()] == from {
+            self.lives[page.index()] = self.medium.layout().row_start(block, row);
         }
     }
 
@@ -95,8 +95,8 @@ impl Contents {
         self.medium.erase(block).expect("nothing is being programmed there")
     }
 
-    pub fn forget(&mut self, pages: Range<u32>) {
-        self.lives[pages.start as usize..pages.end as usize].fill(NOWHERE);
+    pub fn forget(&mut self, pages: Range<LogicalPage>) {
+        self.lives[pages.start.index()..pages.end.index()].fill(NOWHERE);
     }
 
     pub fn forget_all(&mut self) {
@@ -105,15 +105,15 @@ impl Contents {
     }
 
     /// After a power cut pages live there. Returns those that did not before, in order.
-    pub fn found(&mut self, lives: Vec<UnitAddress>) -> Vec<u32> {
+    pub fn found(&mut self, lives: Vec<UnitAddress>) -> Vec<LogicalPage> {
         let moved = self.lives.iter().zip(&lives).zip(0..).filter(|((before, now), _)| before != now);
-        let moved = moved.map(|(_, page)| page).collect();
+        let moved = moved.map(|(_, page)| LogicalPage::new(page)).collect();
         self.lives = lives;
         moved
     }
 
     /// Pages that live somewhere, and where.
-    pub fn living(&self) -> impl Iterator<Item = (u32, UnitAddress)> {
-        (0..).zip(self.lives.iter().copied()).filter(|&(_, unit)| unit != NOWHERE)
+    pub fn living(&self) -> impl Iterator<Item = (LogicalPage, UnitAddress)> {
+        (0..).map(LogicalPage::new).zip(self.lives.iter().copied()).filter(|&(_, unit)| unit != NOWHERE)
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! A page never leaves its die: only so can a merge copy it within the die.
 
-use ssdlab_nand::DieId;
+use ssdlab_nand::{DieId, LogicalPage};
 
 /// Where a page belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,25 +52,32 @@ impl Geometry {
 
     #[inline]
     #[must_use]
-    pub fn spot(&self, page: u32) -> Spot {
-        let (group, within) = (page / self.group_pages(), page % self.group_pages());
+    pub fn spot(&self, page: LogicalPage) -> Spot {
+        let (group, within) = (page.number() / self.group_pages(), page.number() % self.group_pages());
         let (rest, lane) = (within / self.lanes, within % self.lanes);
         Spot { superblock: group * self.stripe + rest % self.stripe, lane, row: rest / self.stripe }
+    }
+
+    /// Whether the drive has this page.
+    #[inline]
+    #[must_use]
+    pub fn has(&self, page: LogicalPage) -> bool {
+        page.number() < self.logical_pages
     }
 
     /// The page that belongs there; `None` behind the last one.
     #[inline]
     #[must_use]
-    pub fn page(&self, spot: Spot) -> Option<u32> {
-        Some(self.page_number(spot)).filter(|&page| page < self.logical_pages)
+    pub fn page(&self, spot: Spot) -> Option<LogicalPage> {
+        Some(self.page_number(spot)).filter(|&page| self.has(page))
     }
 
     /// The same, counted on behind the last one.
     #[must_use]
-    pub fn page_number(&self, spot: Spot) -> u32 {
+    pub fn page_number(&self, spot: Spot) -> LogicalPage {
         let group = spot.superblock / self.stripe;
         let rest = spot.row * self.stripe + spot.superblock % self.stripe;
-        group * self.group_pages() + rest * self.lanes + spot.lane
+        LogicalPage::new(group * self.group_pages() + rest * self.lanes + spot.lane)
     }
 
     /// From a page to the one that belongs in the next row of its block.
@@ -107,19 +114,21 @@ impl Geometry {
 mod tests {
     use std::collections::BTreeSet;
 
+    use ssdlab_nand::LogicalPages;
+
     use super::*;
 
     #[test]
     fn every_page_has_a_place_of_its_own_and_is_found_there() {
         let geometry = Geometry { lanes: 4, columns: 6, stripe: 3, rows: 16, logical_pages: 4 * 3 * 16 * 5 - 7 };
         let mut taken = BTreeSet::new();
-        for page in 0..geometry.logical_pages {
+        for page in LogicalPage::all(geometry.logical_pages).each() {
             let spot = geometry.spot(page);
             assert!(spot.superblock < geometry.superblocks() && spot.lane < 4 && spot.row < 16);
             assert!(taken.insert((spot.superblock, spot.lane, spot.row)));
             assert_eq!(geometry.page(spot), Some(page));
         }
-        assert_eq!(geometry.page(geometry.spot(geometry.logical_pages)), None);
+        assert_eq!(geometry.page(geometry.spot(LogicalPage::new(geometry.logical_pages))), None);
     }
 
     #[test]
@@ -127,7 +136,7 @@ mod tests {
         let geometry = Geometry { lanes: 2, columns: 4, stripe: 2, rows: 8, logical_pages: 1000 };
         let dies = |pages: std::ops::Range<u32>| -> Vec<u32> {
             pages
-                .map(|p| geometry.spot(p))
+                .map(|p| geometry.spot(LogicalPage::new(p)))
                 .map(|s| geometry.die(geometry.column(s.superblock), s.lane).number())
                 .collect()
         };

@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use ssdlab_nand::DieId;
+use ssdlab_nand::{DieId, LogicalPage};
 
 /// A page that waits for its program.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
-    pub page: u32,
+    pub page: LogicalPage,
     pub write_number: u8,
     /// The page behind the last of its command.
-    pub command_end: u32,
+    pub command_end: LogicalPage,
     /// When it has come over the link.
     pub ready: u64,
     /// The host has trimmed it since: what is programmed is nobody's.
@@ -79,7 +79,7 @@ impl HostRows {
     }
 
     pub fn push(&mut self, waiting: Waiting) {
-        let waits = &mut self.waits[waiting.page as usize];
+        let waits = &mut self.waits[waiting.page.index()];
         *waits = waits.checked_add(1).expect("the buffer holds fewer");
         let number = self.accepted() as u16;
         self.waiting.push_back((waiting, number));
@@ -106,7 +106,7 @@ impl HostRows {
     /// The page that waits as number `k` goes to a die. Returns the number of its program.
     pub fn start(&mut self, k: usize, die: DieId) -> u16 {
         let (page, number) = self.waiting.remove(k).expect("it waits");
-        self.waits[page.page as usize] -= u16::from(!page.trimmed);
+        self.waits[page.page.index()] -= u16::from(!page.trimmed);
         self.not_begun += 1;
         self.loaded[die.index()] = true;
         self.at_work[(die.number() / self.dies_per_bank) as usize] += 1;
@@ -127,16 +127,16 @@ impl HostRows {
     }
 
     /// The host has trimmed these pages.
-    pub fn forget(&mut self, pages: &Range<u32>) {
+    pub fn forget(&mut self, pages: &Range<LogicalPage>) {
         for (waiting, _) in self.waiting.iter_mut().filter(|(waiting, _)| pages.contains(&waiting.page)) {
-            self.waits[waiting.page as usize] -= u16::from(!waiting.trimmed);
+            self.waits[waiting.page.index()] -= u16::from(!waiting.trimmed);
             waiting.trimmed = true;
         }
     }
 
     #[must_use]
-    pub fn waits(&self, page: u32) -> bool {
-        self.waits[page as usize] > 0
+    pub fn waits(&self, page: LogicalPage) -> bool {
+        self.waits[page.index()] > 0
     }
 
     #[must_use]

@@ -82,7 +82,7 @@ impl LogBlock {
             for row in 0..rows {
                 let unit = medium.layout().row_start(block, row);
                 let page = medium.lpn(unit);
-                if page < self.geometry.logical_pages && self.contents.unit(page) == Some(unit) {
+                if self.geometry.has(page) && self.contents.unit(page) == Some(unit) {
                     found.push(self.geometry.spot(page).superblock);
                 }
             }

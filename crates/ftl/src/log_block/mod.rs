@@ -42,7 +42,7 @@ use std::ops::Range;
 
 use ssdlab_core::Rng;
 use ssdlab_keys::SpecError;
-use ssdlab_nand::{DieSpec, Layout, Medium, TagFormat};
+use ssdlab_nand::{DieSpec, Layout, LogicalPage, LogicalPages, Medium, TagFormat};
 
 use crate::op::{FlashOp, OpSink};
 use chores::{Chore, Chores, Workplace};
@@ -87,7 +87,7 @@ pub struct LogBlock {
     data: Vec<Option<Place>>,
     host: HostRows,
     /// The page behind the last of the command that the host is sending.
-    command_end: u32,
+    command_end: LogicalPage,
     logs: Logs,
     chores: Chores,
     merges: Merges,
@@ -167,7 +167,7 @@ impl LogBlock {
         };
         Ok(LogBlock {
             host: HostRows::new(config.dies, dies_per_bank, config.logical_pages),
-            command_end: 0,
+            command_end: LogicalPage::FIRST,
             data: vec![None; geometry.superblocks() as usize],
             contents: Contents::new(medium, config.logical_pages),
             geometry,
@@ -262,14 +262,14 @@ impl LogBlock {
     /// Plans what the first pages of a command, one of each lane and superblock, need before they can be programmed: first
     /// logs are closed, then others opened and begun. Returns whether there is anything to be done; if not, all logs await
     /// pages that come first.
-    fn make_room(&mut self, command: Range<u32>) -> bool {
+    fn make_room(&mut self, command: Range<LogicalPage>) -> bool {
         let dies_of_a_stripe = self.geometry.stripe * self.geometry.lanes;
         let pages = command.start..command.end.min(command.start + dies_of_a_stripe);
         if self.close_logs(pages.clone()) {
             return true;
         }
         let mut any = false;
-        for page in pages {
+        for page in pages.each() {
             let spot = self.geometry.spot(page);
             let column = self.geometry.column(spot.superblock);
             if self.logs.room(spot, column) == Room::Missing && self.logs.free_slots(column) > 0 {
@@ -292,10 +292,10 @@ impl LogBlock {
     }
 
     /// Closes the logs that stand in the way of these pages. Returns whether there were any.
-    fn close_logs(&mut self, pages: Range<u32>) -> bool {
+    fn close_logs(&mut self, pages: Range<LogicalPage>) -> bool {
         let mut missing: Vec<u32> = Vec::new();
         let mut closed = false;
-        for page in pages {
+        for page in pages.each() {
             let spot = self.geometry.spot(page);
             let column = self.geometry.column(spot.superblock);
             match self.logs.room(spot, column) {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{MisfitError, NO_LPN, SavedMedium};
+use ssdlab_nand::{LogicalPage, MisfitError, SavedMedium};
 
 use super::LogBlock;
 use super::chores::ChoreCounters;
@@ -133,10 +133,10 @@ impl LogBlock {
                 let start = medium.layout().row_start(block, 0);
                 for row in 0..medium.finished_pages(block) {
                     let (page, number) = (medium.lpn(start + row), medium.generation(start + row));
-                    if page == NO_LPN {
+                    if page == LogicalPage::NONE {
                         continue;
                     }
-                    let in_place = page < geometry.logical_pages && number > 0 && {
+                    let in_place = geometry.has(page) && number > 0 && {
                         let spot = geometry.spot(page);
                         let column = geometry.column(spot.superblock);
                         let in_row =

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{BlockId, DieId, Interrupted, Medium, MisfitError, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, Interrupted, LogicalPage, Medium, MisfitError, UnitAddress};
 
 use super::PageMap;
 use super::map::Place;
@@ -101,7 +101,7 @@ impl Translation for PageMap {
     }
 
     #[inline]
-    fn write_units(&mut self, stretch: &Stretch, write_number: impl FnMut(u32) -> u8) {
+    fn write_units(&mut self, stretch: &Stretch, write_number: impl FnMut(LogicalPage) -> u8) {
         self.write_units(stretch, write_number);
     }
 
@@ -109,7 +109,7 @@ impl Translation for PageMap {
     fn write_rows(
         &mut self,
         stretch: &Stretch,
-        write_number: impl FnMut(u32) -> u8,
+        write_number: impl FnMut(LogicalPage) -> u8,
         sink: &mut impl OpSink,
     ) -> Option<u32> {
         self.write_rows(stretch, write_number, sink)
@@ -120,16 +120,16 @@ impl Translation for PageMap {
         true
     }
 
-    fn write_part(&mut self, page: u32, sectors: u64, stream: u8, ready: u64, write_number: u8) {
+    fn write_part(&mut self, page: LogicalPage, sectors: u64, stream: u8, ready: u64, write_number: u8) {
         self.write_part(page, sectors, stream, ready, write_number);
     }
 
     #[inline]
-    fn missing_sectors(&self, page: u32) -> u64 {
+    fn missing_sectors(&self, page: LogicalPage) -> u64 {
         self.missing_sectors(page)
     }
 
-    fn fetch_missing(&mut self, page: u32, sink: &mut impl OpSink) {
+    fn fetch_missing(&mut self, page: LogicalPage, sink: &mut impl OpSink) {
         self.fetch_missing(page, sink);
     }
 
@@ -151,7 +151,7 @@ impl Translation for PageMap {
         self.padding.is_some()
     }
 
-    fn trim(&mut self, pages: Range<u32>, sink: &mut impl OpSink) {
+    fn trim(&mut self, pages: Range<LogicalPage>, sink: &mut impl OpSink) {
         self.trim(pages, sink);
     }
 
@@ -164,7 +164,7 @@ impl Translation for PageMap {
     }
 
     #[inline(always)]
-    fn source(&self, page: u32) -> Source {
+    fn source(&self, page: LogicalPage) -> Source {
         match self.map.get(page) {
             Place::Unmapped => Source::Unmapped,
             Place::Buffer(_) => Source::Ram,
@@ -180,7 +180,7 @@ impl Translation for PageMap {
     }
 
     #[inline]
-    fn write_number(&self, page: u32) -> Option<u8> {
+    fn write_number(&self, page: LogicalPage) -> Option<u8> {
         match self.map.get(page) {
             Place::Unmapped => None,
             Place::Buffer(slot) => Some(self.medium.format().generation(self.buffer.slot(slot).tag)),
@@ -189,7 +189,7 @@ impl Translation for PageMap {
     }
 
     #[inline]
-    fn prefetch(&self, page: u32) {
+    fn prefetch(&self, page: LogicalPage) {
         self.map.prefetch(page);
     }
 
@@ -198,7 +198,7 @@ impl Translation for PageMap {
         self.log.loads_on_demand()
     }
 
-    fn look_up(&mut self, pages: Range<u32>, command: u16, sink: &mut impl OpSink) -> u32 {
+    fn look_up(&mut self, pages: Range<LogicalPage>, command: u16, sink: &mut impl OpSink) -> u32 {
         // Where nothing can be programmed any more, no piece of the map can be put out of DRAM for another: the firmware
         // reads the drive out with what it has.
         if self.is_frozen() {
@@ -217,7 +217,7 @@ impl Translation for PageMap {
     }
 
     #[inline]
-    fn unit_of(&self, page: u32) -> Option<UnitAddress> {
+    fn unit_of(&self, page: LogicalPage) -> Option<UnitAddress> {
         match self.map.get(page) {
             Place::Flash(unit) => Some(unit),
             Place::Unmapped | Place::Buffer(_) => None,
@@ -225,7 +225,7 @@ impl Translation for PageMap {
     }
 
     #[inline]
-    fn needed_unit_of(&self, page: u32) -> Option<UnitAddress> {
+    fn needed_unit_of(&self, page: LogicalPage) -> Option<UnitAddress> {
         match self.map.get(page) {
             Place::Flash(unit) => Some(unit),
             Place::Buffer(at) if !self.parts.is_whole(at) => Some(self.buffer.slot(at).old),
@@ -323,7 +323,7 @@ impl Translation for PageMap {
         }
     }
 
-    fn unsaved_trims(&self) -> Option<Vec<Range<u32>>> {
+    fn unsaved_trims(&self) -> Option<Vec<Range<LogicalPage>>> {
         self.log.keeps_trims().then(|| self.log.unsaved_trims().map(|trim| trim.pages.clone()).collect())
     }
 }

@@ -1,7 +1,7 @@
 //! How the host's units are written: into the buffer, and from there, by rows, to dies.
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::{NO_LPN, UnitAddress};
+use ssdlab_nand::{EMPTY_TAG, LogicalPage, LogicalPages, UnitAddress};
 
 use super::PageMap;
 use super::allocator::{NoRoom, Place as RowPlace, Writer};
@@ -25,7 +25,7 @@ impl PageMap {
     /// Accepts a unit into the write buffer; returns whether it took a new slot (or replaced one that waited).
     /// The data are there at `ready`.
     #[inline]
-    pub fn write(&mut self, lpn: u32, generation: u8, ready: Nanos) -> bool {
+    pub fn write(&mut self, lpn: LogicalPage, generation: u8, ready: Nanos) -> bool {
         self.write_to_stream(lpn, generation, ready, 0)
     }
 
@@ -35,14 +35,14 @@ impl PageMap {
     /// # Panics
     /// If there is no such stream.
     #[inline]
-    pub fn write_to_stream(&mut self, lpn: u32, generation: u8, ready: Nanos, stream: u8) -> bool {
+    pub fn write_to_stream(&mut self, lpn: LogicalPage, generation: u8, ready: Nanos, stream: u8) -> bool {
         self.note_used(stream);
         self.take_in(lpn, generation, ready, stream)
     }
 
     /// [`PageMap::write_to_stream`], to one that is known to be used.
     #[inline]
-    pub(super) fn take_in(&mut self, lpn: u32, generation: u8, ready: Nanos, stream: u8) -> bool {
+    pub(super) fn take_in(&mut self, lpn: LogicalPage, generation: u8, ready: Nanos, stream: u8) -> bool {
         let tag = self.medium.format().pack(lpn, generation);
         let old = match self.map.get(lpn) {
             Place::Buffer(at) => {
@@ -76,11 +76,11 @@ impl PageMap {
     }
 
     /// Forgets pages. The journal takes the whole range as one change.
-    pub fn trim(&mut self, lpns: std::ops::Range<u32>, sink: &mut impl OpSink) {
+    pub fn trim(&mut self, lpns: std::ops::Range<LogicalPage>, sink: &mut impl OpSink) {
         let before = self.counters.trimmed_units;
         let keeps_trims = self.log.keeps_trims();
         let mut held = Vec::new();
-        for lpn in lpns.clone() {
+        for lpn in lpns.each() {
             if let Some(unit) = self.forget(lpn, sink).filter(|_| keeps_trims) {
                 let (block, page) = self.medium.layout().row_of(unit);
                 held.push((lpn, self.medium.sequence(block, page)));
@@ -99,7 +99,7 @@ impl PageMap {
     /// erase point alone, not by the journal.
     pub(super) fn void_all(&mut self, sink: &mut impl OpSink) {
         assert!(self.buffer.units() == 0, "nothing of the host's may wait in the buffer");
-        for lpn in 0..self.map.logical_pages() {
+        for lpn in LogicalPage::all(self.map.logical_pages()).each() {
             self.forget(lpn, sink);
         }
         self.recovery.void_all(self.medium.rows_queued());
@@ -110,7 +110,7 @@ impl PageMap {
     }
 
     /// Returns where the page was on flash, if it was.
-    fn forget(&mut self, lpn: u32, sink: &mut impl OpSink) -> Option<UnitAddress> {
+    fn forget(&mut self, lpn: LogicalPage, sink: &mut impl OpSink) -> Option<UnitAddress> {
         let old = match self.map.get(lpn) {
             Place::Unmapped => return None,
             Place::Buffer(at) => {
@@ -118,7 +118,7 @@ impl PageMap {
                     self.complete_part(at);
                 }
                 let slot = self.buffer.slot_mut(at);
-                slot.tag = NO_LPN;
+                slot.tag = EMPTY_TAG;
                 std::mem::replace(&mut slot.old, UnitAddress::NONE)
             }
             Place::Flash(unit) => unit,
@@ -276,7 +276,7 @@ impl PageMap {
         for stretch in [first, second] {
             for (slot, tag) in stretch.iter().zip(&mut row.tags[k as usize..]) {
                 *tag = slot.tag;
-                if slot.tag != NO_LPN {
+                if slot.tag != EMPTY_TAG {
                     valid |= 1 << k;
                     self.map.set_flash(format.address(slot.tag), row.start + k);
                 }
@@ -288,7 +288,7 @@ impl PageMap {
                 k += 1;
             }
         }
-        row.tags[n as usize..].fill(NO_LPN);
+        row.tags[n as usize..].fill(EMPTY_TAG);
         let start = row.start;
         self.buffer.drop_front(stream, n);
         // What the next row replaces, just in time: asked for when it came into the buffer, it would be gone again.
@@ -317,14 +317,14 @@ impl PageMap {
         let taken = self.take_host_row(domain, stream);
         let format = self.medium.format();
         let row = self.medium.queue_program(taken.place.block, taken.place.page).expect("rows are taken in order");
-        row.tags.fill(NO_LPN);
+        row.tags.fill(EMPTY_TAG);
         let (mut at, mut valid, mut begins, mut ready) = (0, 0, 0, Nanos::MIN);
         let (mut old, mut replaced) = ([UnitAddress::NONE; MOST], 0);
         for k in pack.order() {
             let (slot, size) = self.buffer.front(stream, k as u32);
             let size = u32::from(size);
             begins |= 1 << at;
-            if slot.tag != NO_LPN {
+            if slot.tag != EMPTY_TAG {
                 row.tags[at as usize] = slot.tag;
                 valid |= (u64::MAX >> (64 - size)) << at;
                 self.map.set_flash(format.address(slot.tag), row.start + at);
@@ -340,7 +340,7 @@ impl PageMap {
         self.begin_extents(start, begins, at);
         let map = &mut self.map;
         self.buffer.keep_back(stream, n, pack.chosen, |tag, slot| {
-            if tag != NO_LPN {
+            if tag != EMPTY_TAG {
                 map.set_buffer(format.address(tag), slot);
             }
         });

@@ -1,6 +1,6 @@
 //! What must agree with what, at any time: the map, the spare areas, valid bits and counts, and the lists.
 
-use ssdlab_nand::{NO_LPN, UnitAddress};
+use ssdlab_nand::{LogicalPage, LogicalPages, UnitAddress};
 
 use super::PageMap;
 use super::map::Place;
@@ -17,7 +17,7 @@ impl PageMap {
         // In units of flash, and in logical ones.
         let mut on_flash = 0u64;
         let mut on_flash_pages = 0u64;
-        for lpn in 0..self.map.logical_pages() {
+        for lpn in LogicalPage::all(self.map.logical_pages()).each() {
             let unit = match self.map.get(lpn) {
                 Place::Unmapped => continue,
                 Place::Flash(unit) => unit,
@@ -44,7 +44,7 @@ impl PageMap {
                 return Err(format!(
                     "page {lpn} lives in unit {unit}, whose spare area says {}",
                     match self.medium.lpn(unit) {
-                        NO_LPN => "padding".to_owned(),
+                        LogicalPage::NONE => "padding".to_owned(),
                         other => format!("page {other}"),
                     }
                 ));
@@ -177,7 +177,9 @@ impl PageMap {
                     if !units.is_power_of_two() || units > 1 << self.unit_shift {
                         return Err(format!("unit {} begins an extent of {units} units", start + k));
                     }
-                    if let Some(behind) = (1..units).find(|&behind| self.medium.lpn(start + k + behind) != NO_LPN) {
+                    if let Some(behind) =
+                        (1..units).find(|&behind| self.medium.lpn(start + k + behind) != LogicalPage::NONE)
+                    {
                         let unit = start + k + behind;
                         return Err(format!("unit {unit} is not the first of its extent, but has a tag"));
                     }
@@ -205,7 +207,7 @@ impl PageMap {
         for (at, part) in self.parts.iter() {
             let slot = self.buffer.slot(at);
             let lpn = self.medium.format().lpn(slot.tag);
-            if lpn == NO_LPN || self.map.get(lpn) != Place::Buffer(at) || slot.old == UnitAddress::NONE {
+            if lpn == LogicalPage::NONE || self.map.get(lpn) != Place::Buffer(at) || slot.old == UnitAddress::NONE {
                 return Err(format!("slot {at} lacks sectors, but does not hold a page that has others on flash"));
             }
             if part.present == 0 || self.medium.generation(slot.old) != part.base {

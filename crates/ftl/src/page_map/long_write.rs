@@ -4,7 +4,7 @@
 //! each had entered the buffer and all had been dispatched then. So it is taken only where nothing could tell the
 //! difference.
 
-use ssdlab_nand::UnitAddress;
+use ssdlab_nand::{LogicalPage, LogicalPages, UnitAddress};
 
 use super::PageMap;
 use crate::op::OpSink;
@@ -14,14 +14,14 @@ impl PageMap {
     /// Accepts the units of a stretch into the write buffer, as [`PageMap::write_to_stream`] does one by one. The first of
     /// them begins to come at `stretch.from`.
     #[inline]
-    pub fn write_units(&mut self, stretch: &Stretch, mut generation: impl FnMut(u32) -> u8) {
+    pub fn write_units(&mut self, stretch: &Stretch, mut generation: impl FnMut(LogicalPage) -> u8) {
         let mut ready = stretch.from;
         self.note_used(stretch.stream);
         if stretch.units == 1 {
             self.take_in(stretch.first, generation(stretch.first), ready + stretch.each, stretch.stream);
             return;
         }
-        for lpn in stretch.first..stretch.first + stretch.units {
+        for lpn in stretch.first.run(stretch.units).each() {
             ready += stretch.each;
             self.take_in(lpn, generation(lpn), ready, stretch.stream);
         }
@@ -34,7 +34,7 @@ impl PageMap {
     pub fn write_rows(
         &mut self,
         stretch: &Stretch,
-        generation: impl FnMut(u32) -> u8,
+        generation: impl FnMut(LogicalPage) -> u8,
         sink: &mut impl OpSink,
     ) -> Option<u32> {
         let first = self.buffer.units() == 0 && self.collector.needs_no_look() && !self.buffer.needs_care();
@@ -45,7 +45,7 @@ impl PageMap {
     fn write_whole_rows(
         &mut self,
         stretch: &Stretch,
-        mut generation: impl FnMut(u32) -> u8,
+        mut generation: impl FnMut(LogicalPage) -> u8,
         sink: &mut impl OpSink,
     ) -> u32 {
         let n = self.row_units;
@@ -58,11 +58,11 @@ impl PageMap {
             let lpn = stretch.first + gone;
             let format = self.medium.format();
             let row = self.medium.queue_program(taken.place.block, taken.place.page).expect("rows are taken in order");
-            for (tag, lpn) in row.tags.iter_mut().zip(lpn..) {
+            for (tag, lpn) in row.tags.iter_mut().zip(lpn.run(n).each()) {
                 *tag = format.pack(lpn, generation(lpn));
             }
             let mut old = [UnitAddress::NONE; 64];
-            let old = self.map.replace_run(lpn..lpn + n, row.start, &mut old);
+            let old = self.map.replace_run(lpn.run(n), row.start, &mut old);
             self.validity.set_row(row.start, u64::MAX >> (64 - n));
             gone += n;
             self.buffer.pass(n);

@@ -53,7 +53,9 @@ mod write_buffer;
 use std::sync::Arc;
 
 use ssdlab_core::Rng;
-use ssdlab_nand::{BlockId, DieId, DieSpec, Dies, GrowingFaults, Layout, Medium, Outcome, TagFormat, UnitAddress};
+use ssdlab_nand::{
+    BlockId, DieId, DieSpec, Dies, GrowingFaults, Layout, LogicalPage, Medium, Outcome, TagFormat, UnitAddress,
+};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::spec::{Buffering, Frontier, GcSpec, HostShare, KeepsOlderPages, MappingSpec, WearLevellingSpec};
@@ -275,7 +277,7 @@ impl PageMap {
     /// Where the map says that a logical page lives.
     #[inline]
     #[must_use]
-    pub fn place(&self, lpn: u32) -> Place {
+    pub fn place(&self, lpn: LogicalPage) -> Place {
         self.map.get(lpn)
     }
 

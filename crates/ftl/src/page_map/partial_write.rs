@@ -1,6 +1,7 @@
 //! Writes of a part of a unit: into the buffer at once, and whole before the row is programmed. What such a unit waits for
 //! is in `parts.rs`.
 
+use ssdlab_nand::LogicalPage;
 use std::ops::Range;
 
 use ssdlab_core::Nanos;
@@ -13,7 +14,7 @@ use crate::op::{FOR_BUFFER, FlashOp, NOBODY, OpKind, OpSink};
 impl PageMap {
     /// Accepts sectors of a unit into the write buffer, one bit each; they are there at `ready`. What is missing is read
     /// from flash later. Where the controller has the rest, or there is none, the unit is whole at once.
-    pub fn write_part(&mut self, lpn: u32, sectors: u64, stream: u8, ready: Nanos, generation: u8) {
+    pub fn write_part(&mut self, lpn: LogicalPage, sectors: u64, stream: u8, ready: Nanos, generation: u8) {
         debug_assert!(sectors != 0);
         self.note_used(stream);
         let part = match self.map.get(lpn) {
@@ -41,7 +42,7 @@ impl PageMap {
     /// Sectors of a unit in the buffer that are still on flash only.
     #[inline]
     #[must_use]
-    pub fn missing_sectors(&self, lpn: u32) -> u64 {
+    pub fn missing_sectors(&self, lpn: LogicalPage) -> u64 {
         if !self.buffer.is_lacking() {
             return 0;
         }
@@ -52,7 +53,7 @@ impl PageMap {
     }
 
     /// Sees to it that the missing sectors of a unit are being read.
-    pub fn fetch_missing(&mut self, lpn: u32, sink: &mut impl OpSink) {
+    pub fn fetch_missing(&mut self, lpn: LogicalPage, sink: &mut impl OpSink) {
         if let Place::Buffer(at) = self.map.get(lpn) {
             self.ask_for_missing(at, sink);
         }

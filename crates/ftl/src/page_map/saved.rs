@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Rng;
-use ssdlab_nand::{BlockId, CellMode, MisfitError, NO_LPN, SavedMedium};
+use ssdlab_nand::{BlockId, CellMode, LogicalPage, MisfitError, SavedMedium};
 
 use super::PageMap;
 use super::bad_blocks::BadBlocks;
@@ -158,9 +158,9 @@ impl PageMap {
             let start = layout.row_start(block, page);
             start.run(self.row_units).all(|unit| {
                 let lpn = self.medium.lpn(unit);
-                let is_page = lpn < self.map.logical_pages() && self.medium.generation(unit) > 0;
+                let is_page = lpn.number() < self.map.logical_pages() && self.medium.generation(unit) > 0;
                 let begins = || self.compression.as_ref().is_none_or(|c| c.holds_at(unit, 1 << self.unit_shift));
-                lpn == NO_LPN || is_page && begins()
+                lpn == LogicalPage::NONE || is_page && begins()
             })
         };
         (0..self.medium.finished_pages(block)).all(row_is_sound)

@@ -15,7 +15,7 @@ use crate::spec::STREAMS;
 /// A waiting unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
-    /// What will go into the spare area: address and write count; [`ssdlab_nand::NO_LPN`] if the unit was trimmed while
+    /// What will go into the spare area: address and write count; [`ssdlab_nand::EMPTY_TAG`] if the unit was trimmed while
     /// waiting.
     pub tag: u32,
     /// Where its previous copy lives, or [`UnitAddress::NONE`].

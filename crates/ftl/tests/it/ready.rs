@@ -1,7 +1,7 @@
 //! When the data of a row are in the drive: until then its program must wait.
 
 use ssdlab_ftl::{FlashOp, OpKind, Stretch, Translation};
-use ssdlab_nand::DieId;
+use ssdlab_nand::{DieId, LogicalPage};
 
 use crate::properties::plain;
 use crate::rig::Rig;
@@ -19,8 +19,8 @@ fn ready(ops: &[(DieId, FlashOp)]) -> Vec<u32> {
 #[test]
 fn a_row_waits_for_the_latest_of_its_units_also_where_one_was_written_again_in_the_buffer() {
     let (mut ftl, mut ops) = (rows_of_four().ftl, Vec::new());
-    [100, 200, 300].into_iter().zip(0..).for_each(|(ready, page)| assert!(ftl.write(page, 1, ready)));
-    assert!(!ftl.write(0, 2, 900), "it takes the place of what waits");
+    [100, 200, 300].into_iter().zip(0..).for_each(|(ready, page)| assert!(ftl.write(LogicalPage::new(page), 1, ready)));
+    assert!(!ftl.write(LogicalPage::FIRST, 2, 900), "it takes the place of what waits");
     ftl.force(&mut ops);
     assert_eq!(ready(&ops), [900]);
 }
@@ -28,7 +28,7 @@ fn a_row_waits_for_the_latest_of_its_units_also_where_one_was_written_again_in_t
 #[test]
 fn rows_of_a_long_write_wait_for_their_own_last_unit() {
     let (mut ftl, mut ops) = (rows_of_four().ftl, Vec::new());
-    let stretch = Stretch { first: 0, units: 9, stream: 0, from: 1000, each: 10 };
+    let stretch = Stretch { first: LogicalPage::FIRST, units: 9, stream: 0, from: 1000, each: 10 };
     assert_eq!(Translation::write_rows(&mut ftl, &stretch, |_| 1, &mut ops), Some(8));
     assert_eq!(ready(&ops), [1040, 1080]);
 }

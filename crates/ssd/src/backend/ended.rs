@@ -1,7 +1,7 @@
 //! What the drive does when the operation of a die ends.
 
 use ssdlab_core::Nanos;
-use ssdlab_ftl::{FlashOp, OpKind, Translation};
+use ssdlab_ftl::{FlashOp, OpKind, Translation, first_page};
 use ssdlab_nand::DieId;
 
 use super::{Ended, ReadRetry};
@@ -86,7 +86,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let op = self.backend.current(d);
         if let Some(correction) = self.backend.correction_mut() {
             let ahead = &self.frontend.read_ahead;
-            let awaits = |page, unit| op.kind() == OpKind::HostRead && ahead.awaits(page, unit, op.pages_word());
+            let packed = self.translation.compresses();
+            let awaits =
+                |page, unit| op.kind() == OpKind::HostRead && ahead.awaits(page, unit, first_page(&op, packed));
             correction.settle(&op, retry, &self.translation, awaits);
         }
     }

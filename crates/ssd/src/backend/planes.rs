@@ -9,7 +9,7 @@
 
 use ssdlab_core::Ring;
 use ssdlab_ftl::{FlashOp, OpKind, RowSpan};
-use ssdlab_nand::{BlockId, DieId, DieSpec, Medium, NO_LPN};
+use ssdlab_nand::{BlockId, DieId, DieSpec, LogicalPage, Medium};
 
 use crate::spec::DriveSpec;
 
@@ -137,7 +137,7 @@ impl Planes {
 fn follows(first: &FlashOp, next: &FlashOp, medium: &Medium) -> bool {
     let layout = medium.layout();
     let row = |op: &FlashOp| layout.row_start(op.block(), op.page()).run(layout.row_units);
-    let last = row(first).rev().map(|unit| medium.lpn(unit)).find(|&page| page != NO_LPN);
+    let last = row(first).rev().map(|unit| medium.lpn(unit)).find(|&page| page != LogicalPage::NONE);
     let begins = row(next).map(|unit| medium.lpn(unit)).next();
-    last.zip(begins).is_some_and(|(last, begins)| last.checked_add(1) == Some(begins))
+    last.zip(begins).is_some_and(|(last, begins)| last + 1 == begins)
 }

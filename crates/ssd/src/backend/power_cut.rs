@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Nanos, Ring};
 use ssdlab_ftl::{FOR_BUFFER, FlashOp, NOBODY, OpKind};
-use ssdlab_nand::{BlockId, CellMode, DieId, Dies, Medium};
+use ssdlab_nand::{BlockId, CellMode, DieId, Dies, LogicalPage, Medium};
 
 use super::{Backend, Channel, Correction, Die, NEVER, Tournament, scaled};
 
@@ -132,7 +132,9 @@ fn for_nobody(op: FlashOp) -> FlashOp {
         OpKind::HostRead | OpKind::MergeRead if is_for_host(&op) => {
             FlashOp::host_read(op.block(), op.page(), op.units(), NOBODY, 0)
         }
-        OpKind::MapRead if is_for_host(&op) => FlashOp::map_read(op.block(), op.page(), op.units(), NOBODY, 0),
+        OpKind::MapRead if is_for_host(&op) => {
+            FlashOp::map_read(op.block(), op.page(), op.units(), NOBODY, LogicalPage::FIRST)
+        }
         _ => op,
     }
 }

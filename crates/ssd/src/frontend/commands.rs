@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use ssdlab_core::{Breakdown, Nanos, Op, Ring};
 use ssdlab_device::{Completion, Request, Status};
 use ssdlab_ftl::Promise;
+use ssdlab_nand::LogicalPage;
 
 use crate::slot::Slot;
 use crate::spec::NotQueued;
@@ -26,7 +27,7 @@ pub struct Command {
     /// Reads: parts still to come from flash. Writes: merge reads still to come, or [`IN_PARTS`].
     pub parts: u32,
     /// First unit not yet admitted to the write buffer.
-    pub next_unit: u32,
+    pub next_unit: LogicalPage,
     /// Bytes not yet on the link.
     pub bytes_left: u64,
     /// End of its last data on the link so far.
@@ -39,7 +40,7 @@ pub struct Command {
 impl Command {
     /// One that has just come, and that begins in a unit.
     #[inline(always)]
-    pub fn new(request: Request, first: u32, submitted: Nanos, decoded: Nanos, processed: Nanos) -> Self {
+    pub fn new(request: Request, first: LogicalPage, submitted: Nanos, decoded: Nanos, processed: Nanos) -> Self {
         Command {
             request,
             stream: request.hints.stream,
@@ -80,7 +81,7 @@ pub struct Commands {
 impl Commands {
     #[must_use]
     pub fn new(depth: u32, not_queued: NotQueued) -> Self {
-        let empty = Command::new(Request::flush(0), 0, 0, 0, 0);
+        let empty = Command::new(Request::flush(0), LogicalPage::FIRST, 0, 0, 0);
         Commands {
             slots: vec![empty; depth as usize],
             free: (0..depth).rev().map(Slot::new).collect(),

@@ -2,6 +2,7 @@
 
 use ssdlab_core::{Cause, Nanos, Op};
 use ssdlab_ftl::Translation;
+use ssdlab_nand::LogicalPages;
 
 use super::Frontend;
 use crate::SimulatedSsd;
@@ -22,7 +23,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.ask(|translation, queues| translation.trim(units.clone(), queues));
         self.forgive_lost(units.clone());
         if self.frontend.read_ahead.holds_data() {
-            units.clone().for_each(|lpn| self.frontend.read_ahead.forget(lpn));
+            units.each().for_each(|lpn| self.frontend.read_ahead.forget(lpn));
         }
         self.probe.check(|checks| checks.forget(units));
         self.host.trim_bytes += c.request.length_bytes;

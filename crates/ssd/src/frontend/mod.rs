@@ -14,6 +14,7 @@ mod write;
 use ssdlab_core::{Cause, Nanos, Op};
 use ssdlab_device::{Completion, Request, Status};
 use ssdlab_ftl::Translation;
+use ssdlab_nand::LogicalPage;
 
 use crate::SimulatedSsd;
 use crate::firmware::Processed;
@@ -36,7 +37,7 @@ pub struct Frontend {
     pub read_ahead: ReadAhead,
     /// Pages on their way from flash because they are written in part, and the commands that wait for them: reads, and
     /// writes that are not answered from the buffer.
-    merges: Vec<(u32, Slot)>,
+    merges: Vec<(LogicalPage, Slot)>,
     pub in_flight: InFlight,
 }
 
@@ -86,7 +87,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             explanations.add(slot, Cause::Controller, decoded - arrived);
         });
         *self.frontend.commands.slot(slot) = Command::new(request, first, submitted, decoded, processed);
-        self.translation.prefetch(first.min(self.translation.logical_pages() - 1));
+        self.translation.prefetch(first.min(LogicalPage::new(self.translation.logical_pages() - 1)));
         self.probe.check(|checks| checks.prefetch(first));
         self.firmware.processor.queue_command(decoded, slot);
     }

@@ -12,7 +12,7 @@ use std::ops::Range;
 use ssdlab_core::Op;
 use ssdlab_device::{Request, Status};
 use ssdlab_ftl::{FlashOp, Promise, Source, Stretch, Translation};
-use ssdlab_nand::DieId;
+use ssdlab_nand::{DieId, LogicalPage, LogicalPages};
 
 use super::commands::IN_PARTS;
 use crate::SimulatedSsd;
@@ -22,17 +22,17 @@ use crate::op_queues::OpQueues;
 use crate::slot::Slot;
 
 /// The pages that a write writes in part: its first, its last, both, or the only one.
-fn partly_written(unit: MappingUnit, request: &Request) -> impl Iterator<Item = u32> + Clone + use<> {
+fn partly_written(unit: MappingUnit, request: &Request) -> impl Iterator<Item = LogicalPage> + Clone + use<> {
     let (first, last) = unit.touched(request);
     let head = !unit.is_aligned(request.offset_bytes);
     let tail = !unit.is_aligned(request.offset_bytes + request.length_bytes);
     let at_head = head || (first + 1 == last && tail);
     let at_tail = tail && first + 1 != last;
-    at_head.then_some(first).into_iter().chain(at_tail.then_some(last - 1))
+    at_head.then_some(first).into_iter().chain(at_tail.then(|| LogicalPage::new(last.number() - 1)))
 }
 
 /// Of a range of pages, those that a write writes as a whole.
-fn wholly_written(unit: MappingUnit, request: &Request, pages: Range<u32>) -> Range<u32> {
+fn wholly_written(unit: MappingUnit, request: &Request, pages: Range<LogicalPage>) -> Range<LogicalPage> {
     let covered = unit.covered(request);
     pages.start.max(covered.start)..pages.end.min(covered.end)
 }
@@ -47,7 +47,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             return !self.read_for_merge(slot);
         }
         let request = self.frontend.commands.slot(slot).request;
-        if partly_written(self.unit, &request).any(|page| self.has_lost(page..page + 1)) {
+        if partly_written(self.unit, &request).any(|page| self.has_lost(page.run(1))) {
             self.refuse_with(slot, Status::MediaError);
             return false;
         }
@@ -72,7 +72,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             let number = self.probe.count_write(page);
             self.translation.write_part(page, sectors, stretch.stream, ready, number);
         }
-        self.forgive_lost(wholly_written(self.unit, &request, stretch.first..stretch.first + stretch.units));
+        self.forgive_lost(wholly_written(self.unit, &request, stretch.first.run(stretch.units)));
     }
 
     /// The command in a slot reads pages that the controller has in RAM, in part perhaps. Returns for how many of them it has
@@ -83,7 +83,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let request = self.frontend.commands.slot(slot).request;
         let (first, last) = self.unit.touched(&request);
         let mut waiting = 0;
-        for page in first..last {
+        for page in (first..last).each() {
             if self.translation.missing_sectors(page) & self.unit.sectors(&request, page) == 0 {
                 continue;
             }
@@ -102,7 +102,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     fn read_for_merge(&mut self, slot: Slot) -> bool {
         let request = self.frontend.commands.slot(slot).request;
         let edges = partly_written(self.unit, &request);
-        if edges.clone().any(|page| self.has_lost(page..page + 1)) {
+        if edges.clone().any(|page| self.has_lost(page.run(1))) {
             self.frontend.commands.slot(slot).status = Status::MediaError;
         }
         let mut parts = 0;

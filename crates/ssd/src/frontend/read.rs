@@ -5,6 +5,7 @@ use std::ops::Range;
 use ssdlab_core::Cause;
 use ssdlab_device::Status;
 use ssdlab_ftl::{NOBODY, Promise, ReadFrom, RowReads, Translation, first_page, pages_brought};
+use ssdlab_nand::{LogicalPage, LogicalPages};
 
 use super::link::Direction;
 use super::read_ahead::{Lookup, Source};
@@ -38,7 +39,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let part = if short { self.backend.part_of_page(self.unit.sectors(&request, first)) } else { 0 };
         let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now).of_part(part);
         let mut alone = None;
-        for page in first..last {
+        for page in (first..last).each() {
             match self.frontend.read_ahead.lookup(page, slot) {
                 Lookup::Absent => {}
                 found @ (Lookup::Here(write) | Lookup::Coming(write)) => {
@@ -87,14 +88,14 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 Some(Promise { unit, page: first, write_number: self.probe.last_write(first) })
             }
             _ => {
-                (first..last).for_each(|page| self.check_page(page));
+                (first..last).each().for_each(|page| self.check_page(page));
                 None
             }
         };
         if self.has_lost(first..last) {
             self.frontend.commands.slot(slot).status = Status::MediaError;
         }
-        let whole_drive = self.translation.logical_pages();
+        let whole_drive = LogicalPage::new(self.translation.logical_pages());
         let ahead = self.frontend.read_ahead.observe(first, last, whole_drive);
         if !ahead.is_empty() {
             self.fetch_ahead(ahead);
@@ -113,7 +114,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// Checks what a read of this page would return against what the host wrote.
     #[inline]
-    fn check_page(&self, page: u32) {
+    fn check_page(&self, page: LogicalPage) {
         let write_number = self.probe.last_write(page);
         if let Some(unit) = self.translation.unit_of(page) {
             Promise { unit, page, write_number }.check(self.translation.medium());
@@ -124,13 +125,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     /// Reads pages into DRAM that the host has not asked for yet.
-    fn fetch_ahead(&mut self, range: Range<u32>) {
+    fn fetch_ahead(&mut self, range: Range<LogicalPage>) {
         let mut reads = RowReads::new(NOBODY, self.translation.compresses());
         let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now);
         if self.translation.loads_on_demand() {
             self.translation.look_up(range.clone(), NOBODY, &mut queues);
         }
-        for page in range {
+        for page in range.each() {
             if !self.frontend.read_ahead.may_replace(page) {
                 continue;
             }

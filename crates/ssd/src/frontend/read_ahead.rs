@@ -3,11 +3,11 @@
 //! When a read begins where the one before it ended, the units that follow are read into DRAM. One stream is
 //! followed at a time, as small controllers do.
 
-use ssdlab_nand::UnitAddress;
+use std::ops::Range;
+
+use ssdlab_nand::{LogicalPage, UnitAddress};
 
 use crate::slot::Slot;
-
-const NOBODY: u32 = u32::MAX;
 
 /// Where a unit is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,12 +15,12 @@ pub enum Source {
     /// It is in DRAM already.
     Ram,
     /// A unit of flash. Of several operations that read its row, which one: the first logical page that it brings.
-    Flash { unit: UnitAddress, first: u32 },
+    Flash { unit: UnitAddress, first: LogicalPage },
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    lpn: u32,
+    lpn: LogicalPage,
     /// Command slot that waits for this unit, or [`Slot::NONE`].
     waiter: Slot,
     /// Where it comes from; [`Source::Ram`] once it is here.
@@ -31,7 +31,8 @@ struct Entry {
     outdated: bool,
 }
 
-const EMPTY: Entry = Entry { lpn: NOBODY, waiter: Slot::NONE, source: Source::Ram, generation: 0, outdated: false };
+const EMPTY: Entry =
+    Entry { lpn: LogicalPage::NONE, waiter: Slot::NONE, source: Source::Ram, generation: 0, outdated: false };
 
 /// What a command finds when it asks for a unit; of what is found, which write it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +50,9 @@ pub struct ReadAhead {
     mask: u32,
     window: u32,
     /// End of the last read command, in units.
-    stream_end: u32,
+    stream_end: LogicalPage,
     /// Read ahead up to here.
-    fetched: u32,
+    fetched: LogicalPage,
     /// Anything has been read ahead.
     holds_data: bool,
 }
@@ -65,8 +66,8 @@ impl ReadAhead {
             entries: vec![EMPTY; len as usize],
             mask: len - 1,
             window: window_units,
-            stream_end: 0,
-            fetched: 0,
+            stream_end: LogicalPage::FIRST,
+            fetched: LogicalPage::FIRST,
             holds_data: false,
         }
     }
@@ -80,18 +81,18 @@ impl ReadAhead {
 
     /// Notes a read of units `from..to`, and returns the units that should be read ahead now.
     #[inline]
-    pub fn observe(&mut self, from: u32, to: u32, end_of_drive: u32) -> std::ops::Range<u32> {
-        let sequential = from == self.stream_end && from != 0 && self.window > 0;
+    pub fn observe(&mut self, from: LogicalPage, to: LogicalPage, end_of_drive: LogicalPage) -> Range<LogicalPage> {
+        let sequential = from == self.stream_end && from != LogicalPage::FIRST && self.window > 0;
         self.stream_end = to;
         if !sequential {
             self.fetched = to;
-            return 0..0;
+            return LogicalPage::all(0);
         }
         let start = self.fetched.max(to);
         let end = (to + self.window).min(end_of_drive);
         // In steps of half a window, so that reads ahead fill whole rows.
         if start + self.window / 2 > end && end != end_of_drive {
-            return 0..0;
+            return LogicalPage::all(0);
         }
         self.fetched = end.max(start);
         start..end.max(start)
@@ -99,8 +100,8 @@ impl ReadAhead {
 
     /// Notes that a unit, as it was written last, is being read or is here already.
     #[inline]
-    pub fn expect(&mut self, lpn: u32, source: Source, generation: u8) {
-        let entry = &mut self.entries[(lpn & self.mask) as usize];
+    pub fn expect(&mut self, lpn: LogicalPage, source: Source, generation: u8) {
+        let entry = &mut self.entries[(lpn.number() & self.mask) as usize];
         debug_assert_eq!(entry.waiter, Slot::NONE, "a unit that is waited for must not be replaced");
         // A stream that begins anew asks again for what is on its way: the first read of it will do.
         if let (Source::Flash { unit: coming, .. }, Source::Flash { unit, .. }) = (entry.source, source)
@@ -117,14 +118,14 @@ impl ReadAhead {
     /// Whether a unit's place may be taken by another.
     #[inline]
     #[must_use]
-    pub fn may_replace(&self, lpn: u32) -> bool {
-        self.entries[(lpn & self.mask) as usize].waiter == Slot::NONE
+    pub fn may_replace(&self, lpn: LogicalPage) -> bool {
+        self.entries[(lpn.number() & self.mask) as usize].waiter == Slot::NONE
     }
 
     /// Asks for a unit on behalf of a command slot.
     #[inline]
-    pub fn lookup(&mut self, lpn: u32, slot: Slot) -> Lookup {
-        let entry = &mut self.entries[(lpn & self.mask) as usize];
+    pub fn lookup(&mut self, lpn: LogicalPage, slot: Slot) -> Lookup {
+        let entry = &mut self.entries[(lpn.number() & self.mask) as usize];
         if entry.lpn != lpn || entry.waiter != Slot::NONE {
             return Lookup::Absent;
         }
@@ -137,16 +138,16 @@ impl ReadAhead {
 
     /// Whether a command waits for an operation to bring a logical unit; see [`ReadAhead::arrived`].
     #[must_use]
-    pub fn awaits(&self, lpn: u32, unit: UnitAddress, first: u32) -> bool {
-        let entry = &self.entries[(lpn & self.mask) as usize];
+    pub fn awaits(&self, lpn: LogicalPage, unit: UnitAddress, first: LogicalPage) -> bool {
+        let entry = &self.entries[(lpn.number() & self.mask) as usize];
         entry.lpn == lpn && entry.waiter != Slot::NONE && entry.source == (Source::Flash { unit, first })
     }
 
     /// An operation has brought a logical unit from a unit of flash; returns the command slot that waits for it, and the
     /// write that it waits for.
     #[inline]
-    pub fn arrived(&mut self, lpn: u32, unit: UnitAddress, first: u32) -> Option<(Slot, u8)> {
-        let entry = &mut self.entries[(lpn & self.mask) as usize];
+    pub fn arrived(&mut self, lpn: LogicalPage, unit: UnitAddress, first: LogicalPage) -> Option<(Slot, u8)> {
+        let entry = &mut self.entries[(lpn.number() & self.mask) as usize];
         // Other units of the row may be older copies, or not what this operation was for.
         if entry.lpn != lpn || entry.source != (Source::Flash { unit, first }) {
             return None;
@@ -159,8 +160,8 @@ impl ReadAhead {
     /// A unit was written or trimmed: what was read of it is out of date. A command that already waits for it still
     /// gets the old data, as it was sent first.
     #[inline]
-    pub fn forget(&mut self, lpn: u32) {
-        let entry = &mut self.entries[(lpn & self.mask) as usize];
+    pub fn forget(&mut self, lpn: LogicalPage) {
+        let entry = &mut self.entries[(lpn.number() & self.mask) as usize];
         if entry.lpn != lpn {
             return;
         }
@@ -181,7 +182,7 @@ impl ReadAhead {
 mod tests {
     use super::*;
 
-    const FIRST: u32 = 40;
+    const FIRST: LogicalPage = LogicalPage::new(40);
 
     /// Pages 40 and 41 are on their way from units 500 and 501.
     fn fetching() -> ReadAhead {
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(ahead.lookup(FIRST, Slot::new(3)), Lookup::Coming(7));
         // An older copy in another row, and another read of the same row.
         assert_eq!(ahead.arrived(FIRST, UnitAddress::new(90), FIRST), None);
-        assert_eq!(ahead.arrived(FIRST, UnitAddress::new(500), FIRST - 2), None);
+        assert_eq!(ahead.arrived(FIRST, UnitAddress::new(500), LogicalPage::new(38)), None);
         assert_eq!(ahead.arrived(FIRST, UnitAddress::new(500), FIRST), Some((Slot::new(3), 7)));
         assert_eq!(ahead.lookup(FIRST, Slot::new(4)), Lookup::Here(7));
         assert_eq!(ahead.arrived(FIRST + 1, UnitAddress::new(501), FIRST), None);
@@ -220,7 +221,10 @@ mod tests {
     fn a_stream_that_has_ended_leaves_data_that_a_write_must_find() {
         let mut ahead = fetching();
         assert!(ahead.holds_data());
-        assert_eq!(ahead.observe(1000, 1001, 2000), 0..0);
+        assert_eq!(
+            ahead.observe(LogicalPage::new(1000), LogicalPage::new(1001), LogicalPage::new(2000)),
+            LogicalPage::all(0)
+        );
         assert!(ahead.holds_data());
         ahead.clear();
         assert!(!ahead.holds_data());

@@ -2,6 +2,7 @@
 
 use ssdlab_core::Cause;
 use ssdlab_ftl::{PAST_CACHE, Stretch, Translation};
+use ssdlab_nand::LogicalPages;
 
 use crate::SimulatedSsd;
 use crate::op_queues::OpQueues;
@@ -74,13 +75,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 let direct = if alone && units > 1 { self.write_rows(&stretch) } else { None };
                 let probe = &mut self.probe;
                 self.translation.write_units(&stretch.after(direct.unwrap_or(0)), |page| probe.count_write(page));
-                self.forgive_lost(next..next + units);
+                self.forgive_lost(next.run(units));
                 direct
             };
             // Rows that have gone to dies directly begin once the command has been seen to.
             let woken = direct.map(|_| self.backend.take_woken());
             if self.frontend.read_ahead.holds_data() {
-                (next..next + units).for_each(|page| self.frontend.read_ahead.forget(page));
+                next.run(units).each().for_each(|page| self.frontend.read_ahead.forget(page));
             }
             let whole = next + units == last;
             if whole {

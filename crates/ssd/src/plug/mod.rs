@@ -23,6 +23,7 @@ use std::ops::Range;
 use ssdlab_core::Nanos;
 use ssdlab_device::{Destroyed, Held, LoadError, Plug, Specimen};
 use ssdlab_ftl::{LostPage, Translation};
+use ssdlab_nand::LogicalPage;
 
 use crate::SimulatedSsd;
 use crate::spec::DriveSpec;
@@ -57,7 +58,7 @@ pub struct PlugState {
     off: Nanos,
     since: Nanos,
     /// Pages that cuts have destroyed, and that were not written or trimmed since.
-    lost: BTreeSet<u32>,
+    lost: BTreeSet<LogicalPage>,
     /// What the last cut of a drive that was ready has destroyed, and those since.
     destroyed: Vec<LostPage>,
 }
@@ -113,20 +114,20 @@ impl PlugState {
     /// Whether a cut has destroyed any of these pages.
     #[inline]
     #[must_use]
-    pub fn has_lost(&self, pages: Range<u32>) -> bool {
+    pub fn has_lost(&self, pages: Range<LogicalPage>) -> bool {
         !self.lost.is_empty() && pages.start < pages.end && self.lost.range(pages).next().is_some()
     }
 
     /// The host gives or takes away data.
     #[inline]
-    pub fn forgive_lost(&mut self, pages: Range<u32>) {
+    pub fn forgive_lost(&mut self, pages: Range<LogicalPage>) {
         if !self.lost.is_empty() {
             self.lost.retain(|page| !pages.contains(page));
         }
     }
 
     /// Pages that cuts have destroyed, and that were not written or trimmed since, in order.
-    pub fn lost(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn lost(&self) -> impl Iterator<Item = LogicalPage> + '_ {
         self.lost.iter().copied()
     }
 }
@@ -189,7 +190,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
 
     fn held(&self, unit: u64) -> Held {
         assert!(!self.plug.out, "a drive without power holds nothing that anybody could see");
-        let page = u32::try_from(unit).expect("a unit of the drive");
+        let page = LogicalPage::new(u32::try_from(unit).expect("a unit of the drive"));
         if self.plug.lost.contains(&page) {
             return Held::Unreadable;
         }
@@ -199,13 +200,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
     fn destroyed(&self) -> Vec<Destroyed> {
         let of = |lost: &LostPage| {
             let bits_per_cell = lost.mode?.bits() as u8;
-            Some(Destroyed { unit: lost.page.into(), bits_per_cell })
+            Some(Destroyed { unit: lost.page.number().into(), bits_per_cell })
         };
         self.plug.destroyed.iter().filter_map(of).collect()
     }
 
     fn unreadable(&self) -> Vec<u64> {
-        self.plug.lost().map(u64::from).collect()
+        self.plug.lost().map(|page| page.number().into()).collect()
     }
 
     fn keeps_flushes(&self) -> bool {

@@ -10,7 +10,7 @@
 
 use ssdlab_core::Nanos;
 use ssdlab_ftl::{Recovered, Repair, RepairKind, Translation};
-use ssdlab_nand::CellMode;
+use ssdlab_nand::{CellMode, LogicalPage, LogicalPages};
 
 use crate::SimulatedSsd;
 
@@ -61,20 +61,20 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// From now on what the drive has found counts as what the host has written.
     fn settle_checks(&mut self, recovered: &Recovered) {
-        let all = 0..self.translation.logical_pages();
+        let all = LogicalPage::all(self.translation.logical_pages());
         let (translation, probe) = (&self.translation, &mut self.probe);
-        let mut settle = |page: u32| {
+        let mut settle = |page: LogicalPage| {
             let number = translation.write_number(page).unwrap_or(0);
             probe.check(|checks| checks.set_last_write(page, number));
         };
         match &recovered.changed {
             Some(pages) => pages.iter().for_each(|&page| settle(page)),
-            None => all.clone().for_each(&mut settle),
+            None => all.each().for_each(&mut settle),
         }
         // What lies elsewhere now may be sound; a read will tell.
-        let changed = recovered.changed.clone().unwrap_or_else(|| all.collect());
+        let changed = recovered.changed.clone().unwrap_or_else(|| all.each().collect());
         if let Some(correction) = self.backend.correction_mut() {
-            changed.into_iter().for_each(|page| correction.forgive_lost(page..page + 1));
+            changed.into_iter().for_each(|page| correction.forgive_lost(page.run(1)));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::{DieId, DieSpec, memory};
+use ssdlab_nand::{DieId, DieSpec, LogicalPage, memory};
 
 use crate::spec::DriveSpec;
 use crate::timing::{Interval, LinkReferee, Operation, TimingReferee};
@@ -33,33 +33,33 @@ impl Checks {
     /// The number of the host's last write of a page; 0: it holds nothing.
     #[inline]
     #[must_use]
-    pub fn last_write(&self, page: u32) -> u8 {
-        self.written[page as usize]
+    pub fn last_write(&self, page: LogicalPage) -> u8 {
+        self.written[page.index()]
     }
 
     /// The last write of every page.
-    pub fn last_writes(&self) -> impl Iterator<Item = (u32, u8)> + '_ {
-        (0..).zip(self.written.iter().copied())
+    pub fn last_writes(&self) -> impl Iterator<Item = (LogicalPage, u8)> + '_ {
+        (0..).map(LogicalPage::new).zip(self.written.iter().copied())
     }
 
     /// One more write of a page; returns its number.
     #[inline]
-    pub fn count_write(&mut self, page: u32) -> u8 {
-        let written = &mut self.written[page as usize];
+    pub fn count_write(&mut self, page: LogicalPage) -> u8 {
+        let written = &mut self.written[page.index()];
         *written = if *written == self.max_write_number { 1 } else { *written + 1 };
         *written
     }
 
     /// Pages hold nothing any more.
-    pub fn forget(&mut self, pages: Range<u32>) {
+    pub fn forget(&mut self, pages: Range<LogicalPage>) {
         if pages.start < pages.end {
-            self.written[pages.start as usize..pages.end as usize].fill(0);
+            self.written[pages.start.index()..pages.end.index()].fill(0);
         }
     }
 
     /// From now on this counts as the host's last write of a page; 0: it holds nothing.
-    pub fn set_last_write(&mut self, page: u32, number: u8) {
-        self.written[page as usize] = number;
+    pub fn set_last_write(&mut self, page: LogicalPage, number: u8) {
+        self.written[page.index()] = number;
     }
 
     /// The power is gone: no die and no wire is busy.
@@ -69,8 +69,8 @@ impl Checks {
     }
 
     #[inline]
-    pub fn prefetch(&self, page: u32) {
-        memory::prefetch(&self.written, page as usize);
+    pub fn prefetch(&self, page: LogicalPage) {
+        memory::prefetch(&self.written, page.index());
     }
 
     /// See [`TimingReferee::set_page_read_times`].

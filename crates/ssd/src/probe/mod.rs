@@ -8,7 +8,7 @@ mod check;
 mod explain;
 
 use ssdlab_core::Breakdown;
-use ssdlab_nand::DieSpec;
+use ssdlab_nand::{DieSpec, LogicalPage};
 
 use crate::slot::Slot;
 use crate::spec::DriveSpec;
@@ -61,13 +61,13 @@ impl<const EXPLAIN: bool, const CHECK: bool> Probe<EXPLAIN, CHECK> {
     /// The number of the host's last write of a page, where reads are checked; 0: it holds nothing.
     #[inline]
     #[must_use]
-    pub fn last_write(&self, page: u32) -> Option<u8> {
+    pub fn last_write(&self, page: LogicalPage) -> Option<u8> {
         CHECK.then(|| self.checks.last_write(page))
     }
 
     /// One more write of a page; returns its number, or 0 from a drive that does not check.
     #[inline]
-    pub fn count_write(&mut self, page: u32) -> u8 {
+    pub fn count_write(&mut self, page: LogicalPage) -> u8 {
         if CHECK { self.checks.count_write(page) } else { 0 }
     }
 

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use ssdlab_core::{Nanos, nanos_from_ms};
 use ssdlab_device::Security;
 use ssdlab_ftl::Translation;
+use ssdlab_nand::LogicalPage;
 
 use crate::SimulatedSsd;
 use crate::spec::DriveSpec;
@@ -73,7 +74,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Nothing that the host has written is there any more.
     fn forget_contents(&mut self) {
         self.frontend.read_ahead.clear();
-        let all = 0..self.translation.logical_pages();
+        let all = LogicalPage::all(self.translation.logical_pages());
         self.probe.check(|checks| checks.forget(all.clone()));
         self.forgive_lost(all);
         self.security.key_changes += u64::from(self.security.crypto_erase.is_some());

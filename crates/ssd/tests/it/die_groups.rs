@@ -3,6 +3,7 @@
 use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
 use ssdlab_device::{Device, Request};
 use ssdlab_ftl::{SuperblockSpan, Translation};
+use ssdlab_nand::{LogicalPage, LogicalPages};
 use ssdlab_ssd::{DriveSpec, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
@@ -38,7 +39,10 @@ fn each_group_holds_an_even_share_of_the_data_and_the_wear() {
         Some(layout.die_of(layout.block_of(unit)).0.number() / 2)
     };
     let mut held = [0u64; 4];
-    (0..ssd.translation().logical_pages()).filter_map(group_of).for_each(|group| held[group as usize] += 1);
+    LogicalPage::all(ssd.translation().logical_pages())
+        .each()
+        .filter_map(group_of)
+        .for_each(|group| held[group as usize] += 1);
     let (least, most) = (held.iter().min().unwrap(), held.iter().max().unwrap());
     assert!(most - least < most / 20, "{held:?}");
     let wear = ssd.flash().expect("it is made of flash").wear();

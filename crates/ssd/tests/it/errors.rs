@@ -7,7 +7,7 @@ use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
 use ssdlab_ftl::{SuperblockSpan, Translation, VictimPolicy};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
-use ssdlab_nand::{DieSpec, PageOrder};
+use ssdlab_nand::{DieSpec, LogicalPage, PageOrder};
 use ssdlab_ssd::{DriveSpec, RefreshSpec, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
@@ -304,7 +304,7 @@ fn what_cannot_be_corrected_is_an_error_until_it_is_written_again() {
         for page in [3, 4, 5] {
             assert_eq!(host.command(Op::Read, page).status, Status::MediaError);
         }
-        assert_eq!(host.drive.lost_pages(), [3, 4, 5]);
+        assert_eq!(host.drive.lost_pages(), [3, 4, 5].map(LogicalPage::new));
         // A command fails if any of its pages does; a page that is written in part needs the rest of it.
         assert_eq!(host.send(Op::Read, 0, 8 * 4096).status, Status::MediaError);
         assert_eq!(host.send(Op::Write, 4 * 4096, 512).status, Status::MediaError);
@@ -318,7 +318,7 @@ fn what_cannot_be_corrected_is_an_error_until_it_is_written_again() {
         (0..20_000).for_each(|_| {
             host.command(Op::Write, 800 + rng.below(800));
         });
-        let lost = host.drive.lost_pages();
+        let lost: Vec<u32> = host.drive.lost_pages().into_iter().map(LogicalPage::number).collect();
         assert!(lost.contains(&3) && lost.len() > 500 && !lost.iter().any(|&page| page == 4 || page == 5), "{lost:?}");
         for page in 0..PAGES {
             let known = lost.contains(&(page as u32));

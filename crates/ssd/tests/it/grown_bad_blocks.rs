@@ -3,7 +3,7 @@
 use ssdlab_core::{Nanos, Op, Rng};
 use ssdlab_device::{Completion, Device, Request, Security, Status};
 use ssdlab_ftl::Translation;
-use ssdlab_nand::GrowingFaults;
+use ssdlab_nand::{GrowingFaults, LogicalPage};
 use ssdlab_ssd::{DriveSpec, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
@@ -92,7 +92,7 @@ fn without_a_reserve_a_drive_becomes_read_only_and_keeps_what_it_has() {
             let (count, max) =
                 (written[page as usize], u32::from(host.drive.translation().medium().format().max_generation()));
             let expected = (count > 0).then(|| ((count - 1) % max + 1) as u8);
-            assert_eq!(host.drive.translation().write_number(page as u32), expected, "page {page}");
+            assert_eq!(host.drive.translation().write_number(LogicalPage::new(page as u32)), expected, "page {page}");
         }
     }
     host.drive.check_books().expect("the books balance");

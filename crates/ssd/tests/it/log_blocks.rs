@@ -3,7 +3,7 @@
 use ssdlab_core::{Rng, UNIT_BYTES};
 use ssdlab_device::{Device, FlashCounters, Request};
 use ssdlab_ftl::{LogBlock, LogBlockSpec, LogScheme, Merges, Source, Translation};
-use ssdlab_nand::{DieSpec, Geometry, PageOrder};
+use ssdlab_nand::{DieSpec, Geometry, LogicalPage, PageOrder};
 use ssdlab_ssd::{DriveSpec, SimulatedSsd};
 
 const LANES: u64 = 2;
@@ -102,7 +102,7 @@ impl Small {
     fn is_in_order(&self, superblock: u64) -> bool {
         let place = |lane: u64, row: u64| {
             let page = superblock * SUPERBLOCK + row * LANES + lane;
-            match self.drive.translation().source(page as u32) {
+            match self.drive.translation().source(LogicalPage::new(page as u32)) {
                 Source::Flash(spot) => (spot.block, u64::from(spot.page)),
                 other => panic!("page {page} is in {other:?}"),
             }
@@ -267,7 +267,7 @@ fn trimmed_pages_are_not_copied() {
         assert_eq!(copied, SUPERBLOCK / 2 - 1, "{scheme:?}: all but the page that the host has written");
         assert_eq!(small.drive.translation().mapped_units(), SUPERBLOCKS * SUPERBLOCK - SUPERBLOCK / 2);
         assert_eq!(small.drive.translation().counters().trimmed_units, SUPERBLOCK / 2);
-        assert_eq!(small.drive.translation().write_number(SUPERBLOCK as u32 - 1), None);
+        assert_eq!(small.drive.translation().write_number(LogicalPage::new(SUPERBLOCK as u32 - 1)), None);
         small.read_all();
     }
 }
@@ -285,7 +285,7 @@ fn superblocks_that_are_never_written_move_when_others_have_been_merged_often() 
     };
     let mut small = Small::with(spec);
     (0..SUPERBLOCKS).for_each(|k| small.write(k * SUPERBLOCK, SUPERBLOCK));
-    let first = |small: &Small| match small.drive.translation().source(0) {
+    let first = |small: &Small| match small.drive.translation().source(LogicalPage::FIRST) {
         Source::Flash(spot) => spot.block,
         other => panic!("{other:?}"),
     };

@@ -7,7 +7,9 @@ use std::ops::Range;
 use ssdlab_core::Rng;
 use ssdlab_device::{Completion, Device, Request, Status};
 use ssdlab_ftl::{FlashOp, FlashSpot, OpKind, OpSink, Source, Stretch, Translation, TranslationCounters};
-use ssdlab_nand::{BlockId, DieId, DieSpec, Layout, Medium, NO_LPN, Outcome, TagFormat, UnitAddress};
+use ssdlab_nand::{
+    BlockId, DieId, DieSpec, EMPTY_TAG, Layout, LogicalPage, LogicalPages, Medium, Outcome, TagFormat, UnitAddress,
+};
 use ssdlab_ssd::{DriveSpec, SimulatedSsd};
 
 #[derive(Clone, Debug)]
@@ -16,7 +18,7 @@ struct AppendOnly {
     /// By logical page: where it lives, and the write that waits, if one does.
     lives: Vec<Option<UnitAddress>>,
     newest: Vec<u8>,
-    waiting: VecDeque<(u32, u8, u64)>,
+    waiting: VecDeque<(LogicalPage, u8, u64)>,
     /// Rows given to dies that have not ended, in order: units, and whether the program has ended.
     under_way: VecDeque<(u32, bool)>,
     first_under_way: u64,
@@ -72,7 +74,10 @@ impl Translation for AppendOnly {
         self.next_row().is_none()
     }
     fn check_invariants(&self) -> Result<(), String> {
-        let wrong = (0..).zip(&self.lives).find(|(page, unit)| unit.is_some_and(|unit| self.medium.lpn(unit) != *page));
+        let wrong = (0..)
+            .map(LogicalPage::new)
+            .zip(&self.lives)
+            .find(|(page, unit)| unit.is_some_and(|unit| self.medium.lpn(unit) != *page));
         wrong.map_or(Ok(()), |(page, unit)| Err(format!("page {page} does not live in {unit:?}")))
     }
     fn buffered_units(&self) -> u32 {
@@ -87,11 +92,11 @@ impl Translation for AppendOnly {
     fn durable_units(&self) -> u64 {
         self.durable
     }
-    fn write_units(&mut self, stretch: &Stretch, mut write_number: impl FnMut(u32) -> u8) {
+    fn write_units(&mut self, stretch: &Stretch, mut write_number: impl FnMut(LogicalPage) -> u8) {
         for k in 0..stretch.units {
             let (page, ready) = (stretch.first + k, stretch.from + stretch.each * u64::from(k + 1));
-            self.newest[page as usize] = write_number(page);
-            self.waiting.push_back((page, self.newest[page as usize], ready));
+            self.newest[page.index()] = write_number(page);
+            self.waiting.push_back((page, self.newest[page.index()], ready));
         }
     }
     fn dispatch(&mut self, sink: &mut impl OpSink) {
@@ -101,11 +106,11 @@ impl Translation for AppendOnly {
             let units = self.waiting.len().min(row_units);
             let format = self.medium.format();
             let row = self.medium.queue_program(BlockId::new(block), page).expect("rows are taken in order");
-            row.tags.fill(NO_LPN);
+            row.tags.fill(EMPTY_TAG);
             let mut ready = 0;
             for (k, (lpn, number, here)) in self.waiting.drain(..units).enumerate() {
                 row.tags[k] = format.pack(lpn, number);
-                self.lives[lpn as usize] = Some(row.start + k as u32);
+                self.lives[lpn.index()] = Some(row.start + k as u32);
                 ready = here;
             }
             let number = (self.first_under_way + self.under_way.len() as u64) as u16;
@@ -126,8 +131,8 @@ impl Translation for AppendOnly {
     fn unforce(&mut self) {
         self.forced = false;
     }
-    fn trim(&mut self, pages: Range<u32>, _sink: &mut impl OpSink) {
-        pages.for_each(|page| self.lives[page as usize] = None);
+    fn trim(&mut self, pages: Range<LogicalPage>, _sink: &mut impl OpSink) {
+        pages.each().for_each(|page| self.lives[page.index()] = None);
     }
     fn secure_erase(&mut self) -> u32 {
         let layout = self.medium.layout().clone();
@@ -138,8 +143,8 @@ impl Translation for AppendOnly {
         self.rows = 0;
         used.len() as u32 / layout.dies
     }
-    fn source(&self, page: u32) -> Source {
-        match self.lives[page as usize] {
+    fn source(&self, page: LogicalPage) -> Source {
+        match self.lives[page.index()] {
             _ if self.waiting.iter().any(|&(waits, ..)| waits == page) => Source::Ram,
             None => Source::Unmapped,
             Some(unit) if self.medium.read(unit).is_err() => Source::Ram,
@@ -149,15 +154,15 @@ impl Translation for AppendOnly {
             }
         }
     }
-    fn write_number(&self, page: u32) -> Option<u8> {
-        (self.source(page) != Source::Unmapped).then(|| self.newest[page as usize])
+    fn write_number(&self, page: LogicalPage) -> Option<u8> {
+        (self.source(page) != Source::Unmapped).then(|| self.newest[page.index()])
     }
     fn valid_units(&self, _from: UnitAddress) -> u64 {
         0
     }
-    fn unit_of(&self, page: u32) -> Option<UnitAddress> {
+    fn unit_of(&self, page: LogicalPage) -> Option<UnitAddress> {
         let waits = self.waiting.iter().any(|&(waiting, ..)| waiting == page);
-        self.lives[page as usize].filter(|_| !waits)
+        self.lives[page.index()].filter(|_| !waits)
     }
     fn began(&mut self, op: &FlashOp) {
         if op.kind() == OpKind::HostProgram {
@@ -202,7 +207,7 @@ fn a_log_that_is_written_once_drives_a_drive_until_it_is_full() {
         now = drive.advance_to_completion(u64::MAX - 1, &mut done);
     }
     now = drive.security().expect("it has the commands").secure_erase(now + 1_000_000_000);
-    assert_eq!(drive.translation().source(7), Source::Unmapped);
+    assert_eq!(drive.translation().source(LogicalPage::new(7)), Source::Unmapped);
     done.clear();
     for tag in 0.. {
         let page = rng.below(512) * 4096;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use ssdlab_core::{Nanos, Op, SECOND};
 use ssdlab_device::{Completion, Device};
 use ssdlab_ftl::{Place, TieBreak, Translation, VictimPolicy};
+use ssdlab_nand::{LogicalPage, LogicalPages};
 
 use super::rig::{Ask, Build, Lab, Measured, READ_NANOS};
 
@@ -155,7 +156,7 @@ pub fn drive_for_reads(dies: u32, exponential: bool) -> Lab {
     // A page drawn at random must lie on every die, and on every page of a block, with the same chance.
     let layout = lab.drive.translation().medium().layout();
     let mut rows = vec![0u32; (dies * pages) as usize];
-    for lpn in 0..lab.units as u32 {
+    for lpn in LogicalPage::all(lab.units as u32).each() {
         let Place::Flash(unit) = lab.drive.translation().place(lpn) else { panic!("page {lpn} is not on flash") };
         let (block, page) = layout.row_of(unit);
         rows[(layout.die_of(block).0.number() * pages + page) as usize] += 1;

@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::UnitAddress;
+use ssdlab_nand::{LogicalPage, LogicalPages, UnitAddress};
 
 use super::LogBlock;
 use super::chores::Chore;
@@ -43,14 +43,14 @@ pub use fault::LogBlockFault;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recovery {
     /// Pages that cuts have destroyed, and the sequence number of the copy that is gone.
-    lost: BTreeMap<u32, u32>,
+    lost: BTreeMap<LogicalPage, u32>,
     /// The erase point: rows of numbers before this one are void.
     void_before: Option<u32>,
 }
 
 impl Recovery {
     /// The host has trimmed these pages.
-    pub fn forget(&mut self, pages: &Range<u32>) {
+    pub fn forget(&mut self, pages: &Range<LogicalPage>) {
         if !self.lost.is_empty() {
             self.lost.retain(|page, _| !pages.contains(page));
         }
@@ -68,7 +68,7 @@ impl Recovery {
 
     /// Whether this is of a drive with so many pages. `is_numbered`: whether rows have been given a number.
     pub fn is_sound(&self, logical_pages: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
-        self.lost.iter().all(|(&page, &sequence)| page < logical_pages && is_numbered(sequence))
+        self.lost.iter().all(|(&page, &sequence)| page.number() < logical_pages && is_numbered(sequence))
             && self.void_before.is_none_or(|point| is_numbered(point.wrapping_sub(1)))
     }
 }
@@ -76,7 +76,8 @@ impl Recovery {
 impl LogBlock {
     /// See [`crate::Translation::recover`].
     pub(super) fn recover(&mut self) -> Recovered {
-        let waited: Vec<u32> = (0..self.geometry.logical_pages).filter(|&page| self.host.waits(page)).collect();
+        let all = LogicalPage::all(self.geometry.logical_pages);
+        let waited: Vec<LogicalPage> = all.each().filter(|&page| self.host.waits(page)).collect();
         self.forget_ram();
         self.spoil_noted();
         let medium = self.contents.medium();
@@ -96,7 +97,7 @@ impl LogBlock {
 
     fn forget_ram(&mut self) {
         self.host.forget_all();
-        self.command_end = 0;
+        self.command_end = LogicalPage::FIRST;
         self.logs.forget_all();
         self.chores.forget_all();
         self.to_relocate.clear();
@@ -107,7 +108,7 @@ impl LogBlock {
         let Newest { mut lives, destroyed, .. } = newest;
         let medium = self.contents.medium();
         let known = std::mem::take(&mut self.recovery.lost);
-        let mut gone: BTreeMap<u32, (u32, Option<_>)> =
+        let mut gone: BTreeMap<LogicalPage, (u32, Option<_>)> =
             known.iter().map(|(&page, &sequence)| (page, (sequence, None))).collect();
         for (page, sequence, mode) in destroyed {
             let newer = gone.get(&page).is_none_or(|&(other, _)| is_newer(sequence, other));
@@ -117,7 +118,7 @@ impl LogBlock {
         }
         let mut lost = Vec::new();
         for (page, (sequence, mode)) in gone {
-            let unit = lives[page as usize];
+            let unit = lives[page.index()];
             let found = (unit != NOWHERE).then(|| {
                 let (block, row) = medium.layout().row_of(unit);
                 medium.sequence(block, row)
@@ -126,7 +127,7 @@ impl LogBlock {
             if found.is_some_and(|found| !is_newer(sequence, found)) {
                 continue;
             }
-            lives[page as usize] = NOWHERE;
+            lives[page.index()] = NOWHERE;
             self.recovery.lost.insert(page, sequence);
             lost.push(LostPage { page, mode });
         }
@@ -155,7 +156,7 @@ impl LogBlock {
                 let start = medium.layout().row_start(block, 0);
                 let living = start.run(rows).filter(|&unit| {
                     let page = medium.lpn(unit);
-                    page < self.geometry.logical_pages && self.contents.unit(page) == Some(unit)
+                    self.geometry.has(page) && self.contents.unit(page) == Some(unit)
                 });
                 within.extend(living.map(|unit| self.geometry.spot(medium.lpn(unit)).superblock));
             }

@@ -1,6 +1,6 @@
 //! Of each page the newest copy that can be read.
 
-use ssdlab_nand::{BlockId, CellMode, Medium, UnitAddress};
+use ssdlab_nand::{BlockId, CellMode, LogicalPage, Medium, UnitAddress};
 
 use super::{LogBlockFault, is_newer};
 use crate::log_block::contents::NOWHERE;
@@ -12,7 +12,7 @@ pub struct Newest {
     /// By page: where it is, or [`NOWHERE`].
     pub lives: Vec<UnitAddress>,
     /// Copies that cuts have destroyed: page, sequence number, and the cells that they were in.
-    pub destroyed: Vec<(u32, u32, CellMode)>,
+    pub destroyed: Vec<(LogicalPage, u32, CellMode)>,
     /// Whether any row is from before the erase point.
     pub any_void: bool,
 }
@@ -62,11 +62,11 @@ impl Scan<'_> {
             let mut page = self.geometry.page_number(Spot { superblock, lane, row: 0 });
             for row in 0..self.medium.finished_pages(block) {
                 if self.medium.lpn(start + row) == page
-                    && page < self.geometry.logical_pages
+                    && self.geometry.has(page)
                     && !self.is_void(block, row)
                     && (!damaged || self.can_be_read(block, row))
                 {
-                    self.newest.lives[page as usize] = start + row;
+                    self.newest.lives[page.index()] = start + row;
                 }
                 page += self.geometry.pages_of_a_row();
             }
@@ -80,13 +80,10 @@ impl Scan<'_> {
             let start = self.medium.layout().row_start(block, 0);
             for row in 0..self.medium.finished_pages(block) {
                 let page = self.medium.lpn(start + row);
-                if page >= self.geometry.logical_pages
-                    || self.is_void(block, row)
-                    || damaged && !self.can_be_read(block, row)
-                {
+                if !self.geometry.has(page) || self.is_void(block, row) || damaged && !self.can_be_read(block, row) {
                     continue;
                 }
-                let lives = &mut self.newest.lives[page as usize];
+                let lives = &mut self.newest.lives[page.index()];
                 let newer = *lives == NOWHERE || {
                     let (other, other_row) = self.medium.layout().row_of(*lives);
                     self.fault != Some(LogBlockFault::IgnoresSequence)
@@ -116,7 +113,7 @@ impl Scan<'_> {
             return true;
         }
         let page = self.medium.lpn(self.medium.layout().row_start(block, row));
-        if !self.medium.is_torn(block, row) && page < self.geometry.logical_pages {
+        if !self.medium.is_torn(block, row) && self.geometry.has(page) {
             self.newest.destroyed.push((page, self.medium.sequence(block, row), self.medium.mode(block)));
         }
         false

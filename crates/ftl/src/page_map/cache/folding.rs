@@ -137,6 +137,8 @@ mod tests {
     use ssdlab_nand::DieId;
 
     use super::*;
+    use ssdlab_nand::LogicalPage;
+
     use crate::op::FlashOp;
     use crate::page_map::allocator::Writer;
     use crate::page_map::small;
@@ -146,7 +148,7 @@ mod tests {
         let mut map = small::map_with_cache();
         let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
         for page in 0..32 {
-            map.write(page, 1, 0);
+            map.write(LogicalPage::new(page), 1, 0);
             map.dispatch(&mut ops);
             small::work(&mut map, &mut ops);
         }

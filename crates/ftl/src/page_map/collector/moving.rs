@@ -1,6 +1,6 @@
 //! Rows of moved units: where they go, and that map, tags and valid bits follow.
 
-use ssdlab_nand::{BlockId, DieId, Medium, NO_LPN, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, EMPTY_TAG, LogicalPage, Medium, UnitAddress};
 
 use super::staging::Run;
 use crate::op::{FlashOp, OpKind, OpSink};
@@ -43,7 +43,7 @@ impl PageMap {
         }
         let RowPlace { superblock, die, block, page, .. } = self.take_collector_row(d, stream);
         let start = self.medium.layout().row_start(block, page);
-        let mut tags = [NO_LPN; 64];
+        let mut tags = [EMPTY_TAG; 64];
         let (mut k, mut source, mut one_source) = (0, SuperblockId::default(), true);
         let PageMap { collector, map, validity, medium, superblocks, buffer, .. } = self;
         for &run in collector.domains[d].staged.taken() {
@@ -79,7 +79,7 @@ impl PageMap {
         let RowPlace { superblock, die, block, page, .. } = self.take_collector_row(d, stream);
         let start = self.medium.layout().row_start(block, page);
         let format = self.medium.format();
-        let mut tags = [NO_LPN; 64];
+        let mut tags = [EMPTY_TAG; 64];
         let (mut k, mut begins) = (0, 0);
         let (mut source, mut one_source) = (SuperblockId::default(), true);
         for at in 0..self.collector.domains[d].staged.taken().len() {
@@ -111,7 +111,7 @@ impl PageMap {
         let (valid, begins) = (self.validity.row(from), self.begins_of_row(from));
         let RowPlace { superblock, die, block, page, .. } = self.take_collector_row(d, 0);
         let start = self.medium.layout().row_start(block, page);
-        let mut tags = [NO_LPN; 64];
+        let mut tags = [EMPTY_TAG; 64];
         let (mut k, mut moved) = (0, 0u64);
         for at in (0..self.row_units).filter(|at| (valid & begins) >> at & 1 != 0) {
             let tag = self.medium.tag(from + at);
@@ -203,7 +203,7 @@ impl PageMap {
     }
 
     /// Points the logical page of a unit at its copy, as [`redirect`] does.
-    pub(in crate::page_map) fn redirect_unit(&mut self, lpn: u32, from: UnitAddress, to: UnitAddress) {
+    pub(in crate::page_map) fn redirect_unit(&mut self, lpn: LogicalPage, from: UnitAddress, to: UnitAddress) {
         if !self.map.move_flash(lpn, from, to) {
             redirect_replaced(&self.map, &mut self.buffer, lpn, from, to);
         }
@@ -247,7 +247,7 @@ fn redirect(
 
 /// Where the host has written a page again, and the new data still wait in the buffer, the slot remembers the copy.
 #[cold]
-fn redirect_replaced(map: &Map, buffer: &mut WriteBuffer, lpn: u32, from: UnitAddress, to: UnitAddress) {
+fn redirect_replaced(map: &Map, buffer: &mut WriteBuffer, lpn: LogicalPage, from: UnitAddress, to: UnitAddress) {
     match map.get_checked(lpn) {
         Some(Place::Buffer(at)) if buffer.slot(at).old == from => buffer.slot_mut(at).old = to,
         place => panic!("books: unit {from} says it holds page {lpn}, but the map says {place:?}"),
@@ -284,7 +284,7 @@ mod tests {
         for k in 0..6000 {
             let page = if k < small::PAGES { k } else { rng.below(small::PAGES.into()) as u32 };
             numbers[page as usize] = numbers[page as usize].wrapping_add(1);
-            map.write(page, numbers[page as usize], 0);
+            map.write(LogicalPage::new(page), numbers[page as usize], 0);
             map.dispatch(&mut ops);
             while !ops.is_empty() {
                 let (die, op) = ops.remove(0);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{UnitAddress, memory};
+use ssdlab_nand::{LogicalPage, LogicalPages, UnitAddress, memory};
 
 /// A logical page that was never written, or was trimmed.
 const UNMAPPED: u32 = u32::MAX;
@@ -39,8 +39,8 @@ impl Map {
 
     #[inline]
     #[must_use]
-    pub fn get(&self, lpn: u32) -> Place {
-        let e = self.entries[lpn as usize];
+    pub fn get(&self, lpn: LogicalPage) -> Place {
+        let e = self.entries[lpn.index()];
         if e == UNMAPPED {
             Place::Unmapped
         } else if e & BUFFERED != 0 {
@@ -52,13 +52,13 @@ impl Map {
 
     /// The same for a number that may be no page at all.
     #[must_use]
-    pub fn get_checked(&self, lpn: u32) -> Option<Place> {
-        (lpn < self.logical_pages()).then(|| self.get(lpn))
+    pub fn get_checked(&self, lpn: LogicalPage) -> Option<Place> {
+        (lpn.number() < self.logical_pages()).then(|| self.get(lpn))
     }
 
     #[inline]
-    pub fn set_flash(&mut self, lpn: u32, unit: UnitAddress) {
-        self.entries[lpn as usize] = unit.number();
+    pub fn set_flash(&mut self, lpn: LogicalPage, unit: UnitAddress) {
+        self.entries[lpn.index()] = unit.number();
     }
 
     /// Points up to 64 pages, none of which is in the write buffer, at as many units from `unit` on. Returns where those
@@ -66,13 +66,13 @@ impl Map {
     #[inline]
     pub fn replace_run<'a>(
         &mut self,
-        lpns: Range<u32>,
+        lpns: Range<LogicalPage>,
         unit: UnitAddress,
         old: &'a mut [UnitAddress; 64],
     ) -> &'a [UnitAddress] {
         let mut replaced = 0;
-        let pages = lpns.len();
-        for (entry, unit) in self.entries[lpns.start as usize..lpns.end as usize].iter_mut().zip(unit.number()..) {
+        let pages = lpns.count() as usize;
+        for (entry, unit) in self.entries[lpns.start.index()..lpns.end.index()].iter_mut().zip(unit.number()..) {
             debug_assert!(*entry == UNMAPPED || *entry & BUFFERED == 0);
             if *entry != UNMAPPED {
                 old[replaced & 63] = UnitAddress::new(*entry);
@@ -97,14 +97,14 @@ impl Map {
     }
 
     #[inline]
-    pub fn set_buffer(&mut self, lpn: u32, slot: u32) {
-        self.entries[lpn as usize] = BUFFERED | slot;
+    pub fn set_buffer(&mut self, lpn: LogicalPage, slot: u32) {
+        self.entries[lpn.index()] = BUFFERED | slot;
     }
 
     /// Points a page that lives at `from` at its copy; returns whether it did live there.
     #[inline]
-    pub fn move_flash(&mut self, lpn: u32, from: UnitAddress, to: UnitAddress) -> bool {
-        match self.entries.get_mut(lpn as usize) {
+    pub fn move_flash(&mut self, lpn: LogicalPage, from: UnitAddress, to: UnitAddress) -> bool {
+        match self.entries.get_mut(lpn.index()) {
             Some(entry) if *entry == from.number() => {
                 *entry = to.number();
                 true
@@ -114,21 +114,21 @@ impl Map {
     }
 
     #[inline]
-    pub fn unmap(&mut self, lpn: u32) {
-        self.entries[lpn as usize] = UNMAPPED;
+    pub fn unmap(&mut self, lpn: LogicalPage) {
+        self.entries[lpn.index()] = UNMAPPED;
         self.mapped -= 1;
     }
 
     /// A recovery has found a page that nothing was known of.
-    pub fn found(&mut self, lpn: u32, unit: UnitAddress) {
-        debug_assert!(self.entries[lpn as usize] == UNMAPPED);
-        self.entries[lpn as usize] = unit.number();
+    pub fn found(&mut self, lpn: LogicalPage, unit: UnitAddress) {
+        debug_assert!(self.entries[lpn.index()] == UNMAPPED);
+        self.entries[lpn.index()] = unit.number();
         self.mapped += 1;
     }
 
     #[inline]
-    pub fn prefetch(&self, lpn: u32) {
-        memory::prefetch(&self.entries, lpn as usize);
+    pub fn prefetch(&self, lpn: LogicalPage) {
+        memory::prefetch(&self.entries, lpn.index());
     }
 
     pub fn clear(&mut self) {

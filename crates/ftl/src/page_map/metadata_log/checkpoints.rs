@@ -1,6 +1,7 @@
 //! Which piece of the map is written out next. A piece fills one row.
 
 use serde::{Deserialize, Serialize};
+use ssdlab_nand::LogicalPage;
 
 /// See the module's own page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -166,9 +167,9 @@ impl Checkpoints {
 
     /// The map has changed for a page.
     #[inline]
-    pub fn mark(&mut self, page: u32) {
+    pub fn mark(&mut self, page: LogicalPage) {
         if let Checkpoints::Changed(changed) = self {
-            changed.pieces[(page / changed.pages_per_piece) as usize].changed = true;
+            changed.pieces[(page.number() / changed.pages_per_piece) as usize].changed = true;
         }
     }
 
@@ -248,7 +249,7 @@ mod tests {
     ) -> Vec<Vec<u32>> {
         (0..rows)
             .map(|row| {
-                changes(row).into_iter().for_each(|piece| checkpoints.mark(piece * 10));
+                changes(row).into_iter().for_each(|piece| checkpoints.mark(LogicalPage::new(piece * 10)));
                 let promised = checkpoints.journal_row(*ring_rows);
                 *ring_rows += 1;
                 (0..promised)

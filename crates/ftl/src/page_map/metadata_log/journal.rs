@@ -13,7 +13,7 @@
 //! it would read.
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN};
+use ssdlab_nand::{BlockId, EMPTY_TAG, Layout, LogicalPage, Medium};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::page_map::system_ring::{RingRow, SystemRing};
@@ -118,7 +118,7 @@ impl Journal {
                     let known = || layout.row_units == 1 || medium.tag(start + 1) < self.checkpoints.pieces();
                     match medium.tag(start) {
                         TAG_CHECKPOINT => known(),
-                        tag => [TAG_JOURNAL, NO_LPN].contains(&tag),
+                        tag => [TAG_JOURNAL, EMPTY_TAG].contains(&tag),
                     }
                 })
         })
@@ -182,7 +182,7 @@ impl Journal {
 
     /// The map has changed for a page, of which [`Journal::note`] must be told as well.
     #[inline]
-    pub fn mark(&mut self, page: u32) {
+    pub fn mark(&mut self, page: LogicalPage) {
         self.checkpoints.mark(page);
     }
 
@@ -220,7 +220,7 @@ impl Journal {
             let kind = usize::from(self.owed[0] == 0);
             self.owed[kind] -= 1;
             let row = medium.queue_program(block, page).expect("the system ring is written in order");
-            row.tags.fill(NO_LPN);
+            row.tags.fill(EMPTY_TAG);
             row.tags[0] = [TAG_JOURNAL, TAG_CHECKPOINT][kind];
             if kind == 0 {
                 self.rows_begun += 1;
@@ -349,7 +349,7 @@ mod tests {
         // A trim does not wait for the others that fill its row.
         journal.save_trims(&mut medium, &mut ops);
         assert_eq!(journal.rows_written(), 3, "there is none");
-        journal.note_trim(Trim { pages: 3..4, before_row: 1, held: Vec::new() });
+        journal.note_trim(Trim { pages: LogicalPage::new(3).run(1), before_row: 1, held: Vec::new() });
         journal.note(1, &mut medium, &mut ops);
         journal.save_trims(&mut medium, &mut ops);
         assert_eq!((journal.rows_written(), journal.entries, journal.trims().any_pending()), (4, 0, false));

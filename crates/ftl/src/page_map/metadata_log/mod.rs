@@ -6,7 +6,7 @@ mod journal;
 mod trims;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, Layout, Medium, MisfitError, NO_LPN, UnitAddress};
+use ssdlab_nand::{BlockId, EMPTY_TAG, Layout, LogicalPage, LogicalPages, Medium, MisfitError, UnitAddress};
 
 use super::map::{DemandMap, DemandMapCounters, SavedDemandMap};
 use crate::op::OpSink;
@@ -148,7 +148,7 @@ impl MetadataLog {
     fn change_entries(&mut self, start: UnitAddress, units: u32, medium: &mut Medium, sink: &mut impl OpSink) {
         for unit in start.run(units) {
             let lpn = medium.lpn(unit);
-            if lpn != NO_LPN {
+            if lpn != LogicalPage::NONE {
                 self.note_changed(lpn, medium, sink);
             }
         }
@@ -167,7 +167,7 @@ impl MetadataLog {
 
     fn move_entries(&mut self, tags: &[u32], medium: &mut Medium, sink: &mut impl OpSink) {
         let format = medium.format();
-        for &tag in tags.iter().filter(|&&tag| tag != NO_LPN) {
+        for &tag in tags.iter().filter(|&&tag| tag != EMPTY_TAG) {
             let lpn = format.address(tag);
             if let Some(journal) = &mut self.journal {
                 journal.mark(lpn);
@@ -180,18 +180,18 @@ impl MetadataLog {
 
     /// A page has been copied out of a block that went bad; the journal does not hear of it, as the copy is told from the
     /// original by its block.
-    pub fn note_copied(&mut self, lpn: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+    pub fn note_copied(&mut self, lpn: LogicalPage, medium: &mut Medium, sink: &mut impl OpSink) {
         if let Some(demand) = &mut self.demand_map {
             demand.moved(lpn, medium, sink);
         }
     }
 
     /// A page holds nothing any more.
-    pub fn note_trimmed_page(&mut self, lpn: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+    pub fn note_trimmed_page(&mut self, lpn: LogicalPage, medium: &mut Medium, sink: &mut impl OpSink) {
         self.note_changed(lpn, medium, sink);
     }
 
-    fn note_changed(&mut self, lpn: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+    fn note_changed(&mut self, lpn: LogicalPage, medium: &mut Medium, sink: &mut impl OpSink) {
         if let Some(journal) = &mut self.journal {
             journal.mark(lpn);
         }
@@ -204,8 +204,8 @@ impl MetadataLog {
     /// the number of its row.
     pub fn note_trimmed_range(
         &mut self,
-        pages: std::ops::Range<u32>,
-        held: Vec<(u32, u32)>,
+        pages: std::ops::Range<LogicalPage>,
+        held: Vec<(LogicalPage, u32)>,
         medium: &mut Medium,
         sink: &mut impl OpSink,
     ) {
@@ -248,7 +248,7 @@ impl MetadataLog {
     }
 
     /// A recovery has concluded that a page was trimmed before rows of this number.
-    pub fn conclude_trim(&mut self, page: u32, before_row: u32) {
+    pub fn conclude_trim(&mut self, page: LogicalPage, before_row: u32) {
         if let Some(journal) = &mut self.journal {
             journal.trims_mut().on_flash_mut().conclude(page, before_row);
         }
@@ -286,13 +286,13 @@ impl MetadataLog {
     /// their operations.
     pub fn look_up(
         &mut self,
-        pages: std::ops::Range<u32>,
+        pages: std::ops::Range<LogicalPage>,
         tag: u16,
         medium: &mut Medium,
         sink: &mut impl OpSink,
     ) -> u32 {
         let Some(demand) = &mut self.demand_map else { return 0 };
-        pages.map(|lpn| u32::from(demand.look_up(lpn, tag, medium, sink))).sum()
+        pages.each().map(|lpn| u32::from(demand.look_up(lpn, tag, medium, sink))).sum()
     }
 
     /// Whether DRAM holds a part of the map only.

@@ -11,15 +11,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::BlockId;
+use ssdlab_nand::{BlockId, LogicalPage};
 
 /// Logical pages that were trimmed before any row of this number or a later one was queued.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trim {
-    pub pages: Range<u32>,
+    pub pages: Range<LogicalPage>,
     pub before_row: u32,
     /// Pages that held something on flash, with the number of the row that held it.
-    pub held: Vec<(u32, u32)>,
+    pub held: Vec<(LogicalPage, u32)>,
 }
 
 /// The trims of one journal row.
@@ -110,7 +110,7 @@ impl Trims {
 /// By first page of a range: its end, and the number of [`Trim::before_row`]. Ranges do not overlap.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TrimTable {
-    ranges: BTreeMap<u32, (u32, u32)>,
+    ranges: BTreeMap<LogicalPage, (LogicalPage, u32)>,
     last_row: Vec<Trim>,
 }
 
@@ -129,7 +129,8 @@ impl TrimTable {
         // What lies in the way gives room, unless it is newer.
         let before = self.ranges.range(..start).next_back().filter(|before| before.1.0 > start);
         let first = before.map_or(start, |(&first, _)| first);
-        let old: Vec<(u32, (u32, u32))> = self.ranges.range(first..end).map(|(&from, &range)| (from, range)).collect();
+        let old: Vec<(LogicalPage, (LogicalPage, u32))> =
+            self.ranges.range(first..end).map(|(&from, &range)| (from, range)).collect();
         for (from, (to, row)) in old {
             if (trim.before_row.wrapping_sub(row) as i32) < 0 {
                 self.insert(start..from, trim.before_row);
@@ -143,7 +144,7 @@ impl TrimTable {
         self.insert(start..end, trim.before_row);
     }
 
-    fn insert(&mut self, pages: Range<u32>, row: u32) {
+    fn insert(&mut self, pages: Range<LogicalPage>, row: u32) {
         if pages.start < pages.end {
             self.ranges.insert(pages.start, (pages.end, row));
         }
@@ -151,29 +152,29 @@ impl TrimTable {
 
     /// Rows from this number on are newer than the last trim of a page; `None` if it was never trimmed.
     #[must_use]
-    pub fn of(&self, page: u32) -> Option<u32> {
+    pub fn of(&self, page: LogicalPage) -> Option<u32> {
         let (_, &(end, row)) = self.ranges.range(..=page).next_back()?;
         (page < end).then_some(row)
     }
 
     /// A recovery has concluded that a page was trimmed before rows of this number, and notes that.
-    pub fn conclude(&mut self, page: u32, before_row: u32) {
-        self.add(&Trim { pages: page..page + 1, before_row, held: Vec::new() });
+    pub fn conclude(&mut self, page: LogicalPage, before_row: u32) {
+        self.add(&Trim { pages: page.run(1), before_row, held: Vec::new() });
     }
 
     /// Whether the ranges are of a drive with so many pages, one behind the other. `is_numbered`: whether a row can have been
     /// the next.
     #[must_use]
     pub fn is_sound(&self, logical_pages: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
-        let mut before = 0;
+        let mut before = LogicalPage::FIRST;
         self.ranges().all(|(pages, row)| {
             let behind = std::mem::replace(&mut before, pages.end) <= pages.start;
-            behind && pages.start < pages.end && pages.end <= logical_pages && is_numbered(row)
+            behind && pages.start < pages.end && pages.end.number() <= logical_pages && is_numbered(row)
         })
     }
 
     /// Every range, with [`Trim::before_row`].
-    pub fn ranges(&self) -> impl Iterator<Item = (Range<u32>, u32)> + '_ {
+    pub fn ranges(&self) -> impl Iterator<Item = (Range<LogicalPage>, u32)> + '_ {
         self.ranges.iter().map(|(&start, &(end, row))| (start..end, row))
     }
 
@@ -187,8 +188,10 @@ impl TrimTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ssdlab_nand::LogicalPages;
 
     fn trim(pages: Range<u32>, before_row: u32) -> Trim {
+        let pages = LogicalPage::new(pages.start)..LogicalPage::new(pages.end);
         Trim { pages, before_row, held: Vec::new() }
     }
 
@@ -200,13 +203,20 @@ mod tests {
         trims.note(trim(9..10, 21));
         trims.row_begun(0, BlockId::new(5), 0);
         trims.row_begun(1, BlockId::new(5), 1);
-        assert_eq!((trims.unsaved().count(), trims.on_flash().of(4)), (2, None));
+        assert_eq!((trims.unsaved().count(), trims.on_flash().of(LogicalPage::new(4))), (2, None));
         trims.replace(BlockId::new(5), BlockId::new(6));
         trims.row_ended(BlockId::new(5), 1);
         trims.row_ended(BlockId::new(6), 1);
-        assert_eq!((trims.unsaved().count(), trims.on_flash().of(4), trims.on_flash().of(9)), (1, Some(20), None));
+        assert_eq!(
+            (
+                trims.unsaved().count(),
+                trims.on_flash().of(LogicalPage::new(4)),
+                trims.on_flash().of(LogicalPage::new(9))
+            ),
+            (1, Some(20), None)
+        );
         trims.forget_unsaved();
-        assert_eq!((trims.unsaved().count(), trims.on_flash().of(6)), (0, Some(20)));
+        assert_eq!((trims.unsaved().count(), trims.on_flash().of(LogicalPage::new(6))), (0, Some(20)));
     }
 
     #[test]
@@ -220,9 +230,9 @@ mod tests {
                 plain[pages.start as usize..pages.end as usize].iter_mut().for_each(|p| *p = (*p).max(Some(row)));
                 table.add_row(vec![trim(pages, row)]);
             }
-            let found: Vec<_> = (0..64).map(|page| table.of(page)).collect();
+            let found: Vec<_> = LogicalPage::all(64).each().map(|page| table.of(page)).collect();
             assert_eq!(found, plain);
-            let mut end = 0;
+            let mut end = LogicalPage::FIRST;
             assert!(table.ranges().all(|(range, _)| std::mem::replace(&mut end, range.end) <= range.start));
         }
     }

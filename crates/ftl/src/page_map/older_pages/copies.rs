@@ -15,7 +15,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, CellMode, DieId, Dies, Medium, NO_LPN};
+use ssdlab_nand::{BlockId, CellMode, DieId, Dies, EMPTY_TAG, LogicalPage, Medium};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::page_map::PageMap;
@@ -153,7 +153,8 @@ impl PageMap {
     /// be on flash yet.
     fn is_worth_a_copy(&self, block: BlockId, page: u32) -> bool {
         let start = self.medium.layout().row_start(block, page);
-        self.medium.is_readable(block, page) && start.run(self.row_units).any(|unit| self.medium.lpn(unit) != NO_LPN)
+        self.medium.is_readable(block, page)
+            && start.run(self.row_units).any(|unit| self.medium.lpn(unit) != LogicalPage::NONE)
     }
 
     /// An older page has been read, or a copy that is to be moved.
@@ -439,7 +440,7 @@ impl PageMap {
         let (from, to) = (layout.row_start(block, page), layout.row_start(place.block, place.page));
         let valid = self.validity.row(from);
         let begins = self.compression.as_ref().map_or(u64::MAX, |compression| compression.extents().row(from));
-        let mut tags = [NO_LPN; 64];
+        let mut tags = [EMPTY_TAG; 64];
         for k in (0..self.row_units).filter(|k| (valid & begins) >> k & 1 != 0) {
             tags[k as usize] = self.medium.tag(from + k);
             self.redirect_unit(self.medium.lpn(from + k), from + k, to + k);

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_nand::{BlockId, NO_LPN};
+use ssdlab_nand::{BlockId, EMPTY_TAG, LogicalPage};
 
 use crate::op::{FlashOp, OpSink};
 use crate::page_map::PageMap;
@@ -113,7 +113,7 @@ impl PageMap {
         let holds = |page: u32| {
             let start = layout.row_start(block, page);
             self.medium.is_readable(block, page)
-                && start.run(self.row_units).any(|unit| self.medium.lpn(unit) != NO_LPN)
+                && start.run(self.row_units).any(|unit| self.medium.lpn(unit) != LogicalPage::NONE)
         };
         let open = (0..issued).rev().take(WIDEST).filter(|&page| self.medium.last_of_word_line(block, page) >= issued);
         open.filter(|&page| holds(page))
@@ -126,7 +126,7 @@ impl PageMap {
         let place = self.allocator.take(domain, writer, &mut self.superblocks, &mut self.medium);
         let place = place.expect("the superblock is open");
         let row = self.medium.queue_program(place.block, place.page).expect("rows are taken in order");
-        row.tags.fill(NO_LPN);
+        row.tags.fill(EMPTY_TAG);
         let start = row.start;
         self.begin_extents(start, 0, 0);
         self.add_valid(place.superblock, 0);

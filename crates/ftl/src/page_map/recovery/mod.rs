@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, Cut, Interrupted, NO_LPN, UnitAddress};
+use ssdlab_nand::{BlockId, Cut, EMPTY_TAG, Interrupted, LogicalPage, LogicalPages, UnitAddress};
 
 use super::PageMap;
 use super::collector::Collector;
@@ -67,12 +67,12 @@ const MANY_PAGES: u32 = 1 << 20;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recovery {
     /// Pages that cuts have destroyed, as firmware notes them on flash, and the sequence number of the copy that is gone.
-    lost: BTreeMap<u32, u32>,
+    lost: BTreeMap<LogicalPage, u32>,
     pub(super) origins: Origins,
     /// The erase point: data rows that were queued before the row of this number are void. Kept until none is left.
     void_before: Option<u32>,
     /// Pages whose trims the last cut has forgotten, and the numbers of rows that held them, as the journal knows them.
-    held: Vec<(u32, u32)>,
+    held: Vec<(LogicalPage, u32)>,
     /// Rows that a cut has destroyed, with their numbers, of which everything was found elsewhere.
     written_off: BTreeMap<(BlockId, u32), u32>,
     /// Cuts so far.
@@ -87,13 +87,13 @@ pub struct Recovery {
     fault: Option<RecoveryFault>,
     /// The quick way: pages whose newest copy may be another one since the cut.
     #[serde(skip)]
-    affected: Option<Vec<u32>>,
+    affected: Option<Vec<LogicalPage>>,
     /// Blocks that the last recovery has copied again, and where from.
     #[serde(skip)]
     copied: Vec<(BlockId, BlockId)>,
     /// What a checkpoint that is believed too early says.
     #[serde(skip)]
-    believed: Vec<(u32, UnitAddress)>,
+    believed: Vec<(LogicalPage, UnitAddress)>,
 }
 
 impl Recovery {
@@ -135,7 +135,7 @@ impl Recovery {
     pub fn is_sound(&self, logical_pages: u32, superblocks: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
         let point_is_sound = self.void_before.is_none_or(|point| is_numbered(point.wrapping_sub(1)));
         let mut noted = self.lost.iter().map(|(&page, &sequence)| (page, sequence)).chain(self.held.iter().copied());
-        noted.all(|(page, sequence)| page < logical_pages && is_numbered(sequence))
+        noted.all(|(page, sequence)| page.number() < logical_pages && is_numbered(sequence))
             && self.origins.is_sound(superblocks)
             && point_is_sound
             && is_plausible(self.cuts)
@@ -158,7 +158,7 @@ impl Recovery {
 
     /// Whether any of these pages counts as lost, or did until it was written again.
     #[inline]
-    pub fn any_lost(&self, pages: &Range<u32>) -> bool {
+    pub fn any_lost(&self, pages: &Range<LogicalPage>) -> bool {
         !self.lost.is_empty() && pages.start < pages.end && self.lost.range(pages.clone()).next().is_some()
     }
 }
@@ -200,7 +200,7 @@ impl PageMap {
     }
 
     /// Of these, what is found on flash: numbers of rows that never came to be are given again.
-    fn held_on_flash(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+    fn held_on_flash(&self) -> impl Iterator<Item = (LogicalPage, u32)> + '_ {
         let next = self.medium.rows_queued();
         // Numbers begin anew after 2^32.
         self.recovery.held.iter().copied().filter(move |&(_, sequence)| (sequence.wrapping_sub(next) as i32) < 0)
@@ -217,7 +217,7 @@ impl PageMap {
     }
 
     /// Logical pages and units of what data rows hold or were to hold.
-    fn entries_of<'a>(&self, rows: impl Iterator<Item = &'a (BlockId, u32)>) -> Vec<(u32, UnitAddress)> {
+    fn entries_of<'a>(&self, rows: impl Iterator<Item = &'a (BlockId, u32)>) -> Vec<(LogicalPage, UnitAddress)> {
         let mut entries = Vec::new();
         for &(block, page) in rows {
             if self.is_system_block(block) {
@@ -225,7 +225,7 @@ impl PageMap {
             }
             let start = self.medium.layout().row_start(block, page);
             let units = start.run(self.row_units).map(|unit| (self.medium.lpn(unit), unit));
-            entries.extend(units.filter(|&(lpn, _)| lpn < self.map.logical_pages()));
+            entries.extend(units.filter(|&(lpn, _)| lpn.number() < self.map.logical_pages()));
         }
         entries
     }
@@ -326,7 +326,7 @@ impl PageMap {
 
     /// Points the map at the newest copies. Returns which pages may hold something else than before the cut (`None`: any),
     /// and all that are lost.
-    fn find_newest(&mut self) -> (Option<Vec<u32>>, Vec<LostPage>) {
+    fn find_newest(&mut self) -> (Option<Vec<LogicalPage>>, Vec<LostPage>) {
         let affected = self.recovery.affected.take();
         let fates = match &affected {
             Some(pages) => self.newest_of(pages),
@@ -368,7 +368,7 @@ impl PageMap {
     }
 
     /// A checkpoint that is believed too early says that a page lives in a unit that was never programmed.
-    fn believe(&mut self, page: u32, unit: UnitAddress) {
+    fn believe(&mut self, page: LogicalPage, unit: UnitAddress) {
         if let Place::Flash(old) = self.map.get(page) {
             let units = self.units_at(old);
             self.validity.clear_span(old, u64::MAX >> (64 - units));
@@ -378,7 +378,7 @@ impl PageMap {
         self.validity.set_units(unit, u64::MAX >> (64 - self.units_at(unit)));
     }
 
-    fn newest_of_all(&self) -> Vec<(u32, Fate)> {
+    fn newest_of_all(&self) -> Vec<(LogicalPage, Fate)> {
         let mut copies = Copies::new(self.map.logical_pages(), self.medium.rows_queued());
         for block in self.medium.layout().all_blocks() {
             if self.may_hold_data(block) {
@@ -389,17 +389,17 @@ impl PageMap {
         for block in self.copy_blocks().filter(|_| self.recovery.fault != Some(RecoveryFault::ForgetsCopies)) {
             self.look_at_block(block, &mut copies);
         }
-        self.recovery.lost.iter().for_each(|(&page, &sequence)| copies.lost_before(page, sequence));
+        self.recovery.lost.iter().for_each(|(&page, &sequence)| copies.lost_before(page.number(), sequence));
         let fault = self.recovery.fault;
         if let Some(table) = self.log.trims_on_flash() {
             for (pages, before_row) in table.ranges() {
                 if !fault.is_some_and(|fault| fault.forgets_trim(&pages, before_row, table)) {
-                    pages.for_each(|page| copies.trimmed(page, before_row));
+                    pages.each().for_each(|page| copies.trimmed(page.number(), before_row));
                 }
             }
         }
-        self.held_on_flash().for_each(|(page, sequence)| copies.not_before(page, sequence));
-        (0..).zip(copies.into_fates(|gone, unit| self.was_moved_from(gone, unit))).collect()
+        self.held_on_flash().for_each(|(page, sequence)| copies.not_before(page.number(), sequence));
+        (0..).map(LogicalPage::new).zip(copies.into_fates(|gone, unit| self.was_moved_from(gone, unit))).collect()
     }
 
     /// Bad blocks that have been replaced hold nothing that another does not. One that could not be replaced any more does.
@@ -426,7 +426,7 @@ impl PageMap {
                 continue;
             }
             for unit in start.run(layout.row_units) {
-                let lpn = self.medium.lpn(unit);
+                let lpn = self.medium.lpn(unit).number();
                 if readable {
                     copies.found(lpn, sequence, unit);
                 } else {
@@ -486,7 +486,8 @@ impl PageMap {
             (Some(page), Undone::NotBegun) => self.medium.undo_program(repair.block, page),
             (Some(page), Undone::Torn { spares_older }) => {
                 let destroyed = self.medium.tear_program(repair.block, page, spares_older);
-                let pages: Vec<u32> = self.entries_of(destroyed.iter()).into_iter().map(|(page, _)| page).collect();
+                let pages: Vec<LogicalPage> =
+                    self.entries_of(destroyed.iter()).into_iter().map(|(page, _)| page).collect();
                 self.forget_more(pages);
             }
         }
@@ -563,7 +564,7 @@ impl PageMap {
 
     /// Programs a row with nothing in it.
     fn fill_row(&mut self, block: BlockId, page: u32, repairs: &mut Vec<Repair>) {
-        self.medium.program_at_start(block, page, |tags| tags.fill(NO_LPN)).expect("the next page of its block");
+        self.medium.program_at_start(block, page, |tags| tags.fill(EMPTY_TAG)).expect("the next page of its block");
         let start = self.medium.layout().row_start(block, page);
         if let Some(compression) = &mut self.compression {
             compression.set_row(start, 1);
@@ -587,16 +588,16 @@ mod tests {
         let mut map = small::map(true);
         let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
         let write = |map: &mut PageMap, page: u32, ops: &mut Vec<(DieId, FlashOp)>| {
-            map.write(page, 1, 0);
+            map.write(LogicalPage::new(page), 1, 0);
             map.force(ops);
             small::work(map, ops);
             map.unforce();
         };
         write(&mut map, 9, &mut ops);
-        map.log.conclude_trim(3, 500);
+        map.log.conclude_trim(LogicalPage::new(3), 500);
         for page in [3, 4] {
             if page == 4 {
-                map.recovery.lost.insert(4, 700);
+                map.recovery.lost.insert(LogicalPage::new(4), 700);
             }
             Translation::cut_power(&mut map, &[]);
             Translation::recover(&mut map);
@@ -606,7 +607,10 @@ mod tests {
         }
         Translation::cut_power(&mut map, &[]);
         assert_eq!(Translation::recover(&mut map).lost, []);
-        assert_eq!([3, 4, 9, 5].map(|page| map.write_number(page)), [Some(1), Some(1), Some(1), None]);
+        assert_eq!(
+            [3, 4, 9, 5].map(|page| map.write_number(LogicalPage::new(page))),
+            [Some(1), Some(1), Some(1), None]
+        );
     }
 
     #[test]
@@ -614,13 +618,13 @@ mod tests {
         for way in [RecoveryWay::Full, RecoveryWay::Quick] {
             let mut map = small::map(true);
             map.set_recovery_way(way);
-            map.recovery.lost = BTreeMap::from([(4, 5), (6, 50)]);
+            map.recovery.lost = BTreeMap::from([(LogicalPage::new(4), 5), (LogicalPage::new(6), 50)]);
             // One trim came after the loss, the other before.
-            map.log.conclude_trim(4, 20);
-            map.log.conclude_trim(6, 20);
+            map.log.conclude_trim(LogicalPage::new(4), 20);
+            map.log.conclude_trim(LogicalPage::new(6), 20);
             Translation::cut_power(&mut map, &[]);
-            let lost: Vec<u32> = Translation::recover(&mut map).lost.iter().map(|lost| lost.page).collect();
-            assert_eq!(lost, [6], "{way:?}");
+            let lost: Vec<LogicalPage> = Translation::recover(&mut map).lost.iter().map(|lost| lost.page).collect();
+            assert_eq!(lost, [LogicalPage::new(6)], "{way:?}");
         }
     }
 
@@ -628,16 +632,16 @@ mod tests {
     fn a_row_that_never_came_to_be_makes_nothing_outdated_that_was_there_before() {
         let mut map = small::map(true);
         let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
-        map.write(3, 1, 0);
+        map.write(LogicalPage::new(3), 1, 0);
         map.force(&mut ops);
         small::work(&mut map, &mut ops);
         // Written again, and trimmed while the program waits for its die: its number will be given to another row.
-        map.write(3, 2, 0);
+        map.write(LogicalPage::new(3), 2, 0);
         map.dispatch(&mut ops);
-        map.trim(3..4, &mut ops);
+        map.trim(LogicalPage::new(3).run(1), &mut ops);
         Translation::cut_power(&mut map, &[]);
         Translation::recover(&mut map);
-        assert_eq!(map.write_number(3), Some(1), "the trim is forgotten");
+        assert_eq!(map.write_number(LogicalPage::new(3)), Some(1), "the trim is forgotten");
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //!
 //! That is a short cut of the simulator. That it leads to what all spare areas say is tested.
 
-use ssdlab_nand::{NO_LPN, UnitAddress};
+use ssdlab_nand::{LogicalPage, LogicalPages, UnitAddress};
 
 use super::fault::RecoveryFault;
 use super::newest::{Copies, Destroyed, Fate};
@@ -23,16 +23,18 @@ const TOO_MANY: usize = 1 << 22;
 struct Filter(Box<[u64; 1024]>);
 
 impl Filter {
-    fn new(pages: &[u32]) -> Self {
+    fn new(pages: &[LogicalPage]) -> Self {
         let mut words = Box::new([0; 1024]);
         for page in pages {
+            let page = page.number();
             words[(page >> 6 & 1023) as usize] |= 1 << (page & 63);
         }
         Filter(words)
     }
 
     #[inline]
-    fn may_hold(&self, page: u32) -> bool {
+    fn may_hold(&self, page: LogicalPage) -> bool {
+        let page = page.number();
         self.0[(page >> 6 & 1023) as usize] >> (page & 63) & 1 != 0
     }
 }
@@ -40,23 +42,23 @@ impl Filter {
 impl PageMap {
     /// Pages that would be others if RAM were lost: what waits in the buffer, and trims that are not on flash. `None` if
     /// there are too many.
-    pub(super) fn pages_in_ram(&self) -> Option<Vec<u32>> {
+    pub(super) fn pages_in_ram(&self) -> Option<Vec<LogicalPage>> {
         let mut pages = Vec::new();
         for stream in 0..self.buffer.streams() {
             let waiting = (0..self.buffer.waiting_of(stream)).map(|k| self.buffer.front(stream, k).0.tag);
-            pages.extend(waiting.map(|tag| self.medium.format().lpn(tag)).filter(|&page| page != NO_LPN));
+            pages.extend(waiting.map(|tag| self.medium.format().lpn(tag)).filter(|&page| page != LogicalPage::NONE));
         }
         for trim in self.log.unsaved_trims() {
-            if pages.len() + trim.pages.len() > TOO_MANY {
+            if pages.len() + trim.pages.count() as usize > TOO_MANY {
                 return None;
             }
-            pages.extend(trim.pages.clone());
+            pages.extend(trim.pages.each());
         }
         Some(pages)
     }
 
     /// Takes pages out of the map, to be looked for.
-    pub(super) fn forget_more(&mut self, mut pages: Vec<u32>) {
+    pub(super) fn forget_more(&mut self, mut pages: Vec<LogicalPage>) {
         let Some(mut affected) = self.recovery.affected.take() else { return };
         for &page in &pages {
             let unit = match self.map.get(page) {
@@ -76,7 +78,7 @@ impl PageMap {
     }
 
     /// Pages that were lost before, and that are not among those looked for: lost still, if nothing has come there since.
-    pub(super) fn look_at_others_lost(&mut self, pages: &[u32], lost: &mut Vec<LostPage>) {
+    pub(super) fn look_at_others_lost(&mut self, pages: &[LogicalPage], lost: &mut Vec<LostPage>) {
         let trims = self.log.trims_on_flash();
         let map = &self.map;
         self.recovery.lost.retain(|&page, &mut sequence| {
@@ -94,9 +96,9 @@ impl PageMap {
     }
 
     /// What has become of some pages, given in order.
-    pub(super) fn newest_of(&self, pages: &[u32]) -> Vec<(u32, Fate)> {
+    pub(super) fn newest_of(&self, pages: &[LogicalPage]) -> Vec<(LogicalPage, Fate)> {
         let filter = Filter::new(pages);
-        let number = |page: u32| pages.binary_search(&page).ok().map(|k| k as u32);
+        let number = |page: LogicalPage| pages.binary_search(&page).ok().map(|k| k as u32);
         let mut copies = Copies::new(pages.len() as u32, self.medium.rows_queued());
         let layout = self.medium.layout();
         let format = self.medium.format();
@@ -146,8 +148,8 @@ impl PageMap {
             }
         }
         if let Some(table) = self.log.trims_on_flash() {
-            let skipped = |page: u32, before_row| {
-                fault.is_some_and(|fault| fault.forgets_trim(&(page..page + 1), before_row, table))
+            let skipped = |page: LogicalPage, before_row| {
+                fault.is_some_and(|fault| fault.forgets_trim(&page.run(1), before_row, table))
             };
             for (&page, number) in pages.iter().zip(0..) {
                 if let Some(before_row) = table.of(page).filter(|&before_row| !skipped(page, before_row)) {

@@ -5,13 +5,14 @@
 pub mod case;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
 use ssdlab_core::Rng;
 use ssdlab_ftl::{
     FlashOp, KeepsOlderPages, LostPage, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, RecoveryFault, RecoveryWay,
     Repair, SlcCacheSpec, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP, Translation, Undone, spare_superblocks,
 };
-use ssdlab_nand::{BlockId, DieId, GrowingFaults, Interrupted};
+use ssdlab_nand::{BlockId, DieId, GrowingFaults, Interrupted, LogicalPage, LogicalPages};
 
 use case::Case;
 
@@ -40,7 +41,7 @@ impl OpSink for Dies {
     }
 }
 
-fn pages_of(lost: &[LostPage]) -> BTreeSet<u32> {
+fn pages_of(lost: &[LostPage]) -> BTreeSet<LogicalPage> {
     lost.iter().map(|lost| lost.page).collect()
 }
 
@@ -171,7 +172,7 @@ impl Rig {
         let named = self.rng.below(self.ftl.streams().into()) as u8;
         let long = self.short_only && self.rng.chance(1, 2);
         let stream = if long { PAST_CACHE } else { named };
-        if self.ftl.write_to_stream(lpn, generation, 0, stream) {
+        if self.ftl.write_to_stream(LogicalPage::new(lpn), generation, 0, stream) {
             let index = self.ftl.accepted_units();
             self.promises.push_back(Promise { lpn, generation, index, trimmed: false });
         } else {
@@ -189,7 +190,7 @@ impl Rig {
         self.lost.remove(&lpn);
         self.durable[lpn as usize] = None;
         self.promises.iter_mut().filter(|p| p.lpn == lpn).for_each(|p| p.trimmed = true);
-        self.ask(|ftl, ops| ftl.trim(lpn..lpn + 1, ops));
+        self.ask(|ftl, ops| ftl.trim(LogicalPage::new(lpn).run(1), ops));
     }
 
     /// FLUSH: everything accepted so far reaches flash; of a read-only drive, what its flash can take.
@@ -404,7 +405,7 @@ impl Rig {
         assert_eq!(pages_of(&found.lost), pages_of(&same.lost), "lost, of two ways");
         self.check_same(&quick);
         quick.check_invariants().map_err(|e| format!("recovered quickly: {e}"))?;
-        let mut lost: Vec<u32> = found.lost.iter().map(|lost| lost.page).collect();
+        let mut lost: Vec<LogicalPage> = found.lost.iter().map(|lost| lost.page).collect();
         let mut repairs = found.repairs;
         for _ in 0..self.rng.below(4) {
             // The power fails again before all repairs are done. What would come after them has been decided on.
@@ -436,7 +437,7 @@ impl Rig {
     }
 
     fn check_same(&self, quick: &PageMap) {
-        for lpn in 0..self.logical_pages {
+        for lpn in LogicalPage::all(self.logical_pages).each() {
             assert_eq!(self.ftl.place(lpn), quick.place(lpn), "page {lpn}: the two ways of recovery differ");
         }
     }
@@ -462,7 +463,7 @@ impl Rig {
         undone
     }
 
-    fn check_survivors(&mut self, lost: &[u32], unsaved: Option<&[std::ops::Range<u32>]>) -> Result<(), String> {
+    fn check_survivors(&mut self, lost: &[LogicalPage], unsaved: Option<&[Range<LogicalPage>]>) -> Result<(), String> {
         self.ftl.check_invariants()?;
         let several_bits = self.case.die().geometry.bits_per_cell > 1;
         if !several_bits && !lost.is_empty() {
@@ -472,8 +473,9 @@ impl Rig {
             return Err(format!("{} pages are lost although the firmware keeps older pages", lost.len()));
         }
         for lpn in 0..self.logical_pages {
-            let (found, last) = (self.ftl.write_number(lpn), self.last_generation[lpn as usize]);
-            let is_lost = lost.contains(&lpn);
+            let page = LogicalPage::new(lpn);
+            let (found, last) = (self.ftl.write_number(page), self.last_generation[lpn as usize]);
+            let is_lost = lost.contains(&page);
             if is_lost && found.is_some() {
                 return Err(format!("page {lpn} is lost, and holds {found:?}"));
             }
@@ -493,7 +495,7 @@ impl Rig {
                 }
             }
             let trimmed = !self.oracle.contains_key(&lpn) && !self.lost.contains(&lpn);
-            let forgotten = unsaved.is_none_or(|ranges| ranges.iter().any(|range| range.contains(&lpn)));
+            let forgotten = unsaved.is_none_or(|ranges| ranges.iter().any(|range| range.contains(&page)));
             if trimmed && !forgotten && (found.is_some() || is_lost) {
                 return Err(format!("page {lpn} was trimmed, and holds {found:?} again"));
             }
@@ -504,7 +506,7 @@ impl Rig {
             // What was not promised may be older than what was; from now on it is what the drive has.
             self.durable[lpn as usize] = found;
         }
-        self.lost = lost.iter().copied().collect();
+        self.lost = lost.iter().map(|page| page.number()).collect();
         self.promises.clear();
         self.promised_from = self.ftl.durable_units();
         self.progress = self.operations;
@@ -516,7 +518,7 @@ impl Rig {
     pub fn check_oracle(&self) {
         self.ftl.check_invariants().expect("the books balance");
         for lpn in 0..self.logical_pages {
-            let (found, expected) = (self.ftl.write_number(lpn), self.oracle.get(&lpn).copied());
+            let (found, expected) = (self.ftl.write_number(LogicalPage::new(lpn)), self.oracle.get(&lpn).copied());
             assert_eq!(found, expected, "page {lpn}: found write {found:?}, the host's last was {expected:?}");
         }
         assert_eq!(self.ftl.mapped_units(), self.oracle.len() as u64);
@@ -548,7 +550,7 @@ impl Rig {
                     continue;
                 }
                 for unit in start.run(layout.row_units) {
-                    let lpn = medium.lpn(unit);
+                    let lpn = medium.lpn(unit).number();
                     if lpn < self.logical_pages {
                         let copy = (sequence, medium.generation(unit));
                         newest[lpn as usize] = newest[lpn as usize].max(Some(copy));

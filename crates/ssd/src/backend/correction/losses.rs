@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ssdlab_ftl::{FlashOp, NOBODY, OpKind};
+use ssdlab_nand::{LogicalPage, LogicalPages};
 
 /// Whose read has found that a unit cannot be brought back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl LossReader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The logical 4 KiB page that the unit holds, and which write of it, as its tag has it.
-    pub page: u32,
+    pub page: LogicalPage,
     pub write_count: u8,
     pub reader: LossReader,
     /// The page lives elsewhere by now: nobody misses the unit.
@@ -49,7 +50,7 @@ pub struct Loss {
 /// See the module's own page.
 #[derive(Clone, Debug, Default)]
 pub struct Losses {
-    pages: BTreeSet<u32>,
+    pages: BTreeSet<LogicalPage>,
     /// What was found since it was last asked for, if anybody asks.
     noted: Option<Vec<Loss>>,
 }
@@ -77,26 +78,26 @@ impl Losses {
 
     /// Whether any page of a range has been lost.
     #[inline]
-    pub fn any(&self, pages: Range<u32>) -> bool {
+    pub fn any(&self, pages: Range<LogicalPage>) -> bool {
         !self.pages.is_empty() && self.pages.range(pages).next().is_some()
     }
 
     /// The host has written or trimmed pages: what was lost of them is no longer missed.
     #[inline]
-    pub fn forgive(&mut self, pages: Range<u32>) {
+    pub fn forgive(&mut self, pages: Range<LogicalPage>) {
         if !self.pages.is_empty() {
-            pages.for_each(|page| {
+            pages.each().for_each(|page| {
                 self.pages.remove(&page);
             });
         }
     }
 
     /// Logical pages whose data are lost, in order.
-    pub fn pages(&self) -> &BTreeSet<u32> {
+    pub fn pages(&self) -> &BTreeSet<LogicalPage> {
         &self.pages
     }
 
-    pub fn set_pages(&mut self, pages: BTreeSet<u32>) {
+    pub fn set_pages(&mut self, pages: BTreeSet<LogicalPage>) {
         self.pages = pages;
     }
 }

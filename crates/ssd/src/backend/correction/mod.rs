@@ -25,7 +25,7 @@ use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress};
-use ssdlab_nand::{BlockHistory, BlockId, CellMode, DieId, DieSpec, SpecError, UnitAddress};
+use ssdlab_nand::{BlockHistory, BlockId, CellMode, DieId, DieSpec, LogicalPage, SpecError, UnitAddress};
 
 use host_read_masks::{HostReadMasks, units_read};
 use losses::Losses;
@@ -120,7 +120,7 @@ pub struct Correction {
     most_reads: u32,
     much_read: Vec<BlockId>,
     /// What a time on the shelf goes back to.
-    shelved: Option<(Nanos, BTreeSet<u32>)>,
+    shelved: Option<(Nanos, BTreeSet<LogicalPage>)>,
     counters: CorrectionCounters,
 }
 
@@ -129,7 +129,7 @@ pub struct Correction {
 pub struct SavedCorrection {
     rng: Rng,
     calendar: Nanos,
-    lost: BTreeSet<u32>,
+    lost: BTreeSet<LogicalPage>,
     counters: CorrectionCounters,
 }
 
@@ -140,7 +140,7 @@ impl SavedCorrection {
         let CorrectionCounters { reread_units, soft_units, rebuilt_units, lost_units } = self.counters;
         self.rng.is_sound()
             && self.calendar < Nanos::MAX / 2
-            && self.lost.last().is_none_or(|&page| page < logical_pages)
+            && self.lost.last().is_none_or(|&page| page.number() < logical_pages)
             && [reread_units, soft_units, rebuilt_units, lost_units].into_iter().all(is_plausible)
     }
 }
@@ -244,20 +244,20 @@ impl Correction {
     }
 
     /// Logical pages whose data are lost, in order.
-    pub fn lost_pages(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn lost_pages(&self) -> impl Iterator<Item = LogicalPage> + '_ {
         self.losses.pages().iter().copied()
     }
 
     /// Whether any page of a range has been lost.
     #[inline]
     #[must_use]
-    pub fn has_lost(&self, pages: Range<u32>) -> bool {
+    pub fn has_lost(&self, pages: Range<LogicalPage>) -> bool {
         self.losses.any(pages)
     }
 
     /// The host has written or trimmed pages: what was lost of them is no longer missed.
     #[inline]
-    pub fn forgive_lost(&mut self, pages: Range<u32>) {
+    pub fn forgive_lost(&mut self, pages: Range<LogicalPage>) {
         self.losses.forgive(pages);
     }
 
@@ -494,7 +494,7 @@ impl Correction {
         op: &FlashOp,
         retry: &mut ReadRetry,
         translation: &impl Translation,
-        awaited: impl Fn(u32, UnitAddress) -> bool,
+        awaited: impl Fn(LogicalPage, UnitAddress) -> bool,
     ) {
         let medium = translation.medium();
         retry.lost.retain(|&unit| {
@@ -587,15 +587,15 @@ mod tests {
         let c = Correction::new(&spec, &die, &ErrorSpec::planar_estimate(), 4096, (1, 4), &Rng::new(1));
         let mut c = c.expect("it can be built");
         let history = BlockHistory { erases: 3, programmed_at_s: 0, ..BlockHistory::default() };
-        c.losses.set_pages(BTreeSet::from([5]));
+        c.losses.set_pages(BTreeSet::from([LogicalPage::new(5)]));
         c.shelve(1_000_000);
         assert_eq!(c.age_s(history, 7 * SECOND), 1_000_007);
         c.renew(BlockId::new(2), CellMode::Slc, 1_000_007, history);
         assert_eq!(c.blocks[2].erases, 3, "it is known how a block fares that has been erased so often");
-        c.losses.set_pages(BTreeSet::from([5, 6]));
+        c.losses.set_pages(BTreeSet::from([5, 6].map(LogicalPage::new)));
         c.unshelve();
         assert_eq!(c.age_s(history, 7 * SECOND), 7);
-        assert_eq!(c.lost_pages().collect::<Vec<_>>(), [5]);
+        assert_eq!(c.lost_pages().collect::<Vec<_>>(), [LogicalPage::new(5)]);
         assert_eq!(c.blocks[2].erases, u32::MAX, "that was on the shelf");
     }
 }

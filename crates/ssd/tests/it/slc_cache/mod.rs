@@ -8,6 +8,7 @@ use rig::{ROW, Run, cache, drive};
 use ssdlab_core::{Cause, Op, SECOND, UNIT_BYTES};
 use ssdlab_device::Device;
 use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, Translation, WhenFull};
+use ssdlab_nand::{LogicalPage, LogicalPages};
 
 /// Dies' worth of rows per time, MB/s, of a row's program time and its transfer.
 fn rate_of_dies(program_us: f64) -> f64 {
@@ -181,7 +182,7 @@ fn what_is_cached_on_a_die_is_folded_on_that_die() {
             Place::Flash(unit) => Some(layout.die_of(layout.block_of(unit)).0),
             Place::Buffer(_) | Place::Unmapped => None,
         };
-        (0..(cached / UNIT_BYTES) as u32).map(die).collect()
+        LogicalPage::all((cached / UNIT_BYTES) as u32).each().map(die).collect()
     };
     run.idle(20_000_000);
     let before = dies(&run);

@@ -3,7 +3,7 @@
 use ssdlab_core::{Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, Request};
 use ssdlab_ftl::{HostTarget, MappingSpec, Place, SlcCachePolicy, SlcCacheSpec, SuperblockSpan, Translation, WhenFull};
-use ssdlab_nand::{Bus, CellMode, CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Timing, Wear};
+use ssdlab_nand::{Bus, CellMode, CellModes, DieSpec, Geometry, LogicalPage, PageOrder, ReducedMode, Timing, Wear};
 use ssdlab_ssd::{DriveSpec, Ssd};
 
 pub const BLOCK: u64 = 128 << 10;
@@ -139,7 +139,7 @@ impl Run {
     /// The same of `[from, to)`.
     pub fn in_slc_of(&self, from: u64, to: u64) -> u64 {
         let (ftl, medium) = (self.ssd.translation(), self.ssd.translation().medium());
-        let slc = |lpn: &u32| match ftl.place(*lpn) {
+        let slc = |lpn: &u32| match ftl.place(LogicalPage::new(*lpn)) {
             Place::Flash(unit) => medium.mode(medium.layout().block_of(unit)) == CellMode::Slc,
             Place::Buffer(_) | Place::Unmapped => false,
         };

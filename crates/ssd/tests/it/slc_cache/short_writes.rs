@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ssdlab_core::{Op, Rng, SECOND, UNIT_BYTES};
 use ssdlab_device::Device;
 use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, Translation, WhenFull};
-use ssdlab_nand::{BlockId, DieSpec, Geometry};
+use ssdlab_nand::{BlockId, DieSpec, Geometry, LogicalPage};
 use ssdlab_ssd::{DriveSpec, Ssd};
 
 use super::rig::{BLOCK, Run, cache, die, drive};
@@ -95,7 +95,7 @@ fn past_a_full_cache_short_writes_share_the_superblock_of_the_long_ones() {
     run.idle(20_000_000);
     let blocks = |from: u64, bytes: u64| -> BTreeSet<BlockId> {
         let (ftl, layout) = (run.ssd.translation(), run.ssd.translation().medium().layout());
-        let block = |lpn: u64| match ftl.place(lpn as u32) {
+        let block = |lpn: u64| match ftl.place(LogicalPage::new(lpn as u32)) {
             Place::Flash(unit) => layout.block_of(unit),
             place => panic!("page {lpn} is not on flash but at {place:?}"),
         };
@@ -145,7 +145,7 @@ fn mixed_lengths_keep_their_data_and_the_books_balance() {
             for (page, &count) in written.iter().enumerate() {
                 let expected = (count != 0).then_some(count);
                 assert_eq!(
-                    run.ssd.translation().write_number(page as u32),
+                    run.ssd.translation().write_number(LogicalPage::new(page as u32)),
                     expected,
                     "{policy:?} {when_full:?} page {page}"
                 );

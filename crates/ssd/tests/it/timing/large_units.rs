@@ -3,6 +3,7 @@
 use ssdlab_core::{Op, Rng};
 use ssdlab_device::Device;
 use ssdlab_ftl::Translation;
+use ssdlab_nand::LogicalPage;
 
 use super::bench::{BASE, Bench, ON_SATA, ONE_DIE, ROW, ROW_TRANSFER, Shape, Times, UNIT_TRANSFER, exactly};
 
@@ -100,8 +101,9 @@ fn random_halves_cost_a_read_and_twice_the_flash() {
 #[test]
 fn a_trim_forgets_whole_units_only() {
     let mut b = written(ONE_DIE, &BASE, 2, None);
-    let mapped =
-        |b: &Bench| (0..2 * ROW as u32 / 2).filter(|&unit| b.drive.translation().unit_of(unit).is_some()).count();
+    let mapped = |b: &Bench| {
+        (0..2 * ROW as u32 / 2).filter(|&unit| b.drive.translation().unit_of(LogicalPage::new(unit)).is_some()).count()
+    };
     assert_eq!(mapped(&b), 4);
     // From the middle of the first unit to the middle of the last.
     b.send(Op::Trim, 1, 2 * ROW - 2, false);

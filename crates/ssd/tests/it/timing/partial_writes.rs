@@ -4,6 +4,7 @@
 use ssdlab_core::{Nanos, Op, UNIT_BYTES};
 use ssdlab_device::Device;
 use ssdlab_ftl::Translation;
+use ssdlab_nand::LogicalPage;
 use ssdlab_ssd::Ssd;
 
 use super::bench::{
@@ -131,9 +132,9 @@ fn a_read_of_sectors_in_the_buffer_is_answered_from_it_and_one_of_the_others_wai
     let mut done = Vec::new();
     b.now = b.drive.advance_to_completion(Nanos::MAX / 2, &mut done);
     assert_eq!(read(&mut b, 3), 0);
-    assert_eq!(b.drive.translation().missing_sectors(0), 0b1111_0111);
+    assert_eq!(b.drive.translation().missing_sectors(LogicalPage::FIRST), 0b1111_0111);
     assert_eq!(read(&mut b, 4), BASE.command + BASE.read[0] + UNIT_TRANSFER);
-    assert_eq!(b.drive.translation().missing_sectors(0), 0, "it is whole now");
+    assert_eq!(b.drive.translation().missing_sectors(LogicalPage::FIRST), 0, "it is whole now");
     assert_eq!(read(&mut b, 5), 0);
     assert_eq!(merged_bytes(&b), UNIT_BYTES);
 }

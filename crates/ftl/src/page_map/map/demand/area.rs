@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, Layout, Medium, NO_LPN};
+use ssdlab_nand::{BlockId, EMPTY_TAG, Layout, LogicalPage, Medium};
 
 use crate::op::{FlashOp, NOBODY, OpKind, OpSink};
 use crate::page_map::system_ring::{RingRow, SystemRing};
@@ -80,7 +80,7 @@ impl Area {
         let row_is_sound = |block, page| {
             let start = layout.row_start(block, page);
             let known = || layout.row_units == 1 || medium.tag(start + 1) < pages;
-            medium.tag(start) == NO_LPN || medium.tag(start) == TAG_MAP && known()
+            medium.tag(start) == EMPTY_TAG || medium.tag(start) == TAG_MAP && known()
         };
         self.owners.iter().flatten().all(|&owner| owner == NOWHERE || owner < pages)
             && self.blocks().all(|block| {
@@ -106,7 +106,7 @@ impl Area {
         &mut self,
         page: u32,
         bytes: u32,
-        (tag, lpn): (u16, u32),
+        (tag, lpn): (u16, LogicalPage),
         medium: &Medium,
         sink: &mut impl OpSink,
     ) -> bool {
@@ -146,7 +146,7 @@ impl Area {
 
     fn program(&mut self, page: u32, to: RingRow, medium: &mut Medium, sink: &mut impl OpSink) {
         let row = medium.queue_program(to.block, to.page).expect("a system ring is written in order");
-        row.tags.fill(NO_LPN);
+        row.tags.fill(EMPTY_TAG);
         row.tags[0] = TAG_MAP;
         if let Some(number) = row.tags.get_mut(1) {
             *number = page;
@@ -163,7 +163,7 @@ impl Area {
     fn move_on(&mut self, place: usize, index: u32, medium: &Medium, sink: &mut impl OpSink) {
         let Some(page) = self.take_owner(place, index, medium.layout()) else { return };
         self.moved += 1;
-        self.read(page, medium.layout().row_bytes(), (NOBODY, 0), medium, sink);
+        self.read(page, medium.layout().row_bytes(), (NOBODY, LogicalPage::FIRST), medium, sink);
         // Ahead of new pages: what is owed longest must not be erased before.
         self.owed.push_front(page);
     }
@@ -331,7 +331,7 @@ mod tests {
         for page in 0..3 {
             let row = area.rows[page as usize];
             assert!(row % layout.pages < medium.finished_pages(BlockId::new(row / layout.pages)));
-            assert!(area.read(page, 512, (NOBODY, 0), &medium, &mut ops), "it is on flash");
+            assert!(area.read(page, 512, (NOBODY, LogicalPage::FIRST), &medium, &mut ops), "it is on flash");
         }
     }
 

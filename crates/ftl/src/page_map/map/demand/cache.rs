@@ -1,10 +1,12 @@
 //! Which entries of the map are in DRAM: the least recently used leave first.
 
+use ssdlab_nand::LogicalPage;
+
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    lpn: u32,
+    lpn: LogicalPage,
     /// Towards the most and the least recently used.
     newer: u32,
     older: u32,
@@ -71,14 +73,14 @@ impl Cache {
 
     #[inline]
     #[must_use]
-    pub fn map_page(&self, lpn: u32) -> u32 {
-        lpn / self.entries_per_page
+    pub fn map_page(&self, lpn: LogicalPage) -> u32 {
+        lpn.number() / self.entries_per_page
     }
 
     /// Looks an entry up, and changes it if `change` is set. One that was not here is here then, in place of the one
     /// that was used longest ago.
-    pub fn touch(&mut self, lpn: u32, change: bool) -> Touched {
-        let at = self.place[lpn as usize];
+    pub fn touch(&mut self, lpn: LogicalPage, change: bool) -> Touched {
+        let at = self.place[lpn.index()];
         let (at, touched) = if at != NONE {
             self.unlink(at);
             (at, Touched { hit: true, flush: None })
@@ -89,7 +91,7 @@ impl Cache {
             let at = self.oldest;
             self.unlink(at);
             let leaves = self.entries[at as usize];
-            self.place[leaves.lpn as usize] = NONE;
+            self.place[leaves.lpn.index()] = NONE;
             self.entries[at as usize] = Entry { lpn, newer: NONE, older: NONE, changed: NONE };
             let page = self.map_page(leaves.lpn);
             let epoch = &mut self.epoch[page as usize];
@@ -97,7 +99,7 @@ impl Cache {
             *epoch += u32::from(flush);
             (at, Touched { hit: false, flush: flush.then_some(page) })
         };
-        self.place[lpn as usize] = at;
+        self.place[lpn.index()] = at;
         if change {
             let epoch = self.epoch[self.map_page(lpn) as usize];
             self.entries[at as usize].changed = epoch;
@@ -156,7 +158,7 @@ mod tests {
                 }
                 entry.1 |= change;
                 plain.push(entry);
-                assert_eq!(cache.touch(lpn, change), Touched { hit: found.is_some(), flush });
+                assert_eq!(cache.touch(LogicalPage::new(lpn), change), Touched { hit: found.is_some(), flush });
             }
         }
     }

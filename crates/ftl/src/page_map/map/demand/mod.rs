@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::UNIT_BYTES;
-use ssdlab_nand::{BlockId, Layout, Medium};
+use ssdlab_nand::{BlockId, Layout, LogicalPage, Medium};
 
 use area::Area;
 pub use area::TAG_MAP;
@@ -52,7 +52,7 @@ pub struct DemandMap {
     cache: Cache,
     area: Area,
     /// Entries that were read last.
-    at_hand: Range<u32>,
+    at_hand: Range<LogicalPage>,
     /// Entries of what is read of a map page at once; the page, where it is read as a whole.
     entries_per_part: u32,
     counters: DemandMapCounters,
@@ -64,12 +64,12 @@ fn entries_per_page(layout: &Layout) -> u32 {
 }
 
 /// The entries that are read for that of a logical page, after others up to `read_to`.
-fn part_to_read(lpn: u32, read_to: u32, entries_per_part: u32) -> Range<u32> {
-    let start = lpn - lpn % entries_per_part;
-    let runs_on = start != 0 && start == read_to;
+fn part_to_read(lpn: LogicalPage, read_to: LogicalPage, entries_per_part: u32) -> Range<LogicalPage> {
+    let start = lpn.number() / entries_per_part * entries_per_part;
+    let runs_on = start != 0 && start == read_to.number();
     let per_unit = entries_per_part.max(UNIT_BYTES as u32 / ENTRY_BYTES);
     let end = if runs_on { start - start % per_unit + per_unit } else { start + entries_per_part };
-    start..end
+    LogicalPage::new(start)..LogicalPage::new(end)
 }
 
 /// What of such a map is on flash, for a file.
@@ -142,7 +142,7 @@ impl DemandMap {
         DemandMap {
             cache: Cache::new(entries, logical_pages, per_page),
             area: Area::new(places, logical_pages.div_ceil(per_page), layout),
-            at_hand: 0..0,
+            at_hand: LogicalPage::all(0),
             entries_per_part: granule_bytes.map_or(per_page, |bytes| bytes / ENTRY_BYTES),
             counters: DemandMapCounters::default(),
         }
@@ -166,16 +166,16 @@ impl DemandMap {
     }
 
     /// Looks up an entry for a read of the host. Returns whether the command `tag` must wait for a map page.
-    pub fn look_up(&mut self, lpn: u32, tag: u16, medium: &mut Medium, sink: &mut impl OpSink) -> bool {
+    pub fn look_up(&mut self, lpn: LogicalPage, tag: u16, medium: &mut Medium, sink: &mut impl OpSink) -> bool {
         self.host(lpn, false, tag, medium, sink)
     }
 
     /// Changes an entry for the host: a unit written or trimmed.
-    pub fn change(&mut self, lpn: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+    pub fn change(&mut self, lpn: LogicalPage, medium: &mut Medium, sink: &mut impl OpSink) {
         self.host(lpn, true, NOBODY, medium, sink);
     }
 
-    fn host(&mut self, lpn: u32, change: bool, tag: u16, medium: &mut Medium, sink: &mut impl OpSink) -> bool {
+    fn host(&mut self, lpn: LogicalPage, change: bool, tag: u16, medium: &mut Medium, sink: &mut impl OpSink) -> bool {
         let touched = self.cache.touch(lpn, change);
         self.flush(touched.flush, medium, sink);
         self.counters.lookups += 1;
@@ -195,7 +195,7 @@ impl DemandMap {
     }
 
     /// Changes an entry for a unit that a collector has moved.
-    pub fn moved(&mut self, lpn: u32, medium: &mut Medium, sink: &mut impl OpSink) {
+    pub fn moved(&mut self, lpn: LogicalPage, medium: &mut Medium, sink: &mut impl OpSink) {
         let touched = self.cache.touch(lpn, true);
         self.flush(touched.flush, medium, sink);
     }
@@ -203,13 +203,13 @@ impl DemandMap {
     /// Whether a map page is at hand as a whole.
     fn is_at_hand(&self, page: u32) -> bool {
         let per_page = self.cache.entries_per_page();
-        self.at_hand.start <= page * per_page && (page + 1) * per_page <= self.at_hand.end
+        self.at_hand.start.number() <= page * per_page && (page + 1) * per_page <= self.at_hand.end.number()
     }
 
     fn flush(&mut self, page: Option<u32>, medium: &mut Medium, sink: &mut impl OpSink) {
         let Some(page) = page else { return };
         if !self.is_at_hand(page) {
-            self.area.read(page, medium.layout().row_bytes(), (NOBODY, 0), medium, sink);
+            self.area.read(page, medium.layout().row_bytes(), (NOBODY, LogicalPage::FIRST), medium, sink);
         }
         self.counters.flushes += 1;
         self.area.write(page, medium, sink);
@@ -227,7 +227,7 @@ impl DemandMap {
     /// further operation.
     pub fn recover(&mut self, medium: &Medium) -> Vec<(BlockId, u32)> {
         self.cache.clear();
-        self.at_hand = 0..0;
+        self.at_hand = LogicalPage::all(0);
         self.area.recover(medium)
     }
 
@@ -261,12 +261,16 @@ mod tests {
 
     #[test]
     fn a_part_is_read_and_the_rest_of_its_unit_for_a_run_that_leaves_it() {
-        assert_eq!(part_to_read(5000, 0, 128), 4992..5120);
-        assert_eq!(part_to_read(5120, 5120, 128), 5120..6144);
-        assert_eq!(part_to_read(5248, 5120, 128), 5248..5376);
-        assert_eq!(part_to_read(0, 0, 128), 0..128);
+        let part = |lpn, read_to, entries_per_part| {
+            let part = part_to_read(LogicalPage::new(lpn), LogicalPage::new(read_to), entries_per_part);
+            part.start.number()..part.end.number()
+        };
+        assert_eq!(part(5000, 0, 128), 4992..5120);
+        assert_eq!(part(5120, 5120, 128), 5120..6144);
+        assert_eq!(part(5248, 5120, 128), 5248..5376);
+        assert_eq!(part(0, 0, 128), 0..128);
         // Where a map page is read as a whole, a run reads the next one.
-        assert_eq!(part_to_read(5120, 4096, 2048), 4096..6144);
-        assert_eq!(part_to_read(4096, 4096, 2048), 4096..6144);
+        assert_eq!(part(5120, 4096, 2048), 4096..6144);
+        assert_eq!(part(4096, 4096, 2048), 4096..6144);
     }
 }
