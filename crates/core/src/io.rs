@@ -168,14 +168,6 @@ impl Breakdown {
     /// No time on anything.
     pub const NOTHING: Breakdown = Breakdown { nanos: [0; CAUSES.len()] };
 
-    /// Adds to several causes, in the order of [`CAUSES`] from `first` on.
-    #[inline]
-    pub fn add_run<const N: usize>(&mut self, first: Cause, times: [Nanos; N]) {
-        for (sum, t) in self.nanos[first as usize..first as usize + N].iter_mut().zip(times) {
-            *sum += t;
-        }
-    }
-
     #[inline]
     pub fn add(&mut self, cause: Cause, t: Nanos) {
         self.nanos[cause as usize] += t;

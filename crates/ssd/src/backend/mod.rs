@@ -36,15 +36,20 @@ use turns::Turns;
 pub use events::NEVER;
 pub use power_cut::AtWork;
 
+// What every operation touches comes first, on two cache lines; then what dies with features need.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 struct Die {
     current: FlashOp,
+    /// What its array was given last, and when it is or was through with it.
+    array: Ahead,
+    array_until: Nanos,
+    reads: Ring<FlashOp>,
+    others: Ring<FlashOp>,
     busy: bool,
     channel: u8,
     /// The read under way did not decode at once.
     retry: Option<Box<ReadRetry>>,
-    reads: Ring<FlashOp>,
-    others: Ring<FlashOp>,
     /// With cache reads: when each of `reads` was asked for, and when the array had sensed the last.
     asked: Ring<Nanos>,
     sensed: Nanos,
@@ -52,9 +57,6 @@ struct Die {
     progress: Progress,
     /// Its event is when it may be interrupted; this is when its operation ends otherwise.
     ends_otherwise: Option<Nanos>,
-    /// What its array was given last, and when it is or was through with it.
-    array: Ahead,
-    array_until: Nanos,
 }
 
 impl Die {

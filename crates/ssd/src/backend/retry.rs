@@ -34,7 +34,7 @@ impl Backend {
     #[inline]
     #[must_use]
     pub fn retries(&self, d: DieId) -> bool {
-        self.dies[d.index()].retry.is_some()
+        self.correction.is_some() && self.dies[d.index()].retry.is_some()
     }
 
     /// Begins what a read does next that did not decode at once. Returns whether there is anything; if not, the read is

@@ -42,12 +42,51 @@ impl DieTime {
     }
 }
 
+/// How many of [`CAUSES`], from the first on, an SSD knows beside heat. Those between are of disks and adapters.
+const FIRST_CAUSES: usize = Cause::Merge as usize + 1;
+
+/// A command's time by cause: what a [`Breakdown`] is made of once it ends. Every command clears one and adds it up.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    first: [Nanos; FIRST_CAUSES],
+    heat: Nanos,
+}
+
+impl Times {
+    #[inline]
+    fn add(&mut self, cause: Cause, time: Nanos) {
+        match cause {
+            Cause::Heat => self.heat += time,
+            cause => self.first[cause as usize] += time,
+        }
+    }
+
+    /// Adds to several causes, in the order of [`CAUSES`] from the first of the dies on.
+    #[inline]
+    fn add_of_dies(&mut self, times: [Nanos; DIE_CAUSES.len()]) {
+        let from = DIE_CAUSES[0] as usize;
+        self.first[from..from + times.len()].iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
+    }
+
+    #[inline]
+    fn sum(&self) -> Nanos {
+        self.first.iter().sum::<Nanos>() + self.heat
+    }
+
+    #[inline]
+    fn tell(&self, breakdown: &mut Breakdown) {
+        breakdown.nanos[..FIRST_CAUSES].copy_from_slice(&self.first);
+        breakdown.nanos[Cause::Heat as usize] = self.heat;
+    }
+}
+
 /// Where a command's time has gone so far.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 struct Account {
     /// What the dies had done when its wait for the drive began.
     spent: DieTime,
-    breakdown: Breakdown,
+    times: Times,
 }
 
 /// An operation of a die, or a part of one. Every operation writes one: it is two words.
@@ -117,34 +156,34 @@ impl Explanations {
         }
     }
 
+    /// Tells where the time of the command in a slot has gone.
     #[inline]
-    #[must_use]
-    pub fn breakdown(&self, slot: Slot) -> &Breakdown {
-        &self.accounts[slot.index()].breakdown
+    pub fn tell(&self, slot: Slot, breakdown: &mut Breakdown) {
+        self.accounts[slot.index()].times.tell(breakdown);
     }
 
     /// A command takes a slot: the host let go of it at `submitted`, the drive may see it from `seen` on, and it has
     /// `arrived`.
     #[inline]
     pub fn arrive(&mut self, slot: Slot, [submitted, seen, on_link, arrived]: [Nanos; 4]) {
-        let breakdown = &mut self.accounts[slot.index()].breakdown;
-        *breakdown = Breakdown::default();
-        breakdown.add(Cause::Queue, seen - submitted);
-        breakdown.add(Cause::Link, on_link - seen);
-        breakdown.add(Cause::Heat, arrived - on_link);
+        let times = &mut self.accounts[slot.index()].times;
+        *times = Times::default();
+        times.add(Cause::Queue, seen - submitted);
+        times.add(Cause::Link, on_link - seen);
+        times.add(Cause::Heat, arrived - on_link);
     }
 
     /// A command has spent time on something.
     #[inline]
     pub fn add(&mut self, slot: Slot, cause: Cause, time: Nanos) {
-        self.accounts[slot.index()].breakdown.add(cause, time);
+        self.accounts[slot.index()].times.add(cause, time);
     }
 
     /// Whatever no stage has claimed of a latency goes to `cause`.
     #[inline]
     pub fn add_rest(&mut self, slot: Slot, cause: Cause, latency: Nanos) {
-        let breakdown = &mut self.accounts[slot.index()].breakdown;
-        breakdown.add(cause, latency.saturating_sub(breakdown.sum()));
+        let times = &mut self.accounts[slot.index()].times;
+        times.add(cause, latency.saturating_sub(times.sum()));
     }
 
     /// A command begins to wait for the drive as a whole.
@@ -156,7 +195,7 @@ impl Explanations {
     /// Splits a command's wait for the drive as a whole by what the dies were doing meanwhile; what cannot be split goes to
     /// `rest`.
     pub fn end_drive_wait(&mut self, slot: Slot, from: Nanos, to: Nanos, rest: Cause) {
-        let Account { spent: before, breakdown } = &mut self.accounts[slot.index()];
+        let Account { spent: before, times } = &mut self.accounts[slot.index()];
         let wait = to - from;
         if wait == 0 {
             return;
@@ -172,13 +211,13 @@ impl Explanations {
         let left = wait - parts.iter().sum::<u64>();
         // What the host's programs took counts as `rest`: that says what they were waited for.
         let own = std::mem::take(&mut parts[Cause::Program as usize - DIE_CAUSES[0] as usize]);
-        breakdown.add_run(DIE_CAUSES[0], parts);
-        breakdown.add(rest, own + left);
+        times.add_of_dies(parts);
+        times.add(rest, own + left);
     }
 
     /// Splits a command's wait for a die by what ran there; what is not accounted for goes to the queue.
     fn die_wait(&mut self, slot: Slot, die: DieId, from: Nanos, to: Nanos) {
-        let (log, into) = (&self.dies[die.index()], &mut self.accounts[slot.index()].breakdown);
+        let (log, into) = (&self.dies[die.index()], &mut self.accounts[slot.index()].times);
         let mut left = to - from;
         for k in 1..=log.logged.min(LOG) {
             let ran = &log.ran[(log.logged - k) % LOG];
@@ -197,7 +236,7 @@ impl Explanations {
     pub fn read_ended(&mut self, slot: Slot, die: DieId, decoded: Nanos, now: Nanos, first_out: Option<Nanos>) {
         let (began, array_ended) = (self.dies[die.index()].began.max(decoded), self.dies[die.index()].array_ended);
         self.die_wait(slot, die, decoded, began);
-        let into = &mut self.accounts[slot.index()].breakdown;
+        let into = &mut self.accounts[slot.index()].times;
         let array = array_ended.max(began);
         into.add(Cause::Read, array - began);
         let out = first_out.map_or(now, |out| out.max(array));
@@ -211,7 +250,7 @@ impl Explanations {
     pub fn map_read_ended(&mut self, slot: Slot, die: DieId, decoded: Nanos, now: Nanos) {
         let began = self.dies[die.index()].began.max(decoded);
         self.die_wait(slot, die, decoded, began);
-        self.accounts[slot.index()].breakdown.add(Cause::Metadata, now - began);
+        self.accounts[slot.index()].times.add(Cause::Metadata, now - began);
     }
 
     /// A die begins an operation, whose array part and whole end then.

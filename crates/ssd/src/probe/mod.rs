@@ -51,11 +51,10 @@ impl<const EXPLAIN: bool, const CHECK: bool> Probe<EXPLAIN, CHECK> {
         }
     }
 
-    /// Where the time of the command in a slot has gone; all zero from a drive that does not explain.
+    /// Tells where the time of the command in a slot has gone.
     #[inline]
-    #[must_use]
-    pub fn breakdown(&self, slot: Slot) -> &Breakdown {
-        if EXPLAIN { self.explanations.breakdown(slot) } else { &Breakdown::NOTHING }
+    pub fn tell(&self, slot: Slot, breakdown: &mut Breakdown) {
+        self.explanations.tell(slot, breakdown);
     }
 
     /// The number of the host's last write of a page, where reads are checked; 0: it holds nothing.
