@@ -1,5 +1,7 @@
 //! Operations that the translation layer asks of the dies.
 
+use std::fmt;
+
 use ssdlab_core::Nanos;
 use ssdlab_nand::{BlockId, DieId, LogicalPage};
 
@@ -35,6 +37,31 @@ pub enum OpKind {
 }
 
 impl OpKind {
+    /// The one with a number.
+    // As arms and not as a table: the compiler sees that number and kind are the same.
+    #[inline(always)]
+    fn of_number(number: u8) -> OpKind {
+        match number {
+            0 => OpKind::HostRead,
+            1 => OpKind::MergeRead,
+            2 => OpKind::HostProgram,
+            3 => OpKind::GcRead,
+            4 => OpKind::GcProgram,
+            5 => OpKind::FoldRead,
+            6 => OpKind::FoldProgram,
+            7 => OpKind::FoldCopy,
+            8 => OpKind::MapRead,
+            9 => OpKind::MetadataProgram,
+            10 => OpKind::CopyRead,
+            11 => OpKind::CopyProgram,
+            12 => OpKind::Erase,
+            13 => OpKind::SafetyRead,
+            14 => OpKind::SafetyProgram,
+            15 => OpKind::RetireRead,
+            _ => OpKind::RetireProgram,
+        }
+    }
+
     /// Whether cells are programmed.
     #[inline]
     #[must_use]
@@ -73,31 +100,82 @@ pub const NOBODY: u16 = u16::MAX;
 /// The same for the write buffer: a read of the map that a merge read waits for.
 pub const FOR_BUFFER: u16 = u16::MAX - 1;
 
-/// One operation of one die, in two words. Which die follows from the block; who queues operations knows it.
+/// One operation of one die. Which die follows from the block; who queues operations knows it.
 ///
-/// Two of the words mean different things to different kinds: ask by the names below, which check the kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// It is two words and nothing else: put together from smaller fields it would pass through memory on its way, written in
+/// pieces and read as a whole, which costs a dozen cycles each time.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FlashOp {
-    kind: OpKind,
-    /// Collectors' reads: rows, one bit each, counted from `page`. Reads of one row, for the host, a merge or the map: 1, and from the
-    /// second bit on how many eighths of the only unit cross the bus, 0 for all that is read. 1 for everything else.
-    rows: u8,
-    units: u8,
-    page: u16,
-    /// A command slot, or the low bits of a program number.
-    number: u16,
-    block: BlockId,
-    /// A time code, a logical page, a count of logical pages, or a block.
-    word: u32,
+    /// From the lowest byte on: the kind; `rows`; units; nothing; two bytes of the page; two bytes that are a command slot, or
+    /// the low bits of a program number. `rows`: of collectors' reads a bit each, counted from the page. Of reads of one row,
+    /// for the host, a merge or the map: 1, and from the second bit on how many eighths of the only unit cross the bus, 0 for
+    /// all that is read. 1 for everything else.
+    head: u64,
+    /// In the lower half the block; above it a time code, a logical page, a count of logical pages, or a block. It means
+    /// different things to different kinds: ask by the names below, which check the kind.
+    tail: u64,
+}
+
+impl fmt::Debug for FlashOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlashOp")
+            .field("kind", &self.kind())
+            .field("rows", &self.rows_field())
+            .field("units", &self.units())
+            .field("page", &self.page())
+            .field("number", &self.number_field())
+            .field("block", &self.block())
+            .field("word", &self.word())
+            .finish()
+    }
 }
 
 impl FlashOp {
+    #[inline(always)]
+    fn new(kind: OpKind, block: BlockId, page: u32, (rows, units): (u8, u32), number: u16, word: u32) -> Self {
+        debug_assert!(page <= u16::MAX.into() && units <= u8::MAX.into());
+        let units = u64::from(units & 0xff) << 16;
+        let head =
+            kind as u64 | u64::from(rows) << 8 | units | u64::from(page & 0xffff) << 32 | u64::from(number) << 48;
+        FlashOp { head, tail: u64::from(block.number()) | u64::from(word) << 32 }
+    }
+
+    #[inline(always)]
+    fn rows_field(&self) -> u8 {
+        (self.head >> 8) as u8
+    }
+
+    #[inline(always)]
+    fn number_field(&self) -> u16 {
+        (self.head >> 48) as u16
+    }
+
+    #[inline(always)]
+    fn word(&self) -> u32 {
+        (self.tail >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn with_word(self, word: u32) -> Self {
+        FlashOp { tail: self.tail & u64::from(u32::MAX) | u64::from(word) << 32, ..self }
+    }
+
+    #[inline(always)]
+    fn with_block(self, block: BlockId) -> Self {
+        FlashOp { tail: self.tail & !u64::from(u32::MAX) | u64::from(block.number()), ..self }
+    }
+
+    #[inline(always)]
+    fn of(self, kind: OpKind) -> Self {
+        FlashOp { head: self.head & !0xff | kind as u64, ..self }
+    }
+
     /// A read of the collector's: `units` of the `rows` from `page` on, one bit each.
     #[inline]
     #[must_use]
     pub fn read(kind: OpKind, block: BlockId, page: u32, rows: u8, units: u32) -> Self {
         debug_assert!(matches!(kind, OpKind::GcRead | OpKind::FoldRead | OpKind::CopyRead));
-        FlashOp { kind, rows, units: units as u8, page: page as u16, number: 0, block, word: 0 }
+        FlashOp::new(kind, block, page, (rows, units), 0, 0)
     }
 
     /// A read for the host. `command`: the slot of the command that waits for it, or [`NOBODY`]. `pages`: see
@@ -105,40 +183,32 @@ impl FlashOp {
     #[inline]
     #[must_use]
     pub fn host_read(block: BlockId, page: u32, units: u32, command: u16, pages: u32) -> Self {
-        FlashOp {
-            kind: OpKind::HostRead,
-            rows: 1,
-            units: units as u8,
-            page: page as u16,
-            number: command,
-            block,
-            word: pages,
-        }
+        FlashOp::new(OpKind::HostRead, block, page, (1, units), command, pages)
     }
 
     /// A read of what a partial write of a logical page leaves unchanged, for the command in a slot.
     #[must_use]
     pub fn merge_read(block: BlockId, page: u32, units: u32, command: u16, lpn: LogicalPage) -> Self {
-        FlashOp { kind: OpKind::MergeRead, ..Self::host_read(block, page, units, command, lpn.number()) }
+        Self::host_read(block, page, units, command, lpn.number()).of(OpKind::MergeRead)
     }
 
     /// A read of a piece of the map, for the entry of a logical page. `command`: the slot of the command that waits for it,
     /// [`FOR_BUFFER`] or [`NOBODY`].
     #[must_use]
     pub fn map_read(block: BlockId, page: u32, units: u32, command: u16, lpn: LogicalPage) -> Self {
-        FlashOp { kind: OpKind::MapRead, ..Self::host_read(block, page, units, command, lpn.number()) }
+        Self::host_read(block, page, units, command, lpn.number()).of(OpKind::MapRead)
     }
 
     /// A read of a row of a block that has gone bad, and that `replacement` takes the place of.
     #[must_use]
     pub fn retire_read(block: BlockId, page: u32, units: u32, replacement: BlockId) -> Self {
-        FlashOp { kind: OpKind::RetireRead, ..Self::host_read(block, page, units, 0, replacement.number()) }
+        Self::host_read(block, page, units, 0, replacement.number()).of(OpKind::RetireRead)
     }
 
     /// A read of an older page of a word line, which is to be copied.
     #[must_use]
     pub fn safety_read(block: BlockId, page: u32, units: u32) -> Self {
-        FlashOp { kind: OpKind::SafetyRead, ..Self::host_read(block, page, units, 0, 0) }
+        Self::host_read(block, page, units, 0, 0).of(OpKind::SafetyRead)
     }
 
     /// A program of a row that holds `units`, the rest being padding. `number`: the program's, where they are counted.
@@ -146,99 +216,91 @@ impl FlashOp {
     #[must_use]
     pub fn program(kind: OpKind, block: BlockId, page: u32, units: u32, number: u16) -> Self {
         debug_assert!(kind.is_program());
-        FlashOp { kind, rows: 1, units: units as u8, page: page as u16, number, block, word: 0 }
+        FlashOp::new(kind, block, page, (1, units), number, 0)
     }
 
     /// A program of the host's data, which are there at `ready_code` (see [`OpSink::ready_code`]).
     #[inline]
     #[must_use]
     pub fn host_program(block: BlockId, page: u32, units: u32, number: u16, ready_code: u32) -> Self {
-        FlashOp {
-            kind: OpKind::HostProgram,
-            rows: 1,
-            units: units as u8,
-            page: page as u16,
-            number,
-            block,
-            word: ready_code,
-        }
+        FlashOp::new(OpKind::HostProgram, block, page, (1, units), number, ready_code)
     }
 
     #[inline]
     #[must_use]
     pub fn erase(block: BlockId) -> Self {
-        FlashOp { kind: OpKind::Erase, rows: 1, units: 0, page: 0, number: 0, block, word: 0 }
+        FlashOp::new(OpKind::Erase, block, 0, (1, 0), 0, 0)
     }
 
     /// An operation of any kind on the `rows` from `page` on, one bit each, for tests of what carries operations out.
     #[must_use]
     pub fn of_kind(kind: OpKind, block: BlockId, page: u32, rows: u8, units: u32) -> Self {
         let rows = if kind.reads_one_row() { 1 } else { rows };
-        FlashOp { kind, rows, units: units as u8, page: page as u16, number: 0, block, word: 0 }
+        FlashOp::new(kind, block, page, (rows, units), 0, 0)
     }
 
     /// This program once more in another block; its data are there at `ready_code`.
     #[must_use]
     pub fn again_in(self, block: BlockId, ready_code: u32) -> Self {
-        debug_assert!(self.kind.is_program());
-        FlashOp { block, word: ready_code, ..self }
+        debug_assert!(self.kind().is_program());
+        self.with_block(block).with_word(ready_code)
     }
 
     #[inline]
     #[must_use]
     pub fn kind(&self) -> OpKind {
-        self.kind
+        OpKind::of_number(self.head as u8)
     }
 
     #[inline]
     #[must_use]
     pub fn block(&self) -> BlockId {
-        self.block
+        BlockId::new(self.tail as u32)
     }
 
     /// Its first page.
     #[inline]
     #[must_use]
     pub fn page(&self) -> u32 {
-        self.page.into()
+        (self.head >> 32) as u32 & 0xffff
     }
 
     /// Rows of a read, one bit each, counted from the page; 1 for everything else.
     #[inline]
     #[must_use]
     pub fn rows(&self) -> u8 {
-        if self.kind.reads_one_row() { 1 } else { self.rows }
+        if self.kind().reads_one_row() { 1 } else { self.rows_field() }
     }
 
     /// The same where no read is [`FlashOp::of_part`].
     #[inline]
     #[must_use]
     pub fn rows_of_whole(&self) -> u8 {
-        debug_assert!(!self.kind.reads_one_row() || self.rows == 1);
-        self.rows
+        debug_assert!(!self.kind().reads_one_row() || self.rows_field() == 1);
+        self.rows_field()
     }
 
     /// This read of one unit, of which only so many eighths cross the bus (1 to 8).
     #[inline]
     #[must_use]
     pub fn of_part(self, eighths: u8) -> Self {
-        debug_assert!(self.kind.reads_one_row() && self.units == 1 && matches!(eighths, 1..=8));
-        FlashOp { rows: 1 | eighths << 1, ..self }
+        debug_assert!(self.kind().reads_one_row() && self.units() == 1 && matches!(eighths, 1..=8));
+        FlashOp { head: self.head & !0xff00 | u64::from(1 | eighths << 1) << 8, ..self }
     }
 
     /// What of a read crosses the bus, in eighths of a unit.
     #[inline]
     #[must_use]
     pub fn eighths(&self) -> u32 {
-        let part = if self.kind.reads_one_row() { self.rows >> 1 } else { 0 };
-        if part == 0 { u32::from(self.units) * 8 } else { part.into() }
+        let part = if self.kind().reads_one_row() { self.rows_field() >> 1 } else { 0 };
+        if part == 0 { self.units() * 8 } else { part.into() }
     }
 
     /// Units of flash that it is about, padding aside.
     #[inline]
     #[must_use]
     pub fn units(&self) -> u32 {
-        self.units.into()
+        (self.head >> 16) as u32 & 0xff
     }
 
     /// Reads for the host, for a merge and of the map: the slot of the command that waits, [`NOBODY`] or [`FOR_BUFFER`].
@@ -246,56 +308,57 @@ impl FlashOp {
     #[inline]
     #[must_use]
     pub fn command(&self) -> u16 {
-        debug_assert!(matches!(self.kind, OpKind::HostRead | OpKind::MergeRead | OpKind::MapRead));
-        self.number
+        debug_assert!(matches!(self.kind(), OpKind::HostRead | OpKind::MergeRead | OpKind::MapRead));
+        self.number_field()
     }
 
     /// Programs of the host and of collectors: the low bits of their number.
     #[inline]
     #[must_use]
     pub fn number(&self) -> u16 {
-        debug_assert!(matches!(self.kind, OpKind::HostProgram | OpKind::SafetyProgram) || self.kind.moves_units());
-        self.number
+        debug_assert!(matches!(self.kind(), OpKind::HostProgram | OpKind::SafetyProgram) || self.kind().moves_units());
+        self.number_field()
     }
 
     /// Programs of the host: when the data are there, as [`OpSink::ready_code`] has it.
     #[inline]
     #[must_use]
     pub fn ready_code(&self) -> u32 {
-        debug_assert!(self.kind == OpKind::HostProgram);
-        self.word
+        debug_assert!(self.kind() == OpKind::HostProgram);
+        self.word()
     }
 
     /// Sets what [`FlashOp::ready_code`] tells.
     #[inline]
     pub fn set_ready_code(&mut self, code: u32) {
-        debug_assert!(self.kind == OpKind::HostProgram);
-        self.word = code;
+        debug_assert!(self.kind() == OpKind::HostProgram);
+        *self = self.with_word(code);
     }
 
     /// Reads for the host: the first logical page that it brings; on a drive that compresses, how many.
     #[inline]
     #[must_use]
     pub fn pages_word(&self) -> u32 {
-        debug_assert!(self.kind == OpKind::HostRead);
-        self.word
+        debug_assert!(self.kind() == OpKind::HostRead);
+        self.word()
     }
 
     /// Takes in the next logical page of the same row: `units` more of flash; `counts`: the drive compresses.
     #[inline]
     pub fn take_in(&mut self, units: u32, counts: bool) {
-        debug_assert!(self.kind == OpKind::HostRead);
-        self.units += units as u8;
-        self.word += u32::from(counts);
+        debug_assert!(self.kind() == OpKind::HostRead);
+        debug_assert!(self.units() + units <= u8::MAX.into());
+        self.head += u64::from(units) << 16;
+        self.tail += u64::from(counts) << 32;
     }
 
     /// Whether it is read to complete a unit in the write buffer.
     #[inline]
     #[must_use]
     pub fn is_read_for_buffer(&self) -> bool {
-        match self.kind {
-            OpKind::MergeRead => self.number == NOBODY,
-            OpKind::MapRead => self.number == FOR_BUFFER,
+        match self.kind() {
+            OpKind::MergeRead => self.number_field() == NOBODY,
+            OpKind::MapRead => self.number_field() == FOR_BUFFER,
             _ => false,
         }
     }
@@ -304,26 +367,26 @@ impl FlashOp {
     #[inline]
     #[must_use]
     pub fn merged_page(&self) -> LogicalPage {
-        debug_assert!(matches!(self.kind, OpKind::MergeRead | OpKind::MapRead));
-        LogicalPage::new(self.word)
+        debug_assert!(matches!(self.kind(), OpKind::MergeRead | OpKind::MapRead));
+        LogicalPage::new(self.word())
     }
 
     /// Reads of a block that has gone bad: the block that takes its place.
     #[inline]
     #[must_use]
     pub fn replacement(&self) -> BlockId {
-        debug_assert!(self.kind == OpKind::RetireRead);
-        BlockId::new(self.word)
+        debug_assert!(self.kind() == OpKind::RetireRead);
+        BlockId::new(self.word())
     }
 
     /// Lets a waiting operation of the translation layer's own on block `from` work on block `to`.
     pub fn retarget(&mut self, from: BlockId, to: BlockId) {
-        let stays = matches!(self.kind, OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead | OpKind::MapRead);
-        if self.block == from && !stays {
-            self.block = to;
+        let stays = matches!(self.kind(), OpKind::HostRead | OpKind::MergeRead | OpKind::RetireRead | OpKind::MapRead);
+        if self.block() == from && !stays {
+            *self = self.with_block(to);
         }
-        if self.kind == OpKind::RetireRead && self.word == from.number() {
-            self.word = to.number();
+        if self.kind() == OpKind::RetireRead && self.word() == from.number() {
+            *self = self.with_word(to.number());
         }
     }
 }
@@ -371,6 +434,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_kind_is_that_of_its_number() {
+        for number in 0..=OpKind::RetireProgram as u8 {
+            assert_eq!(OpKind::of_number(number) as u8, number);
+        }
+    }
+
+    #[test]
     fn an_operation_is_two_words() {
         assert_eq!(std::mem::size_of::<FlashOp>(), 16);
     }
@@ -379,7 +449,7 @@ mod tests {
     fn what_waits_follows_a_block_to_its_replacement() {
         let after = |mut op: FlashOp| {
             op.retarget(BlockId::new(7), BlockId::new(9));
-            (op.block.number(), op.word)
+            (op.block().number(), op.word())
         };
         assert_eq!(after(FlashOp::host_program(BlockId::new(7), 0, 4, 0, 7)), (9, 7));
         assert_eq!(after(FlashOp::host_read(BlockId::new(7), 0, 4, 0, 7)), (7, 7));
