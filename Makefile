@@ -38,7 +38,7 @@ unit:
 
 ## The property tests again, with thousands of drives, translation layers, power cuts and saved drives that are nonsense.
 properties:
-	$(CARGO) test --locked -p ssdlab-ftl -p ssdlab-ssd -p ssdlab-torture --test it -- --ignored thousands_more
+	$(CARGO) test --locked -p ssdlab-contents -p ssdlab-ftl -p ssdlab-ssd -p ssdlab-torture --test it -- --ignored thousands_more
 
 ## Published figures beside ours, at full length: fails if one is missed and the catalog gives no reason. These two
 ## drives take less than a minute; `make claims-all` checks every drive, and the orders among them: an hour and a half of processor

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use ssdlab_core::{Nanos, Op, UNIT_BYTES};
-use ssdlab_device::{Device, Request, Status};
+use ssdlab_device::{Completion, Device, Request, Status};
 
 use crate::image::Change;
 use crate::store::Store;
@@ -36,7 +36,8 @@ pub fn lay_out(device: &mut dyn Device, store: &Store, now: Nanos) -> Result<Nan
     loader.finish()
 }
 
-/// Writes and trims pages once more, in the same order, and flushes. Returns the time at which that was done.
+/// Writes and trims pages once more, in the same order, and flushes. Returns the time at which that was done. Trims count for
+/// nothing on a device that has become read-only.
 ///
 /// # Errors
 /// As those of [`lay_out`].
@@ -52,7 +53,7 @@ struct Loader<'a> {
     in_flight: usize,
     /// Pages of the commands that were sent since none was in flight.
     sent: Vec<Range<u32>>,
-    done: Vec<ssdlab_device::Completion>,
+    done: Vec<Completion>,
 }
 
 impl<'a> Loader<'a> {
@@ -104,7 +105,8 @@ impl<'a> Loader<'a> {
             }
             self.now = self.device.advance_to_completion(Nanos::MAX - 1, &mut self.done);
             self.in_flight -= self.done.len();
-            if let Some(c) = self.done.iter().find(|c| c.status != Status::Ok) {
+            let failed = |c: &&Completion| c.status != Status::Ok && (c.op, c.status) != (Op::Trim, Status::ReadOnly);
+            if let Some(c) = self.done.iter().find(failed) {
                 return Err(format!("a {} at byte {} ended in {}", c.op.name(), c.offset_bytes, c.status));
             }
             self.done.clear();

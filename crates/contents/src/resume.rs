@@ -72,13 +72,21 @@ pub fn resume(
         .map(|page| Change { pages: page..page + unit_pages, written: false })
         .collect();
     now = replay(device, &forgotten, now).map_err(ResumeError::Replay)?;
+    let supports_trim = device.info().supports_trim;
     let plug = device.plug().expect(HAS_PLUG);
+    // One that power cuts have left read-only takes no trims: what comes back there is lawful, and reads as the bytes that are
+    // kept, or as zeroes.
+    let is_back = |page: u32| {
+        let next = forgotten.partition_point(|change| change.pages.end <= page);
+        supports_trim && forgotten.get(next).is_some_and(|change| change.pages.contains(&page))
+    };
     for unit in 0..pages as u32 {
         let (held, page) = (plug.held((unit / unit_pages).into()), store.page(unit).cloned());
         let number = match held {
-            Held::Write(number) | Held::Mixed(number) if store.number(unit) != 0 => number,
+            Held::Write(number) | Held::Mixed(number) if store.number(unit) != 0 || is_back(unit) => number,
             // Bytes of a page that was trimmed, on a drive that goes on to return them.
             Held::Nothing => 0,
+            Held::Unreadable if is_back(unit) => 0,
             Held::Unreadable if store.lost_in(unit..unit + 1).next().is_some() => store.number(unit),
             _ => return Err(ResumeError::Differs { unit, held }),
         };

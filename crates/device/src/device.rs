@@ -177,7 +177,8 @@ pub trait Plug {
     /// If it has worked before.
     fn load(&mut self, saved: &[u8]) -> Result<(), LoadError>;
 
-    /// Cuts that were not clean.
+    /// Cuts that were not clean: STANDBY IMMEDIATE was not the host's last command, or had not ended. Whether anything had been
+    /// written makes no difference.
     fn unclean_shutdowns(&self) -> u64;
 
     /// How often the device has been given power in its life, the first time included; and how long it has had power by `now`.

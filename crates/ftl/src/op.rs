@@ -100,6 +100,9 @@ pub const NOBODY: u16 = u16::MAX;
 /// The same for the write buffer: a read of the map that a merge read waits for.
 pub const FOR_BUFFER: u16 = u16::MAX - 1;
 
+/// In the word of an operation of which [`FlashOp::is_behind_all`] holds.
+const BEHIND_ALL: u32 = 1;
+
 /// One operation of one die. Which die follows from the block; who queues operations knows it.
 ///
 /// It is two words and nothing else: put together from smaller fields it would pass through memory on its way, written in
@@ -230,6 +233,25 @@ impl FlashOp {
     #[must_use]
     pub fn erase(block: BlockId) -> Self {
         FlashOp::new(OpKind::Erase, block, 0, (1, 0), 0, 0)
+    }
+
+    /// A program of a row of parity, which comes behind everything that its die was asked for before.
+    #[must_use]
+    pub fn parity_program(block: BlockId, page: u32, units: u32) -> Self {
+        Self::program(OpKind::SafetyProgram, block, page, units, 0).with_word(BEHIND_ALL)
+    }
+
+    /// The erase of a block of parity, likewise.
+    #[must_use]
+    pub fn area_erase(block: BlockId) -> Self {
+        Self::erase(block).with_word(BEHIND_ALL)
+    }
+
+    /// Whether it must not overtake anything that its die was asked for before, of whatever block.
+    #[inline]
+    #[must_use]
+    pub fn is_behind_all(&self) -> bool {
+        matches!(self.kind(), OpKind::SafetyProgram | OpKind::Erase) && self.word() == BEHIND_ALL
     }
 
     /// An operation of any kind on the `rows` from `page` on, one bit each, for tests of what carries operations out.

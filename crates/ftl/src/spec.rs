@@ -298,6 +298,10 @@ pub enum KeepsOlderPages {
     /// Before a FLUSH is answered, rows without data are programmed until no later program shares its cells with what was
     /// flushed. Of what was not flushed, an older write may come back; what the collector moves is copied.
     PaddingAtFlush,
+    /// Before a program, older pages of its word line are covered by parity, at one bit per cell in blocks of the same die that
+    /// are kept for this: the sum of all pages of their kind in the block whose word lines are open. After a cut a destroyed
+    /// page is rebuilt from it and the others.
+    Parity,
 }
 
 /// How the firmware spreads erases over the blocks. Absent: not at all.

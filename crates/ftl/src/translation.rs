@@ -153,6 +153,12 @@ pub enum RepairKind {
         page: u32,
         of: u32,
     },
+    /// A row of parity and so many others of its stripe are read, and the row that is missing is programmed here at one bit per
+    /// cell.
+    Rebuild {
+        page: u32,
+        reads: u32,
+    },
     /// Row `of` of the copies of older pages is read, and programmed here.
     Rescue {
         page: u32,
@@ -169,6 +175,7 @@ impl RepairKind {
             RepairKind::Fill { page }
             | RepairKind::Copy { page }
             | RepairKind::Save { page, .. }
+            | RepairKind::Rebuild { page, .. }
             | RepairKind::Rescue { page, .. } => Some(page),
         }
     }

@@ -165,6 +165,19 @@ impl Medium {
         Ok(())
     }
 
+    /// The same for a row that a cut has destroyed, and that firmware has rebuilt.
+    ///
+    /// # Errors
+    /// As [`Medium::copy_row_to`].
+    pub fn rebuild_row_at_start(&mut self, from: (BlockId, u32), to: (BlockId, u32)) -> Result<(), Violation> {
+        self.copy_row_to(from, to)?;
+        let units = self.layout.row_units;
+        let (source, target) = (self.layout.row_start(from.0, from.1), self.layout.row_start(to.0, to.1));
+        self.tags.copy_within(source.index()..(source + units).index(), target.index());
+        self.finish_at_start(to.0);
+        Ok(())
+    }
+
     fn finish_at_start(&mut self, block: BlockId) {
         let states = &mut self.blocks[self.layout.planes_of(block)];
         states.iter_mut().for_each(|state| state.finished = state.issued);

@@ -35,7 +35,7 @@ impl OpSink for OpQueues<'_> {
     #[inline(always)]
     fn enqueue(&mut self, die: DieId, op: FlashOp) {
         let die = self.backend.die_of(die);
-        if self.processor.prepares(&op) {
+        if self.processor.prepares(die, &op) {
             self.processor.prepare(self.now, die, op);
         } else {
             self.backend.queue(self.now, die, op);

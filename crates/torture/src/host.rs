@@ -425,7 +425,7 @@ impl<S: Subject> Host<S> {
         keeps_all: bool,
         heir: Option<S>,
         rng: &mut Rng,
-    ) -> Result<u64, String> {
+    ) -> Result<(u64, &'static str), String> {
         let erase = self.begin_erase()?;
         let takes = erase.ready - self.now;
         let after = if rng.chance(1, 2) { rng.below(takes + 1) } else { takes + rng.below(20_000_000) };
@@ -436,7 +436,13 @@ impl<S: Subject> Host<S> {
         self.now = at;
         self.advance(at)?;
         let cuts = self.pull_plug(may_destroy, keeps_all, heir, rng);
-        cuts.map_err(|e| format!("{erase:?}, cut {after} ns after it began: {e}"))
+        let name = match (erase.crypto, at < erase.ready) {
+            (false, true) => "in a secure erase",
+            (false, false) => "after a secure erase",
+            (true, true) => "in a crypto erase",
+            (true, false) => "after a crypto erase",
+        };
+        cuts.map(|cuts| (cuts, name)).map_err(|e| format!("{erase:?}, cut {after} ns after it began: {e}"))
     }
 
     fn everything_is_erased(&mut self) {

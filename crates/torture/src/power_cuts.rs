@@ -85,14 +85,18 @@ fn draw_power_loss(rng: &mut Rng) -> PowerLossSpec {
     }
 }
 
-/// What firmware does for older pages, on every other die of several bits per cell. Drawn from a stream of its own, so that this
+/// What firmware does for older pages, on two of three dies of several bits per cell. Drawn from a stream of its own, so that this
 /// draw does not change the others.
 fn draw_keeps_older_pages(die: &mut DieSpec, drive: &DriveSpec, seed: u64) -> KeepsOlderPages {
     let mut rng = Rng::new(seed).stream("older pages");
-    use KeepsOlderPages::{Copies, No, PaddingAtFlush};
+    use KeepsOlderPages::{Copies, No, PaddingAtFlush, Parity};
     let mut drawn = one(&mut rng, &[No, No, Copies, PaddingAtFlush]);
     if die.geometry.bits_per_cell == 1 {
         return No;
+    }
+    // From another stream, likewise.
+    if drawn == No && Rng::new(seed).stream("parity of older pages").chance(1, 3) {
+        drawn = Parity;
     }
     if drawn == PaddingAtFlush && drive.gc.frontier == Frontier::Shared {
         drawn = Copies;
@@ -121,6 +125,7 @@ pub fn cut_again_and_again<S: Subject>(
     let drive = build(case).map_err(|e| format!("a drive that passed its own check cannot be built: {e}"))?;
     let mut tally = Tally::default();
     tally.case(case);
+    tally.plug(case);
     let model = case.model();
     let mut host = Host::new(drive, seed, false);
     host.keep_promises();
@@ -155,9 +160,9 @@ pub fn cut_again_and_again<S: Subject>(
         if erased.chance(1, 4) && !host.drive.is_read_only() {
             let heir = erased.chance(1, 5).then(|| build(case)).transpose().map_err(|e| at(e.to_string()))?;
             tally.drives_loaded += u64::from(heir.is_some());
-            let cuts = host.cut_erase(model.may_destroy, model.keeps_all, heir, &mut erased).map_err(at)?;
+            let (cuts, kind) = host.cut_erase(model.may_destroy, model.keeps_all, heir, &mut erased).map_err(at)?;
             tally.power_cuts += cuts;
-            tally.erases_cut += 1;
+            tally.erase_cut(kind);
             // What comes back by mistake may wait for a later start, and for writes that wake the collector.
             for _ in 0..erased.below(60) {
                 let (offset, length) = host.place(0, host.pages, 64, true);

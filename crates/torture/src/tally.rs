@@ -4,14 +4,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use ssdlab_ftl::{
-    Buffering, Frontier, HostShare, LogScheme, RowSpan, SlcCachePolicy, SuperblockSpan, TieBreak, VictimPolicy,
+    Buffering, Frontier, HostShare, KeepsOlderPages, LogScheme, RowSpan, SlcCachePolicy, SuperblockSpan, TieBreak,
+    VictimPolicy,
 };
 use ssdlab_nand::PageOrder;
+use ssdlab_ssd::Protection;
 
 use crate::case::Case;
 use crate::composed::Plan;
 use crate::phase::Phase;
 use crate::subject::Facts;
+
+/// From this number on subjects are of runs that cut the power.
+const OF_CUTS: u8 = 200;
 
 /// Sums over runs; the order in which runs are added does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -202,6 +207,38 @@ impl Tally {
         for (k, (subject, choice)) in choices.into_iter().enumerate() {
             *self.coverage.entry((k as u8, subject)).or_default().entry(choice).or_default() += 1;
         }
+    }
+
+    /// What such a run of a drive that is cut has to do with cuts.
+    pub fn plug(&mut self, case: &Case) {
+        let choices = [
+            (
+                "capacitors protect",
+                match case.drive.power_loss.as_ref().map(|spec| spec.protects) {
+                    None | Some(Protection::Nothing) => "nothing",
+                    Some(Protection::DataAtRest) => "data at rest",
+                    Some(Protection::Everything) => "everything",
+                },
+            ),
+            (
+                "keeps older pages",
+                match case.drive.keeps_older_pages() {
+                    KeepsOlderPages::No => "no",
+                    KeepsOlderPages::Copies => "copies",
+                    KeepsOlderPages::PaddingAtFlush => "padding-at-flush",
+                    KeepsOlderPages::Parity => "parity",
+                },
+            ),
+        ];
+        for (k, (subject, choice)) in choices.into_iter().enumerate() {
+            *self.coverage.entry((OF_CUTS + k as u8, subject)).or_default().entry(choice).or_default() += 1;
+        }
+    }
+
+    /// An erase of everything that the power was cut in, or after.
+    pub fn erase_cut(&mut self, kind: &'static str) {
+        self.erases_cut += 1;
+        *self.coverage.entry((u8::MAX - 2, "erase cut")).or_default().entry(kind).or_default() += 1;
     }
 
     /// A run of a device made of devices: of what kinds, each counted once.

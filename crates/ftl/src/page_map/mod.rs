@@ -14,7 +14,7 @@
 //! | [`pacing`] | what the host may write meanwhile: one file a policy |
 //! | [`cache`] | blocks at one bit per cell: one file a policy |
 //! | [`compression`] | extents, and how rows are filled with them |
-//! | `older_pages` | copies of pages that a program endangers |
+//! | `older_pages` | copies or parity of pages that a program endangers; padding in their place |
 //! | `metadata_log` | journal, checkpoints and map pages on flash |
 //! | `bad_blocks` | what has failed, and whether the drive can still write |
 //! | `recovery` | what a power cut has destroyed; how everything else is found again |
@@ -40,6 +40,7 @@ mod map_prefetch;
 mod metadata_log;
 mod older_pages;
 pub mod pacing;
+mod pairs;
 mod partial_write;
 mod parts;
 mod program_window;
@@ -69,7 +70,7 @@ use host_rows::HostRows;
 use map::{DemandMapCounters, Map, Place};
 use map_prefetch::MapPrefetch;
 use metadata_log::MetadataLog;
-use older_pages::{CopyArea, Padding};
+use older_pages::{CopyArea, Padding, Parity};
 use pacing::HostPacing;
 use parts::Parts;
 use recovery::Recovery;
@@ -121,8 +122,10 @@ pub struct PageMap {
     cache: Option<SlcCache>,
     compression: Option<Box<Compression>>,
     log: MetadataLog,
-    /// Only where firmware makes copies of older pages.
+    /// Only where firmware makes copies of older pages, or parity of them.
     copies: Option<Box<CopyArea>>,
+    /// Only where firmware covers older pages by parity.
+    parity: Option<Box<Parity>>,
     /// Only where firmware pads at a flush.
     padding: Option<Box<Padding>>,
     bad_blocks: BadBlocks,
@@ -186,6 +189,7 @@ impl PageMap {
             log: MetadataLog::default(),
             copies: (config.keeps_older_pages != KeepsOlderPages::No).then(Box::default),
             padding: (config.keeps_older_pages == KeepsOlderPages::PaddingAtFlush).then(Box::default),
+            parity: (config.keeps_older_pages == KeepsOlderPages::Parity).then(Box::default),
             bad_blocks: BadBlocks::default(),
             recovery: Recovery::new(superblocks.count(), config.die.geometry.bits_per_cell),
             counters: TranslationCounters::default(),
@@ -248,6 +252,9 @@ impl PageMap {
             let blocks = self.superblocks.take_of_every_die(wanted);
             if blocks.iter().any(|blocks| blocks.len() < wanted as usize) && self.bad_blocks.any_failure() {
                 self.bad_blocks.make_read_only();
+            }
+            if let Some(parity) = &mut self.parity {
+                parity.begin_empty(blocks.len());
             }
             copies.begin_empty(blocks);
         }
@@ -387,7 +394,7 @@ impl PageMap {
         let sb = self.superblocks.of_block(block);
         if self.superblocks.state(sb) == State::System {
             if self.is_copy_block(block) {
-                self.copy_block_erased(block, sink);
+                self.copy_block_erased(op.block(), block, sink);
             } else {
                 self.log.erased(block, &mut self.medium, sink);
             }

@@ -13,7 +13,7 @@ use super::bad_blocks::BadBlocks;
 use super::cache::SlcCache;
 use super::compression::Compression;
 use super::metadata_log::SavedLog;
-use super::older_pages::CopyArea;
+use super::older_pages::{CopyArea, Parity};
 use super::recovery::Recovery;
 use super::superblock::{Role, State, Superblocks};
 use crate::spec::Frontier;
@@ -29,6 +29,7 @@ pub struct SavedMap {
     recovery: Recovery,
     compression: Option<Box<Compression>>,
     copies: Option<Box<CopyArea>>,
+    parity: Option<Box<Parity>>,
     counters: TranslationCounters,
     rng: Rng,
 }
@@ -44,6 +45,7 @@ impl PageMap {
             recovery: self.recovery.clone(),
             compression: self.compression.clone(),
             copies: self.copies.clone(),
+            parity: self.parity.clone(),
             counters: self.counters,
             rng: self.rng.clone(),
         };
@@ -57,6 +59,7 @@ impl PageMap {
         let of_blocks = |mut ids: Box<dyn Iterator<Item = BlockId> + '_>| ids.all(|block| block.number() < blocks);
         let moving = saved.bad_blocks.moving().iter().flat_map(|&(from, to)| [from, to]);
         let copies = saved.copies.iter().flat_map(|copies| copies.blocks());
+        let copies = copies.chain(saved.parity.iter().flat_map(|parity| parity.blocks()));
         if !of_blocks(Box::new(moving)) || !of_blocks(Box::new(saved.log.blocks())) || !of_blocks(Box::new(copies)) {
             return Err(MisfitError("a block that does not exist"));
         }
@@ -71,6 +74,7 @@ impl PageMap {
                 (Some(saved), Some(own)) => saved.is_shaped_like(own),
                 (saved, own) => saved.is_none() && own.is_none(),
             }
+            || saved.parity.is_some() != self.parity.is_some()
         {
             return Err(MisfitError("superblocks of another shape"));
         }
@@ -78,7 +82,7 @@ impl PageMap {
         let grown = self.medium.load(saved.medium)?;
         (self.superblocks, self.bad_blocks, self.recovery) = (saved.superblocks, saved.bad_blocks, saved.recovery);
         (self.compression, self.counters, self.rng) = (saved.compression, saved.counters, saved.rng);
-        self.copies = saved.copies;
+        (self.copies, self.parity) = (saved.copies, saved.parity);
         self.recovery.loaded = true;
         if grown > self.bad_blocks.program_failures().saturating_add(self.bad_blocks.erase_failures()) {
             return Err(MisfitError("more bad blocks than failures"));
@@ -145,6 +149,7 @@ impl PageMap {
     fn copies_are_sound(&self) -> bool {
         self.copies.as_ref().is_none_or(|copies| copies.blocks().all(|block| self.is_copy_block(block)))
             && self.copy_blocks().all(|block| self.pages_are_sound(block))
+            && self.parity.as_ref().is_none_or(|parity| parity.is_sound(self.row_units))
     }
 
     /// Whether the spare areas of a block of data say what firmware writes there.

@@ -17,7 +17,7 @@ pub const PAGES: u32 = 300;
 
 /// A die of 16 blocks of 8 rows of 4 units, with two bits a cell.
 pub fn map(journal: bool) -> PageMap {
-    build(journal, None)
+    build(journal, None, KeepsOlderPages::No, (PageOrder::Alternating, 8))
 }
 
 /// The same with two superblocks set aside at one bit per cell, in which 16 units fit.
@@ -33,7 +33,12 @@ pub fn map_with_cache() -> PageMap {
         fold_after_idle_ms: Some(1.0),
         fold_pause_ms: 1.0,
     };
-    build(false, Some(&cache))
+    build(false, Some(&cache), KeepsOlderPages::No, (PageOrder::Alternating, 8))
+}
+
+/// The same with parity of older pages, on a die of another order of so many pages.
+pub fn map_with_parity(order: PageOrder, pages: u32) -> PageMap {
+    build(false, None, KeepsOlderPages::Parity, (order, pages))
 }
 
 /// A collector without any refinement.
@@ -56,15 +61,20 @@ pub fn gc() -> GcSpec {
     }
 }
 
-fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
+fn build(
+    journal: bool,
+    slc_cache: Option<&SlcCacheSpec>,
+    keeps_older_pages: KeepsOlderPages,
+    (page_order, pages_per_block): (PageOrder, u32),
+) -> PageMap {
     let geometry = Geometry {
         planes: 1,
         blocks_per_plane: 16,
-        pages_per_block: 8,
+        pages_per_block,
         page_bytes: 16_384,
         spare_bytes: 0,
         bits_per_cell: 2,
-        page_order: PageOrder::Alternating,
+        page_order,
     };
     let slc =
         ReducedMode { read_us: vec![25.0], program_us: vec![300.0], erase_ms: 1.0, rated_program_erase_cycles: 10_000 };
@@ -93,7 +103,7 @@ fn build(journal: bool, slc_cache: Option<&SlcCacheSpec>) -> PageMap {
         wear_levelling: &WearLevellingSpec::default(),
         slc_cache,
         compression: None,
-        keeps_older_pages: KeepsOlderPages::No,
+        keeps_older_pages,
     };
     PageMap::new(&config, &Rng::new(1))
 }

@@ -120,6 +120,17 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(15), failure_persistence: None,
+        ..ProptestConfig::with_cases(150) })]
+
+    #[test]
+    fn no_power_cut_destroys_a_page_of_which_the_firmware_has_parity(case in any_case(), bits in 2u32..=3) {
+        let outcome = run(&keeping(case, KeepsOlderPages::Parity, bits), 12, None);
+        prop_assert!(outcome.is_ok(), "{outcome:?}");
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(12), failure_persistence: None,
         ..ProptestConfig::with_cases(3000) })]
 
@@ -142,6 +153,18 @@ proptest! {
     #[ignore = "minutes; `make properties` runs it, and 150 cases of the same run always"]
     fn thousands_more_power_cuts_of_firmware_that_makes_copies(case in any_case(), bits in 2u32..=3) {
         let outcome = run(&keeping(case, KeepsOlderPages::Copies, bits), 30, None);
+        prop_assert!(outcome.is_ok(), "{outcome:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(16), failure_persistence: None,
+        ..ProptestConfig::with_cases(3000) })]
+
+    #[test]
+    #[ignore = "minutes; `make properties` runs it, and 150 cases of the same run always"]
+    fn thousands_more_power_cuts_of_firmware_with_parity(case in any_case(), bits in 2u32..=3) {
+        let outcome = run(&keeping(case, KeepsOlderPages::Parity, bits), 30, None);
         prop_assert!(outcome.is_ok(), "{outcome:?}");
     }
 }
@@ -176,7 +199,7 @@ fn a_recovery_that_goes_wrong_is_found_out_within_a_thousand_cuts() {
 
 #[test]
 fn firmware_that_errs_about_copies_or_padding_is_found_out_within_a_thousand_cuts() {
-    use KeepsOlderPages::{Copies, PaddingAtFlush};
+    use KeepsOlderPages::{Copies, PaddingAtFlush, Parity};
     let drive = |seed, keeps| {
         let case = Case { journal: seed % 2 == 0, frontier: Frontier::Separate, ..journalled(seed) };
         keeping(case, keeps, 2)
@@ -186,6 +209,8 @@ fn firmware_that_errs_about_copies_or_padding_is_found_out_within_a_thousand_cut
         (RecoveryFault::BelievesOldCopies, Copies),
         (RecoveryFault::ForgetsCopies, PaddingAtFlush),
         (RecoveryFault::PadsNothing, PaddingAtFlush),
+        (RecoveryFault::SkipsParity, Parity),
+        (RecoveryFault::ForgetsCopies, Parity),
     ] {
         let found = (0..100).position(|seed| {
             let outcome = catch_panic(|| run(&drive(seed, keeps), 10, Some(fault)));
@@ -193,7 +218,7 @@ fn firmware_that_errs_about_copies_or_padding_is_found_out_within_a_thousand_cut
         });
         assert!(found.is_some(), "{fault:?} of {keeps:?} was not found in 1000 cuts");
     }
-    for keeps in [Copies, PaddingAtFlush] {
+    for keeps in [Copies, PaddingAtFlush, Parity] {
         let cuts: u32 = (0..20).map(|seed| run(&drive(seed, keeps), 10, None).expect("nothing is lost")).sum();
         assert!(cuts > 150, "{cuts} cuts");
     }
@@ -229,4 +254,41 @@ fn cuts_that_meet_failing_blocks_lose_nothing() {
     };
     let cuts: u32 = (0..30).map(|seed| run(&failing(seed), 12, None).expect("nothing is lost")).sum();
     assert!(cuts > 50, "{cuts} cuts");
+}
+
+/// The quick way once took such a copy for what had been there before.
+#[test]
+fn a_page_that_was_being_rebuilt_when_the_power_went_again_is_rebuilt_anew() {
+    let case = Case {
+        seed: 14543635888664648015,
+        dies: 5,
+        planes: 4,
+        units_per_page: 2,
+        blocks: 22,
+        pages: 34,
+        bad: 500,
+        reserved_per_1000: 0,
+        all_dies: false,
+        journal: true,
+        checkpoint_interval: 1,
+        journal_limit_rows: None,
+        map_cache_kib: None,
+        buffer_rows: 7,
+        extra_spare_percent: 0,
+        choices: 1,
+        lifo: false,
+        frontier: Frontier::Shared,
+        start_free: 2,
+        victims_per_start: 0,
+        buffer_superpages: 1,
+        streaming: true,
+        rows_per_read: 3,
+        background_free: 5,
+        programs_per_failure: 3000,
+        erases_per_failure: 0,
+        max_ratio: Some(4),
+        ..plain()
+    };
+    let outcome = run(&keeping(case, KeepsOlderPages::Parity, 3), 30, None);
+    assert!(outcome.is_ok(), "{outcome:?}");
 }

@@ -144,6 +144,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.firmware.idle.folding.stop();
         self.frontend.link_sleep.wake(now);
         self.security.host_is_back();
+        self.plug.host_is_back();
     }
 
     /// As [`Self::idle_work_at`], with no commands under way: what the last event has begun or ended is the drive's own

@@ -223,16 +223,22 @@ impl Processor {
     }
 
     /// Whether an operation goes to its die by way of the processor: rows that the collector writes, and whatever comes
-    /// after them in the same block, which keeps its order.
+    /// after them in the same block, which keeps its order; on the same die, if that keeps its order of all.
     #[inline]
     #[must_use]
-    pub fn prepares(&self, op: &FlashOp) -> bool {
+    pub fn prepares(&self, die: DieId, op: &FlashOp) -> bool {
         self.times.move_unit != 0
             && match op.kind() {
                 OpKind::GcProgram | OpKind::FoldProgram | OpKind::FoldCopy | OpKind::CopyProgram => true,
                 OpKind::HostRead | OpKind::MergeRead | OpKind::MapRead => false,
+                _ if self.keeps_order_of(die, op) => true,
                 _ => self.rows.iter().any(|(_, row)| row.block() == op.block()),
             }
+    }
+
+    /// Whether an operation must not overtake a row of its die, of whatever block.
+    fn keeps_order_of(&self, die: DieId, op: &FlashOp) -> bool {
+        self.rows.iter().any(|(d, row)| *d == die && (op.is_behind_all() || row.is_behind_all()))
     }
 
     /// Prepares an operation. Only moving units takes time.
@@ -317,21 +323,37 @@ mod tests {
     #[test]
     fn what_follows_a_row_in_its_block_goes_the_same_way_and_takes_no_time() {
         let mut p = processor();
-        assert!(!p.prepares(&op(OpKind::HostProgram, 8, 1)));
-        assert!(p.prepares(&op(OpKind::GcProgram, 8, 1)));
+        assert!(!p.prepares(DieId::FIRST, &op(OpKind::HostProgram, 8, 1)));
+        assert!(p.prepares(DieId::FIRST, &op(OpKind::GcProgram, 8, 1)));
         p.prepare(0, DieId::FIRST, op(OpKind::GcProgram, 8, 1));
         for kind in [OpKind::HostProgram, OpKind::GcRead, OpKind::Erase] {
-            assert!(p.prepares(&op(kind, 8, 1)) && !p.prepares(&op(kind, 8, 2)), "{kind:?}");
+            assert!(
+                p.prepares(DieId::FIRST, &op(kind, 8, 1)) && !p.prepares(DieId::FIRST, &op(kind, 8, 2)),
+                "{kind:?}"
+            );
         }
-        assert!(!p.prepares(&op(OpKind::HostRead, 1, 1)), "what is not on flash is read from memory");
+        assert!(!p.prepares(DieId::FIRST, &op(OpKind::HostRead, 1, 1)), "what is not on flash is read from memory");
         let mut behind_another = p.clone();
         behind_another.prepare(0, DieId::FIRST, op(OpKind::GcProgram, 8, 2));
-        assert!(behind_another.prepares(&op(OpKind::Erase, 8, 1)));
+        assert!(behind_another.prepares(DieId::FIRST, &op(OpKind::Erase, 8, 1)));
         p.prepare(0, DieId::FIRST, op(OpKind::HostProgram, 8, 1));
         assert_eq!((p.busy, p.free), (120_000, 120_000));
         // Without a time for it, nothing is kept back.
         let mut free = p;
         free.times.move_unit = 0;
-        assert!(!free.prepares(&op(OpKind::GcProgram, 8, 1)));
+        assert!(!free.prepares(DieId::FIRST, &op(OpKind::GcProgram, 8, 1)));
+    }
+
+    #[test]
+    fn parity_and_what_follows_it_overtake_nothing_of_their_die() {
+        let mut p = processor();
+        p.prepare(0, DieId::FIRST, op(OpKind::GcProgram, 8, 1));
+        for parity in [FlashOp::parity_program(BlockId::new(2), 0, 8), FlashOp::area_erase(BlockId::new(2))] {
+            assert!(p.prepares(DieId::FIRST, &parity) && !p.prepares(DieId::FIRST.next(), &parity));
+        }
+        let host = op(OpKind::HostProgram, 8, 3);
+        assert!(!p.prepares(DieId::FIRST, &host));
+        p.prepare(0, DieId::FIRST, FlashOp::parity_program(BlockId::new(2), 0, 8));
+        assert!(p.prepares(DieId::FIRST, &host) && !p.prepares(DieId::FIRST.next(), &host));
     }
 }

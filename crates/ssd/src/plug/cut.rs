@@ -15,10 +15,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         assert!(!self.plug.out, "the power is off already");
         self.cut_erase(now);
         let rests = self.frontend.in_flight.is_none() && self.backend.next_event().0 == NEVER;
-        let clean = rests && self.plug.stood_by == Some(self.frontend.in_flight.changed());
+        let clean = rests && self.plug.stands_by;
         self.plug.clean = clean;
         self.plug.unclean += u64::from(!clean);
-        self.plug.stood_by = None;
+        self.plug.stands_by = false;
         match self.plug.starting.take() {
             Some(starting) if now < starting.ready => self.cut_while_starting(now, starting),
             _ => self.cut_at_work(now),

@@ -46,8 +46,8 @@ pub struct PlugState {
     out: bool,
     /// Since it was put in again: what is done to the flash before the drive is ready.
     starting: Option<Starting>,
-    /// After STANDBY IMMEDIATE: when a command had come or ended last.
-    stood_by: Option<Nanos>,
+    /// STANDBY IMMEDIATE was the host's last command.
+    stands_by: bool,
     /// The last cut came after it.
     clean: bool,
     unclean: u64,
@@ -74,7 +74,7 @@ impl PlugState {
             flush_lies: spec.flush_lies,
             out: false,
             starting: None,
-            stood_by: None,
+            stands_by: false,
             clean: false,
             unclean: 0,
             cycles: 1,
@@ -92,10 +92,14 @@ impl PlugState {
         self.starting.as_ref().is_some_and(|starting| now < starting.ready)
     }
 
-    /// A command that is none of the queue's, and waits for the drive to be ready: a cut from then on is no clean one, and
-    /// finds the repairs done.
+    /// The host is back: a cut from now on is no clean one.
+    pub fn host_is_back(&mut self) {
+        self.stands_by = false;
+    }
+
+    /// A command that is none of the queue's, and waits for the drive to be ready: a cut from then on finds the repairs done.
     pub fn command_came(&mut self) {
-        (self.stood_by, self.starting) = (None, None);
+        self.starting = None;
     }
 
     /// Time without power so far.
@@ -160,7 +164,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
         self.now = self.now.max(now);
         self.save_everything();
         self.firmware.idle.rest_for_good(self.now);
-        self.plug.stood_by = Some(self.frontend.in_flight.changed());
+        self.plug.stands_by = true;
         self.now
     }
 

@@ -117,7 +117,7 @@ impl PowerLossSpec {
                     "use \"copies\", or another gc.frontier",
                 );
             }
-            KeepsOlderPages::Copies | KeepsOlderPages::PaddingAtFlush => {}
+            KeepsOlderPages::Copies | KeepsOlderPages::PaddingAtFlush | KeepsOlderPages::Parity => {}
         }
         if self.protects != Protection::Nothing && self.energy_mj.is_none() {
             return Err(SpecError::new("power_loss.energy_mj", "is missing", "capacitors need an energy, as in 5.0"));

@@ -96,6 +96,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 RepairKind::Save { page, of } => {
                     self.backend.time_to_read(native, of) + self.backend.time_to_program(mode, page)
                 }
+                RepairKind::Rebuild { page, reads } => {
+                    let others = Nanos::from(reads) * self.backend.time_to_read(native, 0);
+                    self.backend.time_to_read(mode, page) + others + self.backend.time_to_program(mode, page)
+                }
                 RepairKind::Rescue { page, of } => {
                     self.backend.time_to_read(CellMode::Slc, of) + self.backend.time_to_program(mode, page)
                 }

@@ -40,8 +40,6 @@ pub struct SecurityState<D> {
 #[derive(Clone, Debug)]
 struct UnderWay<D> {
     until: Nanos,
-    /// When a command had come or ended last.
-    changed: Nanos,
     /// The drive as it was, if a cut can leave it so.
     before: Option<Arc<D>>,
 }
@@ -92,14 +90,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// The power goes: what has become of the last erase.
     pub(crate) fn cut_erase(&mut self, now: Nanos) {
-        let changed = self.frontend.in_flight.changed();
         let mut left = if self.plug.is_starting(now) { self.security.left } else { 0 };
         match self.security.under_way.take().filter(|erase| now < erase.until) {
-            Some(UnderWay { before: Some(before), changed: when_begun, .. }) if when_begun == changed => {
-                *self = Arc::unwrap_or_clone(before)
-            }
-            Some(UnderWay { before: None, until, .. }) => left = until - now,
-            _ => {}
+            Some(UnderWay { before: Some(before), .. }) => *self = Arc::unwrap_or_clone(before),
+            Some(UnderWay { before: None, until }) => left = until - now,
+            None => {}
         }
         self.security.left = left;
     }
@@ -120,8 +115,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
         self.forget_contents();
         let ready = at + u64::from(blocks) * self.backend.erase_time();
         self.rest_until(ready);
-        let changed = self.frontend.in_flight.changed();
-        self.security.under_way = Some(UnderWay { until: ready, changed, before: None });
+        self.security.under_way = Some(UnderWay { until: ready, before: None });
         ready
     }
 
@@ -135,13 +129,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
         if self.translation.is_read_only() {
             return at;
         }
-        let (ready, changed) = (at + takes, self.frontend.in_flight.changed());
+        let ready = at + takes;
         // Only a drive with a plug can be cut.
         let before = (CHECK && self.translation.survives_cuts()).then(|| Arc::new(self.clone()));
         self.rest_until(ready);
         self.forget_contents();
         self.ask(|translation, queues| translation.void_all(queues));
-        self.security.under_way = Some(UnderWay { until: ready, changed, before });
+        self.security.under_way = Some(UnderWay { until: ready, before });
         ready
     }
 

@@ -10,7 +10,7 @@ use ssdlab_device::{Completion, Device, Held, Plug, Request, Status};
 use ssdlab_ftl::KeepsOlderPages;
 use ssdlab_nand::{DieSpec, Geometry, PageOrder, ReducedMode};
 use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection, Ssd};
-use ssdlab_testkit::any_drive;
+use ssdlab_testkit::{any_drive, ideal_die, ideal_drive};
 
 /// What the host knows of 4 KiB: how often it has written them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -371,6 +371,25 @@ fn a_cut_after_standby_is_clean_loses_nothing_and_the_drive_is_ready_sooner() {
     let later = unclean.restore(begin);
     assert_eq!(unclean.unclean_shutdowns(), 1);
     assert!(begin < ready && ready < later, "{} and {} ns", ready - begin, later - begin);
+}
+
+/// Whatever the host sends after STANDBY IMMEDIATE, and however fast it is answered.
+#[test]
+fn a_flush_that_takes_no_time_after_standby_makes_a_cut_unclean() {
+    let (mut drive, die) = (ideal_drive(), ideal_die());
+    drive.power_loss = Some(PowerLossSpec { boot_ms: 0.0, ..PowerLossSpec::default() });
+    let mut drive = Ssd::new("ideal", &drive, &die, 1).unwrap();
+    let mut done = Vec::new();
+    for (flushes, unclean) in [(0, 0), (1, 1)] {
+        let at = drive.stand_by(0);
+        for tag in 0..flushes {
+            drive.submit(at, Request::flush(tag)).expect("it takes it");
+            assert_eq!(drive.advance_to_completion(at + SECOND, &mut done), at);
+        }
+        drive.cut(at);
+        assert_eq!(drive.unclean_shutdowns(), unclean);
+        drive.restore(at);
+    }
 }
 
 #[test]

@@ -18,6 +18,11 @@ fn sound_drives_keep_what_they_promised_through_thousands_of_cuts() {
     assert!(report.failures.is_empty(), "{:#?}", report.failures);
     assert!(report.tally.power_cuts > 2000 && report.tally.destroyed_pages > 0, "{}", report.tally);
     assert!(report.tally.read_only < report.tally.runs / 20, "{}", report.tally);
+    for (subject, choices) in [("capacitors protect", 3), ("keeps older pages", 4), ("encryption", 2), ("erase cut", 4)]
+    {
+        let (_, found) = report.tally.coverage.iter().find(|((_, name), _)| *name == subject).expect(subject);
+        assert!(found.len() == choices && found.values().all(|&times| times > 5), "{subject}: {found:?}");
+    }
 }
 
 /// The power cuts of runs that have gone well before the first that goes wrong, and what was wrong with that; runs have ten to
@@ -60,12 +65,14 @@ fn recoveries_that_go_wrong_are_found_out_within_a_thousand_cuts() {
 
 #[test]
 fn firmware_that_errs_about_older_pages_is_found_out_within_a_thousand_cuts() {
-    use KeepsOlderPages::{Copies, PaddingAtFlush};
+    use KeepsOlderPages::{Copies, PaddingAtFlush, Parity};
     let of = |seed: u64| Case::draw_for_power_cuts(seed).drive.keeps_older_pages();
     for (fault, keeps) in [
         (RecoveryFault::ForgetsCopies, Copies),
         (RecoveryFault::BelievesOldCopies, Copies),
         (RecoveryFault::PadsNothing, PaddingAtFlush),
+        (RecoveryFault::SkipsParity, Parity),
+        (RecoveryFault::ForgetsCopies, Parity),
     ] {
         let build = |case: &Case| build_ssd_with_fault(case, fault);
         let seeds = (0..).map(|number| run_seed(1, number));

@@ -29,7 +29,7 @@ pub const BLOCKS_OF_A_DIE: u32 = 3;
 
 /// Where the next copy on a die goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+pub(super) enum Next {
     Row(BlockId, u32),
     /// This block is to be erased first.
     Erase(BlockId),
@@ -75,6 +75,24 @@ impl CopyArea {
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// A row of the area is being programmed.
+    pub fn count_row(&mut self) {
+        self.rows += 1;
+    }
+
+    /// The blocks of a die, in turn, from the one behind `block` to the one before it.
+    pub fn blocks_after(&self, die: DieId, block: BlockId) -> impl Iterator<Item = BlockId> + '_ {
+        let blocks = self.blocks.get(die.index()).map_or(&[][..], Vec::as_slice);
+        let at = blocks.iter().position(|&other| other == block).unwrap_or(0);
+        (1..blocks.len()).map(move |k| blocks[(at + k) % blocks.len()])
+    }
+
+    /// Whether a block is not to be erased yet.
+    #[must_use]
+    pub fn is_kept(&self, block: BlockId) -> bool {
+        self.kept.iter().any(|kept| kept.0 == block)
     }
 
     /// All blocks of the area.
@@ -142,6 +160,9 @@ impl PageMap {
         page: u32,
         sink: &mut impl OpSink,
     ) {
+        if self.parity.is_some() {
+            return self.cover_endangered(die, block, page, sink);
+        }
         for older in self.medium.older_pages(block, page) {
             if self.is_worth_a_copy(block, older) {
                 sink.enqueue(die, FlashOp::safety_read(block, older, self.row_units));
@@ -151,7 +172,7 @@ impl PageMap {
 
     /// Whether a row holds any page of the host's. Pages that have been written again since count too: the new ones may not
     /// be on flash yet.
-    fn is_worth_a_copy(&self, block: BlockId, page: u32) -> bool {
+    pub(super) fn is_worth_a_copy(&self, block: BlockId, page: u32) -> bool {
         let start = self.medium.layout().row_start(block, page);
         self.medium.is_readable(block, page)
             && start.run(self.row_units).any(|unit| self.medium.lpn(unit) != LogicalPage::NONE)
@@ -162,7 +183,7 @@ impl PageMap {
     pub(in crate::page_map) fn safety_read_ended(&mut self, block: BlockId, page: u32, sink: &mut impl OpSink) {
         if self.is_copy_block(block) {
             self.move_copy(block, page, sink);
-        } else {
+        } else if self.parity.is_none() {
             self.copy_older_page(block, page, sink);
         }
     }
@@ -193,9 +214,12 @@ impl PageMap {
         }
     }
 
-    /// A block of the area has been erased: the copy that has waited for it is made.
+    /// A block of the area has been erased, `asked` or what has come in its place: the copy that has waited for it is made.
     #[cold]
-    pub(in crate::page_map) fn copy_block_erased(&mut self, block: BlockId, sink: &mut impl OpSink) {
+    pub(in crate::page_map) fn copy_block_erased(&mut self, asked: BlockId, block: BlockId, sink: &mut impl OpSink) {
+        if self.parity.is_some() {
+            return self.parity_block_erased(asked, block, sink);
+        }
         let die = self.medium.layout().die_of(block).0;
         let waiting = self.copies.as_mut().and_then(|copies| copies.waiting[die.index()].take());
         if let Some((block, page)) = waiting {
@@ -217,6 +241,9 @@ impl PageMap {
         let moving = copies.moving.iter_mut().map(|row| &mut row.0);
         let blocks = copies.blocks.iter_mut().flatten().chain(kept).chain(moving);
         blocks.filter(|block| **block == from).for_each(|block| *block = to);
+        if let Some(parity) = &mut self.parity {
+            parity.replace(from, to);
+        }
     }
 
     /// Something is free: reads what a recovery has left in the copy area, to move it.
@@ -270,7 +297,7 @@ impl PageMap {
         }
     }
 
-    fn next_copy(&mut self, die: DieId) -> Next {
+    pub(super) fn next_copy(&mut self, die: DieId) -> Next {
         let PageMap { copies: Some(copies), medium, .. } = self else { return Next::Full };
         let kept = std::mem::take(&mut copies.kept);
         let next = copies.next(die, medium, |block| kept.iter().any(|kept| kept.0 == block));
@@ -279,7 +306,7 @@ impl PageMap {
     }
 
     /// Lets go of blocks whose data are not wanted any more, and written anew if they were replaced.
-    fn release_copies(&mut self) {
+    pub(super) fn release_copies(&mut self) {
         let PageMap { copies: Some(copies), medium, validity, host, superblocks, collector, padding, .. } = self else {
             return;
         };
@@ -296,14 +323,14 @@ impl PageMap {
         });
     }
 
-    fn open_copy_block(&mut self, block: BlockId) {
+    pub(super) fn open_copy_block(&mut self, block: BlockId) {
         if self.medium.issued_pages(block) == 0 {
             self.medium.open(block, CellMode::Slc, 0).expect("it is erased, and its die has the mode");
         }
     }
 
     /// Where extents begin in a copy, on a drive that compresses.
-    fn copy_extents(&mut self, from: (BlockId, u32), to: (BlockId, u32)) {
+    pub(super) fn copy_extents(&mut self, from: (BlockId, u32), to: (BlockId, u32)) {
         let layout = self.medium.layout();
         let (from, to) = (layout.row_start(from.0, from.1), layout.row_start(to.0, to.1));
         if let Some(compression) = &mut self.compression {
@@ -341,17 +368,23 @@ impl PageMap {
         self.write_off_what_was_copied();
     }
 
-    /// Of a destroyed row of which there is a copy, nothing is missed from now on, whatever becomes of the copy.
+    /// Of a destroyed row of which there is a copy, or that can be rebuilt, nothing is missed from now on, whatever becomes of the copy.
     fn write_off_what_was_copied(&mut self) {
-        let copied: BTreeSet<u32> =
-            self.readable_copies().map(|(block, page)| self.medium.sequence(block, page)).collect();
+        let copied = self.readable_numbers();
         let rows = self.medium.blocks_with_unreadable_rows();
         let rows = rows.flat_map(|block| self.medium.unreadable_pages(block).map(move |page| (block, page)));
         let destroyed = rows.filter(|&(block, page)| !self.medium.is_torn(block, page));
         let numbered = destroyed.map(|(block, page)| ((block, page), self.medium.sequence(block, page)));
-        let known = |row, number| copied.contains(&number) || self.recovery.is_written_off(row, number);
+        let known = |row, number| {
+            copied.contains(&number) || self.can_be_rebuilt(row) || self.recovery.is_written_off(row, number)
+        };
         let written_off = numbered.filter(|&(row, number)| known(row, number)).collect();
         self.recovery.set_written_off(written_off);
+    }
+
+    /// Numbers of the rows of which there are copies that can be read.
+    pub(super) fn readable_numbers(&self) -> BTreeSet<u32> {
+        self.readable_copies().map(|(block, page)| self.medium.sequence(block, page)).collect()
     }
 
     fn readable_copies(&self) -> impl Iterator<Item = (BlockId, u32)> + '_ {
@@ -391,17 +424,35 @@ impl PageMap {
             if !self.is_worth_a_copy(block, older) {
                 continue;
             }
-            let mut next = self.next_copy(die);
-            if let Next::Erase(full) = next {
-                self.medium.erase_at_start(full).expect("it is good");
-                repairs.push(Repair { block: full, kind: RepairKind::Erase });
-                next = self.next_copy(die);
-            }
-            let Next::Row(to, row) = next else { unreachable!("there is room for the copies") };
+            let (to, row) = self.next_copy_at_start(die, repairs).expect("there is room for the copies");
             self.open_copy_block(to);
             self.medium.copy_row_to_at_start((block, older), (to, row)).expect("copies are programmed in order");
             self.copy_extents((block, older), (to, row));
             repairs.push(Repair { block: to, kind: RepairKind::Save { page: row, of: older } });
+        }
+    }
+
+    /// Where the next copy on a die that starts goes; erases a block for it.
+    pub(super) fn next_copy_at_start(&mut self, die: DieId, repairs: &mut Vec<Repair>) -> Option<(BlockId, u32)> {
+        let mut next = self.next_copy(die);
+        if let Next::Erase(full) = next {
+            self.medium.erase_at_start(full).expect("it is good");
+            if let Some(parity) = &mut self.parity {
+                parity.erased(full);
+            }
+            repairs.push(Repair { block: full, kind: RepairKind::Erase });
+            next = self.next_copy(die);
+        }
+        match next {
+            Next::Row(block, page) => Some((block, page)),
+            Next::Erase(_) | Next::Full => None,
+        }
+    }
+
+    /// A block of the area is not erased by this recovery.
+    pub(super) fn keep_copies_in(&mut self, block: BlockId) {
+        if let Some(copies) = self.copies.as_mut().filter(|copies| !copies.is_kept(block)) {
+            copies.kept.push((block, None));
         }
     }
 

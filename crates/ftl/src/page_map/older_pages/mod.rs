@@ -2,6 +2,8 @@
 
 mod copies;
 mod padding;
+mod parity;
 
 pub use copies::{BLOCKS_OF_A_DIE, CopyArea};
 pub use padding::Padding;
+pub use parity::Parity;

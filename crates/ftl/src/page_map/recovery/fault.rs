@@ -16,10 +16,12 @@ pub enum RecoveryFault {
     ForgetsTrim,
     /// The erase point of a crypto erase is forgotten: what was there before comes back.
     ForgetsErasePoint,
-    /// Copies of older pages are not looked at.
+    /// Copies of older pages, and parity, are not looked at.
     ForgetsCopies,
     /// A flush, or an erase, does not wait until anything is closed in: nothing is padded.
     PadsNothing,
+    /// Programs that endanger older pages go out without parity of these.
+    SkipsParity,
     /// A copy of an older page counts as newer than anything else, whatever its number.
     BelievesOldCopies,
 }
@@ -32,6 +34,7 @@ impl RecoveryFault {
             | RecoveryFault::ForgetsErasePoint
             | RecoveryFault::ForgetsCopies
             | RecoveryFault::PadsNothing
+            | RecoveryFault::SkipsParity
             | RecoveryFault::BelievesOldCopies => false,
             RecoveryFault::SkipsJournalRow => table.last_row().iter().any(|trim| trim.before_row == before_row),
             RecoveryFault::ForgetsTrim => table.ranges().next().is_some_and(|first| first.0 == *pages),

@@ -74,6 +74,7 @@ pub struct Recovery {
     /// Pages whose trims the last cut has forgotten, and the numbers of rows that held them, as the journal knows them.
     held: Vec<(LogicalPage, u32)>,
     /// Rows that a cut has destroyed, with their numbers, of which everything was found elsewhere.
+    #[serde(with = "super::pairs")]
     written_off: BTreeMap<(BlockId, u32), u32>,
     /// Cuts so far.
     pub(super) cuts: u64,
@@ -148,7 +149,21 @@ impl Recovery {
 
     /// For tests of tests: see [`RecoveryFault::PadsNothing`].
     pub(super) fn pads_nothing(&self) -> bool {
-        self.fault == Some(RecoveryFault::PadsNothing)
+        self.has_fault(RecoveryFault::PadsNothing)
+    }
+
+    /// For tests of tests: see [`RecoveryFault::SkipsParity`].
+    pub(super) fn skips_parity(&self) -> bool {
+        self.has_fault(RecoveryFault::SkipsParity)
+    }
+
+    pub(super) fn has_fault(&self, fault: RecoveryFault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    /// A page is lost with its copy of this number.
+    pub(super) fn lose(&mut self, page: LogicalPage, sequence: u32) {
+        self.lost.insert(page, sequence);
     }
 
     /// Whether nothing is missed of the destroyed row of this number.
@@ -220,14 +235,17 @@ impl PageMap {
     fn entries_of<'a>(&self, rows: impl Iterator<Item = &'a (BlockId, u32)>) -> Vec<(LogicalPage, UnitAddress)> {
         let mut entries = Vec::new();
         for &(block, page) in rows {
-            if self.is_system_block(block) {
-                continue;
+            if !self.is_system_block(block) {
+                entries.extend(self.entries_of_row(block, page));
             }
-            let start = self.medium.layout().row_start(block, page);
-            let units = start.run(self.row_units).map(|unit| (self.medium.lpn(unit), unit));
-            entries.extend(units.filter(|&(lpn, _)| lpn.number() < self.map.logical_pages()));
         }
         entries
+    }
+
+    fn entries_of_row(&self, block: BlockId, page: u32) -> impl Iterator<Item = (LogicalPage, UnitAddress)> + '_ {
+        let start = self.medium.layout().row_start(block, page);
+        let units = start.run(self.row_units).map(|unit| (self.medium.lpn(unit), unit));
+        units.filter(|&(lpn, _)| lpn.number() < self.map.logical_pages())
     }
 
     fn is_system_block(&self, block: BlockId) -> bool {
@@ -252,8 +270,10 @@ impl PageMap {
             self.finish_moving(&mut repairs);
             self.replace_unsound(&mut repairs);
         }
-        let (changed, lost) = self.find_newest();
+        self.look_for_parity();
+        let (changed, mut lost) = self.find_newest();
         self.recover_copies();
+        self.rebuild_from_parity(&mut lost, &mut repairs);
         self.rebuild_superblocks(&mut repairs);
         self.rescue_copies(&mut repairs);
         if !self.is_frozen() {
@@ -413,7 +433,7 @@ impl PageMap {
         let (layout, next) = (self.medium.layout(), self.medium.rows_queued());
         for page in 0..self.medium.finished_pages(block) {
             let (start, sequence) = (layout.row_start(block, page), self.number_found(block, page));
-            let readable = self.medium.is_readable(block, page);
+            let readable = self.medium.is_readable(block, page) || self.can_be_rebuilt((block, page));
             if self.recovery.is_void(sequence, next) {
                 continue;
             }
@@ -434,6 +454,11 @@ impl PageMap {
                 }
             }
         }
+    }
+
+    /// Whether a destroyed row can be rebuilt.
+    pub(super) fn can_be_rebuilt(&self, row: (BlockId, u32)) -> bool {
+        self.parity.as_ref().is_some_and(|parity| parity.can_rebuild(row))
     }
 
     /// The number of a row.
@@ -476,9 +501,9 @@ impl PageMap {
 
     /// See [`crate::Translation::undo_repair`].
     pub(super) fn undo_repair(&mut self, repair: &Repair, undone: Undone) {
-        if let RepairKind::Rescue { page, .. } = repair.kind {
-            // The copies are there still.
-            let pages = self.entries_of([(repair.block, page)].iter()).into_iter().map(|(page, _)| page).collect();
+        if let RepairKind::Rescue { page, .. } | RepairKind::Rebuild { page, .. } = repair.kind {
+            // The copies are there still, or the parity.
+            let pages = self.entries_of_row(repair.block, page).map(|(page, _)| page).collect();
             self.forget_more(pages);
         }
         match (repair.kind.page(), undone) {

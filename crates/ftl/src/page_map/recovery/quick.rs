@@ -129,7 +129,7 @@ impl PageMap {
                     if self.recovery.is_void(sequence, self.medium.rows_queued()) {
                         continue;
                     }
-                    if !damaged || self.medium.is_readable(block, row) {
+                    if !damaged || self.medium.is_readable(block, row) || self.can_be_rebuilt((block, row)) {
                         copies.found(number, sequence, at + k);
                     } else if !self.medium.is_torn(block, row)
                         && self.padding.is_none()

@@ -172,6 +172,60 @@ fn a_program_over_older_pages_takes_a_read_and_a_program_at_one_bit_per_cell_for
     assert_eq!((counters.waf(), flash.block_erases), (Some(2.0), 9 * 2), "two planes");
 }
 
+/// Lower pages 0 and 1, middle pages 2 and 4, lower pages 3 and 6, middle pages 7 and 9.
+#[test]
+fn a_program_over_older_pages_waits_for_one_program_of_parity_for_each_two_of_them() {
+    let drive = format!("{DRIVE}\n[power_loss]\nkeeps_older_pages = \"parity\"\n");
+    let mut b = Bench::of(DIE, &drive);
+    let program = [500_000, 1_500_000, 4_000_000];
+    let transfer = ROW_UNITS * UNIT;
+    let mut parity = 0;
+    for row in 0..48 {
+        let page = row as usize % 12;
+        let mut expected = COMMAND + transfer + program[KINDS[page]];
+        if [2, 5, 7, 10].contains(&page) {
+            // Twelve pages of the area at one bit per cell are blank.
+            if parity >= 12 && parity % 4 == 0 {
+                expected += COMMAND + 3_000_000;
+            }
+            expected += COMMAND + transfer + 450_000;
+            parity += 1;
+        }
+        assert_eq!(b.latency(Op::Write, row * ROW_UNITS, ROW_UNITS), expected, "row {row}");
+    }
+    let counters = b.drive.counters();
+    let flash = counters.flash.unwrap();
+    assert_eq!((flash.host_program_bytes, flash.safety_program_bytes), (48 * 16_384, 16 * 16_384));
+    assert_eq!(flash.block_erases, 2, "two planes");
+}
+
+#[test]
+fn a_page_that_a_cut_destroys_is_rebuilt_from_parity_and_the_rest_of_its_stripe() {
+    let ready = |keeps: &str| {
+        let power_loss = format!("[power_loss]\nboot_ms = 0.0\nkeeps_older_pages = \"{keeps}\"\n");
+        let mut b = Bench::of(DIE, &format!("{DRIVE}\n{power_loss}"));
+        (0..2).for_each(|row| {
+            b.latency(Op::Write, row * ROW_UNITS, ROW_UNITS);
+        });
+        // Over page 0.
+        b.drive
+            .submit(b.now, Request::write(1, 2 * ROW_UNITS * UNIT_BYTES, ROW_UNITS * UNIT_BYTES).with_fua(true))
+            .unwrap();
+        let safety = if keeps == "copies" { COMMAND + 56_500 + ROW_UNITS * UNIT } else { 0 };
+        let wait = safety + 2 * (COMMAND + ROW_UNITS * UNIT) + 450_000 + 1_000;
+        b.drive.advance(b.now + wait, &mut Vec::new());
+        b.drive.cut(b.now + wait);
+        let ready = b.drive.restore(b.now + wait) - (b.now + wait);
+        (b.drive.held(0), ready)
+    };
+    let (copied, rebuilt) = (ready("copies"), ready("parity"));
+    assert_eq!((copied.0, rebuilt.0), (Held::Write(1), Held::Write(1)));
+    // The parity row and page 1 are read, and page 0 is programmed into the area: then as with a copy.
+    let transfer = ROW_UNITS * UNIT;
+    let rebuild = COMMAND + 40_000 + transfer + COMMAND + 56_500 + transfer + COMMAND + transfer + 450_000;
+    assert_eq!(rebuilt.1, copied.1 + rebuild);
+}
+
 #[test]
 fn a_page_that_a_cut_destroys_is_read_from_its_copy_and_programmed_anew_before_the_drive_is_ready() {
     let ready = |keeps: &str, wait: Nanos| {
