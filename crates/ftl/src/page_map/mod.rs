@@ -248,7 +248,10 @@ impl PageMap {
         let (logical_pages, granule) = (self.map.logical_pages(), self.read_granule_bytes);
         self.log = MetadataLog::new(&self.mapping, logical_pages, layout, rows_before, granule, take_ring);
         if let Some(copies) = &mut self.copies {
-            let wanted = older_pages::BLOCKS_OF_A_DIE;
+            let wanted = match self.parity {
+                Some(_) => older_pages::blocks_for_parity(&self.medium),
+                None => older_pages::BLOCKS_OF_A_DIE,
+            };
             let blocks = self.superblocks.take_of_every_die(wanted);
             if blocks.iter().any(|blocks| blocks.len() < wanted as usize) && self.bad_blocks.any_failure() {
                 self.bad_blocks.make_read_only();

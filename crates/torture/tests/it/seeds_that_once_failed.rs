@@ -41,6 +41,13 @@ fn those_with_power_cuts_pass() {
         (530_239_580_626_151_177, "a copy from before a trim was taken for one that had been moved since"),
         (9_650_682_174_167_392_500, "the same, in another block of the superblock that was being erased"),
         (16_907_892_629_335_594_768, "a page was trimmed, and a copy that had been destroyed long before made it lost"),
+        (
+            5_674_350_143_741_135_415,
+            "blocks with parity that a recovery had needed were kept for ever, and none was free",
+        ),
+        (3_625_021_217_754_873, "the same"),
+        (14_376_174_939_579_494_070, "the same"),
+        (6_184_434_692_337_744_145, "the same"),
         (2_574_816_184_844_438_528, "a collection moved one cold block after the other, gained nothing, and gave up"),
     ] {
         if let Err(what) = run(Kind::PowerCuts, seed, &build_ssd) {

@@ -89,6 +89,14 @@ impl CopyArea {
         (1..blocks.len()).map(move |k| blocks[(at + k) % blocks.len()])
     }
 
+    /// While the drive starts: what is kept on a die takes the place of what was written last, which is kept if it is needed.
+    pub fn go_on_from_kept(&mut self) {
+        for (blocks, current) in self.blocks.iter().zip(&mut self.current) {
+            let kept = |block: &BlockId| self.kept.iter().any(|kept| kept.0 == *block);
+            *current = blocks.iter().position(kept).unwrap_or(*current);
+        }
+    }
+
     /// Whether a block is not to be erased yet.
     #[must_use]
     pub fn is_kept(&self, block: BlockId) -> bool {
@@ -306,7 +314,7 @@ impl PageMap {
     }
 
     /// Lets go of blocks whose data are not wanted any more, and written anew if they were replaced.
-    pub(super) fn release_copies(&mut self) {
+    pub(in crate::page_map) fn release_copies(&mut self) {
         let PageMap { copies: Some(copies), medium, validity, host, superblocks, collector, padding, .. } = self else {
             return;
         };

@@ -6,4 +6,4 @@ mod parity;
 
 pub use copies::{BLOCKS_OF_A_DIE, CopyArea};
 pub use padding::Padding;
-pub use parity::Parity;
+pub use parity::{Parity, blocks_for_parity};

@@ -21,9 +21,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, CellMode, DieId, EMPTY_TAG};
+use ssdlab_nand::{BlockId, CellMode, DieId, Medium, EMPTY_TAG};
 
-use super::copies::Next;
+use super::copies::{BLOCKS_OF_A_DIE, Next};
 use crate::op::{FlashOp, OpSink};
 use crate::page_map::PageMap;
 use crate::page_map::map::Place;
@@ -32,6 +32,14 @@ use crate::translation::{LostPage, Repair, RepairKind};
 
 /// Pages between the first and the last of a word line at most, in any order of pages; and so of a stripe.
 const WIDEST: usize = 16;
+
+/// Blocks of each die that are kept: as many as for copies, and more where they are very small. A recovery needs the parity of a word
+/// line's older pages, room to rebuild them, and room to copy as many that it endangers itself.
+#[must_use]
+pub fn blocks_for_parity(medium: &Medium) -> u32 {
+    let older = medium.native_mode().bits() - 1;
+    BLOCKS_OF_A_DIE + 3 * older / medium.pages_in_mode(CellMode::Slc).max(1)
+}
 
 /// What a parity row holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -213,6 +221,7 @@ impl PageMap {
     /// Takes the next row of a die's area; `None`: all its blocks hold pages that live there.
     fn place_parity(&mut self, die: DieId, sink: &mut impl OpSink) -> Option<(BlockId, u32)> {
         let pages = self.medium.pages_in_mode(CellMode::Slc);
+        self.release_copies();
         let cursor = self.parity.as_ref()?.dies.get(die.index())?.cursor;
         let at = match cursor {
             Some(at) if at.1 < pages => at,
@@ -229,7 +238,6 @@ impl PageMap {
 
     /// Another block of a die's area than the one that is full, or will be.
     fn open_another(&mut self, die: DieId, full: BlockId, sink: &mut impl OpSink) -> Option<(BlockId, u32)> {
-        self.release_copies();
         let copies = self.copies.as_ref()?;
         let waits = |block: BlockId| {
             self.parity.as_ref().is_some_and(|parity| parity.dies[die.index()].planned.iter().any(|at| at.0 == block))
@@ -337,6 +345,9 @@ impl PageMap {
         self.parity = Some(parity);
         for &((block, _), _) in &stripes {
             self.keep_copies_in(block);
+        }
+        if let Some(copies) = &mut self.copies {
+            copies.go_on_from_kept();
         }
         for (row, (_, reads)) in rows.into_iter().zip(stripes) {
             let die = self.medium.layout().die_of(row.0).0;

@@ -285,6 +285,10 @@ impl PageMap {
         if let Some(padding) = &mut self.padding {
             padding.restart(self.buffer.accepted());
         }
+        if self.parity.is_some() {
+            // Nothing is under way, and what was needed is programmed by now.
+            self.release_copies();
+        }
         (0..self.allocator.domains()).for_each(|domain| self.note_writable(domain));
         let (map_rows, journal_rows) = self.log.rows_to_read();
         let open = |domain| self.allocator.open_superblocks(domain).count() as u32;
