@@ -23,7 +23,7 @@
 //!     codeword_bytes: 1024,
 //!     bch: Some(BchSpec { correctable_bits: 40, decode_us: 4.0 }),
 //!     ldpc: None,
-//!     retry: RetrySpec { max_retries: 8, recovered_per_retry_percent: 50.0 },
+//!     retry: RetrySpec { max_retries: 8, recovered_per_retry_percent: 50.0, at_once: None, follows_drift: true },
 //!     parity_stripe: None,
 //! };
 //! let ladder = Ladder::new(&spec, 16_384)?;

@@ -74,6 +74,25 @@ pub struct RetrySpec {
     /// Share of the remaining shift that one of them makes up for.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub recovered_per_retry_percent: f64,
+    /// Reads that can be retried, or read again in any other way, at the same time: a processor sets the references of each
+    /// step and looks at what came of it, and the other reads wait. Absent: every die by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 512), extend("x-unit" = "reads"))]
+    pub at_once: Option<u32>,
+    /// Whether the plain read is at references that follow what all cells of a block have lost alike with time
+    /// (`drift_rber_per_year` of the die): if not, only retries win it back. Absent: they do.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub follows_drift: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+// Its signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 /// Every key of `[ecc]`.
@@ -85,7 +104,7 @@ fn ecc_keys() -> &'static KeyTable {
 impl Default for RetrySpec {
     /// No retries.
     fn default() -> Self {
-        RetrySpec { max_retries: 0, recovered_per_retry_percent: 0.0 }
+        RetrySpec { max_retries: 0, recovered_per_retry_percent: 0.0, at_once: None, follows_drift: true }
     }
 }
 

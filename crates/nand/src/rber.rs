@@ -4,7 +4,7 @@
 //! erase:
 //!
 //! ```text
-//! RBER = fresh + wear c^k + retention c^m y^n + disturb c^p r^q
+//! RBER = fresh + wear c^k + (retention c^m + drift) y^n + disturb c^p r^q
 //! ```
 //!
 //! This is the power-law form of MQSim-JW (its fit of a 72-layer TLC die has k = 2.05, m = 0.14, n = 0.54, p = 0.33,
@@ -77,6 +77,11 @@ pub struct ModeErrors {
     /// Power of the years by which that grows.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub retention_time_exponent: f64,
+    /// Added by a year at 30 °C however new a block is, by the same power of the years: charge that all cells lose alike.
+    /// Shifted references win all of it back.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0, max = 0.1), extend("x-heading" = "drift of new cells", "x-unit" = "per year"))]
+    pub drift_rber_per_year: f64,
     /// Added by a million reads of the block at the reference cycles.
     #[schemars(range(min = 0.0, max = 0.1), extend("x-heading" = "disturb", "x-unit" = "per million reads"))]
     pub disturb_rber_per_million_reads: f64,
@@ -93,6 +98,12 @@ pub struct ModeErrors {
     /// `[1, 2]` (MLC), `[1, 2, 4]` (TLC), `[1, 2, 4, 8]` or `[4, 4, 4, 3]` (QLC).
     #[schemars(inner(range(min = 1)), length(min = 1))]
     pub references_per_page: Vec<u32>,
+}
+
+// Its signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(rate: &f64) -> bool {
+    *rate == 0.0
 }
 
 /// What a block has been through.
@@ -155,15 +166,15 @@ impl ModeErrors {
         let c = (stress.cycles / self.reference_cycles).max(0.0);
         let power = |base: f64, exponent: f64| if base > 0.0 { libm::pow(base, exponent) } else { 0.0 };
         let wear = self.wear_rber * power(c, self.wear_exponent);
-        let retention = self.retention_rber_per_year
-            * power(c, self.retention_cycle_exponent)
-            * power(stress.retention_hours / YEAR_HOURS, self.retention_time_exponent);
+        let age = power(stress.retention_hours / YEAR_HOURS, self.retention_time_exponent);
+        let retention = self.retention_rber_per_year * power(c, self.retention_cycle_exponent) * age;
+        let drift = self.drift_rber_per_year * age;
         let disturb = self.disturb_rber_per_million_reads
             * power(c, self.disturb_cycle_exponent)
             * power(stress.block_reads / 1e6, self.disturb_read_exponent);
         let moved = (retention + disturb) * self.recoverable_percent / 100.0;
         let settled = (self.fresh_rber + wear + retention + disturb - moved).min(HALF);
-        Rber { settled, shifted: moved.min(HALF - settled) }
+        Rber { settled, shifted: (moved + drift).min(HALF - settled) }
     }
 
     /// Error rate of each kind of page relative to the mean.
@@ -194,6 +205,7 @@ impl ErrorSpec {
             retention_rber_per_year: year,
             retention_cycle_exponent: 1.4,
             retention_time_exponent: 0.54,
+            drift_rber_per_year: 0.0,
             disturb_rber_per_million_reads: disturb,
             disturb_cycle_exponent: 1.4,
             disturb_read_exponent: 1.0,

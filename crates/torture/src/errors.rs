@@ -17,10 +17,16 @@ pub fn add_correction(die: &mut DieSpec, drive: &mut DriveSpec, seed: u64) {
     if drive.compression.is_some() || !rng.chance(1, 5) {
         return;
     }
-    let (ecc, limit) = draw_code(&mut rng);
+    let (mut ecc, limit) = draw_code(&mut rng);
+    // Of a stream of its own: a seed keeps its drive.
+    ecc.retry.at_once = one(&mut Rng::new(seed).stream("reads retried at once"), &[None, None, Some(1), Some(2)]);
+    ecc.retry.follows_drift = Rng::new(seed).stream("drift is followed").chance(1, 2);
     let parity = ecc.parity_bytes(die.geometry.page_bytes);
     die.geometry.spare_bytes = die.geometry.spare_bytes.max(parity);
-    die.errors = Some(draw_errors(&mut rng, die, limit));
+    let mut errors = draw_errors(&mut rng, die, limit);
+    let drift = one(&mut Rng::new(seed).stream("drift of new cells"), &[0.0, 0.0, 0.0, 1.0]) * limit;
+    errors.slc.iter_mut().chain(&mut errors.mlc).for_each(|mode| mode.drift_rber_per_year = drift.min(0.1));
+    die.errors = Some(errors);
     drive.ecc = Some(ecc);
 }
 
@@ -42,6 +48,8 @@ fn draw_code(rng: &mut Rng) -> (EccSpec, f64) {
     let retry = RetrySpec {
         max_retries: one(rng, &[0, 0, 1, 2, 5]),
         recovered_per_retry_percent: one(rng, &[0.0, 30.0, 60.0, 100.0]),
+        at_once: None,
+        follows_drift: true,
     };
     let parity_stripe = rng.chance(2, 5).then(|| between(rng, 1, 15));
     if rng.chance(1, 2) {
@@ -84,6 +92,7 @@ fn draw_errors(rng: &mut Rng, die: &DieSpec, limit: f64) -> ErrorSpec {
         retention_rber_per_year: retention,
         retention_cycle_exponent: one(rng, &[0.0, 0.2, 1.0]),
         retention_time_exponent: one(rng, &[0.5, 1.0]),
+        drift_rber_per_year: 0.0,
         disturb_rber_per_million_reads: disturb,
         disturb_cycle_exponent: one(rng, &[0.0, 0.3]),
         // A run reads a block some hundreds of times.

@@ -1,6 +1,6 @@
 //! What the tests have in common: a timed run, a span that fits the drive, a prefill.
 
-use ssdlab_device::Counters;
+use ssdlab_device::{Counters, Flash};
 use ssdlab_workload::{AccessPattern, Pattern, Source};
 
 use super::context::Context;
@@ -14,6 +14,16 @@ pub(super) const FILL_QUEUE_DEPTH: u32 = 32;
 
 /// Below this, a 99.9th percentile is a single request or none.
 const FEWEST_REQUESTS: u64 = 1_000;
+
+/// The device's flash, whose age and wear a test sets.
+pub(super) fn flash<'a>(host: &'a mut Host<'_>) -> Result<&'a mut dyn Flash, BenchError> {
+    let name = host.info().name.clone();
+    host.device_mut().flash().ok_or_else(|| {
+        BenchError::Unsuitable(format!(
+            "{name} has no flash whose age or wear could be set: this is a test of simulated drives"
+        ))
+    })
+}
 
 /// A run with the usual measurements.
 pub(super) struct Timed {

@@ -7,10 +7,10 @@
 //! model, and is read after a time on the shelf as long as that can be done without loss.
 
 use ssdlab_core::SECOND;
-use ssdlab_device::{DeviceInfo, EccScheme, Flash, Wear};
+use ssdlab_device::{DeviceInfo, EccScheme, Wear};
 use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, ZoneExtent};
 
-use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, gigabytes};
+use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, flash, gigabytes};
 use super::context::Context;
 use super::definition::{TestDef, choice, depths, integer, metric, number};
 use super::figures::{chart, put, put_causes, series};
@@ -159,13 +159,6 @@ impl Work {
         host.run(&mut jobs, meter)?;
         Ok((host.counters().host.write_bytes - before) as f64)
     }
-}
-
-fn flash<'a>(host: &'a mut Host<'_>) -> Result<&'a mut dyn Flash, BenchError> {
-    let name = host.info().name.clone();
-    host.device_mut().flash().ok_or_else(|| {
-        BenchError::Unsuitable(format!("{name} cannot be wound forward: endurance is a test of simulated drives"))
-    })
 }
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

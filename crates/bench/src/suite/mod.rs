@@ -22,6 +22,7 @@ mod light;
 mod mixed;
 mod mixed_random;
 mod mixed_sequential;
+mod old_data;
 mod power;
 mod power_cut;
 mod qd_scaling;
@@ -92,6 +93,7 @@ suite! {
     hdtach,
     disk_inspection,
     fragmented_read,
+    old_data,
     trim,
     slc_cache,
     destroyer,

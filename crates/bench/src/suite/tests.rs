@@ -95,7 +95,7 @@ fn every_test_runs_on_a_device_without_flash_trim_and_erase_or_says_what_it_lack
                 );
             }
             Err(BenchError::Unsuitable(why)) => {
-                assert!(["trim", "endurance", "power-cut"].contains(&def.name), "{}: {why}", def.name);
+                assert!(["trim", "endurance", "old-data", "power-cut"].contains(&def.name), "{}: {why}", def.name);
             }
             Err(e) => panic!("{}: {e}", def.name),
         }
@@ -109,8 +109,8 @@ fn every_test_runs_on_a_device_without_flash_trim_and_erase_or_says_what_it_lack
 
 #[test]
 fn every_test_runs_reports_rising_progress_and_fills_its_outcome() {
-    // Neither has the model flash that wears out, nor a plug.
-    for def in TESTS.iter().filter(|def| !["endurance", "power-cut"].contains(&def.name)) {
+    // The model has neither flash that wears out or grows old, nor a plug.
+    for def in TESTS.iter().filter(|def| !["endurance", "old-data", "power-cut"].contains(&def.name)) {
         let last = Cell::new(0.0);
         let report = |f: f64| {
             assert!(f >= last.get() - 1e-12 && f <= 1.0, "{}: progress fell from {} to {f}", def.name, last.get());

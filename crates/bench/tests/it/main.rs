@@ -2,6 +2,7 @@
 
 mod endurance;
 mod fragmented_read;
+mod old_data;
 mod replay;
 mod small;
 mod worn_in;

@@ -130,12 +130,15 @@ fn sizes_beyond_any_simulation_are_refused() {
     let error = message("larger", "base = \"ideal-32die\"\ncapacity_bytes = 175921860403200\n");
     assert!(error.contains("175921860403200 B is impossible\n --> my.toml:2:18\n"), "{error}");
     let folder = Folder::new("huge");
-    folder.write("die.toml", "base = \"ideal\"\n[geometry]\nblocks_per_plane = 1048576\npages_per_block = 4096\n");
+    folder.write(
+        "die.toml",
+        "base = \"toshiba-a19nm-64gbit-mlc\"\n[geometry]\nblocks_per_plane = 1048576\npages_per_block = 4096\n",
+    );
     let drive = folder.write("my.toml", &format!("{BASE}[flash]\ndie = \"die.toml\"\ndies = 32\n"));
     let error = resolve(&drive).unwrap_err().to_string();
     assert!(error.contains("bytes of flash are more than can be simulated"), "{error}");
     let folder = Folder::new("planes");
-    folder.write("die.toml", "base = \"ideal\"\n[geometry]\nplanes = 3\n");
+    folder.write("die.toml", "base = \"toshiba-a19nm-64gbit-mlc\"\n[geometry]\nplanes = 3\n");
     let drive = folder.write("my.toml", &format!("{BASE}[flash]\ndie = \"die.toml\"\n"));
     let error = resolve(&drive).unwrap_err().to_string();
     assert!(error.contains("planes x page_bytes must be"), "{error}");

@@ -77,6 +77,8 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "ecc.bch.correctable_bits",
         "ecc.ldpc.soft_reads",
         "ecc.retry.max_retries",
+        "ecc.retry.at_once",
+        "refresh.after_block_reads",
         "media.heads",
         "media.zone_cylinders",
         "media.zone_sectors_per_track",
@@ -90,6 +92,7 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "_ms",
         "_percent",
         "_per_minute",
+        "_days",
         "_ppm",
         "_bytes",
         "_kib",
@@ -205,6 +208,19 @@ fn the_black2_is_the_reference_drive_with_another_policy_of_collection() {
         assert!(reference.get(key) == Some(value) || key.starts_with("gc."), "{key} = {value} differs");
     }
     assert_ne!(reference, black2);
+}
+
+#[test]
+fn flash_errs_and_is_refreshed_on_every_drive_whose_map_can_be_corrected() {
+    let mut without = Vec::new();
+    for name in drive_names() {
+        let spec = resolve(name).unwrap_or_else(|e| panic!("{e}")).spec;
+        assert_eq!(spec.ecc.is_some(), spec.refresh.is_some(), "{name}");
+        if spec.ecc.is_none() && spec.log_blocks.is_none() && spec.compression.is_none() {
+            without.push(name);
+        }
+    }
+    assert_eq!(without, ["ideal-16k-32die", "ideal-32die"], "flash of these never errs, by definition");
 }
 
 #[test]

@@ -27,7 +27,10 @@ fn ldpc(soft_reads: u32, parity_stripe: Option<u32>) -> EccSpec {
 }
 
 fn with_retries(spec: EccSpec) -> EccSpec {
-    EccSpec { retry: RetrySpec { max_retries: 6, recovered_per_retry_percent: 50.0 }, ..spec }
+    EccSpec {
+        retry: RetrySpec { max_retries: 6, recovered_per_retry_percent: 50.0, at_once: None, follows_drift: true },
+        ..spec
+    }
 }
 
 fn ladder(spec: &EccSpec) -> Ladder {
@@ -163,7 +166,7 @@ proptest! {
     ) {
         let mut spec = if hard_code { bch(40) } else { ldpc(soft, None) };
         spec.parity_stripe = parity;
-        spec.retry = RetrySpec { max_retries: retries, recovered_per_retry_percent: 40.0 };
+        spec.retry = RetrySpec { max_retries: retries, recovered_per_retry_percent: 40.0, at_once: None, follows_drift: true };
         let ladder = ladder(&spec);
         let settled = libm::pow(10.0, log10_rber);
         let rber = Rber { settled, shifted: settled * shift };

@@ -19,7 +19,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             return self.begin_woken();
         }
         if self.backend.is_joint(d) {
-            return self.joint_op_ended(d);
+            return self.joint_op_ended(d, None);
         }
         self.op_ended(d, None);
     }
@@ -34,13 +34,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// all of them before anything else goes on.
     #[cold]
     #[inline(never)]
-    fn joint_op_ended(&mut self, d: DieId) {
+    fn joint_op_ended(&mut self, d: DieId, retry: Option<&ReadRetry>) {
         let op = self.backend.end(d).op;
         let beside = self.backend.take_joint(d);
         let kind = op.kind();
         if kind == OpKind::HostRead {
-            self.read_part_done(&Ended { die: d, op }, None);
-            beside.iter().for_each(|&op| self.read_part_done(&Ended { die: d, op }, None));
+            self.read_part_done(&Ended { die: d, op }, retry);
+            beside.iter().for_each(|&op| self.read_part_done(&Ended { die: d, op }, retry));
             self.begin_on(d);
             if self.firmware.refresh.watches_reads() {
                 self.refresh_much_read();
@@ -76,20 +76,25 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             if let Some(retry) = retry.as_mut().filter(|retry| !retry.lost.is_empty()) {
                 self.settle_lost(d, retry);
             }
-            self.op_ended(d, retry.as_deref());
+            if self.backend.is_joint(d) {
+                self.joint_op_ended(d, retry.as_deref());
+            } else {
+                self.op_ended(d, retry.as_deref());
+            }
         }
     }
 
-    /// Some units of the read that a die ends could not be corrected.
+    /// Some units of the reads that a die ends could not be corrected.
     #[cold]
     fn settle_lost(&mut self, d: DieId, retry: &mut ReadRetry) {
-        let op = self.backend.current(d);
-        if let Some(correction) = self.backend.correction_mut() {
-            let ahead = &self.frontend.read_ahead;
-            let packed = self.translation.compresses();
-            let awaits =
-                |page, unit| op.kind() == OpKind::HostRead && ahead.awaits(page, unit, first_page(&op, packed));
-            correction.settle(&op, retry, &self.translation, awaits);
+        let packed = self.translation.compresses();
+        for op in self.backend.all_current(d) {
+            if let Some(correction) = self.backend.correction_mut() {
+                let ahead = &self.frontend.read_ahead;
+                let awaits =
+                    |page, unit| op.kind() == OpKind::HostRead && ahead.awaits(page, unit, first_page(&op, packed));
+                correction.settle(&op, retry, &self.translation, awaits);
+            }
         }
     }
 

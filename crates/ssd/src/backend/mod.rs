@@ -436,6 +436,12 @@ impl Backend {
         self.dies[d.index()].current
     }
 
+    /// The same with what goes with it in other planes.
+    #[must_use]
+    pub fn all_current(&self, d: DieId) -> Vec<FlashOp> {
+        [self.current(d)].iter().chain(self.beside(d)).copied().collect()
+    }
+
     /// Begins the next operation of a die that has none under way; if there is none, the die has no event.
     #[inline]
     fn begin_next<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
@@ -500,7 +506,7 @@ impl Backend {
         translation.began(&op);
         let mode = translation.medium().mode(op.block());
         if self.planes.is_some() {
-            self.take_along(d, &op, reads, mode, now, translation);
+            self.take_along(d, &op, reads, translation);
         }
         let course = self.course(d, &op, mode, [now, free_at, asked], translation, probe);
         if self.correction.is_some() {
@@ -530,34 +536,16 @@ impl Backend {
 
     /// An operation that a die begins takes along what can be done in its other planes. `reads`: it came from the queue of
     /// reads.
-    fn take_along<T: Translation>(
-        &mut self,
-        d: DieId,
-        op: &FlashOp,
-        reads: bool,
-        mode: CellMode,
-        now: Nanos,
-        translation: &mut T,
-    ) {
+    fn take_along<T: Translation>(&mut self, d: DieId, op: &FlashOp, reads: bool, translation: &mut T) {
         let Some(planes) = &mut self.planes else { return };
         let die = &mut self.dies[d.index()];
-        let mut nothing = Ring::new(1, *op);
-        let waiting = match (is_read(op.kind()) && self.correction.is_some(), reads) {
-            // Each page has retries of its own.
-            (true, _) => &mut nothing,
-            (false, true) => &mut die.reads,
-            (false, false) => &mut die.others,
-        };
+        let waiting = if reads { &mut die.reads } else { &mut die.others };
         let taken = planes.take_along(d, op, waiting, translation.medium());
         if reads && self.cache_read.is_some() {
             (0..taken).for_each(|_| _ = die.asked.pop_front());
         }
         for other in planes.beside(d) {
             translation.began(other);
-            if let Some(correction) = &mut self.correction {
-                // Not a read: there is nothing to retry.
-                let _ = correction.begin(d, other, mode, now, translation);
-            }
         }
     }
 
@@ -817,7 +805,11 @@ impl Backend {
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
-        let retry = self.correction.as_mut().and_then(|correction| correction.begin(d, &op, mode, now, translation));
+        let beside = self.planes.as_ref().map_or(&[][..], |planes| planes.beside(d));
+        let retry = self
+            .correction
+            .as_mut()
+            .and_then(|correction| correction.begin_all(d, &op, beside, mode, now, translation));
         let end = self.begin::<true, EXPLAIN, CHECK>(d, op, mode, now, course, probe);
         if let Some(retry) = retry {
             self.dies[d.index()].sensed = 0;

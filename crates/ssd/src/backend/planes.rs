@@ -5,7 +5,7 @@
 //! same kind of operation on the same page of another plane. Its data cross the channel one plane after the other, and the
 //! arrays work at once.
 //!
-//! Liberty, stated: on drives with `[ecc]` pages are not read in several planes at once.
+//! Pages that were read together and did not all decode are sensed again together, and end together.
 
 use ssdlab_core::Ring;
 use ssdlab_ftl::{FlashOp, OpKind, RowSpan};

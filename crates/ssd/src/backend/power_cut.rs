@@ -80,6 +80,7 @@ impl Backend {
         let _ = self.take_woken();
         if let Some(correction) = &mut self.correction {
             Correction::forget_reads(correction, self.dies.len() as u32);
+            correction.retry_turns.clear();
         }
     }
 

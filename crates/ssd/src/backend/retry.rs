@@ -3,12 +3,15 @@
 //! The die stays busy until the retry ladder ends. Each step is an event of its own: at its end the next one begins, and
 //! books the bus only then. Pages of the stripe are sensed on the other dies beside what these do, and cross their
 //! channels as soon as there is room: their array time is not booked, their transfers are. Energy counts both.
+//!
+//! Where firmware can see to so many reads at once (`ecc.retry.at_once`), the others wait for their first step, in order.
+//! Planes that were read together are sensed again together.
 
 use ssdlab_core::Nanos;
 use ssdlab_nand::DieId;
 
-use super::Backend;
 use super::correction::{ReadRetry, RetryStep};
+use super::{Backend, NEVER};
 use crate::power::ArrayWork;
 use crate::probe::Probe;
 use crate::timing::{Interval, Operation, Work};
@@ -47,7 +50,21 @@ impl Backend {
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> bool {
         let Some(retry) = &mut self.dies[d.index()].retry else { return false };
-        let Some(step) = self.correction.as_ref().and_then(|c| c.step(retry)) else { return false };
+        let Some(correction) = &mut self.correction else { return false };
+        if !retry.is_in_turn {
+            if !correction.retry_turns.take(d) {
+                retry.waits_since = now;
+                self.events.set(d.index(), NEVER);
+                return true;
+            }
+            retry.is_in_turn = true;
+        }
+        let Some(step) = correction.step(retry) else {
+            if let Some(next) = correction.retry_turns.hand_on() {
+                self.begin_turn(next, now, probe);
+            }
+            return false;
+        };
         let read = if step.stripe > 0 {
             self.read_stripe(d, &step, now, probe)
         } else {
@@ -55,6 +72,19 @@ impl Backend {
         };
         self.occupy(d, now, read + step.decode, probe);
         true
+    }
+
+    /// It is the turn of a die's read, which has waited.
+    fn begin_turn<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: DieId,
+        now: Nanos,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        let Some(retry) = &mut self.dies[d.index()].retry else { return };
+        retry.is_in_turn = true;
+        let since = retry.waits_since;
+        self.occupy(d, since, now, probe);
     }
 
     /// What a read that is over took beyond the plain one.

@@ -167,7 +167,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let op = ended.op;
         let packed = self.translation.compresses();
         if op.command() != NOBODY {
-            let lost = retry.is_some_and(|retry| !retry.lost.is_empty());
+            let layout = self.translation.medium().layout();
+            let lost = retry.is_some_and(|retry| retry.has_lost_of(&op, layout));
             self.deliver_part(Slot::of_read(op.command()), pages_brought(&op, packed).into(), ended, retry, lost);
             return;
         }

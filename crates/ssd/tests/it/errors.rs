@@ -5,7 +5,7 @@ use ssdlab_core::{Cause, Nanos, Op, Rng};
 use ssdlab_device::{Completion, Device, Request, Security, Status};
 use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
-use ssdlab_ftl::{SuperblockSpan, Translation, VictimPolicy};
+use ssdlab_ftl::{RowSpan, SuperblockSpan, Translation, VictimPolicy};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
 use ssdlab_nand::{DieSpec, LogicalPage, PageOrder};
 use ssdlab_ssd::{DriveSpec, RefreshSpec, Ssd};
@@ -31,6 +31,7 @@ fn aging(yearly: f64, recoverable: f64) -> ErrorSpec {
         retention_rber_per_year: yearly,
         retention_cycle_exponent: 0.0,
         retention_time_exponent: 1.0,
+        drift_rber_per_year: 0.0,
         disturb_rber_per_million_reads: 0.0,
         disturb_cycle_exponent: 1.0,
         disturb_read_exponent: 1.0,
@@ -45,7 +46,7 @@ fn bch(max_retries: u32) -> EccSpec {
         codeword_bytes: 1024,
         bch: Some(BchSpec { correctable_bits: 60, decode_us: 4.0 }),
         ldpc: None,
-        retry: RetrySpec { max_retries, recovered_per_retry_percent: 100.0 },
+        retry: RetrySpec { max_retries, recovered_per_retry_percent: 100.0, at_once: None, follows_drift: true },
         parity_stripe: None,
     }
 }
@@ -168,6 +169,88 @@ fn a_retry_of_two_units_moves_both_again() {
     host.drive.age(YEAR_S);
     assert_eq!(host.send(Op::Read, 0, 8192).latency(), 2 * plain + 2 * BCH_ATTEMPT);
     assert_eq!(host.drive.counters().flash.unwrap().reread_units, 2);
+}
+
+#[test]
+fn planes_that_are_read_together_are_read_again_together() {
+    let mut die = ideal_die();
+    die.geometry.planes = 2;
+    let mut host = Host::on(die, Some(bch(3)), aging(0.1, 100.0), |drive| drive.mapping.row = RowSpan::OnePlane);
+    host.fill();
+    // Both planes of four dies on two channels.
+    let plain = host.send(Op::Read, 0, 8 * 4096).latency();
+    assert_eq!(plain, COMMAND + SENSE + 4 * TRANSFER, "one sensing brings both");
+    host.drive.age(YEAR_S);
+    let again = BCH_ATTEMPT + COMMAND + SENSE + 2 * TRANSFER + BCH_ATTEMPT;
+    assert_eq!(host.send(Op::Read, 0, 8 * 4096).latency(), plain + again);
+    assert_eq!(host.drive.counters().flash.unwrap().reread_units, 8);
+}
+
+#[test]
+fn of_planes_that_are_read_together_each_loses_its_own() {
+    let mut die = ideal_die();
+    die.geometry.planes = 2;
+    // A quarter of the units cannot be corrected.
+    let mut host = Host::on(die, Some(bch(0)), aging(0.0055, 0.0), |drive| drive.mapping.row = RowSpan::OnePlane);
+    host.fill();
+    host.drive.age(YEAR_S);
+    let mut lost = Vec::new();
+    let mut numbers = [0u32; 9];
+    for first in (0..PAGES).step_by(8) {
+        let status = host.send(Op::Read, first * 4096, 8 * 4096).status;
+        let all = host.drive.lost_pages();
+        let new: Vec<LogicalPage> = all.iter().filter(|page| !lost.contains(*page)).copied().collect();
+        assert!(new.iter().all(|&page| (first..first + 8).contains(&u64::from(page.number()))), "{first}: {new:?}");
+        assert_eq!(status == Status::MediaError, !new.is_empty(), "{first}");
+        numbers[new.len()] += 1;
+        lost = all;
+    }
+    assert!(numbers[1] > 0 && numbers[3] > 0, "one plane without the other: {numbers:?}");
+    assert_eq!(host.drive.counters().flash.unwrap().lost_units, lost.len() as u64);
+    assert_eq!(host.drive.check_books(), Ok(()));
+}
+
+#[test]
+fn where_firmware_sees_to_one_read_at_a_time_the_others_wait_for_their_retries() {
+    let latency = |at_once: Option<u32>| {
+        let ecc = EccSpec { retry: RetrySpec { at_once, ..bch(3).retry }, ..bch(3) };
+        let mut host = Host::new(Some(ecc), aging(0.1, 100.0), |_| ());
+        host.fill();
+        host.drive.age(YEAR_S);
+        // Four dies on two channels.
+        let four = host.send(Op::Read, 0, 4 * 4096);
+        assert_eq!(host.drive.counters().flash.unwrap().reread_units, 4);
+        four.latency()
+    };
+    let (plain, retry) = (COMMAND + SENSE + 2 * TRANSFER, COMMAND + SENSE + TRANSFER + BCH_ATTEMPT);
+    assert_eq!(latency(None), latency(Some(4)));
+    // The dies of a channel were read a transfer apart, so that their retries do not meet on it.
+    assert_eq!(latency(None), plain + BCH_ATTEMPT + retry);
+    assert_eq!(latency(Some(1)), plain - TRANSFER + BCH_ATTEMPT + 4 * retry);
+    let two = latency(Some(2));
+    assert!(latency(None) < two && two < latency(Some(1)), "{two}");
+}
+
+/// What all cells lose alike needs no wear, and no retries where the firmware follows it.
+#[test]
+fn drift_of_new_cells_costs_retries_unless_it_is_followed() {
+    let (mut old, mut rereads) = (Vec::new(), Vec::new());
+    for follows_drift in [true, false] {
+        let ecc = EccSpec { retry: RetrySpec { follows_drift, ..bch(3).retry }, ..bch(3) };
+        let mut errors = aging(0.0, 0.0);
+        errors.slc.as_mut().expect("as written above").drift_rber_per_year = 0.05;
+        let mut host = Host::new(Some(ecc), errors, |_| ());
+        (0..PAGES).for_each(|page| assert_eq!(host.command(Op::Write, page).status, Status::Ok));
+        host.command(Op::Flush, 0);
+        host.now += 1_000_000_000_000;
+        host.drive.advance(host.now, &mut Vec::new());
+        assert_eq!(host.command(Op::Read, 7).latency(), COMMAND + SENSE + TRANSFER);
+        host.drive.age(YEAR_S);
+        old.push(host.command(Op::Read, 7).latency());
+        rereads.push(host.drive.counters().flash.unwrap().reread_units);
+    }
+    let plain = COMMAND + SENSE + TRANSFER;
+    assert_eq!((old, rereads), (vec![plain, 2 * (plain + BCH_ATTEMPT)], vec![0, 1]));
 }
 
 /// Data of a year are moved in the next rest, if the drive refreshes what is older than a month; those of a fortnight stay.

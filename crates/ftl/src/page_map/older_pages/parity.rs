@@ -21,7 +21,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, CellMode, DieId, Medium, EMPTY_TAG};
+use ssdlab_nand::{BlockId, CellMode, DieId, EMPTY_TAG, Medium};
 
 use super::copies::{BLOCKS_OF_A_DIE, Next};
 use crate::op::{FlashOp, OpSink};

@@ -14,6 +14,7 @@
 
 mod host_read_masks;
 mod losses;
+mod retry_turns;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -25,11 +26,12 @@ use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress};
-use ssdlab_nand::{BlockHistory, BlockId, CellMode, DieId, DieSpec, LogicalPage, SpecError, UnitAddress};
+use ssdlab_nand::{BlockHistory, BlockId, CellMode, DieId, DieSpec, Layout, LogicalPage, SpecError, UnitAddress};
 
 use host_read_masks::{HostReadMasks, units_read};
 use losses::Losses;
 pub use losses::{Loss, LossReader};
+use retry_turns::RetryTurns;
 
 /// How much older data, or more reads of a block, may get before its chances are worked out anew: a tenth, and an hour
 /// or a thousand reads.
@@ -56,12 +58,34 @@ pub struct ReadRetry {
     /// The rung that it stands on.
     level: usize,
     /// By rung: units that got past it, and the rows in which they lie, counted from the operation's page.
-    units: [u8; MAX_LEVELS],
+    units: [u16; MAX_LEVELS],
     rows: [u8; MAX_LEVELS],
     /// Units that no rung has brought. Once the read is over: those of them whose data are lost.
     pub lost: Vec<UnitAddress>,
     /// When the plain read was over.
     pub first_out: Nanos,
+    /// Whether firmware sees to it, and since when it has waited for that.
+    pub is_in_turn: bool,
+    pub waits_since: Nanos,
+}
+
+impl ReadRetry {
+    /// Takes in what another plane of the die needs, which was read along with this.
+    fn join(&mut self, other: &ReadRetry) {
+        for (units, more) in self.units.iter_mut().zip(other.units) {
+            *units += more;
+        }
+        for (rows, more) in self.rows.iter_mut().zip(other.rows) {
+            *rows |= more;
+        }
+        self.lost.extend(&other.lost);
+    }
+
+    /// Whether anything is lost of what an operation read.
+    #[must_use]
+    pub fn has_lost_of(&self, op: &FlashOp, layout: &Layout) -> bool {
+        self.lost.iter().any(|&unit| layout.block_of(unit) == op.block())
+    }
 }
 
 /// What a read does next.
@@ -116,6 +140,7 @@ pub struct Correction {
     unit_bytes: u32,
     masks: HostReadMasks,
     losses: Losses,
+    pub retry_turns: RetryTurns,
     /// A block that has been read so often since its erase is due to be moved; and those that are, until they are asked for.
     most_reads: u32,
     much_read: Vec<BlockId>,
@@ -176,12 +201,16 @@ impl Correction {
     ) -> Result<Self, SpecError> {
         let ladder = ladder_of_unit(spec, unit_bytes)?;
         let mode = |mode: CellMode| {
-            let (spec, errors) = (die.mode(mode)?, errors.mode(mode)?);
+            let (die, mut errors) = (die.mode(mode)?, errors.mode(mode)?.clone());
+            // The plain read is where the cells are.
+            if spec.retry.follows_drift {
+                errors.drift_rber_per_year = 0.0;
+            }
             Some(Mode {
-                errors: errors.clone(),
-                rated_cycles: spec.rated_program_erase_cycles.into(),
+                rated_cycles: die.rated_program_erase_cycles.into(),
                 factors: errors.page_factors().collect(),
-                kinds: (0..spec.pages_per_block).map(|page| spec.kind(page) as u8).collect(),
+                kinds: (0..die.pages_per_block).map(|page| die.kind(page) as u8).collect(),
+                errors,
             })
         };
         let mut factors = rng.stream("rber-block-factor");
@@ -202,6 +231,7 @@ impl Correction {
             unit_bytes,
             masks: HostReadMasks::new(dies),
             losses: Losses::default(),
+            retry_turns: RetryTurns::new(spec.retry.at_once),
             most_reads: u32::MAX,
             much_read: Vec::new(),
             shelved: None,
@@ -336,9 +366,33 @@ impl Correction {
         self.blocks.iter_mut().for_each(|chances| chances.erases = u32::MAX);
     }
 
+    /// A die begins an operation, and others in its other planes: how the reads among them end, unless the plain ones are
+    /// enough.
+    #[inline]
+    pub fn begin_all(
+        &mut self,
+        die: DieId,
+        op: &FlashOp,
+        beside: &[FlashOp],
+        mode: CellMode,
+        now: Nanos,
+        translation: &mut impl Translation,
+    ) -> Option<Box<ReadRetry>> {
+        let mut all = self.begin(die, op, mode, now, translation);
+        for op in beside {
+            if let Some(one) = self.begin(die, op, mode, now, translation) {
+                match &mut all {
+                    Some(all) => all.join(&one),
+                    None => all = Some(one),
+                }
+            }
+        }
+        all
+    }
+
     /// A die begins an operation. For a read: how it will end, unless the plain read is enough.
     #[inline]
-    pub fn begin(
+    fn begin(
         &mut self,
         die: DieId,
         op: &FlashOp,
@@ -463,6 +517,8 @@ impl Correction {
             rows: [0; MAX_LEVELS],
             lost: Vec::new(),
             first_out: 0,
+            is_in_turn: false,
+            waits_since: 0,
         });
         for (k, &(row, odds, unit)) in read.iter().enumerate() {
             // One of them errs; as long as none has, the chance is that of the first of those left.
@@ -488,7 +544,8 @@ impl Correction {
     }
 
     /// A read is over: counts what it has lost, and leaves just that in `retry`. What lives elsewhere by now is not lost:
-    /// it is read there. `awaited` tells which pages that are read ahead a command waits for.
+    /// it is read there. `awaited` tells which pages that are read ahead a command waits for. Of planes that were read
+    /// together, this is one.
     pub fn settle(
         &mut self,
         op: &FlashOp,
@@ -497,7 +554,11 @@ impl Correction {
         awaited: impl Fn(LogicalPage, UnitAddress) -> bool,
     ) {
         let medium = translation.medium();
+        let counter = &mut self.counters.lost_units;
         retry.lost.retain(|&unit| {
+            if medium.layout().block_of(unit) != op.block() {
+                return true;
+            }
             let page = medium.lpn(unit);
             let stale = !translation.is_current(op, unit);
             self.losses.found(Loss {
@@ -507,9 +568,9 @@ impl Correction {
                 stale,
                 in_part: !stale && translation.unit_of(page).is_none(),
             });
+            *counter += u64::from(!stale);
             !stale
         });
-        self.counters.lost_units += retry.lost.len() as u64;
     }
 
     /// What a read does to get past the rung that it stands on; `None` once no unit is left that it did not bring.

@@ -38,7 +38,10 @@ fn ldpc(soft_reads: u32, parity_stripe: Option<u32>) -> EccSpec {
 }
 
 fn retried(spec: EccSpec) -> EccSpec {
-    EccSpec { retry: RetrySpec { max_retries: 6, recovered_per_retry_percent: 50.0 }, ..spec }
+    EccSpec {
+        retry: RetrySpec { max_retries: 6, recovered_per_retry_percent: 50.0, at_once: None, follows_drift: true },
+        ..spec
+    }
 }
 
 fn ladder(spec: &EccSpec) -> Ladder {
@@ -146,7 +149,7 @@ fn sensitivity(page: &mut String) {
 const RAW: &str = "
 ## Raw bit errors
 
-`RBER = fresh + wear c^k + retention c^m y^n + disturb c^p r^q`, with c in rated cycles, y in years at 30 °C, r in
+`RBER = fresh + wear c^k + (retention c^m + drift) y^n + disturb c^p r^q`, with c in rated cycles, y in years at 30 °C, r in
 million reads of the block: the power-law form of MQSim-JW, each coefficient stated as the error rate at a reference.
 Other temperatures go in as equivalent hours (Arrhenius, 1.1 eV). Kinds of pages share the errors by the references that
 their reads need (MLC 1 : 2, TLC 1 : 2 : 4), blocks differ by a log-normal factor cut at three deviations.
@@ -207,6 +210,11 @@ units that are still wrong, then the attempt. The die is held until the read is 
 channels of their dies as soon as these have room; the array time of the other dies is not booked. All of it is “ECC
 retry” where time is explained, and the referee of time judges it. The first attempt of a read that succeeds costs nothing
 extra: it streams behind the transfer, and firmware times in drive files stand for the rest.
+
+Charge that all cells lose alike, however new they are (`drift_rber_per_year`), costs nothing where the firmware moves its
+references along, as is taken to be usual. Where it does not (`ecc.retry.follows_drift`), retries win it back. Firmware that sees to
+so many reads at once (`ecc.retry.at_once`) lets the others wait for their first step. Planes that were read together are sensed
+again together. What this comes to is told under *Old data* in docs/endurance.md.
 
 What nothing can correct is a media error to the host, for that command, and for every later read of the unit until it is
 written or trimmed. A partial write of such a unit fails too. A collector that meets one moves the address and the fact, as
