@@ -54,7 +54,7 @@ claims-all: $(PROGRAM)
 page: $(PROGRAM)
 	tests/page.sh $(SSDLAB)
 
-## A quick run ranks the drives of the catalog as a full one does: up to three hours of processor time.
+## A quick run ranks the drives of the catalog as a full one does: about an hour of processor time.
 quick-against-full:
 	$(CARGO) test --release --locked -p ssdlab --test it -- --ignored --nocapture quick_run
 
