@@ -5,6 +5,8 @@ use proptest::test_runner::RngSeed;
 use ssdlab_arrays::{
     Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0, Ranges, SavedAdapter,
 };
+use ssdlab_bench::suite::{find_test, run_test};
+use ssdlab_bench::{Lab, Monitor};
 use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, Held, LoadError, Request, Status};
 use ssdlab_disks::{Disk, DiskSpec, SavedDisk};
@@ -460,4 +462,41 @@ fn what_a_cache_cannot_have_kept_is_refused() {
         spoil(&mut state);
         assert_eq!(load(state), Err(LoadError::Damaged), "{k}");
     }
+}
+
+/// An adapter with a cache before a disk.
+struct CacheBeforeDisk(AdapterCacheSpec);
+
+impl Lab for CacheBeforeDisk {
+    fn fresh(&self, _: u64) -> Result<Box<dyn Device>, String> {
+        Ok(with_cache(disk(), Some(self.0.clone())))
+    }
+
+    fn name(&self) -> &str {
+        "cache before a disk"
+    }
+}
+
+/// The cache holds half a fill of the disk, and is cut before it has been written out, and under load with flushes answered.
+#[test]
+fn the_power_cut_test_takes_no_fill_that_a_cache_still_holds_for_safe() {
+    let flushed_lost = |battery, load_ms: &str| {
+        let cache = AdapterCacheSpec {
+            flush_policy: FlushChoice::Polite,
+            flush_threshold_percent: 50,
+            flush_after_idle_ms: 1e6,
+            drive_queue_depth: 1,
+            merge_kib: 16,
+            ..cache(battery, true)
+        };
+        let settings = [("cuts", "40"), ("event_cuts", "40"), ("load_ms", load_ms), ("writes_per_flush", "10")];
+        let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        let def = find_test("power-cut").unwrap();
+        let outcome = run_test(def, &CacheBeforeDisk(cache), &settings, 1, false, &Monitor::silent()).unwrap();
+        assert!(outcome.metrics["acknowledged_lost"].value + outcome.metrics["flushed_lost"].value > 0.0);
+        outcome.metrics["flushed_lost"].value
+    };
+    assert_eq!(["2", "300"].map(|load_ms| flushed_lost(false, load_ms)), [0.0; 2]);
+    // A battery that lets the disk keep data in its own cache is found out.
+    assert!(flushed_lost(true, "300") > 0.0);
 }

@@ -29,6 +29,16 @@ impl Source for TrimRange {
     }
 }
 
+/// One FLUSH.
+struct OneFlush(bool);
+
+impl Source for OneFlush {
+    fn next(&mut self) -> Option<Command> {
+        let sent = std::mem::replace(&mut self.0, true);
+        (!sent).then_some(Command { op: Op::Flush, offset_bytes: 0, length_bytes: 0, fua: false })
+    }
+}
+
 impl Host<'_> {
     /// Writes `start_bytes..start_bytes + length_bytes` once, in sequence, and measures with `meter` (`&mut ()` for
     /// nothing).
@@ -82,6 +92,14 @@ impl Host<'_> {
         }
         let source = TrimRange { at: start_bytes, end: start_bytes.saturating_add(length_bytes) };
         Ok(self.run(&mut [Job::new(source, 1)], &mut ())?)
+    }
+
+    /// Sends a FLUSH, and waits until it is answered.
+    ///
+    /// # Errors
+    /// As [`Host::run`].
+    pub fn flush(&mut self) -> Result<Run, BenchError> {
+        Ok(self.run(&mut [Job::new(OneFlush(false), 1)], &mut ())?)
     }
 
     /// Leaves the device alone for a time; what it does by itself goes on. Counts as no progress.

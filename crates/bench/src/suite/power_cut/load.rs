@@ -68,7 +68,7 @@ fn plug(device: &mut dyn Device) -> &mut dyn Plug {
 }
 
 impl<'a> Cutter<'a> {
-    /// A host on a drive that has been written once (`filled`) or never, and is at rest.
+    /// A host on a drive that has been written once and flushed (`filled`), or never written, and is at rest.
     pub fn new(device: &'a mut dyn Device, now: Nanos, filled: bool, load: Load, rng: Rng) -> Self {
         let unit_bytes = plug(device).unit_bytes();
         let units = (device.info().capacity_bytes / unit_bytes) as u32;
@@ -209,7 +209,7 @@ impl<'a> Cutter<'a> {
     /// Looks at every unit, right after a cut: what is not as it should be counts as lost although it was flushed.
     pub fn look_at_all(&mut self) {
         let plug = plug(self.device);
-        self.tally.losses.flushed += self.ledger.wrong(|unit| plug.held(unit.into()));
+        self.tally.losses.flushed += self.ledger.take_stock(|unit| plug.held(unit.into()));
     }
 
     /// Cuts that the drive counts as unclean.

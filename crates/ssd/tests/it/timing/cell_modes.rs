@@ -180,12 +180,12 @@ fn a_program_over_older_pages_waits_for_one_program_of_parity_for_each_two_of_th
     let program = [500_000, 1_500_000, 4_000_000];
     let transfer = ROW_UNITS * UNIT;
     let mut parity = 0;
-    for row in 0..48 {
+    for row in 0..60 {
         let page = row as usize % 12;
         let mut expected = COMMAND + transfer + program[KINDS[page]];
         if [2, 5, 7, 10].contains(&page) {
-            // Twelve pages of the area at one bit per cell are blank.
-            if parity >= 12 && parity % 4 == 0 {
+            // Four blocks of the area have sixteen blank pages at one bit per cell.
+            if parity >= 16 && parity % 4 == 0 {
                 expected += COMMAND + 3_000_000;
             }
             expected += COMMAND + transfer + 450_000;
@@ -195,7 +195,7 @@ fn a_program_over_older_pages_waits_for_one_program_of_parity_for_each_two_of_th
     }
     let counters = b.drive.counters();
     let flash = counters.flash.unwrap();
-    assert_eq!((flash.host_program_bytes, flash.safety_program_bytes), (48 * 16_384, 16 * 16_384));
+    assert_eq!((flash.host_program_bytes, flash.safety_program_bytes), (60 * 16_384, 20 * 16_384));
     assert_eq!(flash.block_erases, 2, "two planes");
 }
 
