@@ -88,7 +88,21 @@ fn a_quick_run_ranks_the_drives_of_the_catalog_as_a_full_one_does() {
 fn a_quick_run_says_nothing_of_the_steady_state_of_a_set() {
     let names = ["mtron-mobi-3000-16gb", "raid0(mtron-mobi-3000-16gb*2)"].map(str::to_owned);
     let drives = drives(&names, SEED).unwrap_or_else(|_| panic!("both are of the catalog"));
-    let steady = HEADLINES.iter().position(|headline| headline.key == "steady-write").unwrap();
-    let quick = figures(&drives, &[(steady, 0), (steady, 1)], true);
-    assert!(quick[steady][0].is_some() && quick[steady][1].is_none(), "{:?}", quick[steady]);
+    let steady = HEADLINES.iter().find(|headline| headline.key == "steady-write").unwrap();
+    // A drive without page mapping is steady from the first second on.
+    let short = [("seconds", "40"), ("tail_from_seconds", "10")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let jobs: Vec<PlanJob> = (0..2)
+        .map(|drive| {
+            let mut job = job(drive, steady);
+            job.settings.extend(short.clone());
+            job
+        })
+        .collect();
+    let options = PlanOptions { threads: None, seed: SEED, quick: true };
+    let results = run_plan_keeping(&drives, &jobs, options, &|_| {}, &|_, _| {}, &AtomicBool::new(false));
+    let says = |result: &JobResult| match result {
+        JobResult::Finished(outcome) => outcome.metrics.contains_key(steady.metric),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(results.iter().map(says).collect::<Vec<_>>(), [true, false]);
 }
