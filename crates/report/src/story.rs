@@ -138,6 +138,12 @@ impl<'a> Facts<'a> {
 
     /// The best of the others in a headline figure, by name.
     fn best_other(&self, headline: &Headline) -> Option<(&str, f64)> {
+        let best = *self.others_by(headline).first()?;
+        Some((self.others[best.0].0.as_str(), best.1))
+    }
+
+    /// The others that have this figure, the best first, by their places.
+    fn others_by(&self, headline: &Headline) -> Vec<(usize, f64)> {
         let value = |(label, device, values): &'_ (String, &str, Values)| {
             let value = match values {
                 Values::Shipped(drive) => drive.figures.get(headline.key).copied(),
@@ -148,7 +154,7 @@ impl<'a> Facts<'a> {
         let mut all: Vec<(usize, f64)> =
             self.others.iter().enumerate().filter_map(|(i, o)| Some((i, value(o)?.1))).collect();
         all.sort_by(|a, b| headline.order(a.1, b.1));
-        all.first().map(|&(i, v)| (self.others[i].0.as_str(), v))
+        all
     }
 
     fn steady(&self) -> Option<Steady> {
@@ -593,9 +599,10 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
         }
     }
     // Where no rule has a word, the figure that stands out most among the drives here has one.
-    let mut relative = relative(facts);
+    let relative = relative(facts);
     if suits.is_empty() {
-        let best = relative.pop().filter(|r| r.ratio >= 0.95);
+        // What all do alike speaks for none of them.
+        let best = relative.iter().rfind(|r| r.ratio >= 0.95 && r.sets_apart);
         suits.extend(best.map(|r| format!("{}, at the level of the best here.", r.what)));
     }
     if unsuited.is_empty() {
@@ -623,6 +630,8 @@ struct Relative {
     ratio: f64,
     what: String,
     lower_is_better: bool,
+    /// Another drive is behind, and not level.
+    sets_apart: bool,
 }
 
 /// Every headline figure, the lowest share first.
@@ -633,7 +642,9 @@ fn relative(facts: &Facts<'_>) -> Vec<Relative> {
         let ratio = if headline.lower_is_better { theirs / ours } else { ours / theirs };
         let value = headline.of(&facts.review.outcomes, facts.name())?;
         let what = format!("{}: {}", headline.title, number::value(rounded(value.value), &value.unit));
-        Some(Relative { ratio, what, lower_is_better: headline.lower_is_better })
+        let is_behind = |worst: f64| headline.order(ours, worst).is_lt() && !are_level(ours, worst);
+        let sets_apart = facts.others_by(&headline).last().is_some_and(|&(_, worst)| is_behind(worst));
+        Some(Relative { ratio, what, lower_is_better: headline.lower_is_better, sets_apart })
     };
     let mut all: Vec<Relative> = HEADLINES.into_iter().filter_map(share).collect();
     all.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));

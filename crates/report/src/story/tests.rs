@@ -374,3 +374,28 @@ fn drives_that_differ_by_a_hair_are_level_and_none_is_once_as_fast() {
         assert!(findings.contains(said), "{findings}");
     }
 }
+
+#[test]
+fn what_all_drives_do_alike_speaks_for_none_of_them() {
+    let mut review = review(GOOD);
+    let bench = |test: &str, variant: &str, metric: &str, device: &str, value: f64| {
+        let mut o = outcome(test, variant, &[(metric, value, "IOPS")]);
+        o.device = device.to_owned();
+        o
+    };
+    let mut other = review.devices[0].clone();
+    other.facts.name = "theirs-1tb".into();
+    review.devices.push(other);
+    let suits = |review: &mut Review, theirs: [f64; 2]| {
+        review.outcomes = vec![
+            bench("fileserver", "", "iops", "mine-1tb", 20_000.0),
+            bench("fileserver", "", "iops", "theirs-1tb", theirs[0]),
+            bench("random-read", "QD3", "iops", "mine-1tb", 9_000.0),
+            bench("random-read", "QD3", "iops", "theirs-1tb", theirs[1]),
+        ];
+        story(review, &review.devices[0]).suits
+    };
+    // The file server is where it leads by most, if it leads at all.
+    assert_eq!(suits(&mut review, [19_900.0, 9_300.0]), "Nothing that was measured here speaks for it.");
+    assert!(suits(&mut review, [19_000.0, 9_300.0]).contains("at the level of the best here"));
+}
