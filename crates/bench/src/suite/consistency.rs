@@ -240,14 +240,14 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put(&mut out, "fill_bandwidth", fill.mb_per_s(), "MB/s");
     put(&mut out, "used_bytes", used as f64, "B");
     let unsettled = unsteady(tail_iops);
-    let name_of_tail = if unsettled.is_some() { "last part" } else { "steady state" };
-    let is_unsteady = unsettled.is_some();
-    if let Some(why) = unsettled {
-        out.notes.push(format!("Not steady yet: in the tail, {why}."));
-    }
     // A member that collects holds the others up while the host's whole queue waits for it. In small it collects for a
     // shorter time, and the queue is as long.
     let holds_up_less = ctx.is_small() && of_members;
+    let is_steady = unsettled.is_none() && !holds_up_less;
+    let name_of_tail = if is_steady { "steady state" } else { "last part" };
+    if let Some(why) = unsettled {
+        out.notes.push(format!("Not steady yet: in the tail, {why}."));
+    }
     if holds_up_less {
         out.notes.push(
             "In small, members of a set hold one another up for a shorter time than at full size: the steady state of a \
@@ -255,13 +255,13 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
                 .to_owned(),
         );
     }
-    if ctx.params.is_quick() && (is_unsteady || holds_up_less) {
+    if ctx.params.is_quick() && !is_steady {
         out.metrics.retain(|key, _| !STEADY.contains(&key.as_str()) && !key.ends_with("_tail"));
     }
     out.time_shares = explain::time_shares(&format!("{label}, whole run"), &whole);
     out.time_shares.extend(explain::time_shares(&format!("{label}, from {tail_from} s"), tail));
     out.slowest = explain::slowest(&whole);
-    out.charts = charts(&form, &label, &iops, tail_from, moments);
+    out.charts = charts(&form, &label, &iops, (tail_from, is_steady), moments);
     out.charts.extend(regularity.chart(&label, moments));
     put_power(&mut out, &power, &label);
     out.charts.push(tail_chart(&[("whole run", &whole.latency()), (name_of_tail, &tail.latency())]));
@@ -270,8 +270,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     Ok(out)
 }
 
-/// `moments`: how many values a second has.
-fn charts(form: &str, label: &str, iops: &[f64], tail_from: u64, moments: u64) -> Vec<Chart> {
+/// `tail_from`: where the tail begins, and whether it is the steady state. `moments`: how many values a second has.
+fn charts(form: &str, label: &str, iops: &[f64], (tail_from, is_steady): (u64, bool), moments: u64) -> Vec<Chart> {
     let length = iops.len() as f64 / moments as f64;
     let draw = |id: &str, title: &str, from: u64, y: Axis| {
         let x = Axis { min: Some(from as f64), max: Some(length), ..Axis::linear("time", "s") };
@@ -281,7 +281,7 @@ fn charts(form: &str, label: &str, iops: &[f64], tail_from: u64, moments: u64) -
         chart(id, title, &caption, Mark::Scatter, x, y, vec![series(label, points)])
     };
     let log = || Axis::log("IOPS", "IOPS");
-    let zoom = format!("Steady state, from {tail_from} s");
+    let zoom = format!("{}, from {tail_from} s", if is_steady { "Steady state" } else { "Last part" });
     if form == "2013" {
         let top = max(&iops[(tail_from * moments) as usize..]).max(LINEAR_TOP_IOPS);
         let linear = Axis { min: Some(0.0), max: Some(top), ..Axis::linear("IOPS", "IOPS") };
