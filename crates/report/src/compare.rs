@@ -241,6 +241,14 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
     let drives: Vec<&str> = found.iter().map(|(o, _)| o.device.as_str()).collect();
     let shortened = found.iter().find_map(|(o, _)| o.shortened.clone());
     let mut figure = Figure { x, series, colours, ..Figure::of_chart(first, &drives.join(" and "), stem, shortened) };
+    // What is the steady state of one drive may be no more than the last part of another's run.
+    let mut titles: Vec<&str> = Vec::new();
+    found.iter().map(|(_, c)| c.title.as_str()).for_each(|t| {
+        if !titles.contains(&t) {
+            titles.push(t)
+        }
+    });
+    figure.title = titles.join(" / ");
     if smoothed {
         figure.caption = format!("{} Each point is the mean of one per cent of the capacity.", figure.caption);
         figure.caption = figure.caption.trim_start().to_owned();
