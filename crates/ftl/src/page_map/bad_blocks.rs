@@ -213,7 +213,6 @@ impl PageMap {
 
     /// Begins all rows of a block again in another, and points the map there.
     fn move_block(&mut self, from: BlockId, to: BlockId) {
-        let layout = self.medium.layout().clone();
         let mode = self.medium.mode(from);
         if self.medium.mode(to) != mode {
             let now_s = self.medium.history(from).programmed_at_s;
@@ -221,18 +220,26 @@ impl PageMap {
         }
         for page in 0..self.medium.issued_pages(from) {
             self.medium.copy_row(from, to, page).expect("a block of the reserve is erased");
-            let (source, target) = (layout.row_start(from, page), layout.row_start(to, page));
-            let valid = self.validity.row(source);
-            let begins = self.begins_of_row(source);
-            for k in (0..self.row_units).filter(|k| (valid & begins) >> k & 1 != 0) {
-                self.redirect_unit(self.medium.lpn(source + k), source + k, target + k);
-            }
-            self.validity.clear_span(source, valid);
-            self.validity.set_row(target, valid);
-            if let Some(compression) = &mut self.compression {
-                compression.set_row(target, begins);
-            }
+            self.live_on_in((from, page), (to, page));
         }
+    }
+
+    /// What lives in a row lives from now on in another, which has been given the same. Returns how many units of flash that
+    /// are; superblocks are not told.
+    pub(super) fn live_on_in(&mut self, from: (BlockId, u32), to: (BlockId, u32)) -> u32 {
+        let layout = self.medium.layout();
+        let (source, target) = (layout.row_start(from.0, from.1), layout.row_start(to.0, to.1));
+        let valid = self.validity.row(source);
+        let begins = self.begins_of_row(source);
+        for k in (0..self.row_units).filter(|k| (valid & begins) >> k & 1 != 0) {
+            self.redirect_unit(self.medium.lpn(source + k), source + k, target + k);
+        }
+        self.validity.clear_span(source, valid);
+        self.validity.set_row(target, valid);
+        if let Some(compression) = &mut self.compression {
+            compression.set_row(target, begins);
+        }
+        valid.count_ones()
     }
 
     /// Where logical units begin in a row, one bit for each unit of flash.

@@ -167,23 +167,21 @@ impl Superblocks {
         }
     }
 
-    /// Sets as many places of a ring aside as are wanted, if there are so many: the highest-numbered superblocks that are
-    /// free, over all dies. For each place, its blocks by die.
+    /// Sets as many places of a ring aside as are wanted, if there are so many: of each domain the highest-numbered superblocks
+    /// that are free. For each place, its blocks by die.
     pub fn take_ring(&mut self, wanted: u32) -> Vec<Vec<BlockId>> {
-        let mut ring: Vec<Vec<BlockId>> = Vec::new();
-        for index in (0..self.blocks_per_die).rev() {
-            if ring.len() == wanted as usize {
-                break;
-            }
-            let row: Vec<SuperblockId> =
-                (0..self.domains() as usize).map(|domain| self.global(index, domain)).collect();
-            if row.iter().any(|&sb| self.state(sb) != State::Free) {
-                continue;
-            }
-            row.iter().for_each(|&sb| self.set_state(sb, State::System));
-            ring.push(
-                Dies::all(self.dies).iter().map(|die| self.block_on(row[self.domain_of_die(die)], die)).collect(),
-            );
+        let is_free = |&sb: &SuperblockId| self.state(sb) == State::Free;
+        let domains = 0..self.domains() as usize;
+        let free: Vec<Vec<SuperblockId>> =
+            domains.map(|domain| self.of_domain(domain).filter(is_free).collect()).collect();
+        let places = free.iter().map(Vec::len).min().unwrap_or(0).min(wanted as usize);
+        let mut ring = Vec::with_capacity(places);
+        for place in 1..=places {
+            let superblocks: Vec<SuperblockId> =
+                free.iter().map(|of_domain| of_domain[of_domain.len() - place]).collect();
+            superblocks.iter().for_each(|&sb| self.set_state(sb, State::System));
+            let block = |die: DieId| self.block_on(superblocks[self.domain_of_die(die)], die);
+            ring.push(Dies::all(self.dies).iter().map(block).collect());
         }
         ring
     }

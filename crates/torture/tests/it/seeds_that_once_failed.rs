@@ -49,6 +49,11 @@ fn those_with_power_cuts_pass() {
         (14_376_174_939_579_494_070, "the same"),
         (6_184_434_692_337_744_145, "the same"),
         (2_574_816_184_844_438_528, "a collection moved one cold block after the other, gained nothing, and gave up"),
+        (
+            1_436_192_551_631_985_201,
+            "rescued pages took two of a die's three blocks for copies, and programs went without",
+        ),
+        (8_170_513_776_774_288_622, "a map on demand had no ring, as bad blocks lay on another index on each die"),
     ] {
         if let Err(what) = run(Kind::PowerCuts, seed, &build_ssd) {
             panic!("seed {seed} ({bug}): {what}");

@@ -39,7 +39,7 @@ pub(super) const DEF: TestDef = TestDef {
         metric(
             "flushed_lost",
             "4 KiB",
-            "covered by a FLUSH, and silently not there after a cut; 0, or the drive is broken",
+            "covered by a FLUSH, and silently not there after a cut; 0, but for a device that is set up not to keep a FLUSH",
         ),
         metric("at_rest_lost", "4 KiB", "at rest before the cut, and destroyed by it: reads end with a media error"),
         metric("at_rest_flushed_lost", "4 KiB", "of these, covered by a FLUSH"),
@@ -57,7 +57,7 @@ pub(super) const DEF: TestDef = TestDef {
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
-    let (mut tally, unclean) = ctx.on_fresh_drive(|host| cut_again_and_again(ctx, host))?;
+    let (mut tally, unclean, keeps_flushes) = ctx.on_fresh_drive(|host| cut_again_and_again(ctx, host))?;
     let p = &ctx.params;
     let method = format!(
         "The drive was written {}. Then the host wrote {} bytes at random, QD{}, with a FLUSH after every {} writes, and the power \
@@ -109,14 +109,15 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             rows,
         });
     }
-    out.verdict = Some(verdict(&tally));
+    out.verdict = Some(verdict(&tally, keeps_flushes));
     Ok(out)
 }
 
-fn cut_again_and_again(ctx: &Context<'_>, host: &mut Host<'_>) -> Result<(Tally, u64), BenchError> {
-    if host.device_mut().plug().is_none() {
+/// Returns also the cuts that the drive counts as unclean, and whether it is set up to keep a FLUSH.
+fn cut_again_and_again(ctx: &Context<'_>, host: &mut Host<'_>) -> Result<(Tally, u64, bool), BenchError> {
+    let Some(keeps_flushes) = host.device_mut().plug().map(|plug| plug.keeps_flushes()) else {
         return Err(BenchError::Unsuitable(format!("{} has no plug that can be pulled", host.info().name)));
-    }
+    };
     let capacity = host.info().capacity_bytes;
     let write_bytes = ctx.params.integer("block_size");
     if write_bytes > capacity {
@@ -158,15 +159,22 @@ fn cut_again_and_again(ctx: &Context<'_>, host: &mut Host<'_>) -> Result<(Tally,
         }
     }
     let unclean = cutter.unclean_shutdowns();
-    Ok((cutter.tally, unclean))
+    Ok((cutter.tally, unclean, keeps_flushes))
 }
 
-fn verdict(tally: &Tally) -> Verdict {
+/// `keeps_flushes`: whether the device is set up to.
+fn verdict(tally: &Tally, keeps_flushes: bool) -> Verdict {
     let (losses, at_rest) = (&tally.losses, tally.at_rest.len());
     let cuts = tally.cuts;
     let flushed = tally.at_rest.iter().filter(|lost| lost.flushed).count();
     let oldest = tally.at_rest.iter().map(|lost| lost.age).max().unwrap_or(0) as f64 / SECOND as f64;
-    let sentence = if losses.flushed > 0 {
+    let sentence = if losses.flushed > 0 && !keeps_flushes {
+        format!(
+            "A FLUSH is not kept, as this device is set up: {} times 4 KiB that it had covered were not there after {cuts} cuts. The \
+             cache that answers must write through, or pass the FLUSH on.",
+            losses.flushed
+        )
+    } else if losses.flushed > 0 {
         format!(
             "The drive is broken: {} times 4 KiB that it had flushed were not there after {cuts} cuts.",
             losses.flushed
@@ -196,14 +204,19 @@ mod tests {
     use super::*;
 
     fn sentence(acknowledged: u64, flushed: u64, at_rest: usize) -> (bool, String) {
+        sentence_of(acknowledged, flushed, at_rest, true)
+    }
+
+    fn sentence_of(acknowledged: u64, flushed: u64, at_rest: usize, keeps_flushes: bool) -> (bool, String) {
         let lost = AtRest { bits_per_cell: 2, flushed: true, age: 3 * SECOND };
         let losses = Losses { acknowledged, flushed, ..Losses::default() };
-        let verdict = verdict(&Tally { cuts: 10, losses, at_rest: vec![lost; at_rest], ready: Vec::new() });
+        let tally = Tally { cuts: 10, losses, at_rest: vec![lost; at_rest], ready: Vec::new() };
+        let verdict = verdict(&tally, keeps_flushes);
         (verdict.pass == Some(true), verdict.sentence)
     }
 
     #[test]
-    fn the_verdict_tells_the_three_kinds_of_drives_apart_and_the_broken_one() {
+    fn the_verdict_tells_kinds_of_drives_apart_and_a_broken_one_from_one_that_is_made_to_lose() {
         let begins = |(pass, sentence): (bool, String), expected: bool, how: &str| {
             assert!(pass == expected && sentence.starts_with(how), "{sentence}");
         };
@@ -211,5 +224,7 @@ mod tests {
         begins(sentence(5, 0, 0), true, "Not full protection, but old data are safe");
         begins(sentence(5, 0, 2), false, "Old data die: 10 cuts destroyed 2 times 4 KiB");
         begins(sentence(5, 1, 2), false, "The drive is broken");
+        begins(sentence_of(5, 1, 2, false), false, "A FLUSH is not kept, as this device is set up");
+        begins(sentence_of(5, 0, 0, false), true, "Not full protection");
     }
 }

@@ -9,8 +9,10 @@
 //!
 //! A recovery looks at the copies after everything else: where a cut has destroyed a page, its copy has the same number
 //! and counts. The page then lives in the copy area until the same recovery has programmed it anew where data live
-//! ([`RepairKind::Rescue`]), or, if nothing is free then, until the collector has freed a superblock. A block with such a page is not erased by that recovery, so that a cut in its course finds the copy
-//! again. What a recovery itself programs over older pages, it copies first.
+//! ([`RepairKind::Rescue`]), or, if nothing is free then, until the collector has freed a superblock. A block with such a
+//! page is not erased by that recovery, so that a cut in its course finds the copy again. What a recovery itself programs
+//! over older pages, it copies first. What could not be programmed anew is brought together, so that each die has two
+//! blocks for new copies; a drive on which that cannot be done takes no more writes.
 
 use std::collections::BTreeSet;
 
@@ -26,6 +28,9 @@ use crate::translation::{Repair, RepairKind};
 /// Blocks of each die that are kept for copies: the one that is written, one that can be erased, and one that may hold what
 /// a recovery found no room for. Estimate.
 pub const BLOCKS_OF_A_DIE: u32 = 3;
+
+/// Blocks that new copies take in turn: the last one is full when the next is erased, and may hold a copy that is needed.
+const IN_TURN: usize = 2;
 
 /// Where the next copy on a die goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +100,13 @@ impl CopyArea {
             let kept = |block: &BlockId| self.kept.iter().any(|kept| kept.0 == *block);
             *current = blocks.iter().position(kept).unwrap_or(*current);
         }
+    }
+
+    /// The next copy on a die goes into this block.
+    fn go_on_in(&mut self, die: DieId, block: BlockId) {
+        let blocks = &self.blocks[die.index()];
+        let at = blocks.iter().position(|&other| other == block);
+        self.current[die.index()] = at.unwrap_or(self.current[die.index()]);
     }
 
     /// Whether a block is not to be erased yet.
@@ -217,7 +229,7 @@ impl PageMap {
                 }
                 sink.enqueue_first(die, FlashOp::erase(full));
             }
-            // A drive at the brink, after many cuts: see `rescue`.
+            // A recovery leaves room, or a drive that is read-only: only what was accepted before is programmed.
             Next::Full => {}
         }
     }
@@ -436,6 +448,8 @@ impl PageMap {
             self.open_copy_block(to);
             self.medium.copy_row_to_at_start((block, older), (to, row)).expect("copies are programmed in order");
             self.copy_extents((block, older), (to, row));
+            // A cut during this recovery may need it: nothing that has been erased comes back.
+            self.keep_copies_in(to);
             repairs.push(Repair { block: to, kind: RepairKind::Save { page: row, of: older } });
         }
     }
@@ -444,17 +458,21 @@ impl PageMap {
     pub(super) fn next_copy_at_start(&mut self, die: DieId, repairs: &mut Vec<Repair>) -> Option<(BlockId, u32)> {
         let mut next = self.next_copy(die);
         if let Next::Erase(full) = next {
-            self.medium.erase_at_start(full).expect("it is good");
-            if let Some(parity) = &mut self.parity {
-                parity.erased(full);
-            }
-            repairs.push(Repair { block: full, kind: RepairKind::Erase });
+            self.erase_copy_block_at_start(full, repairs);
             next = self.next_copy(die);
         }
         match next {
             Next::Row(block, page) => Some((block, page)),
             Next::Erase(_) | Next::Full => None,
         }
+    }
+
+    fn erase_copy_block_at_start(&mut self, block: BlockId, repairs: &mut Vec<Repair>) {
+        self.medium.erase_at_start(block).expect("it is good");
+        if let Some(parity) = &mut self.parity {
+            parity.erased(block);
+        }
+        repairs.push(Repair { block, kind: RepairKind::Erase });
     }
 
     /// A block of the area is not erased by this recovery.
@@ -472,11 +490,9 @@ impl PageMap {
         }
         for die in Dies::all(self.superblocks.dies()).iter() {
             let domain = self.superblocks.domain_of_die(die);
-            let blocks = self.copies.as_ref().and_then(|copies| copies.blocks.get(die.index())).cloned();
-            for block in blocks.into_iter().flatten() {
-                for page in 0..self.medium.finished_pages(block) {
-                    let holds = self.validity.row(self.medium.layout().row_start(block, page)) != 0;
-                    if holds && self.has_room_to_rescue(domain) {
+            for block in self.copy_blocks_of(die) {
+                for page in self.living_rows(block) {
+                    if self.has_room_to_rescue(domain) {
                         self.rescue_row(domain, block, page, repairs);
                     }
                 }
@@ -495,23 +511,99 @@ impl PageMap {
         let place = self.allocator.take(domain, writer, &mut self.superblocks, &mut self.medium);
         let place = place.expect("checked for room");
         self.copy_endangered_at_start(place.block, place.page, repairs);
-        let layout = self.medium.layout();
-        let (from, to) = (layout.row_start(block, page), layout.row_start(place.block, place.page));
-        let valid = self.validity.row(from);
-        let begins = self.compression.as_ref().map_or(u64::MAX, |compression| compression.extents().row(from));
+        let from = self.medium.layout().row_start(block, page);
+        let valid = self.validity.row(from) & self.begins_of_row(from);
         let mut tags = [EMPTY_TAG; 64];
-        for k in (0..self.row_units).filter(|k| (valid & begins) >> k & 1 != 0) {
+        for k in (0..self.row_units).filter(|k| valid >> k & 1 != 0) {
             tags[k as usize] = self.medium.tag(from + k);
-            self.redirect_unit(self.medium.lpn(from + k), from + k, to + k);
         }
         let fill = |row: &mut [u32]| row.copy_from_slice(&tags[..row.len()]);
         self.medium.program_at_start(place.block, place.page, fill).expect("rows are taken in order");
-        self.copy_extents((block, page), (place.block, place.page));
-        self.validity.clear_span(from, valid);
-        self.superblocks.lose_valid(self.superblocks.of_block(block), valid.count_ones());
-        self.validity.set_row(to, valid);
-        self.add_valid(place.superblock, valid.count_ones());
+        let valid = self.live_on_in((block, page), (place.block, place.page));
         repairs.push(Repair { block: place.block, kind: RepairKind::Rescue { page: place.page, of: page } });
+        self.superblocks.lose_valid(self.superblocks.of_block(block), valid);
+        self.add_valid(place.superblock, valid);
+    }
+
+    /// Brings what lives in the copy area together, where a die has too few blocks for new copies.
+    pub(in crate::page_map) fn gather_copies(&mut self, repairs: &mut Vec<Repair>) {
+        if self.copies.is_none() || self.is_frozen() || self.is_read_only() {
+            return;
+        }
+        Dies::all(self.superblocks.dies()).iter().for_each(|die| self.gather_on_die(die, repairs));
+    }
+
+    /// No program may endanger older pages any more where a die has too few blocks for new copies.
+    pub(in crate::page_map) fn check_room_for_copies(&mut self) {
+        let has_room = |die: DieId| {
+            let blocks = self.copy_blocks_of(die);
+            let free = blocks.iter().filter(|&&block| self.living_rows(block).is_empty()).count();
+            free == blocks.len() || free >= IN_TURN
+        };
+        if !Dies::all(self.superblocks.dies()).iter().all(has_room) {
+            self.bad_blocks.make_read_only();
+        }
+    }
+
+    /// The good blocks of a die that are kept for copies.
+    fn copy_blocks_of(&self, die: DieId) -> Vec<BlockId> {
+        let of_die = self.copies.as_ref().and_then(|copies| copies.blocks.get(die.index()));
+        of_die.into_iter().flatten().copied().filter(|&block| !self.medium.is_bad(block)).collect()
+    }
+
+    /// Into a block that can be erased all that lives; else, into the one with most room what lives in another.
+    fn gather_on_die(&mut self, die: DieId, repairs: &mut Vec<Repair>) {
+        let blocks = self.copy_blocks_of(die);
+        let pages = self.medium.pages_in_mode(CellMode::Slc);
+        for _ in 0..blocks.len() {
+            let living: Vec<(BlockId, Vec<u32>)> =
+                blocks.iter().map(|&block| (block, self.living_rows(block))).filter(|of| !of.1.is_empty()).collect();
+            if living.is_empty() || blocks.len() - living.len() >= IN_TURN {
+                return;
+            }
+            let holds_nothing = |block: &&BlockId| {
+                let is_kept = self.copies.as_ref().is_some_and(|copies| copies.is_kept(**block));
+                !is_kept && living.iter().all(|of| of.0 != **block)
+            };
+            let empty = blocks.iter().copied().find(|block| holds_nothing(&block));
+            let room = |block: BlockId| pages.saturating_sub(self.medium.issued_pages(block));
+            let roomiest = living.iter().map(|of| of.0).max_by_key(|&block| room(block));
+            let Some(to) = empty.or(roomiest) else { return };
+            let mut others: Vec<&(BlockId, Vec<u32>)> = living.iter().filter(|of| of.0 != to).collect();
+            others.sort_by_key(|of| of.1.len());
+            if empty.is_none() {
+                others.truncate(1);
+            }
+            let rows: Vec<(BlockId, u32)> =
+                others.iter().flat_map(|of| of.1.iter().map(|&page| (of.0, page))).collect();
+            let has_room = rows.len() as u32 <= if empty.is_some() { pages } else { room(to) };
+            if rows.is_empty() || !has_room {
+                return;
+            }
+            if empty.is_some() && !self.medium.is_erased(to) {
+                self.erase_copy_block_at_start(to, repairs);
+            }
+            rows.into_iter().for_each(|row| self.move_within_area(row, to, repairs));
+            if let Some(copies) = &mut self.copies {
+                copies.go_on_in(die, to);
+            }
+        }
+    }
+
+    fn move_within_area(&mut self, from: (BlockId, u32), block: BlockId, repairs: &mut Vec<Repair>) {
+        self.open_copy_block(block);
+        let to = (block, self.medium.issued_pages(block));
+        self.medium.copy_row_to_at_start(from, to).expect("copies are programmed in order");
+        let units = self.live_on_in(from, to);
+        repairs.push(Repair { block, kind: RepairKind::Rescue { page: to.1, of: from.1 } });
+        self.superblocks.lose_valid(self.superblocks.of_block(from.0), units);
+        self.superblocks.gain_valid(self.superblocks.of_block(block), units);
+        self.keep_copies_in(block);
+    }
+
+    fn living_rows(&self, block: BlockId) -> Vec<u32> {
+        let lives = |&page: &u32| self.validity.row(self.medium.layout().row_start(block, page)) != 0;
+        (0..self.medium.finished_pages(block)).filter(lives).collect()
     }
 }
 

@@ -361,17 +361,8 @@ impl PageMap {
     fn rebuild_row(&mut self, from: (BlockId, u32), to: (BlockId, u32), reads: u32, repairs: &mut Vec<Repair>) {
         self.open_copy_block(to.0);
         self.medium.rebuild_row_at_start(from, to).expect("copies are programmed in order");
-        self.copy_extents(from, to);
-        let (source, target) =
-            (self.medium.layout().row_start(from.0, from.1), self.medium.layout().row_start(to.0, to.1));
-        let valid = self.validity.row(source);
-        let begins = self.begins_of_row(source);
-        for k in (0..self.row_units).filter(|k| (valid & begins) >> k & 1 != 0) {
-            self.redirect_unit(self.medium.lpn(source + k), source + k, target + k);
-        }
-        self.validity.clear_span(source, valid);
-        self.validity.set_row(target, valid);
-        self.superblocks.gain_valid(self.superblocks.of_block(to.0), valid.count_ones());
+        let units = self.live_on_in(from, to);
+        self.superblocks.gain_valid(self.superblocks.of_block(to.0), units);
         self.keep_copies_in(to.0);
         repairs.push(Repair { block: to.0, kind: RepairKind::Rebuild { page: to.1, reads } });
     }

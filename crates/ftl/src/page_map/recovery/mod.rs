@@ -274,6 +274,7 @@ impl PageMap {
         let (changed, mut lost) = self.find_newest();
         self.recover_copies();
         self.rebuild_from_parity(&mut lost, &mut repairs);
+        self.gather_copies(&mut repairs);
         self.rebuild_superblocks(&mut repairs);
         self.rescue_copies(&mut repairs);
         if !self.is_frozen() {
@@ -285,10 +286,9 @@ impl PageMap {
         if let Some(padding) = &mut self.padding {
             padding.restart(self.buffer.accepted());
         }
-        if self.parity.is_some() {
-            // Nothing is under way, and what was needed is programmed by now.
-            self.release_copies();
-        }
+        // Nothing is under way, and what was needed is programmed by now.
+        self.release_copies();
+        self.check_room_for_copies();
         (0..self.allocator.domains()).for_each(|domain| self.note_writable(domain));
         let (map_rows, journal_rows) = self.log.rows_to_read();
         let open = |domain| self.allocator.open_superblocks(domain).count() as u32;
