@@ -76,3 +76,4 @@ pub use outcome::{
     Axis, Chart, Mark, Metric, Outcome, SHARE_BELOW, Series, SlowIo, Table, TimeShare, Verdict, cause_labels,
 };
 pub use params::{Kind, ParamDef, ParamError, Params, Value, parse_bytes, parse_setting};
+pub use suite::tail::latency_at;

@@ -33,7 +33,7 @@ pub fn traits(recipe: &DeviceRecipe, specification: &[ReportRow]) -> Vec<String>
             let cells = ["SLC", "MLC", "TLC"].get(die.geometry.bits_per_cell as usize - 1).copied().unwrap_or("flash");
             traits.push(format!("{}, {} channels", spec.controller.name, spec.controller.channels));
             traits.push(format!("{} dies of {cells}", spec.flash.dies));
-            traits.push(if spec.log_blocks.is_some() { "maps by blocks" } else { "maps by pages" }.to_owned());
+            traits.push(if spec.log_blocks.is_some() { "log-block mapping" } else { "page-level mapping" }.to_owned());
         }
         Parts::Disk(disk) => {
             let media = &disk.spec.media;

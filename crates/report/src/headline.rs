@@ -37,7 +37,7 @@ pub const HEADLINES: [Headline; 11] = [
         ..higher(
             "steady-write",
             "Steady random write",
-            "4 KiB, QD32, over the whole drive once it has settled",
+            "4 KiB, QD32, mean over the whole drive once it has settled",
             ["consistency", "2013", "iops_mean_tail"],
         )
     },
@@ -63,12 +63,7 @@ pub const HEADLINES: [Headline; 11] = [
             ["heavy", "2015", "latency_p99"],
         )
     },
-    higher(
-        "random-write",
-        "Random write burst",
-        "4 KiB, QD32, over 8 GB of a fresh drive",
-        ["random-write", "QD32", "iops"],
-    ),
+    higher("random-write", "Random write burst", "4 KiB, QD32, fresh drive", ["random-write", "QD32", "iops"]),
     higher("sequential-read", "Sequential read", "128 KiB, QD1", ["sequential-read", "", "bandwidth"]),
     higher("file-server", "File server", "four reads to a write, QD8, full drive", ["fileserver", "", "iops"]),
     // A drive in small is smaller than what the mix uses.

@@ -193,6 +193,16 @@ pub(crate) fn metric_label(key: &str) -> String {
         "stage1_amount" => "Written in the first stage".to_owned(),
         "trimmed_bandwidth" => "Bandwidth after TRIM".to_owned(),
         "random_read_bar" => "Random read, mean of QD 1, 2 and 4".to_owned(),
+        "random_write_bar" => "Random write, mean of QD 1, 2 and 4".to_owned(),
+        "sequential_read_bar" => "Sequential read, mean of QD 1, 2 and 4".to_owned(),
+        "sequential_write_bar" => "Sequential write, mean of QD 1, 2 and 4".to_owned(),
+        "fill_bandwidth" => "Bandwidth of the sequential fill".to_owned(),
+        "iops_over_stddev" => "IOPS, mean over standard deviation at the end".to_owned(),
+        "iops_common_level" => "IOPS, most common level at the end".to_owned(),
+        "iops_autocorrelation_max" => "Autocorrelation of IOPS, largest".to_owned(),
+        "iops_autocorrelation_lag" => "Autocorrelation of IOPS, lag of the largest".to_owned(),
+        "iops_run_mean" => "Time on one side of the median IOPS, mean".to_owned(),
+        "iops_run_longest" => "Time on one side of the median IOPS, longest".to_owned(),
         other => {
             let mut words = other.replace('_', " ");
             if let Some(first) = words.get_mut(0..1) {
@@ -222,6 +232,7 @@ mod tests {
         assert_eq!(metric_label("latency_p99_9"), "Latency, 99.9th percentile");
         assert_eq!(metric_label("latency_p99_99_tail"), "Latency, 99.99th percentile, at the end of the run");
         assert_eq!(metric_label("latency_mean_read_full"), "Latency, mean, reads, full drive");
+        assert_eq!(metric_label("iops_run_mean"), "Time on one side of the median IOPS, mean");
         assert_eq!(metric_label("read_iops_qd32"), "Read IOPS QD32");
         assert_eq!(transfer(131_072), "128 KiB");
         let shares = [1.0, 2.0, 4.0, 10.0, 100.0, 1e3, 1234.0, 1e7].map(|v| tick(v, SHARE_BELOW));

@@ -18,6 +18,13 @@ pub struct ReferenceDrive {
     pub iops: Vec<f64>,
 }
 
+impl ReferenceDrive {
+    /// [`ReferenceDrive::iops`] from 1,400 of 2,000 s on, as `consistency` takes the steady state.
+    pub(crate) fn tail(&self) -> &[f64] {
+        &self.iops[self.iops.len() * 7 / 10..]
+    }
+}
+
 /// Between two values of [`ReferenceDrive::iops`].
 pub const STEP_SECONDS: usize = 4;
 

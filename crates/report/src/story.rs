@@ -2,15 +2,25 @@
 //!
 //! Nothing here knows a drive. The same rules write about every one, so opposite figures give opposite sentences.
 
+mod apart;
+mod facts;
+mod steady;
+mod words;
+
 use ssdlab_bench::suite::LONGEST_GAPS;
-use ssdlab_bench::{Outcome, SlowIo};
+use ssdlab_bench::{SlowIo, TimeShare};
 
 use crate::felt::LIMITS;
 use crate::headline::{HEADLINES, Headline, are_level};
-use crate::name;
 use crate::number;
-use crate::reference::{ReferenceDrive, beside, consistency_curve};
 use crate::review::{Review, ReviewedDevice};
+use facts::Facts;
+use steady::NEAR;
+use words::{awaited, iops, rounded, seconds, times};
+
+pub(crate) use apart::Decks;
+pub(crate) use facts::{is_small, on_a_part};
+pub(crate) use steady::Steady;
 
 /// A finding: a sentence with what is worth remembering in bold, and the place that shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +35,6 @@ pub(crate) struct Finding {
 /// All that is said of a drive on the first screen.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Story {
-    /// The sentence under the name.
-    pub deck: String,
     pub findings: Vec<Finding>,
     pub suits: String,
     pub unsuited: String,
@@ -34,169 +42,20 @@ pub(crate) struct Story {
 
 /// How many findings the first screen has room for.
 const FINDINGS: usize = 5;
-/// Seconds below this share of the usual rate are a stall.
-const DEEP: f64 = 0.25;
-/// Seconds within this share of the usual rate are on the line.
-const NEAR: f64 = 0.15;
 /// Small writes that take so many times as long as small reads are what a drive is known for.
 const STALLING: f64 = 10.0;
 
+/// The key of the cause that is the link, and the share of a request's time, in per cent, from which on it is the limit.
+const LINK: &str = "link";
+const LINK_IS_FULL: f64 = 90.0;
+
+/// What the test `consistency` says first of a run that has not settled.
+const NOT_STEADY: &str = "Not steady yet";
+/// A quick run may have so small a part of the drive.
+const IN_SMALL: f64 = 8.0;
+
 /// A commit that takes as long is one that somebody notices.
 const LONG_COMMIT_US: f64 = 100_000.0;
-
-/// How random writes go once the drive has settled.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Steady {
-    /// The median of the seconds.
-    pub level: f64,
-    pub lowest: f64,
-    /// Shares of the seconds, in per cent.
-    pub on_the_line: f64,
-    pub deep: f64,
-    /// Seconds from one stall to the next, if they come regularly.
-    pub period: Option<f64>,
-}
-
-impl Steady {
-    /// Of the values of each second.
-    pub fn of(iops: &[f64]) -> Option<Steady> {
-        let mut sorted = iops.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let level = *sorted.get(sorted.len() / 2)?;
-        let share = |count: usize| 100.0 * count as f64 / iops.len() as f64;
-        let on = iops.iter().filter(|v| (**v - level).abs() <= NEAR * level).count();
-        let deep: Vec<usize> = (0..iops.len()).filter(|&i| iops[i] < DEEP * level).collect();
-        // From the begin of one dip to the begin of the next.
-        let begins: Vec<usize> = deep.iter().copied().filter(|&i| i == 0 || iops[i - 1] >= DEEP * level).collect();
-        let gaps: Vec<f64> = begins.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
-        let mean = gaps.iter().sum::<f64>() / gaps.len().max(1) as f64;
-        let spread = gaps.iter().map(|g| (g - mean).abs()).sum::<f64>() / gaps.len().max(1) as f64;
-        let period = (gaps.len() >= 5 && spread <= 0.35 * mean).then_some(mean);
-        Some(Steady { level, lowest: sorted[0], on_the_line: share(on), deep: share(deep.len()), period })
-    }
-
-    pub fn is_flat(&self) -> bool {
-        self.on_the_line >= 95.0 && self.deep == 0.0
-    }
-
-    pub fn stalls(&self) -> bool {
-        self.deep >= 0.5
-    }
-}
-
-/// What the sentences are made of.
-struct Facts<'a> {
-    review: &'a Review,
-    device: &'a ReviewedDevice,
-    others: Vec<(String, &'a str, Values)>,
-}
-
-/// Headline values of another drive.
-enum Values {
-    Shipped(&'static ReferenceDrive),
-    Reviewed,
-}
-
-impl<'a> Facts<'a> {
-    fn of(review: &'a Review, device: &'a ReviewedDevice) -> Facts<'a> {
-        let others = if review.devices.len() > 1 {
-            let rest = review.devices.iter().filter(|d| d.facts.name != device.facts.name);
-            rest.map(|d| (name::short(&d.facts.name), d.facts.name.as_str(), Values::Reviewed)).collect()
-        } else {
-            let shipped = beside(&device.facts.name, device.facts.supports_trim);
-            shipped.into_iter().map(|d| (name::short(&d.name), d.name.as_str(), Values::Shipped(d))).collect()
-        };
-        Facts { review, device, others }
-    }
-
-    /// Whether it is made of flash, as far as it says: only such drives have a spare area.
-    fn has_flash(&self) -> bool {
-        self.device.facts.over_provisioning_percent.is_some()
-    }
-
-    fn name(&self) -> &str {
-        &self.device.facts.name
-    }
-
-    fn outcome(&self, test: &str, variant: &str) -> Option<&'a Outcome> {
-        self.outcome_of(self.name(), test, variant)
-    }
-
-    fn outcome_of(&self, device: &str, test: &str, variant: &str) -> Option<&'a Outcome> {
-        let mut of_device = self.review.outcomes.iter().filter(|o| o.device == device);
-        of_device.find(|o| o.test == test && o.variant.starts_with(variant))
-    }
-
-    fn metric(&self, test: &str, variant: &str, key: &str) -> Option<f64> {
-        self.outcome(test, variant)?.metrics.get(key).map(|m| m.value)
-    }
-
-    fn headline(&self, key: &str) -> Option<(Headline, f64)> {
-        let headline = HEADLINES.into_iter().find(|h| h.key == key && h.is_shown(self.review.quick))?;
-        Some((headline, headline.of(&self.review.outcomes, self.name())?.value))
-    }
-
-    /// The best of the others in a headline figure, by name.
-    fn best_other(&self, headline: &Headline) -> Option<(&str, f64)> {
-        let best = *self.others_by(headline).first()?;
-        Some((self.others[best.0].0.as_str(), best.1))
-    }
-
-    /// The others that have this figure, the best first, by their places.
-    fn others_by(&self, headline: &Headline) -> Vec<(usize, f64)> {
-        let value = |(label, device, values): &'_ (String, &str, Values)| {
-            let value = match values {
-                Values::Shipped(drive) => drive.figures.get(headline.key).copied(),
-                Values::Reviewed => headline.of(&self.review.outcomes, device).map(|m| m.value),
-            };
-            value.map(|v| (label.clone(), v))
-        };
-        let mut all: Vec<(usize, f64)> =
-            self.others.iter().enumerate().filter_map(|(i, o)| Some((i, value(o)?.1))).collect();
-        all.sort_by(|a, b| headline.order(a.1, b.1));
-        all
-    }
-
-    fn steady(&self) -> Option<Steady> {
-        // A run that has not settled has no steady state to describe.
-        self.outcome("consistency", "2013")?.metrics.get("iops_mean_tail")?;
-        Steady::of(&self.tail_of(self.name())?)
-    }
-
-    /// Writes at random of a device in the last part of the run, second by second.
-    fn tail_of(&self, device: &str) -> Option<Vec<f64>> {
-        let outcome = self.outcome_of(device, "consistency", "2013")?;
-        let from = outcome.params.get("tail_from_seconds").and_then(serde_json::Value::as_f64)?;
-        let curve = consistency_curve(self.review, device);
-        Some(curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect())
-    }
-
-    /// Other drives of the review whose writes at random were measured and came to no steady state, and where they were.
-    fn unsettled(&self) -> Vec<String> {
-        let so_far = |(label, device, _): &(String, &str, Values)| {
-            let outcome = self.outcome_of(device, "consistency", "2013")?;
-            if outcome.metrics.contains_key("iops_mean_tail") {
-                return None;
-            }
-            let tail = self.tail_of(device).unwrap_or_default();
-            let part = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
-            let means: Vec<f64> = tail.chunks(tail.len().div_ceil(5).max(1)).map(part).collect();
-            let (least, most) = (means.iter().copied().reduce(f64::min)?, means.into_iter().reduce(f64::max)?);
-            Some(format!("{label} had not settled, at {} to {} so far", iops(least), iops(most)))
-        };
-        let reviewed = self.others.iter().filter(|o| matches!(o.2, Values::Reviewed));
-        reviewed.filter_map(so_far).collect()
-    }
-
-    /// The rates of a write over the whole drive, into an SLC cache and past it, in MB/s, if they fall by more than a fifth.
-    fn rates_of_cache(&self) -> Option<Vec<f64>> {
-        let rate = |key: &str| self.metric("slc-cache", "", key);
-        let stages = rate("stages").filter(|_| self.has_flash())? as u32;
-        let rates: Vec<f64> = (1..=stages).map_while(|k| rate(&format!("stage{k}_bandwidth"))).collect();
-        let slowest = rates.iter().copied().reduce(f64::min)?;
-        (slowest < 0.8 * rates[0]).then_some(rates)
-    }
-}
 
 /// Everything that is said of `device`.
 pub(crate) fn story(review: &Review, device: &ReviewedDevice) -> Story {
@@ -220,41 +79,55 @@ pub(crate) fn story(review: &Review, device: &ReviewedDevice) -> Story {
     .collect();
     findings.truncate(FINDINGS);
     let (suits, unsuited) = conclusion(&facts, steady.as_ref());
-    Story { deck: deck(&facts, steady.as_ref()), findings, suits, unsuited }
+    Story { findings, suits, unsuited }
 }
 
-fn iops(value: f64) -> String {
-    number::grouped(rounded(value), 0)
+/// The sentences under the names of the drives.
+pub(crate) fn decks(review: &Review) -> Decks {
+    let drives: Vec<Facts<'_>> = review.devices.iter().map(|d| Facts::of(review, d)).collect();
+    apart::decks(&drives)
 }
 
-/// Two significant digits from a hundred on: more would pretend.
-fn rounded(value: f64) -> f64 {
-    let step = match value {
-        v if v >= 10_000.0 => 100.0,
-        v if v >= 1_000.0 => 10.0,
-        _ => 1.0,
+/// What a reader of a bar chart has to know of a bar, lest it say more than was measured.
+pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
+    let note = |device: &ReviewedDevice| {
+        let facts = Facts::of(review, device);
+        let said = match headline.key {
+            "sequential-write" => facts.long_write()?.0,
+            "steady-write" => {
+                let s = facts.steady().filter(Steady::bursts)?;
+                format!("mean of {} most of the time and bursts up to {}", iops(s.level), iops(s.highest))
+            }
+            _ => return None,
+        };
+        headline.of(&review.outcomes, facts.name())?;
+        Some(format!("{}: {said}.", crate::name::pretty(facts.name())))
     };
-    (value / step).round() * step
+    review.devices.iter().filter_map(note).collect()
 }
 
-fn times(ratio: f64) -> String {
-    let number = if ratio < 10.0 { number::trimmed(ratio, 1) } else { number::grouped(ratio, 0) };
-    format!("{number} times")
+/// How much of an empty drive a test of so many seconds wrote at its rate, in per cent: of the least and of the most.
+pub(crate) fn written_share(review: &Review, headline: &Headline) -> Option<(f64, f64)> {
+    let share = |device: &ReviewedDevice| {
+        let facts = Facts::of(review, device);
+        let outcome = facts.outcome(headline.test, headline.variant)?;
+        let seconds = outcome.params.get("seconds").and_then(serde_json::Value::as_f64)?;
+        let rate = outcome.metrics.get("bandwidth")?.value;
+        let small = if is_small(outcome) { IN_SMALL } else { 1.0 };
+        let written = 100.0 * rate * 1e6 * seconds / (device.facts.capacity_bytes as f64 / small);
+        // Past its end it begins again.
+        Some(written.min(100.0))
+    };
+    let shares: Vec<f64> = review.devices.iter().filter_map(share).collect();
+    Some((shares.iter().copied().reduce(f64::min)?, shares.into_iter().reduce(f64::max)?))
 }
 
-fn seconds(value: f64) -> String {
-    match value.round() as u64 {
-        0 | 1 => "every second".to_owned(),
-        n => format!("every {n} s"),
-    }
-}
-
-/// The cause that weighs most in the slowest requests, by name.
+/// The cause that weighs most in the slowest requests, by key.
 fn main_cause(slowest: &[SlowIo]) -> Option<&'static str> {
     let heaviest = |io: &SlowIo| io.causes_us.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|c| c.0.clone());
     let causes: Vec<String> = slowest.iter().filter_map(heaviest).collect();
     let most = causes.iter().max_by_key(|c| causes.iter().filter(|d| d == c).count())?;
-    ssdlab_core::CAUSES.iter().find(|c| c.key() == most).map(|c| c.label())
+    ssdlab_core::CAUSES.iter().find(|c| c.key() == most).map(|c| c.key())
 }
 
 fn finding(before: &str, bold: String, after: String, test: &'static str) -> Finding {
@@ -262,23 +135,14 @@ fn finding(before: &str, bold: String, after: String, test: &'static str) -> Fin
 }
 
 fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
-    let Some(s) = steady else {
-        let run = facts.outcome("consistency", "2013")?;
-        let why = run.notes.iter().find(|n| n.starts_with("Not steady yet"))?;
-        return Some(finding(
-            "Random writes are ",
-            "not steady yet".to_owned(),
-            why.trim_start_matches("Not steady yet").to_owned(),
-            "consistency",
-        ));
-    };
+    let Some(s) = steady else { return unsettled(facts) };
     let cause = facts.outcome("consistency", "2013").and_then(|o| main_cause(&o.slowest));
-    let unit = facts.device.superblock_bytes.filter(|_| cause == Some("garbage collection"));
+    let unit = facts.device.superblock_bytes.filter(|_| cause == Some("garbage_collection"));
     let why = match (cause, unit) {
         (Some(_), Some(bytes)) => {
             format!(", while one superblock of {} is collected", number::transfer(bytes))
         }
-        (Some(cause), None) => format!("; the slowest requests wait for {cause}"),
+        (Some(cause), None) => format!("; the slowest requests wait for {}", awaited(cause)),
         _ => String::new(),
     };
     Some(if s.is_flat() {
@@ -290,18 +154,69 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
             "consistency",
         )
     } else if s.stalls() {
-        let period = s.period.map_or_else(|| "now and then".to_owned(), seconds);
-        finding(
-            "",
-            format!("Random writes run at {} IOPS and drop to {} {period}", iops(s.level), iops(s.lowest)),
-            format!("{why}. {} of the seconds are stalls.", number::value((s.deep * 10.0).round() / 10.0, "%")),
-            "consistency",
-        )
+        stalls_of_writes(s, &why, "")
+    } else if s.bursts() {
+        bursts_of_writes(s, &why, "seconds", "")
     } else {
         finding(
             "Random writes settle around ",
             format!("{} IOPS, from then on never below {}", iops(s.level), iops(s.lowest)),
             format!("; {:.0} % of the seconds lie within {:.0} % of that.", s.on_the_line, NEAR * 100.0),
+            "consistency",
+        )
+    })
+}
+
+fn stalls_of_writes(s: &Steady, why: &str, more: &str) -> Finding {
+    let period = s.period.map_or_else(|| "now and then".to_owned(), seconds);
+    let share = number::value((s.deep * 10.0).round() / 10.0, "%");
+    finding(
+        "",
+        format!("Random writes run at {} IOPS and drop to {} {period}", iops(s.level), iops(s.lowest)),
+        format!("{why}. Stalls take {share} of the time.{more}"),
+        "consistency",
+    )
+}
+
+/// Of a drive whose median says one thing and whose mean another: both, and what each is of.
+fn bursts_of_writes(s: &Steady, why: &str, of: &str, more: &str) -> Finding {
+    finding(
+        "",
+        format!("Random writes run at {} IOPS most of the time, with bursts up to {}", iops(s.level), iops(s.highest)),
+        format!(
+            "{why}. The bursts lift the mean to {}; {:.0} % of the {of} lie below half of it.{more}",
+            iops(s.mean),
+            s.below_half
+        ),
+        "consistency",
+    )
+}
+
+/// Of a run that ended before the writes had settled: where they were, and what keeps them from being steady.
+fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
+    let run = facts.outcome("consistency", "2013")?;
+    let why = run.notes.iter().find(|n| n.starts_with(NOT_STEADY))?;
+    let (Some(s), Some(length)) = (facts.last_part(), facts.last_part_seconds()) else {
+        let after = why.trim_start_matches(NOT_STEADY).to_owned();
+        return Some(finding("Random writes are ", "not steady yet".to_owned(), after, "consistency"));
+    };
+    let parts = format!("cut into five parts, they have means from {} to {} IOPS", iops(s.parts.0), iops(s.parts.1));
+    Some(if s.stalls() {
+        stalls_of_writes(
+            &s,
+            "",
+            &format!(" The mean of the last {length:.0} s is {}. Not steady yet: {parts}.", iops(s.mean)),
+        )
+    } else if s.bursts() {
+        bursts_of_writes(&s, "", &format!("last {length:.0} s"), &format!(" Not steady yet: {parts}."))
+    } else {
+        // Beside means, a median that lies outside of them needs the mean.
+        let is_within = s.parts.0 <= s.level && s.level <= s.parts.1;
+        let mean = if is_within { String::new() } else { format!(", whose mean is {}", iops(s.mean)) };
+        finding(
+            "Random writes are ",
+            format!("not steady yet, at {} IOPS", iops(s.level)),
+            format!(", the median of the last {length:.0} s{mean}; {parts}."),
             "consistency",
         )
     })
@@ -354,7 +269,8 @@ fn felt(facts: &Facts<'_>) -> Option<Finding> {
 fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     let (headline, ours) = facts.headline("steady-write").or_else(|| facts.headline("file-server"))?;
     let (other, theirs) = facts.best_other(&headline)?;
-    let what = headline.title.to_lowercase();
+    let is_mean = headline.key == "steady-write" && facts.steady().is_some_and(|s| s.bursts());
+    let what = format!("{}{}", headline.title.to_lowercase(), if is_mean { ", as a mean" } else { "" });
     Some(if ours >= 1.5 * theirs {
         finding(
             "",
@@ -395,31 +311,46 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
 
 fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     let stages = facts.metric("slc-cache", "", "stages");
-    if let Some(rates) = facts.rates_of_cache() {
-        let later: String = rates[1..].iter().map(|rate| format!(", then at {rate:.0}")).collect();
-        let amount = facts
-            .metric("slc-cache", "", "stage1_amount")
-            .map_or(String::new(), |gb| format!(" for {}", number::value(gb, "GB")));
-        return Some(finding(
-            "Sequential writes go at ",
-            format!("{:.0} MB/s{amount}{later}", rates[0]),
-            ": the first go to a cache of one bit a cell, which must be emptied.".to_owned(),
-            "slc-cache",
-        ));
+    if let Some((rates, _)) = facts.long_write() {
+        let cached = facts.rates_of_cache().is_some();
+        let why = if cached {
+            ": the first go to a pseudo-SLC cache (one bit a cell), which then has to be emptied"
+        } else {
+            ""
+        };
+        let test = if cached { "slc-cache" } else { "sequential-write" };
+        return Some(finding("Sequential writes go at ", rates, format!("{why}."), test));
     }
     let (headline, ours) = facts.headline("sequential-write")?;
     let (other, theirs) = facts.best_other(&headline)?;
-    let share = facts.outcome("sequential-write", "").and_then(|o| o.time_shares.first()).and_then(|share| {
-        let (key, us) = share.mean_us.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
-        let label = ssdlab_core::CAUSES.iter().find(|c| c.key() == key)?.label();
-        Some(format!("; {:.0} % of a write's time is {label}", 100.0 * us / share.latency_mean_us.max(1e-9)))
-    });
+    let share = facts.outcome("sequential-write", "").and_then(|o| o.time_shares.first());
+    let why = share.and_then(limit).map_or_else(String::new, |why| format!("; {why}"));
     Some(finding(
         "Sequential writes go at ",
         format!("{ours:.0} MB/s{}", if stages.is_some() && facts.has_flash() { " from beginning to end" } else { "" }),
-        format!("{}. {other} reaches {theirs:.0}.", share.unwrap_or_default()),
+        format!("{why}. {other} reaches {theirs:.0}."),
         "sequential-write",
     ))
+}
+
+/// What limits writes whose mean time is this. The link is a limit only to a drive that keeps it busy: of another, what it
+/// waits for beside the link is what it lacks.
+fn limit(share: &TimeShare) -> Option<String> {
+    let percent = |us: f64| 100.0 * us / share.latency_mean_us.max(1e-9);
+    let link = share.mean_us.get(LINK).map_or(0.0, |us| percent(*us));
+    if link >= LINK_IS_FULL {
+        return Some(format!("the transfer over the host link takes {link:.0} % of a write's time, and is the limit"));
+    }
+    let beside = share.mean_us.iter().filter(|(key, _)| *key != LINK);
+    let (key, us) = beside.max_by(|a, b| a.1.total_cmp(b.1))?;
+    let (what, us) = (awaited(key), percent(*us));
+    Some(if link > us {
+        format!(
+            "beside the transfer over the host link ({link:.0} % of its time), a write waits for {what} ({us:.0} %)"
+        )
+    } else {
+        format!("a write waits {us:.0} % of its time for {what}")
+    })
 }
 
 /// Of a disk: the rate falls from the outer tracks to the inner ones.
@@ -446,19 +377,27 @@ fn slow_requests(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 fn trim(facts: &Facts<'_>) -> Option<Finding> {
-    let verdict = facts.outcome("trim", "")?.verdict.as_ref()?;
-    let restored = facts.metric("trim", "", "trimmed_bandwidth");
-    let dirty = facts.metric("trim", "", "dirty_bandwidth");
-    let rates = match (dirty, restored) {
-        (Some(d), Some(t)) => format!(": {d:.0} MB/s after torture, {t:.0} after TRIM."),
-        _ => ".".to_owned(),
+    let outcome = facts.outcome("trim", "")?;
+    let verdict = outcome.verdict.as_ref()?;
+    let figure = |key: &str| facts.metric("trim", "", key);
+    let rates = match (figure("dirty_bandwidth"), figure("trimmed_bandwidth")) {
+        (Some(d), Some(t)) => format!(": {d:.0} MB/s after torture, {t:.0} after TRIM"),
+        _ => String::new(),
+    };
+    let limit = outcome.params.get("tolerance_percent").and_then(serde_json::Value::as_f64);
+    let judged = match (figure("trimmed_shortfall"), limit) {
+        (Some(short), Some(limit)) if short >= 0.05 => {
+            let [short, limit] = [short, limit].map(|percent| number::trimmed(percent, 1));
+            format!(", at worst {short} % below the clean drive (up to {limit} % counts as restored)")
+        }
+        _ => String::new(),
     };
     let bold = match verdict.pass {
         Some(true) => "TRIM restores the drive",
         Some(false) => "TRIM does not restore the drive",
         None => "Whether TRIM works cannot be said",
     };
-    Some(finding("", bold.to_owned(), rates, "trim"))
+    Some(finding("", bold.to_owned(), format!("{rates}{judged}."), "trim"))
 }
 
 /// Small accesses: of a drive whose writes stall, or of one whose writes do not.
@@ -489,75 +428,10 @@ fn bursts(facts: &Facts<'_>) -> Option<Finding> {
     ))
 }
 
-/// The sentence under the name.
-fn deck(facts: &Facts<'_>, steady: Option<&Steady>) -> String {
-    let mut clauses = Vec::new();
-    if let Some((headline, ours)) = facts.headline("random-write") {
-        let best = facts.best_other(&headline).map_or(ours, |o| o.1);
-        clauses.push(if ours >= 0.5 * best && facts.has_flash() {
-            "Quick while it has clean blocks"
-        } else if ours >= 0.5 * best {
-            "Quick at random writes"
-        } else if ours >= 0.05 * best {
-            "Slow at random writes even when empty"
-        } else {
-            "No drive for random writes"
-        });
-    }
-    let zero = facts.metric("consistency", "2013", "zero_iops_seconds");
-    match steady {
-        Some(s) if s.is_flat() => clauses.push("and once full it holds its rate"),
-        Some(s) if s.stalls() => clauses.push("but once full it stalls"),
-        Some(_) => clauses.push("and once full it stays in motion"),
-        None if facts.review.quick && facts.outcome("consistency", "2013").is_some() => {
-            clauses.push("and a quick run is too short to say how it settles");
-        }
-        None => {}
-    }
-    let mut text = clauses.join(", ");
-    if let Some(s) = steady {
-        text.push_str(&format!(": {} random writes a second", iops(s.level)));
-        text.push_str(&match (s.stalls(), s.period) {
-            (true, Some(p)) => format!(", {} a stall", seconds(p)),
-            (true, None) => ", with stalls between".to_owned(),
-            (false, _) => String::new(),
-        });
-    }
-    if let Some(zero) = zero {
-        text.push_str(&if zero == 0.0 {
-            "; no second passes without an answer".to_owned()
-        } else {
-            format!("; {} seconds pass without an answer", number::grouped(zero, 0))
-        });
-    }
-    if text.is_empty() { facts.device.facts.description.clone() } else { format!("{}.", text.trim_start_matches("; ")) }
-}
-
 /// Who should want the drive, and who should not.
 fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     let (mut suits, mut unsuited): (Vec<String>, Vec<String>) = Default::default();
-    if let Some(s) = steady {
-        let longest = facts.metric("consistency", "2013", "latency_max_tail").map(number::latency);
-        if s.stalls() || s.level < 500.0 {
-            let wait = longest.map_or(String::new(), |l| format!(": a commit may wait {l}"));
-            unsuited.push(format!("Databases and anything that fills it{wait}."));
-        } else {
-            // Who reads one drive's page takes it for the better one of those beside it.
-            let unsettled: String = facts.unsettled().iter().map(|other| format!("; {other}")).collect();
-            let told = format!("{} writes a second, and no second below {}", iops(s.level), iops(s.lowest));
-            match facts.metric("consistency", "2013", "latency_p99_9_tail") {
-                Some(us) if us >= LONG_COMMIT_US => unsuited.push(format!(
-                    "Databases whose users wait for each commit: {told}, but one write in a thousand takes over {}.",
-                    number::latency(us)
-                )),
-                Some(us) => suits.push(format!(
-                    "Databases: {told}; one write in a thousand takes over {}{unsettled}.",
-                    number::latency(us)
-                )),
-                None => suits.push(format!("Databases: {told}{unsettled}.")),
-            }
-        }
-    }
+    databases(facts, steady, &mut suits, &mut unsuited);
     if let Some((_, p99)) = facts.headline("heavy-p99") {
         let wait = number::latency(p99);
         if p99 <= 20_000.0 {
@@ -568,14 +442,15 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     }
     if let Some((headline, rate)) = facts.headline("sequential-write") {
         let best = facts.best_other(&headline).map_or(rate, |o| o.1);
-        if let Some(rates) = facts.rates_of_cache() {
-            let later: String = rates[1..].iter().map(|rate| format!(", then {rate:.0}")).collect();
-            let said = format!("opies and video: {:.0} MB/s at first{later}.", rates[0]);
-            let slowest = rates.iter().copied().fold(f64::MAX, f64::min);
-            if slowest < 0.5 * best.max(rates[0]) {
-                unsuited.push(format!("Long c{said}"));
+        if let Some((rates, slowest)) = facts.long_write() {
+            if slowest < 0.5 * best.max(rate) {
+                // Its bar is the longest, since that test ends before the rate falls.
+                let leads =
+                    facts.best_other(&headline).is_some_and(|(_, theirs)| rate > theirs && !are_level(rate, theirs));
+                let lead = if leads { " It leads in sequential write only until its rate falls." } else { "" };
+                unsuited.push(format!("Long copies and video: {rates}.{lead}"));
             } else {
-                suits.push(format!("C{said}"));
+                suits.push(format!("Copies and video: {rates}."));
             }
         } else if rate >= 0.8 * best {
             // A test of a minute says nothing of the time after it.
@@ -602,7 +477,9 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     let relative = relative(facts);
     if suits.is_empty() {
         // What all do alike speaks for none of them.
-        let best = relative.iter().rfind(|r| r.ratio >= 0.95 && r.sets_apart);
+        // Nor does a rate speak for it that falls.
+        let falls = |r: &Relative| r.key == "sequential-write" && facts.long_write().is_some();
+        let best = relative.iter().rfind(|r| r.ratio >= 0.95 && r.sets_apart && !falls(r));
         suits.extend(best.map(|r| format!("{}, at the level of the best here.", r.what)));
     }
     if unsuited.is_empty() {
@@ -625,8 +502,50 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     )
 }
 
+/// Whether it is for those who wait for each write, by how random writes went when the drive was full.
+fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>, unsuited: &mut Vec<String>) {
+    let Some(last) = facts.last_part() else { return };
+    let longest = facts.metric("consistency", "2013", "latency_max_tail").map(number::latency);
+    let wait = longest.map_or(String::new(), |l| format!(": a commit may wait {l}"));
+    let drops = format!(": {} writes a second drop to {}", iops(last.level), iops(last.lowest));
+    // A fault that holds most of the last part of a run speaks against a drive even if its means still drift.
+    if last.stalls() {
+        let why = if wait.is_empty() { &drops } else { &wait };
+        unsuited.push(format!("Databases and anything that fills it{why}."));
+        return;
+    }
+    if last.bursts() {
+        let other = facts.best_other_level().filter(|&(_, level)| level > last.level);
+        let beside = other.map_or(String::new(), |(name, level)| format!(", {} with {name}", iops(level)));
+        let so_far = if steady.is_some() { "" } else { ", as far as this run went" };
+        unsuited.push(format!(
+            "Databases and anything that fills it: {} writes a second most of the time{beside}{so_far}.",
+            iops(last.level)
+        ));
+        return;
+    }
+    let Some(s) = steady else { return };
+    if s.level < 500.0 {
+        unsuited.push(format!("Databases and anything that fills it{wait}."));
+        return;
+    }
+    // Who reads one drive's page takes it for the better one of those beside it.
+    let unsettled: String = facts.unsettled().iter().map(|other| format!("; {other}")).collect();
+    let told = format!("{} writes a second, and no second below {}", iops(s.level), iops(s.lowest));
+    match facts.metric("consistency", "2013", "latency_p99_9_tail") {
+        Some(us) if us >= LONG_COMMIT_US => unsuited.push(format!(
+            "Databases whose users wait for each commit: {told}, but one write in a thousand takes over {}.",
+            number::latency(us)
+        )),
+        Some(us) => suits
+            .push(format!("Databases: {told}; one write in a thousand takes over {}{unsettled}.", number::latency(us))),
+        None => suits.push(format!("Databases: {told}{unsettled}.")),
+    }
+}
+
 /// A headline figure in words, and as a share of the best of the others.
 struct Relative {
+    key: &'static str,
     ratio: f64,
     what: String,
     lower_is_better: bool,
@@ -644,7 +563,7 @@ fn relative(facts: &Facts<'_>) -> Vec<Relative> {
         let what = format!("{}: {}", headline.title, number::value(rounded(value.value), &value.unit));
         let is_behind = |worst: f64| headline.order(ours, worst).is_lt() && !are_level(ours, worst);
         let sets_apart = facts.others_by(&headline).last().is_some_and(|&(_, worst)| is_behind(worst));
-        Some(Relative { ratio, what, lower_is_better: headline.lower_is_better, sets_apart })
+        Some(Relative { key: headline.key, ratio, what, lower_is_better: headline.lower_is_better, sets_apart })
     };
     let mut all: Vec<Relative> = HEADLINES.into_iter().filter_map(share).collect();
     all.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));

@@ -132,13 +132,13 @@ const STEADY: [&str; 8] = [
 fn unsteady(tail: &[f64]) -> Option<String> {
     let length = tail.len() / 5;
     if length == 0 {
-        return Some("there are too few seconds".to_owned());
+        return Some("there are too few seconds to tell".to_owned());
     }
     let parts: Vec<f64> = tail.chunks_exact(length).take(5).map(mean).collect();
     let criterion = Criterion { window: 5, tolerance: 0.1, trend: 0.05 };
     (!criterion.is_met(&parts)).then(|| {
         let [low, high] = [min(&parts), max(&parts)].map(|iops| grouped(libm::round(iops) as u64));
-        format!("the mean of its five parts lies between {low} and {high} IOPS")
+        format!("the means of five equal parts lie between {low} and {high} IOPS")
     })
 }
 
@@ -213,7 +213,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     if tail_stddev > 0.0 {
         put(&mut out, "iops_over_stddev", tail_mean / tail_stddev, "ratio");
     } else {
-        out.notes.push("Every second of the tail is the same: there is no deviation to divide by.".to_owned());
+        out.notes.push("Every second of the last part is the same: there is no deviation to divide by.".to_owned());
     }
     put(&mut out, "iops_min", min(tail_iops), "IOPS");
     put(&mut out, "iops_max", max(tail_iops), "IOPS");
@@ -246,12 +246,12 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let is_steady = unsettled.is_none() && !holds_up_less;
     let name_of_tail = if is_steady { "steady state" } else { "last part" };
     if let Some(why) = unsettled {
-        out.notes.push(format!("Not steady yet: in the tail, {why}."));
+        out.notes.push(format!("Not steady yet: of the last {} s, {why}.", length - tail_from));
     }
     if holds_up_less {
         out.notes.push(
-            "In small, members of a set hold one another up for a shorter time than at full size: the steady state of a \
-             set is left to a full run."
+            "On an eighth of the drives, members of a set hold one another up for a shorter time than at full size: the \
+             steady state of a set is left to a full run."
                 .to_owned(),
         );
     }

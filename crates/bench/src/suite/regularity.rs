@@ -41,7 +41,7 @@ impl Regularity {
         (!points.is_empty()).then(|| {
             chart(
                 "iops-autocorrelation",
-                "How the steady state repeats itself",
+                "How the last part of the run repeats itself",
                 "Autocorrelation of IOPS by lag. Near 1: what happens now happens again after so many seconds. Near 0: it \
                  tells nothing of what comes.",
                 Mark::Line,

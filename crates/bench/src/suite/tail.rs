@@ -37,7 +37,8 @@ fn tail_curve(h: &Histogram) -> Vec<[f64; 2]> {
 
 /// The latency of a curve at `position`: between its points it is straight over the logarithms; where it rises
 /// upright, the upper end.
-pub(crate) fn latency_at(curve: &[[f64; 2]], position: f64) -> Option<f64> {
+#[must_use]
+pub fn latency_at(curve: &[[f64; 2]], position: f64) -> Option<f64> {
     let above = curve.partition_point(|p| p[0] <= position);
     let before = curve[..above].last()?;
     let Some(after) = curve.get(above).filter(|after| after[1] > before[1] && before[1] > 0.0) else {

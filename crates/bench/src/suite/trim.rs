@@ -131,17 +131,18 @@ fn verdict(tolerance: f64, dirty: f64, trimmed: f64, rest_seconds: u64) -> Verdi
     let after = state(trimmed);
     let sentence = match (restored, dirty > tolerance) {
         (true, true) => format!(
-            "TRIM works: after it the curve is {after} the clean one; without it, the curve was {}.",
+            "TRIM works: after it the curve is {after} the clean one, and up to {tolerance} % below counts as restored; \
+             without it, the curve was {}.",
             state(dirty)
         ),
         (true, false) => format!(
-            "Inconclusive: without TRIM the curve was only {} the clean one (after it, {after}). The torture left too little \
-             trace to show whether TRIM works.",
+            "Inconclusive: without TRIM the curve was only {} the clean one (after it, {after}), and up to {tolerance} % \
+             below counts as the same. The torture left too little trace to show whether TRIM works.",
             state(dirty)
         ),
         (false, _) => format!(
             "TRIM does not restore the drive within {rest_seconds} s of rest: after them the curve is still {after} the clean \
-             one (without TRIM, {}).",
+             one, and only up to {tolerance} % below counts as restored (without TRIM, {}).",
             state(dirty)
         ),
     };
@@ -156,9 +157,12 @@ mod tests {
     fn the_verdict_tells_a_repaired_drive_from_one_that_was_never_hurt() {
         let v = verdict(5.0, 40.0, 1.0, 10);
         assert!(v.pass == Some(true) && v.sentence.starts_with("TRIM works"), "{}", v.sentence);
+        assert!(v.sentence.contains("up to 5 % below counts as restored"), "{}", v.sentence);
         let v = verdict(5.0, 2.0, -1.0, 10);
         assert!(v.pass.is_none() && v.sentence.contains("too little"), "{}", v.sentence);
         let v = verdict(5.0, 40.0, 30.0, 10);
         assert!(v.pass == Some(false) && v.sentence.contains("does not restore"), "{}", v.sentence);
+        let v = verdict(2.5, 40.0, 4.5, 10);
+        assert!(v.sentence.contains("4.5 % below") && v.sentence.contains("up to 2.5 % below"), "{}", v.sentence);
     }
 }

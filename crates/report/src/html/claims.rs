@@ -67,8 +67,8 @@ const KINDS: [(ClaimKind, &str, &str); 4] = [
         "A parameter of the model was chosen with the figure in view. That it is met says how well it was chosen, and \
          nothing about the model.",
     ),
-    (ClaimKind::ByMethod, "By method", "The test was run with the published parameters."),
-    (ClaimKind::AsBuilt, "As built", "The drive file says what the source says."),
+    (ClaimKind::ByMethod, "Parameters of the tests", "The test was run with the published parameters."),
+    (ClaimKind::AsBuilt, "Taken over into the drive file", "The drive file says what the source says."),
 ];
 
 /// Missed, met, not shown, not run; within these by device and in the order of the catalog.

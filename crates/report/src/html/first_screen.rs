@@ -10,7 +10,7 @@ use crate::name;
 use crate::number;
 use crate::reference::{STEP_SECONDS, beside, consistency_curve};
 use crate::review::{ClaimKind, Review, ReviewedDevice};
-use crate::story::{Story, story};
+use crate::story::{Decks, Story, bar_notes, decks, is_small, story, written_share};
 use crate::svg::{Figure, Layout};
 use crate::text::escape;
 
@@ -39,7 +39,7 @@ fn concludes(review: &Review, charts: &[(Headline, Vec<Bar>)], stories: &[Story]
 /// Writes it, and returns whether there was something to compare or to conclude.
 pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) -> bool {
     let stories: Vec<Story> = review.devices.iter().map(|d| story(review, d)).collect();
-    head(out, review, &stories);
+    head(out, review, &decks(review));
     let charts = charts(review);
     if !concludes(review, &charts, &stories) {
         trust(out, review);
@@ -50,7 +50,7 @@ pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) -> 
     findings(out, review, groups, &stories);
     out.push_str("</div>\n<div class=\"narrow\">\n<h2 id=\"glance\">At a glance</h2>\n");
     for (headline, bars) in charts.iter().take(BARS) {
-        bar_chart(out, headline, bars);
+        bar_chart(out, review, headline, bars);
     }
     if charts.is_empty() {
         out.push_str("<p class=\"under\">None of the tests that drives are compared by has run.</p>\n");
@@ -69,28 +69,35 @@ pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) -> 
     if !rest.is_empty() {
         out.push_str("<section id=\"more-bars\" aria-labelledby=\"more-bars-h\">\n<h2 id=\"more-bars-h\">More comparisons</h2>\n<div class=\"bars\">\n");
         for (headline, bars) in rest {
-            bar_chart(out, headline, bars);
+            bar_chart(out, review, headline, bars);
         }
         out.push_str("</div>\n</section>\n");
     }
     true
 }
 
-fn head(out: &mut String, review: &Review, stories: &[Story]) {
+fn head(out: &mut String, review: &Review, decks: &Decks) {
     let names: Vec<String> = review.devices.iter().map(|d| escape(&name::pretty(&d.facts.name))).collect();
-    match (review.devices.as_slice(), stories) {
-        ([one], [story]) => {
-            out.push_str(&format!("<h1>{}</h1>\n<p class=\"deck\">{}</p>\n", names[0], escape(&story.deck)));
+    match (review.devices.as_slice(), decks.each.as_slice()) {
+        ([one], [deck]) => {
+            out.push_str(&format!("<h1>{}</h1>\n<p class=\"deck\">{}</p>\n", names[0], escape(deck)));
             traits(out, one);
         }
         _ => {
             let spans: Vec<String> = names.iter().map(|n| format!("<span>{n}</span>")).collect();
             out.push_str(&format!("<h1>{}</h1>\n", spans.join(" <small>and</small> ")));
-            out.push_str("<dl class=\"decks\">\n");
-            for (name, story) in names.iter().zip(stories) {
-                out.push_str(&format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escape(&story.deck)));
+            // A drive that nothing sets apart has no line of its own.
+            let apart: Vec<(&String, &String)> = names.iter().zip(&decks.each).filter(|(_, d)| !d.is_empty()).collect();
+            if !apart.is_empty() {
+                out.push_str("<dl class=\"decks\">\n");
+                for (name, deck) in apart {
+                    out.push_str(&format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escape(deck)));
+                }
+                out.push_str("</dl>\n");
             }
-            out.push_str("</dl>\n");
+            if !decks.all.is_empty() {
+                out.push_str(&format!("<p class=\"under\">{}</p>\n", escape(&decks.all)));
+            }
         }
     }
 }
@@ -111,6 +118,9 @@ fn traits(out: &mut String, device: &ReviewedDevice) {
     let items: Vec<String> = all.iter().map(|t| format!("<li>{}</li>", escape(t))).collect();
     out.push_str(&format!("<ul class=\"traits\">{}</ul>\n", items.concat()));
 }
+
+/// Where names stand at the ends of a scatter.
+const AT_MEDIAN: &str = "Names beside the dots stand at the median of the last eighth of each run.";
 
 /// Random writes over time, all drives in one picture.
 fn scatter(out: &mut String, review: &Review) {
@@ -147,7 +157,9 @@ fn scatter(out: &mut String, review: &Review) {
         title: "Random writes over the whole drive".to_owned(),
         subject: format!("4 KiB, QD32, after one sequential fill{dots}"),
         caption: if single && in_small(review) {
-            "The runs of the other drives, eight times as long, are laid over it.".to_owned()
+            format!("{AT_MEDIAN} The runs of the other drives, eight times as long, are laid over it.")
+        } else if series.len() > 1 {
+            AT_MEDIAN.to_owned()
         } else {
             String::new()
         },
@@ -171,7 +183,7 @@ fn scatter(out: &mut String, review: &Review) {
 
 /// Whether its drives were measured in small.
 fn in_small(review: &Review) -> bool {
-    review.outcomes.iter().any(|o| o.shortened.as_ref().is_some_and(|s| s.starts_with("on an eighth")))
+    review.outcomes.iter().any(is_small)
 }
 
 /// Where the stalls of the drive of a review lie.
@@ -259,20 +271,22 @@ fn unit_of(headline: &Headline) -> &'static str {
     }
 }
 
-fn bar_chart(out: &mut String, headline: &Headline, bars: &[Bar]) {
+fn bar_chart(out: &mut String, review: &Review, headline: &Headline, bars: &[Bar]) {
     let unit = unit_of(headline);
     let most = bars.iter().filter_map(|b| b.value).fold(0.0, f64::max);
     let direction = if headline.lower_is_better { " · <b>lower is better</b>" } else { "" };
     let shown = if unit == "us" { String::new() } else { format!("{unit} · ") };
     out.push_str(&format!(
         "<figure class=\"barchart\" id=\"bar-{}\"><figcaption><b>{}</b> <span class=\"subject\">{shown}{}{direction}</span></figcaption>\n<ol>\n",
-        headline.key, headline.title, headline.detail
+        headline.key,
+        headline.title,
+        detail(review, headline)
     ));
     for bar in bars {
         let share = bar.value.filter(|_| most > 0.0).map_or(0.0, |v| (v / most * 100.0).clamp(0.4, 100.0));
         let class = bar.own.map_or("other".to_owned(), |i| format!("own c{}", i % 8));
         let text = match (bar.value, unit) {
-            (None, _) => "unsettled".to_owned(),
+            (None, _) => "not settled".to_owned(),
             (Some(value), "us") => number::latency(value),
             (Some(value), "MB/s") if value < 10.0 => number::trimmed(value, 1),
             (Some(value), _) => number::grouped(value, usize::from(value < 10.0)),
@@ -284,7 +298,32 @@ fn bar_chart(out: &mut String, headline: &Headline, bars: &[Bar]) {
             number::trimmed(share, 1)
         ));
     }
-    out.push_str("</ol></figure>\n");
+    out.push_str("</ol>\n");
+    let notes: Vec<String> = bar_notes(review, headline).iter().map(|note| escape(note)).collect();
+    if !notes.is_empty() {
+        out.push_str(&format!("<p class=\"under\">{}</p>\n", notes.join("<br>")));
+    }
+    out.push_str("</figure>\n");
+}
+
+/// The part of the drive that was written at random, where that is a part; in bytes.
+fn span(review: &Review, headline: &Headline) -> Option<f64> {
+    let of_test = |o: &&Outcome| headline.key == "random-write" && headline.fits(&o.test, &o.variant);
+    let spans = review.outcomes.iter().filter(of_test).filter_map(|o| o.params.get("span_bytes")?.as_f64());
+    // A unit of the drive may keep it from being a round number.
+    spans.filter(|bytes| *bytes > 0.0).reduce(f64::max).map(|bytes| (bytes / 1e8).round() * 1e8)
+}
+
+/// What the figure is of; of a write in sequence also how far it went, since an SLC cache may hold that much and no more.
+fn detail(review: &Review, headline: &Headline) -> String {
+    if let Some(bytes) = span(review, headline) {
+        return format!("{}, over {}", headline.detail, number::bytes(bytes));
+    }
+    let share = written_share(review, headline).filter(|_| headline.key == "sequential-write");
+    let Some((least, most)) = share else { return headline.detail.to_owned() };
+    let [least, most] = [least, most].map(|percent| number::trimmed(percent, 0));
+    let share = if least == most { most } else { format!("{least} to {most}") };
+    format!("{}, the first {share} % of an empty drive", headline.detail)
 }
 
 fn conclusion(out: &mut String, review: &Review, stories: &[Story]) {
@@ -339,19 +378,22 @@ fn trust(out: &mut String, review: &Review) {
         } else {
             "A quick run; nothing here was shortened for it. "
         });
-        out.push_str("Published figures are not judged. ");
+        out.push_str(
+            "It is too short to be held against what magazines and makers measured on the real drives; a run at full length \
+             can be. ",
+        );
     } else if tally.met + tally.missed == 0 {
-        out.push_str("Nothing was published that these tests could have missed. ");
+        out.push_str("For these tests nobody has published figures that they could be held against. ");
     } else {
         out.push_str(&format!(
-            "Of {} published figures measured here, {} are met and {} missed",
+            "Of {} figures that were published of the real drives and measured here, {} are met and {} missed",
             tally.met + tally.missed,
             tally.met,
             tally.missed
         ));
         out.push_str(&match chosen {
             0 => ". ".to_owned(),
-            n => format!("; {n} more are calibration. "),
+            n => format!("; {n} more are met after the model was calibrated to them. "),
         });
     }
     if let [one] = review.devices.as_slice() {
@@ -365,7 +407,10 @@ fn trust(out: &mut String, review: &Review) {
         hangs.sort_by_key(|key| HANGS_ON.iter().position(|k| key.starts_with(k)));
         hangs.truncate(3);
         if !hangs.is_empty() {
-            out.push_str(&format!("The rates hang on estimates: {}. ", escape(&hangs.join(", "))));
+            out.push_str(&format!(
+                "Its rates depend on values that nobody published, and that are estimates here: {}. ",
+                escape(&hangs.join(", "))
+            ));
         }
     }
     if review.devices.iter().all(|d| d.facts.kind != "host") {

@@ -1,6 +1,6 @@
 //! The tables of a test: metrics, time by cause, slowest I/Os, parameters, and the data behind a chart.
 
-use ssdlab_bench::{Mark, SlowIo};
+use ssdlab_bench::{Mark, SHARE_BELOW, SlowIo, latency_at};
 use ssdlab_core::CAUSES;
 
 use crate::compare::TestGroup;
@@ -230,7 +230,9 @@ pub(crate) fn data(out: &mut String, figure: &Figure, files: &[String]) {
     }
     out.push_str("<details class=\"data\"><summary>Data</summary>\n");
     open(out, &format!("Data of {}", figure.title), "data");
-    if points <= TABLE_POINTS && figure.mark != Mark::Scatter {
+    if figure.x.unit == SHARE_BELOW {
+        by_percentile(out, figure);
+    } else if points <= TABLE_POINTS && figure.mark != Mark::Scatter {
         by_position(out, figure);
     } else {
         by_series(out, figure);
@@ -267,6 +269,40 @@ fn by_position(out: &mut String, figure: &Figure) {
                 .map(|p| number::value(p[1], &figure.y.unit))
                 .collect();
             let text = if found.is_empty() { "–".to_owned() } else { found.join(", ") };
+            out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
+        }
+        out.push_str("</tr>\n");
+    }
+}
+
+/// The percentiles that reviews name, and their places on an axis of [`SHARE_BELOW`].
+const PERCENTILES: [(&str, f64); 6] =
+    [("50 %", 2.0), ("90 %", 10.0), ("95 %", 20.0), ("99 %", 100.0), ("99.9 %", 1_000.0), ("99.99 %", 10_000.0)];
+
+/// How many of them a run on a part of the drive has.
+const IN_SMALL: usize = 4;
+
+/// A curve of percentiles: its points are steps of a histogram, so that their own median would say nothing.
+fn by_percentile(out: &mut String, figure: &Figure) {
+    // On a part of the drive the slowest requests are not those of the whole one.
+    let in_small = figure.shortened.as_deref().is_some_and(crate::story::on_a_part);
+    let named = if in_small { &PERCENTILES[..IN_SMALL] } else { &PERCENTILES[..] };
+    let mut columns = vec![("Share of the requests", false)];
+    columns.extend(named.iter().map(|(name, _)| (*name, true)));
+    if !in_small {
+        columns.push(("Slowest", true));
+    }
+    head(out, &columns);
+    let y_title = axis_title(&figure.y);
+    for series in &figure.series {
+        let Some(&[requests, slowest]) = series.points.last() else { continue };
+        let name = if series.name.is_empty() { &y_title } else { &series.name };
+        out.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(name)));
+        // Of fewer requests no such percentile is known: it would be the slowest under another name.
+        let at = |position: f64| latency_at(&series.points, position).filter(|_| position <= requests);
+        let last = (!in_small).then_some(Some(slowest));
+        for value in named.iter().map(|(_, position)| at(*position)).chain(last) {
+            let text = value.map_or_else(|| "–".to_owned(), |v| number::value(v, &figure.y.unit));
             out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
         }
         out.push_str("</tr>\n");

@@ -160,9 +160,16 @@ fn opposite_figures_give_opposite_sentences() {
     assert!(b.contains("one request in a hundred takes over 60 ms") && g.contains("takes over 2 ms"), "{b}{g}");
     assert_eq!((bad.findings[0].test, bad.findings[3].test), ("consistency", "sequential-write"));
 
-    assert!(bad.deck.contains("stalls") && bad.deck.contains("12 seconds pass without an answer"), "{}", bad.deck);
-    assert!(good.deck.contains("holds its rate") && good.deck.contains("no second passes without"), "{}", good.deck);
-    assert!(bad.deck.starts_with("No drive for random writes") && good.deck.starts_with("Quick"), "{}", bad.deck);
+    let [bad_deck, good_deck] = [BAD, GOOD].map(|figures| decks(&review(figures)).each.remove(0));
+    assert!(bad_deck.contains("stalls") && bad_deck.contains("12 seconds pass without an answer"), "{bad_deck}");
+    assert!(good_deck.contains("holds its rate") && good_deck.contains("no second passes without"), "{good_deck}");
+    assert!(bad_deck.starts_with("No drive for random writes") && good_deck.starts_with("Quick"), "{bad_deck}");
+    // What it is compared with, where it is alone, are the reference drives.
+    assert!(bad_deck.contains("Behind the reference drives in"), "{bad_deck}");
+    assert!(
+        good_deck.contains("Ahead of the reference drives in heavy trace, slowest 1 %: 2 ms against"),
+        "{good_deck}"
+    );
 
     for use_of_it in ["Databases", "Busy desktops", "Long copies", "Starting programs"] {
         assert!(bad.unsuited.contains(use_of_it), "{use_of_it}: {}", bad.unsuited);
@@ -211,7 +218,7 @@ fn a_drive_of_which_nothing_was_measured_has_its_description() {
     let mut review = review(GOOD);
     review.outcomes.clear();
     let story = story(&review, &review.devices[0]);
-    assert_eq!((story.deck.as_str(), story.findings.len()), ("a drive", 0));
+    assert_eq!((decks(&review).each, story.findings.len()), (vec!["a drive".to_owned()], 0));
 }
 
 #[test]
@@ -329,7 +336,7 @@ fn a_drive_whose_long_writes_fall_says_to_what() {
     metrics.insert("stage3_bandwidth".into(), Metric::new(90.0, "MB/s"));
     let story = super::story(&review, &review.devices[0]);
     let told = format!("{}{}", text(&story.findings), story.unsuited);
-    assert!(told.contains("go at 900 MB/s, then at 600, then at 90:"), "{told}");
+    assert!(told.contains("go at 900 MB/s at first, then 600, then 90:"), "{told}");
     assert!(told.contains("Long copies and video: 900 MB/s at first, then 600, then 90."), "{told}");
 }
 
@@ -398,4 +405,211 @@ fn what_all_drives_do_alike_speaks_for_none_of_them() {
     // The file server is where it leads by most, if it leads at all.
     assert_eq!(suits(&mut review, [19_900.0, 9_300.0]), "Nothing that was measured here speaks for it.");
     assert!(suits(&mut review, [19_000.0, 9_300.0]).contains("at the level of the best here"));
+}
+
+/// Reviews put together; the drives have these names.
+fn together(reviews: Vec<(&str, Review)>) -> Review {
+    let mut all: Option<Review> = None;
+    for (name, mut review) in reviews {
+        review.devices[0].facts.name = name.to_owned();
+        review.outcomes.iter_mut().for_each(|o| o.device = name.to_owned());
+        match &mut all {
+            None => all = Some(review),
+            Some(all) => {
+                all.devices.append(&mut review.devices);
+                all.outcomes.append(&mut review.outcomes);
+            }
+        }
+    }
+    all.unwrap()
+}
+
+/// A run whose last part has these seconds, over and over; `settled` or not.
+fn with_seconds(figures: Figures, seconds: &[f64], settled: bool) -> Review {
+    let mut review = review(figures);
+    let run = &mut review.outcomes[0];
+    for (i, point) in run.charts[0].series[0].points.iter_mut().enumerate() {
+        point[1] = seconds[i % seconds.len()];
+    }
+    if !settled {
+        run.metrics.remove("iops_mean_tail");
+        run.notes.push("Not steady yet: of the last 200 s, they drift.".to_owned());
+    }
+    review
+}
+
+/// Ten times 1,500 and once 60,000: the mean is four times the median.
+const BURSTY: [f64; 11] = [1.5e3, 1.5e3, 1.5e3, 1.5e3, 1.5e3, 60e3, 1.5e3, 1.5e3, 1.5e3, 1.5e3, 1.5e3];
+
+#[test]
+fn a_headline_says_what_sets_a_drive_apart_and_what_all_do_alike_is_said_once() {
+    let unsettled = |figures: Figures, seconds: &[f64]| with_seconds(figures, seconds, false);
+    let first = Figures { sequential: 520.0, burst: 90_000.0, ..GOOD };
+    let middle = Figures { sequential: 400.0, burst: 70_000.0, ..GOOD };
+    let last = Figures { sequential: 260.0, burst: 60_000.0, ..GOOD };
+    let three = together(vec![
+        ("first-1tb", unsettled(first, &[4e3])),
+        ("middle-1tb", unsettled(middle, &BURSTY)),
+        ("last-1tb", unsettled(last, &[4e3])),
+    ]);
+    let told = decks(&three);
+    let [a, b, c] = &told.each[..] else { panic!("{told:?}") };
+    assert!(a.contains("Ahead of the others in sequential write: 520 MB/s against 400 MB/s of Middle 1 TB"), "{a}");
+    assert!(b.contains("writes in bursts: 1,500 random writes a second most of the time, up to 60,000"), "{b}");
+    assert!(c.contains("Behind the others in sequential write: 260 MB/s against 400 MB/s of Middle 1 TB"), "{c}");
+    assert!(
+        !told.each.iter().any(|text| text.contains("clean blocks") || text.contains("no second passes")),
+        "{told:?}"
+    );
+    assert_eq!(
+        told.all,
+        "All are quick while they have clean blocks; none had settled when the run of random writes ended; with none does \
+         a second pass without an answer."
+    );
+    // Of drives that do not differ there is nothing to say but what they have in common.
+    let alike = together(["a", "b", "c"].map(|name| (name, unsettled(first, &[4e3]))).into());
+    let told = decks(&alike);
+    assert!(told.each.iter().all(String::is_empty) && told.all.starts_with("All are quick"), "{told:?}");
+    // Beside one other, that one has a name.
+    let two = together(vec![("first-1tb", unsettled(first, &[4e3])), ("last-1tb", unsettled(last, &[4e3]))]);
+    let told = decks(&two);
+    assert!(told.each[0].contains("Ahead of Last 1 TB in sequential write: 520 MB/s against 260 MB/s."), "{told:?}");
+}
+
+#[test]
+fn a_mean_that_bursts_make_is_told_apart_from_what_most_seconds_are() {
+    for settled in [true, false] {
+        let review = with_seconds(GOOD, &BURSTY, settled);
+        let story = story(&review, &review.devices[0]);
+        let findings = text(&story.findings);
+        // As the names at the right end of the chart have it, and then the mean.
+        assert!(
+            findings.starts_with("Random writes run at 1,500 IOPS most of the time, with bursts up to 60,000"),
+            "{findings}"
+        );
+        assert!(findings.contains("The bursts lift the mean to 6,77"), "{findings}");
+        assert!(findings.contains("91 % of the"), "{findings}");
+        assert_eq!(findings.contains("Not steady yet: cut into five parts, they have means from "), !settled);
+        // The worst of it is said against the drive, and not the mean for it.
+        assert!(
+            story.unsuited.contains("Databases and anything that fills it: 1,500 writes a second most of the time, "),
+            "{story:?}"
+        );
+        assert_eq!(story.unsuited.contains("as far as this run went"), !settled, "{story:?}");
+        assert!(
+            story.unsuited.contains(" with JMF667H Toshiba 256 GB") && !story.suits.contains("Databases"),
+            "{story:?}"
+        );
+    }
+    // A median that stalls pull the mean away from is not set beside means without a word.
+    let stalling = [5_500.0, 5_500.0, 5_500.0, 5_500.0, 5_500.0, 300.0];
+    let mut review = with_seconds(GOOD, &stalling, false);
+    let told = |review: &Review| text(&story(review, &review.devices[0]).findings);
+    let findings = told(&review);
+    assert!(findings.starts_with("Random writes run at 5,500 IOPS and drop to 300 every 6 s."), "{findings}");
+    assert!(findings.contains("The mean of the last 200 s is 4,620. Not steady yet: cut into five"), "{findings}");
+    review.outcomes[0].metrics.remove("latency_max_tail");
+    let unsuited = story(&review, &review.devices[0]).unsuited;
+    assert!(
+        unsuited.contains("Databases and anything that fills it: 5,500 writes a second drop to 300."),
+        "{unsuited}"
+    );
+    // How often is not known of the drive from a part of it.
+    review.outcomes[0].shortened = Some("on an eighth of the drive".to_owned());
+    assert!(told(&review).contains("drop to 300 now and then."), "{}", told(&review));
+    let skewed = told(&with_seconds(GOOD, &[5_000.0, 5_000.0, 2_000.0], false));
+    assert!(skewed.contains("the median of the last 200 s, whose mean is 4,"), "{skewed}");
+    let even = with_seconds(GOOD, &[4_000.0, 4_100.0, 3_900.0], false);
+    let story = story(&even, &even.devices[0]);
+    let findings = text(&story.findings);
+    assert!(
+        findings
+            .contains("not steady yet, at 4,000 IOPS, the median of the last 200 s; cut into five parts, they have"),
+        "{findings}"
+    );
+    assert!(!story.unsuited.contains("Databases"), "{story:?}");
+}
+
+#[test]
+fn the_lead_of_a_cache_is_said_to_hold_until_it_is_full() {
+    let mut fast = review(Figures { sequential: 517.0, ..GOOD });
+    fast.outcomes.push(outcome(
+        "slc-cache",
+        "",
+        &[
+            ("stages", 2.0, ""),
+            ("stage1_bandwidth", 517.0, "MB/s"),
+            ("stage1_amount", 125.0, "GB"),
+            ("stage2_bandwidth", 100.0, "MB/s"),
+        ],
+    ));
+    let mut both = together(vec![("fast-1tb", fast), ("even-1tb", review(Figures { sequential: 406.0, ..GOOD }))]);
+    let headline = HEADLINES.into_iter().find(|h| h.key == "sequential-write").unwrap();
+    assert_eq!(bar_notes(&both, &headline), ["Fast 1 TB: 517 MB/s for the first 125 GB, then 100."]);
+    let unsuited = |review: &Review| story(review, &review.devices[0]).unsuited;
+    let lead = "It leads in sequential write only until its rate falls.";
+    assert!(
+        unsuited(&both).contains(&format!("Long copies and video: 517 MB/s for the first 125 GB, then 100. {lead}")),
+        "{}",
+        unsuited(&both)
+    );
+    // On a part of the drive, amounts are shares.
+    let cache = both.outcomes.iter_mut().find(|o| o.test == "slc-cache").unwrap();
+    cache.metrics.remove("stage1_amount");
+    cache.metrics.insert("stage1_end".into(), Metric::new(48.7, "%"));
+    assert!(unsuited(&both).contains("517 MB/s for the first 49 % of the drive, then 100."), "{}", unsuited(&both));
+    // Without that test, the fill before the random writes tells.
+    both.outcomes.retain(|o| o.test != "slc-cache");
+    assert!(!unsuited(&both).contains("copies"), "{}", unsuited(&both));
+    let run = both.outcomes.iter_mut().find(|o| o.test == "consistency").unwrap();
+    run.metrics.insert("fill_bandwidth".into(), Metric::new(179.0, "MB/s"));
+    let told = "517 MB/s at first, 179 as the mean of a write over the whole drive.";
+    assert_eq!(bar_notes(&both, &headline), [format!("Fast 1 TB: {told}")]);
+    assert!(unsuited(&both).contains(&format!("Long copies and video: {told} {lead}")), "{}", unsuited(&both));
+    // Nor is that rate what speaks for it, though no other drive has a better one.
+    let mut only = both.clone();
+    only.outcomes.retain(|o| ["consistency", "sequential-write"].contains(&o.test.as_str()));
+    only.outcomes.iter_mut().for_each(|o| _ = o.metrics.remove("iops_mean_tail"));
+    assert_eq!(story(&only, &only.devices[0]).suits, "Nothing that was measured here speaks for it.");
+    // How much of the drive the bar is of: 517 MB/s for 60 s is 31 GB of 1,100.
+    assert_eq!(written_share(&both, &headline), None);
+    both.outcomes.iter_mut().filter(|o| o.test == "sequential-write").for_each(|o| {
+        o.params.insert("seconds".to_owned(), 60.into());
+    });
+    let (least, most) = written_share(&both, &headline).unwrap();
+    assert!((least - 2.216).abs() < 0.01 && (most - 2.821).abs() < 0.01, "{least} {most}");
+}
+
+#[test]
+fn the_link_is_the_limit_only_of_a_drive_that_keeps_it_busy() {
+    let limit = |causes: &[(&str, f64)]| {
+        let mean_us: BTreeMap<String, f64> = causes.iter().map(|&(key, us)| (key.to_owned(), us)).collect();
+        limit(&TimeShare { label: String::new(), ios: 1, latency_mean_us: mean_us.values().sum(), mean_us }).unwrap()
+    };
+    assert_eq!(
+        limit(&[("link", 97.0), ("controller", 3.0)]),
+        "the transfer over the host link takes 97 % of a write's time, and is the limit"
+    );
+    assert_eq!(
+        limit(&[("link", 76.0), ("controller", 20.0), ("metadata", 4.0)]),
+        "beside the transfer over the host link (76 % of its time), a write waits for the controller to process the command \
+         (20 %)"
+    );
+    assert_eq!(
+        limit(&[("link", 30.0), ("buffer_full", 70.0)]),
+        "a write waits 70 % of its time for room in the write buffer"
+    );
+}
+
+#[test]
+fn what_trim_left_is_said_beside_what_is_allowed() {
+    let mut review = review(GOOD);
+    review.outcomes.retain(|o| o.test == "trim");
+    review.outcomes[0].metrics.insert("trimmed_shortfall".into(), Metric::new(4.53, "%"));
+    review.outcomes[0].params.insert("tolerance_percent".to_owned(), 5.0.into());
+    let findings = text(&story(&review, &review.devices[0]).findings);
+    assert!(
+        findings.contains("300 after TRIM, at worst 4.5 % below the clean drive (up to 5 % counts as restored)."),
+        "{findings}"
+    );
 }

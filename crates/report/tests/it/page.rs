@@ -289,6 +289,13 @@ fn the_first_screen_says_what_the_drive_is_for_and_how_far_to_trust_it() {
     };
     let rates = bars("random-write");
     assert!(rates.len() > 3 && rates.is_sorted_by(|a, b| a >= b), "{rates:?}");
+    // How much was written is the test's to say: a quick run writes an eighth of it.
+    assert!(!page.contains("QD32, fresh drive, over"));
+    for outcome in review.outcomes.iter_mut().filter(|o| o.test == "random-write") {
+        outcome.params.insert("span_bytes".into(), 999_292_928.into());
+    }
+    assert!(index_html(&review).unwrap().contains("QD32, fresh drive, over 1 GB"));
+    assert!(first.contains("too short to be held against what magazines and makers measured"), "{first}");
 }
 
 #[test]
@@ -350,7 +357,7 @@ fn a_drive_that_has_not_settled_stands_last_without_a_bar() {
     };
     let bars = chart(&review).expect("two of them settled");
     let places = ["Third", "Second", "First"].map(|name| bars.find(name).unwrap());
-    assert!(places.is_sorted() && bars.contains("unsettled") && bars.contains("width:0%"), "{bars}");
+    assert!(places.is_sorted() && bars.contains("not settled") && bars.contains("width:0%"), "{bars}");
     // Where none has, there is nothing to compare, and one that was not tested is not unsettled.
     review.outcomes.remove(0);
     assert!(!chart(&review).unwrap().contains("First"));
@@ -397,4 +404,34 @@ fn lines_of_several_drives_with_several_curves_are_named_by_drive_and_by_curve()
     };
     assert_eq!((dash(&names[0], "reads"), dash(&names[1], "reads")), (None, None));
     assert!(dash(&names[0], "writes").is_some() && dash(&names[0], "writes") == dash(&names[1], "writes"));
+}
+
+#[test]
+fn the_table_of_latency_percentiles_has_the_percentiles_that_reviews_name() {
+    let mut review = one_drive();
+    // Of 2,000 requests: half 100 µs, 45 % 1 ms, 4.9 % 10 ms, the rest 80 ms.
+    let points =
+        vec![[1.0, 100.0], [2.0, 100.0], [2.0, 1e3], [20.0, 1e3], [20.0, 1e4], [1e3, 1e4], [1e3, 8e4], [2e3, 8e4]];
+    review.outcomes[0].charts = vec![Chart {
+        id: "latency-percentiles".into(),
+        title: "Latency percentiles".into(),
+        caption: String::new(),
+        mark: Mark::Line,
+        x: Axis { min: Some(1.0), ..Axis::log("share of requests", ssdlab_bench::SHARE_BELOW) },
+        y: Axis::log("latency", "us"),
+        series: vec![Series { name: "whole run".to_owned(), points }],
+        overlay_drives: true,
+    }];
+    let cells = |review: &Review| {
+        let page = index_html(review).unwrap();
+        let table = &page[page.find("aria-label=\"Data of Latency percentiles\"").unwrap()..];
+        let table = &table[..table.find("</table>").unwrap()];
+        let row = table.split("<td class=\"n\">").skip(1);
+        row.map(|cell| cell.split('<').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    // 50, 90, 95, 99, 99.9 %; of the ten-thousandth there are too few; the slowest.
+    assert_eq!(cells(&review), ["1 ms", "1 ms", "10 ms", "10 ms", "80 ms", "–", "80 ms"]);
+    // On a part of the drive, the slowest requests are those of that part.
+    review.outcomes[0].shortened = Some("on an eighth of the drive, in the same proportions".to_owned());
+    assert_eq!(cells(&review), ["1 ms", "1 ms", "10 ms", "10 ms"]);
 }

@@ -1,0 +1,252 @@
+//! The sentences under the names: what sets a drive apart from those beside it, and, once, what all have in common.
+
+use super::facts::Facts;
+use super::steady::Steady;
+use super::words::{iops, rounded, seconds};
+use crate::headline::{HEADLINES, are_level};
+use crate::number;
+
+/// The sentence under each name, in the order of the drives, and one about all of them; each may be empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Decks {
+    pub each: Vec<String>,
+    pub all: String,
+}
+
+/// How a drive takes random writes that are new to it.
+#[derive(Clone, Copy, PartialEq)]
+enum Fresh {
+    QuickWhileClean,
+    Quick,
+    Slow,
+    NoDrive,
+}
+
+impl Fresh {
+    fn of(facts: &Facts<'_>) -> Option<Fresh> {
+        let (headline, ours) = facts.headline("random-write")?;
+        let best = facts.best_other(&headline).map_or(ours, |o| o.1);
+        Some(match ours / best {
+            r if r >= 0.5 && facts.has_flash() => Fresh::QuickWhileClean,
+            r if r >= 0.5 => Fresh::Quick,
+            r if r >= 0.05 => Fresh::Slow,
+            _ => Fresh::NoDrive,
+        })
+    }
+
+    const fn of_one(self) -> &'static str {
+        match self {
+            Fresh::QuickWhileClean => "Quick while it has clean blocks",
+            Fresh::Quick => "Quick at random writes",
+            Fresh::Slow => "Slow at random writes even when empty",
+            Fresh::NoDrive => "No drive for random writes",
+        }
+    }
+
+    const fn of_all(self) -> &'static str {
+        match self {
+            Fresh::QuickWhileClean => "All are quick while they have clean blocks",
+            Fresh::Quick => "All are quick at random writes",
+            Fresh::Slow => "All are slow at random writes even when empty",
+            Fresh::NoDrive => "None is a drive for random writes",
+        }
+    }
+}
+
+/// What becomes of random writes on a full drive.
+#[derive(Clone, Copy, PartialEq)]
+enum Full {
+    Holds,
+    Stalls,
+    Bursts,
+    Varies,
+    /// The run ended before that.
+    Unsettled,
+}
+
+impl Full {
+    fn of(facts: &Facts<'_>) -> Option<(Full, Steady)> {
+        let last = facts.last_part()?;
+        // What holds most of the last part of a run is seen even if its means still drift.
+        let full = match facts.steady() {
+            _ if last.stalls() => Full::Stalls,
+            _ if last.bursts() => Full::Bursts,
+            Some(s) if s.is_flat() => Full::Holds,
+            Some(_) => Full::Varies,
+            None => Full::Unsettled,
+        };
+        Some((full, last))
+    }
+
+    const fn of_one(self) -> &'static str {
+        match self {
+            Full::Holds => "and once full it holds its rate",
+            Full::Stalls => "but once full it stalls",
+            Full::Bursts => "but once full it writes in bursts",
+            Full::Varies => "and once full its rate varies",
+            Full::Unsettled => "and not yet settled when the run ended",
+        }
+    }
+}
+
+/// Clauses about one drive.
+struct Told {
+    fresh: Option<Fresh>,
+    full: Option<(Full, Steady)>,
+    /// Seconds without an answer.
+    zero: Option<f64>,
+    apart: Option<String>,
+    /// Whether it was compared with several and is neither ahead of all nor behind all in any figure.
+    is_between: bool,
+    is_settled: bool,
+}
+
+impl Told {
+    fn of(facts: &Facts<'_>) -> Told {
+        let apart = apart(facts);
+        Told {
+            fresh: Fresh::of(facts),
+            full: Full::of(facts),
+            zero: facts.metric("consistency", "2013", "zero_iops_seconds"),
+            is_between: apart.is_none() && is_compared(facts),
+            apart,
+            is_settled: facts.steady().is_some(),
+        }
+    }
+
+    /// `common`: what is said of all drives, and so not of each.
+    fn sentence(&self, common: &Common) -> String {
+        let mut clauses: Vec<&str> = Vec::new();
+        clauses.extend(self.fresh.filter(|_| common.fresh.is_none()).map(Fresh::of_one));
+        clauses
+            .extend(self.full.map(|f| f.0).filter(|f| !(common.unsettled && *f == Full::Unsettled)).map(Full::of_one));
+        let mut text = clauses.join(", ");
+        if clauses.len() == 1 {
+            text = text.trim_start_matches("but ").trim_start_matches("and ").to_owned();
+        }
+        if let Some((full, s)) = self.full {
+            let separator = if clauses.is_empty() { "" } else { ": " };
+            text.push_str(&format!("{separator}{} random writes a second", iops(s.level)));
+            text.push_str(&match (full, s.period) {
+                (Full::Stalls, Some(period)) => format!(", {} a stall", seconds(period)),
+                (Full::Stalls, None) => ", with stalls between".to_owned(),
+                (Full::Unsettled, _) if common.unsettled => " at the end of the run".to_owned(),
+                (Full::Bursts, _) => format!(" most of the time, up to {} in between", iops(s.highest)),
+                _ => String::new(),
+            });
+        }
+        text.push_str(&match self.zero {
+            Some(0.0) if !common.answers => "; no second passes without an answer".to_owned(),
+            Some(zero) if zero > 0.0 => format!("; {} seconds pass without an answer", number::grouped(zero, 0)),
+            _ => String::new(),
+        });
+        let text = capital(text.trim_start_matches("; "));
+        let text = if text.is_empty() { text } else { format!("{text}.") };
+        let apart = match &self.apart {
+            Some(apart) => apart.clone(),
+            // That it is between the others is worth a word only where there is no other.
+            None if text.is_empty() && self.is_between => "Between the others in every figure.".to_owned(),
+            None => String::new(),
+        };
+        [text, apart].join(" ").trim().to_owned()
+    }
+}
+
+/// What is said once of all drives.
+#[derive(Default)]
+struct Common {
+    fresh: Option<Fresh>,
+    unsettled: bool,
+    /// Whether each always answers.
+    answers: bool,
+}
+
+impl Common {
+    fn of(told: &[Told]) -> Common {
+        let fresh = told.first().and_then(|t| t.fresh).filter(|f| told.iter().all(|t| t.fresh == Some(*f)));
+        let unsettled = told.iter().all(|t| t.full.is_some() && !t.is_settled);
+        Common { fresh, unsettled, answers: told.iter().all(|t| t.zero == Some(0.0)) }
+    }
+
+    fn sentence(&self) -> String {
+        let mut clauses: Vec<&str> = Vec::new();
+        clauses.extend(self.fresh.map(Fresh::of_all));
+        clauses.extend(self.unsettled.then_some("none had settled when the run of random writes ended"));
+        clauses.extend(self.answers.then_some("with none does a second pass without an answer"));
+        let all = capital(&clauses.join("; "));
+        if all.is_empty() { all } else { format!("{all}.") }
+    }
+}
+
+/// The sentences under the names of `drives`; of one alone, `description` where there is nothing else to say.
+pub(super) fn decks(drives: &[Facts<'_>]) -> Decks {
+    let told: Vec<Told> = drives.iter().map(Told::of).collect();
+    if let [one] = told.as_slice() {
+        let text = one.sentence(&Common::default());
+        let description = &drives[0].device.facts.description;
+        return Decks { each: vec![if text.is_empty() { description.clone() } else { text }], all: String::new() };
+    }
+    if told.is_empty() {
+        return Decks::default();
+    }
+    let common = Common::of(&told);
+    let mut each: Vec<String> = told.iter().map(|t| t.sentence(&common)).collect();
+    // What two drives have in common sets neither apart.
+    let again: Vec<bool> = each.iter().map(|text| each.iter().filter(|other| *other == text).count() > 1).collect();
+    each.iter_mut().zip(again).filter(|(_, again)| *again).for_each(|(text, _)| text.clear());
+    Decks { each, all: common.sentence() }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// How many times as good or as bad as the nearest other drive, and in what.
+type Apart = (f64, String);
+
+/// The figure in which it is furthest ahead of all others, and the one in which it is furthest behind them.
+fn apart(facts: &Facts<'_>) -> Option<String> {
+    let is_alone = facts.review.devices.len() == 1;
+    let (mut ahead, mut behind): (Option<Apart>, Option<Apart>) = (None, None);
+    for headline in HEADLINES {
+        let Some((headline, ours)) = facts.headline(headline.key) else { continue };
+        let others = facts.others_by(&headline);
+        let (Some(&best), Some(&worst)) = (others.first(), others.last()) else { continue };
+        let unit = headline.of(&facts.review.outcomes, facts.name()).map_or("", |m| m.unit.as_str());
+        let say = |other: (usize, f64)| {
+            let (ours, theirs) = (number::value(rounded(ours), unit), number::value(rounded(other.1), unit));
+            let name = &facts.others[other.0].0;
+            // One other has been named before.
+            let of = if facts.others.len() > 1 { format!(" of {name}") } else { String::new() };
+            format!("in {}: {ours} against {theirs}{of}", headline.title.to_lowercase())
+        };
+        let gap = |other: f64| if ours > other { ours / other } else { other / ours };
+        let keep = |place: &mut Option<Apart>, other: (usize, f64)| {
+            if !are_level(ours, other.1) && place.as_ref().is_none_or(|have| gap(other.1) > have.0) {
+                *place = Some((gap(other.1), say(other)));
+            }
+        };
+        if headline.order(ours, best.1).is_lt() {
+            keep(&mut ahead, best);
+        } else if headline.order(worst.1, ours).is_lt() {
+            keep(&mut behind, worst);
+        }
+    }
+    let others = match facts.others.as_slice() {
+        [(name, ..)] => name.clone(),
+        _ if is_alone => "the reference drives".to_owned(),
+        _ => "the others".to_owned(),
+    };
+    match (ahead, behind) {
+        (Some((_, a)), Some((_, b))) => Some(format!("Ahead of {others} {a}; last {b}.")),
+        (Some((_, a)), None) => Some(format!("Ahead of {others} {a}.")),
+        (None, Some((_, b))) => Some(format!("Behind {others} {b}.")),
+        (None, None) => None,
+    }
+}
+
+/// Whether several others have a figure that it has.
+fn is_compared(facts: &Facts<'_>) -> bool {
+    HEADLINES.iter().any(|h| facts.headline(h.key).is_some_and(|(h, _)| facts.others_by(&h).len() > 1))
+}

@@ -1,0 +1,197 @@
+//! What the sentences are made of: the figures of a drive and of those beside it.
+
+use ssdlab_bench::Outcome;
+
+use super::steady::Steady;
+use super::words::iops;
+use crate::headline::{HEADLINES, Headline};
+use crate::name;
+use crate::number;
+use crate::reference::{ReferenceDrive, beside, consistency_curve};
+use crate::review::{Review, ReviewedDevice};
+
+/// What the sentences about a drive are made of.
+pub(super) struct Facts<'a> {
+    pub review: &'a Review,
+    pub device: &'a ReviewedDevice,
+    /// By name, as it is written.
+    pub others: Vec<(String, &'a str, Values)>,
+}
+
+/// Where the figures of another drive are from.
+pub(super) enum Values {
+    Shipped(&'static ReferenceDrive),
+    Reviewed,
+}
+
+impl<'a> Facts<'a> {
+    pub fn of(review: &'a Review, device: &'a ReviewedDevice) -> Facts<'a> {
+        let others = if review.devices.len() > 1 {
+            let rest = review.devices.iter().filter(|d| d.facts.name != device.facts.name);
+            rest.map(|d| (name::pretty(&d.facts.name), d.facts.name.as_str(), Values::Reviewed)).collect()
+        } else {
+            let shipped = beside(&device.facts.name, device.facts.supports_trim);
+            shipped.into_iter().map(|d| (name::pretty(&d.name), d.name.as_str(), Values::Shipped(d))).collect()
+        };
+        Facts { review, device, others }
+    }
+
+    /// Whether it is made of flash, as far as it says: only such drives have a spare area.
+    pub fn has_flash(&self) -> bool {
+        self.device.facts.over_provisioning_percent.is_some()
+    }
+
+    pub fn name(&self) -> &str {
+        &self.device.facts.name
+    }
+
+    pub fn outcome(&self, test: &str, variant: &str) -> Option<&'a Outcome> {
+        self.outcome_of(self.name(), test, variant)
+    }
+
+    pub fn outcome_of(&self, device: &str, test: &str, variant: &str) -> Option<&'a Outcome> {
+        let mut of_device = self.review.outcomes.iter().filter(|o| o.device == device);
+        of_device.find(|o| o.test == test && o.variant.starts_with(variant))
+    }
+
+    pub fn metric(&self, test: &str, variant: &str, key: &str) -> Option<f64> {
+        self.outcome(test, variant)?.metrics.get(key).map(|m| m.value)
+    }
+
+    pub fn headline(&self, key: &str) -> Option<(Headline, f64)> {
+        let headline = HEADLINES.into_iter().find(|h| h.key == key && h.is_shown(self.review.quick))?;
+        Some((headline, headline.of(&self.review.outcomes, self.name())?.value))
+    }
+
+    /// The best of the others in a headline figure, by name.
+    pub fn best_other(&self, headline: &Headline) -> Option<(&str, f64)> {
+        let best = *self.others_by(headline).first()?;
+        Some((self.others[best.0].0.as_str(), best.1))
+    }
+
+    /// The others that have this figure, the best first, by their places.
+    pub fn others_by(&self, headline: &Headline) -> Vec<(usize, f64)> {
+        let value = |(label, device, values): &'_ (String, &str, Values)| {
+            let value = match values {
+                Values::Shipped(drive) => drive.figures.get(headline.key).copied(),
+                Values::Reviewed => headline.of(&self.review.outcomes, device).map(|m| m.value),
+            };
+            value.map(|v| (label.clone(), v))
+        };
+        let mut all: Vec<(usize, f64)> =
+            self.others.iter().enumerate().filter_map(|(i, o)| Some((i, value(o)?.1))).collect();
+        all.sort_by(|a, b| headline.order(a.1, b.1));
+        all
+    }
+
+    pub fn steady(&self) -> Option<Steady> {
+        // A run that has not settled has no steady state to describe.
+        self.outcome("consistency", "2013")?.metrics.get("iops_mean_tail")?;
+        self.last_part()
+    }
+
+    /// Writes at random in the last part of the run, whether or not they had settled.
+    pub fn last_part(&self) -> Option<Steady> {
+        let last = Steady::of(&self.tail_of(self.name())?)?;
+        // A smaller drive has smaller superblocks, and stalls more often for each.
+        let in_small = self.review.outcomes.iter().any(|o| o.device == self.name() && is_small(o));
+        Some(if in_small { Steady { period: None, ..last } } else { last })
+    }
+
+    /// How long that part is.
+    pub fn last_part_seconds(&self) -> Option<f64> {
+        let from = self.tail_from(self.name())?;
+        Some(consistency_curve(self.review, self.name()).last()?[0] - from)
+    }
+
+    fn tail_from(&self, device: &str) -> Option<f64> {
+        let outcome = self.outcome_of(device, "consistency", "2013")?;
+        outcome.params.get("tail_from_seconds").and_then(serde_json::Value::as_f64)
+    }
+
+    /// Writes at random of a device in the last part of the run, second by second.
+    fn tail_of(&self, device: &str) -> Option<Vec<f64>> {
+        let from = self.tail_from(device)?;
+        let curve = consistency_curve(self.review, device);
+        Some(curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect())
+    }
+
+    /// The other drive whose median second of random writes is the highest in the last part of its run.
+    pub fn best_other_level(&self) -> Option<(&str, f64)> {
+        let level = |(label, device, values): &'_ (String, &str, Values)| {
+            let tail = match values {
+                Values::Shipped(drive) => drive.tail().to_vec(),
+                Values::Reviewed => self.tail_of(device)?,
+            };
+            Some((label.clone(), Steady::of(&tail)?.level))
+        };
+        let levels = self.others.iter().enumerate().filter_map(|(i, o)| Some((i, level(o)?.1)));
+        let (best, level) = levels.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some((self.others[best].0.as_str(), level))
+    }
+
+    /// Other drives of the review whose writes at random were measured and came to no steady state, and where they were.
+    pub fn unsettled(&self) -> Vec<String> {
+        let so_far = |(label, device, _): &(String, &str, Values)| {
+            let outcome = self.outcome_of(device, "consistency", "2013")?;
+            if outcome.metrics.contains_key("iops_mean_tail") {
+                return None;
+            }
+            let (least, most) = Steady::of(&self.tail_of(device)?)?.parts;
+            Some(format!("{label} had not settled, at {} to {} so far", iops(least), iops(most)))
+        };
+        let reviewed = self.others.iter().filter(|o| matches!(o.2, Values::Reviewed));
+        reviewed.filter_map(so_far).collect()
+    }
+
+    /// The rates of a write over the whole drive, into an SLC cache and past it, in MB/s, if they fall by more than a fifth.
+    pub fn rates_of_cache(&self) -> Option<Vec<f64>> {
+        let rate = |key: &str| self.metric("slc-cache", "", key);
+        let stages = rate("stages").filter(|_| self.has_flash())? as u32;
+        let rates: Vec<f64> = (1..=stages).map_while(|k| rate(&format!("stage{k}_bandwidth"))).collect();
+        let slowest = rates.iter().copied().reduce(f64::min)?;
+        (slowest < FALLS * rates[0]).then_some(rates)
+    }
+
+    /// How much is written at the first of them: in GB, or as a share where the drive was measured in small.
+    fn first_stretch(&self) -> String {
+        let of = |key: &str| self.metric("slc-cache", "", key);
+        match (of("stage1_amount"), of("stage1_end")) {
+            (Some(gb), _) => format!(" for the first {}", number::value(gb, "GB")),
+            (None, Some(percent)) => {
+                format!(" for the first {} % of the drive", number::trimmed(percent, usize::from(percent < 10.0)))
+            }
+            (None, None) => " at first".to_owned(),
+        }
+    }
+
+    /// What becomes of sequential writes that go on: "517 MB/s for the first 120 GB, then 64", and the slowest of these
+    /// rates; `None` if they do not fall, or if that was not measured.
+    pub fn long_write(&self) -> Option<(String, f64)> {
+        if let Some(rates) = self.rates_of_cache() {
+            let later: String = rates[1..].iter().map(|rate| format!(", then {rate:.0}")).collect();
+            let slowest = rates.iter().copied().fold(f64::MAX, f64::min);
+            return Some((format!("{:.0} MB/s{}{later}", rates[0], self.first_stretch()), slowest));
+        }
+        // The fill before the random writes tells the mean, and so does not say where the rate falls.
+        if self.outcome("slc-cache", "").is_some() || !self.has_flash() {
+            return None;
+        }
+        let (_, rate) = self.headline("sequential-write")?;
+        let whole = self.metric("consistency", "2013", "fill_bandwidth").filter(|&whole| whole < FALLS * rate)?;
+        Some((format!("{rate:.0} MB/s at first, {whole:.0} as the mean of a write over the whole drive"), whole))
+    }
+}
+
+/// Whether a run was one on a part of the drive.
+pub(crate) fn is_small(outcome: &Outcome) -> bool {
+    outcome.shortened.as_deref().is_some_and(on_a_part)
+}
+
+/// Whether a run that was shortened in this way was one on a part of the drive.
+pub(crate) fn on_a_part(shortened: &str) -> bool {
+    shortened.starts_with("on an eighth")
+}
+
+/// Writes that fall to less than this share of their first rate are said to fall.
+const FALLS: f64 = 0.8;

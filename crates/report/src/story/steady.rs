@@ -1,0 +1,74 @@
+//! How random writes go in a part of a run, second by second.
+
+/// Seconds below this share of the usual rate are a stall.
+const DEEP: f64 = 0.25;
+/// Seconds within this share of the usual rate are on the line.
+pub(super) const NEAR: f64 = 0.15;
+/// A median below this share of the mean: a few quick seconds make the mean, and most seconds are far below it.
+const BURSTS: f64 = 0.5;
+/// The parts of a run that its means are compared over; the test `consistency` judges by as many.
+const PARTS: usize = 5;
+
+/// How random writes go once the drive has settled, or in the last part of a run that was too short for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Steady {
+    /// The median of the seconds.
+    pub level: f64,
+    pub mean: f64,
+    pub lowest: f64,
+    pub highest: f64,
+    /// Shares of the seconds, in per cent.
+    pub on_the_line: f64,
+    pub deep: f64,
+    /// Below half of the mean.
+    pub below_half: f64,
+    /// The least and the largest mean of five equal parts.
+    pub parts: (f64, f64),
+    /// Seconds from one stall to the next, if they come regularly.
+    pub period: Option<f64>,
+}
+
+impl Steady {
+    /// Of the values of each second.
+    pub fn of(iops: &[f64]) -> Option<Steady> {
+        let mut sorted = iops.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let level = *sorted.get(sorted.len() / 2)?;
+        let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let mean = mean_of(iops);
+        let share = |count: usize| 100.0 * count as f64 / iops.len() as f64;
+        let count = |is: &dyn Fn(f64) -> bool| share(iops.iter().filter(|v| is(**v)).count());
+        let deep: Vec<usize> = (0..iops.len()).filter(|&i| iops[i] < DEEP * level).collect();
+        // From the begin of one dip to the begin of the next.
+        let begins: Vec<usize> = deep.iter().copied().filter(|&i| i == 0 || iops[i - 1] >= DEEP * level).collect();
+        let gaps: Vec<f64> = begins.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
+        let gap = gaps.iter().sum::<f64>() / gaps.len().max(1) as f64;
+        let spread = gaps.iter().map(|g| (g - gap).abs()).sum::<f64>() / gaps.len().max(1) as f64;
+        let period = (gaps.len() >= 5 && spread <= 0.35 * gap).then_some(gap);
+        let parts: Vec<f64> = iops.chunks_exact((iops.len() / PARTS).max(1)).take(PARTS).map(mean_of).collect();
+        Some(Steady {
+            level,
+            mean,
+            lowest: sorted[0],
+            highest: sorted[sorted.len() - 1],
+            on_the_line: count(&|v| (v - level).abs() <= NEAR * level),
+            deep: share(deep.len()),
+            below_half: count(&|v| v < 0.5 * mean),
+            parts: (parts.iter().copied().fold(f64::MAX, f64::min), parts.iter().copied().fold(0.0, f64::max)),
+            period,
+        })
+    }
+
+    pub fn is_flat(&self) -> bool {
+        self.on_the_line >= 95.0 && self.deep == 0.0
+    }
+
+    pub fn stalls(&self) -> bool {
+        self.deep >= 0.5
+    }
+
+    /// Whether most seconds are slow and a few so quick that the mean tells of neither.
+    pub fn bursts(&self) -> bool {
+        self.level < BURSTS * self.mean
+    }
+}
