@@ -38,6 +38,7 @@ impl Translation for LogBlock {
             block_erases: chores.block_erases,
             collections: self.merges.total(),
             padding_units: chores.padding_rows,
+            overwrites_in_buffer: self.overwritten,
             trimmed_units: self.trimmed,
             ..TranslationCounters::default()
         }
@@ -77,7 +78,9 @@ impl Translation for LogBlock {
             let write_number = write_number(page);
             self.contents.accept(page, write_number);
             let ready = stretch.from + stretch.each * u64::from(k + 1);
-            self.host.push(Waiting { page, write_number, command_end: self.command_end, ready, trimmed: false });
+            let (superblock, command_end) = (self.geometry.spot(page).superblock, self.command_end);
+            let waiting = Waiting { page, superblock, write_number, command_end, ready, trimmed: false };
+            self.overwritten += u64::from(self.host.push(waiting));
         }
     }
 

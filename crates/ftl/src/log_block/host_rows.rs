@@ -9,6 +9,8 @@ use ssdlab_nand::{DieId, LogicalPage};
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
     pub page: LogicalPage,
+    /// The logical superblock that it belongs to.
+    pub superblock: u32,
     pub write_number: u8,
     /// The page behind the last of its command.
     pub command_end: LogicalPage,
@@ -18,7 +20,8 @@ pub struct Waiting {
     pub trimmed: bool,
 }
 
-/// Pages in the order in which they came: waiting, or under way in programs. They leave in any order.
+/// Pages in the order in which they came: waiting, or under way in programs. They leave in any order. A page waits once: one that
+/// is written again meanwhile is replaced where it is.
 ///
 /// A page leaves the controller's memory when its die begins to program it: the die's page register holds it then. Dies
 /// are loaded in banks. Each die of a bank takes one page; a die that has had one takes the next once all programs of its
@@ -27,8 +30,10 @@ pub struct Waiting {
 pub struct HostRows {
     /// Each with the low bits of its number among all that were accepted.
     waiting: VecDeque<(Waiting, u16)>,
-    /// Pages of each logical page among them.
-    waits: Vec<u16>,
+    /// By logical page: whether it is among them, and was not trimmed since.
+    waits: Vec<bool>,
+    /// By logical superblock: how many of its pages are among them.
+    of_superblock: Vec<u32>,
     /// Given to dies that have not begun.
     not_begun: u32,
     /// By die: whether it has had its page since the bank was last at rest.
@@ -43,10 +48,11 @@ pub struct HostRows {
 
 impl HostRows {
     #[must_use]
-    pub fn new(dies: u32, dies_per_bank: u32, logical_pages: u32) -> Self {
+    pub fn new(dies: u32, dies_per_bank: u32, superblocks: u32, logical_pages: u32) -> Self {
         HostRows {
             waiting: VecDeque::new(),
-            waits: vec![0; logical_pages as usize],
+            waits: vec![false; logical_pages as usize],
+            of_superblock: vec![0; superblocks as usize],
             not_begun: 0,
             loaded: vec![false; dies as usize],
             at_work: vec![0; (dies / dies_per_bank) as usize],
@@ -61,7 +67,8 @@ impl HostRows {
         self.durable = self.started();
         self.on_flash.clear();
         self.waiting.clear();
-        self.waits.fill(0);
+        self.waits.fill(false);
+        self.of_superblock.fill(0);
         self.not_begun = 0;
         self.loaded.fill(false);
         self.at_work.fill(0);
@@ -78,12 +85,22 @@ impl HostRows {
         self.on_flash.len() as u32
     }
 
-    pub fn push(&mut self, waiting: Waiting) {
-        let waits = &mut self.waits[waiting.page.index()];
-        *waits = waits.checked_add(1).expect("the buffer holds fewer");
+    /// Takes a page in. Returns whether it waited already, and was replaced.
+    pub fn push(&mut self, waiting: Waiting) -> bool {
+        if self.waits(waiting.page) {
+            let mut all = self.waiting.iter_mut();
+            let earlier = all.find(|(earlier, _)| earlier.page == waiting.page && !earlier.trimmed);
+            let (earlier, _) = earlier.expect("it waits");
+            // It keeps its place, and with it the command that it is taken with.
+            *earlier = Waiting { command_end: earlier.command_end, ..waiting };
+            return true;
+        }
+        self.waits[waiting.page.index()] = true;
+        self.of_superblock[waiting.superblock as usize] += 1;
         let number = self.accepted() as u16;
         self.waiting.push_back((waiting, number));
         self.on_flash.push_back(false);
+        false
     }
 
     /// The page that waits as number `k`, from the oldest on.
@@ -106,7 +123,10 @@ impl HostRows {
     /// The page that waits as number `k` goes to a die. Returns the number of its program.
     pub fn start(&mut self, k: usize, die: DieId) -> u16 {
         let (page, number) = self.waiting.remove(k).expect("it waits");
-        self.waits[page.page.index()] -= u16::from(!page.trimmed);
+        if !page.trimmed {
+            self.waits[page.page.index()] = false;
+        }
+        self.of_superblock[page.superblock as usize] -= 1;
         self.not_begun += 1;
         self.loaded[die.index()] = true;
         self.at_work[(die.number() / self.dies_per_bank) as usize] += 1;
@@ -129,14 +149,20 @@ impl HostRows {
     /// The host has trimmed these pages.
     pub fn forget(&mut self, pages: &Range<LogicalPage>) {
         for (waiting, _) in self.waiting.iter_mut().filter(|(waiting, _)| pages.contains(&waiting.page)) {
-            self.waits[waiting.page.index()] -= u16::from(!waiting.trimmed);
+            self.waits[waiting.page.index()] = false;
             waiting.trimmed = true;
         }
     }
 
     #[must_use]
     pub fn waits(&self, page: LogicalPage) -> bool {
-        self.waits[page.index()] > 0
+        self.waits[page.index()]
+    }
+
+    /// Pages of a logical superblock that wait.
+    #[must_use]
+    pub fn waiting_in(&self, superblock: u32) -> u32 {
+        self.of_superblock[superblock as usize]
     }
 
     #[must_use]

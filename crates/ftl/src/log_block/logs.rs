@@ -1,6 +1,6 @@
 //! Open log superblocks, and what each can take.
 
-use std::collections::VecDeque;
+use ssdlab_nand::LogicalPage;
 
 use super::geometry::{Geometry, Spot};
 use super::spec::LogScheme;
@@ -17,9 +17,10 @@ pub struct Log {
     pub next: Vec<u32>,
     /// By lane: whether each page so far lies in the row in which it belongs.
     in_order: bool,
+    opened: u64,
     last_use: u64,
-    /// It was opened, or begun on a lane, for a page that has not come yet: closing it now would be in vain.
-    awaits_page: bool,
+    /// It was opened, or begun on a lane, for this page, and has taken none since.
+    pub awaits: Option<LogicalPage>,
 }
 
 /// Whether a page of the host can go into a log.
@@ -40,24 +41,38 @@ pub enum Room {
 pub struct Logs {
     scheme: LogScheme,
     rows: u32,
+    /// Most logs that are open at once. Shared logs, which serve their own column only, have none but the column's.
     limit: usize,
-    /// In the order of opening.
-    open: VecDeque<Log>,
+    /// Most logs of a column.
+    column_limit: usize,
+    /// In no order.
+    open: Vec<Log>,
+    /// By column.
+    in_column: Vec<u32>,
+    /// By logical superblock: which of the open logs belongs to it.
+    of_superblock: Vec<u32>,
     uses: u64,
 }
 
-impl Logs {
-    #[must_use]
-    pub fn new(scheme: LogScheme, limit: u32, geometry: &Geometry) -> Self {
-        // A shared log serves its own column only.
-        let limit = if scheme == LogScheme::Fast { (limit / geometry.columns).max(1) } else { limit };
-        Logs { scheme, rows: geometry.rows, limit: limit as usize, open: VecDeque::new(), uses: 0 }
-    }
+/// In [`Logs::of_superblock`]: none.
+const NO_LOG: u32 = u32::MAX;
 
-    /// Log superblocks that a column can have at once.
+impl Logs {
+    /// `column_limit`: blocks that a column can spare, at least its share of `limit`.
     #[must_use]
-    pub fn most_in_a_column(&self) -> u32 {
-        self.limit as u32
+    pub fn new(scheme: LogScheme, limit: u32, column_limit: u32, geometry: &Geometry) -> Self {
+        let shared = scheme == LogScheme::Fast;
+        let each = if shared { (limit / geometry.columns).max(1) } else { column_limit };
+        Logs {
+            scheme,
+            rows: geometry.rows,
+            limit: if shared { usize::MAX } else { limit as usize },
+            column_limit: each as usize,
+            open: Vec::new(),
+            in_column: vec![0; geometry.columns as usize],
+            of_superblock: vec![NO_LOG; geometry.superblocks() as usize],
+            uses: 0,
+        }
     }
 
     /// Whether logs take the pages of all superblocks of their column.
@@ -78,11 +93,8 @@ impl Logs {
     /// Whether a page of the host can go into a log, in a superblock of `column`.
     #[must_use]
     pub fn room(&self, spot: Spot, column: u32) -> Room {
-        let mine = |log: &Log| match self.scheme {
-            LogScheme::Fast => log.column == column,
-            LogScheme::Replacement | LogScheme::Bast => log.owner == Some(spot.superblock),
-        };
-        let Some(k) = self.open.iter().rposition(mine) else { return Room::Missing };
+        let found = if self.is_shared() { self.newest_of(column) } else { self.owned_by(spot.superblock) };
+        let Some(k) = found else { return Room::Missing };
         let next = self.open[k].next[spot.lane as usize];
         match self.scheme {
             LogScheme::Replacement if next == 0 && spot.row > 0 && self.open[k].in_order => Room::AfterCopying(k),
@@ -92,34 +104,58 @@ impl Logs {
         }
     }
 
-    /// How many more logs can be open that a superblock of `column` could use.
+    /// The log that belongs to a superblock.
     #[must_use]
-    pub fn free_slots(&self, column: u32) -> usize {
-        self.limit - self.competing(column).count()
+    pub fn owned_by(&self, superblock: u32) -> Option<usize> {
+        Some(self.of_superblock[superblock as usize]).filter(|&k| k != NO_LOG).map(|k| k as usize)
     }
 
-    /// The log to be closed first for a superblock of `column`, of those that await no page: the one that was used longest
-    /// ago; of shared ones, the one that was opened first.
+    /// The log of a column that was opened last.
+    fn newest_of(&self, column: u32) -> Option<usize> {
+        self.of_column(column).max_by_key(|&k| self.open[k].opened)
+    }
+
+    fn of_column(&self, column: u32) -> impl Iterator<Item = usize> {
+        (0..self.open.len()).filter(move |&k| self.open[k].column == column)
+    }
+
+    /// Whether so many more logs can be opened, so many of them of `column`.
     #[must_use]
-    pub fn to_close(&self, column: u32) -> Option<usize> {
-        let old = self.competing(column).filter(|&k| !self.open[k].awaits_page);
-        match self.scheme {
-            LogScheme::Fast => old.min(),
-            LogScheme::Replacement | LogScheme::Bast => old.min_by_key(|&k| self.open[k].last_use),
+    pub fn has_slots(&self, all: usize, column: u32, of_column: usize) -> bool {
+        self.open.len() + all <= self.limit && self.is_column_below_limit(column, of_column)
+    }
+
+    fn is_column_below_limit(&self, column: u32, more: usize) -> bool {
+        self.in_column[column as usize] as usize + more <= self.column_limit
+    }
+
+    /// The log to be closed first for a superblock of `column`, of those that are not kept: the one that was used longest
+    /// ago, of that column if this has too many; of shared ones, the one that was opened first.
+    #[must_use]
+    pub fn to_close(&self, column: u32, of_column: usize, is_kept: impl Fn(&Log) -> bool) -> Option<usize> {
+        let full = !self.is_column_below_limit(column, of_column);
+        let old = (0..self.open.len()).filter(|&k| {
+            let log = &self.open[k];
+            (!full || log.column == column) && !is_kept(log)
+        });
+        if self.is_shared() {
+            old.min_by_key(|&k| self.open[k].opened)
+        } else {
+            old.min_by_key(|&k| self.open[k].last_use)
         }
     }
 
-    /// Logs that share slots with those of `column`.
-    fn competing(&self, column: u32) -> impl Iterator<Item = usize> {
-        let shared = self.scheme == LogScheme::Fast;
-        (0..self.open.len()).filter(move |&k| !shared || self.open[k].column == column)
-    }
-
-    pub fn open(&mut self, place: Place, owner: u32, column: u32, lanes: u32) {
-        let owner = (self.scheme != LogScheme::Fast).then_some(owner);
+    /// Opens a log for a page of the superblock `owner`.
+    pub fn open(&mut self, place: Place, owner: u32, column: u32, lanes: u32, page: LogicalPage) {
+        let owner = (!self.is_shared()).then_some(owner);
         self.uses += 1;
-        let next = vec![0; lanes as usize];
-        self.open.push_back(Log { place, owner, column, next, in_order: true, last_use: self.uses, awaits_page: true });
+        if let Some(owner) = owner {
+            self.of_superblock[owner as usize] = self.open.len() as u32;
+        }
+        self.in_column[column as usize] += 1;
+        let (next, opened) = (vec![0; lanes as usize], self.uses);
+        let awaits = Some(page);
+        self.open.push(Log { place, owner, column, next, in_order: true, opened, last_use: opened, awaits });
     }
 
     /// Takes the next page of a lane, for the page that belongs in `row`. Returns where it is.
@@ -127,27 +163,38 @@ impl Logs {
         self.uses += 1;
         let log = &mut self.open[k];
         log.last_use = self.uses;
-        log.awaits_page = false;
+        log.awaits = None;
         let next = &mut log.next[lane as usize];
         log.in_order &= *next == row;
         *next += 1;
         (log.place, *next - 1)
     }
 
-    /// The rows before `row` of a lane have been copied.
-    pub fn copied(&mut self, k: usize, lane: u32, row: u32) {
+    /// The rows before `row` of a lane have been copied, for the page that belongs there.
+    pub fn copied(&mut self, k: usize, lane: u32, row: u32, page: LogicalPage) {
         let log = &mut self.open[k];
         log.next[lane as usize] = row;
-        log.awaits_page = true;
+        log.awaits = Some(page);
     }
 
     /// A log that is merged from now on.
     pub fn close(&mut self, k: usize) -> Log {
-        self.open.remove(k).expect("it is open")
+        let log = self.open.swap_remove(k);
+        self.in_column[log.column as usize] -= 1;
+        if let Some(owner) = log.owner {
+            self.of_superblock[owner as usize] = NO_LOG;
+        }
+        // The last one has taken its place.
+        if let Some(owner) = self.open.get(k).and_then(|moved| moved.owner) {
+            self.of_superblock[owner as usize] = k as u32;
+        }
+        log
     }
 
     pub fn forget_all(&mut self) {
         self.open.clear();
+        self.in_column.fill(0);
+        self.of_superblock.fill(NO_LOG);
     }
 }
 

@@ -110,7 +110,7 @@ impl LogBlock {
         let coldest = stripes.filter_map(|(k, places)| Some((erases(places)?, k))).min();
         let Some((_, coldest)) = coldest else { return };
         for superblock in (coldest * stripe) as u32..((coldest + 1) * stripe) as u32 {
-            if self.data[superblock as usize].is_some() && !self.logs.iter().any(|log| log.owner == Some(superblock)) {
+            if self.data[superblock as usize].is_some() && self.logs.owned_by(superblock).is_none() {
                 self.to_relocate.push_back(superblock);
             }
         }

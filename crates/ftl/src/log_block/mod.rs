@@ -49,7 +49,7 @@ use chores::{Chore, Chores, Workplace};
 use contents::Contents;
 use geometry::Geometry;
 use host_rows::HostRows;
-use logs::{Logs, Room};
+use logs::{Log, Logs, Room};
 use recovery::Recovery;
 use superblocks::{Place, Superblocks, Use};
 
@@ -57,9 +57,6 @@ pub use merges::Merges;
 pub use recovery::LogBlockFault;
 pub use saved::SavedLogBlock;
 pub use spec::{LogBlockSpec, LogScheme};
-
-/// How many pages that wait are looked at where some may pass others.
-const LOOK_AHEAD: usize = 64;
 
 /// Dies of a channel, at most.
 const MAX_COLUMNS: usize = 512;
@@ -100,6 +97,8 @@ pub struct LogBlock {
     to_relocate: VecDeque<u32>,
     relocations: u64,
     trimmed: u64,
+    /// Pages written again while they waited.
+    overwritten: u64,
     recovery: Recovery,
     /// For tests: what this firmware does wrong.
     fault: Option<LogBlockFault>,
@@ -137,21 +136,21 @@ impl LogBlock {
             logical_pages: config.logical_pages,
         };
         let superblocks = Superblocks::new(&geometry, &medium, config.reserved_blocks, config.least_worn_first);
-        let logs = Logs::new(spec.scheme, spec.open_logs, &geometry);
         // Data, logs that are open or being closed, and one to merge into: a column opens none while it is at chores.
-        let (data, most_logs) = (geometry.superblocks_of_a_column(), logs.most_in_a_column());
-        let needed = data + most_logs + 1;
+        let (data, logs_of_each) = (geometry.superblocks_of_a_column(), spec.open_logs.div_ceil(columns));
+        let needed = data + logs_of_each + 1;
         if superblocks.each() < needed {
             return Err(SpecError::new(
                 "capacity_bytes",
                 format!(
-                    "{data} blocks of each die hold the capacity, {most_logs} can be logs, and one is merged into: \
+                    "{data} blocks of each die hold the capacity, {logs_of_each} can be logs, and one is merged into: \
                      {needed} are needed, and {} are good and not reserved",
                     superblocks.each()
                 ),
                 "use a smaller capacity, more flash, fewer logs or a smaller reserve",
             ));
         }
+        let logs = Logs::new(spec.scheme, spec.open_logs, superblocks.each() - data - 1, &geometry);
         let dies_per_bank = match spec.banks {
             Some(banks) if spec.stripe_superblocks.is_multiple_of(banks) => {
                 config.channels * spec.stripe_superblocks / banks
@@ -166,7 +165,7 @@ impl LogBlock {
             None => 1,
         };
         Ok(LogBlock {
-            host: HostRows::new(config.dies, dies_per_bank, config.logical_pages),
+            host: HostRows::new(config.dies, dies_per_bank, geometry.superblocks(), config.logical_pages),
             command_end: LogicalPage::FIRST,
             data: vec![None; geometry.superblocks() as usize],
             contents: Contents::new(medium, config.logical_pages),
@@ -182,6 +181,7 @@ impl LogBlock {
             to_relocate: VecDeque::new(),
             relocations: 0,
             trimmed: 0,
+            overwritten: 0,
             recovery: Recovery::default(),
             fault: None,
         })
@@ -206,13 +206,21 @@ impl LogBlock {
         (chores, Workplace { geometry, units_out, contents, superblocks, data })
     }
 
-    /// Gives the host's pages to dies in the order in which they came. One that has to wait holds back those of its column,
-    /// or, in firmware that finishes one thing before it begins the next, all.
+    /// Whether firmware finishes one thing before it begins the next, and takes the host's pages in the order in which they came.
+    fn is_in_order(&self) -> bool {
+        self.merges_at_once == 1
+    }
+
+    /// Gives the host's pages to dies, as far as they have room.
+    ///
+    /// Firmware that does several things at once takes every page that finds a log open, and closes no log for which pages wait,
+    /// so that a merge serves all of them. The oldest page of a column that finds none has the first claim on one. It waits no
+    /// longer than another log takes pages: one that is full is closed.
     fn place_waiting(&mut self, sink: &mut impl OpSink) {
-        let look_ahead = if self.merges_at_once > 1 { LOOK_AHEAD } else { 1 };
+        let in_order = self.is_in_order();
         let mut held_back = [false; MAX_COLUMNS];
         let mut k = 0;
-        while self.chores.busy() < self.merges_at_once && k < look_ahead {
+        while self.chores.busy() < self.merges_at_once && (k == 0 || !in_order) {
             if !self.to_relocate.is_empty() {
                 if !self.chores.is_idle() {
                     return;
@@ -225,17 +233,20 @@ impl LogBlock {
             let spot = self.geometry.spot(waiting.page);
             let column = self.geometry.column(spot.superblock);
             let die = self.geometry.die(column, spot.lane);
-            let held_back = &mut held_back[column as usize];
-            if *held_back || self.chores.is_busy(column) || !self.host.can_take(die) {
-                *held_back = true;
+            if self.chores.is_busy(column) || !self.host.can_take(die) {
                 k += 1;
                 continue;
             }
-            let Room::Now(log) = self.logs.room(spot, column) else {
-                let one_at_a_time = self.merges_at_once == 1;
-                let end = if one_at_a_time { waiting.command_end } else { waiting.page + 1 };
-                if !self.make_room(waiting.page..end) {
-                    *held_back = true;
+            let room = self.logs.room(spot, column);
+            let Room::Now(log) = room else {
+                let end = if in_order { waiting.command_end } else { waiting.page + 1 };
+                // A log that has to be closed or begun for its own pages waits for no other.
+                let is_held_back = held_back[column as usize] && room == Room::Missing;
+                if !is_held_back && self.make_room(waiting.page..end) {
+                    // A log may have been closed that older pages wait for, without anything else to be done.
+                    (k, held_back) = (0, [false; MAX_COLUMNS]);
+                } else {
+                    held_back[column as usize] = true;
                     k += 1;
                 }
                 self.do_chores(sink);
@@ -272,10 +283,10 @@ impl LogBlock {
         for page in pages.each() {
             let spot = self.geometry.spot(page);
             let column = self.geometry.column(spot.superblock);
-            if self.logs.room(spot, column) == Room::Missing && self.logs.free_slots(column) > 0 {
+            if self.logs.room(spot, column) == Room::Missing && self.logs.has_slots(1, column, 1) {
                 let place = self.superblocks.take(column);
                 self.superblocks.set_use(place, Use::Log);
-                self.logs.open(place, spot.superblock, column, self.geometry.lanes);
+                self.logs.open(place, spot.superblock, column, self.geometry.lanes, page);
                 any = true;
             }
             if let Room::AfterCopying(k) = self.logs.room(spot, column) {
@@ -284,7 +295,7 @@ impl LogBlock {
                 lanes[spot.lane as usize].1 = spot.row;
                 let (superblock, into) = (spot.superblock, log.place);
                 self.chores.push(column, Chore::Copy { superblock, into, lanes });
-                self.logs.copied(k, spot.lane, spot.row);
+                self.logs.copied(k, spot.lane, spot.row, page);
                 any = true;
             }
         }
@@ -293,9 +304,10 @@ impl LogBlock {
 
     /// Closes the logs that stand in the way of these pages. Returns whether there were any.
     fn close_logs(&mut self, pages: Range<LogicalPage>) -> bool {
-        let mut missing: Vec<u32> = Vec::new();
+        // Superblocks that need a log, or with shared logs columns; each with its column.
+        let mut missing: Vec<(u32, u32)> = Vec::new();
         let mut closed = false;
-        for page in pages.each() {
+        for page in pages.clone().each() {
             let spot = self.geometry.spot(page);
             let column = self.geometry.column(spot.superblock);
             match self.logs.room(spot, column) {
@@ -307,18 +319,33 @@ impl LogBlock {
                 Room::Missing => {}
             }
             let needs = if self.logs.is_shared() { column } else { spot.superblock };
-            if missing.contains(&needs) {
+            if missing.contains(&(needs, column)) {
                 continue;
             }
-            missing.push(needs);
-            let waiting = if self.logs.is_shared() { 1 } else { missing.len() };
-            while self.logs.free_slots(column) < waiting
-                && let Some(k) = self.logs.to_close(column)
-            {
+            missing.push((needs, column));
+            let here = missing.iter().filter(|&&(_, of)| of == column).count();
+            while !self.logs.has_slots(missing.len(), column, here) {
+                let Some(k) = self.to_close(page, &pages, column, here) else { break };
                 self.close(k);
                 closed = true;
             }
         }
         closed
+    }
+
+    /// The log to be closed so that `of_column` more can be opened in a column, the last of them for `page`, one of the next
+    /// `pages`. `None` if all that could be are needed.
+    ///
+    /// In order, a log is needed that awaits one of the next pages; what was opened for another page is not, since that page may have
+    /// left in the place of an older write. The very next page, for which all others wait, gets a log even so. Otherwise the
+    /// logs are needed for whose superblocks pages wait.
+    fn to_close(&self, page: LogicalPage, pages: &Range<LogicalPage>, column: u32, of_column: usize) -> Option<usize> {
+        if !self.is_in_order() {
+            let is_needed = |log: &Log| log.owner.is_some_and(|owner| self.host.waiting_in(owner) > 0);
+            return self.logs.to_close(column, of_column, is_needed);
+        }
+        let is_needed = |log: &Log| log.awaits.is_some_and(|awaited| pages.contains(&awaited));
+        let spared = self.logs.to_close(column, of_column, is_needed);
+        spared.or_else(|| self.logs.to_close(column, of_column, |_| false).filter(|_| page == pages.start))
     }
 }

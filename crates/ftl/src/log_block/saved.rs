@@ -25,6 +25,7 @@ pub struct SavedLogBlock {
     relocate_at: u64,
     relocations: u64,
     trimmed: u64,
+    overwritten: u64,
     /// Pages of the host that were given to dies.
     started: u64,
 }
@@ -42,6 +43,7 @@ impl LogBlock {
             relocate_at: self.relocate_at,
             relocations: self.relocations,
             trimmed: self.trimmed,
+            overwritten: self.overwritten,
             started: self.host.started(),
         };
         postcard::to_stdvec(&saved).expect("a vector takes everything")
@@ -81,14 +83,14 @@ impl LogBlock {
             return Err(MisfitError("superblocks that cannot be written"));
         }
         self.look_at_tags()?;
-        let counts = [saved.relocate_at, saved.relocations, saved.trimmed, saved.started];
+        let counts = [saved.relocate_at, saved.relocations, saved.trimmed, saved.overwritten, saved.started];
         let sound = saved.chores.is_plausible() && saved.merges.is_plausible() && counts.into_iter().all(is_plausible);
         if !sound || saved.relocate_at > saved.merges.partial + saved.merges.full {
             return Err(MisfitError("a count beyond any drive's life"));
         }
         self.chores.set_counters(saved.chores);
         (self.merges, self.relocate_at) = (saved.merges, saved.relocate_at);
-        (self.relocations, self.trimmed) = (saved.relocations, saved.trimmed);
+        (self.relocations, self.trimmed, self.overwritten) = (saved.relocations, saved.trimmed, saved.overwritten);
         self.host.go_on_from(saved.started);
         Ok(())
     }

@@ -37,6 +37,10 @@ impl Small {
 
     /// On so many dies, with two channels.
     fn on(dies: u64, pages: u64, log_blocks: LogBlockSpec) -> Self {
+        Self::with_buffer(dies, pages, log_blocks, 512)
+    }
+
+    fn with_buffer(dies: u64, pages: u64, log_blocks: LogBlockSpec, buffer_kib: u32) -> Self {
         let die = DieSpec::plain(Geometry {
             planes: 1,
             blocks_per_plane: 16,
@@ -48,6 +52,7 @@ impl Small {
         });
         let mut spec = DriveSpec::plain("small", dies as u32, pages * UNIT_BYTES);
         (spec.controller.channels, spec.log_blocks) = (LANES as u32, Some(log_blocks));
+        spec.write_buffer.capacity_kib = buffer_kib;
         let drive = SimulatedSsd::with_log_blocks("small", &spec, &die, 1).expect("a valid drive");
         Small { drive, now: 0 }
     }
@@ -179,8 +184,10 @@ fn a_log_of_one_superblock_is_completed_if_it_is_in_order_and_else_copied_with_i
     assert_eq!((small.merges(), small.since(&before)), ((10, 1, 1), (SUPERBLOCK, 2 * LANES)));
     // A log that is full: eight times the same page fill a lane.
     let before = small.flash();
-    (0..ROWS).for_each(|_| small.write(0, 1));
-    small.rest();
+    for _ in 0..ROWS {
+        small.write(0, 1);
+        small.rest();
+    }
     assert_eq!((small.merges(), small.since(&before)), ((10, 1, 2), (SUPERBLOCK, 2 * LANES)));
     assert!((1..SUPERBLOCKS).all(|superblock| small.is_in_order(superblock)));
     small.read_all();
@@ -222,7 +229,8 @@ fn a_replacement_takes_pages_out_of_order_and_is_then_merged_in_full() {
     small.read_all();
 }
 
-/// Time of 400 random writes, in nanoseconds, by a drive of eight columns that merges so many superblocks at once.
+/// Time of 400 writes to one superblock after the other, in nanoseconds, by a drive of eight columns that merges so many
+/// superblocks at once.
 fn time_of_random_writes(merges_at_once: u32) -> u64 {
     let spec = LogBlockSpec {
         scheme: LogScheme::Bast,
@@ -234,11 +242,12 @@ fn time_of_random_writes(merges_at_once: u32) -> u64 {
         relocate_after_merges: None,
     };
     let pages = 8 * 7 * SUPERBLOCK;
-    let mut small = Small::on(8 * LANES, pages, spec);
+    // What waits is of different superblocks, so that each page costs a merge.
+    let mut small = Small::with_buffer(8 * LANES, pages, spec, 64);
     (0..pages / SUPERBLOCK).for_each(|k| small.write(k * SUPERBLOCK, SUPERBLOCK));
     small.rest();
     let (begin, mut rng) = (small.now, Rng::new(1));
-    (0..400).for_each(|_| small.write(rng.below(pages), 1));
+    (0..400).for_each(|k| small.write(k * 23 % (8 * 7) * SUPERBLOCK + rng.below(SUPERBLOCK), 1));
     small.send(Request::flush(0));
     small.now - begin
 }
@@ -246,9 +255,9 @@ fn time_of_random_writes(merges_at_once: u32) -> u64 {
 #[test]
 fn several_merges_at_once_take_a_part_of_the_time() {
     let [one, three] = [1, 3].map(time_of_random_writes);
-    // Columns are drawn at random, so that three merges do not always find three of them.
     let share = three as f64 / one as f64;
-    assert!((0.30..0.45).contains(&share), "three at once take {share} of the time");
+    // A little less than a third: other pages are programmed meanwhile.
+    assert!((0.24..0.36).contains(&share), "three at once take {share} of the time");
 }
 
 #[test]
@@ -294,6 +303,8 @@ fn superblocks_that_are_never_written_move_when_others_have_been_merged_often() 
     let mut merges = 0;
     while small.drive.translation().relocations() < 20 {
         small.write(5 * SUPERBLOCK + rng.below(5 * SUPERBLOCK), 1);
+        // Until then it could be written again where it waits.
+        small.send(Request::flush(0));
         let done = small.drive.translation().merges();
         merges = done.partial + done.full;
         assert!(merges < 1000, "after {merges} merges");
@@ -302,4 +313,99 @@ fn superblocks_that_are_never_written_move_when_others_have_been_merged_often() 
     assert!(merges >= 8 * 20, "{merges} merges made 20 superblocks move");
     assert_ne!(first(&small), block, "the first superblock has moved");
     small.read_all();
+}
+
+/// Logs that take pages in any order, so many of them.
+fn bast(open_logs: u32) -> LogBlockSpec {
+    LogBlockSpec {
+        scheme: LogScheme::Bast,
+        open_logs,
+        merges_at_once: 1,
+        corrects_copies: true,
+        stripe_superblocks: 1,
+        banks: None,
+        relocate_after_merges: None,
+    }
+}
+
+#[test]
+fn a_page_that_is_written_again_while_it_waits_takes_flash_once() {
+    for (merges_at_once, command) in [(1, 1), (2, 2)] {
+        let mut small = Small::with(LogBlockSpec { merges_at_once, ..bast(1) });
+        (0..SUPERBLOCKS).for_each(|k| small.write(k * SUPERBLOCK, SUPERBLOCK));
+        small.write(5 * SUPERBLOCK + 3, 1);
+        small.rest();
+        let before = small.drive.translation().counters();
+        // The log of another superblock has to be merged first: until then the pages wait.
+        let write = Request::write(0, 0, command * UNIT_BYTES);
+        (0..5)
+            .for_each(|tag| small.drive.submit(small.now, Request { tag, ..write }).expect("it lies within the drive"));
+        small.rest();
+        let now = small.drive.translation().counters();
+        assert_eq!(now.host_units - before.host_units, command, "programmed once");
+        assert_eq!(now.overwrites_in_buffer - before.overwrites_in_buffer, 4 * command);
+        small.read_all();
+    }
+}
+
+#[test]
+fn a_merge_serves_every_page_of_its_superblock_that_waits() {
+    let merges = |merges_at_once| {
+        let mut small = Small::on(2 * LANES, 2 * SUPERBLOCKS * SUPERBLOCK, LogBlockSpec { merges_at_once, ..bast(2) });
+        (0..2 * SUPERBLOCKS).for_each(|k| small.write(k * SUPERBLOCK, SUPERBLOCK));
+        small.rest();
+        let before = small.drive.translation().merges().total();
+        // Of six superblocks of one column by turns: one after the other each would close the log of another.
+        let pages = (0..4).flat_map(|row| [0, 2, 4, 6, 8, 10].map(|k| k * SUPERBLOCK + row * LANES));
+        pages.for_each(|page| small.write(page, 1));
+        small.rest();
+        small.read_all();
+        small.drive.translation().merges().total() - before
+    };
+    assert_eq!([merges(1), merges(2)], [24, 6]);
+}
+
+#[test]
+fn a_column_has_as_many_logs_as_it_has_blocks_to_spare_whatever_others_have() {
+    // Each of two columns has 16 superblocks, 13 of them with data, and one to merge into.
+    let mut small = Small::on(2 * LANES, 2 * 13 * SUPERBLOCK, bast(4));
+    (0..2 * 13).for_each(|k| small.write(k * SUPERBLOCK, SUPERBLOCK));
+    small.rest();
+    let before = small.merges();
+    (0..3).for_each(|_| [0, 2].into_iter().for_each(|k| small.write(k * SUPERBLOCK, 1)));
+    small.rest();
+    let (_, _, full) = small.merges();
+    assert_eq!(full, before.2, "two logs of the first column serve both superblocks");
+    (0..2).for_each(|_| [0, 2, 4].into_iter().for_each(|k| small.write(k * SUPERBLOCK, 1)));
+    small.rest();
+    let (_, _, full) = small.merges();
+    assert!(full > before.2, "a third closes one of these, though the other column's were used longer ago");
+    small.read_all();
+}
+
+#[test]
+fn a_log_that_was_opened_for_a_page_that_left_before_is_closed_for_others() {
+    // Each of two columns has 16 superblocks, 14 of them with data, one to merge into, and one for a log.
+    for scheme in [LogScheme::Bast, LogScheme::Replacement] {
+        let mut small = Small::on(2 * LANES, 2 * 14 * SUPERBLOCK, LogBlockSpec { scheme, ..bast(2) });
+        (0..2 * 14).for_each(|k| small.write(k * SUPERBLOCK, SUPERBLOCK));
+        [4, 5].into_iter().for_each(|k| small.write(k * SUPERBLOCK, 1));
+        small.rest();
+        let before = small.drive.translation().counters();
+        // The first waits for a merge. Meanwhile the first page of superblock 1 is written, then once more at the end of a
+        // command that begins in superblock 0: it leaves with the earlier one, and superblock 1 has a log in vain.
+        let writes =
+            [(2 * SUPERBLOCK, 1), (SUPERBLOCK, 1), (3 * SUPERBLOCK, 1), (SUPERBLOCK - 1, 2), (3 * SUPERBLOCK, 1)];
+        for (tag, (page, pages)) in (0..).zip(writes) {
+            let write = Request::write(tag, page * UNIT_BYTES, pages * UNIT_BYTES);
+            small.drive.submit(small.now, write).expect("it lies within the drive");
+        }
+        small.rest();
+        // The column of the log in vain is needed for another superblock.
+        small.write(7 * SUPERBLOCK, 1);
+        small.send(Request::flush(0));
+        small.rest();
+        assert!(small.drive.translation().counters().overwrites_in_buffer > before.overwrites_in_buffer);
+        small.read_all();
+    }
 }

@@ -23,6 +23,11 @@ fn they_pass() {
             7_819_703_013_088_696_155,
             "a free superblock that went for a failed block of the journal did not start the collector",
         ),
+        (
+            17_404_200_242_947_365_698,
+            "logs awaited pages that had left in the place of older writes, none could be closed, and the host was held for ever",
+        ),
+        (2_454_763_460_270_857_266, "the same with logs that all superblocks share"),
     ] {
         if let Err(what) = run(Kind::Work, seed, &build_ssd) {
             panic!("seed {seed} ({bug}): {what}");
