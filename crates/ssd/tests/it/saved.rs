@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::{Fnv1a, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, LoadError, Plug, Request, Status};
+use ssdlab_ftl::{LogBlockSpec, LogScheme};
 use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, Ssd};
 use ssdlab_testkit::{any_drive, ideal_die, ideal_drive};
@@ -115,10 +116,24 @@ fn the_state_of_another_drive_is_refused() {
 /// Whoever changes what is saved raises `FORMAT` in `plug/saved.rs`, and then these.
 #[test]
 fn the_form_of_what_is_saved_is_that_of_its_number() {
-    let state = saved(&ideal_drive(), 1);
-    // The form, the seed, and what stands for the files.
-    let ends = state.iter().enumerate().filter(|(_, byte)| **byte < 0x80).map(|(at, _)| at + 1);
-    let rest = &state[ends.take(3).last().expect("three numbers")..];
-    let hash = Fnv1a::of(rest);
-    assert_eq!((state[0], rest.len(), format!("{hash:016x}").as_str()), (4, 1_053_888, "74d3d151e62de9a2"));
+    let mut by_blocks = ideal_drive();
+    (by_blocks.capacity_bytes, by_blocks.flash.exact_spare_per_10000) = (by_blocks.capacity_bytes / 2, None);
+    by_blocks.log_blocks = Some(LogBlockSpec {
+        scheme: LogScheme::Bast,
+        open_logs: 1,
+        merges_at_once: 1,
+        corrects_copies: true,
+        stripe_superblocks: 1,
+        banks: None,
+        relocate_after_merges: None,
+    });
+    for (drive, form) in
+        [(ideal_drive(), (5, 1_053_888, "74d3d151e62de9a2")), (by_blocks, (5, 1_052_395, "846e3072dd0d74a4"))]
+    {
+        let state = saved(&drive, 1);
+        // The form, the seed, and what stands for the files.
+        let ends = state.iter().enumerate().filter(|(_, byte)| **byte < 0x80).map(|(at, _)| at + 1);
+        let rest = &state[ends.take(3).last().expect("three numbers")..];
+        assert_eq!((state[0], rest.len(), format!("{:016x}", Fnv1a::of(rest)).as_str()), form);
+    }
 }
