@@ -420,4 +420,24 @@ mod tests {
         assert_eq!((rows, pages), (512, 252), "each older page once");
         assert_eq!((stripes.iter().min(), stripes.iter().max(), stripes.len()), (Some(&2), Some(&4), 64));
     }
+
+    #[test]
+    fn a_page_whose_parity_is_about_to_be_erased_is_to_be_covered_anew() {
+        let mut map = small::map_with_parity(PageOrder::Alternating, 8);
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        let mut written = None;
+        // The third row endangers the first; the parity covers the second as well.
+        for row in 0..3 {
+            (0..4).for_each(|k| _ = map.write(ssdlab_nand::LogicalPage::new(row * 4 + k), 1, 0));
+            map.dispatch(&mut ops);
+            written = ops.iter().find(|(_, op)| op.kind() == OpKind::HostProgram).map(|&(die, op)| (die, op.block()));
+            small::work(&mut map, &mut ops);
+        }
+        let (die, block) = written.expect("a row is programmed");
+        let parity = map.parity.as_ref().expect("it has parity");
+        let area = parity.blocks().next().expect("a parity row is programmed");
+        assert!(!map.is_to_be_covered(die, block, 1));
+        map.plan_erase(die, area, &mut ops);
+        assert!(map.is_to_be_covered(die, block, 1));
+    }
 }
