@@ -39,6 +39,22 @@ pub struct LogBlockSpec {
     pub relocate_after_merges: Option<u32>,
 }
 
+impl LogBlockSpec {
+    /// Log blocks with every key at its default, and superblocks that are not striped: `open_logs` logs of this scheme.
+    #[must_use]
+    pub fn plain(scheme: LogScheme, open_logs: u32) -> Self {
+        LogBlockSpec {
+            scheme,
+            open_logs,
+            merges_at_once: one(),
+            corrects_copies: yes(),
+            stripe_superblocks: 1,
+            banks: None,
+            relocate_after_merges: None,
+        }
+    }
+}
+
 fn yes() -> bool {
     true
 }

@@ -171,19 +171,10 @@ impl Superblocks {
     /// that are free. For each place, its blocks by die.
     pub fn take_ring(&mut self, wanted: u32) -> Vec<Vec<BlockId>> {
         let is_free = |&sb: &SuperblockId| self.state(sb) == State::Free;
-        let domains = 0..self.domains() as usize;
-        let free: Vec<Vec<SuperblockId>> =
-            domains.map(|domain| self.of_domain(domain).filter(is_free).collect()).collect();
-        let places = free.iter().map(Vec::len).min().unwrap_or(0).min(wanted as usize);
-        let mut ring = Vec::with_capacity(places);
-        for place in 1..=places {
-            let superblocks: Vec<SuperblockId> =
-                free.iter().map(|of_domain| of_domain[of_domain.len() - place]).collect();
-            superblocks.iter().for_each(|&sb| self.set_state(sb, State::System));
-            let block = |die: DieId| self.block_on(superblocks[self.domain_of_die(die)], die);
-            ring.push(Dies::all(self.dies).iter().map(block).collect());
-        }
-        ring
+        let free = |domain| self.of_domain(domain).filter(is_free).count() as u32;
+        let places = (0..self.domains() as usize).map(free).min().unwrap_or(0).min(wanted);
+        let by_die = self.take_of_every_die(places);
+        (0..places as usize).map(|place| by_die.iter().map(|blocks| blocks[place]).collect()).collect()
     }
 
     /// Sets so many blocks of every die aside: of each domain the highest-numbered superblocks that are free. Returns them by

@@ -371,16 +371,14 @@ fn trust(out: &mut String, review: &Review) {
     let chosen = review.tally(ClaimKind::Calibration).met;
     out.push_str("<div class=\"trust\" id=\"trust\"><p><b>How far to trust this page.</b> ");
     if review.quick {
-        out.push_str(if in_small(review) {
-            "A quick run: an eighth of the drive for an eighth of the time. "
-        } else if review.outcomes.iter().any(|o| o.shortened.is_some()) {
-            "A quick run, shorter than the published one. "
-        } else {
-            "A quick run; nothing here was shortened for it. "
+        let is_shortened = review.outcomes.iter().any(|o| o.shortened.is_some());
+        out.push_str(match (in_small(review), is_shortened) {
+            (true, _) => "A quick run: an eighth of the drive for an eighth of the time. It is too short to be",
+            (false, true) => "A quick run, shorter than the published one. It is too short to be",
+            (false, false) => "A quick run; nothing here was shortened for it. A quick run is not",
         });
         out.push_str(
-            "It is too short to be held against what magazines and makers measured on the real drives; a run at full length \
-             can be. ",
+            " held against what magazines and makers measured on the real drives; a run at full length can be. ",
         );
     } else if tally.met + tally.missed == 0 {
         out.push_str("For these tests nobody has published figures that they could be held against. ");

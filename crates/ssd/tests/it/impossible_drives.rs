@@ -143,15 +143,7 @@ fn a_drive_that_translates_by_blocks_is_refused_before_it_is_built() {
         drive.capacity_bytes = 1 << 30;
         drive.flash.planes_apart = die.geometry.planes > 1;
         drive.flash.exact_spare_per_10000 = None;
-        drive.log_blocks = Some(LogBlockSpec {
-            scheme: LogScheme::Bast,
-            open_logs: 1,
-            merges_at_once: 1,
-            corrects_copies: true,
-            stripe_superblocks: 1,
-            banks: None,
-            relocate_after_merges: None,
-        });
+        drive.log_blocks = Some(LogBlockSpec::plain(LogScheme::Bast, 1));
         assert!(ssdlab_ssd::build("possible", &drive, &die, 1).is_ok());
         change(&mut drive, &mut die);
         ssdlab_ssd::build("impossible", &drive, &die, 1).err().expect("it cannot be built").key

@@ -20,15 +20,7 @@ struct Small {
 
 impl Small {
     fn new(scheme: LogScheme) -> Self {
-        Self::with(LogBlockSpec {
-            scheme,
-            open_logs: 1,
-            merges_at_once: 1,
-            corrects_copies: true,
-            stripe_superblocks: 1,
-            banks: None,
-            relocate_after_merges: None,
-        })
+        Self::with(LogBlockSpec::plain(scheme, 1))
     }
 
     fn with(log_blocks: LogBlockSpec) -> Self {
@@ -232,15 +224,7 @@ fn a_replacement_takes_pages_out_of_order_and_is_then_merged_in_full() {
 /// Time of 400 writes to one superblock after the other, in nanoseconds, by a drive of eight columns that merges so many
 /// superblocks at once.
 fn time_of_random_writes(merges_at_once: u32) -> u64 {
-    let spec = LogBlockSpec {
-        scheme: LogScheme::Bast,
-        open_logs: 8,
-        merges_at_once,
-        corrects_copies: false,
-        stripe_superblocks: 8,
-        banks: None,
-        relocate_after_merges: None,
-    };
+    let spec = LogBlockSpec { merges_at_once, corrects_copies: false, stripe_superblocks: 8, ..bast(8) };
     let pages = 8 * 7 * SUPERBLOCK;
     // What waits is of different superblocks, so that each page costs a merge.
     let mut small = Small::with_buffer(8 * LANES, pages, spec, 64);
@@ -317,15 +301,7 @@ fn superblocks_that_are_never_written_move_when_others_have_been_merged_often() 
 
 /// Logs that take pages in any order, so many of them.
 fn bast(open_logs: u32) -> LogBlockSpec {
-    LogBlockSpec {
-        scheme: LogScheme::Bast,
-        open_logs,
-        merges_at_once: 1,
-        corrects_copies: true,
-        stripe_superblocks: 1,
-        banks: None,
-        relocate_after_merges: None,
-    }
+    LogBlockSpec::plain(LogScheme::Bast, open_logs)
 }
 
 #[test]

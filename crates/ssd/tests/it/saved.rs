@@ -118,15 +118,7 @@ fn the_state_of_another_drive_is_refused() {
 fn the_form_of_what_is_saved_is_that_of_its_number() {
     let mut by_blocks = ideal_drive();
     (by_blocks.capacity_bytes, by_blocks.flash.exact_spare_per_10000) = (by_blocks.capacity_bytes / 2, None);
-    by_blocks.log_blocks = Some(LogBlockSpec {
-        scheme: LogScheme::Bast,
-        open_logs: 1,
-        merges_at_once: 1,
-        corrects_copies: true,
-        stripe_superblocks: 1,
-        banks: None,
-        relocate_after_merges: None,
-    });
+    by_blocks.log_blocks = Some(LogBlockSpec::plain(LogScheme::Bast, 1));
     for (drive, form) in
         [(ideal_drive(), (5, 1_053_888, "74d3d151e62de9a2")), (by_blocks, (5, 1_052_395, "846e3072dd0d74a4"))]
     {

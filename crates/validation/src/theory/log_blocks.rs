@@ -121,15 +121,7 @@ impl LogBuild {
                 joins_waiting_writes: false,
                 flush_after_idle_ms: 100.0,
             },
-            log_blocks: Some(LogBlockSpec {
-                scheme: self.scheme,
-                open_logs: self.logs,
-                merges_at_once: 1,
-                corrects_copies: true,
-                stripe_superblocks: 1,
-                banks: None,
-                relocate_after_merges: None,
-            }),
+            log_blocks: Some(LogBlockSpec::plain(self.scheme, self.logs)),
             ..plain
         }
     }
