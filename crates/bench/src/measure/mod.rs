@@ -6,6 +6,7 @@
 //! - [`Split`]: a measurement before and one after a point in time, such as the tail of a long run;
 //! - [`ByPosition`]: the rate over the address range;
 //! - [`ServiceTimes`]: every single latency;
+//! - [`ServiceCurve`]: the mean latency as a trace goes on;
 //! - [`Over`]: how many requests took longer than a limit;
 //! - [`Stalls`]: the longest gaps without a completion, and the seconds in which a request waited long;
 //! - [`Energy`], [`PowerPerSecond`], [`PeakPower`] and [`TemperaturePerSecond`]: joules, watts and degrees, where the device tells
@@ -16,6 +17,7 @@ mod energy;
 mod measurement;
 mod over;
 mod per_second;
+mod service_curve;
 mod service_times;
 mod slowest;
 mod split;
@@ -26,6 +28,7 @@ pub use energy::{Energy, PeakPower, PowerPerSecond, TemperaturePerSecond};
 pub use measurement::{Measurement, OpStats};
 pub use over::Over;
 pub use per_second::{PerSecond, Second};
+pub use service_curve::ServiceCurve;
 pub use service_times::ServiceTimes;
 pub use slowest::Slowest;
 pub use split::Split;

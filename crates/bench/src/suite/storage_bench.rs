@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ssdlab_core::{MILLISECOND, Nanos, nanos_from_ms, to_us};
-use ssdlab_device::{Completion, Counters};
+use ssdlab_device::Counters;
 use ssdlab_workload::storage_bench::{Joint, Plan, Statistics, Trace};
 
 use super::common::{erase, fill_range, gigabytes};
@@ -15,7 +15,7 @@ use super::storage_bench_statistics::{put_statistics, statistics_table};
 use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::host::Playback;
-use crate::measure::{Measurement, Meter, Over};
+use crate::measure::{Measurement, Over, ServiceCurve};
 use crate::outcome::{Axis, Chart, Mark, Outcome};
 use crate::params::{Kind, ParamDef};
 
@@ -24,8 +24,6 @@ use crate::params::{Kind, ParamDef};
 pub const JOINT_ENDS: [&str; 2] = ["_small_deep", "_large_deep"];
 /// The limits of the publication of 2015.
 const SLOW: [Nanos; 2] = [10 * MILLISECOND, 100 * MILLISECOND];
-/// Points of the curve of service times.
-const SLICES: u64 = 100;
 /// What a trace may use of a drive that is smaller than the recording's.
 const USABLE_PERCENT: u64 = 90;
 /// Share of the progress bar that filling the drive gets.
@@ -157,26 +155,6 @@ struct Played {
     said: Vec<String>,
 }
 
-/// Mean service time of equal slices of the trace, in the order of completion.
-struct Slices {
-    slice: u64,
-    requests: u64,
-    latency: u128,
-    means_us: Vec<f64>,
-}
-
-impl Meter for Slices {
-    #[inline]
-    fn record(&mut self, _job: usize, io: &Completion) {
-        self.requests += 1;
-        self.latency += u128::from(io.latency());
-        if self.requests == self.slice {
-            self.means_us.push(self.latency as f64 / 1e3 / self.slice as f64);
-            (self.requests, self.latency) = (0, 0);
-        }
-    }
-}
-
 /// Reads `form`, `state`, `joint`, `requests`, `footprint_bytes` and `idle_cap_ms` from the parameters.
 pub(super) fn run_storage_bench(ctx: &mut Context<'_>, trace: Trace) -> Result<Outcome, BenchError> {
     let form = ctx.params.choice("form").to_owned();
@@ -282,20 +260,26 @@ fn play(
             monitor.step(part(0.0), part(1.0));
         }
         let before = host.counters();
-        let slice = (requests / SLICES).max(1);
-        let slices = Slices { slice, requests: 0, latency: 0, means_us: Vec::new() };
-        let mut meters = ((Measurement::default(), Over::new(SLOW)), slices);
+        let mut meters = ((Measurement::default(), Over::new(SLOW)), ServiceCurve::new(requests));
         let mut statistics = Statistics::default();
         let stream = plan.stream(idle_cap, &ctx.rng("trace")).inspect(|step| statistics.record(step));
         let playback = host.play(stream, requests, &mut meters)?;
         let counters = host.counters().since(&before);
-        let ((measurement, over), slices) = meters;
+        let ((measurement, over), service_curve) = meters;
         measurement.check_causes().map_err(BenchError::Books)?;
-        let at = |i: usize| (i as f64 + 0.5) * 100.0 * slice as f64 / requests as f64;
-        let curve = slices.means_us.iter().enumerate().map(|(i, &us)| [at(i), us]).collect();
         let slow = over.percent();
         let footprint_bytes = plan.footprint_bytes();
-        Ok(Played { state, playback, measurement, slow, curve, counters, statistics, footprint_bytes, said })
+        Ok(Played {
+            state,
+            playback,
+            measurement,
+            slow,
+            curve: service_curve.points(),
+            counters,
+            statistics,
+            footprint_bytes,
+            said,
+        })
     })
 }
 

@@ -1,7 +1,7 @@
 //! The five application mixes share this: the mixes before one are played, then it is, on one drive without a pause.
 
 use ssdlab_core::{Rng, to_us};
-use ssdlab_device::{Completion, Counters};
+use ssdlab_device::Counters;
 use ssdlab_workload::application_mix::{Application, FOOTPRINT_BYTES, Stream};
 
 use super::common::{fill_drive, gigabytes};
@@ -12,15 +12,13 @@ use super::stalls::{put_stalls, show_stalls};
 use super::tail::tail_chart;
 use crate::error::{BenchError, HostError};
 use crate::host::{Host, Playback};
-use crate::measure::{Measurement, Meter, Stalls};
+use crate::measure::{Measurement, ServiceCurve, Stalls};
 use crate::outcome::{Axis, Mark, Outcome};
 use crate::params::{Kind, ParamDef};
 
 /// The drive that scores 100, by its name in the catalog.
 pub const REFERENCE: &str = "raptor-wd360gd-36gb";
 const REFERENCE_TITLE: &str = "Western Digital Raptor WD360GD";
-/// Points of the curve of service times.
-const SLICES: u64 = 100;
 
 pub(super) const METRICS: &[MetricDef] = &[
     metric(
@@ -65,26 +63,6 @@ struct Played {
     curve: Vec<[f64; 2]>,
     /// As the mix began.
     counters_before: Counters,
-}
-
-/// Mean service time of equal slices, in the order of completion.
-struct Slices {
-    slice: u64,
-    requests: u64,
-    latency: u128,
-    means_us: Vec<f64>,
-}
-
-impl Meter for Slices {
-    #[inline]
-    fn record(&mut self, _job: usize, io: &Completion) {
-        self.requests += 1;
-        self.latency += u128::from(io.latency());
-        if self.requests == self.slice {
-            self.means_us.push(self.latency as f64 / 1e3 / self.slice as f64);
-            (self.requests, self.latency) = (0, 0);
-        }
-    }
 }
 
 /// Reads `requests` and `before` from the parameters.
@@ -181,16 +159,12 @@ fn prepare_and_play(
     }
     step(steps - 1);
     let requests = ctx.params.integer("requests");
-    let slice = (requests / SLICES).max(1);
-    let slices = Slices { slice, requests: 0, latency: 0, means_us: Vec::new() };
-    let mut meters = ((Measurement::default(), Stalls::default()), slices);
+    let mut meters = ((Measurement::default(), Stalls::default()), ServiceCurve::new(requests));
     let counters_before = host.counters();
     let playback = host.play(stream(ctx, application, application), requests, &mut meters)?;
-    let ((measurement, stalls), slices) = meters;
+    let ((measurement, stalls), service_curve) = meters;
     measurement.check_causes().map_err(BenchError::Books)?;
-    let at = |i: usize| (i as f64 + 0.5) * 100.0 * slice as f64 / requests as f64;
-    let curve = slices.means_us.iter().enumerate().map(|(i, &us)| [at(i), us]).collect();
-    Ok(Played { playback, measurement, stalls, curve, counters_before })
+    Ok(Played { playback, measurement, stalls, curve: service_curve.points(), counters_before })
 }
 
 /// A mix, as long in proportion as the one under test. The seed alone decides on its requests, so that a mix is the same
