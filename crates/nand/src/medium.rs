@@ -706,6 +706,20 @@ mod tests {
     }
 
     #[test]
+    fn rows_are_in_order_where_each_is_newer_than_the_one_before() {
+        let mut m = medium();
+        (0..4).for_each(|page| program(&mut m, 3, page).unwrap());
+        assert!(m.is_in_order(BlockId::new(3)));
+        let rows: Vec<u32> = (0..4).map(|page| m.sequence(BlockId::new(3), page)).collect();
+        for (second, in_order) in [(rows[0], false), (rows[2], false), (rows[1], true)] {
+            let place = m.sequence.iter().position(|&number| number == rows[1]).expect("a row has this number");
+            m.sequence[place] = second;
+            assert_eq!(m.is_in_order(BlockId::new(3)), in_order, "{second} in place of {}", rows[1]);
+            m.sequence[place] = rows[1];
+        }
+    }
+
+    #[test]
     fn bad_blocks_take_no_program_and_no_erase() {
         let mut m = medium();
         m.mark_bad(BlockId::new(2));

@@ -3,7 +3,7 @@
 use ssdlab_core::{Rng, UNIT_BYTES};
 use ssdlab_device::{Device, FlashCounters, Request};
 use ssdlab_ftl::{LogBlock, LogBlockSpec, LogScheme, Merges, Source, Translation};
-use ssdlab_nand::{DieSpec, Geometry, LogicalPage, PageOrder};
+use ssdlab_nand::{DieSpec, Geometry, LogicalPage, PageOrder, UnitAddress};
 use ssdlab_ssd::{DriveSpec, SimulatedSsd};
 
 const LANES: u64 = 2;
@@ -384,4 +384,18 @@ fn a_log_that_was_opened_for_a_page_that_left_before_is_closed_for_others() {
         assert!(small.drive.translation().counters().overwrites_in_buffer > before.overwrites_in_buffer);
         small.read_all();
     }
+}
+
+#[test]
+fn units_of_the_last_block_are_asked_for_up_to_the_last_and_not_beyond() {
+    let mut small = Small::filled(LogScheme::Replacement);
+    small.rest();
+    let translation = small.drive.translation();
+    let units = translation.medium().layout().units() as u32;
+    let valid = |from: u32| translation.valid_units(UnitAddress::new(from));
+    let all: u32 = (0..units).step_by(64).map(|from| valid(from).count_ones()).sum();
+    assert_eq!(u64::from(all), SUPERBLOCKS * SUPERBLOCK, "each page once");
+    let last = (0..units).rev().find(|&unit| valid(unit) & 1 != 0).expect("a unit is valid");
+    assert_eq!(valid(units - 1), u64::from(last == units - 1));
+    assert_eq!(valid(last), 1);
 }

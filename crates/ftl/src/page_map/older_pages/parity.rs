@@ -440,4 +440,15 @@ mod tests {
         map.plan_erase(die, area, &mut ops);
         assert!(map.is_to_be_covered(die, block, 1));
     }
+
+    #[test]
+    fn a_saved_stripe_has_as_many_units_as_a_row_and_rows_as_a_word_line_can_have() {
+        let saved = |rows: usize, units: usize| {
+            let stripe = Stripe { of: vec![7; rows], sum: vec![0; units] };
+            Parity { stripes: BTreeMap::from([((BlockId::new(3), 1), stripe)]), ..Parity::default() }
+        };
+        assert!(saved(1, 4).is_sound(4) && saved(WIDEST, 4).is_sound(4) && Parity::default().is_sound(4));
+        assert!(!saved(0, 4).is_sound(4) && !saved(WIDEST + 1, 4).is_sound(4));
+        assert!(!saved(2, 3).is_sound(4) && !saved(2, 5).is_sound(4));
+    }
 }
