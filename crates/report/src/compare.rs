@@ -7,7 +7,7 @@ use ssdlab_core::CAUSES;
 
 use crate::review::Review;
 use crate::svg::{Crossed, Extent, Figure};
-use crate::{number, text};
+use crate::{name, number, text};
 
 /// The outcomes of one test in one variant, one a drive, in the order of the review.
 pub(crate) struct TestGroup<'a> {
@@ -189,7 +189,8 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
     let stacked = first.mark == Mark::StackedBars;
     let several = found.iter().any(|(_, c)| c.series.len() > 1);
     let (mut series, mut colours): (Vec<Series>, Vec<usize>) = (Vec::new(), Vec::new());
-    let mut crossed = Crossed { drives: found.iter().map(|(o, _)| o.device.clone()).collect(), ..Crossed::default() };
+    let mut crossed =
+        Crossed { drives: found.iter().map(|(o, _)| name::pretty(&o.device)).collect(), ..Crossed::default() };
     // Series by series, so that the same curve of every drive stands together.
     for place in 0..found.iter().map(|(_, c)| c.series.len()).max().unwrap_or(0) {
         for (drive, (outcome, chart)) in found.iter().enumerate() {
@@ -207,7 +208,8 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
                     None => series.push(Series { name: s.name.clone(), points: spread }),
                 }
             } else {
-                let name = if several { format!("{}, {}", outcome.device, s.name) } else { outcome.device.clone() };
+                let drive_name = name::pretty(&outcome.device);
+                let name = if several { format!("{drive_name}, {}", s.name) } else { drive_name };
                 let kind = crossed.kinds.iter().position(|kind| *kind == s.name).unwrap_or_else(|| {
                     crossed.kinds.push(s.name.clone());
                     crossed.kinds.len() - 1
@@ -290,8 +292,8 @@ fn stacked_categories(first: &Chart, x: &Axis, found: &[(&Outcome, &Chart)], ser
     let reach = series.iter().flat_map(|s| &s.points).map(|p| p[0] as usize / found.len() + 1).max().unwrap_or(0);
     (0..reach.max(x.categories.len()))
         .flat_map(|i| {
-            let name = x.categories.get(i).cloned().unwrap_or_else(|| number::value(i as f64, &first.x.unit));
-            found.iter().map(move |(o, _)| format!("{name}, {}", o.device))
+            let category = x.categories.get(i).cloned().unwrap_or_else(|| number::value(i as f64, &first.x.unit));
+            found.iter().map(move |(o, _)| format!("{category}, {}", name::pretty(&o.device)))
         })
         .collect()
 }
@@ -315,7 +317,11 @@ fn time_figure(
     for label in labels {
         for outcome in outcomes {
             for share in outcome.time_shares.iter().filter(|s| s.label == label) {
-                categories.push(if several { format!("{label}, {}", outcome.device) } else { label.to_owned() });
+                categories.push(if several {
+                    format!("{label}, {}", name::pretty(&outcome.device))
+                } else {
+                    label.to_owned()
+                });
                 bar_ends.push(format!("mean {}", number::latency(share.latency_mean_us)));
                 rows.push(share);
             }

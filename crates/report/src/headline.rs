@@ -8,6 +8,8 @@ pub struct Headline {
     /// Stable name.
     pub key: &'static str,
     pub title: &'static str,
+    /// The same within a sentence, with the state that it is of.
+    pub in_words: &'static str,
     /// What exactly, in a few words beside the title.
     pub detail: &'static str,
     /// The test, what its variant begins with, and the metric.
@@ -24,10 +26,12 @@ pub struct Headline {
 const fn higher(
     key: &'static str,
     title: &'static str,
+    in_words: &'static str,
     detail: &'static str,
     [test, variant, metric]: [&'static str; 3],
 ) -> Headline {
-    Headline { key, title, detail, test, variant, metric, lower_is_better: false, in_quick: true, settles: false }
+    let (lower_is_better, in_quick, settles) = (false, true, false);
+    Headline { key, title, in_words, detail, test, variant, metric, lower_is_better, in_quick, settles }
 }
 
 /// In the order in which a page shows them.
@@ -37,6 +41,7 @@ pub const HEADLINES: [Headline; 11] = [
         ..higher(
             "steady-write",
             "Steady random write",
+            "steady random write",
             "4 KiB, QD32, mean over the whole drive once it has settled",
             ["consistency", "2013", "iops_mean_tail"],
         )
@@ -47,31 +52,58 @@ pub const HEADLINES: [Headline; 11] = [
         ..higher(
             "worst-second",
             "Worst second in steady state",
+            "the worst second in steady state",
             "4 KiB random writes, QD32",
             ["consistency", "2013", "iops_min"],
         )
     },
-    higher("sequential-write", "Sequential write", "128 KiB, QD1", ["sequential-write", "", "bandwidth"]),
-    higher("random-read", "Random read", "4 KiB, QD3", ["random-read", "QD3", "iops"]),
+    higher(
+        "sequential-write",
+        "Sequential write",
+        "sequential write to an empty drive",
+        "128 KiB, QD1",
+        ["sequential-write", "", "bandwidth"],
+    ),
+    higher("random-read", "Random read", "random read at QD3", "4 KiB, QD3", ["random-read", "QD3", "iops"]),
     Headline {
         lower_is_better: true,
         in_quick: false,
         ..higher(
             "heavy-p99",
             "Heavy trace, slowest 1 %",
+            "the slowest 1 % of the Heavy trace",
             "latency that one request in a hundred exceeds",
             ["heavy", "2015", "latency_p99"],
         )
     },
-    higher("random-write", "Random write burst", "4 KiB, QD32, fresh drive", ["random-write", "QD32", "iops"]),
-    higher("sequential-read", "Sequential read", "128 KiB, QD1", ["sequential-read", "", "bandwidth"]),
-    higher("file-server", "File server", "four reads to a write, QD8, full drive", ["fileserver", "", "iops"]),
+    higher(
+        "random-write",
+        "Random write burst",
+        "a burst of random writes to a fresh drive",
+        "4 KiB, QD32, fresh drive",
+        ["random-write", "QD32", "iops"],
+    ),
+    higher(
+        "sequential-read",
+        "Sequential read",
+        "sequential read",
+        "128 KiB, QD1",
+        ["sequential-read", "", "bandwidth"],
+    ),
+    higher(
+        "file-server",
+        "File server",
+        "the file-server test at QD8",
+        "four reads to a write, QD8, full drive",
+        ["fileserver", "", "iops"],
+    ),
     // A drive in small is smaller than what the mix uses.
     Headline {
         in_quick: false,
         ..higher(
             "desktop-mix",
             "Desktop mix",
+            "the desktop mix",
             "stand-in for a trace; WD Raptor = 100",
             ["storagemark-desktop", "", "index"],
         )
@@ -80,11 +112,23 @@ pub const HEADLINES: [Headline; 11] = [
     Headline {
         lower_is_better: true,
         in_quick: false,
-        ..higher("read-access", "Read access", "512 B, one at a time", ["analyzedisk", "", "latency_mean_read"])
+        ..higher(
+            "read-access",
+            "Read access",
+            "read access",
+            "512 B, one at a time",
+            ["analyzedisk", "", "latency_mean_read"],
+        )
     },
     Headline {
         lower_is_better: true,
-        ..higher("write-access", "Write access", "512 B, one at a time", ["analyzedisk", "", "latency_mean_write"])
+        ..higher(
+            "write-access",
+            "Write access",
+            "write access",
+            "512 B, one at a time",
+            ["analyzedisk", "", "latency_mean_write"],
+        )
     },
 ];
 

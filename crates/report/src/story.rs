@@ -145,23 +145,24 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
         (Some(cause), None) => format!("; the slowest requests wait for {}", awaited(cause)),
         _ => String::new(),
     };
+    let waits = waits_of_the_last_part(facts).filter(|_| cause.is_none()).unwrap_or_default();
     Some(if s.is_flat() {
         let within = 100.0 * (s.level - s.lowest) / s.level.max(1.0);
         finding(
             "Random writes settle to a flat line: ",
             format!("{} IOPS, and no second is more than {} % below", iops(s.level), number::trimmed(within, 0)),
-            ".".to_owned(),
+            format!(".{waits}"),
             "consistency",
         )
     } else if s.stalls() {
-        stalls_of_writes(s, &why, "")
+        stalls_of_writes(s, &why, &waits)
     } else if s.bursts() {
-        bursts_of_writes(s, &why, "seconds", "")
+        bursts_of_writes(s, &why, "seconds", &waits)
     } else {
         finding(
             "Random writes settle around ",
             format!("{} IOPS, from then on never below {}", iops(s.level), iops(s.lowest)),
-            format!("; {:.0} % of the seconds lie within {:.0} % of that.", s.on_the_line, NEAR * 100.0),
+            format!("; {:.0} % of the seconds lie within {:.0} % of that.{waits}", s.on_the_line, NEAR * 100.0),
             "consistency",
         )
     })
@@ -184,7 +185,7 @@ fn bursts_of_writes(s: &Steady, why: &str, of: &str, more: &str) -> Finding {
         "",
         format!("Random writes run at {} IOPS most of the time, with bursts up to {}", iops(s.level), iops(s.highest)),
         format!(
-            "{why}. The bursts lift the mean to {}; {:.0} % of the {of} lie below half of it.{more}",
+            "{why}. The bursts lift the mean to {}; in {:.0} % of the {of} the rate is below half of that.{more}",
             iops(s.mean),
             s.below_half
         ),
@@ -200,26 +201,35 @@ fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
         let after = why.trim_start_matches(NOT_STEADY).to_owned();
         return Some(finding("Random writes are ", "not steady yet".to_owned(), after, "consistency"));
     };
-    let parts = format!("cut into five parts, they have means from {} to {} IOPS", iops(s.parts.0), iops(s.parts.1));
+    let parts = format!("the means of its five parts run from {} to {} IOPS", iops(s.parts.0), iops(s.parts.1));
+    let waits = waits_of_the_last_part(facts).unwrap_or_default();
     Some(if s.stalls() {
         stalls_of_writes(
             &s,
             "",
-            &format!(" The mean of the last {length:.0} s is {}. Not steady yet: {parts}.", iops(s.mean)),
+            &format!(" The mean of the last {length:.0} s is {}. That had not settled: {parts}.{waits}", iops(s.mean)),
         )
     } else if s.bursts() {
-        bursts_of_writes(&s, "", &format!("last {length:.0} s"), &format!(" Not steady yet: {parts}."))
+        bursts_of_writes(&s, "", &format!("last {length:.0} s"), &format!(" That had not settled: {parts}.{waits}"))
     } else {
         // Beside means, a median that lies outside of them needs the mean.
         let is_within = s.parts.0 <= s.level && s.level <= s.parts.1;
         let mean = if is_within { String::new() } else { format!(", whose mean is {}", iops(s.mean)) };
         finding(
-            "Random writes are ",
-            format!("not steady yet, at {} IOPS", iops(s.level)),
-            format!(", the median of the last {length:.0} s{mean}; {parts}."),
+            "Random writes had not settled: ",
+            format!("{} IOPS", iops(s.level)),
+            format!(" is the median of the last {length:.0} s{mean}, and {parts}.{waits}"),
             "consistency",
         )
     })
+}
+
+/// What random writes of the last part of the run wait for, if that is most of their time.
+fn waits_of_the_last_part(facts: &Facts<'_>) -> Option<String> {
+    let [_, .., share] = facts.outcome("consistency", "2013")?.time_shares.as_slice() else { return None };
+    let (key, us) = share.mean_us.iter().filter(|(key, _)| *key != LINK).max_by(|a, b| a.1.total_cmp(b.1))?;
+    let percent = 100.0 * us / share.latency_mean_us.max(1e-9);
+    (percent >= 50.0).then(|| format!(" A write then waits {percent:.0} % of its time for {}.", awaited(key)))
 }
 
 fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
@@ -246,7 +256,7 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
 
 /// What a user of a drive that stalls would notice.
 fn felt(facts: &Facts<'_>) -> Option<Finding> {
-    let (test, of) = [("storagemark-desktop", "desktop mix"), ("fileserver", "file server")]
+    let (test, of) = [("storagemark-desktop", "desktop mix"), ("fileserver", "file-server test")]
         .into_iter()
         .find(|(test, _)| facts.metric(test, "", LIMITS[0].0).is_some())?;
     let share = |key: &str| facts.metric(test, "", key).filter(|&share| share >= 1.0);
@@ -270,7 +280,7 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     let (headline, ours) = facts.headline("steady-write").or_else(|| facts.headline("file-server"))?;
     let (other, theirs) = facts.best_other(&headline)?;
     let is_mean = headline.key == "steady-write" && facts.steady().is_some_and(|s| s.bursts());
-    let what = format!("{}{}", headline.title.to_lowercase(), if is_mean { ", as a mean" } else { "" });
+    let what = format!("{}{}", headline.in_words, if is_mean { ", as a mean" } else { "" });
     Some(if ours >= 1.5 * theirs {
         finding(
             "",
@@ -313,10 +323,10 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     let stages = facts.metric("slc-cache", "", "stages");
     if let Some((rates, _)) = facts.long_write() {
         let cached = facts.rates_of_cache().is_some();
-        let why = if cached {
-            ": the first go to a pseudo-SLC cache (one bit a cell), which then has to be emptied"
-        } else {
-            ""
+        let why = match facts.folds_past_cache() {
+            _ if !cached => "",
+            Some(false) => ": the first go to a pseudo-SLC cache (one bit a cell), the others past it",
+            _ => ": the first go to a pseudo-SLC cache (one bit a cell), which then has to be emptied",
         };
         let test = if cached { "slc-cache" } else { "sequential-write" };
         return Some(finding("Sequential writes go at ", rates, format!("{why}."), test));
@@ -345,9 +355,7 @@ fn limit(share: &TimeShare) -> Option<String> {
     let (key, us) = beside.max_by(|a, b| a.1.total_cmp(b.1))?;
     let (what, us) = (awaited(key), percent(*us));
     Some(if link > us {
-        format!(
-            "beside the transfer over the host link ({link:.0} % of its time), a write waits for {what} ({us:.0} %)"
-        )
+        format!("a write spends {link:.0} % of its time on the host link, and waits {us:.0} % of it for {what}")
     } else {
         format!("a write waits {us:.0} % of its time for {what}")
     })
@@ -480,7 +488,15 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
         // Nor does a rate speak for it that falls.
         let falls = |r: &Relative| r.key == "sequential-write" && facts.long_write().is_some();
         let best = relative.iter().rfind(|r| r.ratio >= 0.95 && r.sets_apart && !falls(r));
-        suits.extend(best.map(|r| format!("{}, at the level of the best here.", r.what)));
+        suits.extend(best.map(|r| {
+            let place = match r.ratio {
+                // Level with another, it is not the best by anything that a reader should choose by.
+                ratio if are_level(ratio, 1.0) => "level with the best here".to_owned(),
+                ratio if ratio > 1.0 => "the best here".to_owned(),
+                ratio => format!("{} % behind the best here", number::trimmed(100.0 * (1.0 - ratio), 0)),
+            };
+            format!("{}, {place}.", r.what)
+        }));
     }
     if unsuited.is_empty() {
         let worst = relative.into_iter().next().filter(|r| r.ratio < 0.8);
@@ -497,8 +513,8 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
         if sentences.is_empty() { none.to_owned() } else { sentences.join(" ") }
     };
     (
-        said(suits, "Nothing that was measured here speaks for it."),
-        said(unsuited, "Nothing that was measured here speaks against it."),
+        said(suits, "It leads in none of the figures compared here."),
+        said(unsuited, "It falls far behind in none of the figures compared here."),
     )
 }
 
@@ -511,22 +527,27 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
     // A fault that holds most of the last part of a run speaks against a drive even if its means still drift.
     if last.stalls() {
         let why = if wait.is_empty() { &drops } else { &wait };
-        unsuited.push(format!("Databases and anything that fills it{why}."));
+        unsuited.push(format!("Databases, and random writes to a full drive{why}."));
         return;
     }
     if last.bursts() {
-        let other = facts.best_other_level().filter(|&(_, level)| level > last.level);
+        let other = facts.best_other_by(|other| other.level).filter(|&(_, level)| level > last.level);
         let beside = other.map_or(String::new(), |(name, level)| format!(", {} with {name}", iops(level)));
+        // A mean that is the highest is the other half of the truth.
+        let leads = facts.best_other_by(|other| other.mean).is_some_and(|(_, mean)| last.mean > mean);
+        let lead = if leads { ", the highest here" } else { "" };
         let so_far = if steady.is_some() { "" } else { ", as far as this run went" };
         unsuited.push(format!(
-            "Databases and anything that fills it: {} writes a second most of the time{beside}{so_far}.",
-            iops(last.level)
+            "Databases that wait for each write: {} a second most of the time on a full drive{beside}; bursts lift the \
+             mean to {}{lead}{so_far}.",
+            iops(last.level),
+            iops(last.mean)
         ));
         return;
     }
     let Some(s) = steady else { return };
     if s.level < 500.0 {
-        unsuited.push(format!("Databases and anything that fills it{wait}."));
+        unsuited.push(format!("Databases, and random writes to a full drive{wait}."));
         return;
     }
     // Who reads one drive's page takes it for the better one of those beside it.

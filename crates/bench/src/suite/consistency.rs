@@ -191,7 +191,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     };
     let method = format!(
         "{} GB of the drive{spare}: filled in sequence with 128 KiB writes, then written at random, {} at QD{depth}, for \
-         {length} s. IOPS are counted {} a second; the steady state is taken from {tail_from} s on.",
+         {length} s. IOPS are counted {} a second; the last part, taken for the steady state if it is one, begins at {tail_from} s.",
         gigabytes(used),
         size(block),
         if ctx.is_small() { "eight times" } else { "once" },

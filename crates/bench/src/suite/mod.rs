@@ -52,6 +52,7 @@ mod worn_in;
 
 pub use definition::{COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference};
 
+pub use slc_stages::FOLDING_SHARE;
 pub use stalls::LONGEST_GAPS;
 pub use storage_bench::JOINT_ENDS;
 

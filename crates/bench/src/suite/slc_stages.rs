@@ -10,7 +10,7 @@ use crate::measure::{ByPosition, Meter};
 const SHORTEST_ZONES: usize = 4;
 const MOST_STAGES: usize = 6;
 /// A stage in which this share of the host's bytes or more is folded works off its cache meanwhile.
-const FOLDING_SHARE: f64 = 0.05;
+pub const FOLDING_SHARE: f64 = 0.05;
 
 /// Fold traffic by the amount written: read once a second.
 #[derive(Default)]

@@ -10,7 +10,7 @@ pub(crate) fn tail_chart(runs: &[(&str, &Histogram)]) -> Chart {
     chart(
         "latency-percentiles",
         "Latency percentiles",
-        "The latency that the given share of requests does not exceed. Each line ends at its slowest request.",
+        "The latency that the given share of requests does not exceed. Each line ends at the slowest request of that run.",
         Mark::Line,
         Axis { min: Some(1.0), ..Axis::log("share of requests", SHARE_BELOW) },
         Axis::log("latency", "us"),

@@ -117,11 +117,13 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (x, y) = axes();
     out.charts.push(chart("write-by-position", "Write rate by position", "", Mark::Line, x, y, lines));
     let rest = ctx.params.integer("settle_seconds");
-    out.verdict = Some(verdict(ctx.params.number("tolerance_percent"), dirty_percent, trimmed_percent, rest));
+    let means = [&clean, &dirty].map(|sweep| sweep.mean());
+    out.verdict = Some(verdict(ctx.params.number("tolerance_percent"), dirty_percent, trimmed_percent, rest, means));
     Ok(out)
 }
 
-fn verdict(tolerance: f64, dirty: f64, trimmed: f64, rest_seconds: u64) -> Verdict {
+/// Shortfalls in per cent, and the means of the clean and the dirty curve in MB/s.
+fn verdict(tolerance: f64, dirty: f64, trimmed: f64, rest_seconds: u64, [clean_mb, dirty_mb]: [f64; 2]) -> Verdict {
     let restored = trimmed <= tolerance;
     // Without a drive that was hurt there is nothing that TRIM could have repaired.
     let pass = (!restored || dirty > tolerance).then_some(restored);
@@ -132,7 +134,7 @@ fn verdict(tolerance: f64, dirty: f64, trimmed: f64, rest_seconds: u64) -> Verdi
     let sentence = match (restored, dirty > tolerance) {
         (true, true) => format!(
             "TRIM works: after it the curve is {after} the clean one, and up to {tolerance} % below counts as restored; \
-             without it, the curve was {}.",
+             without it, the curve was {}, and the mean {dirty_mb:.0} MB/s instead of {clean_mb:.0}.",
             state(dirty)
         ),
         (true, false) => format!(
@@ -155,14 +157,14 @@ mod tests {
 
     #[test]
     fn the_verdict_tells_a_repaired_drive_from_one_that_was_never_hurt() {
-        let v = verdict(5.0, 40.0, 1.0, 10);
+        let v = verdict(5.0, 40.0, 1.0, 10, [400.0, 30.0]);
         assert!(v.pass == Some(true) && v.sentence.starts_with("TRIM works"), "{}", v.sentence);
         assert!(v.sentence.contains("up to 5 % below counts as restored"), "{}", v.sentence);
-        let v = verdict(5.0, 2.0, -1.0, 10);
+        let v = verdict(5.0, 2.0, -1.0, 10, [400.0, 30.0]);
         assert!(v.pass.is_none() && v.sentence.contains("too little"), "{}", v.sentence);
-        let v = verdict(5.0, 40.0, 30.0, 10);
+        let v = verdict(5.0, 40.0, 30.0, 10, [400.0, 30.0]);
         assert!(v.pass == Some(false) && v.sentence.contains("does not restore"), "{}", v.sentence);
-        let v = verdict(2.5, 40.0, 4.5, 10);
+        let v = verdict(2.5, 40.0, 4.5, 10, [400.0, 30.0]);
         assert!(v.sentence.contains("4.5 % below") && v.sentence.contains("up to 2.5 % below"), "{}", v.sentence);
     }
 }

@@ -155,7 +155,10 @@ fn scatter(out: &mut String, review: &Review) {
     let figure = Figure {
         stem: "first-screen-consistency".to_owned(),
         title: "Random writes over the whole drive".to_owned(),
-        subject: format!("4 KiB, QD32, after one sequential fill{dots}"),
+        subject: format!(
+            "4 KiB, QD32, after one sequential fill{dots}{}",
+            if in_small(review) { ", an eighth of the drive" } else { "" }
+        ),
         caption: if single && in_small(review) {
             format!("{AT_MEDIAN} The runs of the other drives, eight times as long, are laid over it.")
         } else if series.len() > 1 {
@@ -378,7 +381,7 @@ fn trust(out: &mut String, review: &Review) {
             (false, false) => "A quick run; nothing here was shortened for it. A quick run is not",
         });
         out.push_str(
-            " held against what magazines and makers measured on the real drives; a run at full length can be. ",
+            " held against what magazines and makers measured on the real drives; that takes a run at full length. ",
         );
     } else if tally.met + tally.missed == 0 {
         out.push_str("For these tests nobody has published figures that they could be held against. ");
@@ -410,6 +413,15 @@ fn trust(out: &mut String, review: &Review) {
                 escape(&hangs.join(", "))
             ));
         }
+    }
+    // One drive alone says so under its name.
+    let parameters = || review.devices.iter().flat_map(|d| &d.specification);
+    if review.devices.len() > 1 && parameters().next().is_some() {
+        out.push_str(&format!(
+            "Of the {} parameters of these drives {} are estimates. ",
+            parameters().count(),
+            parameters().filter(|row| row.estimate).count()
+        ));
     }
     if review.devices.iter().all(|d| d.facts.kind != "host") {
         out.push_str("Every drive here is simulated. ");

@@ -57,12 +57,8 @@ pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup], cho
         // The script makes switches of them.
         out.push_str("<ul class=\"drives\" aria-label=\"Drives shown\">\n");
         for (i, device) in review.devices.iter().enumerate() {
-            let name = escape(&device.facts.name);
-            out.push_str(&format!(
-                "<li class=\"c{}\" data-drive=\"{name}\">{}</li>\n",
-                i % 8,
-                escape(&name::pretty(&device.facts.name))
-            ));
+            let name = escape(&name::pretty(&device.facts.name));
+            out.push_str(&format!("<li class=\"c{}\" data-drive=\"{name}\">{name}</li>\n", i % 8));
         }
         out.push_str("</ul>\n");
     }

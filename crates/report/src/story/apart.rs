@@ -36,7 +36,7 @@ impl Fresh {
 
     const fn of_one(self) -> &'static str {
         match self {
-            Fresh::QuickWhileClean => "Quick while it has clean blocks",
+            Fresh::QuickWhileClean => "Quick at random writes while it has clean blocks",
             Fresh::Quick => "Quick at random writes",
             Fresh::Slow => "Slow at random writes even when empty",
             Fresh::NoDrive => "No drive for random writes",
@@ -45,7 +45,7 @@ impl Fresh {
 
     const fn of_all(self) -> &'static str {
         match self {
-            Fresh::QuickWhileClean => "All are quick while they have clean blocks",
+            Fresh::QuickWhileClean => "All are quick at random writes while they have clean blocks",
             Fresh::Quick => "All are quick at random writes",
             Fresh::Slow => "All are slow at random writes even when empty",
             Fresh::NoDrive => "None is a drive for random writes",
@@ -131,7 +131,9 @@ impl Told {
                 (Full::Stalls, Some(period)) => format!(", {} a stall", seconds(period)),
                 (Full::Stalls, None) => ", with stalls between".to_owned(),
                 (Full::Unsettled, _) if common.unsettled => " at the end of the run".to_owned(),
-                (Full::Bursts, _) => format!(" most of the time, up to {} in between", iops(s.highest)),
+                (Full::Bursts, _) => {
+                    format!(" most of the time, up to {} in between, {} in the mean", iops(s.highest), iops(s.mean))
+                }
                 _ => String::new(),
             });
         }
@@ -219,7 +221,7 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
             let name = &facts.others[other.0].0;
             // One other has been named before.
             let of = if facts.others.len() > 1 { format!(" of {name}") } else { String::new() };
-            format!("in {}: {ours} against {theirs}{of}", headline.title.to_lowercase())
+            format!("in {}: {ours} against {theirs}{of}", headline.in_words)
         };
         let gap = |other: f64| if ours > other { ours / other } else { other / ours };
         let keep = |place: &mut Option<Apart>, other: (usize, f64)| {

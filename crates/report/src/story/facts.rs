@@ -1,9 +1,10 @@
 //! What the sentences are made of: the figures of a drive and of those beside it.
 
 use ssdlab_bench::Outcome;
+use ssdlab_bench::suite::FOLDING_SHARE;
 
 use super::steady::Steady;
-use super::words::iops;
+use super::words::{iops, rounded};
 use crate::headline::{HEADLINES, Headline};
 use crate::name;
 use crate::number;
@@ -116,18 +117,18 @@ impl<'a> Facts<'a> {
         Some(curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect())
     }
 
-    /// The other drive whose median second of random writes is the highest in the last part of its run.
-    pub fn best_other_level(&self) -> Option<(&str, f64)> {
-        let level = |(label, device, values): &'_ (String, &str, Values)| {
+    /// The other drive of whose last part of a run of random writes this is the highest: a median, a mean.
+    pub fn best_other_by(&self, figure: impl Fn(&Steady) -> f64) -> Option<(&str, f64)> {
+        let of = |(label, device, values): &'_ (String, &str, Values)| {
             let tail = match values {
                 Values::Shipped(drive) => drive.tail().to_vec(),
                 Values::Reviewed => self.tail_of(device)?,
             };
-            Some((label.clone(), Steady::of(&tail)?.level))
+            Some((label.clone(), figure(&Steady::of(&tail)?)))
         };
-        let levels = self.others.iter().enumerate().filter_map(|(i, o)| Some((i, level(o)?.1)));
-        let (best, level) = levels.max_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some((self.others[best].0.as_str(), level))
+        let figures = self.others.iter().enumerate().filter_map(|(i, o)| Some((i, of(o)?.1)));
+        let (best, figure) = figures.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some((self.others[best].0.as_str(), figure))
     }
 
     /// Other drives of the review whose writes at random were measured and came to no steady state, and where they were.
@@ -153,13 +154,24 @@ impl<'a> Facts<'a> {
         (slowest < FALLS * rates[0]).then_some(rates)
     }
 
-    /// How much is written at the first of them: in GB, or as a share where the drive was measured in small.
+    /// Whether the cache is emptied while the host writes past it; `None` if that was not measured.
+    pub fn folds_past_cache(&self) -> Option<bool> {
+        let of = |key: &str| self.metric("slc-cache", "", key);
+        let folded: Vec<f64> = (2..=of("stages")? as u32).map_while(|k| of(&format!("stage{k}_folded"))).collect();
+        (!folded.is_empty()).then(|| folded.iter().any(|&folded| folded >= FOLDING_SHARE))
+    }
+
+    /// How much is written at the first of them: in GB, or as a share where the drive was measured in small, whose parts are in
+    /// the proportions of the drive.
     fn first_stretch(&self) -> String {
         let of = |key: &str| self.metric("slc-cache", "", key);
         match (of("stage1_amount"), of("stage1_end")) {
             (Some(gb), _) => format!(" for the first {}", number::value(gb, "GB")),
             (None, Some(percent)) => {
-                format!(" for the first {} % of the drive", number::trimmed(percent, usize::from(percent < 10.0)))
+                let of_drive =
+                    number::bytes(rounded(percent / 100.0 * self.device.facts.capacity_bytes as f64 / 1e9) * 1e9);
+                let percent = number::trimmed(percent, usize::from(percent < 10.0));
+                format!(" for the first {percent} % of the drive (about {of_drive})")
             }
             (None, None) => " at first".to_owned(),
         }

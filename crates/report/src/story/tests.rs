@@ -167,14 +167,17 @@ fn opposite_figures_give_opposite_sentences() {
     // What it is compared with, where it is alone, are the reference drives.
     assert!(bad_deck.contains("Behind the reference drives in"), "{bad_deck}");
     assert!(
-        good_deck.contains("Ahead of the reference drives in heavy trace, slowest 1 %: 2 ms against"),
+        good_deck.contains("Ahead of the reference drives in the slowest 1 % of the Heavy trace: 2 ms against"),
         "{good_deck}"
     );
 
     for use_of_it in ["Databases", "Busy desktops", "Long copies", "Starting programs"] {
         assert!(bad.unsuited.contains(use_of_it), "{use_of_it}: {}", bad.unsuited);
     }
-    assert!(bad.suits.starts_with("Nothing") && good.unsuited.starts_with("Nothing"), "{bad:?} {good:?}");
+    assert!(
+        bad.suits.starts_with("It leads in none") && good.unsuited.starts_with("It falls far behind in none"),
+        "{bad:?} {good:?}"
+    );
     for use_of_it in ["Databases", "Desktops", "Copies"] {
         assert!(good.suits.contains(use_of_it), "{use_of_it}: {}", good.suits);
     }
@@ -286,12 +289,12 @@ fn what_is_many_times_the_best_is_said_in_times() {
     }
     let ours = story(&review, &review.devices[0]);
     assert_eq!(ours.unsuited, "Write access: 95 ms, 7,600 times the best here.");
-    assert!(text(&ours.findings).contains("Ahead of Theirs 1 TB by 20 % in file server"), "{ours:?}");
+    assert!(text(&ours.findings).contains("Ahead of Theirs 1 TB by 20 % in the file-server test at QD8"), "{ours:?}");
     for outcome in review.outcomes.iter_mut().filter(|o| o.test == "fileserver" && o.device == "theirs-1tb") {
         outcome.metrics.insert("iops".into(), Metric::new(2.0, "IOPS"));
     }
     let findings = text(&story(&review, &review.devices[0]).findings);
-    assert!(findings.contains("600 times as fast as Theirs 1 TB in file server"), "{findings}");
+    assert!(findings.contains("600 times as fast as Theirs 1 TB in the file-server test"), "{findings}");
     let theirs = story(&review, &review.devices[1]);
     assert_eq!(theirs.unsuited, "File server: 2 IOPS, 0.2 % of the best here.");
 }
@@ -370,11 +373,11 @@ fn drives_that_differ_by_a_hair_are_level_and_none_is_once_as_fast() {
     other.facts.name = "theirs-1tb".into();
     review.devices.push(other);
     for (theirs, said) in [
-        (20_200.0, "Level with Theirs 1 TB in file server: 20,000 and 20,200 IOPS."),
-        (25_000.0, "20 % behind Theirs 1 TB in file server: 20,000 against 25,000 IOPS."),
-        (40_000.0, "Theirs 1 TB is 2 times as fast in file server"),
-        (16_000.0, "Ahead of Theirs 1 TB by 25 % in file server"),
-        (8_000.0, "2.5 times as fast as Theirs 1 TB in file server"),
+        (20_200.0, "Level with Theirs 1 TB in the file-server test at QD8: 20,000 and 20,200 IOPS."),
+        (25_000.0, "20 % behind Theirs 1 TB in the file-server test at QD8: 20,000 against 25,000 IOPS."),
+        (40_000.0, "Theirs 1 TB is 2 times as fast in the file-server test"),
+        (16_000.0, "Ahead of Theirs 1 TB by 25 % in the file-server test"),
+        (8_000.0, "2.5 times as fast as Theirs 1 TB in the file-server test"),
     ] {
         review.outcomes = vec![file_server("mine-1tb", 20_000.0), file_server("theirs-1tb", theirs)];
         let findings = text(&story(&review, &review.devices[0]).findings);
@@ -403,8 +406,29 @@ fn what_all_drives_do_alike_speaks_for_none_of_them() {
         story(review, &review.devices[0]).suits
     };
     // The file server is where it leads by most, if it leads at all.
-    assert_eq!(suits(&mut review, [19_900.0, 9_300.0]), "Nothing that was measured here speaks for it.");
-    assert!(suits(&mut review, [19_000.0, 9_300.0]).contains("at the level of the best here"));
+    assert_eq!(suits(&mut review, [19_900.0, 9_300.0]), "It leads in none of the figures compared here.");
+    assert_eq!(suits(&mut review, [19_000.0, 9_300.0]), "File server: 20,000 IOPS, the best here.");
+    // Where it is as near to the best as that, it may be said of it; how near is said as well.
+    let three = |mine: f64| {
+        let [mut a, mut b, mut c] = ["mine-1tb", "theirs-1tb", "third-1tb"].map(|name| {
+            let mut one = self::review(GOOD);
+            one.devices[0].facts.name = name.to_owned();
+            one.outcomes.clear();
+            one
+        });
+        let iops = [mine, 20_000.0, 9_000.0];
+        for (one, iops) in [&mut a, &mut b, &mut c].into_iter().zip(iops) {
+            let name = one.devices[0].facts.name.clone();
+            one.outcomes.push(bench("fileserver", "", "iops", &name, iops));
+        }
+        for other in [&mut b, &mut c] {
+            a.devices.append(&mut other.devices);
+            a.outcomes.append(&mut other.outcomes);
+        }
+        story(&a, &a.devices[0]).suits
+    };
+    assert_eq!(three(19_800.0), "File server: 19,800 IOPS, level with the best here.");
+    assert_eq!(three(19_200.0), "File server: 19,200 IOPS, 4 % behind the best here.");
 }
 
 /// Reviews put together; the drives have these names.
@@ -454,26 +478,43 @@ fn a_headline_says_what_sets_a_drive_apart_and_what_all_do_alike_is_said_once() 
     ]);
     let told = decks(&three);
     let [a, b, c] = &told.each[..] else { panic!("{told:?}") };
-    assert!(a.contains("Ahead of the others in sequential write: 520 MB/s against 400 MB/s of Middle 1 TB"), "{a}");
-    assert!(b.contains("writes in bursts: 1,500 random writes a second most of the time, up to 60,000"), "{b}");
-    assert!(c.contains("Behind the others in sequential write: 260 MB/s against 400 MB/s of Middle 1 TB"), "{c}");
+    assert!(
+        a.contains(
+            "Ahead of the others in sequential write to an empty drive: 520 MB/s against 400 MB/s of Middle 1 TB"
+        ),
+        "{a}"
+    );
+    assert!(
+        b.contains("writes in bursts: 1,500 random writes a second most of the time, up to 60,000 in between, 6,77"),
+        "{b}"
+    );
+    assert!(
+        c.contains("Behind the others in sequential write to an empty drive: 260 MB/s against 400 MB/s of Middle 1 TB"),
+        "{c}"
+    );
     assert!(
         !told.each.iter().any(|text| text.contains("clean blocks") || text.contains("no second passes")),
         "{told:?}"
     );
     assert_eq!(
         told.all,
-        "All are quick while they have clean blocks; none had settled when the run of random writes ended; with none does \
+        "All are quick at random writes while they have clean blocks; none had settled when the run of random writes ended; with none does \
          a second pass without an answer."
     );
     // Of drives that do not differ there is nothing to say but what they have in common.
     let alike = together(["a", "b", "c"].map(|name| (name, unsettled(first, &[4e3]))).into());
     let told = decks(&alike);
-    assert!(told.each.iter().all(String::is_empty) && told.all.starts_with("All are quick"), "{told:?}");
+    assert!(
+        told.each.iter().all(String::is_empty) && told.all.starts_with("All are quick at random writes"),
+        "{told:?}"
+    );
     // Beside one other, that one has a name.
     let two = together(vec![("first-1tb", unsettled(first, &[4e3])), ("last-1tb", unsettled(last, &[4e3]))]);
     let told = decks(&two);
-    assert!(told.each[0].contains("Ahead of Last 1 TB in sequential write: 520 MB/s against 260 MB/s."), "{told:?}");
+    assert!(
+        told.each[0].contains("Ahead of Last 1 TB in sequential write to an empty drive: 520 MB/s against 260 MB/s."),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -488,11 +529,16 @@ fn a_mean_that_bursts_make_is_told_apart_from_what_most_seconds_are() {
             "{findings}"
         );
         assert!(findings.contains("The bursts lift the mean to 6,77"), "{findings}");
-        assert!(findings.contains("91 % of the"), "{findings}");
-        assert_eq!(findings.contains("Not steady yet: cut into five parts, they have means from "), !settled);
+        assert!(
+            findings.contains("in 91 % of the") && findings.contains(" the rate is below half of that."),
+            "{findings}"
+        );
+        assert_eq!(findings.contains("That had not settled: the means of its five parts run from "), !settled);
         // The worst of it is said against the drive, and not the mean for it.
         assert!(
-            story.unsuited.contains("Databases and anything that fills it: 1,500 writes a second most of the time, "),
+            story
+                .unsuited
+                .contains("Databases that wait for each write: 1,500 a second most of the time on a full drive, "),
             "{story:?}"
         );
         assert_eq!(story.unsuited.contains("as far as this run went"), !settled, "{story:?}");
@@ -500,6 +546,8 @@ fn a_mean_that_bursts_make_is_told_apart_from_what_most_seconds_are() {
             story.unsuited.contains(" with JMF667H Toshiba 256 GB") && !story.suits.contains("Databases"),
             "{story:?}"
         );
+        // The mean is the other half of the truth.
+        assert!(story.unsuited.contains("; bursts lift the mean to 6,77"), "{story:?}");
     }
     // A median that stalls pull the mean away from is not set beside means without a word.
     let stalling = [5_500.0, 5_500.0, 5_500.0, 5_500.0, 5_500.0, 300.0];
@@ -507,27 +555,63 @@ fn a_mean_that_bursts_make_is_told_apart_from_what_most_seconds_are() {
     let told = |review: &Review| text(&story(review, &review.devices[0]).findings);
     let findings = told(&review);
     assert!(findings.starts_with("Random writes run at 5,500 IOPS and drop to 300 every 6 s."), "{findings}");
-    assert!(findings.contains("The mean of the last 200 s is 4,620. Not steady yet: cut into five"), "{findings}");
+    assert!(
+        findings.contains("The mean of the last 200 s is 4,620. That had not settled: the means of its five parts"),
+        "{findings}"
+    );
     review.outcomes[0].metrics.remove("latency_max_tail");
     let unsuited = story(&review, &review.devices[0]).unsuited;
     assert!(
-        unsuited.contains("Databases and anything that fills it: 5,500 writes a second drop to 300."),
+        unsuited.contains("Databases, and random writes to a full drive: 5,500 writes a second drop to 300."),
         "{unsuited}"
     );
     // How often is not known of the drive from a part of it.
     review.outcomes[0].shortened = Some("on an eighth of the drive".to_owned());
     assert!(told(&review).contains("drop to 300 now and then."), "{}", told(&review));
     let skewed = told(&with_seconds(GOOD, &[5_000.0, 5_000.0, 2_000.0], false));
-    assert!(skewed.contains("the median of the last 200 s, whose mean is 4,"), "{skewed}");
+    assert!(skewed.contains("is the median of the last 200 s, whose mean is 4,"), "{skewed}");
     let even = with_seconds(GOOD, &[4_000.0, 4_100.0, 3_900.0], false);
     let story = story(&even, &even.devices[0]);
     let findings = text(&story.findings);
     assert!(
-        findings
-            .contains("not steady yet, at 4,000 IOPS, the median of the last 200 s; cut into five parts, they have"),
+        findings.contains(
+            "had not settled: 4,000 IOPS is the median of the last 200 s, and the means of its five parts run from"
+        ),
         "{findings}"
     );
     assert!(!story.unsuited.contains("Databases"), "{story:?}");
+    // What the writes of that part wait for is said if it is most of their time.
+    let mut waiting = even;
+    let share = |buffer_us: f64, collection_us: f64| TimeShare {
+        label: String::new(),
+        ios: 1,
+        latency_mean_us: buffer_us + collection_us,
+        mean_us: BTreeMap::from([
+            ("buffer_full".to_owned(), buffer_us),
+            ("garbage_collection".to_owned(), collection_us),
+        ]),
+    };
+    for (shares, said) in [
+        (
+            vec![share(90.0, 10.0), share(8.0, 92.0)],
+            Some("A write then waits 92 % of its time for garbage collection."),
+        ),
+        (
+            vec![share(8.0, 92.0), share(70.0, 30.0)],
+            Some("A write then waits 70 % of its time for room in the write buffer."),
+        ),
+        // The whole run is not its last part.
+        (vec![share(8.0, 92.0)], None),
+    ] {
+        waiting.outcomes[0].time_shares = shares;
+        let findings = told(&waiting);
+        assert_eq!(findings.contains("A write then waits"), said.is_some(), "{findings}");
+        assert!(said.is_none_or(|said| findings.contains(said)), "{findings}");
+    }
+    let even_share = vec![share(8.0, 92.0), share(49.0, 51.0)];
+    waiting.outcomes[0].time_shares = even_share;
+    waiting.outcomes[0].time_shares[1].mean_us.insert("garbage_collection".to_owned(), 40.0);
+    assert!(!told(&waiting).contains("A write then waits"), "no cause has most of it");
 }
 
 #[test]
@@ -557,7 +641,11 @@ fn the_lead_of_a_cache_is_said_to_hold_until_it_is_full() {
     let cache = both.outcomes.iter_mut().find(|o| o.test == "slc-cache").unwrap();
     cache.metrics.remove("stage1_amount");
     cache.metrics.insert("stage1_end".into(), Metric::new(48.7, "%"));
-    assert!(unsuited(&both).contains("517 MB/s for the first 49 % of the drive, then 100."), "{}", unsuited(&both));
+    assert!(
+        unsuited(&both).contains("517 MB/s for the first 49 % of the drive (about 535 GB), then 100."),
+        "{}",
+        unsuited(&both)
+    );
     // Without that test, the fill before the random writes tells.
     both.outcomes.retain(|o| o.test != "slc-cache");
     assert!(!unsuited(&both).contains("copies"), "{}", unsuited(&both));
@@ -570,7 +658,7 @@ fn the_lead_of_a_cache_is_said_to_hold_until_it_is_full() {
     let mut only = both.clone();
     only.outcomes.retain(|o| ["consistency", "sequential-write"].contains(&o.test.as_str()));
     only.outcomes.iter_mut().for_each(|o| _ = o.metrics.remove("iops_mean_tail"));
-    assert_eq!(story(&only, &only.devices[0]).suits, "Nothing that was measured here speaks for it.");
+    assert_eq!(story(&only, &only.devices[0]).suits, "It leads in none of the figures compared here.");
     // How much of the drive the bar is of: 517 MB/s for 60 s is 31 GB of 1,100.
     assert_eq!(written_share(&both, &headline), None);
     both.outcomes.iter_mut().filter(|o| o.test == "sequential-write").for_each(|o| {
@@ -592,8 +680,7 @@ fn the_link_is_the_limit_only_of_a_drive_that_keeps_it_busy() {
     );
     assert_eq!(
         limit(&[("link", 76.0), ("controller", 20.0), ("metadata", 4.0)]),
-        "beside the transfer over the host link (76 % of its time), a write waits for the controller to process the command \
-         (20 %)"
+        "a write spends 76 % of its time on the host link, and waits 20 % of it for the controller to process the command"
     );
     assert_eq!(
         limit(&[("link", 30.0), ("buffer_full", 70.0)]),

@@ -14,6 +14,9 @@ pub(crate) struct Crossed {
     pub series: Vec<(usize, usize)>,
 }
 
+/// Lines of more points than this have no markers, only their dash.
+pub(super) const MARKED_POINTS: usize = 48;
+
 /// A chart ready to be drawn, with all that is printed around it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Figure {
@@ -90,7 +93,11 @@ impl Figure {
     pub fn style(&self, index: usize) -> Style {
         match self.crossed.as_ref().and_then(|c| c.series.get(index)) {
             Some(&(drive, kind)) => Style { dash: kind, marker: drive, colour: self.colour(index) },
-            None => Style { dash: index, marker: index, colour: self.colour(index) },
+            None => {
+                // Where markers tell the series apart, a dash would look like the kind that it is elsewhere.
+                let is_marked = self.mark == Mark::Line && self.series.iter().all(|s| s.points.len() <= MARKED_POINTS);
+                Style { dash: if is_marked { 0 } else { index }, marker: index, colour: self.colour(index) }
+            }
         }
     }
 

@@ -5,16 +5,14 @@ use std::fmt::Write as _;
 use ssdlab_bench::{Mark, SHARE_BELOW, Series};
 
 use super::canvas::{Anchor, Canvas, Hides, coord};
-use super::figure::{Figure, axis_title};
+use super::figure::{Figure, MARKED_POINTS, axis_title};
 use super::legend;
-use super::marks::{Style, append_dot, append_marker, dot_attributes, line_attributes, marker_attributes};
+use super::marks::{Style, append_dot, append_marker, dot_attributes, dot_swatch, line_attributes, marker_attributes};
 use super::scale::{Role, Scale};
 use super::skin::DOTS;
 use super::{Layout, Measures};
 use crate::text;
 
-/// Lines of more points than this have no markers, only their dash.
-const MARKED_POINTS: usize = 48;
 /// A scatter is drawn in this many interleaved paths: within one path overlapping dots do not add up, across paths
 /// they do, and dense places become dark.
 const LAYERS: usize = 5;
@@ -174,7 +172,8 @@ fn x_axis(
     let mut free_from = f64::NEG_INFINITY;
     for (at, label) in &ticks {
         let _ = write!(lines, "M{} {}V{}", coord(*at), coord(top), coord(bottom));
-        let half = text::width(label, m.font) / 2.0;
+        // The reader's letters may be wider than ours.
+        let half = text::width(label, m.font) * 1.14 / 2.0;
         // The outermost labels may reach beyond the plot, but not beyond the picture.
         let middle = at.clamp(half, (m.width - half).max(half));
         if middle - half < free_from {
@@ -347,10 +346,14 @@ fn label_ends(
         limit = ends[i].1 - step;
     }
     for (i, y) in ends {
-        let mut marker = String::new();
-        append_marker(&mut marker, figure.style(i).marker, x, y, 3.6);
         c.open_key(&figure.series[i].name, Hides::Series);
-        c.path(&marker, &marker_attributes(figure.colour(i)));
+        if figure.mark == Mark::Scatter {
+            dot_swatch(c, figure.style(i), x, y);
+        } else {
+            let mut marker = String::new();
+            append_marker(&mut marker, figure.style(i).marker, x, y, 3.6);
+            c.path(&marker, &marker_attributes(figure.colour(i)));
+        }
         c.text(x + 9.0, y + m.font * 0.35, m.font, Anchor::Start, "l", &figure.series[i].name);
         c.body.push_str("</g>");
     }

@@ -3,7 +3,7 @@
 use ssdlab_bench::{Axis, Chart, Mark, Series, Table};
 use ssdlab_report::{PngPainter, Review, chart_svg, index_html, terminal_summary};
 
-use crate::common::{FIRST, SECOND, one_drive, two_drives};
+use crate::common::{FIRST, NAMES, SECOND, one_drive, two_drives};
 
 /// The `<svg>` elements of a page.
 fn pictures(page: &str) -> Vec<&str> {
@@ -156,14 +156,15 @@ fn a_reader_finds_everything_on_the_page() {
 fn curves_and_scatters_of_several_drives_share_a_picture() {
     let page = index_html(&two_drives()).unwrap();
     assert_eq!(page.matches("id=\"fig-comparison-qd-scaling-iops-by-queue-depth\"").count(), 1);
+    let [first, second] = NAMES;
     assert!(
-        page.contains(&format!("data-name=\"{FIRST}, read\""))
-            && page.contains(&format!("data-name=\"{SECOND}, write\""))
+        page.contains(&format!("data-name=\"{first}, read\""))
+            && page.contains(&format!("data-name=\"{second}, write\""))
     );
     // One overlay instead of small multiples: dots of both drives, told apart by name.
     let at = page.find("id=\"fig-comparison-consistency-run-log\"").expect("the scatters share a picture");
     let figure = &page[at..at + page[at..].find("</figure>").unwrap()];
-    for drive in [FIRST, SECOND] {
+    for drive in NAMES {
         assert!(figure.contains(&format!("data-name=\"{drive}\"")), "{drive} is not in the overlay");
     }
     assert!(figure.contains("|log|"));
@@ -387,7 +388,7 @@ fn lines_of_several_drives_with_several_curves_are_named_by_drive_and_by_curve()
         outcome.charts = vec![curves(i as f64)];
     }
     let page = index_html(&review).unwrap();
-    for name in &names {
+    for name in NAMES {
         assert!(page.contains(&format!("data-key=\"{name}\" data-of=\"drive\"")), "{name}");
         for curve in ["reads", "writes"] {
             assert!(page.contains(&format!("data-name=\"{name}, {curve}\"")), "{name} {curve}");
@@ -402,8 +403,8 @@ fn lines_of_several_drives_with_several_curves_are_named_by_drive_and_by_curve()
         let path = &page[page[..end].rfind("<path").unwrap()..end];
         path.split("stroke-dasharray=\"").nth(1).map(|rest| rest.split('"').next().unwrap().to_owned())
     };
-    assert_eq!((dash(&names[0], "reads"), dash(&names[1], "reads")), (None, None));
-    assert!(dash(&names[0], "writes").is_some() && dash(&names[0], "writes") == dash(&names[1], "writes"));
+    assert_eq!((dash(NAMES[0], "reads"), dash(NAMES[1], "reads")), (None, None));
+    assert!(dash(NAMES[0], "writes").is_some() && dash(NAMES[0], "writes") == dash(NAMES[1], "writes"));
 }
 
 #[test]

@@ -356,6 +356,8 @@ fn claim(id: &str, device: &str, quantity: &str, published: &str, value: f64, un
 
 pub const FIRST: &str = "fixture-alpha-128gb";
 pub const SECOND: &str = "fixture-beta-128gb";
+/// As people write them.
+pub const NAMES: [&str; 2] = ["Fixture Alpha 128 GB", "Fixture Beta 128 GB"];
 
 /// Two drives, five tests, every kind of chart, claims in every state.
 pub fn two_drives() -> Review {
