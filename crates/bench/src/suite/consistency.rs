@@ -261,7 +261,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     out.time_shares = explain::time_shares(&format!("{label}, whole run"), &whole);
     out.time_shares.extend(explain::time_shares(&format!("{label}, from {tail_from} s"), tail));
     out.slowest = explain::slowest(&whole);
-    out.charts = charts(&form, &label, &iops, (tail_from, is_steady), moments);
+    let spare = variant.strip_prefix(form.as_str()).unwrap_or_default();
+    out.charts = charts(&form, spare, &label, &iops, (tail_from, is_steady), moments);
     out.charts.extend(regularity.chart(&label, moments));
     put_power(&mut out, &power, &label);
     out.charts.push(tail_chart(&[("whole run", &whole.latency()), (name_of_tail, &tail.latency())]));
@@ -270,8 +271,16 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     Ok(out)
 }
 
-/// `tail_from`: where the tail begins, and whether it is the steady state. `moments`: how many values a second has.
-fn charts(form: &str, label: &str, iops: &[f64], (tail_from, is_steady): (u64, bool), moments: u64) -> Vec<Chart> {
+/// `spare`: what a title says of space that was left unused, if any was. `tail_from`: where the tail begins, and whether it is the
+/// steady state. `moments`: how many values a second has.
+fn charts(
+    form: &str,
+    spare: &str,
+    label: &str,
+    iops: &[f64],
+    (tail_from, is_steady): (u64, bool),
+    moments: u64,
+) -> Vec<Chart> {
     let length = iops.len() as f64 / moments as f64;
     let draw = |id: &str, title: &str, from: u64, y: Axis| {
         let x = Axis { min: Some(from as f64), max: Some(length), ..Axis::linear("time", "s") };
@@ -281,21 +290,19 @@ fn charts(form: &str, label: &str, iops: &[f64], (tail_from, is_steady): (u64, b
         chart(id, title, &caption, Mark::Scatter, x, y, vec![series(label, points)])
     };
     let log = || Axis::log("IOPS", "IOPS");
-    let zoom = format!("{}, from {tail_from} s", if is_steady { "Steady state" } else { "Last part" });
+    let whole = format!("IOPS over the whole run{spare}");
+    let zoom = format!("{}, from {tail_from} s{spare}", if is_steady { "Steady state" } else { "Last part" });
     if form == "2013" {
         let top = max(&iops[(tail_from * moments) as usize..]).max(LINEAR_TOP_IOPS);
         let linear = Axis { min: Some(0.0), max: Some(top), ..Axis::linear("IOPS", "IOPS") };
         vec![
-            draw("iops-whole-log", "IOPS over the whole run", 0, log()),
+            draw("iops-whole-log", &whole, 0, log()),
             draw("iops-tail-log", &zoom, tail_from, log()),
             draw("iops-tail-linear", &format!("{zoom}, linear"), tail_from, linear),
         ]
     } else {
         let linear = || Axis { min: Some(0.0), ..Axis::linear("IOPS", "IOPS") };
-        vec![
-            draw("iops-whole-linear", "IOPS over the whole run", 0, linear()),
-            draw("iops-tail-linear", &zoom, tail_from, linear()),
-        ]
+        vec![draw("iops-whole-linear", &whole, 0, linear()), draw("iops-tail-linear", &zoom, tail_from, linear())]
     }
 }
 

@@ -213,6 +213,9 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
     let (mut ahead, mut behind): (Option<Apart>, Option<Apart>) = (None, None);
     for headline in HEADLINES {
         let Some((headline, ours)) = facts.headline(headline.key) else { continue };
+        if headline.key == "sequential-write" && facts.some_long_write_falls() {
+            continue;
+        }
         let others = facts.others_by(&headline);
         let (Some(&best), Some(&worst)) = (others.first(), others.last()) else { continue };
         let unit = headline.of(&facts.review.outcomes, facts.name()).map_or("", |m| m.unit.as_str());

@@ -70,6 +70,23 @@ impl<'a> Facts<'a> {
         Some((self.others[best.0].0.as_str(), best.1))
     }
 
+    /// The best rate of sequential writes that another drive keeps, as far as is known.
+    pub fn best_other_sustained(&self, headline: &Headline) -> Option<f64> {
+        let rates = self.others_by(headline).into_iter().map(|(other, rate)| {
+            let of_review = self.review.devices.iter().find(|d| d.facts.name == self.others[other].1);
+            of_review
+                .and_then(|device| Facts::of(self.review, device).long_write())
+                .map_or(rate, |(_, slowest)| slowest)
+        });
+        rates.reduce(f64::max)
+    }
+
+    /// Whether the sequential writes of this drive or of one beside it are known to fall: then the rate of their first
+    /// gigabytes puts them in no order.
+    pub fn some_long_write_falls(&self) -> bool {
+        self.review.devices.iter().any(|device| Facts::of(self.review, device).long_write().is_some())
+    }
+
     /// The others that have this figure, the best first, by their places.
     pub fn others_by(&self, headline: &Headline) -> Vec<(usize, f64)> {
         let value = |(label, device, values): &'_ (String, &str, Values)| {

@@ -659,4 +659,18 @@ mod tests {
         assert_eq!(c.lost_pages().collect::<Vec<_>>(), [LogicalPage::new(5)]);
         assert_eq!(c.blocks[2].erases, u32::MAX, "that was on the shelf");
     }
+
+    #[test]
+    fn what_was_saved_is_of_a_drive_with_these_pages_and_of_a_time_that_goes_on() {
+        let saved = |calendar: Nanos, lost: u32, lost_units: u64| SavedCorrection {
+            rng: Rng::new(1),
+            calendar,
+            lost: BTreeSet::from([LogicalPage::new(1), LogicalPage::new(lost)]),
+            counters: CorrectionCounters { lost_units, ..CorrectionCounters::default() },
+        };
+        assert!(saved(7 * SECOND, 3, 2).is_sound(4));
+        assert!(!saved(7 * SECOND, 4, 2).is_sound(4), "a page beyond the drive");
+        assert!(!saved(Nanos::MAX / 2, 3, 2).is_sound(4), "a calendar at its end");
+        assert!(!saved(7 * SECOND, 3, u64::MAX).is_sound(4), "a count beyond any drive's life");
+    }
 }
