@@ -13,7 +13,8 @@
 # pull comes; what the programs are at by then is the machine's affair, so that two runs differ.
 #
 # From the environment: SIZE of the file system (1GiB; of the drive's first addresses), MOMENT_MS, within which after the first
-# transaction the plug is pulled (1500), ATTACH with more options of `ssdlab attach`, such as "--prefill drive".
+# transaction the plug is pulled (1500), ATTACH with more options of `ssdlab attach`, such as "--prefill drive". With AGAIN_MS it is
+# pulled once more after each cut, within so many milliseconds after the drive is ready, while file system and database recover.
 #
 # Needs root (loop devices, mounts) and Debian's packages nbdfuse, e2fsprogs and python3. Exit code: 0 if no committed
 # transaction was lost, 1 if one was, 2 if something else went wrong; with --expect-losses 1 if none was.
@@ -69,6 +70,7 @@ plug_out() {
 clean_up() {
   trap '' INT TERM
   if [ -n "$writer" ]; then kill -9 "$writer" 2>/dev/null && wait "$writer" 2>/dev/null || true; fi
+  if [ -n "$cutter" ]; then kill "$cutter" 2>/dev/null && wait "$cutter" 2>/dev/null || true; fi
   end_writing 2>/dev/null || true
   if ! plug_out 2>/dev/null; then
     # nbdfuse ends with its mount.
@@ -88,6 +90,29 @@ make_fresh() {
   mount "$block" "$mnt"
   create
   : >"$acknowledged"
+}
+
+# Pulls the plug again $1 ms from now, while the file system and the database recover. Sets $interrupted.
+cut_recovery() {
+  (sleep "$(($1 / 1000)).$(printf %03d $(($1 % 1000)))" && "$ssdlab" ctl "$scratch/drive.socket" cut) >/dev/null &
+  cutter=$!
+  interrupted=1
+  fsck.ext4 -p "$block" >/dev/null 2>&1 || true
+  # What was done by then was not interrupted.
+  if mount "$block" "$mnt" 2>/dev/null && read_rows 2>/dev/null && kill -0 "$cutter" 2>/dev/null; then interrupted=0; fi
+  wait "$cutter"
+  cutter=''
+  end_writing
+  plug_out
+}
+
+# Restores the power; adds up what came back.
+restore() {
+  "$ssdlab" ctl "$scratch/drive.socket" restore >"$scratch/restored"
+  ready=$(restored ready_after_restore_ms)
+  ready_ms+=("$ready")
+  reverted=$((reverted + $(restored pages_after_last_cut.reverted)))
+  unreadable=$((unreadable + $(restored pages_after_last_cut.unreadable) + $(restored pages_after_last_cut.forgotten)))
 }
 
 # Checks the file system and the database after a cut. Sets $ext4, $damage and $lost.
@@ -127,7 +152,7 @@ power_cuts() {
 
   scratch=$(mktemp -d)
   mnt=$scratch/mnt acknowledged=$scratch/acknowledged found=$scratch/found
-  server='' fuse='' block='' writer=''
+  server='' fuse='' block='' writer='' cutter=''
   mkdir "$scratch/fuse" "$mnt"
   # Databases do not run as root, and come through here.
   chmod 755 "$scratch"
@@ -140,11 +165,14 @@ power_cuts() {
   plug_in
   make_fresh
   local cut=0 moment all=0 all_lost=0 damaged=0 reverted unreadable all_reverted=0 all_unreadable=0 before said ready
-  local -a ready_ms=()
-  for moment in $(python3 -c "
+  local interrupted=0 all_interrupted=0 again=''
+  local -a ready_ms=() agains=()
+  draw() { python3 -c "
 import random
-draw = random.Random($seed)
-print(*(draw.randrange(${MOMENT_MS:-1500}) for _ in range($cuts)))"); do
+draw = random.Random($1)
+print(*(draw.randrange($2) for _ in range($cuts)))"; }
+  [ -z "${AGAIN_MS:-}" ] || read -ra agains < <(draw "$((seed + 1))" "$AGAIN_MS")
+  for moment in $(draw "$seed" "${MOMENT_MS:-1500}"); do
     cut=$((cut + 1))
     before=$(wc -l <"$acknowledged")
     write_rows 2>/dev/null &
@@ -161,11 +189,14 @@ print(*(draw.randrange(${MOMENT_MS:-1500}) for _ in range($cuts)))"); do
     writer=
     end_writing
     plug_out
-    "$ssdlab" ctl "$scratch/drive.socket" restore >"$scratch/restored"
-    ready=$(restored ready_after_restore_ms)
-    ready_ms+=("$ready")
-    reverted=$(restored pages_after_last_cut.reverted)
-    unreadable=$(($(restored pages_after_last_cut.unreadable) + $(restored pages_after_last_cut.forgotten)))
+    reverted=0 unreadable=0
+    restore
+    if [ -n "${AGAIN_MS:-}" ]; then
+      plug_in
+      cut_recovery "${agains[cut - 1]}"
+      restore
+      all_interrupted=$((all_interrupted + interrupted))
+    fi
     all_reverted=$((all_reverted + reverted)) all_unreadable=$((all_unreadable + unreadable))
 
     plug_in
@@ -189,8 +220,9 @@ print(*(draw.randrange(${MOMENT_MS:-1500}) for _ in range($cuts)))"); do
       make_fresh
     fi
   done
+  [ -z "${AGAIN_MS:-}" ] || again="; pulled again each time, in $all_interrupted of them before the database had recovered"
   readarray -t ready_ms < <(printf '%s\n' "${ready_ms[@]}" | sort -n)
-  echo "$cut cuts of $device, seed $seed: $all transactions acknowledged, $all_lost lost in $damaged cuts;" \
+  echo "$cut cuts of $device, seed $seed: $all transactions acknowledged, $all_lost lost in $damaged cuts$again;" \
     "drive ready after ${ready_ms[0]} to ${ready_ms[-1]} ms; $all_reverted pages reverted, $all_unreadable unreadable;" \
     "$("$ssdlab" ctl "$scratch/drive.socket" status | sed -n 's/^requests.flush.requests *//p') FLUSH requests"
   verdict=$((damaged > 0 != expect_losses))

@@ -8,7 +8,7 @@ tree, alone; the tests are built and run layer by layer, cheapest first, until o
 not count: of drawn ones the next in line takes its place, a written one is an error of the list. With names only these
 faults are run, and no results are written. Results come to target/mutants/results.tsv as they are known; a run that is begun
 again goes on where it was. Where only tests have changed since, survivors are run again, and what was caught counts as
-caught; where sources or faults have changed, everything is.
+caught; where sources of the drive or faults have changed, everything is.
 
 Exit code 0: at least 95 % of the faults that are not excused were caught; 1: fewer; 2: no answer.
 """
@@ -121,17 +121,42 @@ def tracked():
     return [file for file in files if (ROOT / file).is_file()]
 
 
+def crates_concerned():
+    """Folders of our crates that the drive is made of, and of those that its tests are made of as well."""
+    command = [CARGO, "metadata", "--format-version", "1", "--locked", "--offline"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode != 0:
+        fail(f"cargo metadata: {listed.stderr.strip()}")
+    metadata = json.loads(listed.stdout)
+    ours = {p["id"]: p for p in metadata["packages"] if p["source"] is None}
+    nodes = {node["id"]: node["deps"] for node in metadata["resolve"]["nodes"]}
+
+    def closure(names, kinds):
+        left, found = [i for i, p in ours.items() if p["name"] in names], set()
+        while left:
+            if (package := left.pop()) not in found:
+                found.add(package)
+                needed = (d for d in nodes[package] if any(kind["kind"] in kinds for kind in d["dep_kinds"]))
+                left += [d["pkg"] for d in needed if d["pkg"] in ours]
+        return {pathlib.Path(ours[package]["manifest_path"]).parent.name for package in found}
+
+    return closure(PACKAGES, [None, "build"]), closure([p for stage in STAGES for p in stage], [None, "build", "dev"])
+
+
 def fingerprints(files, what):
     """Of what faults are put into, and of what is to catch them. Unit tests stand at the end of their file."""
     sources, tests = hashlib.sha256(what.encode()), hashlib.sha256(what.encode())
+    of_drive, of_tests = crates_concerned()
     for file in files:
-        if file.parts[0] not in ("crates", "catalog", "Cargo.toml", "Cargo.lock") and file.name != "faults.toml":
+        of_crate = file.parts[0] == "crates" and file.parts[1] in of_tests
+        if not of_crate and str(file) not in ("Cargo.toml", "Cargo.lock") and file.name != "faults.toml":
             continue
         content = (ROOT / file).read_bytes()
-        product = "tests" not in file.parts and file.parts[:2] not in (("crates", "torture"), ("crates", "testkit"))
+        product = "tests" not in file.parts and (not of_crate or file.parts[1] in of_drive)
         before_tests = re.split(rb"^#\[cfg\(test\)\]\nmod ", content, maxsplit=1, flags=re.M)[0] if product else b""
         for digest, part in ((sources, before_tests), (tests, content)):
-            digest.update(str(file).encode() * bool(part) + b"\0" + hashlib.sha256(part).digest() * bool(part))
+            if part:
+                digest.update(str(file).encode() + b"\0" + hashlib.sha256(part).digest())
     return sources.hexdigest()[:16], tests.hexdigest()[:16]
 
 
