@@ -193,11 +193,13 @@ sweep: build
 clients: build
 	tests/clients/run-all.sh target/release/ssdlab
 
-## SQLite and PostgreSQL on ext4 through hundreds of power cuts, on a drive that keeps its promises and on one that lies; ten
-## minutes of fio with verification. As root; nbdfuse, e2fsprogs, postgresql, fio. Half an hour.
+## SQLite and PostgreSQL on ext4 through hundreds of power cuts, on a drive that keeps its promises and on one that lies, and through
+## cuts during their recovery; ten minutes of fio with verification. As root; nbdfuse, e2fsprogs, postgresql, fio. Half an hour.
 databases: build
 	examples/attach/sqlite-power-cuts.sh $(SSDLAB) m600-256gb 200
 	examples/attach/postgresql-power-cuts.sh $(SSDLAB) m600-256gb 50
+	AGAIN_MS=400 examples/attach/sqlite-power-cuts.sh $(SSDLAB) m600-256gb 50
+	AGAIN_MS=1500 examples/attach/postgresql-power-cuts.sh $(SSDLAB) m600-256gb 25
 	examples/attach/sqlite-power-cuts.sh --expect-losses $(SSDLAB) examples/attach/m600-256gb-lying-flush.toml 20
 	examples/attach/postgresql-power-cuts.sh --expect-losses $(SSDLAB) examples/attach/m600-256gb-lying-flush.toml 20
 	SECONDS_OF_LOAD=600 tests/clients/fio-verify.sh $(SSDLAB)
