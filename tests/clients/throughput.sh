@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the server can carry, beside an in-memory NBD server on the same machine, in turns. A measurement: nothing fails
-# unless less than 60 % is reached by a drive that could do more.
+# What the server can carry, beside an in-memory NBD server on the same machine, in turns: fails below 60 %. At its own speed the
+# drive may be the limit, so it is served five times as fast as well.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 requires fio nbdkit python3
@@ -17,6 +17,8 @@ for rw in randread randwrite; do
     nbdkit -U "$scratch/memory.sock" memory 2G --run "$job"
     name=ssdlab-$round
     served "$job" 2>/dev/null
+    name=fast-$round
+    served "$job" --time-scale 0.2 2>/dev/null
   done
   printf '[j]\nioengine=libaio\nrw=%s\nbs=4k\niodepth=32\nsize=1g\ntime_based\nruntime=%s\n' "$rw" "$seconds" >"$scratch/$rw.fio"
   "$ssdlab" run "$scratch/$rw.fio" "$drive" --output-format json --output "$scratch/drive.json" --force 2>/dev/null
@@ -26,12 +28,12 @@ folder, rw = sys.argv[1:]
 def of(name):
     rates = sorted(json.load(open(f"{folder}/{name}-{k}.json"))["jobs"][0][rw[4:]]["iops"] for k in (1, 2, 3))
     return rates[1]
-memory, ours = of("memory"), of("ssdlab")
+memory, ours, fast = of("memory"), of("ssdlab"), of("fast")
 drive = json.load(open(f"{folder}/drive.json"))["jobs"][0][rw[4:]]["iops"]
 print(
     f"{rw} 4k at QD32: {ours:.0f} IOPS served, {memory:.0f} by nbdkit's memory plugin ({100 * ours / memory:.0f} %), "
-    f"{drive:.0f} by the drive in simulated time"
+    f"{drive:.0f} by the drive in simulated time; {fast:.0f} ({100 * fast / memory:.0f} %) with the drive five times as fast"
 )
-sys.exit(ours < min(0.6 * memory, 0.95 * drive))
+sys.exit(fast < 0.6 * memory or ours < min(0.6 * memory, 0.95 * drive))
 PY
 done

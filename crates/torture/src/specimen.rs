@@ -36,7 +36,7 @@ impl Case {
             return Self::specimen_of_log_blocks(die, drive, seed);
         }
         let (raw, dies) = (die.raw_bytes() * u64::from(drive.flash.dies), drive.flash.dies);
-        (die.errors, drive.ecc) = (None, None);
+        leave_errors_out(&mut die, &mut drive);
         die.geometry.pages_per_block = die.geometry.pages_per_block.min(PAGES_PER_BLOCK);
         die.geometry.blocks_per_plane = die.geometry.blocks_per_plane.min(BLOCKS_PER_PLANE);
         drive.flash.exact_spare_per_10000 = None;
@@ -70,7 +70,7 @@ impl Case {
 impl Case {
     /// The same of a drive that translates by blocks: one stripe of superblocks, on as few channels as make one.
     fn specimen_of_log_blocks(mut die: DieSpec, mut drive: DriveSpec, seed: u64) -> Option<Self> {
-        (die.errors, drive.ecc) = (None, None);
+        leave_errors_out(&mut die, &mut drive);
         die.geometry.pages_per_block = die.geometry.pages_per_block.min(PAGES_PER_BLOCK);
         die.geometry.blocks_per_plane = die.geometry.blocks_per_plane.min(BLOCKS_PER_PLANE);
         let spec = drive.log_blocks.as_mut()?;
@@ -82,6 +82,11 @@ impl Case {
         let drive = with_capacity_of_log_blocks(drive, &die, seed, 0)?;
         Some(Case { seed, die, drive, faults: GrowingFaults::default() })
     }
+}
+
+/// Without errors there is nothing to correct, and nothing that is written anew before it has too many.
+fn leave_errors_out(die: &mut DieSpec, drive: &mut DriveSpec) {
+    (die.errors, drive.ecc, drive.refresh) = (None, None, None);
 }
 
 /// What two superblocks over all dies hold at one bit per cell.

@@ -66,3 +66,18 @@ fn conclude(args: &TortureArgs, report: &Report) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_torture::Case;
+
+    use super::*;
+
+    #[test]
+    fn there_is_a_small_drive_like_every_drive_of_the_catalog() {
+        let originals = originals(&["catalog".to_owned()]).expect("the catalog can be read");
+        let without = originals.iter().filter(|original| Case::specimen(original, 1).is_none());
+        assert_eq!(without.map(|original| original.name.as_str()).collect::<Vec<_>>(), [""; 0]);
+        assert!(originals.len() > 30, "{}", originals.len());
+    }
+}
