@@ -165,9 +165,11 @@ mutants:
 		$(CARGO) install -q cargo-mutants --version 27.1.0 --locked --root target/tools
 	tests/mutants/run.py --drawn $(MUTANTS) --seed $(MUTANTS_SEED)
 
-## Millions of spoiled files for every parser, and hundreds of thousands of absurd drives. Ten minutes.
+## Millions of spoiled files for every parser, hundreds of thousands of absurd drives, and a million flipped bits of images. A quarter
+## of an hour.
 fuzz:
 	$(CARGO) test --locked -p ssdlab-fuzz -- --ignored
+	$(CARGO) test --release --locked -p ssdlab-contents --test it -- --ignored a_million
 
 ## Against fio itself: its own examples run, its options are all known, and the tools that read its logs and JSON read
 ## ours. Installs fio, its examples and fio-plot.

@@ -109,6 +109,55 @@ fn flip_bits(bytes: &[u8]) {
     assert!(refused > 20_000);
 }
 
+/// An image of so many pages with different bytes, closed in good order.
+fn image_of_pages(name: &str, pages: u32, key: Option<MediaKey>) -> Vec<u8> {
+    let path = path(name);
+    let mut store = Store::new(1 << 30);
+    (0..pages).for_each(|page| _ = store.replace(7 * page, filled(page as u8 | 1)));
+    store.mark_lost(5);
+    Image::create(&path, "a drive", 7, &store, key).unwrap().close().unwrap();
+    std::fs::read(&path).unwrap()
+}
+
+/// Bits of images up to 1 MiB flipped one at a time, and truncations of the largest.
+fn spoil(flips_of_each: usize, truncations: usize) {
+    let kinds = [(3, None), (60, None), (60, Some(key())), (240, None), (240, Some(key()))];
+    std::thread::scope(|scope| {
+        for (number, (pages, key)) in kinds.into_iter().enumerate() {
+            scope.spawn(move || {
+                let mut bytes = image_of_pages(&format!("spoiled-{number}.ssd"), pages, key);
+                assert!(bytes.len() <= 1 << 20, "{} bytes", bytes.len());
+                let original = read_image(&mut &*bytes, bytes.len() as u64).unwrap().store;
+                let mut rng = Rng::new(number as u64);
+                for _ in 0..flips_of_each {
+                    let (at, bit) = (rng.below(bytes.len() as u64) as usize, 1 << rng.below(8));
+                    bytes[at] ^= bit;
+                    if let Ok(contents) = read_image(&mut &*bytes, bytes.len() as u64) {
+                        assert!(same(&contents.store, &original), "bit {bit:#x} of byte {at} of {pages} pages");
+                    }
+                    bytes[at] ^= bit;
+                }
+                for _ in 0..truncations {
+                    let length = rng.below(bytes.len() as u64);
+                    let read = read_image(&mut &bytes[..length as usize], length);
+                    assert!(read.is_err(), "{length} of {} bytes", bytes.len());
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_flipped_bit_of_a_larger_image_is_refused_or_does_no_harm() {
+    spoil(60, 20);
+}
+
+#[test]
+#[ignore = "minutes; `make fuzz` runs it, and a small part of the same runs always"]
+fn a_million_flipped_bits_are_refused_or_do_no_harm() {
+    spoil(200_000, 20_000);
+}
+
 #[test]
 fn a_killed_process_leaves_what_was_flushed_and_a_beginning_of_the_rest() {
     let bytes = image_bytes("killed.ssd", false, None);
