@@ -400,7 +400,9 @@ fn trim(facts: &Facts<'_>) -> Option<Finding> {
         }
         _ => String::new(),
     };
+    let short_of_it = figure("trimmed_shortfall").zip(limit).is_some_and(|(short, limit)| short > limit);
     let bold = match verdict.pass {
+        Some(true) if short_of_it => "TRIM frees the drive, but its fast part is not back at once",
         Some(true) => "TRIM restores the drive",
         Some(false) => "TRIM does not restore the drive",
         None => "Whether TRIM works cannot be said",

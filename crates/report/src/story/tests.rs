@@ -708,4 +708,8 @@ fn what_trim_left_is_said_beside_what_is_allowed() {
         findings.contains("300 after TRIM, at worst 4.5 % below the clean drive (up to 5 % counts as restored)."),
         "{findings}"
     );
+    assert!(findings.starts_with("TRIM restores the drive"), "{findings}");
+    review.outcomes[0].metrics.insert("trimmed_shortfall".into(), Metric::new(42.5, "%"));
+    let findings = text(&story(&review, &review.devices[0]).findings);
+    assert!(findings.starts_with("TRIM frees the drive, but its fast part is not back at once: 30 MB/s"), "{findings}");
 }
