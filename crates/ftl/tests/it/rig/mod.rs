@@ -564,9 +564,12 @@ impl Rig {
             let Some((sequence, found)) = newest[lpn] else {
                 panic!("power cut: write {durable} of page {lpn} was promised, and no copy of it is on flash");
             };
-            // Generations count modulo 256; what is compared here is never far apart.
-            let ahead = found.wrapping_sub(durable) as i8;
-            assert!(ahead >= 0, "power cut: page {lpn}: write {durable} was promised, sequence {sequence} has {found}");
+            // Generations count modulo 256: from the promised write to the host's last.
+            let last = self.last_generation[lpn];
+            assert!(
+                found.wrapping_sub(durable) <= last.wrapping_sub(durable),
+                "power cut: page {lpn}: write {durable} was promised and {last} was the last, sequence {sequence} has {found}"
+            );
         }
     }
 }
