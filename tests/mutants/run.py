@@ -123,7 +123,7 @@ def tracked():
 
 def crates_concerned():
     """Folders of our crates that the drive is made of, and of those that its tests are made of as well."""
-    command = [CARGO, "metadata", "--format-version", "1", "--locked", "--offline"]
+    command = [CARGO, "metadata", "--format-version", "1", "--locked"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if listed.returncode != 0:
         fail(f"cargo metadata: {listed.stderr.strip()}")
