@@ -145,7 +145,9 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
         (Some(cause), None) => format!("; the slowest requests wait for {}", awaited(cause)),
         _ => String::new(),
     };
-    let waits = waits_of_the_last_part(facts).filter(|_| cause.is_none()).unwrap_or_default();
+    let waits = waits_of_the_last_part(facts).unwrap_or_default();
+    // Where the cause of the slowest is told, that is enough.
+    let waits_untold = if why.is_empty() { waits.as_str() } else { "" };
     Some(if s.is_flat() {
         let within = 100.0 * (s.level - s.lowest) / s.level.max(1.0);
         finding(
@@ -155,9 +157,9 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
             "consistency",
         )
     } else if s.stalls() {
-        stalls_of_writes(s, &why, &waits)
+        stalls_of_writes(s, &why, waits_untold)
     } else if s.bursts() {
-        bursts_of_writes(s, &why, "seconds", &waits)
+        bursts_of_writes(s, &why, "seconds", waits_untold)
     } else {
         finding(
             "Random writes settle around ",
