@@ -149,10 +149,12 @@ def fingerprints(files, what):
     of_drive, of_tests = crates_concerned()
     for file in files:
         of_crate = file.parts[0] == "crates" and file.parts[1] in of_tests
-        if not of_crate and str(file) not in ("Cargo.toml", "Cargo.lock") and file.name != "faults.toml":
+        # Drive files, which tests take from the crate of this name.
+        of_catalog = file.parts[0] == "catalog" and "catalog" in of_tests
+        if not (of_crate or of_catalog) and str(file) not in ("Cargo.toml", "Cargo.lock") and file.name != "faults.toml":
             continue
         content = (ROOT / file).read_bytes()
-        product = "tests" not in file.parts and (not of_crate or file.parts[1] in of_drive)
+        product = "tests" not in file.parts and not of_catalog and (not of_crate or file.parts[1] in of_drive)
         before_tests = re.split(rb"^#\[cfg\(test\)\]\nmod ", content, maxsplit=1, flags=re.M)[0] if product else b""
         for digest, part in ((sources, before_tests), (tests, content)):
             if part:

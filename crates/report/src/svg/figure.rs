@@ -32,8 +32,8 @@ pub(crate) struct Figure {
     pub x: Axis,
     pub y: Axis,
     pub series: Vec<Series>,
-    /// Colour of each series; by its place if empty. In a comparison a drive keeps its colour, and dash, marker or
-    /// hatch, which always go by place, tell its series apart.
+    /// Colour of each series; by its place if empty. In a comparison a drive keeps its colour, and marker or hatch, which always go by
+    /// place, tell its series apart; so does the dash where there are no markers.
     pub colours: Vec<usize>,
     /// Of lines of several drives with several curves each: what tells them apart, in place of each one's name.
     pub crossed: Option<Crossed>,
