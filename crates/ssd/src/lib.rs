@@ -66,7 +66,8 @@ pub use plug::{PowerLossSpec, Protection};
 pub use power::PowerSpec;
 pub use security::{Cipher, EncryptionSpec};
 pub use spec::{
-    ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, RefreshSpec, WriteBufferSpec, drive_keys,
+    ControllerSpec, Cores, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, RefreshSpec, WriteBufferSpec,
+    drive_keys,
 };
 
 /// A drive as reviews and tests use it: every completion explained, every read checked.
@@ -276,6 +277,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let blocks = medium.layout().block_count() / drive.flash.dies;
         let rated = die.wear.rated_program_erase_cycles;
         let variation = die.variation.as_ref().map(|spec| Variation::new(spec, rated, blocks, &rng));
+        let row_units = medium.layout().row_units.into();
         let probe = Probe::new(drive, die, logical_pages, medium.format().max_generation());
         let info = DeviceInfo {
             name: name.to_owned(),
@@ -299,7 +301,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             now: 0,
             translation,
             frontend: Frontend::new(drive),
-            firmware: Firmware::new(drive),
+            firmware: Firmware::new(drive, row_units),
             backend: Backend::new(drive, die, correction, variation),
             probe,
             power: drive.power.clone().zip(PowerMeter::new(drive, die)).map(Box::new),

@@ -5,7 +5,7 @@ use ssdlab_ftl::{
     WearLevellingSpec,
 };
 
-use crate::spec::{ControllerSpec, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, WriteBufferSpec};
+use crate::spec::{ControllerSpec, Cores, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, WriteBufferSpec};
 
 impl DriveSpec {
     /// `dies` dies of the type `die`, each on a channel of its own as far as 32 channels go, behind an ideal link and a
@@ -38,10 +38,12 @@ impl DriveSpec {
                 ways: 8,
                 queue_depth: 32,
                 dram_mib: 1,
+                cores: Cores::One,
                 read_command_us: 0.0,
                 write_command_us: 0.0,
                 read_unit_us: 0.0,
                 write_unit_us: 0.0,
+                dma_extent_us: 0.0,
                 move_unit_us: 0.0,
                 trim_range_us: 0.0,
                 trim_map_page_us: 0.0,

@@ -169,6 +169,9 @@ pub struct ControllerSpec {
     /// Memory fitted. Takes no part in timing.
     #[schemars(extend("x-heading" = "DRAM"))]
     pub dram_mib: u32,
+    /// How the firmware is shared out among the processor's cores.
+    #[serde(default)]
+    pub cores: Cores,
     /// Firmware time of a read command.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub read_command_us: f64,
@@ -181,6 +184,12 @@ pub struct ControllerSpec {
     /// Firmware time of each mapping unit of a write: updates the map, manages the buffer.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub write_unit_us: f64,
+    /// Firmware time to set up each stretch of a command's data that moves by itself, but for the first, which is part of the
+    /// command: what one row of a die delivers of a read, or what fills a row of a write. Data that are read ahead take it for each
+    /// row.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-heading" = "DMA extent"))]
+    pub dma_extent_us: f64,
     /// Firmware time of each mapping unit that garbage collection or folding moves. The rows that it writes go to the dies once
     /// the processor has prepared them, and commands wait behind them.
     #[serde(default)]
@@ -219,6 +228,21 @@ pub struct ControllerSpec {
     pub read_granule_bytes: Option<u32>,
     /// Whether host reads pass programs and erases that wait for the same die.
     pub reads_first: bool,
+}
+
+/// Which core does which part of the firmware's work. Each works through its own in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cores {
+    /// One core does everything in the order in which it comes.
+    #[default]
+    One,
+    /// One takes commands in, looks up the map and sets up transfers; the other sees to what the collector moves and to the
+    /// ends of programs and erases.
+    HostAndFlash,
+    /// One takes commands in; one looks up the map and sets up transfers; one sees to what the collector moves and to the ends
+    /// of programs and erases.
+    HostMapAndFlash,
 }
 
 /// Moving data before their errors grow too many. Needs `[ecc]`. Absent: data lie where they are until they are collected.
@@ -305,6 +329,13 @@ impl DriveSpec {
                     self.flash.dies, self.controller.channels, self.controller.ways
                 ),
                 format!("use at most {}", self.controller.channels * self.controller.ways),
+            ));
+        }
+        if self.gc.host_share == HostShare::BetweenRounds && self.controller.cores != Cores::One {
+            return Err(SpecError::new(
+                "controller.cores",
+                "rounds that hold all commands up are those of firmware on one core",
+                "use cores = \"one\" with gc.host_share = \"between-rounds\"",
             ));
         }
         if self.gc.host_share == HostShare::BetweenRounds && self.mapping.superblock != SuperblockSpan::AllDies {

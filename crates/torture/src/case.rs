@@ -10,7 +10,7 @@ use ssdlab_nand::{
     Wear,
 };
 use ssdlab_ssd::{
-    Cipher, ControllerSpec, DriveSpec, EncryptionSpec, HeatSpec, LinkGeneration, LinkSpec, NotQueued, PowerSpec,
+    Cipher, ControllerSpec, Cores, DriveSpec, EncryptionSpec, HeatSpec, LinkGeneration, LinkSpec, NotQueued, PowerSpec,
     SimulatedSsd, Ssd, WriteBufferSpec,
 };
 
@@ -482,7 +482,10 @@ fn add_processor_time(drive: &mut DriveSpec, seed: u64) {
     let suits = drive.mapping.superblock == SuperblockSpan::AllDies && drive.gc.buffering == Buffering::StopAndWait;
     if suits && rng.chance(1, 2) {
         (drive.gc.host_share, drive.gc.trickle_per_1000) = (HostShare::BetweenRounds, 0);
+    } else {
+        drive.controller.cores = one(&mut rng, &[Cores::One, Cores::One, Cores::HostAndFlash, Cores::HostMapAndFlash]);
     }
+    drive.controller.dma_extent_us = one(&mut rng, &[0.0, 0.0, 2.0, 50.0]);
 }
 
 /// One drive in eight is so small and so badly cooled that its host is held back for heat, or stopped. From a stream of its

@@ -8,7 +8,7 @@ use ssdlab_ftl::{
     VictimPolicy,
 };
 use ssdlab_nand::PageOrder;
-use ssdlab_ssd::Protection;
+use ssdlab_ssd::{Cores, Protection};
 
 use crate::case::Case;
 use crate::composed::Plan;
@@ -156,6 +156,15 @@ impl Tally {
                     _ => "16 KiB",
                 },
             ),
+            (
+                "cores",
+                match case.drive.controller.cores {
+                    Cores::One => "one",
+                    Cores::HostAndFlash => "host and flash",
+                    Cores::HostMapAndFlash => "host, map and flash",
+                },
+            ),
+            ("time of a DMA extent", on(case.drive.controller.dma_extent_us > 0.0)),
             ("time to move a unit", on(case.drive.controller.move_unit_us > 0.0)),
             (
                 "wear levelling",

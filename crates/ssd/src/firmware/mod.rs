@@ -25,10 +25,11 @@ pub struct Firmware {
 }
 
 impl Firmware {
+    /// `row_units`: mapping units that a die programs together.
     #[must_use]
-    pub fn new(drive: &DriveSpec) -> Self {
+    pub fn new(drive: &DriveSpec, row_units: u64) -> Self {
         Firmware {
-            processor: Processor::new(drive),
+            processor: Processor::new(drive, row_units),
             rounds: Rounds::new(drive),
             idle: Idle::new(drive),
             refresh: Refresh::new(drive.refresh.as_ref()),

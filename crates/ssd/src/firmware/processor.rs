@@ -1,7 +1,10 @@
-//! The drive's one processor: works through its queue in order.
+//! The drive's processor: one core that works through its queue in order, or several that share the work.
 //!
 //! Commands take their time in it; so do units that the collector moves, where the drive file says so: their rows go
 //! to the dies once the processor has prepared them.
+//!
+//! A command passes from the core that takes commands to the one that looks up the map, and comes up in the order in which
+//! it arrived, whatever it is. What the collector moves does not wait for commands if it has a core of its own.
 
 use std::collections::VecDeque;
 
@@ -12,7 +15,7 @@ use ssdlab_nand::DieId;
 
 use crate::mapping_unit::MappingUnit;
 use crate::slot::Slot;
-use crate::spec::DriveSpec;
+use crate::spec::{Cores, DriveSpec};
 
 /// What the processor is through with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,25 +77,54 @@ struct Times {
     trim_command: Nanos,
     trim_range: Nanos,
     trim_map_page: Nanos,
+    dma_extent: Nanos,
 }
+
+/// Which core does what.
+#[derive(Clone, Copy, Debug)]
+struct Duties {
+    /// Looks up the map, and sets up transfers. Core 0 takes commands in.
+    map: usize,
+    /// Sees to the collector, and to the ends of programs and erases.
+    flash: usize,
+    cores: usize,
+}
+
+impl Duties {
+    fn new(cores: Cores) -> Self {
+        match cores {
+            Cores::One => Duties { map: 0, flash: 0, cores: 1 },
+            Cores::HostAndFlash => Duties { map: 0, flash: 1, cores: 2 },
+            Cores::HostMapAndFlash => Duties { map: 1, flash: 2, cores: 3 },
+        }
+    }
+}
+
+/// The core that takes commands in.
+const HOST: usize = 0;
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Processor {
     times: Times,
-    /// When it has done what is booked.
-    free: Nanos,
-    /// How long it has worked, what is booked included.
+    duties: Duties,
+    /// When each core has done what is booked.
+    free: [Nanos; 3],
+    /// How long they have worked in sum, what is booked included.
     busy: Nanos,
-    /// Ends of what is booked, in order, and what it is through with then.
+    /// Units of a row of a die.
+    row_units: u64,
+    /// Ends of what is booked, in order, and what it is through with then: commands, and what shares their core.
     queue: Ring<(Nanos, Booked)>,
+    /// Ends of rows, where they have a core of their own.
+    apart: VecDeque<Nanos>,
     /// Rows that it prepares, with their dies, in the queue's order.
     rows: VecDeque<(DieId, FlashOp)>,
 }
 
 impl Processor {
     #[must_use]
-    pub fn new(drive: &DriveSpec) -> Self {
+    pub fn new(drive: &DriveSpec, row_units: u64) -> Self {
         let c = &drive.controller;
         Processor {
             times: Times {
@@ -105,10 +137,14 @@ impl Processor {
                 trim_command: nanos_from_us(c.trim_command_us.unwrap_or(c.write_command_us)),
                 trim_range: nanos_from_us(c.trim_range_us),
                 trim_map_page: nanos_from_us(c.trim_map_page_us),
+                dma_extent: nanos_from_us(c.dma_extent_us),
             },
-            free: 0,
+            duties: Duties::new(c.cores),
+            free: [0; 3],
             busy: 0,
+            row_units,
             queue: Ring::new(c.queue_depth as usize, NOTHING),
+            apart: VecDeque::new(),
             rows: VecDeque::new(),
         }
     }
@@ -117,12 +153,21 @@ impl Processor {
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Nanos> {
-        self.queue.front().map(|(at, _)| at)
+        let next = self.queue.front().map(|(at, _)| at);
+        if self.apart.is_empty() { next } else { self.next_of_both(next) }
+    }
+
+    #[cold]
+    fn next_of_both(&self, next: Option<Nanos>) -> Option<Nanos> {
+        next.into_iter().chain(self.apart.front().copied()).min()
     }
 
     /// Takes the first of what is booked out of the queue.
     #[inline]
     pub fn pop(&mut self) -> Option<(Nanos, Processed)> {
+        if !self.apart.is_empty() && self.queue.front().is_none_or(|(at, _)| self.apart[0] < at) {
+            return self.apart.pop_front().map(|at| (at, Processed::Row));
+        }
         self.queue.pop_front().map(|(at, booked)| (at, booked.processed()))
     }
 
@@ -134,7 +179,7 @@ impl Processor {
         Some(slot)
     }
 
-    /// How long it has worked, what is booked included.
+    /// How long its cores have worked in sum, what is booked included.
     #[must_use]
     pub fn busy(&self) -> Nanos {
         self.busy
@@ -142,7 +187,7 @@ impl Processor {
 
     /// It takes nothing before this time.
     pub fn rest_until(&mut self, at: Nanos) {
-        self.free = self.free.max(at);
+        self.free.iter_mut().for_each(|free| *free = at.max(*free));
     }
 
     /// Commands are forgotten; what it does for the collector goes on.
@@ -156,14 +201,16 @@ impl Processor {
     pub fn power_cut(&mut self) {
         self.queue = Ring::new(2, NOTHING);
         self.rows.clear();
-        self.free = 0;
+        self.apart.clear();
+        self.free = [0; 3];
     }
 
-    /// Books time from `earliest` on; returns when it begins.
-    #[inline]
-    fn book(&mut self, earliest: Nanos, time: Nanos) -> Nanos {
-        let start = self.free.max(earliest);
-        self.free = start + time;
+    /// Books time of a core from `earliest` on; returns when it begins.
+    #[inline(always)]
+    fn book(&mut self, core: usize, earliest: Nanos, time: Nanos) -> Nanos {
+        let free = &mut self.free[core];
+        let start = earliest.max(*free);
+        *free = start + time;
         self.busy += time;
         start
     }
@@ -176,33 +223,61 @@ impl Processor {
         let times = &self.times;
         // The processor hands over the first unit of a read as soon as it is looked up, and the data of a write are
         // let in once it is decoded; the rest goes on beside the transfers.
-        let (decode, rest) = match request.op {
-            Op::Read => (times.read_command + times.read_unit, (units - 1) * times.read_unit),
-            Op::Write => (times.write_command, units * times.write_unit),
-            Op::Trim => (self.trim_time(request, unit), 0),
-            Op::Flush | Op::WriteZeroes => (times.write_command, 0),
+        let (command, first, rest) = match request.op {
+            Op::Read => (times.read_command, times.read_unit, (units - 1) * times.read_unit),
+            Op::Write => (times.write_command, 0, units * times.write_unit + self.more_extents(units)),
+            Op::Trim => {
+                let (command, ranges) = self.trim_time(request, unit);
+                (command, ranges, 0)
+            }
+            Op::Flush | Op::WriteZeroes => (times.write_command, 0, 0),
         };
-        let decoded = self.book(arrived, decode + rest) + decode;
+        let decoded = if self.duties.map == HOST {
+            self.book(HOST, arrived, command + first + rest) + command + first
+        } else {
+            let handed_over = self.book(HOST, arrived, command) + command;
+            self.book(self.duties.map, handed_over, first + rest) + first
+        };
         (decoded, decoded + rest)
+    }
+
+    /// What the stretches of a write take that follow the first.
+    #[inline(always)]
+    fn more_extents(&self, units: u64) -> Nanos {
+        let each = self.times.dma_extent;
+        if each == 0 { 0 } else { (units.div_ceil(self.row_units) - 1) * each }
+    }
+
+    /// Whether stretches of a read take time that follow the first.
+    #[inline]
+    #[must_use]
+    pub fn sets_up_extents(&self) -> bool {
+        self.times.dma_extent != 0
+    }
+
+    /// Sets up so many stretches in which data come from dies; returns when that is done.
+    pub fn set_up_extents(&mut self, now: Nanos, extents: u64) -> Nanos {
+        let time = extents * self.times.dma_extent;
+        self.book(self.duties.map, now, time) + time
     }
 
     /// A program or an erase has ended: the processor sees to it as soon as it has a moment.
     #[inline]
     pub fn program_ended(&mut self, now: Nanos) {
         if self.times.program_end != 0 {
-            self.book(now, self.times.program_end);
+            self.book(self.duties.flash, now, self.times.program_end);
         }
     }
 
-    /// What TRIM takes: for each command that its ranges need, for each range, and for each page of the map.
-    fn trim_time(&self, request: &Request, unit: MappingUnit) -> Nanos {
+    /// What TRIM takes: for each command that its ranges need, and then for each range and each page of the map.
+    fn trim_time(&self, request: &Request, unit: MappingUnit) -> (Nanos, Nanos) {
         let ranges = request.length_bytes.div_ceil(TRIM_RANGE_BYTES).max(1);
         let commands = ranges.div_ceil(RANGES_PER_TRIM);
         let end = request.offset_bytes + request.length_bytes;
         let mapped_by_page = MAPPED_BY_PAGE * unit.bytes();
         let map_pages = end.div_ceil(mapped_by_page) - request.offset_bytes / mapped_by_page;
         let times = &self.times;
-        commands * times.trim_command + ranges * times.trim_range + map_pages * times.trim_map_page
+        (commands * times.trim_command, ranges * times.trim_range + map_pages * times.trim_map_page)
     }
 
     /// Slots of the commands that wait for it, and of the one that is being decoded.
@@ -218,7 +293,8 @@ impl Processor {
 
     /// Queues the beginning of a round of the collector.
     pub fn queue_round(&mut self, now: Nanos) {
-        let at = self.book(now, 0);
+        debug_assert_eq!(self.duties.cores, 1, "rounds take the whole firmware");
+        let at = self.book(HOST, now, 0);
         self.queue.push_back((at, Booked::ROUND));
     }
 
@@ -245,8 +321,12 @@ impl Processor {
     #[cold]
     pub fn prepare(&mut self, now: Nanos, die: DieId, op: FlashOp) {
         let time = if op.kind().moves_units() { u64::from(op.units()) * self.times.move_unit } else { 0 };
-        let start = self.book(now, time);
-        self.queue.push_back((start + time, Booked::ROW));
+        let end = self.book(self.duties.flash, now, time) + time;
+        if self.duties.flash == HOST {
+            self.queue.push_back((end, Booked::ROW));
+        } else {
+            self.apart.push_back(end);
+        }
         self.rows.push_back((die, op));
     }
 
@@ -277,7 +357,7 @@ mod tests {
     fn processor() -> Processor {
         let drive = toml::from_str(include_str!("../../../../catalog/drives/sm2256-500gb.toml"));
         let drive: DriveSpec = drive.expect("a drive of the catalog");
-        let mut p = Processor::new(&drive);
+        let mut p = Processor::new(&drive, 8);
         p.times.move_unit = 15_000;
         p
     }
@@ -293,13 +373,31 @@ mod tests {
         p.prepare(now, DieId::FIRST, op(OpKind::GcProgram, 8, 1));
         p.prepare(now, DieId::FIRST, op(OpKind::FoldProgram, 5, 1));
         // A command that comes meanwhile waits for both rows.
-        assert_eq!(p.book(now + 7, 14_000), now + 13 * 15_000);
+        assert_eq!(p.book(HOST, now + 7, 14_000), now + 13 * 15_000);
         p.prepare(now + 10, DieId::FIRST, op(OpKind::FoldCopy, 1, 2));
         let ends: Vec<Nanos> = std::iter::from_fn(|| p.queue.pop_front()).map(|(at, _)| at).collect();
         assert_eq!(ends, [now + 120_000, now + 195_000, now + 195_000 + 14_000 + 15_000]);
-        assert_eq!((p.busy, p.free), (14 * 15_000 + 14_000, ends[2]));
+        assert_eq!((p.busy, p.free[HOST]), (14 * 15_000 + 14_000, ends[2]));
         // After a pause it begins when it is asked.
-        assert_eq!(p.book(2 * now, 1), 2 * now);
+        assert_eq!(p.book(HOST, 2 * now, 1), 2 * now);
+    }
+
+    #[test]
+    fn rows_on_a_core_of_their_own_come_up_by_the_time_at_which_they_are_ready() {
+        let mut p = processor();
+        p.duties = Duties::new(Cores::HostMapAndFlash);
+        (p.times.read_command, p.times.read_unit) = (6_000, 5_000);
+        let read = Request::new(0, Op::Read, 0, 4096);
+        p.prepare(0, DieId::FIRST, op(OpKind::GcProgram, 1, 1));
+        for slot in 0..2 {
+            let (decoded, processed) = p.decode(&read, MappingUnit::new(4096), 0);
+            assert_eq!((decoded, processed), (11_000 + u64::from(slot) * 6_000, decoded));
+            p.queue_command(decoded, Slot::new(slot));
+        }
+        let come: Vec<_> = std::iter::from_fn(|| p.next_event().and_then(|_| p.pop())).collect();
+        let command = |at, slot| (at, Processed::Command { slot: Slot::new(slot) });
+        assert_eq!(come, [command(11_000, 0), (15_000, Processed::Row), command(17_000, 1)]);
+        assert_eq!(p.busy(), 2 * 11_000 + 15_000);
     }
 
     #[test]
@@ -307,7 +405,8 @@ mod tests {
         let mut p = processor();
         (p.times.trim_command, p.times.trim_range, p.times.trim_map_page) = (100_000, 5_000, 1_000);
         let unit = MappingUnit::new(4096);
-        let trim = |offset, length| p.trim_time(&Request::new(0, Op::Trim, offset, length), unit);
+        let sum = |(command, ranges): (Nanos, Nanos)| command + ranges;
+        let trim = |offset, length| sum(p.trim_time(&Request::new(0, Op::Trim, offset, length), unit));
         assert_eq!(trim(4096, 4096), 106_000);
         assert_eq!(trim((4 << 20) - 4096, 8192), 107_000, "entries on two pages of the map");
         // 32 MiB are one range of 65,535 sectors and one of a single sector.
@@ -316,7 +415,7 @@ mod tests {
         assert_eq!(trim(0, 64 * 65_535 * 512), 100_000 + 64 * 5_000 + 512 * 1_000);
         assert_eq!(trim(0, 64 * 65_535 * 512 + 4096), 200_000 + 65 * 5_000 + 512 * 1_000);
         // Of units four times as long a page of the map holds four times as much.
-        let coarse = p.trim_time(&Request::new(0, Op::Trim, 0, 32 << 20), MappingUnit::new(16 << 10));
+        let coarse = sum(p.trim_time(&Request::new(0, Op::Trim, 0, 32 << 20), MappingUnit::new(16 << 10)));
         assert_eq!(coarse, 100_000 + 2 * 5_000 + 2 * 1_000);
     }
 
@@ -337,7 +436,7 @@ mod tests {
         behind_another.prepare(0, DieId::FIRST, op(OpKind::GcProgram, 8, 2));
         assert!(behind_another.prepares(DieId::FIRST, &op(OpKind::Erase, 8, 1)));
         p.prepare(0, DieId::FIRST, op(OpKind::HostProgram, 8, 1));
-        assert_eq!((p.busy, p.free), (120_000, 120_000));
+        assert_eq!((p.busy, p.free[HOST]), (120_000, 120_000));
         // Without a time for it, nothing is kept back.
         let mut free = p;
         free.times.move_unit = 0;

@@ -74,7 +74,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 }
             }
         }
-        parts += reads.finish(&mut queues);
+        let operations = reads.finish(&mut queues);
+        parts += operations;
         if from_ram > 0 {
             let waiting = self.wait_for_missing(slot);
             parts += waiting;
@@ -101,6 +102,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             self.fetch_ahead(ahead);
         }
         self.begin_woken();
+        if operations > 1 && self.firmware.processor.sets_up_extents() {
+            self.set_up_extents(slot, operations - 1);
+        }
         let c = self.frontend.commands.slot(slot);
         c.parts = parts;
         c.promised = promised;
@@ -146,7 +150,18 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             };
             self.frontend.read_ahead.expect(page, source, self.probe.last_write(page).unwrap_or(0));
         }
-        reads.finish(&mut queues);
+        let operations = reads.finish(&mut queues);
+        if self.firmware.processor.sets_up_extents() {
+            self.firmware.processor.set_up_extents(self.now, operations.into());
+        }
+    }
+
+    /// The firmware sets up so many more stretches of a read than its first, beside what the dies do.
+    #[cold]
+    fn set_up_extents(&mut self, slot: Slot, extents: u32) {
+        let set_up = self.firmware.processor.set_up_extents(self.now, extents.into());
+        let c = self.frontend.commands.slot(slot);
+        c.processed = c.processed.max(set_up);
     }
 
     /// Sends pages of a read over the link, from now on.

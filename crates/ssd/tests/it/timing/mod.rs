@@ -8,6 +8,7 @@
 mod bench;
 mod cell_modes;
 mod channels;
+mod cores;
 mod features;
 mod large_units;
 mod legality;
