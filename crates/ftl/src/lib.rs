@@ -15,7 +15,7 @@
 //! # let gc = GcSpec { policy: VictimPolicy::Greedy, choices: 2, tie_break: TieBreak::Fifo,
 //! #     frontier: Frontier::Separate, start_free_superblocks: 2, victims_per_start: 0, buffer_superpages: 8,
 //! #     buffering: Buffering::Streaming, host_share: HostShare::Unlimited, trickle_per_1000: 0, rows_per_read: 1,
-//! #     background_after_idle_ms: None, background_free_superblocks: 0,
+//! #     background_after_idle_ms: None, background_free_superblocks: 0, background_beside_host: false,
 //! #     erases_what_trim_empties: false };
 //! # let wear_levelling = WearLevellingSpec::default();
 //! let config = PageMapConfig { die: &die, dies: 1, blocks: 16, withheld_blocks: 0, logical_pages: 80, buffer_units: 8,

@@ -100,6 +100,9 @@ pub const NOBODY: u16 = u16::MAX;
 /// The same for the write buffer: a read of the map that a merge read waits for.
 pub const FOR_BUFFER: u16 = u16::MAX - 1;
 
+/// In the head of an operation that [yields](FlashOp::yields).
+const YIELDS: u64 = 1 << 24;
+
 /// In the word of an operation of which [`FlashOp::is_behind_all`] holds.
 const BEHIND_ALL: u32 = 1;
 
@@ -109,7 +112,7 @@ const BEHIND_ALL: u32 = 1;
 /// pieces and read as a whole, which costs a dozen cycles each time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FlashOp {
-    /// From the lowest byte on: the kind; `rows`; units; nothing; two bytes of the page; two bytes that are a command slot, or
+    /// From the lowest byte on: the kind; `rows`; units; whether it yields; two bytes of the page; two bytes that are a command slot, or
     /// the low bits of a program number. `rows`: of collectors' reads a bit each, counted from the page. Of reads of one row,
     /// for the host, a merge or the map: 1, and from the second bit on how many eighths of the only unit cross the bus, 0 for
     /// all that is read. 1 for everything else.
@@ -252,6 +255,20 @@ impl FlashOp {
     #[must_use]
     pub fn is_behind_all(&self) -> bool {
         matches!(self.kind(), OpKind::SafetyProgram | OpKind::Erase) && self.word() == BEHIND_ALL
+    }
+
+    /// The same, begun only when nothing else waits for its die.
+    #[must_use]
+    pub fn yielding(self) -> Self {
+        debug_assert!(!self.is_behind_all());
+        FlashOp { head: self.head | YIELDS, ..self }
+    }
+
+    /// Whether it yields to all that waits for its die and does not.
+    #[inline(always)]
+    #[must_use]
+    pub fn yields(&self) -> bool {
+        self.head & YIELDS != 0
     }
 
     /// An operation of any kind on the `rows` from `page` on, one bit each, for tests of what carries operations out.
@@ -427,6 +444,9 @@ pub trait OpSink {
     /// A block has gone bad. `first` goes ahead of everything else that waits for this die; what waits and would
     /// program, erase or collect block `from` does so with block `to` instead. Reads for the host stay as they are.
     fn retarget(&mut self, die: DieId, from: BlockId, to: BlockId, first: &[FlashOp]);
+
+    /// Operations that were asked for and [yield](FlashOp::yields) do so no more.
+    fn bring_forward(&mut self) {}
 
     /// Puts an operation ahead of everything that waits for its die but the host's reads.
     fn enqueue_first(&mut self, die: DieId, op: FlashOp) {

@@ -170,6 +170,11 @@ pub struct GcSpec {
     /// Free superblocks that background collection works towards.
     #[serde(default)]
     pub background_free_superblocks: u32,
+    /// Whether the collector works ahead of need, folds an SLC cache and moves old data while the host is busy, too: in dies for
+    /// which nothing else waits. If not, all that is begun while the host is silent, and ends with what it holds when the host
+    /// is back.
+    #[serde(default)]
+    pub background_beside_host: bool,
     /// Whether superblocks that TRIM has emptied are erased at once, one after the other beside other work; if not, the
     /// collector comes to them in its turn.
     #[serde(default)]
@@ -193,6 +198,7 @@ impl Default for GcSpec {
             rows_per_read: default_rows_per_read(),
             background_after_idle_ms: None,
             background_free_superblocks: 0,
+            background_beside_host: false,
             erases_what_trim_empties: false,
         }
     }
@@ -336,6 +342,20 @@ impl GcSpec {
                 "gc.host_share",
                 "a collector that reads on while it writes knows no rounds",
                 "use buffering = \"stop-and-wait\" with host_share = \"between-rounds\"",
+            ));
+        }
+        if self.background_beside_host && self.frontier == Frontier::Shared {
+            return Err(SpecError::new(
+                "gc.background_beside_host",
+                "what yields to the host cannot share the host's open superblock",
+                "use frontier = \"separate\" or \"by-stream\", or leave it out",
+            ));
+        }
+        if self.background_beside_host && self.host_share == HostShare::BetweenRounds {
+            return Err(SpecError::new(
+                "gc.background_beside_host",
+                "firmware that works in rounds does nothing beside its host",
+                "use another host_share, or leave it out",
             ));
         }
         Ok(())

@@ -479,6 +479,11 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
 
     // ---- work while the host is silent --------------------------------------------------------------------------
 
+    /// A command of the host's has ended, on a drive that works ahead of need beside its host (`gc.background_beside_host`).
+    fn work_beside_host(&mut self, sink: &mut impl OpSink) {
+        let _ = sink;
+    }
+
     /// The drive is idle: collects ahead of need. Returns whether a collection runs.
     fn collect_in_background(&mut self, sink: &mut impl OpSink) -> bool {
         let _ = sink;

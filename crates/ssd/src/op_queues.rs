@@ -64,6 +64,10 @@ impl OpSink for OpQueues<'_> {
         self.backend.requeue(die, change, first);
     }
 
+    fn bring_forward(&mut self) {
+        self.backend.bring_forward();
+    }
+
     /// The low 32 bits, of now at the earliest: an operation begins within two seconds of being enqueued, so that the
     /// difference to the time then tells how much later the data come, if at all.
     #[inline]

@@ -356,6 +356,13 @@ impl DriveSpec {
                 "leave it out, or use [log_blocks] instead of [mapping] and [gc]",
             ));
         }
+        if self.gc.background_beside_host && self.keeps_older_pages() != KeepsOlderPages::No {
+            return Err(SpecError::new(
+                "gc.background_beside_host",
+                "what keeps older pages is programmed in the order in which the rows are that endanger them",
+                "leave it or power_loss.keeps_older_pages out",
+            ));
+        }
         self.validate_row_span(die)?;
         self.validate_rows(die)?;
         self.validate_flash_size(die)?;

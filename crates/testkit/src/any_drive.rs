@@ -103,6 +103,7 @@ prop_compose! {
             rows_per_read,
             background_after_idle_ms: background.map(f64::from),
             background_free_superblocks,
+            background_beside_host: frontier != Frontier::Shared && background_free_superblocks % 2 == 1,
             erases_what_trim_empties,
         }
     }

@@ -2,8 +2,9 @@
 
 use ssdlab_core::{Rng, UNIT_BYTES};
 use ssdlab_ftl::{
-    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, LogBlockSpec, LogScheme, MappingSpec, RowSpan,
-    SlcCachePolicy, SlcCacheSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec, WhenFull,
+    Buffering, CompressionSpec, Frontier, GcSpec, HostShare, HostTarget, KeepsOlderPages, LogBlockSpec, LogScheme,
+    MappingSpec, RowSpan, SlcCachePolicy, SlcCacheSpec, SuperblockSpan, TieBreak, VictimPolicy, WearLevellingSpec,
+    WhenFull,
 };
 use ssdlab_nand::{
     Bus, BusCycles, CellMode, DieSpec, Geometry, GrowingFaults, PageOrder, ReducedMode, Suspend, Timing, VariationSpec,
@@ -100,12 +101,20 @@ impl Case {
             add_die_groups(&mut drive, seed);
             add_row_span(&mut drive, &die, seed);
             add_refresh(&mut drive, seed);
+            add_work_beside_host(&mut drive, seed);
             add_encryption(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]).max(least_spare);
             if let Some(drive) = with_capacity(drive, &die, seed, spare) {
                 return Case { seed, die, drive, faults };
             }
         }
+    }
+
+    /// Whether the drive moves data while the host does nothing but read.
+    #[must_use]
+    pub fn moves_beside_reads(&self) -> bool {
+        let moves_much_read = self.drive.refresh.as_ref().is_some_and(|refresh| refresh.after_block_reads.is_some());
+        moves_much_read || self.drive.gc.background_beside_host
     }
 
     /// Whether blocks go bad in use.
@@ -401,6 +410,7 @@ fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {
         rows_per_read: between(rng, 1, 8.min(255 / row_units)),
         background_after_idle_ms: rng.chance(1, 2).then(|| f64::from(between(rng, 1, 2000))),
         background_free_superblocks: between(rng, 0, 8),
+        background_beside_host: false,
         erases_what_trim_empties: false,
     }
 }
@@ -486,6 +496,13 @@ fn add_processor_time(drive: &mut DriveSpec, seed: u64) {
         drive.controller.cores = one(&mut rng, &[Cores::One, Cores::One, Cores::HostAndFlash, Cores::HostMapAndFlash]);
     }
     drive.controller.dma_extent_us = one(&mut rng, &[0.0, 0.0, 2.0, 50.0]);
+}
+
+/// Of the drives that can, every other works ahead of need beside its host. From a stream of its own, too.
+fn add_work_beside_host(drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("beside the host");
+    let apart = drive.gc.frontier != Frontier::Shared && drive.gc.host_share != HostShare::BetweenRounds;
+    drive.gc.background_beside_host = apart && drive.keeps_older_pages() == KeepsOlderPages::No && rng.chance(1, 2);
 }
 
 /// One drive in eight is so small and so badly cooled that its host is held back for heat, or stopped. From a stream of its

@@ -179,7 +179,7 @@ pub fn cut_again_and_again<S: Subject>(
         }
     }
     let last = |e: String| format!("reading all at the end: {e}");
-    host.read_quietly(8, 4 * UNIT_BYTES, false).map_err(last)?;
+    host.read_quietly(8, 4 * UNIT_BYTES, case.moves_beside_reads()).map_err(last)?;
     host.check().map_err(last)?;
     tally.destroyed_pages = host.destroyed_pages();
     tally.host_commands = host.commands;

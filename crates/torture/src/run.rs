@@ -67,8 +67,7 @@ pub fn run<S: Subject + 'static>(
     }
     let length = [1, 4, 32][host.rng.below(3) as usize] * ssdlab_core::UNIT_BYTES;
     let last = |e: String| format!("reading all at the end: {e}");
-    let moves = case.drive.refresh.as_ref().is_some_and(|refresh| refresh.after_block_reads.is_some());
-    host.read_quietly(8, length, moves).map_err(last)?;
+    host.read_quietly(8, length, case.moves_beside_reads()).map_err(last)?;
     host.check().map_err(last)?;
     tally.host_commands = host.commands;
     tally.refused_commands = host.refused;

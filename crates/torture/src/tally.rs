@@ -156,6 +156,7 @@ impl Tally {
                     _ => "16 KiB",
                 },
             ),
+            ("work beside the host", on(case.drive.gc.background_beside_host)),
             (
                 "cores",
                 match case.drive.controller.cores {

@@ -256,6 +256,10 @@ impl Translation for PageMap {
         self.collect_in_background(sink)
     }
 
+    fn work_beside_host(&mut self, sink: &mut impl OpSink) {
+        self.work_beside_host(sink);
+    }
+
     fn fold_in_background(&mut self, sink: &mut impl OpSink) -> Unfolded {
         self.fold_in_background(sink)
     }

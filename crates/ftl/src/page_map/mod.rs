@@ -362,6 +362,9 @@ impl PageMap {
         if self.padding.is_some() {
             self.pad_for_flush(sink);
         }
+        if self.collector.beside_host {
+            self.press_where_short(sink);
+        }
     }
 
     /// Returns whether the program was good; if not, it has been asked for again, elsewhere.

@@ -57,6 +57,7 @@ pub fn gc() -> GcSpec {
         rows_per_read: 1,
         background_after_idle_ms: None,
         background_free_superblocks: 0,
+        background_beside_host: false,
         erases_what_trim_empties: false,
     }
 }

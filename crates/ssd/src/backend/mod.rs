@@ -3,9 +3,10 @@
 //! A die does one operation at a time. Its event is the end of that operation; the steps inside (command, array,
 //! bus) are computed when it begins, the bus by booking. Host reads may pass what else waits for the die; everything
 //! else keeps its order, which is what keeps programs of one block in order and erases behind the reads of what they
-//! erase.
+//! erase; but what yields to the host's operations waits in a queue of its own (`behind.rs`).
 
 mod array_times;
+mod behind;
 mod channel;
 mod correction;
 mod ended;
@@ -26,6 +27,7 @@ use crate::spec::DriveSpec;
 use crate::timing::{Interval, Operation, Work};
 
 use array_times::ArrayTimes;
+use behind::Behind;
 use channel::Channel;
 pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, SavedCorrection, ladder_of_unit};
 use events::Tournament;
@@ -101,6 +103,7 @@ pub struct Backend {
     events: Tournament,
     /// Dies that may have something to do and nothing under way; see [`Backend::begin_woken`].
     woken: DieSet,
+    behind: Behind,
     times: ArrayTimes,
     command_time: Nanos,
     /// Picoseconds to move one unit with its share of the spare area.
@@ -195,6 +198,7 @@ impl Backend {
             channels: vec![Channel::default(); channels as usize],
             events: Tournament::new(dies as usize),
             woken: DieSet::with_room(dies),
+            behind: Behind::new(dies),
             times: ArrayTimes::new(die),
             // Cycles that occupy the channel are booked there.
             command_time: if cycles.is_some() { 0 } else { nanos_from_us(die.bus.command_us) },
@@ -298,8 +302,13 @@ impl Backend {
             if self.cache_read.is_some() {
                 queues.asked.push_back(now);
             }
+        } else if op.yields() {
+            self.queue_behind(die, op);
         } else {
-            queues.others.push_back(op);
+            if !self.behind.is_empty() {
+                self.bring_forward_for(die, &op);
+            }
+            self.dies[die.index()].others.push_back(op);
         }
         self.woken.insert(die.number());
     }
@@ -334,6 +343,7 @@ impl Backend {
     /// Changes what waits for a die but for the host's reads, and puts `first` ahead of it.
     #[cold]
     pub fn requeue(&mut self, die: DieId, change: impl FnMut(&mut FlashOp), first: &[FlashOp]) {
+        self.bring_forward_on(die);
         let waiting = &mut self.dies[die.index()].others;
         waiting.for_each_mut(change);
         first.iter().rev().for_each(|&op| waiting.push_front(op));
@@ -462,10 +472,13 @@ impl Backend {
             Some(op) => op,
             None => match die.others.pop_front() {
                 Some(op) => op,
-                None => {
-                    self.events.set(d.index(), NEVER);
-                    return;
-                }
+                None => match self.take_behind(d) {
+                    Some(op) => op,
+                    None => {
+                        self.events.set(d.index(), NEVER);
+                        return;
+                    }
+                },
             },
         };
         translation.began(&op);
@@ -516,6 +529,12 @@ impl Backend {
         }
     }
 
+    /// What a die does for which nothing else waits.
+    #[inline]
+    fn take_behind(&mut self, d: DieId) -> Option<FlashOp> {
+        if self.behind.is_empty() { None } else { self.behind.pop(d) }
+    }
+
     /// What a die does next, if it has anything to do and may, and when that was asked for.
     fn take_in_turn(&mut self, d: DieId, now: Nanos) -> Option<(FlashOp, Nanos)> {
         let die = &mut self.dies[d.index()];
@@ -523,7 +542,8 @@ impl Backend {
             return Some((op, die.asked.pop_front().unwrap_or(now)));
         }
         if let Some(turns) = &mut self.turns {
-            if die.others.front().is_some_and(|op| op.kind().is_program()) {
+            let next = die.others.front().or_else(|| self.behind.front(d).copied());
+            if next.is_some_and(|op| op.kind().is_program()) {
                 if !turns.may_begin(d) {
                     return None;
                 }
@@ -531,7 +551,8 @@ impl Backend {
                 self.woken.insert(next.number());
             }
         }
-        Some((self.dies[d.index()].others.pop_front()?, now))
+        let op = self.dies[d.index()].others.pop_front();
+        Some((op.or_else(|| self.take_behind(d))?, now))
     }
 
     /// An operation that a die begins takes along what can be done in its other planes. `reads`: it came from the queue of

@@ -69,6 +69,7 @@ impl Backend {
         for die in &mut self.dies {
             *die = Die::idle(die.channel);
         }
+        self.behind.clear();
         if let Some(turns) = &mut self.turns {
             turns.clear();
         }

@@ -34,6 +34,10 @@ fn schedule() -> (Backend, Probe<true, true>) {
     (Backend::new(&drive, &die, None, None), Probe::new(&drive, &die, 1, 1))
 }
 
+pub(super) fn backend() -> Backend {
+    schedule().0
+}
+
 /// When an operation ends that a die at rest begins at time 0.
 fn end(kind: OpKind, mode: CellMode, page: u32, rows: u8) -> Nanos {
     let (mut s, mut probe) = schedule();

@@ -25,6 +25,8 @@ pub struct Idle {
     flush_after: Nanos,
     collect_after: Option<Nanos>,
     folding: IdleFolding,
+    /// What can wait goes on beside the host.
+    beside_host: bool,
     /// When the host's last command ended.
     since: Nanos,
     step: Step,
@@ -38,6 +40,7 @@ impl Idle {
             flush_after: nanos_from_ms(drive.write_buffer.flush_after_idle_ms),
             collect_after: drive.gc.background_after_idle_ms.map(nanos_from_ms),
             folding: IdleFolding::new(drive.slc_cache.as_ref()),
+            beside_host: drive.gc.background_beside_host,
             since: 0,
             step: Step::Collecting,
         }
@@ -75,6 +78,13 @@ impl Idle {
     pub fn rest_for_good(&mut self, at: Nanos) {
         self.begin_empty(at);
         self.folding.stop();
+    }
+
+    /// Whether what can wait goes on beside the host.
+    #[inline]
+    #[must_use]
+    pub fn goes_on_beside_host(&self) -> bool {
+        self.beside_host
     }
 
     /// Whether idle work has been begun that the host's next command ends.

@@ -197,6 +197,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 self.accept_waiting(at);
             }
         }
+        if self.firmware.idle.goes_on_beside_host() {
+            self.now = at;
+            self.ask(|translation, queues| translation.work_beside_host(queues));
+        }
         if self.frontend.in_flight.is_none() {
             self.firmware.idle.begin(at);
             if self.frontend.link_sleep.is_watched() {

@@ -79,7 +79,7 @@ impl PageMap {
     }
 
     /// Whether there is a superblock to fold, and room for what it holds.
-    fn fold_fits(&self, domain: usize) -> bool {
+    pub(in crate::page_map) fn fold_fits(&self, domain: usize) -> bool {
         let room =
             !self.superblocks.has_pool() || self.allocator.free(domain) >= 3 + self.allocator.pool_coming(domain);
         let fits = |sb: SuperblockId| room || self.superblocks.valid(sb) == 0;

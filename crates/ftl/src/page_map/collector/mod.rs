@@ -2,8 +2,10 @@
 //!
 //! One file each: how it goes on when its buffer is full (`streaming.rs`, `stop_and_wait.rs`), rounds of firmware that
 //! does nothing else meanwhile (`rounds.rs`), which victim is chosen and when it is erased (`victims.rs`), what is read
-//! (`reading.rs`), how units are written elsewhere (`moving.rs`), and which are moved for their age (`refresh.rs`).
+//! (`reading.rs`), how units are written elsewhere (`moving.rs`), which are moved for their age (`refresh.rs`), and what
+//! goes on beside the host although it can wait (`beside_host.rs`).
 
+mod beside_host;
 mod domain;
 mod moving;
 mod reading;
@@ -32,6 +34,8 @@ use domain::{Purpose, Quota, Trigger};
 pub struct Collector {
     domains: Vec<Domain>,
     buffering: Buffering,
+    /// Work ahead of need goes on while the host is busy.
+    pub(super) beside_host: bool,
     /// Collection starts when no more superblocks than this are free.
     start_free: u32,
     /// Free superblocks that background collection works towards.
@@ -64,6 +68,7 @@ impl Collector {
         Collector {
             domains: (0..domains).map(|_| Domain::new(selector())).collect(),
             buffering: spec.buffering,
+            beside_host: spec.background_beside_host,
             start_free: spec.start_free_superblocks,
             background_free: spec.background_free_superblocks,
             victims_per_start: spec.victims_per_start,
@@ -317,10 +322,13 @@ impl PageMap {
         any
     }
 
-    /// The host is back: background collections end after what they hold.
+    /// The host is back: background collections end after what they hold, unless they go on beside it.
     pub fn stop_background(&mut self, sink: &mut impl OpSink) {
         if self.is_frozen() {
             return;
+        }
+        if self.collector.beside_host {
+            return self.press_where_short(sink);
         }
         for d in 0..self.collector.domains.len() {
             self.collector.domains[d].refreshes.retain(|refresh| refresh.urgent);

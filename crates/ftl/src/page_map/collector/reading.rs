@@ -41,7 +41,8 @@ impl PageMap {
                 let rows = self.valid_rows_from(first, count);
                 self.medium.prefetch_tags(first, count * self.row_units);
                 let kind = if self.cache.is_some() { self.read_kind(block) } else { OpKind::GcRead };
-                sink.enqueue(die, FlashOp::read(kind, block, reading.page, rows, units));
+                let read = FlashOp::read(kind, block, reading.page, rows, units);
+                sink.enqueue(die, self.of_collection(d, read));
                 any = true;
             }
             self.advance_reading(d, reading);

@@ -283,7 +283,7 @@ impl PageMap {
         let dies = self.superblocks.dies_of(d);
         self.superblocks.begin_erase(sb, dies.count());
         for die in dies.iter() {
-            sink.enqueue(die, FlashOp::erase(self.superblocks.block_on(sb, die)));
+            sink.enqueue(die, self.of_victim(d, FlashOp::erase(self.superblocks.block_on(sb, die))));
         }
     }
 }

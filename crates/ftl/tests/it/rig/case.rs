@@ -131,6 +131,7 @@ impl Case {
             rows_per_read: self.rows_per_read,
             background_after_idle_ms: Some(1.0),
             background_free_superblocks: self.background_free,
+            background_beside_host: false,
             erases_what_trim_empties: self.background_free % 2 == 1,
         };
         gc.validate().expect("every case is a valid policy");

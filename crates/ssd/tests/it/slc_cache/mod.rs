@@ -1,6 +1,7 @@
 //! SLC caches on small drives of MLC dies: the stages of a sequential write, what comes back in idle time, and what goes
 //! past the cache.
 
+mod beside_host;
 mod rig;
 mod short_writes;
 

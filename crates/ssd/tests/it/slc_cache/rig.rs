@@ -74,8 +74,16 @@ pub struct Run {
 
 impl Run {
     pub fn new(spec: &DriveSpec) -> Run {
-        let ssd = Ssd::new("small", spec, &die(), 1).unwrap();
-        Run { ssd, now: 0, in_flight: 0, done: Vec::new(), capacity: spec.capacity_bytes }
+        Run::of(Ssd::new("small", spec, &die(), 1).unwrap())
+    }
+
+    pub fn of(ssd: Ssd) -> Run {
+        let capacity = ssd.info().capacity_bytes;
+        Run { ssd, now: 0, in_flight: 0, done: Vec::new(), capacity }
+    }
+
+    pub fn now(&self) -> Nanos {
+        self.now
     }
 
     /// Writes `[from, to)` in sequence; returns MB/s.

@@ -1,0 +1,62 @@
+//! Work ahead of need that goes on beside the host (`gc.background_beside_host`): its operations yield to all others, so that it
+//! takes the dies that are idle. Where space runs out for the host meanwhile, they yield no more, and the work ends with what it
+//! holds, as it does on other drives when the host comes back.
+
+use super::domain::{Purpose, Trigger};
+use crate::op::{FlashOp, OpSink};
+use crate::page_map::PageMap;
+
+impl PageMap {
+    /// An operation of a collection, which yields if the collection works ahead of need beside the host.
+    #[inline(always)]
+    pub(super) fn of_collection(&self, d: usize, op: FlashOp) -> FlashOp {
+        if self.collector.beside_host && self.collector.domains[d].works_ahead() { op.yielding() } else { op }
+    }
+
+    /// The erase of a victim, which yields unless the host may soon need it.
+    #[inline]
+    pub(super) fn of_victim(&self, d: usize, erase: FlashOp) -> FlashOp {
+        if self.collector.beside_host && !self.is_short_of_space(d) { erase.yielding() } else { erase }
+    }
+
+    /// Whether the host may have to wait for work of the collector.
+    fn is_short_of_space(&self, d: usize) -> bool {
+        let no_cache =
+            || self.superblocks.has_pool() && self.allocator.pool_free(d) == 0 && !self.allocator.cache_is_open(d);
+        self.allocator.free(d) <= self.collector.start_free || no_cache()
+    }
+
+    /// A command of the host's has ended: collects ahead of need and folds, where that is to go on beside the host.
+    pub fn work_beside_host(&mut self, sink: &mut impl OpSink) {
+        if self.is_read_only() {
+            return;
+        }
+        for d in 0..self.collector.domains.len() {
+            if self.collector.domains[d].is_collecting() || self.is_short_of_space(d) {
+                continue;
+            }
+            if self.allocator.free_or_coming(d) < self.collector.background_free && self.can_gain(d) {
+                self.start(d, Purpose::FreesSpace, Trigger::DriveIdle);
+                self.collector_step(d, sink);
+            } else if self.cache.is_some() && self.fold_fits(d) {
+                self.start_fold(d, true, sink);
+            }
+        }
+    }
+
+    /// Where space has run out for the host, nothing yields to it any more.
+    #[inline(never)]
+    pub(in crate::page_map) fn press_where_short(&mut self, sink: &mut impl OpSink) {
+        for d in 0..self.collector.domains.len() {
+            if !self.is_short_of_space(d) {
+                continue;
+            }
+            sink.bring_forward();
+            if self.collector.domains[d].stop_working_ahead() {
+                self.end_if_done(d);
+                self.start_if_due(d, sink);
+                self.note_writable(d);
+            }
+        }
+    }
+}
