@@ -364,7 +364,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// The processor has prepared a row that the collector writes: it goes to its die.
     #[cold]
     fn row_prepared(&mut self) {
-        let (die, op) = self.firmware.processor.pop_row().expect("one for each of the queue's");
+        let (die, op) = self.firmware.processor.pop_row(self.now).expect("one for each of the queue's");
         self.backend.queue(self.now, die, op);
         self.begin_woken();
     }

@@ -65,6 +65,7 @@ impl OpSink for OpQueues<'_> {
     }
 
     fn bring_forward(&mut self) {
+        self.processor.bring_forward(self.now);
         self.backend.bring_forward();
     }
 

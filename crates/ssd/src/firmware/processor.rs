@@ -120,6 +120,8 @@ pub struct Processor {
     apart: VecDeque<Nanos>,
     /// Rows that it prepares, with their dies, in the queue's order.
     rows: VecDeque<(DieId, FlashOp)>,
+    /// How many of them are booked; the others wait for these.
+    booked: usize,
 }
 
 impl Processor {
@@ -146,6 +148,7 @@ impl Processor {
             queue: Ring::new(c.queue_depth as usize, NOTHING),
             apart: VecDeque::new(),
             rows: VecDeque::new(),
+            booked: 0,
         }
     }
 
@@ -201,6 +204,7 @@ impl Processor {
     pub fn power_cut(&mut self) {
         self.queue = Ring::new(2, NOTHING);
         self.rows.clear();
+        self.booked = 0;
         self.apart.clear();
         self.free = [0; 3];
     }
@@ -317,9 +321,25 @@ impl Processor {
         self.rows.iter().any(|(d, row)| *d == die && (op.is_behind_all() || row.is_behind_all()))
     }
 
-    /// Prepares an operation. Only moving units takes time.
+    /// Prepares an operation. Only moving units takes time. One that yields is begun when those before it are done, so that
+    /// commands wait for one of them at most.
     #[cold]
     pub fn prepare(&mut self, now: Nanos, die: DieId, op: FlashOp) {
+        self.rows.push_back((die, op));
+        if self.booked == 0 || !op.yields() {
+            self.book_rows(now);
+        }
+    }
+
+    /// Books all rows that wait.
+    fn book_rows(&mut self, now: Nanos) {
+        while self.booked < self.rows.len() {
+            self.book_row(now);
+        }
+    }
+
+    fn book_row(&mut self, now: Nanos) {
+        let (_, op) = &self.rows[self.booked];
         let time = if op.kind().moves_units() { u64::from(op.units()) * self.times.move_unit } else { 0 };
         let end = self.book(self.duties.flash, now, time) + time;
         if self.duties.flash == HOST {
@@ -327,12 +347,22 @@ impl Processor {
         } else {
             self.apart.push_back(end);
         }
-        self.rows.push_back((die, op));
+        self.booked += 1;
+    }
+
+    /// Rows that yield do so no more.
+    pub fn bring_forward(&mut self, now: Nanos) {
+        self.book_rows(now);
     }
 
     /// The row that has been prepared, and its die.
-    pub fn pop_row(&mut self) -> Option<(DieId, FlashOp)> {
-        self.rows.pop_front()
+    pub fn pop_row(&mut self, now: Nanos) -> Option<(DieId, FlashOp)> {
+        let row = self.rows.pop_front()?;
+        self.booked -= 1;
+        if self.booked == 0 && !self.rows.is_empty() {
+            self.book_row(now);
+        }
+        Some(row)
     }
 
     /// Whether rows are being prepared.
@@ -398,6 +428,36 @@ mod tests {
         let command = |at, slot| (at, Processed::Command { slot: Slot::new(slot) });
         assert_eq!(come, [command(11_000, 0), (15_000, Processed::Row), command(17_000, 1)]);
         assert_eq!(p.busy(), 2 * 11_000 + 15_000);
+    }
+
+    #[test]
+    fn a_command_waits_for_one_row_that_yields_and_for_all_that_do_not() {
+        let decoded = |yields: bool, brought_forward: bool| {
+            let mut p = processor();
+            (p.times.read_command, p.times.read_unit) = (6_000, 5_000);
+            for block in 1..4 {
+                let row = op(OpKind::GcProgram, 2, block);
+                p.prepare(0, DieId::FIRST, if yields { row.yielding() } else { row });
+            }
+            if brought_forward {
+                p.bring_forward(0);
+            }
+            let (decoded, _) = p.decode(&Request::new(0, Op::Read, 0, 4096), MappingUnit::new(4096), 7);
+            p.queue_command(decoded, Slot::new(0));
+            let mut rows = Vec::new();
+            while let Some((at, what)) = p.pop() {
+                if what == Processed::Row {
+                    let (_, row) = p.pop_row(at).expect("one for each");
+                    rows.push((at, row.block().number()));
+                }
+            }
+            assert!(!p.prepares_rows());
+            (decoded, rows)
+        };
+        // Two units of 15 us each.
+        assert_eq!(decoded(false, false), (101_000, vec![(30_000, 1), (60_000, 2), (90_000, 3)]));
+        assert_eq!(decoded(true, false), (41_000, vec![(30_000, 1), (71_000, 2), (101_000, 3)]));
+        assert_eq!(decoded(true, true), decoded(false, false));
     }
 
     #[test]
