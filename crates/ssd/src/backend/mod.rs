@@ -103,7 +103,6 @@ pub struct Backend {
     events: Tournament,
     /// Dies that may have something to do and nothing under way; see [`Backend::begin_woken`].
     woken: DieSet,
-    behind: Behind,
     times: ArrayTimes,
     command_time: Nanos,
     /// Picoseconds to move one unit with its share of the spare area.
@@ -130,6 +129,8 @@ pub struct Backend {
     /// Whether any of the following is there.
     special: bool,
     turns: Option<Box<Turns>>,
+    /// Where some operations yield to the host's.
+    behind: Option<Box<Behind>>,
     /// Where the map asks for each plane by itself.
     planes: Option<Box<Planes>>,
     variation: Option<Box<Variation>>,
@@ -198,7 +199,6 @@ impl Backend {
             channels: vec![Channel::default(); channels as usize],
             events: Tournament::new(dies as usize),
             woken: DieSet::with_room(dies),
-            behind: Behind::new(dies),
             times: ArrayTimes::new(die),
             // Cycles that occupy the channel are booked there.
             command_time: if cycles.is_some() { 0 } else { nanos_from_us(die.bus.command_us) },
@@ -224,7 +224,9 @@ impl Backend {
                 || cycles.is_some()
                 || cache_read.is_some()
                 || features.program_passes > 1
-                || drive.controller.read_granule_bytes.is_some(),
+                || drive.controller.read_granule_bytes.is_some()
+                || drive.gc.background_beside_host,
+            behind: drive.gc.background_beside_host.then(|| Box::new(Behind::new(dies))),
             turns: turns.map(|most| Box::new(Turns::new(most, dies))),
             planes: planes.map(Box::new),
             variation: variation.map(Box::new),
@@ -302,13 +304,10 @@ impl Backend {
             if self.cache_read.is_some() {
                 queues.asked.push_back(now);
             }
-        } else if op.yields() {
-            self.queue_behind(die, op);
+        } else if self.special && self.behind.is_some() {
+            self.queue_beside_host(die, op);
         } else {
-            if !self.behind.is_empty() {
-                self.bring_forward_for(die, &op);
-            }
-            self.dies[die.index()].others.push_back(op);
+            queues.others.push_back(op);
         }
         self.woken.insert(die.number());
     }
@@ -472,13 +471,10 @@ impl Backend {
             Some(op) => op,
             None => match die.others.pop_front() {
                 Some(op) => op,
-                None => match self.take_behind(d) {
-                    Some(op) => op,
-                    None => {
-                        self.events.set(d.index(), NEVER);
-                        return;
-                    }
-                },
+                None => {
+                    self.events.set(d.index(), NEVER);
+                    return;
+                }
             },
         };
         translation.began(&op);
@@ -529,12 +525,6 @@ impl Backend {
         }
     }
 
-    /// What a die does for which nothing else waits.
-    #[inline]
-    fn take_behind(&mut self, d: DieId) -> Option<FlashOp> {
-        if self.behind.is_empty() { None } else { self.behind.pop(d) }
-    }
-
     /// What a die does next, if it has anything to do and may, and when that was asked for.
     fn take_in_turn(&mut self, d: DieId, now: Nanos) -> Option<(FlashOp, Nanos)> {
         let die = &mut self.dies[d.index()];
@@ -542,7 +532,7 @@ impl Backend {
             return Some((op, die.asked.pop_front().unwrap_or(now)));
         }
         if let Some(turns) = &mut self.turns {
-            let next = die.others.front().or_else(|| self.behind.front(d).copied());
+            let next = die.others.front().or_else(|| self.behind.as_ref()?.front(d));
             if next.is_some_and(|op| op.kind().is_program()) {
                 if !turns.may_begin(d) {
                     return None;
@@ -552,7 +542,7 @@ impl Backend {
             }
         }
         let op = self.dies[d.index()].others.pop_front();
-        Some((op.or_else(|| self.take_behind(d))?, now))
+        Some((op.or_else(|| self.behind.as_mut()?.pop(d))?, now))
     }
 
     /// An operation that a die begins takes along what can be done in its other planes. `reads`: it came from the queue of

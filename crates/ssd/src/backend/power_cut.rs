@@ -69,7 +69,9 @@ impl Backend {
         for die in &mut self.dies {
             *die = Die::idle(die.channel);
         }
-        self.behind.clear();
+        if let Some(behind) = &mut self.behind {
+            behind.clear();
+        }
         if let Some(turns) = &mut self.turns {
             turns.clear();
         }

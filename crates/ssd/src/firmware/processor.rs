@@ -80,6 +80,26 @@ struct Times {
     dma_extent: Nanos,
 }
 
+impl Times {
+    /// What TRIM takes: for each command that its ranges need, for each range, and for each page of the map.
+    fn trim(&self, request: &Request, unit: MappingUnit) -> Nanos {
+        let end = request.offset_bytes + request.length_bytes;
+        let mapped_by_page = MAPPED_BY_PAGE * unit.bytes();
+        let map_pages = end.div_ceil(mapped_by_page) - request.offset_bytes / mapped_by_page;
+        trim_commands(request.length_bytes) * self.trim_command
+            + trim_ranges(request.length_bytes) * self.trim_range
+            + map_pages * self.trim_map_page
+    }
+}
+
+fn trim_ranges(length_bytes: u64) -> u64 {
+    length_bytes.div_ceil(TRIM_RANGE_BYTES).max(1)
+}
+
+fn trim_commands(length_bytes: u64) -> u64 {
+    trim_ranges(length_bytes).div_ceil(RANGES_PER_TRIM)
+}
+
 /// Which core does what.
 #[derive(Clone, Copy, Debug)]
 struct Duties {
@@ -87,15 +107,14 @@ struct Duties {
     map: usize,
     /// Sees to the collector, and to the ends of programs and erases.
     flash: usize,
-    cores: usize,
 }
 
 impl Duties {
     fn new(cores: Cores) -> Self {
         match cores {
-            Cores::One => Duties { map: 0, flash: 0, cores: 1 },
-            Cores::HostAndFlash => Duties { map: 0, flash: 1, cores: 2 },
-            Cores::HostMapAndFlash => Duties { map: 1, flash: 2, cores: 3 },
+            Cores::One => Duties { map: 0, flash: 0 },
+            Cores::HostAndFlash => Duties { map: 0, flash: 1 },
+            Cores::HostMapAndFlash => Duties { map: 1, flash: 2 },
         }
     }
 }
@@ -107,6 +126,7 @@ const HOST: usize = 0;
 #[derive(Clone, Debug)]
 pub struct Processor {
     times: Times,
+    several_cores: bool,
     duties: Duties,
     /// When each core has done what is booked.
     free: [Nanos; 3],
@@ -114,10 +134,8 @@ pub struct Processor {
     busy: Nanos,
     /// Units of a row of a die.
     row_units: u64,
-    /// Ends of what is booked, in order, and what it is through with then: commands, and what shares their core.
+    /// Ends of what is booked, in order, and what it is through with then.
     queue: Ring<(Nanos, Booked)>,
-    /// Ends of rows, where they have a core of their own.
-    apart: VecDeque<Nanos>,
     /// Rows that it prepares, with their dies, in the queue's order.
     rows: VecDeque<(DieId, FlashOp)>,
     /// How many of them are booked; the others wait for these.
@@ -141,12 +159,12 @@ impl Processor {
                 trim_map_page: nanos_from_us(c.trim_map_page_us),
                 dma_extent: nanos_from_us(c.dma_extent_us),
             },
+            several_cores: c.cores != Cores::One,
             duties: Duties::new(c.cores),
             free: [0; 3],
             busy: 0,
             row_units,
             queue: Ring::new(c.queue_depth as usize, NOTHING),
-            apart: VecDeque::new(),
             rows: VecDeque::new(),
             booked: 0,
         }
@@ -156,21 +174,12 @@ impl Processor {
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Nanos> {
-        let next = self.queue.front().map(|(at, _)| at);
-        if self.apart.is_empty() { next } else { self.next_of_both(next) }
-    }
-
-    #[cold]
-    fn next_of_both(&self, next: Option<Nanos>) -> Option<Nanos> {
-        next.into_iter().chain(self.apart.front().copied()).min()
+        self.queue.front().map(|(at, _)| at)
     }
 
     /// Takes the first of what is booked out of the queue.
     #[inline]
     pub fn pop(&mut self) -> Option<(Nanos, Processed)> {
-        if !self.apart.is_empty() && self.queue.front().is_none_or(|(at, _)| self.apart[0] < at) {
-            return self.apart.pop_front().map(|at| (at, Processed::Row));
-        }
         self.queue.pop_front().map(|(at, booked)| (at, booked.processed()))
     }
 
@@ -205,7 +214,6 @@ impl Processor {
         self.queue = Ring::new(2, NOTHING);
         self.rows.clear();
         self.booked = 0;
-        self.apart.clear();
         self.free = [0; 3];
     }
 
@@ -227,20 +235,35 @@ impl Processor {
         let times = &self.times;
         // The processor hands over the first unit of a read as soon as it is looked up, and the data of a write are
         // let in once it is decoded; the rest goes on beside the transfers.
-        let (command, first, rest) = match request.op {
-            Op::Read => (times.read_command, times.read_unit, (units - 1) * times.read_unit),
-            Op::Write => (times.write_command, 0, units * times.write_unit + self.more_extents(units)),
-            Op::Trim => {
-                let (command, ranges) = self.trim_time(request, unit);
-                (command, ranges, 0)
-            }
-            Op::Flush | Op::WriteZeroes => (times.write_command, 0, 0),
+        let (decode, rest) = match request.op {
+            Op::Read => (times.read_command + times.read_unit, (units - 1) * times.read_unit),
+            Op::Write => (times.write_command, units * times.write_unit + self.more_extents(units)),
+            Op::Trim => (times.trim(request, unit), 0),
+            Op::Flush | Op::WriteZeroes => (times.write_command, 0),
+        };
+        if self.several_cores {
+            // By its parts: the whole request would have to pass through memory on everybody's way.
+            return self.decode_on_several(request.op, request.length_bytes, [arrived, decode, rest]);
+        }
+        let decoded = self.book(HOST, arrived, decode + rest) + decode;
+        (decoded, decoded + rest)
+    }
+
+    /// The same where several cores share the work: the command is handed on from one to the next.
+    #[cold]
+    #[inline(never)]
+    fn decode_on_several(&mut self, op: Op, length_bytes: u64, [arrived, decode, rest]: [Nanos; 3]) -> (Nanos, Nanos) {
+        let times = &self.times;
+        let command = match op {
+            Op::Read => times.read_command,
+            Op::Write | Op::Flush | Op::WriteZeroes => times.write_command,
+            Op::Trim => trim_commands(length_bytes) * times.trim_command,
         };
         let decoded = if self.duties.map == HOST {
-            self.book(HOST, arrived, command + first + rest) + command + first
+            self.book(HOST, arrived, decode + rest) + decode
         } else {
             let handed_over = self.book(HOST, arrived, command) + command;
-            self.book(self.duties.map, handed_over, first + rest) + first
+            self.book(self.duties.map, handed_over, decode - command + rest) + decode - command
         };
         (decoded, decoded + rest)
     }
@@ -273,17 +296,6 @@ impl Processor {
         }
     }
 
-    /// What TRIM takes: for each command that its ranges need, and then for each range and each page of the map.
-    fn trim_time(&self, request: &Request, unit: MappingUnit) -> (Nanos, Nanos) {
-        let ranges = request.length_bytes.div_ceil(TRIM_RANGE_BYTES).max(1);
-        let commands = ranges.div_ceil(RANGES_PER_TRIM);
-        let end = request.offset_bytes + request.length_bytes;
-        let mapped_by_page = MAPPED_BY_PAGE * unit.bytes();
-        let map_pages = end.div_ceil(mapped_by_page) - request.offset_bytes / mapped_by_page;
-        let times = &self.times;
-        (commands * times.trim_command, ranges * times.trim_range + map_pages * times.trim_map_page)
-    }
-
     /// Slots of the commands that wait for it, and of the one that is being decoded.
     pub fn commands(&self) -> impl Iterator<Item = Slot> + '_ {
         self.queue.iter().filter_map(|(_, booked)| booked.slot())
@@ -292,12 +304,23 @@ impl Processor {
     /// A command's slot comes up once it is decoded.
     #[inline]
     pub fn queue_command(&mut self, decoded: Nanos, slot: Slot) {
-        self.queue.push_back((decoded, Booked::command(slot)));
+        if self.several_cores {
+            self.insert(decoded, Booked::command(slot));
+        } else {
+            self.queue.push_back((decoded, Booked::command(slot)));
+        }
+    }
+
+    /// Queues what ends at `end`, where several cores work: behind what ends by then.
+    #[cold]
+    fn insert(&mut self, end: Nanos, booked: Booked) {
+        let behind = self.queue.iter().rev().take_while(|(at, _)| *at > end).count();
+        self.queue.insert_before_last(behind, (end, booked));
     }
 
     /// Queues the beginning of a round of the collector.
     pub fn queue_round(&mut self, now: Nanos) {
-        debug_assert_eq!(self.duties.cores, 1, "rounds take the whole firmware");
+        debug_assert!(!self.several_cores, "rounds take the whole firmware");
         let at = self.book(HOST, now, 0);
         self.queue.push_back((at, Booked::ROUND));
     }
@@ -342,10 +365,10 @@ impl Processor {
         let (_, op) = &self.rows[self.booked];
         let time = if op.kind().moves_units() { u64::from(op.units()) * self.times.move_unit } else { 0 };
         let end = self.book(self.duties.flash, now, time) + time;
-        if self.duties.flash == HOST {
-            self.queue.push_back((end, Booked::ROW));
+        if self.several_cores {
+            self.insert(end, Booked::ROW);
         } else {
-            self.apart.push_back(end);
+            self.queue.push_back((end, Booked::ROW));
         }
         self.booked += 1;
     }
@@ -415,7 +438,7 @@ mod tests {
     #[test]
     fn rows_on_a_core_of_their_own_come_up_by_the_time_at_which_they_are_ready() {
         let mut p = processor();
-        p.duties = Duties::new(Cores::HostMapAndFlash);
+        (p.several_cores, p.duties) = (true, Duties::new(Cores::HostMapAndFlash));
         (p.times.read_command, p.times.read_unit) = (6_000, 5_000);
         let read = Request::new(0, Op::Read, 0, 4096);
         p.prepare(0, DieId::FIRST, op(OpKind::GcProgram, 1, 1));
@@ -465,8 +488,8 @@ mod tests {
         let mut p = processor();
         (p.times.trim_command, p.times.trim_range, p.times.trim_map_page) = (100_000, 5_000, 1_000);
         let unit = MappingUnit::new(4096);
-        let sum = |(command, ranges): (Nanos, Nanos)| command + ranges;
-        let trim = |offset, length| sum(p.trim_time(&Request::new(0, Op::Trim, offset, length), unit));
+        let times = &p.times;
+        let trim = |offset, length| times.trim(&Request::new(0, Op::Trim, offset, length), unit);
         assert_eq!(trim(4096, 4096), 106_000);
         assert_eq!(trim((4 << 20) - 4096, 8192), 107_000, "entries on two pages of the map");
         // 32 MiB are one range of 65,535 sectors and one of a single sector.
@@ -475,7 +498,7 @@ mod tests {
         assert_eq!(trim(0, 64 * 65_535 * 512), 100_000 + 64 * 5_000 + 512 * 1_000);
         assert_eq!(trim(0, 64 * 65_535 * 512 + 4096), 200_000 + 65 * 5_000 + 512 * 1_000);
         // Of units four times as long a page of the map holds four times as much.
-        let coarse = sum(p.trim_time(&Request::new(0, Op::Trim, 0, 32 << 20), MappingUnit::new(16 << 10)));
+        let coarse = times.trim(&Request::new(0, Op::Trim, 0, 32 << 20), MappingUnit::new(16 << 10));
         assert_eq!(coarse, 100_000 + 2 * 5_000 + 2 * 1_000);
     }
 

@@ -76,6 +76,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
         let operations = reads.finish(&mut queues);
         parts += operations;
+        if operations > 1 && self.firmware.processor.sets_up_extents() {
+            self.set_up_extents(slot, operations - 1);
+        }
         if from_ram > 0 {
             let waiting = self.wait_for_missing(slot);
             parts += waiting;
@@ -102,9 +105,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             self.fetch_ahead(ahead);
         }
         self.begin_woken();
-        if operations > 1 && self.firmware.processor.sets_up_extents() {
-            self.set_up_extents(slot, operations - 1);
-        }
         let c = self.frontend.commands.slot(slot);
         c.parts = parts;
         c.promised = promised;
