@@ -6,6 +6,7 @@
 //! erase.
 
 mod array_times;
+mod cache_program;
 mod channel;
 mod correction;
 mod ended;
@@ -26,6 +27,7 @@ use crate::spec::DriveSpec;
 use crate::timing::{Interval, Operation, Work};
 
 use array_times::ArrayTimes;
+use cache_program::CacheProgram;
 use channel::Channel;
 pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, SavedCorrection, ladder_of_unit};
 use events::Tournament;
@@ -134,6 +136,7 @@ pub struct Backend {
     cycles: Option<Cycles>,
     /// With cache reads: from one register to the other.
     cache_read: Option<Nanos>,
+    cache_program: Option<Box<CacheProgram>>,
 }
 
 /// How long cycles occupy the channel.
@@ -190,6 +193,8 @@ impl Backend {
         let turns = drive.controller.programs_at_once.filter(|&most| most < dies);
         let suspend = features.suspend.as_ref().map(SuspendRules::new);
         let cache_read = features.cache_read_busy_us.map(nanos_from_us);
+        // Where the map asks for each plane by itself, what goes together is known once it begins.
+        let cache_program = features.cache_program_busy_us.map(nanos_from_us).filter(|_| planes.is_none());
         Backend {
             dies: (0..dies).map(|d| Die::idle((d % channels) as u8)).collect(),
             channels: vec![Channel::default(); channels as usize],
@@ -219,6 +224,7 @@ impl Backend {
                 || suspend.is_some()
                 || cycles.is_some()
                 || cache_read.is_some()
+                || cache_program.is_some()
                 || features.program_passes > 1
                 || drive.controller.read_granule_bytes.is_some(),
             turns: turns.map(|most| Box::new(Turns::new(most, dies))),
@@ -227,6 +233,7 @@ impl Backend {
             suspend,
             cycles,
             cache_read,
+            cache_program: cache_program.map(|busy| Box::new(CacheProgram::new(busy, dies))),
         }
     }
 
@@ -331,9 +338,10 @@ impl Backend {
         }
     }
 
-    /// Changes what waits for a die but for the host's reads, and puts `first` ahead of it.
+    /// Changes what waits for a die but for the host's reads, and puts `first` ahead of it. What is loaded waits again, too.
     #[cold]
     pub fn requeue(&mut self, die: DieId, change: impl FnMut(&mut FlashOp), first: &[FlashOp]) {
+        self.give_register_up(die);
         let waiting = &mut self.dies[die.index()].others;
         waiting.for_each_mut(change);
         first.iter().rev().for_each(|&op| waiting.push_front(op));
@@ -367,6 +375,9 @@ impl Backend {
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
+        if self.special {
+            return self.begin_woken_specially(now, translation, probe);
+        }
         // Nobody is woken meanwhile.
         let mut low = self.woken.take_low();
         while low != 0 {
@@ -375,6 +386,28 @@ impl Backend {
         }
         if !self.woken.is_empty() {
             self.begin_woken_of_many(now, translation, probe);
+        }
+    }
+
+    /// The same where dies or the controller have more to them than one operation after the other.
+    #[inline(never)]
+    fn begin_woken_specially<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        now: Nanos,
+        translation: &mut T,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        let mut low = self.woken.take_low();
+        while low != 0 {
+            self.begin_next_specially(DieId::new(low.trailing_zeros()), now, translation, probe);
+            low &= low - 1;
+        }
+        // Dies from number 64 on, and those whose turn it is now.
+        while let Some(die) = self.woken.pop_first() {
+            self.begin_next_specially(DieId::new(die), now, translation, probe);
+        }
+        if self.cache_program.is_some() {
+            self.load_behind(now, translation, probe);
         }
     }
 
@@ -400,7 +433,7 @@ impl Backend {
         let die = &mut self.dies[d.index()];
         die.busy = false;
         let op = die.current;
-        if self.special && self.turns.is_some() && op.kind().is_program() {
+        if self.special && self.turns.is_some() && op.kind().is_program() && !self.is_loaded(d) {
             self.program_ended();
         }
         Ended { die: d, op }
@@ -451,9 +484,6 @@ impl Backend {
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
-        if self.special {
-            return self.begin_next_specially(d, now, translation, probe);
-        }
         let die = &mut self.dies[d.index()];
         if die.busy {
             return;
@@ -480,7 +510,6 @@ impl Backend {
     }
 
     /// [`Backend::begin_next`] where dies or the controller have more to them than one operation after the other.
-    #[inline(never)]
     fn begin_next_specially<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
         d: DieId,
@@ -489,6 +518,10 @@ impl Backend {
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
         let mut free_at = now;
+        if self.cache_program.is_some() {
+            // It may be interrupted in its turn.
+            self.begin_loaded(d, now, translation, probe);
+        }
         if self.dies[d.index()].busy {
             let Some(may_read_at) = self.interrupt(d, now, probe) else { return };
             free_at = may_read_at;
@@ -711,7 +744,7 @@ impl Backend {
         (die.array, die.array_until) = (Ahead { work, time: array }, array_ended);
         die.current = op;
         die.busy = true;
-        if SPECIAL && self.suspend.is_some() && !is_read(op.kind()) {
+        if SPECIAL && (self.suspend.is_some() || self.cache_program.is_some()) && !is_read(op.kind()) {
             die.progress = Progress::begin(transfer.to.max(taken));
         }
         probe.explain(|explanations| explanations.operation(d, op.kind(), now, array_ended, end));
