@@ -5,7 +5,9 @@ use ssdlab_device::{Device, Held, Plug};
 use ssdlab_ftl::{RowSpan, Translation};
 use ssdlab_nand::{BusCycles, GrowingFaults, Suspend};
 
-use super::bench::{BASE, Bench, ONE_DIE, PAGES, ROW, ROW_TRANSFER, Shape, Times, UNIT_TRANSFER, exactly, with_base};
+use super::bench::{
+    BASE, Bench, ONE_DIE, PAGES, ROW, ROW_TRANSFER, Shape, TWO_DIES, Times, UNIT_TRANSFER, exactly, with_base,
+};
 
 const EIGHT_DIES: Shape = Shape { dies: 8, channels: 2, ..ONE_DIE };
 const BUSY: Nanos = 4_000;
@@ -89,6 +91,15 @@ fn on_a_channel_the_arrays_bind_or_the_channel() {
     // Row after row without a gap.
     let expected: Vec<Nanos> = (1..=4 * rounds).map(|rows| 2_000 + rows * ROW_TRANSFER + 100_000).collect();
     assert_eq!(ends(4), expected, "four dies");
+}
+
+/// Of four rows that come at once for two dies, the second die's first crosses before the first die's second.
+#[test]
+fn dies_at_rest_come_first_on_the_channel() {
+    let quick = Times { program: [100_000, 100_000], ..BASE };
+    let mut b = cached(TWO_DIES, &quick);
+    b.send(Op::Write, 0, 4 * ROW, true);
+    assert_eq!(b.finish(), [2_000 + 2 * ROW_TRANSFER + 104_000 + 100_000]);
 }
 
 /// A row that is sent while the die programs is loaded as soon as it is there.
