@@ -375,9 +375,6 @@ impl Backend {
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
-        if self.special {
-            return self.begin_woken_specially(now, translation, probe);
-        }
         // Nobody is woken meanwhile.
         let mut low = self.woken.take_low();
         while low != 0 {
@@ -389,29 +386,7 @@ impl Backend {
         }
     }
 
-    /// The same where dies or the controller have more to them than one operation after the other.
-    #[inline(never)]
-    fn begin_woken_specially<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
-        &mut self,
-        now: Nanos,
-        translation: &mut T,
-        probe: &mut Probe<EXPLAIN, CHECK>,
-    ) {
-        let mut low = self.woken.take_low();
-        while low != 0 {
-            self.begin_next_specially(DieId::new(low.trailing_zeros()), now, translation, probe);
-            low &= low - 1;
-        }
-        // Dies from number 64 on, and those whose turn it is now.
-        while let Some(die) = self.woken.pop_first() {
-            self.begin_next_specially(DieId::new(die), now, translation, probe);
-        }
-        if self.cache_program.is_some() {
-            self.load_behind(now, translation, probe);
-        }
-    }
-
-    /// The same for the dies from number 64 on.
+    /// The same for the dies from number 64 on, and for those that are to be looked at again.
     #[cold]
     fn begin_woken_of_many<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
@@ -421,6 +396,9 @@ impl Backend {
     ) {
         while let Some(die) = self.woken.pop_first() {
             self.begin_next(DieId::new(die), now, translation, probe);
+        }
+        if self.cache_program.is_some() {
+            self.load_behind(now, translation, probe);
         }
     }
 
@@ -484,6 +462,9 @@ impl Backend {
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
+        if self.special {
+            return self.begin_next_specially(d, now, translation, probe);
+        }
         let die = &mut self.dies[d.index()];
         if die.busy {
             return;
@@ -510,6 +491,7 @@ impl Backend {
     }
 
     /// [`Backend::begin_next`] where dies or the controller have more to them than one operation after the other.
+    #[inline(never)]
     fn begin_next_specially<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
         d: DieId,

@@ -27,6 +27,8 @@ pub struct TimingReferee {
     cache_read: Option<Nanos>,
     /// With cache programs: from the end of one until the array goes on with the next.
     cache_program: Option<Nanos>,
+    /// With cache programs: a second register for each die.
+    registers: Vec<Register>,
     suspend: Option<Suspend>,
     /// The least and the greatest share of array times: of reads, programs and erases.
     shares: [(u64, u64); 3],
@@ -53,25 +55,20 @@ struct Die {
     programs: bool,
     /// What is left of an operation that was interrupted.
     left: Option<Nanos>,
-    /// Since when the array has had the data of the operation under way, or interrupted, if they came over the channel: from then
-    /// on the second register is free.
-    array_from: Option<Nanos>,
-    /// What is in the second register, or will be.
+}
+
+/// The second register of a die.
+#[derive(Clone, Copy, Debug, Default)]
+struct Register {
+    /// Since when the array has had the data of the operation under way, or interrupted, if they came over the channel.
+    free_from: Option<Nanos>,
+    /// What is in it, or will be.
     loaded: Option<Load>,
 }
 
 impl Die {
     fn idle(channel: u32) -> Self {
-        Die {
-            channel,
-            planes: 0,
-            free_at: 0,
-            sensed: None,
-            programs: false,
-            left: None,
-            array_from: None,
-            loaded: None,
-        }
+        Die { channel, planes: 0, free_at: 0, sensed: None, programs: false, left: None }
     }
 }
 
@@ -101,6 +98,10 @@ impl TimingReferee {
             program_cycles: cycles.map_or(0, |c| nanos_from_us(c.program_us)),
             cache_read: die.features.cache_read_busy_us.map(nanos_from_us),
             cache_program: die.features.cache_program_busy_us.map(nanos_from_us),
+            registers: match die.features.cache_program_busy_us {
+                Some(_) => vec![Register::default(); drive.flash.dies as usize],
+                None => Vec::new(),
+            },
             suspend: die.features.suspend.clone(),
             shares: die.variation.as_ref().map_or([(WHOLE, WHOLE); 3], shares),
             programs_at_once: drive.controller.programs_at_once,
@@ -121,6 +122,7 @@ impl TimingReferee {
     pub fn power_cut(&mut self) {
         self.dies.iter_mut().for_each(|die| *die = Die::idle(die.channel));
         self.transfers.iter_mut().for_each(Vec::clear);
+        self.registers.fill(Register::default());
     }
 
     /// Accepts an operation, or says why a die would not have. Operations come in order of their beginning.
@@ -130,6 +132,9 @@ impl TimingReferee {
     #[inline]
     pub fn issue(&mut self, op: &Operation) -> Result<(), TimingViolation> {
         self.check(op)?;
+        if let Some(handed_over) = self.cache_program {
+            self.note_register(op, handed_over);
+        }
         let die = &mut self.dies[op.die.index()];
         let channel = &mut self.transfers[die.channel as usize];
         channel.retain(|t| t.to > op.begin);
@@ -137,12 +142,6 @@ impl TimingReferee {
         if op.transfer.to > op.transfer.from && !is_loaded {
             channel.push(op.transfer);
         }
-        let array_from = match op.work {
-            Work::Program { .. } => Some(op.transfer.to),
-            Work::ProgramLoaded { .. } => Some(op.transfer.to.max(op.begin + self.cache_program.unwrap_or(0))),
-            // Whatever was interrupted goes on after it.
-            _ => die.array_from.filter(|_| die.left.is_some()),
-        };
         let sensed = match op.work {
             Work::Read { page, rows: 1, .. } if self.cache_read.is_some() => {
                 let of_row = self.read[op.mode.index()][page as usize];
@@ -151,8 +150,22 @@ impl TimingReferee {
             _ => None,
         };
         let programs = is_program(op.work) || die.left.is_some() && die.programs;
-        *die = Die { planes: op.planes, free_at: op.end, sensed, programs, array_from, loaded: None, ..*die };
+        *die = Die { planes: op.planes, free_at: op.end, sensed, programs, ..*die };
         Ok(())
+    }
+
+    /// A die begins an operation: what that means to its second register.
+    #[cold]
+    fn note_register(&mut self, op: &Operation, handed_over: Nanos) {
+        let was_interrupted = self.dies[op.die.index()].left.is_some();
+        let register = &mut self.registers[op.die.index()];
+        let free_from = match op.work {
+            Work::Program { .. } => Some(op.transfer.to),
+            Work::ProgramLoaded { .. } => Some(op.transfer.to.max(op.begin + handed_over)),
+            // What was interrupted goes on after it.
+            _ => register.free_from.filter(|_| was_interrupted),
+        };
+        *register = Register { free_from, loaded: None };
     }
 
     /// Accepts the data of a die's next program while its array programs, or says why it would not have taken them.
@@ -165,14 +178,15 @@ impl TimingReferee {
             if at >= earliest { Ok(()) } else { Err(TimingViolation { rule, place, at, earliest }) }
         };
         let die = self.dies[load.die.index()];
-        let array_from = die.array_from.filter(|_| die.left.is_none() && load.asked <= die.free_at);
-        let (Some(_), Some(array_from)) = (self.cache_program, array_from) else {
+        let register = self.registers.get(load.die.index()).copied().unwrap_or_default();
+        let programs = die.left.is_none() && load.asked <= die.free_at;
+        let Some(free_from) = register.free_from.filter(|_| programs) else {
             return require(TimingRule::SecondRegister, load.asked, Nanos::MAX);
         };
-        if die.loaded.is_some() {
+        if register.loaded.is_some() {
             return require(TimingRule::SecondRegister, load.asked, die.free_at.max(load.asked + 1));
         }
-        let addressed = load.asked.max(array_from) + self.command;
+        let addressed = load.asked.max(free_from) + self.command;
         require(TimingRule::CommandCycles, load.transfer.from, addressed)?;
         require(TimingRule::DataNotHere, load.transfer.from, load.data_here)?;
         let op = Operation {
@@ -192,7 +206,7 @@ impl TimingReferee {
         if load.transfer.to > load.transfer.from {
             channel.push(load.transfer);
         }
-        self.dies[load.die.index()].loaded = Some(*load);
+        self.registers[load.die.index()].loaded = Some(*load);
         Ok(())
     }
 
@@ -201,7 +215,7 @@ impl TimingReferee {
     /// # Panics
     /// If there is nothing in it.
     pub fn gave_register_up(&mut self, die: DieId) {
-        let given_up = self.dies[die.index()].loaded.take();
+        let given_up = self.registers[die.index()].loaded.take();
         assert!(given_up.is_some(), "an empty register is given up");
     }
 
@@ -210,9 +224,10 @@ impl TimingReferee {
     /// # Panics
     /// If it is at nothing, or was interrupted before.
     pub fn interrupted(&mut self, die: DieId, now: Nanos, at: Nanos) {
+        let loaded = self.registers.get(die.index()).is_some_and(|register| register.loaded.is_some());
+        assert!(!loaded, "an interruption of what has a successor in the register");
         let die = &mut self.dies[die.index()];
         assert!(die.left.is_none() && die.free_at > now && self.suspend.is_some(), "an interruption of nothing");
-        assert!(die.loaded.is_none(), "an interruption of what has a successor in the register");
         (die.left, die.free_at) = (Some(die.free_at - now), at);
     }
 
@@ -231,7 +246,9 @@ impl TimingReferee {
             return Err(TimingViolation { rule: TimingRule::ProgramTime, place: die.number(), at: end, earliest });
         }
         (d.free_at, d.sensed) = (end, None);
-        d.array_from = d.array_from.map(|_| at + resume);
+        if let Some(register) = self.registers.get_mut(die.index()) {
+            register.free_from = register.free_from.map(|_| at + resume);
+        }
         Ok(())
     }
 
@@ -277,7 +294,9 @@ impl TimingReferee {
         let free_at = cached.unwrap_or(die.free_at).min(die.free_at);
         require(if shared { TimingRule::PlaneBusy } else { TimingRule::DieBusy }, op.begin, free_at)?;
         require(TimingRule::InterleaveLimit, op.begin, self.way_free_at(op))?;
-        self.check_register(op)?;
+        if self.cache_program.is_some() || matches!(op.work, Work::ProgramLoaded { .. }) {
+            self.check_register(op)?;
+        }
         self.check_share(op)?;
         self.check_program_limit(op)?;
         match op.work {
@@ -341,7 +360,8 @@ impl TimingReferee {
                 op.end = op.transfer.to + self.program[op.mode.index()][page as usize];
             }
             Work::ProgramLoaded { page } => {
-                op.transfer = self.dies[die.index()].loaded.map_or(nothing, |load| load.transfer);
+                op.transfer =
+                    self.registers.get(die.index()).and_then(|r| r.loaded).map_or(nothing, |load| load.transfer);
                 let array_from = op.transfer.to.max(op.begin + self.cache_program.unwrap_or(0));
                 op.end = array_from + self.program[op.mode.index()][page as usize];
             }
@@ -387,9 +407,9 @@ impl TimingReferee {
     }
 
     /// Whether a program that begins out of the second register is what is in there, and nothing else begins before it.
-    #[inline]
+    #[cold]
     fn check_register(&self, op: &Operation) -> Result<(), TimingViolation> {
-        let loaded = self.dies[op.die.index()].loaded;
+        let loaded = self.registers.get(op.die.index()).and_then(|register| register.loaded);
         let legal = match op.work {
             Work::ProgramLoaded { .. } => {
                 loaded.is_some_and(|load| (load.planes, load.mode, load.transfer) == (op.planes, op.mode, op.transfer))
