@@ -445,7 +445,12 @@ pub trait OpSink {
     /// program, erase or collect block `from` does so with block `to` instead. Reads for the host stay as they are.
     fn retarget(&mut self, die: DieId, from: BlockId, to: BlockId, first: &[FlashOp]);
 
-    /// Operations that were asked for and [yield](FlashOp::yields) do so no more.
+    /// The same for an operation that yields: a die begins it when nothing else waits for it.
+    fn enqueue_yielding(&mut self, die: DieId, op: FlashOp) {
+        self.enqueue(die, op);
+    }
+
+    /// Operations that were asked for and yield do so no more.
     fn bring_forward(&mut self) {}
 
     /// Puts an operation ahead of everything that waits for its die but the host's reads.

@@ -18,6 +18,13 @@ pub struct Features {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub cache_read_busy_us: Option<f64>,
+    /// Cache program: the data of the die's next program cross the channel into a second register while the array programs,
+    /// unless a read of the host's waits for the die, or other dies for their turn to program. This is what it takes to hand
+    /// them over once the array is through (tCBSY less what is left of the program). Only where rows are of all planes
+    /// (`mapping.row`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub cache_program_busy_us: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<BusCycles>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +33,13 @@ pub struct Features {
 
 impl Default for Features {
     fn default() -> Self {
-        Features { program_passes: 1, cache_read_busy_us: None, cycles: None, suspend: None }
+        Features {
+            program_passes: 1,
+            cache_read_busy_us: None,
+            cache_program_busy_us: None,
+            cycles: None,
+            suspend: None,
+        }
     }
 }
 

@@ -365,7 +365,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[cold]
     fn row_prepared(&mut self) {
         let (die, op) = self.firmware.processor.pop_row(self.now).expect("one for each of the queue's");
-        self.backend.queue(self.now, die, op);
+        if op.yields() {
+            self.backend.queue_behind(die, op);
+        } else {
+            self.backend.queue(self.now, die, op);
+        }
         self.begin_woken();
     }
 

@@ -64,6 +64,16 @@ impl OpSink for OpQueues<'_> {
         self.backend.requeue(die, change, first);
     }
 
+    #[cold]
+    fn enqueue_yielding(&mut self, die: DieId, op: FlashOp) {
+        let (die, op) = (self.backend.die_of(die), op.yielding());
+        if self.processor.prepares(die, &op) {
+            self.processor.prepare(self.now, die, op);
+        } else {
+            self.backend.queue_behind(die, op);
+        }
+    }
+
     fn bring_forward(&mut self) {
         self.processor.bring_forward(self.now);
         self.backend.bring_forward();

@@ -61,6 +61,7 @@ impl Case {
             let mut drive = draw_drive(&mut rng, &die);
             add_log_blocks(&mut drive, &mut die, &mut rng);
             add_lanes(&mut drive, &die, seed);
+            add_cache_program(&mut die, seed);
             change(&mut die, &mut drive);
             add_read_granule(&mut drive, seed);
             add_encryption(&mut drive, seed);
@@ -89,6 +90,7 @@ impl Case {
             let mut die = add_slc_cache(die, &mut drive, seed);
             add_waiting_rules(&mut drive, seed);
             add_features(&mut die, &mut drive, seed);
+            add_cache_program(&mut die, seed);
             add_way_past_cache(&mut drive, &die, seed);
             add_demand_map(&mut drive, seed);
             add_processor_time(&mut drive, seed);
@@ -383,6 +385,12 @@ fn add_features(die: &mut DieSpec, drive: &mut DriveSpec, seed: u64) {
         program_gain_at_rated_cycles_percent: 10.0,
         erase_growth_at_rated_cycles_percent: one(rng, &[0.0, 200.0]),
     });
+}
+
+/// Every other drive loads the next row while it programs. Drawn from a stream of its own, as the cache is.
+fn add_cache_program(die: &mut DieSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("cache program");
+    die.features.cache_program_busy_us = one(&mut rng, &[None, None, Some(0.0), Some(4.0)]);
 }
 
 fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {

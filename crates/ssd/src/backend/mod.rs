@@ -7,6 +7,7 @@
 
 mod array_times;
 mod behind;
+mod cache_program;
 mod channel;
 mod correction;
 mod ended;
@@ -28,6 +29,7 @@ use crate::timing::{Interval, Operation, Work};
 
 use array_times::ArrayTimes;
 use behind::Behind;
+use cache_program::CacheProgram;
 use channel::Channel;
 pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, SavedCorrection, ladder_of_unit};
 use events::Tournament;
@@ -138,6 +140,7 @@ pub struct Backend {
     cycles: Option<Cycles>,
     /// With cache reads: from one register to the other.
     cache_read: Option<Nanos>,
+    cache_program: Option<Box<CacheProgram>>,
 }
 
 /// How long cycles occupy the channel.
@@ -194,6 +197,8 @@ impl Backend {
         let turns = drive.controller.programs_at_once.filter(|&most| most < dies);
         let suspend = features.suspend.as_ref().map(SuspendRules::new);
         let cache_read = features.cache_read_busy_us.map(nanos_from_us);
+        // Where the map asks for each plane by itself, what goes together is known once it begins.
+        let cache_program = features.cache_program_busy_us.map(nanos_from_us).filter(|_| planes.is_none());
         Backend {
             dies: (0..dies).map(|d| Die::idle((d % channels) as u8)).collect(),
             channels: vec![Channel::default(); channels as usize],
@@ -223,6 +228,7 @@ impl Backend {
                 || suspend.is_some()
                 || cycles.is_some()
                 || cache_read.is_some()
+                || cache_program.is_some()
                 || features.program_passes > 1
                 || drive.controller.read_granule_bytes.is_some()
                 || drive.gc.background_beside_host,
@@ -233,6 +239,7 @@ impl Backend {
             suspend,
             cycles,
             cache_read,
+            cache_program: cache_program.map(|busy| Box::new(CacheProgram::new(busy, dies))),
         }
     }
 
@@ -304,8 +311,6 @@ impl Backend {
             if self.cache_read.is_some() {
                 queues.asked.push_back(now);
             }
-        } else if self.special && self.behind.is_some() {
-            self.queue_beside_host(die, op);
         } else {
             queues.others.push_back(op);
         }
@@ -339,9 +344,10 @@ impl Backend {
         }
     }
 
-    /// Changes what waits for a die but for the host's reads, and puts `first` ahead of it.
+    /// Changes what waits for a die but for the host's reads, and puts `first` ahead of it. What is loaded waits again, too.
     #[cold]
     pub fn requeue(&mut self, die: DieId, change: impl FnMut(&mut FlashOp), first: &[FlashOp]) {
+        self.give_register_up(die);
         self.bring_forward_on(die);
         let waiting = &mut self.dies[die.index()].others;
         waiting.for_each_mut(change);
@@ -387,7 +393,7 @@ impl Backend {
         }
     }
 
-    /// The same for the dies from number 64 on.
+    /// The same for the dies from number 64 on, and for those that are to be looked at again.
     #[cold]
     fn begin_woken_of_many<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
@@ -397,6 +403,9 @@ impl Backend {
     ) {
         while let Some(die) = self.woken.pop_first() {
             self.begin_next(DieId::new(die), now, translation, probe);
+        }
+        if self.cache_program.is_some() {
+            self.load_behind(now, translation, probe);
         }
     }
 
@@ -409,7 +418,7 @@ impl Backend {
         let die = &mut self.dies[d.index()];
         die.busy = false;
         let op = die.current;
-        if self.special && self.turns.is_some() && op.kind().is_program() {
+        if self.special && self.turns.is_some() && op.kind().is_program() && !self.is_loaded(d) {
             self.program_ended();
         }
         Ended { die: d, op }
@@ -498,6 +507,10 @@ impl Backend {
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
         let mut free_at = now;
+        if self.cache_program.is_some() {
+            // It may be interrupted in its turn.
+            self.begin_loaded(d, now, translation, probe);
+        }
         if self.dies[d.index()].busy {
             let Some(may_read_at) = self.interrupt(d, now, probe) else { return };
             free_at = may_read_at;
@@ -531,8 +544,10 @@ impl Backend {
         if let Some(op) = die.reads.pop_front() {
             return Some((op, die.asked.pop_front().unwrap_or(now)));
         }
+        let yielding = self.behind.as_ref().filter(|behind| behind.is_due(d, die.others.front()));
+        let next = yielding.map_or_else(|| die.others.front(), |behind| behind.front(d));
+        let yields = yielding.is_some();
         if let Some(turns) = &mut self.turns {
-            let next = die.others.front().or_else(|| self.behind.as_ref()?.front(d));
             if next.is_some_and(|op| op.kind().is_program()) {
                 if !turns.may_begin(d) {
                     return None;
@@ -541,8 +556,8 @@ impl Backend {
                 self.woken.insert(next.number());
             }
         }
-        let op = self.dies[d.index()].others.pop_front();
-        Some((op.or_else(|| self.behind.as_mut()?.pop(d))?, now))
+        let op = if yields { self.behind.as_mut()?.pop(d) } else { self.dies[d.index()].others.pop_front() };
+        Some((op?, now))
     }
 
     /// An operation that a die begins takes along what can be done in its other planes. `reads`: it came from the queue of
@@ -550,7 +565,12 @@ impl Backend {
     fn take_along<T: Translation>(&mut self, d: DieId, op: &FlashOp, reads: bool, translation: &mut T) {
         let Some(planes) = &mut self.planes else { return };
         let die = &mut self.dies[d.index()];
-        let waiting = if reads { &mut die.reads } else { &mut die.others };
+        let waiting = match &mut self.behind {
+            // What does not yield might have to wait for what does.
+            Some(behind) if !reads && !behind.is_empty(d) => behind.beside(d, op),
+            _ if reads => &mut die.reads,
+            _ => &mut die.others,
+        };
         let taken = planes.take_along(d, op, waiting, translation.medium());
         if reads && self.cache_read.is_some() {
             (0..taken).for_each(|_| _ = die.asked.pop_front());
@@ -722,7 +742,7 @@ impl Backend {
         (die.array, die.array_until) = (Ahead { work, time: array }, array_ended);
         die.current = op;
         die.busy = true;
-        if SPECIAL && self.suspend.is_some() && !is_read(op.kind()) {
+        if SPECIAL && (self.suspend.is_some() || self.cache_program.is_some()) && !is_read(op.kind()) {
             die.progress = Progress::begin(transfer.to.max(taken));
         }
         probe.explain(|explanations| explanations.operation(d, op.kind(), now, array_ended, end));

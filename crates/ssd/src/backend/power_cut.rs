@@ -78,6 +78,9 @@ impl Backend {
         if let Some(planes) = &mut self.planes {
             planes.clear();
         }
+        if let Some(cache) = &mut self.cache_program {
+            cache.clear();
+        }
         self.channels.fill_with(Channel::default);
         self.events = Tournament::new(self.dies.len());
         let _ = self.take_woken();

@@ -58,6 +58,10 @@ impl Progress {
     pub fn begin(array_from: Nanos) -> Self {
         Progress { array_from, interruptions: 0 }
     }
+
+    pub fn array_from(&self) -> Nanos {
+        self.array_from
+    }
 }
 
 impl Backend {
@@ -71,6 +75,9 @@ impl Backend {
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> Option<Nanos> {
         let rules = self.suspend?;
+        if self.is_loaded(d) {
+            return None;
+        }
         let ends = self.end_of(d);
         let die = &mut self.dies[d.index()];
         if die.suspended.is_some() || die.reads.is_empty() || die.progress.interruptions >= rules.most {

@@ -55,6 +55,11 @@ impl Turns {
         }
     }
 
+    #[must_use]
+    pub fn any_waits(&self) -> bool {
+        !self.line.is_empty()
+    }
+
     /// A program has ended. Returns the die whose turn it is now, if any waits.
     pub fn ended(&mut self) -> Option<DieId> {
         let next = self.line.pop_front();

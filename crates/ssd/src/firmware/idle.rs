@@ -144,6 +144,14 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
     }
 
+    /// A command has ended on a drive that works beside its host.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn work_beside_host(&mut self, at: Nanos) {
+        self.now = at;
+        self.ask(|translation, queues| translation.work_beside_host(queues));
+    }
+
     #[cold]
     pub(crate) fn wake_from_idle(&mut self, now: Nanos) {
         if self.firmware.idle.works() {

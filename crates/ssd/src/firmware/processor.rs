@@ -227,9 +227,9 @@ impl Processor {
         start
     }
 
-    /// Books time for a command that has arrived; returns when it is decoded, and when all is done.
+    /// Books time for a command that has arrived; returns when it is decoded, at which its slot comes up, and when all is done.
     #[inline(always)]
-    pub fn decode(&mut self, request: &Request, unit: MappingUnit, arrived: Nanos) -> (Nanos, Nanos) {
+    pub fn take_in(&mut self, slot: Slot, request: &Request, unit: MappingUnit, arrived: Nanos) -> (Nanos, Nanos) {
         let (first, last) = unit.touched(request);
         let units = u64::from(last - first);
         let times = &self.times;
@@ -243,16 +243,18 @@ impl Processor {
         };
         if self.several_cores {
             // By its parts: the whole request would have to pass through memory on everybody's way.
-            return self.decode_on_several(request.op, request.length_bytes, [arrived, decode, rest]);
+            return self.take_in_on_several(slot, request.op, request.length_bytes, [arrived, decode, rest]);
         }
         let decoded = self.book(HOST, arrived, decode + rest) + decode;
+        self.queue.push_back((decoded, Booked::command(slot)));
         (decoded, decoded + rest)
     }
 
     /// The same where several cores share the work: the command is handed on from one to the next.
     #[cold]
     #[inline(never)]
-    fn decode_on_several(&mut self, op: Op, length_bytes: u64, [arrived, decode, rest]: [Nanos; 3]) -> (Nanos, Nanos) {
+    fn take_in_on_several(&mut self, slot: Slot, op: Op, length_bytes: u64, times: [Nanos; 3]) -> (Nanos, Nanos) {
+        let [arrived, decode, rest] = times;
         let times = &self.times;
         let command = match op {
             Op::Read => times.read_command,
@@ -265,6 +267,7 @@ impl Processor {
             let handed_over = self.book(HOST, arrived, command) + command;
             self.book(self.duties.map, handed_over, decode - command + rest) + decode - command
         };
+        self.insert(decoded, Booked::command(slot));
         (decoded, decoded + rest)
     }
 
@@ -283,6 +286,8 @@ impl Processor {
     }
 
     /// Sets up so many stretches in which data come from dies; returns when that is done.
+    #[cold]
+    #[inline(never)]
     pub fn set_up_extents(&mut self, now: Nanos, extents: u64) -> Nanos {
         let time = extents * self.times.dma_extent;
         self.book(self.duties.map, now, time) + time
@@ -299,16 +304,6 @@ impl Processor {
     /// Slots of the commands that wait for it, and of the one that is being decoded.
     pub fn commands(&self) -> impl Iterator<Item = Slot> + '_ {
         self.queue.iter().filter_map(|(_, booked)| booked.slot())
-    }
-
-    /// A command's slot comes up once it is decoded.
-    #[inline]
-    pub fn queue_command(&mut self, decoded: Nanos, slot: Slot) {
-        if self.several_cores {
-            self.insert(decoded, Booked::command(slot));
-        } else {
-            self.queue.push_back((decoded, Booked::command(slot)));
-        }
     }
 
     /// Queues what ends at `end`, where several cores work: behind what ends by then.
@@ -443,9 +438,8 @@ mod tests {
         let read = Request::new(0, Op::Read, 0, 4096);
         p.prepare(0, DieId::FIRST, op(OpKind::GcProgram, 1, 1));
         for slot in 0..2 {
-            let (decoded, processed) = p.decode(&read, MappingUnit::new(4096), 0);
+            let (decoded, processed) = p.take_in(Slot::new(slot), &read, MappingUnit::new(4096), 0);
             assert_eq!((decoded, processed), (11_000 + u64::from(slot) * 6_000, decoded));
-            p.queue_command(decoded, Slot::new(slot));
         }
         let come: Vec<_> = std::iter::from_fn(|| p.next_event().and_then(|_| p.pop())).collect();
         let command = |at, slot| (at, Processed::Command { slot: Slot::new(slot) });
@@ -465,8 +459,8 @@ mod tests {
             if brought_forward {
                 p.bring_forward(0);
             }
-            let (decoded, _) = p.decode(&Request::new(0, Op::Read, 0, 4096), MappingUnit::new(4096), 7);
-            p.queue_command(decoded, Slot::new(0));
+            let read = Request::new(0, Op::Read, 0, 4096);
+            let (decoded, _) = p.take_in(Slot::new(0), &read, MappingUnit::new(4096), 7);
             let mut rows = Vec::new();
             while let Some((at, what)) = p.pop() {
                 if what == Processed::Row {

@@ -124,13 +124,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             let unit = self.unit;
             let command = self.frontend.commands.slot(slot);
             let (request, arrived) = (command.request, command.decoded);
-            let (decoded, processed) = self.firmware.processor.decode(&request, unit, arrived.max(now));
+            let (decoded, processed) = self.firmware.processor.take_in(slot, &request, unit, arrived.max(now));
             (command.decoded, command.processed) = (decoded, processed);
             self.probe.explain(|explanations| {
                 explanations.add(slot, cause, now.saturating_sub(arrived));
                 explanations.add(slot, Cause::Controller, decoded - arrived.max(now));
             });
-            self.firmware.processor.queue_command(decoded, slot);
         }
     }
 }

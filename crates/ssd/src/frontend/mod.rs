@@ -81,7 +81,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if self.firmware.rounds.hold_commands() {
             return self.hold(slot, &request, [submitted, now, on_link, arrived]);
         }
-        let (decoded, processed) = self.firmware.processor.decode(&request, self.unit, arrived);
+        let (decoded, processed) = self.firmware.processor.take_in(slot, &request, self.unit, arrived);
         self.probe.explain(|explanations| {
             explanations.arrive(slot, [submitted, now, on_link, arrived]);
             explanations.add(slot, Cause::Controller, decoded - arrived);
@@ -89,7 +89,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         *self.frontend.commands.slot(slot) = Command::new(request, first, submitted, decoded, processed);
         self.translation.prefetch(first.min(LogicalPage::new(self.translation.logical_pages() - 1)));
         self.probe.check(|checks| checks.prefetch(first));
-        self.firmware.processor.queue_command(decoded, slot);
     }
 
     /// Accepts the commands that have waited longest outside, as far as they may come in.
@@ -198,8 +197,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             }
         }
         if self.firmware.idle.goes_on_beside_host() {
-            self.now = at;
-            self.ask(|translation, queues| translation.work_beside_host(queues));
+            self.work_beside_host(at);
         }
         if self.frontend.in_flight.is_none() {
             self.firmware.idle.begin(at);

@@ -158,6 +158,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// The firmware sets up so many more stretches of a read than its first, beside what the dies do.
     #[cold]
+    #[inline(never)]
     fn set_up_extents(&mut self, slot: Slot, extents: u32) {
         let set_up = self.firmware.processor.set_up_extents(self.now, extents.into());
         let c = self.frontend.commands.slot(slot);

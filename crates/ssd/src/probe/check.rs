@@ -6,7 +6,7 @@ use ssdlab_core::Nanos;
 use ssdlab_nand::{DieId, DieSpec, LogicalPage, memory};
 
 use crate::spec::DriveSpec;
-use crate::timing::{Interval, LinkReferee, Operation, TimingReferee};
+use crate::timing::{Interval, LinkReferee, Load, Operation, TimingReferee};
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
@@ -84,6 +84,21 @@ impl Checks {
         if let Err(violation) = self.flash.issue(operation) {
             panic!("the scheduler broke a rule of the flash: {violation} ({operation:?})");
         }
+    }
+
+    /// The data of a die's next program cross the channel while its array programs.
+    ///
+    /// # Panics
+    /// If the die would not have taken them.
+    pub fn loaded(&mut self, load: &Load) {
+        if let Err(violation) = self.flash.load(load) {
+            panic!("the scheduler broke a rule of the flash: {violation} ({load:?})");
+        }
+    }
+
+    /// What a die has in its second register is not programmed.
+    pub fn gave_register_up(&mut self, die: DieId) {
+        self.flash.gave_register_up(die);
     }
 
     /// A die is interrupted, and takes reads from `at` on.

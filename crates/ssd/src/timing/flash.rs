@@ -3,7 +3,7 @@
 use ssdlab_core::{Nanos, nanos_from_us};
 use ssdlab_nand::{CellMode, DieId, DieSpec, ModeSpec, Suspend, VariationSpec, WHOLE};
 
-use super::{Interval, Operation, TimingRule, TimingViolation, Work};
+use super::{Interval, Load, Operation, TimingRule, TimingViolation, Work};
 use crate::spec::DriveSpec;
 
 /// See the [module's own page](super).
@@ -25,6 +25,10 @@ pub struct TimingReferee {
     program_cycles: Nanos,
     /// With cache reads: from one register to the other.
     cache_read: Option<Nanos>,
+    /// With cache programs: from the end of one until the array goes on with the next.
+    cache_program: Option<Nanos>,
+    /// With cache programs: a second register for each die.
+    registers: Vec<Register>,
     suspend: Option<Suspend>,
     /// The least and the greatest share of array times: of reads, programs and erases.
     shares: [(u64, u64); 3],
@@ -51,6 +55,15 @@ struct Die {
     programs: bool,
     /// What is left of an operation that was interrupted.
     left: Option<Nanos>,
+}
+
+/// The second register of a die.
+#[derive(Clone, Copy, Debug, Default)]
+struct Register {
+    /// Since when the array has had the data of the operation under way, or interrupted, if they came over the channel.
+    free_from: Option<Nanos>,
+    /// What is in it, or will be.
+    loaded: Option<Load>,
 }
 
 impl Die {
@@ -84,6 +97,11 @@ impl TimingReferee {
             data_out: cycles.map_or(0, |c| nanos_from_us(c.data_out_us)),
             program_cycles: cycles.map_or(0, |c| nanos_from_us(c.program_us)),
             cache_read: die.features.cache_read_busy_us.map(nanos_from_us),
+            cache_program: die.features.cache_program_busy_us.map(nanos_from_us),
+            registers: match die.features.cache_program_busy_us {
+                Some(_) => vec![Register::default(); drive.flash.dies as usize],
+                None => Vec::new(),
+            },
             suspend: die.features.suspend.clone(),
             shares: die.variation.as_ref().map_or([(WHOLE, WHOLE); 3], shares),
             programs_at_once: drive.controller.programs_at_once,
@@ -104,6 +122,7 @@ impl TimingReferee {
     pub fn power_cut(&mut self) {
         self.dies.iter_mut().for_each(|die| *die = Die::idle(die.channel));
         self.transfers.iter_mut().for_each(Vec::clear);
+        self.registers.fill(Register::default());
     }
 
     /// Accepts an operation, or says why a die would not have. Operations come in order of their beginning.
@@ -113,10 +132,14 @@ impl TimingReferee {
     #[inline]
     pub fn issue(&mut self, op: &Operation) -> Result<(), TimingViolation> {
         self.check(op)?;
+        if let Some(handed_over) = self.cache_program {
+            self.note_register(op, handed_over);
+        }
         let die = &mut self.dies[op.die.index()];
         let channel = &mut self.transfers[die.channel as usize];
         channel.retain(|t| t.to > op.begin);
-        if op.transfer.to > op.transfer.from {
+        let is_loaded = matches!(op.work, Work::ProgramLoaded { .. });
+        if op.transfer.to > op.transfer.from && !is_loaded {
             channel.push(op.transfer);
         }
         let sensed = match op.work {
@@ -126,10 +149,74 @@ impl TimingReferee {
             }
             _ => None,
         };
-        let programs =
-            matches!(op.work, Work::Program { .. } | Work::Copy { .. }) || die.left.is_some() && die.programs;
+        let programs = is_program(op.work) || die.left.is_some() && die.programs;
         *die = Die { planes: op.planes, free_at: op.end, sensed, programs, ..*die };
         Ok(())
+    }
+
+    /// A die begins an operation: what that means to its second register.
+    #[cold]
+    fn note_register(&mut self, op: &Operation, handed_over: Nanos) {
+        let was_interrupted = self.dies[op.die.index()].left.is_some();
+        let register = &mut self.registers[op.die.index()];
+        let free_from = match op.work {
+            Work::Program { .. } => Some(op.transfer.to),
+            Work::ProgramLoaded { .. } => Some(op.transfer.to.max(op.begin + handed_over)),
+            // What was interrupted goes on after it.
+            _ => register.free_from.filter(|_| was_interrupted),
+        };
+        *register = Register { free_from, loaded: None };
+    }
+
+    /// Accepts the data of a die's next program while its array programs, or says why it would not have taken them.
+    ///
+    /// # Errors
+    /// The first rule broken; nothing is changed.
+    pub fn load(&mut self, load: &Load) -> Result<(), TimingViolation> {
+        let place = load.die.number();
+        let require = |rule, at, earliest| {
+            if at >= earliest { Ok(()) } else { Err(TimingViolation { rule, place, at, earliest }) }
+        };
+        let die = self.dies[load.die.index()];
+        let register = self.registers.get(load.die.index()).copied().unwrap_or_default();
+        let programs = die.left.is_none() && load.asked <= die.free_at;
+        let Some(free_from) = register.free_from.filter(|_| programs) else {
+            return require(TimingRule::SecondRegister, load.asked, Nanos::MAX);
+        };
+        if register.loaded.is_some() {
+            return require(TimingRule::SecondRegister, load.asked, die.free_at.max(load.asked + 1));
+        }
+        let addressed = load.asked.max(free_from) + self.command;
+        require(TimingRule::CommandCycles, load.transfer.from, addressed)?;
+        require(TimingRule::DataNotHere, load.transfer.from, load.data_here)?;
+        let op = Operation {
+            die: load.die,
+            planes: load.planes,
+            mode: load.mode,
+            work: Work::Program { page: 0 },
+            begin: load.asked,
+            share: WHOLE,
+            data_here: load.data_here,
+            transfer: load.transfer,
+            end: load.transfer.to,
+        };
+        self.check_transfer(&op, addressed.max(load.data_here))?;
+        let channel = &mut self.transfers[die.channel as usize];
+        channel.retain(|t| t.to > load.asked);
+        if load.transfer.to > load.transfer.from {
+            channel.push(load.transfer);
+        }
+        self.registers[load.die.index()].loaded = Some(*load);
+        Ok(())
+    }
+
+    /// What a die has in its second register is not programmed. Its transfer takes place.
+    ///
+    /// # Panics
+    /// If there is nothing in it.
+    pub fn gave_register_up(&mut self, die: DieId) {
+        let given_up = self.registers[die.index()].loaded.take();
+        assert!(given_up.is_some(), "an empty register is given up");
     }
 
     /// A die is interrupted, and takes reads from `at` on.
@@ -137,6 +224,8 @@ impl TimingReferee {
     /// # Panics
     /// If it is at nothing, or was interrupted before.
     pub fn interrupted(&mut self, die: DieId, now: Nanos, at: Nanos) {
+        let loaded = self.registers.get(die.index()).is_some_and(|register| register.loaded.is_some());
+        assert!(!loaded, "an interruption of what has a successor in the register");
         let die = &mut self.dies[die.index()];
         assert!(die.left.is_none() && die.free_at > now && self.suspend.is_some(), "an interruption of nothing");
         (die.left, die.free_at) = (Some(die.free_at - now), at);
@@ -157,6 +246,9 @@ impl TimingReferee {
             return Err(TimingViolation { rule: TimingRule::ProgramTime, place: die.number(), at: end, earliest });
         }
         (d.free_at, d.sensed) = (end, None);
+        if let Some(register) = self.registers.get_mut(die.index()) {
+            register.free_from = register.free_from.map(|_| at + resume);
+        }
         Ok(())
     }
 
@@ -202,6 +294,9 @@ impl TimingReferee {
         let free_at = cached.unwrap_or(die.free_at).min(die.free_at);
         require(if shared { TimingRule::PlaneBusy } else { TimingRule::DieBusy }, op.begin, free_at)?;
         require(TimingRule::InterleaveLimit, op.begin, self.way_free_at(op))?;
+        if self.cache_program.is_some() || matches!(op.work, Work::ProgramLoaded { .. }) {
+            self.check_register(op)?;
+        }
         self.check_share(op)?;
         self.check_program_limit(op)?;
         match op.work {
@@ -222,6 +317,11 @@ impl TimingReferee {
                     op.end,
                     to + share_of(self.program[op.mode.index()][page as usize], op.share),
                 )
+            }
+            Work::ProgramLoaded { page } => {
+                let array_from = to.max(op.begin + self.cache_program.unwrap_or(0));
+                let programmed = share_of(self.program[op.mode.index()][page as usize], op.share);
+                require(TimingRule::ProgramTime, op.end, array_from + programmed)
             }
             Work::Copy { page } => {
                 let programmed = share_of(self.program[op.mode.index()][page as usize], op.share);
@@ -259,6 +359,12 @@ impl TimingReferee {
                 op.transfer = course(addressed.max(data_here));
                 op.end = op.transfer.to + self.program[op.mode.index()][page as usize];
             }
+            Work::ProgramLoaded { page } => {
+                op.transfer =
+                    self.registers.get(die.index()).and_then(|r| r.loaded).map_or(nothing, |load| load.transfer);
+                let array_from = op.transfer.to.max(op.begin + self.cache_program.unwrap_or(0));
+                op.end = array_from + self.program[op.mode.index()][page as usize];
+            }
             Work::Copy { page } => {
                 op.transfer = Interval::new(op.begin, op.begin);
                 op.end = addressed + self.program[op.mode.index()][page as usize];
@@ -288,15 +394,33 @@ impl TimingReferee {
             Work::Read { eighths, .. } => eighths.into(),
             Work::ReadAgain { units, .. } => u64::from(units) * 8,
             Work::Program { .. } => u64::from(op.planes.count_ones()) * self.units_per_page * 8,
-            Work::Copy { .. } | Work::Erase => 0,
+            // They have crossed it already.
+            Work::ProgramLoaded { .. } | Work::Copy { .. } | Work::Erase => 0,
         };
         let once = (eighths * self.unit_picos).div_ceil(8000);
         match op.work {
             Work::Read { .. } => once + self.data_out,
             Work::Program { .. } if op.mode == self.native => once * self.passes + self.program_cycles,
             Work::Program { .. } => once + self.program_cycles,
-            Work::ReadAgain { .. } | Work::Copy { .. } | Work::Erase => once,
+            Work::ReadAgain { .. } | Work::ProgramLoaded { .. } | Work::Copy { .. } | Work::Erase => once,
         }
+    }
+
+    /// Whether a program that begins out of the second register is what is in there, and nothing else begins before it.
+    #[cold]
+    fn check_register(&self, op: &Operation) -> Result<(), TimingViolation> {
+        let loaded = self.registers.get(op.die.index()).and_then(|register| register.loaded);
+        let legal = match op.work {
+            Work::ProgramLoaded { .. } => {
+                loaded.is_some_and(|load| (load.planes, load.mode, load.transfer) == (op.planes, op.mode, op.transfer))
+            }
+            _ => loaded.is_none(),
+        };
+        if legal {
+            return Ok(());
+        }
+        let (place, at) = (op.die.number(), op.begin);
+        Err(TimingViolation { rule: TimingRule::SecondRegister, place, at, earliest: Nanos::MAX })
     }
 
     /// Whether the place's share of the array time is one that the die file allows.
@@ -304,7 +428,7 @@ impl TimingReferee {
     fn check_share(&self, op: &Operation) -> Result<(), TimingViolation> {
         let (least, greatest) = self.shares[match op.work {
             Work::Read { .. } | Work::ReadAgain { .. } => 0,
-            Work::Program { .. } | Work::Copy { .. } => 1,
+            Work::Program { .. } | Work::ProgramLoaded { .. } | Work::Copy { .. } => 1,
             Work::Erase => 2,
         }];
         if (least..=greatest).contains(&op.share) {
@@ -317,7 +441,7 @@ impl TimingReferee {
     #[inline]
     fn check_program_limit(&self, op: &Operation) -> Result<(), TimingViolation> {
         let Some(most) = self.programs_at_once else { return Ok(()) };
-        if !matches!(op.work, Work::Program { .. } | Work::Copy { .. }) {
+        if !is_program(op.work) {
             return Ok(());
         }
         let at_it = |d: &Die| d.programs && (d.left.is_some() || d.free_at > op.begin);
@@ -382,6 +506,10 @@ impl TimingReferee {
         // The one whose end leaves one way less than there are.
         ends.len().checked_sub(ways as usize).map_or(0, |k| ends[k])
     }
+}
+
+fn is_program(work: Work) -> bool {
+    matches!(work, Work::Program { .. } | Work::ProgramLoaded { .. } | Work::Copy { .. })
 }
 
 /// A place's share of an array time.

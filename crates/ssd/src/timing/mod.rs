@@ -61,6 +61,10 @@ pub enum Work {
     Program {
         page: u32,
     },
+    /// Programs what is in the second register (see [`Load`]).
+    ProgramLoaded {
+        page: u32,
+    },
     /// Programs what the die holds already; nothing crosses the channel.
     Copy {
         page: u32,
@@ -99,6 +103,21 @@ pub struct Operation {
     pub end: Nanos,
 }
 
+/// The data of a die's next program, which cross the channel while the array programs (cache program).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    pub die: DieId,
+    /// Planes that will be programmed, one bit each.
+    pub planes: u8,
+    /// Cell mode of the block.
+    pub mode: CellMode,
+    /// First command cycle, at the earliest.
+    pub asked: Nanos,
+    /// When the data are in the controller.
+    pub data_here: Nanos,
+    pub transfer: Interval,
+}
+
 /// What the referee enforces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimingRule {
@@ -116,6 +135,8 @@ pub enum TimingRule {
     CommandCycles,
     /// Data go in once the controller has them.
     DataNotHere,
+    /// Data go into a second register only if the die has one and programs just then, and what is in it is programmed next.
+    SecondRegister,
     /// Data come out after the array has sensed the page (tR).
     ReadTime,
     /// A channel carries one transfer at a time.

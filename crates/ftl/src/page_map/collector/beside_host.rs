@@ -2,21 +2,31 @@
 //! takes the dies that are idle. Where space runs out for the host meanwhile, they yield no more, and the work ends with what it
 //! holds, as it does on other drives when the host comes back.
 
+use ssdlab_nand::{BlockId, DieId};
+
 use super::domain::{Purpose, Trigger};
 use crate::op::{FlashOp, OpSink};
 use crate::page_map::PageMap;
 
 impl PageMap {
-    /// An operation of a collection, which yields if the collection works ahead of need beside the host.
+    /// Asks for an operation of a collection, which yields if the collection works ahead of need beside the host.
     #[inline(always)]
-    pub(super) fn of_collection(&self, d: usize, op: FlashOp) -> FlashOp {
-        if self.collector.beside_host && self.collector.domains[d].works_ahead() { op.yielding() } else { op }
+    pub(super) fn enqueue_for_collection(&self, d: usize, die: DieId, op: FlashOp, sink: &mut impl OpSink) {
+        if self.collector.beside_host && self.collector.domains[d].works_ahead() {
+            sink.enqueue_yielding(die, op);
+        } else {
+            sink.enqueue(die, op);
+        }
     }
 
-    /// The erase of a victim, which yields unless the host may soon need it.
+    /// Asks for the erase of a block of a victim, which yields unless the host may soon need it.
     #[inline]
-    pub(super) fn of_victim(&self, d: usize, erase: FlashOp) -> FlashOp {
-        if self.collector.beside_host && !self.is_short_of_space(d) { erase.yielding() } else { erase }
+    pub(super) fn enqueue_erase(&self, d: usize, die: DieId, block: BlockId, sink: &mut impl OpSink) {
+        if self.collector.beside_host && !self.is_short_of_space(d) {
+            sink.enqueue_yielding(die, FlashOp::erase(block));
+        } else {
+            sink.enqueue(die, FlashOp::erase(block));
+        }
     }
 
     /// Whether the host may have to wait for work of the collector.

@@ -168,7 +168,7 @@ impl PageMap {
         if self.copies.is_some() {
             self.copy_endangered(die, block, page, sink);
         }
-        sink.enqueue(die, self.of_collection(d, FlashOp::program(kind, block, page, units, number)));
+        self.enqueue_for_collection(d, die, FlashOp::program(kind, block, page, units, number), sink);
         let moved = &tags[..units as usize];
         self.log.note_moved(moved, pages, &mut self.medium, sink);
     }

@@ -42,7 +42,7 @@ impl PageMap {
                 self.medium.prefetch_tags(first, count * self.row_units);
                 let kind = if self.cache.is_some() { self.read_kind(block) } else { OpKind::GcRead };
                 let read = FlashOp::read(kind, block, reading.page, rows, units);
-                sink.enqueue(die, self.of_collection(d, read));
+                self.enqueue_for_collection(d, die, read, sink);
                 any = true;
             }
             self.advance_reading(d, reading);

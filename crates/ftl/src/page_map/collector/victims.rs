@@ -1,7 +1,7 @@
 //! Victims: chosen, and erased once nothing on them is needed any more.
 
 use super::domain::{Finishing, Purpose, Quota, Reading};
-use crate::op::{FlashOp, OpSink};
+use crate::op::OpSink;
 use crate::page_map::PageMap;
 use crate::page_map::gc::{Candidates, VictimSelector};
 use crate::page_map::superblock::{State, SuperblockId};
@@ -283,7 +283,7 @@ impl PageMap {
         let dies = self.superblocks.dies_of(d);
         self.superblocks.begin_erase(sb, dies.count());
         for die in dies.iter() {
-            sink.enqueue(die, self.of_victim(d, FlashOp::erase(self.superblocks.block_on(sb, die))));
+            self.enqueue_erase(d, die, self.superblocks.block_on(sb, die), sink);
         }
     }
 }

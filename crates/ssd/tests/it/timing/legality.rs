@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use ssdlab_core::Nanos;
 use ssdlab_nand::{CellMode, DieId, WHOLE};
-use ssdlab_ssd::timing::{Interval, LinkReferee, Operation, TimingReferee, TimingRule, Work};
+use ssdlab_ssd::timing::{Interval, LinkReferee, Load, Operation, TimingReferee, TimingRule, Work};
 use ssdlab_ssd::{DriveSpec, LinkGeneration, LinkSpec};
 
 use super::bench::{BASE, ROW_TRANSFER, Shape, TWO_CHANNELS, TWO_DIES, UNIT_TRANSFER, specs};
@@ -127,6 +127,7 @@ fn course(task: Task, (die, planes): (u32, u8), begin: Nanos, data_here: Nanos, 
             (from, from + task.transfer + task.array)
         }
         Work::Copy { .. } | Work::Erase => (begin, addressed + task.array),
+        Work::ProgramLoaded { .. } => unreachable!("tested by itself"),
     };
     Operation {
         die: DieId::new(die),
@@ -172,14 +173,14 @@ fn earliest_is_exact(
             Work::Read { .. } | Work::ReadAgain { .. } => TimingRule::ReadTime,
             Work::Program { .. } if op.data_here > op.begin + BASE.command => TimingRule::DataNotHere,
             Work::Program { .. } => TimingRule::CommandCycles,
-            Work::Copy { .. } | Work::Erase => unreachable!("no data"),
+            Work::ProgramLoaded { .. } | Work::Copy { .. } | Work::Erase => unreachable!("no data"),
         };
         refused(sooner, rule, from);
         refused(Operation { transfer: Interval::new(from, to - 1), ..op }, TimingRule::TransferTime, to);
     }
     let rule = match op.work {
         Work::Read { .. } | Work::ReadAgain { .. } => TimingRule::DataOut,
-        Work::Program { .. } | Work::Copy { .. } => TimingRule::ProgramTime,
+        Work::Program { .. } | Work::ProgramLoaded { .. } | Work::Copy { .. } => TimingRule::ProgramTime,
         Work::Erase => TimingRule::EraseTime,
     };
     refused(Operation { end: op.end - 1, ..op }, rule, op.end);
@@ -285,6 +286,106 @@ fn as_many_dies_of_a_channel_work_at_once_as_the_controller_interleaves() {
         let op = course(erase, (3, BOTH), ends, ends, None);
         let seen = earliest_is_exact(&referee, op, 10_000, Some(TimingRule::InterleaveLimit), false);
         assert!(seen.contains(&TimingRule::InterleaveLimit));
+    }
+}
+
+/// Cache program: when data may go into the second register, and what may begin then.
+#[test]
+fn the_second_register_is_loaded_while_the_array_programs_and_begins_next() {
+    const BEGAN: Nanos = 1_000_000;
+    const BUSY: Nanos = 4_000;
+    let referee = |features: bool| {
+        let (drive, mut die) = specs(TWO_DIES, &BASE);
+        die.features.cache_program_busy_us = features.then_some(4.0);
+        let mut referee = TimingReferee::new(&drive, &die);
+        let program = Task { work: Work::Program { page: 0 }, array: BASE.program[0], transfer: ROW_TRANSFER };
+        referee.issue(&course(program, (0, BOTH), BEGAN, BEGAN, None)).expect("an idle die");
+        referee
+    };
+    let array_from = BEGAN + BASE.command + ROW_TRANSFER;
+    let ends = array_from + BASE.program[0];
+    let load = |asked: Nanos, data_here: Nanos| {
+        let from = (asked.max(array_from) + BASE.command).max(data_here);
+        Load {
+            die: DieId::FIRST,
+            planes: BOTH,
+            mode: CellMode::Mlc,
+            asked,
+            data_here,
+            transfer: Interval::new(from, from + ROW_TRANSFER),
+        }
+    };
+    let refused = |referee: &TimingReferee, load: Load, rule: TimingRule, earliest: Nanos| {
+        let violation = referee.clone().load(&load).expect_err("not legal");
+        assert_eq!((violation.rule, violation.earliest), (rule, earliest), "{load:?}");
+    };
+    let never = |referee: &TimingReferee, load: Load| refused(referee, load, TimingRule::SecondRegister, Nanos::MAX);
+    never(&referee(false), load(BEGAN, BEGAN));
+    let fresh = referee(true);
+    // Another die is idle, this one is from its end on.
+    never(&fresh, Load { die: DieId::new(1), ..load(BEGAN, BEGAN) });
+    never(&fresh, load(ends + 1, BEGAN));
+    // From the beginning to the end of the program, with data that come later, too.
+    for (asked, data_here) in [(BEGAN, BEGAN), (array_from + 1, BEGAN), (ends, BEGAN), (BEGAN, ends - 10_000)] {
+        let legal = load(asked, data_here);
+        let Interval { from, to } = legal.transfer;
+        let late = data_here > asked.max(array_from) + BASE.command;
+        let rule = if late { TimingRule::DataNotHere } else { TimingRule::CommandCycles };
+        refused(&fresh, Load { transfer: Interval::new(from - 1, to - 1), ..legal }, rule, from);
+        refused(&fresh, Load { transfer: Interval::new(from, to - 1), ..legal }, TimingRule::TransferTime, to);
+        let mut loaded = fresh.clone();
+        loaded.load(&legal).expect("the earliest legal course");
+        let twice = loaded.clone().load(&load(asked.max(BEGAN + 1), data_here)).expect_err("it is full");
+        assert_eq!(twice.rule, TimingRule::SecondRegister);
+        // The other die finds the channel taken.
+        let program = Task { work: Work::Program { page: 0 }, array: BASE.program[0], transfer: ROW_TRANSFER };
+        let beside = course(program, (1, BOTH), from - BASE.command + 1, 0, None);
+        let taken = loaded.clone().issue(&beside).expect_err("the channel is taken");
+        assert_eq!((taken.rule, taken.earliest), (TimingRule::ChannelBusy, to));
+        // Nothing else begins, and it neither before the end of the program nor a nanosecond short.
+        let erase = Task { work: Work::Erase, array: BASE.erase, transfer: 0 };
+        let other = loaded.clone().issue(&course(erase, (0, BOTH), to.max(ends), 0, None)).expect_err("it is full");
+        assert_eq!(other.rule, TimingRule::SecondRegister);
+        let probed = loaded.earliest(DieId::FIRST, BOTH, Work::ProgramLoaded { page: 1 }, asked, data_here);
+        let expected = Operation {
+            die: DieId::FIRST,
+            planes: BOTH,
+            mode: CellMode::Mlc,
+            work: Work::ProgramLoaded { page: 1 },
+            begin: ends,
+            share: WHOLE,
+            data_here,
+            transfer: legal.transfer,
+            end: to.max(ends + BUSY) + BASE.program[0],
+        };
+        assert_eq!(probed, expected);
+        let stopped = |op: Operation| loaded.clone().issue(&op).expect_err("not legal");
+        let early = stopped(Operation { begin: ends - 1, ..expected });
+        assert_eq!((early.rule, early.earliest), (TimingRule::PlaneBusy, ends));
+        let short = stopped(Operation { end: expected.end - 1, ..expected });
+        assert_eq!((short.rule, short.earliest), (TimingRule::ProgramTime, expected.end));
+        let elsewhere = Interval::new(from + 1, to + 1);
+        assert_eq!(stopped(Operation { transfer: elsewhere, ..expected }).rule, TimingRule::SecondRegister);
+        assert_eq!(stopped(Operation { mode: CellMode::Slc, ..expected }).rule, TimingRule::SecondRegister);
+        let mut begun = loaded.clone();
+        begun.issue(&expected).expect("the earliest legal course");
+        let again = begun.clone().issue(&Operation { begin: expected.end, end: 2 * expected.end, ..expected });
+        assert_eq!(again.expect_err("it is empty").rule, TimingRule::SecondRegister);
+        // The next one is loaded from the hand-over on.
+        let array_from = to.max(ends + BUSY);
+        let next = load(ends, BEGAN);
+        let from = array_from + BASE.command;
+        refused(
+            &begun,
+            Load { transfer: Interval::new(from - 1, from - 1 + ROW_TRANSFER), ..next },
+            TimingRule::CommandCycles,
+            from,
+        );
+        begun.load(&Load { transfer: Interval::new(from, from + ROW_TRANSFER), ..next }).expect("it is free again");
+        // Given up, the register is as if nothing had been loaded.
+        loaded.gave_register_up(DieId::FIRST);
+        loaded.issue(&course(erase, (0, BOTH), ends, 0, None)).expect("the die is free");
+        never(&loaded, load(ends, BEGAN));
     }
 }
 

@@ -6,6 +6,7 @@
 //! earliest, and whether a nanosecond before is refused.
 
 mod bench;
+mod cache_program;
 mod cell_modes;
 mod channels;
 mod cores;

@@ -1,0 +1,211 @@
+//! Cache program (`features.cache_program_busy_us` of a die): while the array programs a row, the data of the die's next
+//! program cross the channel into a second register, and the array goes on with them once it is through.
+//!
+//! A transfer takes its stretch of a channel that others use too, so it is booked as soon as it is possible: when a program
+//! begins, or goes on after an interruption, and another waits right behind it; or when one is queued there. Dies that have
+//! nothing in their arrays are served first: programs are loaded once all dies that were looked at have begun what they can.
+//!
+//! What is loaded has left its queue and begins next, ahead of everything that comes later, the host's reads too; the program
+//! before it is not interrupted. Nothing is loaded while a read of the host's waits for the die, which needs the register, nor
+//! while other dies wait for their turn to program. A program that begins out of the register takes over the turn of the one
+//! before. Where something has to go first (a program has failed), the register is given up: its program goes back to its
+//! queue, and its data cross the channel again. A power cut finds it not begun.
+
+use ssdlab_core::{DieSet, Nanos};
+use ssdlab_ftl::{FlashOp, OpKind, Translation};
+use ssdlab_nand::{CellMode, DieId};
+
+use super::suspend::Progress;
+use super::{Backend, data_are_late_by, scaled};
+use crate::power::Ahead;
+use crate::probe::Probe;
+use crate::timing::{Interval, Load, Operation, Work};
+
+/// A program whose data are in the second register of its die, or on their way.
+#[derive(Clone, Copy, Debug)]
+struct Loaded {
+    op: FlashOp,
+    mode: CellMode,
+    transfer: Interval,
+}
+
+/// The second register of a die.
+#[derive(Clone, Copy, Debug)]
+enum Register {
+    Empty,
+    Loaded(Loaded),
+    /// What was in it is not programmed; nobody has been told.
+    GivenUp,
+}
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct CacheProgram {
+    /// From the end of a program until the array goes on with the next.
+    handed_over: Nanos,
+    registers: Vec<Register>,
+    /// Dies that have been looked at: something may be loaded there.
+    looked_at: DieSet,
+}
+
+impl CacheProgram {
+    #[must_use]
+    pub fn new(handed_over: Nanos, dies: u32) -> Self {
+        let registers = vec![Register::Empty; dies as usize];
+        CacheProgram { handed_over, registers, looked_at: DieSet::with_room(dies) }
+    }
+
+    #[must_use]
+    pub fn is_loaded(&self, d: DieId) -> bool {
+        matches!(self.registers[d.index()], Register::Loaded(_))
+    }
+
+    /// The power is gone, and with it what registers held.
+    pub fn clear(&mut self) {
+        *self = CacheProgram::new(self.handed_over, self.registers.len() as u32);
+    }
+}
+
+/// Whether an operation is a program whose data cross the channel.
+fn takes_data(kind: OpKind) -> bool {
+    kind.is_program() && !matches!(kind, OpKind::FoldCopy | OpKind::CopyProgram)
+}
+
+impl Backend {
+    /// Whether a die's next program is loaded already.
+    #[inline]
+    pub(super) fn is_loaded(&self, d: DieId) -> bool {
+        self.cache_program.as_ref().is_some_and(|cache| cache.is_loaded(d))
+    }
+
+    /// Loads what can be loaded on the dies that have been looked at.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn load_behind<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        now: Nanos,
+        translation: &T,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        while let Some(die) = self.cache_program.as_mut().and_then(|cache| cache.looked_at.pop_first()) {
+            self.load(DieId::new(die), now, translation, probe);
+        }
+    }
+
+    /// Loads the program that waits right behind the one that a die is at, if it may.
+    fn load<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: DieId,
+        now: Nanos,
+        translation: &T,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        let die = &mut self.dies[d.index()];
+        let programs = die.busy && takes_data(die.current.kind()) && die.suspended.is_none();
+        if !programs || !die.reads.is_empty() || self.turns.as_ref().is_some_and(|turns| turns.any_waits()) {
+            return;
+        }
+        let Some(cache) = &mut self.cache_program else { return };
+        let register = &mut cache.registers[d.index()];
+        match register {
+            Register::Empty => {}
+            Register::Loaded(_) => return,
+            Register::GivenUp => {
+                *register = Register::Empty;
+                probe.check(|checks| checks.gave_register_up(d));
+            }
+        }
+        let Some(op) = die.others.front().filter(|op| takes_data(op.kind())) else { return };
+        if self.behind.as_ref().is_some_and(|behind| behind.hold(d, &op)) {
+            return;
+        }
+        die.others.pop_front();
+        let mode = translation.medium().mode(op.block());
+        let late = if op.kind() == OpKind::HostProgram { data_are_late_by(&op, now).max(0) as u64 } else { 0 };
+        // The register is free once the array has taken over what came through it.
+        let earliest = die.progress.array_from().max(now + late) + self.command_time;
+        let passes = if mode == self.times.native() { self.passes } else { 1 };
+        let mut length = self.row_transfer * passes;
+        let channel = &mut self.channels[usize::from(die.channel)];
+        if let Some(cycles) = &self.cycles {
+            length += cycles.program + channel.take_owed();
+        }
+        let from = channel.book(now, earliest, length);
+        let transfer = Interval::new(from, from + length);
+        self.work.units += self.row_units * passes;
+        self.work.encoded += self.row_units;
+        *register = Register::Loaded(Loaded { op, mode, transfer });
+        let (planes, data_here) = (self.all_planes, now + late);
+        probe.check(|checks| checks.loaded(&Load { die: d, planes, mode, asked: now, data_here, transfer }));
+    }
+
+    /// A die is looked at: begins what is in its second register if its operation has ended, and notes that something may be
+    /// loaded.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn begin_loaded<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: DieId,
+        now: Nanos,
+        translation: &mut T,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        let Some(cache) = &mut self.cache_program else { return };
+        if !cache.looked_at.contains(d.number()) {
+            cache.looked_at.insert(d.number());
+            // Looked at again, last of all: then `Backend::begin_woken_of_many` loads.
+            self.woken.insert(d.number());
+        }
+        if self.dies[d.index()].busy {
+            return;
+        }
+        let handed_over = cache.handed_over;
+        let Loaded { op, mode, transfer } = match std::mem::replace(&mut cache.registers[d.index()], Register::Empty) {
+            Register::Loaded(loaded) => loaded,
+            Register::GivenUp => {
+                return probe.check(|checks| checks.gave_register_up(d));
+            }
+            Register::Empty => return,
+        };
+        translation.began(&op);
+        assert_eq!(translation.medium().mode(op.block()), mode, "the block's mode when its data were loaded");
+        if let Some(correction) = &mut self.correction {
+            let retry = correction.begin_all(d, &op, &[], mode, now, translation);
+            assert!(retry.is_none(), "only reads are tried again");
+        }
+        let share = self.share_of_all(&op, &[], translation.medium());
+        let array = scaled(self.times.program(mode)[op.page() as usize], share);
+        let array_from = transfer.to.max(now + handed_over);
+        let end = array_from + array;
+        probe.check(|checks| {
+            let (planes, work) = (self.planes_of(d, &op), Work::ProgramLoaded { page: op.page() });
+            let (begin, data_here) = (now, transfer.from);
+            checks.operation(&Operation { die: d, planes, mode, work, begin, share, data_here, transfer, end });
+        });
+        let work = self.programming(mode);
+        self.work.add(work, array);
+        let die = &mut self.dies[d.index()];
+        assert!(die.suspended.is_none(), "what has a successor in the register is not interrupted");
+        (die.array, die.array_until) = (Ahead { work, time: array }, end);
+        die.current = op;
+        die.busy = true;
+        die.sensed = 0;
+        die.progress = Progress::begin(array_from);
+        probe.explain(|explanations| explanations.operation(d, op.kind(), now, end, end));
+        self.events.set(d.index(), end);
+    }
+
+    /// What a die has in its second register goes back to its queue, at the front.
+    pub(super) fn give_register_up(&mut self, d: DieId) {
+        let Some(cache) = &mut self.cache_program else { return };
+        let register = &mut cache.registers[d.index()];
+        let Register::Loaded(loaded) = *register else { return };
+        *register = Register::GivenUp;
+        let die = &mut self.dies[d.index()];
+        die.others.push_front(loaded.op);
+        if !die.busy {
+            // It had kept the turn of the program before.
+            self.program_ended();
+        }
+    }
+}
