@@ -3,6 +3,7 @@
 //! The lanes of a superblock work side by side, and so do columns; the superblocks of a column one after the other.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, DieId, LogicalPage, Outcome, UnitAddress};
@@ -36,6 +37,9 @@ pub enum Chore {
         place: Place,
     },
 }
+
+/// Rows that are fetched ahead, where copies follow each other.
+const ROWS_AHEAD: u32 = 8;
 
 /// A lane that copies.
 #[derive(Clone, Copy, Debug)]
@@ -207,6 +211,34 @@ impl Chores {
         }
     }
 
+    /// See [`crate::Translation::copying_beside`].
+    #[inline]
+    pub fn copying_beside(&self, die: DieId, geometry: &Geometry) -> Range<u32> {
+        if self.busy > 1 {
+            return 0..0;
+        }
+        let column = geometry.column_and_lane(die).0;
+        geometry.die(column, 0).number()..geometry.die(column + 1, 0).number()
+    }
+
+    /// See [`crate::Translation::copies_into`].
+    #[inline]
+    pub fn copies_into(&self, die: DieId, geometry: &Geometry) -> u32 {
+        let (column, lane) = geometry.column_and_lane(die);
+        self.columns[column as usize].lanes[lane as usize].row
+    }
+
+    /// See [`crate::Translation::copy_whole`].
+    #[inline]
+    pub fn copy_whole(&mut self, die: DieId, work: &mut Workplace<'_>) -> Option<FlashOp> {
+        let (column, lane) = work.geometry.column_and_lane(die);
+        let lane = &mut self.columns[column as usize].lanes[lane as usize];
+        let next = lane.copy_whole(work)?;
+        self.counters.rows_copied += 1;
+        self.counters.rows_read += 1;
+        Some(next)
+    }
+
     /// A read, program or erase of a chore has ended.
     ///
     /// # Panics
@@ -369,6 +401,21 @@ impl Lane {
             None => counters.padding_rows += 1,
         }
         sink.enqueue(self.die, FlashOp::program(OpKind::CopyProgram, self.block, self.row, 1, 0));
+    }
+
+    /// Its row has been read: programs it, and asks for the next, if there is one to be read. If not, nothing is changed.
+    #[inline]
+    fn copy_whole(&mut self, work: &mut Workplace<'_>) -> Option<FlashOp> {
+        let (row, page) = (self.row + 1, self.page + work.geometry.pages_of_a_row());
+        if row >= self.end || !work.geometry.has(page) {
+            return None;
+        }
+        let next = work.contents.unit(page)?;
+        work.contents.copy_whole(self.page, self.from?, self.block, self.row);
+        work.contents.prefetch(self.page + ROWS_AHEAD * work.geometry.pages_of_a_row());
+        (self.row, self.page, self.from) = (row, page, Some(next));
+        let (block, row) = work.contents.medium().layout().row_of(next);
+        Some(FlashOp::read(OpKind::CopyRead, block, row, 1, work.units_out))
     }
 
     /// Its row has been programmed; the next is due.

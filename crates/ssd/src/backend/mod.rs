@@ -7,6 +7,7 @@
 
 mod array_times;
 mod channel;
+mod copies;
 mod correction;
 mod ended;
 mod events;
@@ -28,6 +29,7 @@ use crate::timing::{Interval, Operation, Work};
 use array_times::ArrayTimes;
 use channel::Channel;
 pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, SavedCorrection, ladder_of_unit};
+use copies::Copier;
 use events::Tournament;
 use planes::Planes;
 use suspend::{Progress, SuspendRules, Suspended};
@@ -126,6 +128,9 @@ pub struct Backend {
     plane_shift: u32,
     /// Whether any of the following is there.
     special: bool,
+    /// Dies that copy, while that is worked out; and whether it can be.
+    copiers: Vec<Copier>,
+    copies_plainly: bool,
     turns: Option<Box<Turns>>,
     /// Where the map asks for each plane by itself.
     planes: Option<Box<Planes>>,
@@ -211,7 +216,6 @@ impl Backend {
                 .map_or(8, |bytes| (8 * bytes / drive.mapping.unit_bytes()) as u8),
             eighth_sectors: drive.mapping.unit_bytes() / (8 * SECTOR_BYTES as u32),
             work: FlashWork::default(),
-            correction: correction.map(Box::new),
             plane_shift: planes.as_ref().map_or(0, Planes::shift),
             special: turns.is_some()
                 || planes.is_some()
@@ -221,6 +225,16 @@ impl Backend {
                 || cache_read.is_some()
                 || features.program_passes > 1
                 || drive.controller.read_granule_bytes.is_some(),
+            copiers: Vec::new(),
+            copies_plainly: correction.is_none()
+                && turns.is_none()
+                && planes.is_none()
+                && variation.is_none()
+                && suspend.is_none()
+                && cycles.is_none()
+                && cache_read.is_none()
+                && !die.has_several_modes(),
+            correction: correction.map(Box::new),
             turns: turns.map(|most| Box::new(Turns::new(most, dies))),
             planes: planes.map(Box::new),
             variation: variation.map(Box::new),

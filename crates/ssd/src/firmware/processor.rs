@@ -250,6 +250,26 @@ impl Processor {
         self.rows.push_back((die, op));
     }
 
+    /// What each unit takes that is moved, if that is all that it has to do with the collector's rows.
+    #[inline]
+    #[must_use]
+    pub fn time_of_move(&self) -> Option<Nanos> {
+        (self.times.program_end == 0 && self.times.move_unit != 0).then_some(self.times.move_unit)
+    }
+
+    /// When it will have moved a unit for which it is asked at this time.
+    #[inline]
+    #[must_use]
+    pub fn moved_at(&self, asked: Nanos) -> Nanos {
+        self.free.max(asked) + self.times.move_unit
+    }
+
+    /// Moves a unit, at once in the eyes of everyone else. Returns as [`Processor::moved_at`].
+    #[inline]
+    pub fn move_unit(&mut self, asked: Nanos) -> Nanos {
+        self.book(asked, self.times.move_unit) + self.times.move_unit
+    }
+
     /// The row that has been prepared, and its die.
     pub fn pop_row(&mut self) -> Option<(DieId, FlashOp)> {
         self.rows.pop_front()

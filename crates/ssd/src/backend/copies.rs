@@ -1,0 +1,159 @@
+//! Copies that are worked out whole.
+//!
+//! Where superblocks are brought into one piece, a die copies dozens of pages one after the other: it reads one, the page
+//! crosses the bus, the processor moves it, and it is programmed. That is three events. As long as nothing else happens in the
+//! drive before the program ends, all four times follow from each other, and nobody can tell whether they were reached
+//! by events: so they are worked out in one go, up to the read of the next page.
+//!
+//! The dies of a superblock copy side by side. They hang on channels of their own, and meet at the processor only, which takes
+//! them in the order in which their pages have been read.
+
+use ssdlab_core::Nanos;
+use ssdlab_ftl::{FlashOp, OpKind, Translation};
+use ssdlab_nand::{DieId, WHOLE};
+
+use super::{Backend, NEVER};
+use crate::SimulatedSsd;
+use crate::power::{Ahead, ArrayWork};
+use crate::timing::{Interval, Operation, Work};
+
+/// A die that reads a page to be copied.
+#[derive(Clone, Copy, Debug)]
+pub struct Copier {
+    die: DieId,
+    channel: u8,
+    /// The row that the page is copied into.
+    row: u32,
+    /// What it reads, what its array takes for it and when that is over, and when the page has crossed the bus.
+    read: FlashOp,
+    array: Nanos,
+    array_until: Nanos,
+    until: Nanos,
+}
+
+const SENSING: ArrayWork = ArrayWork::Sensing { planes: 1 };
+
+impl Backend {
+    /// Whether a die reads a page to be copied, and is asked for nothing else.
+    #[inline]
+    fn only_copies(&self, die: DieId) -> bool {
+        let d = &self.dies[die.index()];
+        d.busy && d.current.kind() == OpKind::CopyRead && d.reads.is_empty() && d.others.is_empty()
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// The event of a die is next: works out what it and the dies beside it copy before anything else happens, which is at
+    /// `others` at the earliest, dies aside. Returns whether anything was; if not, nothing is changed.
+    #[inline]
+    pub(crate) fn copy_ahead(&mut self, d: DieId, others: Nanos) -> bool {
+        if !self.backend.copies_plainly || !self.backend.only_copies(d) {
+            return false;
+        }
+        // The end of a copy lets writes in that find room, and a drive without commands may be about to sleep.
+        let lets_in =
+            !self.frontend.commands.writes.is_empty() && self.translation.buffered_units() < self.buffer.units;
+        let watched = self.frontend.in_flight.is_none() && self.frontend.link_sleep.is_watched();
+        if lets_in || watched || self.firmware.rounds.are_used() {
+            return false;
+        }
+        let (row, read_at) = (self.translation.copies_into(d), self.backend.events.first().0);
+        match self.firmware.processor.time_of_move() {
+            Some(_) if self.copy_ends(row, read_at) < others => self.copy_beside(d, others),
+            _ => false,
+        }
+    }
+
+    /// When a page has been programmed that a die has read at this time, if nobody asks the processor first.
+    #[inline(always)]
+    fn copy_ends(&self, row: u32, read_at: Nanos) -> Nanos {
+        let times = &self.backend.times;
+        self.firmware.processor.moved_at(read_at)
+            + self.backend.command_time
+            + times.program(times.native())[row as usize]
+    }
+
+    #[inline(never)]
+    fn copy_beside(&mut self, d: DieId, others: Nanos) -> bool {
+        let mut copiers = std::mem::take(&mut self.backend.copiers);
+        copiers.clear();
+        for die in self.translation.copying_beside(d).map(DieId::new) {
+            if self.backend.only_copies(die) {
+                let (at, state) = (self.backend.events.of(die.index()), &self.backend.dies[die.index()]);
+                copiers.push(Copier {
+                    die,
+                    channel: state.channel,
+                    row: self.translation.copies_into(die),
+                    read: state.current,
+                    array: state.array.time,
+                    array_until: state.array_until,
+                    until: at,
+                });
+                self.backend.events.set(die.index(), NEVER);
+            }
+        }
+        let before = others.min(self.backend.events.first().0);
+        let any = self.copy_until(before, &mut copiers);
+        for copier in &copiers {
+            let die = &mut self.backend.dies[copier.die.index()];
+            die.current = copier.read;
+            (die.array, die.array_until) = (Ahead { work: SENSING, time: copier.array }, copier.array_until);
+            self.backend.events.set(copier.die.index(), copier.until);
+        }
+        self.backend.copiers = copiers;
+        any
+    }
+
+    /// Copies as long as whole copies end before something else happens. Returns whether any did.
+    #[inline(always)]
+    fn copy_until(&mut self, before: Nanos, copiers: &mut [Copier]) -> bool {
+        let (native, planes, command) =
+            (self.backend.times.native(), self.backend.all_planes, self.backend.command_time);
+        let (mut programmed, mut sensed, mut units) = (0, 0, 0);
+        let mut any = false;
+        // Of those that have read at the same time, the first goes first, as events do.
+        while let Some(copier) = copiers.iter_mut().reduce(|a, b| if b.until < a.until { b } else { a }) {
+            let (die, row) = (copier.die, copier.row);
+            let end = self.copy_ends(row, copier.until);
+            if end >= before {
+                break;
+            }
+            let Some(read) = self.translation.copy_whole(die) else { break };
+            any = true;
+            let begin = self.firmware.processor.move_unit(copier.until);
+            let nothing = Interval::new(begin, begin);
+            let operation = |work, begin, transfer, end| Operation {
+                die,
+                planes,
+                mode: native,
+                work,
+                begin,
+                share: WHOLE,
+                data_here: begin,
+                transfer,
+                end,
+            };
+            self.probe.check(|checks| checks.operation(&operation(Work::Copy { page: row }, begin, nothing, end)));
+            self.probe.explain(|explanations| explanations.operation(die, OpKind::CopyProgram, begin, end, end));
+            programmed += end - begin - command;
+
+            let array = self.backend.times.read(native)[read.page() as usize];
+            let ready = end + command + array;
+            let length = (u64::from(read.units()) * self.backend.unit_picos).div_ceil(1000);
+            let from = self.backend.channels[usize::from(copier.channel)].book(end, ready, length);
+            let out = Interval::new(from, from + length);
+            let work = Work::Read { page: read.page(), rows: 1, eighths: 8 * read.units() };
+            self.probe.check(|checks| checks.operation(&operation(work, end, out, out.to)));
+            self.probe.explain(|explanations| explanations.operation(die, OpKind::CopyRead, end, ready, out.to));
+            sensed += array;
+            units += u64::from(read.units());
+            *copier = Copier { row: row + 1, read, array, array_until: ready, until: out.to, ..*copier };
+        }
+        let work = &mut self.backend.work;
+        work.add(ArrayWork::Programming, programmed);
+        work.add(SENSING, sensed);
+        work.units += units;
+        work.decoded += units;
+        any
+    }
+}
