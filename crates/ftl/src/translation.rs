@@ -485,7 +485,7 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
         0..0
     }
 
-    /// The row that a page is copied into which a die is reading.
+    /// The row that a page is copied into which a die is reading or programming.
     #[inline]
     fn copies_into(&self, die: DieId) -> u32 {
         let _ = die;
@@ -493,10 +493,16 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     }
 
     /// The page that a die is reading has been read, and programmed, and the next one is to be read: returns that read. `None` if
-    /// there is none, or it is not the next that the die is asked for; then nothing is changed, and [`Translation::done`] is told
-    /// of the read.
+    /// something else comes next, or nothing; then nothing is changed, and [`Translation::done`] is told of the read.
     #[inline]
     fn copy_whole(&mut self, die: DieId) -> Option<FlashOp> {
+        let _ = die;
+        None
+    }
+
+    /// The same for a page that a die has programmed, and [`Translation::began`] was told of.
+    #[inline]
+    fn copy_next(&mut self, die: DieId) -> Option<FlashOp> {
         let _ = die;
         None
     }

@@ -219,6 +219,12 @@ impl Translation for LogBlock {
         chores.copy_whole(die, &mut work)
     }
 
+    #[inline]
+    fn copy_next(&mut self, die: DieId) -> Option<FlashOp> {
+        let (chores, mut work) = self.at_work();
+        chores.copy_next(die, &mut work)
+    }
+
     fn survives_cuts(&self) -> bool {
         true
     }

@@ -233,10 +233,21 @@ impl Chores {
     pub fn copy_whole(&mut self, die: DieId, work: &mut Workplace<'_>) -> Option<FlashOp> {
         let (column, lane) = work.geometry.column_and_lane(die);
         let lane = &mut self.columns[column as usize].lanes[lane as usize];
-        let next = lane.copy_whole(work)?;
+        let next = lane.next(work)?;
+        work.contents.copy_whole(lane.page, lane.from?, lane.block, lane.row);
         self.counters.rows_copied += 1;
         self.counters.rows_read += 1;
-        Some(next)
+        Some(lane.go_on(next, work))
+    }
+
+    /// See [`crate::Translation::copy_next`].
+    pub fn copy_next(&mut self, die: DieId, work: &mut Workplace<'_>) -> Option<FlashOp> {
+        let (column, lane) = work.geometry.column_and_lane(die);
+        let lane = &mut self.columns[column as usize].lanes[lane as usize];
+        let next = lane.next(work)?;
+        lane.programmed(work);
+        self.counters.rows_read += 1;
+        Some(lane.go_on(next, work))
     }
 
     /// A read, program or erase of a chore has ended.
@@ -352,6 +363,8 @@ impl ColumnChores {
             (OpKind::CopyProgram, UnderWay::Copy { lanes_left }) => {
                 let lane = &mut self.lanes[lane];
                 lane.programmed(work);
+                lane.row += 1;
+                lane.page += work.geometry.pages_of_a_row();
                 if lane.row < lane.end {
                     lane.begin(counters, work, sink);
                     return false;
@@ -403,22 +416,25 @@ impl Lane {
         sink.enqueue(self.die, FlashOp::program(OpKind::CopyProgram, self.block, self.row, 1, 0));
     }
 
-    /// Its row has been read: programs it, and asks for the next, if there is one to be read. If not, nothing is changed.
+    /// Where the page of the next row is to be copied from, if there is one.
     #[inline]
-    fn copy_whole(&mut self, work: &mut Workplace<'_>) -> Option<FlashOp> {
-        let (row, page) = (self.row + 1, self.page + work.geometry.pages_of_a_row());
-        if row >= self.end || !work.geometry.has(page) {
-            return None;
-        }
-        let next = work.contents.unit(page)?;
-        work.contents.copy_whole(self.page, self.from?, self.block, self.row);
-        work.contents.prefetch(self.page + ROWS_AHEAD * work.geometry.pages_of_a_row());
-        (self.row, self.page, self.from) = (row, page, Some(next));
-        let (block, row) = work.contents.medium().layout().row_of(next);
-        Some(FlashOp::read(OpKind::CopyRead, block, row, 1, work.units_out))
+    fn next(&self, work: &Workplace<'_>) -> Option<UnitAddress> {
+        let page = self.page + work.geometry.pages_of_a_row();
+        if self.row + 1 >= self.end || !work.geometry.has(page) { None } else { work.contents.unit(page) }
     }
 
-    /// Its row has been programmed; the next is due.
+    /// Its row has been programmed: the next one is to be read.
+    #[inline]
+    fn go_on(&mut self, next: UnitAddress, work: &Workplace<'_>) -> FlashOp {
+        self.row += 1;
+        self.page += work.geometry.pages_of_a_row();
+        self.from = Some(next);
+        work.contents.prefetch(self.page + ROWS_AHEAD * work.geometry.pages_of_a_row());
+        let (block, row) = work.contents.medium().layout().row_of(next);
+        FlashOp::read(OpKind::CopyRead, block, row, 1, work.units_out)
+    }
+
+    /// Its row has been programmed.
     #[inline]
     fn programmed(&mut self, work: &mut Workplace<'_>) {
         let outcome = work.contents.finish_program(self.block, self.row);
@@ -426,7 +442,5 @@ impl Lane {
         if let Some(from) = self.from {
             work.contents.copied(self.page, from, self.block, self.row);
         }
-        self.row += 1;
-        self.page += work.geometry.pages_of_a_row();
     }
 }

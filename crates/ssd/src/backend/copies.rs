@@ -17,16 +17,16 @@ use crate::SimulatedSsd;
 use crate::power::{Ahead, ArrayWork};
 use crate::timing::{Interval, Operation, Work};
 
-/// A die that reads a page to be copied.
+/// A die that copies.
 #[derive(Clone, Copy, Debug)]
 pub struct Copier {
     die: DieId,
     channel: u8,
     /// The row that the page is copied into.
     row: u32,
-    /// What it reads, what its array takes for it and when that is over, and when the page has crossed the bus.
-    read: FlashOp,
-    array: Nanos,
+    /// What it reads or programs, what its array takes for it and when that is over, and when all of it has ended.
+    op: FlashOp,
+    array: Ahead,
     array_until: Nanos,
     until: Nanos,
 }
@@ -34,11 +34,12 @@ pub struct Copier {
 const SENSING: ArrayWork = ArrayWork::Sensing { planes: 1 };
 
 impl Backend {
-    /// Whether a die reads a page to be copied, and is asked for nothing else.
+    /// Whether a die copies, and is asked for nothing else.
     #[inline]
     fn only_copies(&self, die: DieId) -> bool {
         let d = &self.dies[die.index()];
-        d.busy && d.current.kind() == OpKind::CopyRead && d.reads.is_empty() && d.others.is_empty()
+        let copies = matches!(d.current.kind(), OpKind::CopyRead | OpKind::CopyProgram);
+        d.busy && copies && d.reads.is_empty() && d.others.is_empty()
     }
 }
 
@@ -54,14 +55,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let lets_in =
             !self.frontend.commands.writes.is_empty() && self.translation.buffered_units() < self.buffer.units;
         let watched = self.frontend.in_flight.is_none() && self.frontend.link_sleep.is_watched();
-        if lets_in || watched || self.firmware.rounds.are_used() {
+        if lets_in || watched || self.firmware.rounds.are_used() || self.firmware.processor.time_of_move().is_none() {
             return false;
         }
-        let (row, read_at) = (self.translation.copies_into(d), self.backend.events.first().0);
-        match self.firmware.processor.time_of_move() {
-            Some(_) if self.copy_ends(row, read_at) < others => self.copy_beside(d, others),
-            _ => false,
-        }
+        let at = self.backend.events.first().0;
+        let reads = self.backend.current(d).kind() == OpKind::CopyRead;
+        let end = if reads { self.copy_ends(self.translation.copies_into(d), at) } else { at };
+        end < others && self.copy_beside(d, others)
     }
 
     /// When a page has been programmed that a die has read at this time, if nobody asks the processor first.
@@ -79,15 +79,15 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         copiers.clear();
         for die in self.translation.copying_beside(d).map(DieId::new) {
             if self.backend.only_copies(die) {
-                let (at, state) = (self.backend.events.of(die.index()), &self.backend.dies[die.index()]);
+                let (until, state) = (self.backend.events.of(die.index()), &self.backend.dies[die.index()]);
                 copiers.push(Copier {
                     die,
                     channel: state.channel,
                     row: self.translation.copies_into(die),
-                    read: state.current,
-                    array: state.array.time,
+                    op: state.current,
+                    array: state.array,
                     array_until: state.array_until,
-                    until: at,
+                    until,
                 });
                 self.backend.events.set(die.index(), NEVER);
             }
@@ -96,8 +96,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let any = self.copy_until(before, &mut copiers);
         for copier in &copiers {
             let die = &mut self.backend.dies[copier.die.index()];
-            die.current = copier.read;
-            (die.array, die.array_until) = (Ahead { work: SENSING, time: copier.array }, copier.array_until);
+            (die.current, die.array, die.array_until) = (copier.op, copier.array, copier.array_until);
             self.backend.events.set(copier.die.index(), copier.until);
         }
         self.backend.copiers = copiers;
@@ -114,14 +113,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         // Of those that have read at the same time, the first goes first, as events do.
         while let Some(copier) = copiers.iter_mut().reduce(|a, b| if b.until < a.until { b } else { a }) {
             let (die, row) = (copier.die, copier.row);
-            let end = self.copy_ends(row, copier.until);
-            if end >= before {
-                break;
-            }
-            let Some(read) = self.translation.copy_whole(die) else { break };
-            any = true;
-            let begin = self.firmware.processor.move_unit(copier.until);
-            let nothing = Interval::new(begin, begin);
             let operation = |work, begin, transfer, end| Operation {
                 die,
                 planes,
@@ -133,9 +124,28 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 transfer,
                 end,
             };
-            self.probe.check(|checks| checks.operation(&operation(Work::Copy { page: row }, begin, nothing, end)));
-            self.probe.explain(|explanations| explanations.operation(die, OpKind::CopyProgram, begin, end, end));
-            programmed += end - begin - command;
+            let (end, read);
+            if copier.op.kind() == OpKind::CopyRead {
+                end = self.copy_ends(row, copier.until);
+                if end >= before {
+                    break;
+                }
+                let Some(next) = self.translation.copy_whole(die) else { break };
+                read = next;
+                let begin = self.firmware.processor.move_unit(copier.until);
+                let nothing = Interval::new(begin, begin);
+                self.probe.check(|checks| checks.operation(&operation(Work::Copy { page: row }, begin, nothing, end)));
+                self.probe.explain(|explanations| explanations.operation(die, OpKind::CopyProgram, begin, end, end));
+                programmed += end - begin - command;
+            } else {
+                end = copier.until;
+                if end >= before {
+                    break;
+                }
+                let Some(next) = self.translation.copy_next(die) else { break };
+                read = next;
+            }
+            any = true;
 
             let array = self.backend.times.read(native)[read.page() as usize];
             let ready = end + command + array;
@@ -147,7 +157,14 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             self.probe.explain(|explanations| explanations.operation(die, OpKind::CopyRead, end, ready, out.to));
             sensed += array;
             units += u64::from(read.units());
-            *copier = Copier { row: row + 1, read, array, array_until: ready, until: out.to, ..*copier };
+            *copier = Copier {
+                row: row + 1,
+                op: read,
+                array: Ahead { work: SENSING, time: array },
+                array_until: ready,
+                until: out.to,
+                ..*copier
+            };
         }
         let work = &mut self.backend.work;
         work.add(ArrayWork::Programming, programmed);
