@@ -210,7 +210,7 @@ impl Translation for LogBlock {
 
     #[inline]
     fn copies_into(&self, die: DieId) -> u32 {
-        self.chores.copies_into(die, &self.geometry)
+        self.chores.copies_into(die)
     }
 
     #[inline]

@@ -59,7 +59,7 @@ struct Lane {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnderWay {
     Nothing,
-    /// See [`ColumnChores::lanes`].
+    /// See [`Chores::lanes`].
     Copy {
         lanes_left: u32,
     },
@@ -110,6 +110,8 @@ impl Workplace<'_> {
 #[derive(Clone, Debug)]
 pub struct Chores {
     columns: Vec<ColumnChores>,
+    /// By die: what it copies, or has copied last.
+    lanes: Vec<Lane>,
     /// Columns that have any.
     busy: u32,
     counters: ChoreCounters,
@@ -120,15 +122,20 @@ pub struct Chores {
 struct ColumnChores {
     waiting: VecDeque<Chore>,
     under_way: UnderWay,
-    /// What the lanes copy.
-    lanes: Vec<Lane>,
 }
 
 impl Chores {
     #[must_use]
-    pub fn new(columns: u32) -> Self {
-        let none = ColumnChores { waiting: VecDeque::new(), under_way: UnderWay::Nothing, lanes: Vec::new() };
-        Chores { columns: vec![none; columns as usize], busy: 0, counters: ChoreCounters::default() }
+    pub fn new(columns: u32, dies: u32) -> Self {
+        let none = ColumnChores { waiting: VecDeque::new(), under_way: UnderWay::Nothing };
+        let lane =
+            Lane { row: 0, end: 0, page: LogicalPage::FIRST, block: BlockId::default(), die: DieId::FIRST, from: None };
+        Chores {
+            columns: vec![none; columns as usize],
+            lanes: vec![lane; dies as usize],
+            busy: 0,
+            counters: ChoreCounters::default(),
+        }
     }
 
     /// All that was planned or under way is forgotten.
@@ -205,7 +212,7 @@ impl Chores {
     pub fn go_on(&mut self, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
         for column in &mut self.columns {
             if !column.is_idle() {
-                column.go_on(&mut self.counters, work, sink);
+                column.go_on(&mut self.lanes, &mut self.counters, work, sink);
                 self.busy -= u32::from(column.is_idle());
             }
         }
@@ -217,22 +224,20 @@ impl Chores {
         if self.busy > 1 {
             return 0..0;
         }
-        let column = geometry.column_and_lane(die).0;
-        geometry.die(column, 0).number()..geometry.die(column + 1, 0).number()
+        let dies = geometry.dies(geometry.column_and_lane(die).0);
+        dies.start as u32..dies.end as u32
     }
 
     /// See [`crate::Translation::copies_into`].
     #[inline]
-    pub fn copies_into(&self, die: DieId, geometry: &Geometry) -> u32 {
-        let (column, lane) = geometry.column_and_lane(die);
-        self.columns[column as usize].lanes[lane as usize].row
+    pub fn copies_into(&self, die: DieId) -> u32 {
+        self.lanes[die.index()].row
     }
 
     /// See [`crate::Translation::copy_whole`].
     #[inline]
     pub fn copy_whole(&mut self, die: DieId, work: &mut Workplace<'_>) -> Option<FlashOp> {
-        let (column, lane) = work.geometry.column_and_lane(die);
-        let lane = &mut self.columns[column as usize].lanes[lane as usize];
+        let lane = &mut self.lanes[die.index()];
         let next = lane.next(work)?;
         work.contents.copy_whole(lane.page, lane.from?, lane.block, lane.row);
         self.counters.rows_copied += 1;
@@ -242,8 +247,7 @@ impl Chores {
 
     /// See [`crate::Translation::copy_next`].
     pub fn copy_next(&mut self, die: DieId, work: &mut Workplace<'_>) -> Option<FlashOp> {
-        let (column, lane) = work.geometry.column_and_lane(die);
-        let lane = &mut self.columns[column as usize].lanes[lane as usize];
+        let lane = &mut self.lanes[die.index()];
         let next = lane.next(work)?;
         lane.programmed(work);
         self.counters.rows_read += 1;
@@ -255,10 +259,9 @@ impl Chores {
     /// # Panics
     /// If the operation belongs to no chore.
     pub fn done(&mut self, die: DieId, op: &FlashOp, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
-        let (column, lane) = work.geometry.column_and_lane(die);
-        let chores = &mut self.columns[column as usize];
-        if chores.done(lane as usize, op, &mut self.counters, work, sink) {
-            chores.go_on(&mut self.counters, work, sink);
+        let chores = &mut self.columns[work.geometry.column_and_lane(die).0 as usize];
+        if chores.done(&mut self.lanes[die.index()], op, &mut self.counters, work, sink) {
+            chores.go_on(&mut self.lanes, &mut self.counters, work, sink);
             self.busy -= u32::from(chores.is_idle());
         }
     }
@@ -282,19 +285,25 @@ impl ColumnChores {
     }
 
     /// Begins what waits, as far as nothing is under way.
-    fn go_on(&mut self, counters: &mut ChoreCounters, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
+    fn go_on(
+        &mut self,
+        lanes_of_all: &mut [Lane],
+        counters: &mut ChoreCounters,
+        work: &mut Workplace<'_>,
+        sink: &mut impl OpSink,
+    ) {
         while matches!(self.under_way, UnderWay::Nothing) {
             let Some(chore) = self.waiting.pop_front() else { return };
             match chore {
                 Chore::Copy { superblock, into, lanes } => {
-                    self.begin_copy(superblock, into, &lanes, counters, work, sink)
+                    self.begin_copy(superblock, into, &lanes, lanes_of_all, counters, work, sink)
                 }
                 Chore::Move { superblock } => {
                     let into = work.superblocks.take(work.geometry.column(superblock));
                     let lanes: Vec<_> =
                         (0..work.geometry.lanes).map(|k| (0, work.rows_in_use(superblock, k))).collect();
                     self.waiting.push_front(Chore::Install { superblock, place: into });
-                    self.begin_copy(superblock, into, &lanes, counters, work, sink);
+                    self.begin_copy(superblock, into, &lanes, lanes_of_all, counters, work, sink);
                 }
                 Chore::Install { superblock, place } => {
                     let was_log = work.superblocks.use_of(place) == Use::Log;
@@ -324,32 +333,30 @@ impl ColumnChores {
         superblock: u32,
         into: Place,
         ranges: &[(u32, u32)],
+        lanes: &mut [Lane],
         counters: &mut ChoreCounters,
         work: &mut Workplace<'_>,
         sink: &mut impl OpSink,
     ) {
         let column = work.superblocks.column(into);
-        self.lanes.clear();
-        self.lanes.extend((0..).zip(ranges).map(|(k, &(row, end))| Lane {
-            row,
-            end,
-            page: work.geometry.page_number(Spot { superblock, lane: k, row }),
-            block: work.superblocks.block(into, k),
-            die: work.geometry.die(column, k),
-            from: None,
-        }));
-        let lanes_left = self.lanes.iter().filter(|lane| lane.row < lane.end).count() as u32;
+        let lanes = &mut lanes[work.geometry.dies(column)];
+        for ((k, &(row, end)), lane) in (0..).zip(ranges).zip(&mut *lanes) {
+            let page = work.geometry.page_number(Spot { superblock, lane: k, row });
+            let (block, die) = (work.superblocks.block(into, k), work.geometry.die(column, k));
+            *lane = Lane { row, end, page, block, die, from: None };
+        }
+        let lanes_left = lanes.iter().filter(|lane| lane.row < lane.end).count() as u32;
         if lanes_left > 0 {
             self.under_way = UnderWay::Copy { lanes_left };
         }
-        self.lanes.iter_mut().filter(|lane| lane.row < lane.end).for_each(|lane| lane.begin(counters, work, sink));
+        lanes.iter_mut().filter(|lane| lane.row < lane.end).for_each(|lane| lane.begin(counters, work, sink));
     }
 
     /// Returns whether the chore under way has ended.
     #[inline]
     fn done(
         &mut self,
-        lane: usize,
+        lane: &mut Lane,
         op: &FlashOp,
         counters: &mut ChoreCounters,
         work: &mut Workplace<'_>,
@@ -357,11 +364,10 @@ impl ColumnChores {
     ) -> bool {
         let lanes_left = match (op.kind(), &mut self.under_way) {
             (OpKind::CopyRead, UnderWay::Copy { .. }) => {
-                self.lanes[lane].program(counters, work, sink);
+                lane.program(counters, work, sink);
                 return false;
             }
             (OpKind::CopyProgram, UnderWay::Copy { lanes_left }) => {
-                let lane = &mut self.lanes[lane];
                 lane.programmed(work);
                 lane.row += 1;
                 lane.page += work.geometry.pages_of_a_row();

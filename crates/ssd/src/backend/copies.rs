@@ -10,12 +10,12 @@
 
 use ssdlab_core::Nanos;
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
-use ssdlab_nand::{DieId, WHOLE};
+use ssdlab_nand::DieId;
 
 use super::{Backend, NEVER};
 use crate::SimulatedSsd;
 use crate::power::{Ahead, ArrayWork};
-use crate::timing::{Interval, Operation, Work};
+use crate::timing::{CopyAndRead, Interval};
 
 /// A die that copies.
 #[derive(Clone, Copy, Debug)]
@@ -106,71 +106,55 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Copies as long as whole copies end before something else happens. Returns whether any did.
     #[inline(always)]
     fn copy_until(&mut self, before: Nanos, copiers: &mut [Copier]) -> bool {
-        let (native, planes, command) =
-            (self.backend.times.native(), self.backend.all_planes, self.backend.command_time);
+        let SimulatedSsd { translation, firmware, backend, probe, .. } = self;
+        let (processor, channels) = (&mut firmware.processor, &mut backend.channels);
+        let (command, planes, unit_picos) = (backend.command_time, backend.all_planes, backend.unit_picos);
+        let native = backend.times.native();
+        let (reads, programs) = (backend.times.read(native), backend.times.program(native));
         let (mut programmed, mut sensed, mut units) = (0, 0, 0);
         let mut any = false;
         // Of those that have read at the same time, the first goes first, as events do.
         while let Some(copier) = copiers.iter_mut().reduce(|a, b| if b.until < a.until { b } else { a }) {
-            let (die, row) = (copier.die, copier.row);
-            let operation = |work, begin, transfer, end| Operation {
-                die,
-                planes,
-                mode: native,
-                work,
-                begin,
-                share: WHOLE,
-                data_here: begin,
-                transfer,
-                end,
-            };
-            let (end, read);
-            if copier.op.kind() == OpKind::CopyRead {
-                end = self.copy_ends(row, copier.until);
-                if end >= before {
-                    break;
-                }
-                let Some(next) = self.translation.copy_whole(die) else { break };
-                read = next;
-                let begin = self.firmware.processor.move_unit(copier.until);
-                let nothing = Interval::new(begin, begin);
-                self.probe.check(|checks| checks.operation(&operation(Work::Copy { page: row }, begin, nothing, end)));
-                self.probe.explain(|explanations| explanations.operation(die, OpKind::CopyProgram, begin, end, end));
-                programmed += end - begin - command;
+            let (die, row, had_read) = (copier.die, copier.row, copier.op.kind() == OpKind::CopyRead);
+            let (begin, end) = if had_read {
+                let begin = processor.moved_at(copier.until);
+                (begin, begin + command + programs[row as usize])
             } else {
-                end = copier.until;
-                if end >= before {
-                    break;
-                }
-                let Some(next) = self.translation.copy_next(die) else { break };
-                read = next;
+                (copier.until, copier.until)
+            };
+            if end >= before {
+                break;
             }
+            let next = if had_read { translation.copy_whole(die) } else { translation.copy_next(die) };
+            let Some(read) = next else { break };
             any = true;
 
-            let array = self.backend.times.read(native)[read.page() as usize];
+            let array = reads[read.page() as usize];
             let ready = end + command + array;
-            let length = (u64::from(read.units()) * self.backend.unit_picos).div_ceil(1000);
-            let from = self.backend.channels[usize::from(copier.channel)].book(end, ready, length);
-            let out = Interval::new(from, from + length);
-            let work = Work::Read { page: read.page(), rows: 1, eighths: 8 * read.units() };
-            self.probe.check(|checks| checks.operation(&operation(work, end, out, out.to)));
-            self.probe.explain(|explanations| explanations.operation(die, OpKind::CopyRead, end, ready, out.to));
+            let length = (u64::from(read.units()) * unit_picos).div_ceil(1000);
+            let from = channels[usize::from(copier.channel)].book(end, ready, length);
+            let transfer = Interval::new(from, from + length);
+            let (page, units_out) = (read.page(), read.units());
+            let both = CopyAndRead { die, planes, row, begin, programmed: end, page, units: units_out, transfer };
+            if had_read {
+                processor.move_unit(begin);
+                probe.check(|checks| checks.copy(&both));
+                probe.explain(|explanations| explanations.operation(die, OpKind::CopyProgram, begin, end, end));
+                programmed += programs[row as usize];
+            } else {
+                probe.check(|checks| checks.operation(&both.steps(native)[1]));
+            }
+            probe.explain(|explanations| explanations.operation(die, OpKind::CopyRead, end, ready, transfer.to));
             sensed += array;
-            units += u64::from(read.units());
-            *copier = Copier {
-                row: row + 1,
-                op: read,
-                array: Ahead { work: SENSING, time: array },
-                array_until: ready,
-                until: out.to,
-                ..*copier
-            };
+            units += u64::from(units_out);
+            (copier.row, copier.op) = (row + 1, read);
+            (copier.array, copier.array_until) = (Ahead { work: SENSING, time: array }, ready);
+            copier.until = transfer.to;
         }
-        let work = &mut self.backend.work;
-        work.add(ArrayWork::Programming, programmed);
-        work.add(SENSING, sensed);
-        work.units += units;
-        work.decoded += units;
+        backend.work.add(ArrayWork::Programming, programmed);
+        backend.work.add(SENSING, sensed);
+        backend.work.units += units;
+        backend.work.decoded += units;
         any
     }
 }

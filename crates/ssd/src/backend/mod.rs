@@ -28,8 +28,8 @@ use crate::timing::{Interval, Operation, Work};
 
 use array_times::ArrayTimes;
 use channel::Channel;
-pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, SavedCorrection, ladder_of_unit};
 use copies::Copier;
+pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, SavedCorrection, ladder_of_unit};
 use events::Tournament;
 use planes::Planes;
 use suspend::{Progress, SuspendRules, Suspended};

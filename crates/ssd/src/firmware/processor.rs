@@ -264,10 +264,11 @@ impl Processor {
         self.free.max(asked) + self.times.move_unit
     }
 
-    /// Moves a unit, at once in the eyes of everyone else. Returns as [`Processor::moved_at`].
+    /// Moves a unit, at once in the eyes of everyone else, up to the time that [`Processor::moved_at`] has told.
     #[inline]
-    pub fn move_unit(&mut self, asked: Nanos) -> Nanos {
-        self.book(asked, self.times.move_unit) + self.times.move_unit
+    pub fn move_unit(&mut self, until: Nanos) {
+        self.free = until;
+        self.busy += self.times.move_unit;
     }
 
     /// The row that has been prepared, and its die.

@@ -6,7 +6,7 @@ use ssdlab_core::Nanos;
 use ssdlab_nand::{DieId, DieSpec, LogicalPage, memory};
 
 use crate::spec::DriveSpec;
-use crate::timing::{Interval, LinkReferee, Operation, TimingReferee};
+use crate::timing::{CopyAndRead, Interval, LinkReferee, Operation, TimingReferee};
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
@@ -83,6 +83,17 @@ impl Checks {
     pub fn operation(&mut self, operation: &Operation) {
         if let Err(violation) = self.flash.issue(operation) {
             panic!("the scheduler broke a rule of the flash: {violation} ({operation:?})");
+        }
+    }
+
+    /// The same for two operations, one behind the other.
+    ///
+    /// # Panics
+    /// If a die would not have accepted them.
+    #[inline]
+    pub fn copy(&mut self, copy: &CopyAndRead) {
+        if let Err(violation) = self.flash.issue_copy(copy) {
+            panic!("the scheduler broke a rule of the flash: {violation} ({copy:?})");
         }
     }
 

@@ -3,7 +3,7 @@
 use ssdlab_core::{Nanos, nanos_from_us};
 use ssdlab_nand::{CellMode, DieId, DieSpec, ModeSpec, Suspend, VariationSpec, WHOLE};
 
-use super::{Interval, Operation, TimingRule, TimingViolation, Work};
+use super::{CopyAndRead, Interval, Operation, TimingRule, TimingViolation, Work};
 use crate::spec::DriveSpec;
 
 /// See the [module's own page](super).
@@ -33,6 +33,8 @@ pub struct TimingReferee {
     channels: u32,
     /// Dies of a channel that work at once, where not all may.
     ways: Option<u32>,
+    /// None of the above applies but for times of the array and of the bus.
+    is_plain: bool,
     dies: Vec<Die>,
     /// Transfers by channel that may still matter, in no order.
     transfers: Vec<Vec<Interval>>,
@@ -72,7 +74,16 @@ impl TimingReferee {
         let unit_bytes = f64::from(g.page_bytes + g.spare_bytes) / f64::from(drive.units_per_page(die));
         let rate = die.bus.mega_transfers_per_s;
         let cycles = die.features.cycles.as_ref();
+        let ways =
+            Some(drive.controller.ways).filter(|&ways| drive.flash.dies.div_ceil(drive.controller.channels) > ways);
+        let features = &die.features;
         TimingReferee {
+            is_plain: features.cache_read_busy_us.is_none()
+                && features.suspend.is_none()
+                && cycles.is_none()
+                && die.variation.is_none()
+                && drive.controller.programs_at_once.is_none()
+                && ways.is_none(),
             read: by_page(ModeSpec::read_time),
             program: by_page(ModeSpec::program_time),
             erase: CellMode::ALL.map(|mode| die.mode(mode).map_or(0, |m| m.erase_time())),
@@ -88,8 +99,7 @@ impl TimingReferee {
             shares: die.variation.as_ref().map_or([(WHOLE, WHOLE); 3], shares),
             programs_at_once: drive.controller.programs_at_once,
             channels: drive.controller.channels,
-            ways: Some(drive.controller.ways)
-                .filter(|&ways| drive.flash.dies.div_ceil(drive.controller.channels) > ways),
+            ways,
             dies: (0..drive.flash.dies).map(|d| Die::idle(d % drive.controller.channels)).collect(),
             transfers: vec![Vec::new(); drive.controller.channels as usize],
         }
@@ -129,6 +139,33 @@ impl TimingReferee {
         let programs =
             matches!(op.work, Work::Program { .. } | Work::Copy { .. }) || die.left.is_some() && die.programs;
         *die = Die { planes: op.planes, free_at: op.end, sensed, programs, ..*die };
+        Ok(())
+    }
+
+    /// The same for the two operations of [`CopyAndRead`].
+    ///
+    /// # Errors
+    /// The first rule broken.
+    #[inline]
+    pub fn issue_copy(&mut self, copy: &CopyAndRead) -> Result<(), TimingViolation> {
+        let die = &mut self.dies[copy.die.index()];
+        let channel = &mut self.transfers[die.channel as usize];
+        let native = self.native.index();
+        let Interval { from, to } = copy.transfer;
+        let programmed = copy.begin + self.command + self.program[native][copy.row as usize];
+        let sensed = copy.programmed + self.command + self.read[native][copy.page as usize];
+        let length = (u64::from(copy.units) * self.unit_picos).div_ceil(1000);
+        let on_time =
+            copy.begin >= die.free_at && copy.programmed >= programmed && from >= sensed && to >= from + length;
+        if !on_time || !self.is_plain || channel.iter().any(|t| t.to > copy.begin) {
+            // Something else is in the way, or there is more to it: one step after the other.
+            return copy.steps(self.native).iter().try_for_each(|op| self.issue(op));
+        }
+        channel.clear();
+        if to > from {
+            channel.push(copy.transfer);
+        }
+        *die = Die { planes: copy.planes, free_at: to, programs: false, ..*die };
         Ok(())
     }
 
