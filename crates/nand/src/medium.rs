@@ -574,7 +574,7 @@ impl Medium {
     ///
     /// # Panics
     /// If rows have several units, or programs may fail.
-    #[inline]
+    #[inline(always)]
     pub fn program_copy(&mut self, from: UnitAddress, block: BlockId, page: u32) -> Result<UnitAddress, Violation> {
         assert!(self.layout.row_units == 1 && self.never_fails(), "a row is one unit, and programs do not fail");
         let state = &mut self.blocks[self.layout.first_plane(block)];

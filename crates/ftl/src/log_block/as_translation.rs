@@ -213,7 +213,7 @@ impl Translation for LogBlock {
         self.chores.copies_into(die)
     }
 
-    #[inline]
+    #[inline(always)]
     fn copy_whole(&mut self, die: DieId) -> Option<FlashOp> {
         let (chores, mut work) = self.at_work();
         chores.copy_whole(die, &mut work)

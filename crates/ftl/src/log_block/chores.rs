@@ -235,7 +235,7 @@ impl Chores {
     }
 
     /// See [`crate::Translation::copy_whole`].
-    #[inline]
+    #[inline(always)]
     pub fn copy_whole(&mut self, die: DieId, work: &mut Workplace<'_>) -> Option<FlashOp> {
         let lane = &mut self.lanes[die.index()];
         let next = lane.next(work)?;
@@ -423,14 +423,14 @@ impl Lane {
     }
 
     /// Where the page of the next row is to be copied from, if there is one.
-    #[inline]
+    #[inline(always)]
     fn next(&self, work: &Workplace<'_>) -> Option<UnitAddress> {
         let page = self.page + work.geometry.pages_of_a_row();
         if self.row + 1 >= self.end || !work.geometry.has(page) { None } else { work.contents.unit(page) }
     }
 
     /// Its row has been programmed: the next one is to be read.
-    #[inline]
+    #[inline(always)]
     fn go_on(&mut self, next: UnitAddress, work: &Workplace<'_>) -> FlashOp {
         self.row += 1;
         self.page += work.geometry.pages_of_a_row();

@@ -75,7 +75,7 @@ impl Contents {
 
     /// The same as [`Contents::copy`], [`Contents::begin_program`], [`Contents::finish_program`] and [`Contents::copied`] one after
     /// the other.
-    #[inline]
+    #[inline(always)]
     pub fn copy_whole(&mut self, page: LogicalPage, from: UnitAddress, block: BlockId, row: u32) {
         let to = self.medium.program_copy(from, block, row).expect("rows are programmed in order");
         let lives = &mut self.lives[page.index()];

@@ -109,6 +109,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let SimulatedSsd { translation, firmware, backend, probe, .. } = self;
         let (processor, channels) = (&mut firmware.processor, &mut backend.channels);
         let (command, planes, unit_picos) = (backend.command_time, backend.all_planes, backend.unit_picos);
+        let unit_transfer = unit_picos.div_ceil(1000);
         let native = backend.times.native();
         let (reads, programs) = (backend.times.read(native), backend.times.program(native));
         let (mut programmed, mut sensed, mut units) = (0, 0, 0);
@@ -131,7 +132,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
             let array = reads[read.page() as usize];
             let ready = end + command + array;
-            let length = (u64::from(read.units()) * unit_picos).div_ceil(1000);
+            let length = match read.units() {
+                1 => unit_transfer,
+                units => (u64::from(units) * unit_picos).div_ceil(1000),
+            };
             let from = channels[usize::from(copier.channel)].book(end, ready, length);
             let transfer = Interval::new(from, from + length);
             let (page, units_out) = (read.page(), read.units());

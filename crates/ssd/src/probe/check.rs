@@ -90,7 +90,7 @@ impl Checks {
     ///
     /// # Panics
     /// If a die would not have accepted them.
-    #[inline]
+    #[inline(always)]
     pub fn copy(&mut self, copy: &CopyAndRead) {
         if let Err(violation) = self.flash.issue_copy(copy) {
             panic!("the scheduler broke a rule of the flash: {violation} ({copy:?})");

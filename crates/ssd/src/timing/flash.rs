@@ -146,27 +146,37 @@ impl TimingReferee {
     ///
     /// # Errors
     /// The first rule broken.
-    #[inline]
+    #[inline(always)]
     pub fn issue_copy(&mut self, copy: &CopyAndRead) -> Result<(), TimingViolation> {
-        let die = &mut self.dies[copy.die.index()];
-        let channel = &mut self.transfers[die.channel as usize];
-        let native = self.native.index();
-        let Interval { from, to } = copy.transfer;
-        let programmed = copy.begin + self.command + self.program[native][copy.row as usize];
-        let sensed = copy.programmed + self.command + self.read[native][copy.page as usize];
-        let length = (u64::from(copy.units) * self.unit_picos).div_ceil(1000);
-        let on_time =
-            copy.begin >= die.free_at && copy.programmed >= programmed && from >= sensed && to >= from + length;
-        if !on_time || !self.is_plain || channel.iter().any(|t| t.to > copy.begin) {
-            // Something else is in the way, or there is more to it: one step after the other.
-            return copy.steps(self.native).iter().try_for_each(|op| self.issue(op));
+        if self.is_plain {
+            let die = &mut self.dies[copy.die.index()];
+            let channel = &mut self.transfers[die.channel as usize];
+            let Interval { from, to } = copy.transfer;
+            let native = self.native.index();
+            let programmed = copy.begin + self.command + self.program[native][copy.row as usize];
+            let sensed = copy.programmed + self.command + self.read[native][copy.page as usize];
+            let on_time = copy.begin >= die.free_at && copy.programmed >= programmed && from >= sensed;
+            // In whole picoseconds, so that nothing has to be rounded.
+            let crosses = to.saturating_sub(from) * 1000 >= u64::from(copy.units) * self.unit_picos;
+            // The bus has been free since the last transfer, which is all that has to be remembered.
+            if on_time
+                && crosses
+                && let [last] = &mut channel[..]
+                && last.to <= copy.begin
+                && to > from
+            {
+                *last = copy.transfer;
+                *die = Die { planes: copy.planes, free_at: to, programs: false, ..*die };
+                return Ok(());
+            }
         }
-        channel.clear();
-        if to > from {
-            channel.push(copy.transfer);
-        }
-        *die = Die { planes: copy.planes, free_at: to, programs: false, ..*die };
-        Ok(())
+        self.issue_copy_by_steps(copy)
+    }
+
+    /// The same where something else may be in the way, or there is more to it.
+    #[inline(never)]
+    fn issue_copy_by_steps(&mut self, copy: &CopyAndRead) -> Result<(), TimingViolation> {
+        copy.steps(self.native).iter().try_for_each(|op| self.issue(op))
     }
 
     /// A die is interrupted, and takes reads from `at` on.
