@@ -142,7 +142,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             let both = CopyAndRead { die, planes, row, begin, programmed: end, page, units: units_out, transfer };
             if had_read {
                 processor.move_unit(begin);
-                probe.check(|checks| checks.copy(&both));
+                probe.check(|checks| checks.copy(&both, native));
                 probe.explain(|explanations| explanations.operation(die, OpKind::CopyProgram, begin, end, end));
                 programmed += programs[row as usize];
             } else {

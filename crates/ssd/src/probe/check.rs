@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::{DieId, DieSpec, LogicalPage, memory};
+use ssdlab_nand::{CellMode, DieId, DieSpec, LogicalPage, memory};
 
 use crate::spec::DriveSpec;
 use crate::timing::{CopyAndRead, Interval, LinkReferee, Operation, TimingReferee};
@@ -86,14 +86,14 @@ impl Checks {
         }
     }
 
-    /// The same for two operations, one behind the other.
+    /// The same for two operations, one behind the other, in the die's own cell mode.
     ///
     /// # Panics
     /// If a die would not have accepted them.
     #[inline(always)]
-    pub fn copy(&mut self, copy: &CopyAndRead) {
-        if let Err(violation) = self.flash.issue_copy(copy) {
-            panic!("the scheduler broke a rule of the flash: {violation} ({copy:?})");
+    pub fn copy(&mut self, copy: &CopyAndRead, mode: CellMode) {
+        if !self.flash.takes_copy(copy) {
+            copy.steps(mode).iter().for_each(|step| self.operation(step));
         }
     }
 

@@ -142,41 +142,30 @@ impl TimingReferee {
         Ok(())
     }
 
-    /// The same for the two operations of [`CopyAndRead`].
-    ///
-    /// # Errors
-    /// The first rule broken.
+    /// Accepts the two operations of [`CopyAndRead`] in one step, if nothing else is in the way and there is no more to them.
+    /// Returns whether it has; if not, nothing is changed, and [`TimingReferee::issue`] is to be asked for one after the other.
     #[inline(always)]
-    pub fn issue_copy(&mut self, copy: &CopyAndRead) -> Result<(), TimingViolation> {
-        if self.is_plain {
-            let die = &mut self.dies[copy.die.index()];
-            let channel = &mut self.transfers[die.channel as usize];
-            let Interval { from, to } = copy.transfer;
-            let native = self.native.index();
-            let programmed = copy.begin + self.command + self.program[native][copy.row as usize];
-            let sensed = copy.programmed + self.command + self.read[native][copy.page as usize];
-            let on_time = copy.begin >= die.free_at && copy.programmed >= programmed && from >= sensed;
-            // In whole picoseconds, so that nothing has to be rounded.
-            let crosses = to.saturating_sub(from) * 1000 >= u64::from(copy.units) * self.unit_picos;
-            // The bus has been free since the last transfer, which is all that has to be remembered.
-            if on_time
-                && crosses
-                && let [last] = &mut channel[..]
-                && last.to <= copy.begin
-                && to > from
-            {
-                *last = copy.transfer;
-                *die = Die { planes: copy.planes, free_at: to, programs: false, ..*die };
-                return Ok(());
-            }
+    pub fn takes_copy(&mut self, copy: &CopyAndRead) -> bool {
+        if !self.is_plain {
+            return false;
         }
-        self.issue_copy_by_steps(copy)
-    }
-
-    /// The same where something else may be in the way, or there is more to it.
-    #[inline(never)]
-    fn issue_copy_by_steps(&mut self, copy: &CopyAndRead) -> Result<(), TimingViolation> {
-        copy.steps(self.native).iter().try_for_each(|op| self.issue(op))
+        let die = &mut self.dies[copy.die.index()];
+        let channel = &mut self.transfers[die.channel as usize];
+        let Interval { from, to } = copy.transfer;
+        let native = self.native.index();
+        let programmed = copy.begin + self.command + self.program[native][copy.row as usize];
+        let sensed = copy.programmed + self.command + self.read[native][copy.page as usize];
+        let on_time = copy.begin >= die.free_at && copy.programmed >= programmed && from >= sensed;
+        // In whole picoseconds, so that nothing has to be rounded.
+        let crosses = to.saturating_sub(from) * 1000 >= u64::from(copy.units) * self.unit_picos;
+        // The bus has been free since the last transfer, which is all that has to be remembered.
+        let [last] = &mut channel[..] else { return false };
+        let takes = on_time && crosses && last.to <= copy.begin && to > from;
+        if takes {
+            *last = copy.transfer;
+            *die = Die { planes: copy.planes, free_at: to, programs: false, ..*die };
+        }
+        takes
     }
 
     /// A die is interrupted, and takes reads from `at` on.
