@@ -473,6 +473,40 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     /// the map for [`crate::NOBODY`].
     fn done(&mut self, die: DieId, op: FlashOp, sink: &mut impl OpSink);
 
+    /// Whether dies copy pages one after the other ([`OpKind::CopyRead`], [`OpKind::CopyProgram`]), each with nothing else to be
+    /// decided before the next is read. What such a layer says to the questions that follow lets the drive work a whole copy
+    /// out at once, where nothing can come between.
+    const COPIES_IN_CHAINS: bool = false;
+
+    /// Dies that may copy at the same time as one that does, itself included; none if those of other chains do so, too.
+    #[inline]
+    fn copying_beside(&self, die: DieId) -> Range<u32> {
+        let _ = die;
+        0..0
+    }
+
+    /// The row that a page is copied into which a die is reading or programming.
+    #[inline]
+    fn copies_into(&self, die: DieId) -> u32 {
+        let _ = die;
+        unreachable!("this translation layer does not copy in chains");
+    }
+
+    /// The page that a die is reading has been read, and programmed, and the next one is to be read: returns that read. `None` if
+    /// something else comes next, or nothing; then nothing is changed, and [`Translation::done`] is told of the read.
+    #[inline]
+    fn copy_whole(&mut self, die: DieId) -> Option<FlashOp> {
+        let _ = die;
+        None
+    }
+
+    /// The same for a page that a die has programmed, and [`Translation::began`] was told of.
+    #[inline]
+    fn copy_next(&mut self, die: DieId) -> Option<FlashOp> {
+        let _ = die;
+        None
+    }
+
     /// Some operation has ended: a good moment for the simulator to fetch what it will need soon. Changes no result.
     #[inline]
     fn prefetch_ahead(&mut self) {}

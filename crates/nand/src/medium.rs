@@ -566,6 +566,31 @@ impl Medium {
         self.sequence[to] = self.sequence[from];
     }
 
+    /// Queues, begins and ends the program of a copy of a row, spare area and sequence number included, where a row is one unit
+    /// and nothing can come between. Returns where the copy lies.
+    ///
+    /// # Errors
+    /// A [`Violation`], with nothing changed.
+    ///
+    /// # Panics
+    /// If rows have several units, or programs may fail.
+    #[inline(always)]
+    pub fn program_copy(&mut self, from: UnitAddress, block: BlockId, page: u32) -> Result<UnitAddress, Violation> {
+        assert!(self.layout.row_units == 1 && self.never_fails(), "a row is one unit, and programs do not fail");
+        let state = &mut self.blocks[self.layout.first_plane(block)];
+        let is_next = u32::from(state.issued) == page && u32::from(state.finished) == page && !state.programming;
+        if !is_next || page >= u32::from(state.pages) || self.bad[block.index()] {
+            return Err(self.explain_row(block, page));
+        }
+        state.issued += 1;
+        state.finished += 1;
+        let to = self.layout.row_start(block, page);
+        self.tags[to.index()] = self.tags[from.index()];
+        self.sequence[to.index()] = self.sequence[from.index()];
+        self.next_sequence = self.next_sequence.wrapping_add(1);
+        Ok(to)
+    }
+
     /// Asks the processor to fetch the spare areas of some units from one on.
     #[inline]
     pub fn prefetch_tags(&self, unit: UnitAddress, count: u32) {

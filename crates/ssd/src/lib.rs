@@ -395,6 +395,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 return limit;
             }
             if die_at == next {
+                if T::COPIES_IN_CHAINS {
+                    let others = processed_at.min(finished_at).min(idle_at).min(limit.saturating_add(1));
+                    if self.copy_ahead(d, others) {
+                        continue;
+                    }
+                }
                 self.die_event(die_at, d);
             } else if processed_at == next {
                 self.processed();

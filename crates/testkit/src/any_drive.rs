@@ -18,6 +18,13 @@ pub struct DrawnDrive {
 }
 
 impl DrawnDrive {
+    /// The same with a processor that takes so long for each unit that is moved.
+    #[must_use]
+    pub fn moving_units_in_us(mut self, us: u32) -> Self {
+        self.drive.controller.move_unit_us = us.into();
+        self
+    }
+
     /// The same with units of up to so many KiB: as many as a page of its die holds.
     #[must_use]
     pub fn mapping_units_of_kib(mut self, unit_kib: u32) -> Self {

@@ -200,6 +200,31 @@ impl Translation for LogBlock {
         }
         self.place_waiting(sink);
     }
+
+    const COPIES_IN_CHAINS: bool = true;
+
+    #[inline]
+    fn copying_beside(&self, die: DieId) -> Range<u32> {
+        self.chores.copying_beside(die, &self.geometry)
+    }
+
+    #[inline]
+    fn copies_into(&self, die: DieId) -> u32 {
+        self.chores.copies_into(die)
+    }
+
+    #[inline(always)]
+    fn copy_whole(&mut self, die: DieId) -> Option<FlashOp> {
+        let (chores, mut work) = self.at_work();
+        chores.copy_whole(die, &mut work)
+    }
+
+    #[inline]
+    fn copy_next(&mut self, die: DieId) -> Option<FlashOp> {
+        let (chores, mut work) = self.at_work();
+        chores.copy_next(die, &mut work)
+    }
+
     fn survives_cuts(&self) -> bool {
         true
     }

@@ -3,6 +3,7 @@
 //! The lanes of a superblock work side by side, and so do columns; the superblocks of a column one after the other.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, DieId, LogicalPage, Outcome, UnitAddress};
@@ -37,6 +38,9 @@ pub enum Chore {
     },
 }
 
+/// Rows that are fetched ahead, where copies follow each other.
+const ROWS_AHEAD: u32 = 8;
+
 /// A lane that copies.
 #[derive(Clone, Copy, Debug)]
 struct Lane {
@@ -55,7 +59,7 @@ struct Lane {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnderWay {
     Nothing,
-    /// See [`ColumnChores::lanes`].
+    /// See [`Chores::lanes`].
     Copy {
         lanes_left: u32,
     },
@@ -106,6 +110,8 @@ impl Workplace<'_> {
 #[derive(Clone, Debug)]
 pub struct Chores {
     columns: Vec<ColumnChores>,
+    /// By die: what it copies, or has copied last.
+    lanes: Vec<Lane>,
     /// Columns that have any.
     busy: u32,
     counters: ChoreCounters,
@@ -116,15 +122,20 @@ pub struct Chores {
 struct ColumnChores {
     waiting: VecDeque<Chore>,
     under_way: UnderWay,
-    /// What the lanes copy.
-    lanes: Vec<Lane>,
 }
 
 impl Chores {
     #[must_use]
-    pub fn new(columns: u32) -> Self {
-        let none = ColumnChores { waiting: VecDeque::new(), under_way: UnderWay::Nothing, lanes: Vec::new() };
-        Chores { columns: vec![none; columns as usize], busy: 0, counters: ChoreCounters::default() }
+    pub fn new(columns: u32, dies: u32) -> Self {
+        let none = ColumnChores { waiting: VecDeque::new(), under_way: UnderWay::Nothing };
+        let lane =
+            Lane { row: 0, end: 0, page: LogicalPage::FIRST, block: BlockId::default(), die: DieId::FIRST, from: None };
+        Chores {
+            columns: vec![none; columns as usize],
+            lanes: vec![lane; dies as usize],
+            busy: 0,
+            counters: ChoreCounters::default(),
+        }
     }
 
     /// All that was planned or under way is forgotten.
@@ -201,10 +212,46 @@ impl Chores {
     pub fn go_on(&mut self, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
         for column in &mut self.columns {
             if !column.is_idle() {
-                column.go_on(&mut self.counters, work, sink);
+                column.go_on(&mut self.lanes, &mut self.counters, work, sink);
                 self.busy -= u32::from(column.is_idle());
             }
         }
+    }
+
+    /// See [`crate::Translation::copying_beside`].
+    #[inline]
+    pub fn copying_beside(&self, die: DieId, geometry: &Geometry) -> Range<u32> {
+        if self.busy > 1 {
+            return 0..0;
+        }
+        let dies = geometry.dies(geometry.column_and_lane(die).0);
+        dies.start as u32..dies.end as u32
+    }
+
+    /// See [`crate::Translation::copies_into`].
+    #[inline]
+    pub fn copies_into(&self, die: DieId) -> u32 {
+        self.lanes[die.index()].row
+    }
+
+    /// See [`crate::Translation::copy_whole`].
+    #[inline(always)]
+    pub fn copy_whole(&mut self, die: DieId, work: &mut Workplace<'_>) -> Option<FlashOp> {
+        let lane = &mut self.lanes[die.index()];
+        let next = lane.next(work)?;
+        work.contents.copy_whole(lane.page, lane.from?, lane.block, lane.row);
+        self.counters.rows_copied += 1;
+        self.counters.rows_read += 1;
+        Some(lane.go_on(next, work))
+    }
+
+    /// See [`crate::Translation::copy_next`].
+    pub fn copy_next(&mut self, die: DieId, work: &mut Workplace<'_>) -> Option<FlashOp> {
+        let lane = &mut self.lanes[die.index()];
+        let next = lane.next(work)?;
+        lane.programmed(work);
+        self.counters.rows_read += 1;
+        Some(lane.go_on(next, work))
     }
 
     /// A read, program or erase of a chore has ended.
@@ -212,10 +259,9 @@ impl Chores {
     /// # Panics
     /// If the operation belongs to no chore.
     pub fn done(&mut self, die: DieId, op: &FlashOp, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
-        let (column, lane) = work.geometry.column_and_lane(die);
-        let chores = &mut self.columns[column as usize];
-        if chores.done(lane as usize, op, &mut self.counters, work, sink) {
-            chores.go_on(&mut self.counters, work, sink);
+        let chores = &mut self.columns[work.geometry.column_and_lane(die).0 as usize];
+        if chores.done(&mut self.lanes[die.index()], op, &mut self.counters, work, sink) {
+            chores.go_on(&mut self.lanes, &mut self.counters, work, sink);
             self.busy -= u32::from(chores.is_idle());
         }
     }
@@ -239,19 +285,25 @@ impl ColumnChores {
     }
 
     /// Begins what waits, as far as nothing is under way.
-    fn go_on(&mut self, counters: &mut ChoreCounters, work: &mut Workplace<'_>, sink: &mut impl OpSink) {
+    fn go_on(
+        &mut self,
+        lanes_of_all: &mut [Lane],
+        counters: &mut ChoreCounters,
+        work: &mut Workplace<'_>,
+        sink: &mut impl OpSink,
+    ) {
         while matches!(self.under_way, UnderWay::Nothing) {
             let Some(chore) = self.waiting.pop_front() else { return };
             match chore {
                 Chore::Copy { superblock, into, lanes } => {
-                    self.begin_copy(superblock, into, &lanes, counters, work, sink)
+                    self.begin_copy(superblock, into, &lanes, lanes_of_all, counters, work, sink)
                 }
                 Chore::Move { superblock } => {
                     let into = work.superblocks.take(work.geometry.column(superblock));
                     let lanes: Vec<_> =
                         (0..work.geometry.lanes).map(|k| (0, work.rows_in_use(superblock, k))).collect();
                     self.waiting.push_front(Chore::Install { superblock, place: into });
-                    self.begin_copy(superblock, into, &lanes, counters, work, sink);
+                    self.begin_copy(superblock, into, &lanes, lanes_of_all, counters, work, sink);
                 }
                 Chore::Install { superblock, place } => {
                     let was_log = work.superblocks.use_of(place) == Use::Log;
@@ -281,32 +333,30 @@ impl ColumnChores {
         superblock: u32,
         into: Place,
         ranges: &[(u32, u32)],
+        lanes: &mut [Lane],
         counters: &mut ChoreCounters,
         work: &mut Workplace<'_>,
         sink: &mut impl OpSink,
     ) {
         let column = work.superblocks.column(into);
-        self.lanes.clear();
-        self.lanes.extend((0..).zip(ranges).map(|(k, &(row, end))| Lane {
-            row,
-            end,
-            page: work.geometry.page_number(Spot { superblock, lane: k, row }),
-            block: work.superblocks.block(into, k),
-            die: work.geometry.die(column, k),
-            from: None,
-        }));
-        let lanes_left = self.lanes.iter().filter(|lane| lane.row < lane.end).count() as u32;
+        let lanes = &mut lanes[work.geometry.dies(column)];
+        for ((k, &(row, end)), lane) in (0..).zip(ranges).zip(&mut *lanes) {
+            let page = work.geometry.page_number(Spot { superblock, lane: k, row });
+            let (block, die) = (work.superblocks.block(into, k), work.geometry.die(column, k));
+            *lane = Lane { row, end, page, block, die, from: None };
+        }
+        let lanes_left = lanes.iter().filter(|lane| lane.row < lane.end).count() as u32;
         if lanes_left > 0 {
             self.under_way = UnderWay::Copy { lanes_left };
         }
-        self.lanes.iter_mut().filter(|lane| lane.row < lane.end).for_each(|lane| lane.begin(counters, work, sink));
+        lanes.iter_mut().filter(|lane| lane.row < lane.end).for_each(|lane| lane.begin(counters, work, sink));
     }
 
     /// Returns whether the chore under way has ended.
     #[inline]
     fn done(
         &mut self,
-        lane: usize,
+        lane: &mut Lane,
         op: &FlashOp,
         counters: &mut ChoreCounters,
         work: &mut Workplace<'_>,
@@ -314,12 +364,13 @@ impl ColumnChores {
     ) -> bool {
         let lanes_left = match (op.kind(), &mut self.under_way) {
             (OpKind::CopyRead, UnderWay::Copy { .. }) => {
-                self.lanes[lane].program(counters, work, sink);
+                lane.program(counters, work, sink);
                 return false;
             }
             (OpKind::CopyProgram, UnderWay::Copy { lanes_left }) => {
-                let lane = &mut self.lanes[lane];
                 lane.programmed(work);
+                lane.row += 1;
+                lane.page += work.geometry.pages_of_a_row();
                 if lane.row < lane.end {
                     lane.begin(counters, work, sink);
                     return false;
@@ -371,7 +422,25 @@ impl Lane {
         sink.enqueue(self.die, FlashOp::program(OpKind::CopyProgram, self.block, self.row, 1, 0));
     }
 
-    /// Its row has been programmed; the next is due.
+    /// Where the page of the next row is to be copied from, if there is one.
+    #[inline(always)]
+    fn next(&self, work: &Workplace<'_>) -> Option<UnitAddress> {
+        let page = self.page + work.geometry.pages_of_a_row();
+        if self.row + 1 >= self.end || !work.geometry.has(page) { None } else { work.contents.unit(page) }
+    }
+
+    /// Its row has been programmed: the next one is to be read.
+    #[inline(always)]
+    fn go_on(&mut self, next: UnitAddress, work: &Workplace<'_>) -> FlashOp {
+        self.row += 1;
+        self.page += work.geometry.pages_of_a_row();
+        self.from = Some(next);
+        work.contents.prefetch(self.page + ROWS_AHEAD * work.geometry.pages_of_a_row());
+        let (block, row) = work.contents.medium().layout().row_of(next);
+        FlashOp::read(OpKind::CopyRead, block, row, 1, work.units_out)
+    }
+
+    /// Its row has been programmed.
     #[inline]
     fn programmed(&mut self, work: &mut Workplace<'_>) {
         let outcome = work.contents.finish_program(self.block, self.row);
@@ -379,7 +448,5 @@ impl Lane {
         if let Some(from) = self.from {
             work.contents.copied(self.page, from, self.block, self.row);
         }
-        self.row += 1;
-        self.page += work.geometry.pages_of_a_row();
     }
 }

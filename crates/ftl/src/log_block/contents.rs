@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{BlockId, EMPTY_TAG, LogicalPage, Medium, Outcome, UnitAddress};
+use ssdlab_nand::{BlockId, EMPTY_TAG, LogicalPage, Medium, Outcome, UnitAddress, memory};
 
 /// Where pages live that hold nothing.
 pub const NOWHERE: UnitAddress = UnitAddress::NONE;
@@ -71,6 +71,23 @@ impl Contents {
             let to = programmed.start;
             self.medium.take_sequence(from, to);
         }
+    }
+
+    /// The same as [`Contents::copy`], [`Contents::begin_program`], [`Contents::finish_program`] and [`Contents::copied`] one after
+    /// the other.
+    #[inline(always)]
+    pub fn copy_whole(&mut self, page: LogicalPage, from: UnitAddress, block: BlockId, row: u32) {
+        let to = self.medium.program_copy(from, block, row).expect("rows are programmed in order");
+        let lives = &mut self.lives[page.index()];
+        if *lives == from {
+            *lives = to;
+        }
+    }
+
+    /// Asks the processor to fetch where a page lives. The page may lie behind the drive's last.
+    #[inline]
+    pub fn prefetch(&self, page: LogicalPage) {
+        memory::prefetch(&self.lives, page.index());
     }
 
     /// A copy of a page has been programmed: it lives there now, unless the host has written it anew or trimmed it.

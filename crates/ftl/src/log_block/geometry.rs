@@ -9,6 +9,8 @@
 //!
 //! A page never leaves its die: only so can a merge copy it within the die.
 
+use std::ops::Range;
+
 use ssdlab_nand::{DieId, LogicalPage};
 
 /// Where a page belongs.
@@ -100,6 +102,12 @@ impl Geometry {
     #[must_use]
     pub fn die(&self, column: u32, lane: u32) -> DieId {
         DieId::new(column * self.lanes + lane)
+    }
+
+    /// Numbers of the dies of a column, by lane.
+    #[must_use]
+    pub fn dies(&self, column: u32) -> Range<usize> {
+        self.die(column, 0).index()..self.die(column + 1, 0).index()
     }
 
     /// Column and lane of a die.

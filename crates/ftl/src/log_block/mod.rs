@@ -172,7 +172,7 @@ impl LogBlock {
             geometry,
             superblocks,
             logs,
-            chores: Chores::new(columns),
+            chores: Chores::new(columns, config.dies),
             merges: Merges::default(),
             merges_at_once: spec.merges_at_once,
             corrects_copies: spec.corrects_copies,

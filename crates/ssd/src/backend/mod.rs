@@ -9,6 +9,7 @@ mod array_times;
 mod behind;
 mod cache_program;
 mod channel;
+mod copies;
 mod correction;
 mod ended;
 mod events;
@@ -31,6 +32,7 @@ use array_times::ArrayTimes;
 use behind::Behind;
 use cache_program::CacheProgram;
 use channel::Channel;
+use copies::Copier;
 pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, SavedCorrection, ladder_of_unit};
 use events::Tournament;
 use planes::Planes;
@@ -130,6 +132,9 @@ pub struct Backend {
     plane_shift: u32,
     /// Whether any of the following is there.
     special: bool,
+    /// Dies that copy, while that is worked out; and whether it can be.
+    copiers: Vec<Copier>,
+    copies_plainly: bool,
     turns: Option<Box<Turns>>,
     /// Where some operations yield to the host's.
     behind: Option<Box<Behind>>,
@@ -220,7 +225,6 @@ impl Backend {
                 .map_or(8, |bytes| (8 * bytes / drive.mapping.unit_bytes()) as u8),
             eighth_sectors: drive.mapping.unit_bytes() / (8 * SECTOR_BYTES as u32),
             work: FlashWork::default(),
-            correction: correction.map(Box::new),
             plane_shift: planes.as_ref().map_or(0, Planes::shift),
             special: turns.is_some()
                 || planes.is_some()
@@ -232,6 +236,17 @@ impl Backend {
                 || features.program_passes > 1
                 || drive.controller.read_granule_bytes.is_some()
                 || drive.gc.background_beside_host,
+            copiers: Vec::new(),
+            copies_plainly: correction.is_none()
+                && turns.is_none()
+                && planes.is_none()
+                && variation.is_none()
+                && suspend.is_none()
+                && cycles.is_none()
+                && cache_read.is_none()
+                && cache_program.is_none()
+                && !die.has_several_modes(),
+            correction: correction.map(Box::new),
             behind: drive.gc.background_beside_host.then(|| Box::new(Behind::new(dies))),
             turns: turns.map(|most| Box::new(Turns::new(most, dies))),
             planes: planes.map(Box::new),
@@ -347,8 +362,9 @@ impl Backend {
     /// Changes what waits for a die but for the host's reads, and puts `first` ahead of it. What is loaded waits again, too.
     #[cold]
     pub fn requeue(&mut self, die: DieId, change: impl FnMut(&mut FlashOp), first: &[FlashOp]) {
-        self.give_register_up(die);
         self.bring_forward_on(die);
+        // What was loaded came before all of that.
+        self.give_register_up(die);
         let waiting = &mut self.dies[die.index()].others;
         waiting.for_each_mut(change);
         first.iter().rev().for_each(|&op| waiting.push_front(op));

@@ -373,6 +373,27 @@ impl Processor {
         self.book_rows(now);
     }
 
+    /// What each unit takes that is moved, if that is all that it has to do with the collector's rows.
+    #[inline]
+    #[must_use]
+    pub fn time_of_move(&self) -> Option<Nanos> {
+        (self.times.program_end == 0 && self.times.move_unit != 0).then_some(self.times.move_unit)
+    }
+
+    /// When it will have moved a unit for which it is asked at this time.
+    #[inline]
+    #[must_use]
+    pub fn moved_at(&self, asked: Nanos) -> Nanos {
+        self.free[self.duties.flash].max(asked) + self.times.move_unit
+    }
+
+    /// Moves a unit, at once in the eyes of everyone else, up to the time that [`Processor::moved_at`] has told.
+    #[inline]
+    pub fn move_unit(&mut self, until: Nanos) {
+        self.free[self.duties.flash] = until;
+        self.busy += self.times.move_unit;
+    }
+
     /// The row that has been prepared, and its die.
     pub fn pop_row(&mut self, now: Nanos) -> Option<(DieId, FlashOp)> {
         let row = self.rows.pop_front()?;

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::{DieId, DieSpec, LogicalPage, memory};
+use ssdlab_nand::{CellMode, DieId, DieSpec, LogicalPage, memory};
 
 use crate::spec::DriveSpec;
-use crate::timing::{Interval, LinkReferee, Load, Operation, TimingReferee};
+use crate::timing::{CopyAndRead, Interval, LinkReferee, Load, Operation, TimingReferee};
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
@@ -99,6 +99,17 @@ impl Checks {
     /// What a die has in its second register is not programmed.
     pub fn gave_register_up(&mut self, die: DieId) {
         self.flash.gave_register_up(die);
+    }
+
+    /// The same for two operations, one behind the other, in the die's own cell mode.
+    ///
+    /// # Panics
+    /// If a die would not have accepted them.
+    #[inline(always)]
+    pub fn copy(&mut self, copy: &CopyAndRead, mode: CellMode) {
+        if !self.flash.takes_copy(copy) {
+            copy.steps(mode).iter().for_each(|step| self.operation(step));
+        }
     }
 
     /// A die is interrupted, and takes reads from `at` on.

@@ -3,7 +3,7 @@
 use ssdlab_core::{Nanos, nanos_from_us};
 use ssdlab_nand::{CellMode, DieId, DieSpec, ModeSpec, Suspend, VariationSpec, WHOLE};
 
-use super::{Interval, Load, Operation, TimingRule, TimingViolation, Work};
+use super::{CopyAndRead, Interval, Load, Operation, TimingRule, TimingViolation, Work};
 use crate::spec::DriveSpec;
 
 /// See the [module's own page](super).
@@ -37,6 +37,8 @@ pub struct TimingReferee {
     channels: u32,
     /// Dies of a channel that work at once, where not all may.
     ways: Option<u32>,
+    /// None of the above applies but for times of the array and of the bus.
+    is_plain: bool,
     dies: Vec<Die>,
     /// Transfers by channel that may still matter, in no order.
     transfers: Vec<Vec<Interval>>,
@@ -85,7 +87,17 @@ impl TimingReferee {
         let unit_bytes = f64::from(g.page_bytes + g.spare_bytes) / f64::from(drive.units_per_page(die));
         let rate = die.bus.mega_transfers_per_s;
         let cycles = die.features.cycles.as_ref();
+        let ways =
+            Some(drive.controller.ways).filter(|&ways| drive.flash.dies.div_ceil(drive.controller.channels) > ways);
+        let features = &die.features;
         TimingReferee {
+            is_plain: features.cache_read_busy_us.is_none()
+                && features.cache_program_busy_us.is_none()
+                && features.suspend.is_none()
+                && cycles.is_none()
+                && die.variation.is_none()
+                && drive.controller.programs_at_once.is_none()
+                && ways.is_none(),
             read: by_page(ModeSpec::read_time),
             program: by_page(ModeSpec::program_time),
             erase: CellMode::ALL.map(|mode| die.mode(mode).map_or(0, |m| m.erase_time())),
@@ -106,8 +118,7 @@ impl TimingReferee {
             shares: die.variation.as_ref().map_or([(WHOLE, WHOLE); 3], shares),
             programs_at_once: drive.controller.programs_at_once,
             channels: drive.controller.channels,
-            ways: Some(drive.controller.ways)
-                .filter(|&ways| drive.flash.dies.div_ceil(drive.controller.channels) > ways),
+            ways,
             dies: (0..drive.flash.dies).map(|d| Die::idle(d % drive.controller.channels)).collect(),
             transfers: vec![Vec::new(); drive.controller.channels as usize],
         }
@@ -217,6 +228,32 @@ impl TimingReferee {
     pub fn gave_register_up(&mut self, die: DieId) {
         let given_up = self.registers[die.index()].loaded.take();
         assert!(given_up.is_some(), "an empty register is given up");
+    }
+
+    /// Accepts the two operations of [`CopyAndRead`] in one step, if nothing else is in the way and there is no more to them.
+    /// Returns whether it has; if not, nothing is changed, and [`TimingReferee::issue`] is to be asked for one after the other.
+    #[inline(always)]
+    pub fn takes_copy(&mut self, copy: &CopyAndRead) -> bool {
+        if !self.is_plain {
+            return false;
+        }
+        let die = &mut self.dies[copy.die.index()];
+        let channel = &mut self.transfers[die.channel as usize];
+        let Interval { from, to } = copy.transfer;
+        let native = self.native.index();
+        let programmed = copy.begin + self.command + self.program[native][copy.row as usize];
+        let sensed = copy.programmed + self.command + self.read[native][copy.page as usize];
+        let on_time = copy.begin >= die.free_at && copy.programmed >= programmed && from >= sensed;
+        // In whole picoseconds, so that nothing has to be rounded.
+        let crosses = to.saturating_sub(from) * 1000 >= u64::from(copy.units) * self.unit_picos;
+        // The bus has been free since the last transfer, which is all that has to be remembered.
+        let [last] = &mut channel[..] else { return false };
+        let takes = on_time && crosses && last.to <= copy.begin && to > from;
+        if takes {
+            *last = copy.transfer;
+            *die = Die { planes: copy.planes, free_at: to, programs: false, ..*die };
+        }
+        takes
     }
 
     /// A die is interrupted, and takes reads from `at` on.

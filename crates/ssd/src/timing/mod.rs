@@ -14,7 +14,7 @@ mod flash;
 mod link;
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::{CellMode, DieId};
+use ssdlab_nand::{CellMode, DieId, WHOLE};
 
 pub use flash::TimingReferee;
 pub use link::LinkReferee;
@@ -116,6 +116,43 @@ pub struct Load {
     /// When the data are in the controller.
     pub data_here: Nanos,
     pub transfer: Interval,
+}
+
+/// A die programs the copy of a page into `row` from `begin` to `programmed`, and then reads `page`, of which `units` cross
+/// the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyAndRead {
+    pub die: DieId,
+    pub planes: u8,
+    pub row: u32,
+    pub begin: Nanos,
+    pub programmed: Nanos,
+    pub page: u32,
+    pub units: u32,
+    pub transfer: Interval,
+}
+
+impl CopyAndRead {
+    /// The two operations, in the die's own cell mode.
+    #[must_use]
+    pub fn steps(&self, mode: CellMode) -> [Operation; 2] {
+        let CopyAndRead { die, planes, begin, programmed, transfer, .. } = *self;
+        let step = |work, begin, transfer, end| Operation {
+            die,
+            planes,
+            mode,
+            work,
+            begin,
+            share: WHOLE,
+            data_here: begin,
+            transfer,
+            end,
+        };
+        [
+            step(Work::Copy { page: self.row }, begin, Interval::new(begin, begin), programmed),
+            step(Work::Read { page: self.page, rows: 1, eighths: 8 * self.units }, programmed, transfer, transfer.to),
+        ]
+    }
 }
 
 /// What the referee enforces.

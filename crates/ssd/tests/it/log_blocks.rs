@@ -33,7 +33,11 @@ impl Small {
     }
 
     fn with_buffer(dies: u64, pages: u64, log_blocks: LogBlockSpec, buffer_kib: u32) -> Self {
-        let die = DieSpec::plain(Geometry {
+        Self::of(dies, pages, log_blocks, |drive, _| drive.write_buffer.capacity_kib = buffer_kib)
+    }
+
+    fn of(dies: u64, pages: u64, log_blocks: LogBlockSpec, change: impl FnOnce(&mut DriveSpec, &mut DieSpec)) -> Self {
+        let mut die = DieSpec::plain(Geometry {
             planes: 1,
             blocks_per_plane: 16,
             pages_per_block: ROWS as u32,
@@ -44,7 +48,7 @@ impl Small {
         });
         let mut spec = DriveSpec::plain("small", dies as u32, pages * UNIT_BYTES);
         (spec.controller.channels, spec.log_blocks) = (LANES as u32, Some(log_blocks));
-        spec.write_buffer.capacity_kib = buffer_kib;
+        change(&mut spec, &mut die);
         let drive = SimulatedSsd::with_log_blocks("small", &spec, &die, 1).expect("a valid drive");
         Small { drive, now: 0 }
     }
@@ -398,4 +402,74 @@ fn units_of_the_last_block_are_asked_for_up_to_the_last_and_not_beyond() {
     let last = (0..units).rev().find(|&unit| valid(unit) & 1 != 0).expect("a unit is valid");
     assert_eq!(valid(units - 1), u64::from(last == units - 1));
     assert_eq!(valid(last), 1);
+}
+
+/// A host that sends random commands, two at a time, to a drive on four dies whose processor moves pages.
+fn mover(scheme: LogScheme, corrects_copies: bool) -> Small {
+    let spec = LogBlockSpec { corrects_copies, stripe_superblocks: 2, ..LogBlockSpec::plain(scheme, 4) };
+    Small::of(4, 2 * SUPERBLOCKS * SUPERBLOCK, spec, |drive, die| {
+        (die.geometry.bits_per_cell, die.geometry.page_order) = (2, PageOrder::Alternating);
+        (die.timing.read_us, die.timing.program_us) = (vec![50.0, 60.0], vec![250.0, 1500.0]);
+        (die.bus.mega_transfers_per_s, die.bus.command_us) = (40.0, 1.0);
+        drive.write_buffer.capacity_kib = 32;
+        drive.controller.move_unit_us = 30.0;
+        drive.controller.queue_depth = 2;
+    })
+}
+
+/// Chains of copies are worked out whole as far as nothing comes between. Whoever looks at the drive at any time sees what it would
+/// have come to by one event after the other.
+#[test]
+fn copies_that_are_worked_out_whole_end_when_they_would_one_event_after_the_other() {
+    for (scheme, corrects_copies, seed) in [
+        (LogScheme::Replacement, true, 1),
+        (LogScheme::Replacement, false, 2),
+        (LogScheme::Bast, true, 3),
+        (LogScheme::Fast, true, 4),
+    ] {
+        let [mut whole, mut steps] = [(); 2].map(|()| mover(scheme, corrects_copies).drive);
+        let (mut rng, mut now, mut sent, mut ended) = (Rng::new(seed), 0, 0, 0);
+        let pages = 2 * SUPERBLOCKS * SUPERBLOCK;
+        let mut copied = 0;
+        while sent < 600 {
+            while sent < ended + 2 {
+                let (page, length) = (rng.below(pages - 3), rng.below(3) + 1);
+                let (from, bytes) = (page * UNIT_BYTES, length * UNIT_BYTES);
+                let request = match (sent < 60, rng.below(8)) {
+                    (true, _) => Request::write(sent, sent * pages / 60 * UNIT_BYTES, 5 * UNIT_BYTES),
+                    (false, 0) => Request::trim(sent, from, bytes),
+                    (false, 1..=2) => Request::read(sent, from, bytes),
+                    _ => Request::write(sent, from, bytes),
+                };
+                whole.submit(now, request).expect("it lies within the drive");
+                steps.submit(now, request).expect("it lies within the drive");
+                sent += 1;
+            }
+            // Now and then to the very time of an event, or just before.
+            now = match (rng.below(4), steps.next_event()) {
+                (0, Some(at)) => at,
+                (1, Some(at)) => now.max(at.saturating_sub(1)),
+                _ => now + rng.below(8_000_000),
+            };
+            let (mut at_once, mut one_by_one) = (Vec::new(), Vec::new());
+            whole.advance(now, &mut at_once);
+            while let Some(at) = steps.next_event().filter(|&at| at <= now) {
+                steps.advance(at, &mut one_by_one);
+            }
+            steps.advance(now, &mut one_by_one);
+            assert_eq!(format!("{at_once:?}"), format!("{one_by_one:?}"), "at {now} of {scheme:?}");
+            assert_eq!(whole.next_event(), steps.next_event(), "at {now} of {scheme:?}");
+            assert_eq!(format!("{:?}", whole.counters()), format!("{:?}", steps.counters()), "at {now} of {scheme:?}");
+            ended += one_by_one.len() as u64;
+            copied = steps.counters().flash.expect("a drive has flash").gc_program_bytes / UNIT_BYTES;
+        }
+        assert!(copied > 1000, "{copied} pages were copied");
+        let lives = |drive: &SimulatedSsd<true, true, LogBlock>| -> Vec<Source> {
+            (0..pages).map(|page| drive.translation().source(LogicalPage::new(page as u32))).collect()
+        };
+        assert_eq!(lives(&whole), lives(&steps));
+        for drive in [&whole, &steps] {
+            drive.check_books().expect("the books balance");
+        }
+    }
 }

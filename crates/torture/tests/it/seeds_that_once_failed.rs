@@ -28,6 +28,10 @@ fn they_pass() {
             "logs awaited pages that had left in the place of older writes, none could be closed, and the host was held for ever",
         ),
         (2_454_763_460_270_857_266, "the same with logs that all superblocks share"),
+        (
+            9_917_357_611_612_149_275,
+            "a read that yielded went ahead of a program that had been loaded and was given up",
+        ),
     ] {
         if let Err(what) = run(Kind::Work, seed, &build_ssd) {
             panic!("seed {seed} ({bug}): {what}");
