@@ -124,7 +124,7 @@ fn what_cannot_yield_is_refused() {
     let refused = |change: &dyn Fn(&mut DriveSpec)| {
         let mut spec = collecting(true);
         change(&mut spec);
-        Ssd::new("small", &spec, &plain_die(), 1).err().expect("it is refused").to_string()
+        Ssd::new("small", &spec, &plain_die(), 1).expect_err("it is refused").to_string()
     };
     assert!(refused(&|spec| spec.gc.frontier = Frontier::Shared).contains("gc.background_beside_host"));
     assert!(refused(&|spec| spec.gc.host_share = HostShare::BetweenRounds).contains("gc.background_beside_host"));

@@ -20,7 +20,9 @@ fn bench(cores: Cores) -> Bench {
 fn a_core_for_the_map_looks_one_command_up_while_the_next_is_taken_in() {
     for cores in ALL {
         let mut b = bench(cores);
-        (0..5).for_each(|k| _ = b.read(8 * k, 1));
+        for k in 0..5 {
+            b.read(8 * k, 1);
+        }
         let each = if cores == Cores::HostMapAndFlash { 6_000 } else { 11_000 };
         let expected: Vec<Nanos> = (0..5).map(|k| 11_000 + k * each).collect();
         assert_eq!(b.finish(), expected, "{cores:?}");
