@@ -170,9 +170,9 @@ pub struct GcSpec {
     /// Free superblocks that background collection works towards.
     #[serde(default)]
     pub background_free_superblocks: u32,
-    /// Whether the collector works ahead of need, folds an SLC cache and moves old data while the host is busy, too: in dies for
-    /// which nothing else waits. If not, all that is begun while the host is silent, and ends with what it holds when the host
-    /// is back.
+    /// Whether the collector works ahead of need and folds an SLC cache while the host is busy, too, in dies for which nothing
+    /// else waits, and so goes on moving old data, which it looks for while the host is silent. If not, all that is begun while
+    /// the host is silent, and ends with what it holds when the host is back.
     #[serde(default)]
     pub background_beside_host: bool,
     /// Whether superblocks that TRIM has emptied are erased at once, one after the other beside other work; if not, the

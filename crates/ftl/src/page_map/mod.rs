@@ -362,7 +362,7 @@ impl PageMap {
         if self.padding.is_some() {
             self.pad_for_flush(sink);
         }
-        if self.collector.beside_host {
+        if self.collector.works_beside_host() {
             self.press_where_short(sink);
         }
     }

@@ -241,8 +241,9 @@ fn with(bug: Bug, runs: u64) -> Report {
 #[test]
 fn every_bug_is_found_and_its_run_can_be_repeated() {
     for bug in BUGS {
-        let report = with(bug, 100);
-        let Some(failure) = report.failures.first() else { panic!("{bug:?} goes unnoticed") };
+        // Most are found at once.
+        let report = [4, 20, 100].into_iter().map(|runs| with(bug, runs)).find(|report| !report.failures.is_empty());
+        let Some(failure) = report.as_ref().map(|report| &report.failures[0]) else { panic!("{bug:?} goes unnoticed") };
         assert_eq!(failure.seed, run_seed(1, failure.run));
         assert!(!failure.what.is_empty());
         if bug == Bug::Panics {
@@ -298,7 +299,7 @@ fn one_run_is_the_first_of_its_campaign() {
 
 /// Minutes: `cargo test -p ssdlab-torture --test it -- --ignored finds_bugs`.
 #[test]
-#[ignore = "minutes; 540 runs of the same always run, and `make torture` 2,000"]
+#[ignore = "minutes; 540 runs of the same always run, and `make torture` 700"]
 fn ten_thousand_runs_pass() {
     let report = torture(&Campaign { seed: 1, runs: 10_000, threads: 2, ..Campaign::default() }, &build_ssd, &|_| true);
     println!("{}", report.tally);

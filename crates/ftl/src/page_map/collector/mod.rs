@@ -35,7 +35,7 @@ pub struct Collector {
     domains: Vec<Domain>,
     buffering: Buffering,
     /// Work ahead of need goes on while the host is busy.
-    pub(super) beside_host: bool,
+    beside_host: bool,
     /// Collection starts when no more superblocks than this are free.
     start_free: u32,
     /// Free superblocks that background collection works towards.
@@ -61,6 +61,13 @@ pub struct Collector {
 }
 
 impl Collector {
+    /// Whether work ahead of need goes on while the host is busy.
+    #[inline(always)]
+    #[must_use]
+    pub fn works_beside_host(&self) -> bool {
+        self.beside_host
+    }
+
     #[must_use]
     pub fn new(spec: &GcSpec, superblocks: &Superblocks, capacity: u32, row_units: u32) -> Self {
         let domains = superblocks.domains();
