@@ -6,7 +6,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 for run in first-1 second-2; do
-  "$ssdlab" review jmf667h-toshiba-128gb jmf667h-imft-128gb --quick --threads "${run#*-}" --out "$run" \
+  "$ssdlab" review jmf667h-imft-128gb memorycorp-sf4-64gb --quick --threads "${run#*-}" --out "$run" \
     --only consistency random-write hdtach >/dev/null 2>&1
 done
 cmp first-1/results.json second-2/results.json

@@ -84,16 +84,16 @@ fn image_bytes(name: &str, closed: bool, key: Option<MediaKey>) -> Vec<u8> {
 
 #[test]
 fn a_flipped_bit_is_refused_or_does_no_harm() {
-    for key in [None, Some(key())] {
-        flip_bits(&image_bytes("flipped.ssd", true, key));
-    }
+    flip_bits(&image_bytes("flipped.ssd", true, None), 1);
+    flip_bits(&image_bytes("flipped.ssd", true, Some(key())), 4);
 }
 
-fn flip_bits(bytes: &[u8]) {
+/// One bit of every byte whose place is a multiple of `step`.
+fn flip_bits(bytes: &[u8], step: usize) {
     let original = read_image(&mut &*bytes, bytes.len() as u64).unwrap().store;
     let mut rng = Rng::new(1);
     let (mut refused, mut harmless) = (0, 0);
-    for at in 0..bytes.len() {
+    for at in (0..bytes.len()).step_by(step) {
         let mut spoiled = bytes.to_vec();
         spoiled[at] ^= 1 << rng.below(8);
         match read_image(&mut spoiled.as_slice(), spoiled.len() as u64) {
@@ -105,8 +105,8 @@ fn flip_bits(bytes: &[u8]) {
         }
     }
     // Either header may be spoiled, since the other says the same.
-    assert_eq!(harmless, 2 * 4096);
-    assert!(refused > 20_000);
+    assert_eq!(harmless, 2 * 4096 / step);
+    assert!(refused > 20_000 / step);
 }
 
 /// An image of so many pages with different bytes, closed in good order.
