@@ -368,7 +368,7 @@ def main():
     files = tracked()
     WORK.mkdir(parents=True, exist_ok=True)
     jobs = [Job(number, files) for number in range(max(1, args.jobs))]
-    faults = written_faults() + (drawn_faults(jobs[0].tree, args.seed) if args.drawn or args.names else [])
+    faults = written_faults() + (drawn_faults(jobs[0].tree, args.seed) if args.drawn else [])
     excused = {}
     if (HERE / "excused.toml").exists():
         listed = tomllib.loads((HERE / "excused.toml").read_text()).get("excused", [])
