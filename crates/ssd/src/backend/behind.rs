@@ -3,9 +3,9 @@
 //! They keep their order among each other. What their die is asked for otherwise passes them, unless it concerns the same block or
 //! must not pass anything: then those that came before it are begun first.
 
-use ssdlab_core::Ring;
+use ssdlab_core::{DieSet, Ring};
 use ssdlab_ftl::FlashOp;
-use ssdlab_nand::{BlockId, DieId, Dies};
+use ssdlab_nand::{BlockId, DieId};
 
 use super::Backend;
 
@@ -13,6 +13,8 @@ use super::Backend;
 #[derive(Clone, Debug)]
 pub struct Behind {
     dies: Vec<Ring<FlashOp>>,
+    /// Dies on which some may wait: on no others do any.
+    holding: DieSet,
     /// Always empty.
     nothing: Ring<FlashOp>,
 }
@@ -21,7 +23,7 @@ impl Behind {
     #[must_use]
     pub fn new(dies: u32) -> Self {
         let nothing = Ring::new(1, FlashOp::erase(BlockId::default()));
-        Behind { dies: vec![nothing.clone(); dies as usize], nothing }
+        Behind { dies: vec![nothing.clone(); dies as usize], holding: DieSet::with_room(dies), nothing }
     }
 
     /// The power is gone.
@@ -70,7 +72,10 @@ impl Backend {
         let others = &mut self.dies[die.index()].others;
         let stays = others.iter().any(|earlier| earlier.block() == op.block() || earlier.is_behind_all());
         match &mut self.behind {
-            Some(behind) if !stays => behind.dies[die.index()].push_back(op),
+            Some(behind) if !stays => {
+                behind.dies[die.index()].push_back(op);
+                behind.holding.insert(die.number());
+            }
             _ => {
                 self.bring_forward_on(die);
                 self.dies[die.index()].others.push_back(op);
@@ -91,7 +96,9 @@ impl Backend {
     /// Nothing that waits yields any more.
     #[cold]
     pub fn bring_forward(&mut self) {
-        Dies::all(self.dies.len() as u32).iter().for_each(|die| self.bring_forward_on(die));
+        while let Some(die) = self.behind.as_mut().and_then(|behind| behind.holding.pop_first()) {
+            self.bring_forward_on(DieId::new(die));
+        }
     }
 }
 

@@ -481,16 +481,23 @@ impl TimingReferee {
         if !is_program(op.work) {
             return Ok(());
         }
-        let at_it = |d: &Die| d.programs && (d.left.is_some() || d.free_at > op.begin);
-        let mut ends: Vec<Nanos> = self.dies.iter().filter(|d| at_it(d)).map(|d| d.free_at).collect();
-        ends.sort_unstable();
-        match ends.len().checked_sub(most as usize) {
-            None => Ok(()),
-            Some(k) => {
-                let (place, at, earliest) = (op.die.number(), op.begin, ends[k]);
-                Err(TimingViolation { rule: TimingRule::ProgramLimit, place, at, earliest })
-            }
+        if self.at_programs(op.begin).count() < most as usize {
+            return Ok(());
         }
+        Err(self.beyond_program_limit(op, most))
+    }
+
+    /// Dies that are at a program at this time.
+    fn at_programs(&self, at: Nanos) -> impl Iterator<Item = &Die> {
+        self.dies.iter().filter(move |d| d.programs && (d.left.is_some() || d.free_at > at))
+    }
+
+    #[cold]
+    fn beyond_program_limit(&self, op: &Operation, most: u32) -> TimingViolation {
+        let mut ends: Vec<Nanos> = self.at_programs(op.begin).map(|d| d.free_at).collect();
+        ends.sort_unstable();
+        let earliest = ends[ends.len() - most as usize];
+        TimingViolation { rule: TimingRule::ProgramLimit, place: op.die.number(), at: op.begin, earliest }
     }
 
     /// A transfer that could begin at `ready` if the channel were free.
