@@ -70,3 +70,39 @@ impl PageMap {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page_map::allocator::Writer;
+    use crate::page_map::small;
+
+    /// How often it was told that nothing yields any more.
+    struct Told(u32);
+
+    impl OpSink for Told {
+        fn enqueue(&mut self, _: DieId, _: FlashOp) {}
+
+        fn retarget(&mut self, _: DieId, _: BlockId, _: BlockId, _: &[FlashOp]) {}
+
+        fn bring_forward(&mut self) {
+            self.0 += 1;
+        }
+    }
+
+    #[test]
+    fn nothing_yields_any_more_once_as_few_superblocks_are_free_as_start_a_collection() {
+        let mut map = small::map(false);
+        map.collector.beside_host = true;
+        let mut told = |free| {
+            while map.allocator.free(0) > free {
+                let writer = Writer::Collector { stream: 0 };
+                map.allocator.take(0, writer, &mut map.superblocks, &mut map.medium).expect("some are free");
+            }
+            let mut told = Told(0);
+            map.clone().press_where_short(&mut told);
+            told.0
+        };
+        assert_eq!([4, 3, 2, 1].map(&mut told), [0, 0, 1, 1]);
+    }
+}
