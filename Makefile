@@ -265,8 +265,7 @@ gate:
 	$(MAKE) tested
 	$(MAKE) -j3 --output-sync=target unit python-quick repeatable torture claims
 
-## The gate, and then all that takes longer: up to three hours. First what keeps every core busy, then two by two what has parts
-## that keep one.
+## The gate, and then all that takes longer: hours. First what keeps every core busy, then two by two what has parts that keep one.
 test-all: test
 	$(MAKE) long RUNS=10000 MUTANTS=40
 

@@ -3,6 +3,7 @@
 use ssdlab_core::Rng;
 use ssdlab_nand::{CellModes, DieId, DieSpec, Geometry, PageOrder, ReducedMode};
 
+use super::allocator::Writer;
 use super::cache::{SlcCachePolicy, SlcCacheSpec, WhenFull};
 use super::{PageMap, PageMapConfig};
 use crate::op::FlashOp;
@@ -107,6 +108,14 @@ fn build(
         keeps_older_pages,
     };
     PageMap::new(&config, &Rng::new(1))
+}
+
+/// Opens superblocks until no more than so many are free.
+pub fn leave_free(map: &mut PageMap, free: u32) {
+    while map.allocator.free(0) > free {
+        let writer = Writer::Collector { stream: 0 };
+        map.allocator.take(0, writer, &mut map.superblocks, &mut map.medium).expect("some are free");
+    }
 }
 
 /// Ends every operation in the order in which it was asked for.

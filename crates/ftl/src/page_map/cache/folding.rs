@@ -140,7 +140,6 @@ mod tests {
     use ssdlab_nand::LogicalPage;
 
     use crate::op::FlashOp;
-    use crate::page_map::allocator::Writer;
     use crate::page_map::small;
 
     #[test]
@@ -154,10 +153,7 @@ mod tests {
         }
         assert_eq!(map.cache().cached(0).count(), 2, "both superblocks of the cache are full");
         let mut begins = |free| {
-            while map.allocator.free(0) > free {
-                let writer = Writer::Collector { stream: 0 };
-                map.allocator.take(0, writer, &mut map.superblocks, &mut map.medium).expect("some are free");
-            }
+            small::leave_free(&mut map, free);
             let mut of_now = map.clone();
             (of_now.fold_in_background(&mut ops), !std::mem::take(&mut ops).is_empty())
         };

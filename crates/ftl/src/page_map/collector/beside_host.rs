@@ -74,7 +74,6 @@ impl PageMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page_map::allocator::Writer;
     use crate::page_map::small;
 
     /// How often it was told that nothing yields any more.
@@ -95,10 +94,7 @@ mod tests {
         let mut map = small::map(false);
         map.collector.beside_host = true;
         let mut told = |free| {
-            while map.allocator.free(0) > free {
-                let writer = Writer::Collector { stream: 0 };
-                map.allocator.take(0, writer, &mut map.superblocks, &mut map.medium).expect("some are free");
-            }
+            small::leave_free(&mut map, free);
             let mut told = Told(0);
             map.clone().press_where_short(&mut told);
             told.0
