@@ -12,8 +12,10 @@ use super::map::Map;
 use super::validity::Validity;
 use crate::op::FlashOp;
 
-/// Entries asked for with one event; up to four times as many if reads pile up.
-const STEP: u32 = 8;
+/// Entries asked for with one event, as many again for every read that waits behind the one in front, and at most so many in
+/// all. Fewer come too late; more wait for one another, and the program with them (docs/performance.md).
+const STEP: u32 = 3;
+const MOST: u32 = 30;
 
 /// Reads whose units' map entries are still to be asked for.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +37,7 @@ impl MapPrefetch {
 
     #[inline]
     pub fn step(&mut self, map: &Map, medium: &Medium, validity: &Validity) {
-        let mut entries = STEP * (1 + self.reads.len() as u32 / 2).min(4);
+        let mut entries = (STEP * (1 + self.reads.len() as u32)).min(MOST);
         while entries > 0 {
             if self.left == 0 && !self.next_span(medium, validity) {
                 return;

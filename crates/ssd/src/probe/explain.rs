@@ -50,27 +50,26 @@ const FIRST_CAUSES: usize = Cause::Merge as usize + 1;
 struct Times {
     first: [Nanos; FIRST_CAUSES],
     heat: Nanos,
+    /// The sum of the others. Kept, since a sum of what has just been written would wait for all of it.
+    claimed: Nanos,
 }
 
 impl Times {
     #[inline]
     fn add(&mut self, cause: Cause, time: Nanos) {
+        self.claimed += time;
         match cause {
             Cause::Heat => self.heat += time,
             cause => self.first[cause as usize] += time,
         }
     }
 
-    /// Adds to several causes, in the order of [`CAUSES`] from the first of the dies on.
+    /// Adds to several causes, in the order of [`CAUSES`] from the first of the dies on; `sum` is what they come to.
     #[inline]
-    fn add_of_dies(&mut self, times: [Nanos; DIE_CAUSES.len()]) {
+    fn add_of_dies(&mut self, times: [Nanos; DIE_CAUSES.len()], sum: Nanos) {
+        self.claimed += sum;
         let from = DIE_CAUSES[0] as usize;
         self.first[from..from + times.len()].iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
-    }
-
-    #[inline]
-    fn sum(&self) -> Nanos {
-        self.first.iter().sum::<Nanos>() + self.heat
     }
 
     #[inline]
@@ -183,7 +182,7 @@ impl Explanations {
     #[inline]
     pub fn add_rest(&mut self, slot: Slot, cause: Cause, latency: Nanos) {
         let times = &mut self.accounts[slot.index()].times;
-        times.add(cause, latency.saturating_sub(times.sum()));
+        times.add(cause, latency.saturating_sub(times.claimed));
     }
 
     /// A command begins to wait for the drive as a whole.
@@ -211,7 +210,7 @@ impl Explanations {
         let left = wait - parts.iter().sum::<u64>();
         // What the host's programs took counts as `rest`: that says what they were waited for.
         let own = std::mem::take(&mut parts[Cause::Program as usize - DIE_CAUSES[0] as usize]);
-        times.add_of_dies(parts);
+        times.add_of_dies(parts, wait - own - left);
         times.add(rest, own + left);
     }
 
