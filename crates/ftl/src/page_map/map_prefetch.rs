@@ -12,9 +12,9 @@ use super::map::Map;
 use super::validity::Validity;
 use crate::op::FlashOp;
 
-/// Entries asked for with one event, as many again for every read that waits behind the one in front, and at most so many in
-/// all. Fewer come too late; more wait for one another, and the program with them (docs/performance.md).
+/// Entries asked for with one event, and as many again for each read that waits behind the one in front. With fewer they come too late.
 const STEP: u32 = 3;
+/// At most so many with one event: they wait for one another, and the program with them (docs/performance.md).
 const MOST: u32 = 30;
 
 /// Reads whose units' map entries are still to be asked for.
