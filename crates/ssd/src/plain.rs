@@ -43,6 +43,8 @@ impl DriveSpec {
                 write_command_us: 0.0,
                 read_unit_us: 0.0,
                 write_unit_us: 0.0,
+                read_latency_us: 0.0,
+                write_latency_us: 0.0,
                 dma_extent_us: 0.0,
                 move_unit_us: 0.0,
                 trim_range_us: 0.0,

@@ -184,6 +184,16 @@ pub struct ControllerSpec {
     /// Firmware time of each mapping unit of a write: updates the map, manages the buffer.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub write_unit_us: f64,
+    /// What a read command takes beyond all else: its way through parts of the controller that work on many commands at once, such
+    /// as queues of the host interface and the wait until a core looks at them. It makes the end of each command later and holds
+    /// up no other.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub read_latency_us: f64,
+    /// The same of a write command.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub write_latency_us: f64,
     /// Firmware time to set up each stretch of a command's data that moves by itself, but for the first, which is part of the
     /// command: what one row of a die delivers of a read, or what fills a row of a write. Data that are read ahead take it for each
     /// row.

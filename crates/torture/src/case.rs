@@ -504,6 +504,8 @@ fn add_processor_time(drive: &mut DriveSpec, seed: u64) {
         drive.controller.cores = one(&mut rng, &[Cores::One, Cores::One, Cores::HostAndFlash, Cores::HostMapAndFlash]);
     }
     drive.controller.dma_extent_us = one(&mut rng, &[0.0, 0.0, 2.0, 50.0]);
+    drive.controller.read_latency_us = one(&mut rng, &[0.0, 0.0, 20.0, 900.0]);
+    drive.controller.write_latency_us = one(&mut rng, &[0.0, 0.0, 10.0, 900.0]);
 }
 
 /// Of the drives that can, every other works ahead of need beside its host. From a stream of its own, too.

@@ -165,6 +165,10 @@ impl Tally {
                     Cores::HostMapAndFlash => "host, map and flash",
                 },
             ),
+            (
+                "latency beside the processor",
+                on(case.drive.controller.read_latency_us + case.drive.controller.write_latency_us > 0.0),
+            ),
             ("time of a DMA extent", on(case.drive.controller.dma_extent_us > 0.0)),
             ("time to move a unit", on(case.drive.controller.move_unit_us > 0.0)),
             (

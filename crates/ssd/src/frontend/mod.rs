@@ -11,7 +11,7 @@ mod read_ahead;
 mod refuse;
 mod write;
 
-use ssdlab_core::{Cause, Nanos, Op};
+use ssdlab_core::{Cause, Nanos, Op, nanos_from_us};
 use ssdlab_device::{Completion, Request, Status};
 use ssdlab_ftl::Translation;
 use ssdlab_nand::LogicalPage;
@@ -39,6 +39,25 @@ pub struct Frontend {
     /// writes that are not answered from the buffer.
     merges: Vec<(LogicalPage, Slot)>,
     pub in_flight: InFlight,
+    latency: Latency,
+}
+
+/// What commands take beyond all else, side by side.
+#[derive(Clone, Copy, Debug)]
+struct Latency {
+    read: Nanos,
+    write: Nanos,
+}
+
+impl Latency {
+    #[inline]
+    fn of(self, op: Op) -> Nanos {
+        match op {
+            Op::Read => self.read,
+            Op::Write => self.write,
+            Op::Trim | Op::Flush | Op::WriteZeroes => 0,
+        }
+    }
 }
 
 impl Frontend {
@@ -51,6 +70,10 @@ impl Frontend {
             read_ahead: ReadAhead::new(drive.controller.read_ahead_kib / 4),
             merges: Vec::new(),
             in_flight: InFlight::default(),
+            latency: Latency {
+                read: nanos_from_us(drive.controller.read_latency_us),
+                write: nanos_from_us(drive.controller.write_latency_us),
+            },
         }
     }
 
@@ -158,8 +181,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[inline]
     fn respond_with(&mut self, slot: Slot, done: Nanos, status: Status) {
         let frame = self.frontend.link.status_time();
-        let completed = done + frame;
         let Command { request: c, submitted, .. } = *self.frontend.commands.slot(slot);
+        let completed = done + self.frontend.latency.of(c.op) + frame;
         self.probe.explain(|explanations| {
             explanations.add(slot, Cause::Link, frame);
             // Whatever no stage has claimed was the processor's work beside the transfers.

@@ -116,3 +116,26 @@ fn each_stretch_of_a_command_but_the_first_is_set_up_by_itself() {
         }
     }
 }
+
+/// Four commands of a kind at once, which the processor works on one after the other: each ends by the same time later.
+#[test]
+fn latency_makes_each_command_later_and_holds_up_none() {
+    for cores in ALL {
+        let ends = |latency_us: [f64; 2], op: Op| {
+            let mut b = Bench::with(ONE_DIE, &TIMES, |drive, _| {
+                drive.controller.cores = cores;
+                [drive.controller.read_latency_us, drive.controller.write_latency_us] = latency_us;
+            });
+            for k in 0..4 {
+                b.send(op, 8 * k, 1, false);
+            }
+            b.finish()
+        };
+        for (op, latency_us, later) in
+            [(Op::Read, [24.0, 0.0], 24_000), (Op::Read, [0.0, 11.6], 0), (Op::Write, [24.0, 11.6], 11_600)]
+        {
+            let expected: Vec<Nanos> = ends([0.0, 0.0], op).iter().map(|end| end + later).collect();
+            assert_eq!(ends(latency_us, op), expected, "{cores:?}, {op:?}, {latency_us:?}");
+        }
+    }
+}
