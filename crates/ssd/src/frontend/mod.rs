@@ -39,25 +39,8 @@ pub struct Frontend {
     /// writes that are not answered from the buffer.
     merges: Vec<(LogicalPage, Slot)>,
     pub in_flight: InFlight,
-    latency: Latency,
-}
-
-/// What commands take beyond all else, side by side.
-#[derive(Clone, Copy, Debug)]
-struct Latency {
-    read: Nanos,
-    write: Nanos,
-}
-
-impl Latency {
-    #[inline]
-    fn of(self, op: Op) -> Nanos {
-        match op {
-            Op::Read => self.read,
-            Op::Write => self.write,
-            Op::Trim | Op::Flush | Op::WriteZeroes => 0,
-        }
-    }
+    /// What a command takes beyond all else, beside others.
+    latency: [Nanos; Op::ALL.len()],
 }
 
 impl Frontend {
@@ -70,10 +53,11 @@ impl Frontend {
             read_ahead: ReadAhead::new(drive.controller.read_ahead_kib / 4),
             merges: Vec::new(),
             in_flight: InFlight::default(),
-            latency: Latency {
-                read: nanos_from_us(drive.controller.read_latency_us),
-                write: nanos_from_us(drive.controller.write_latency_us),
-            },
+            latency: Op::ALL.map(|op| match op {
+                Op::Read => nanos_from_us(drive.controller.read_latency_us),
+                Op::Write => nanos_from_us(drive.controller.write_latency_us),
+                Op::Trim | Op::Flush | Op::WriteZeroes => 0,
+            }),
         }
     }
 
@@ -182,7 +166,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     fn respond_with(&mut self, slot: Slot, done: Nanos, status: Status) {
         let frame = self.frontend.link.status_time();
         let Command { request: c, submitted, .. } = *self.frontend.commands.slot(slot);
-        let completed = done + self.frontend.latency.of(c.op) + frame;
+        let completed = done + self.frontend.latency[c.op as usize] + frame;
         self.probe.explain(|explanations| {
             explanations.add(slot, Cause::Link, frame);
             // Whatever no stage has claimed was the processor's work beside the transfers.
