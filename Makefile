@@ -265,13 +265,14 @@ gate:
 	$(MAKE) tested
 	$(MAKE) -j3 --output-sync=target unit python-quick repeatable torture claims
 
-## The gate, and then all that takes longer: hours. First what keeps every core busy, then two by two what has parts that keep one.
+## The gate, and then all that takes longer: hours. First what keeps every core busy, and the clients, whose rates are measured in the
+## machine's time; then two by two what has parts that keep one core.
 test-all: test
 	$(MAKE) long RUNS=10000 MUTANTS=40
 
 long: build
-	$(MAKE) torture mutants claims-all quick-against-full
-	$(MAKE) -j2 --output-sync=target repeatable properties power-cuts fuzz reference clients fio page python-all
+	$(MAKE) torture mutants claims-all quick-against-full clients
+	$(MAKE) -j2 --output-sync=target repeatable properties power-cuts fuzz reference fio page python-all
 
 clean:
 	$(CARGO) clean
