@@ -166,7 +166,7 @@ impl Tally {
                 },
             ),
             (
-                "latency beside the processor",
+                "command latency",
                 on(case.drive.controller.read_latency_us + case.drive.controller.write_latency_us > 0.0),
             ),
             ("time of a DMA extent", on(case.drive.controller.dma_extent_us > 0.0)),
