@@ -187,6 +187,11 @@ impl Bench {
 
     /// Lets all commands complete; latencies in the order in which they were sent.
     pub fn finish(&mut self) -> Vec<Nanos> {
+        self.completions().iter().map(Completion::latency).collect()
+    }
+
+    /// Lets all commands complete, in the order in which they were sent.
+    pub fn completions(&mut self) -> Vec<Completion> {
         let mut done: Vec<Completion> = Vec::new();
         let mut sent: Vec<Completion> = Vec::new();
         let before = self.tag;
@@ -203,7 +208,7 @@ impl Bench {
         for c in &sent {
             assert_eq!(c.breakdown.sum(), c.latency());
         }
-        sent.iter().map(Completion::latency).collect()
+        sent
     }
 
     /// Whether the next event is idle work: in more than a millisecond, or none.

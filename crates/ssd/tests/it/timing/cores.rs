@@ -1,6 +1,7 @@
 //! The processor: its cores, and the stretches in which data move.
 
-use ssdlab_core::{Nanos, Op, Rng};
+use ssdlab_core::{Cause, Nanos, Op, Rng};
+use ssdlab_device::Completion;
 use ssdlab_ftl::Translation;
 use ssdlab_ssd::Cores;
 
@@ -117,7 +118,8 @@ fn each_stretch_of_a_command_but_the_first_is_set_up_by_itself() {
     }
 }
 
-/// Four commands of a kind at once, which the processor works on one after the other: each ends by the same time later.
+/// Four commands of a kind at once, which the processor works on one after the other: each ends by the same time later, for which
+/// the controller is to blame and nothing else.
 #[test]
 fn latency_makes_each_command_later_and_holds_up_none() {
     for cores in ALL {
@@ -129,13 +131,18 @@ fn latency_makes_each_command_later_and_holds_up_none() {
             for k in 0..4 {
                 b.send(op, 8 * k, 1, false);
             }
-            b.finish()
+            b.completions()
         };
         for (op, latency_us, later) in
             [(Op::Read, [24.0, 0.0], 24_000), (Op::Read, [0.0, 11.6], 0), (Op::Write, [24.0, 11.6], 11_600)]
         {
-            let expected: Vec<Nanos> = ends([0.0, 0.0], op).iter().map(|end| end + later).collect();
-            assert_eq!(ends(latency_us, op), expected, "{cores:?}, {op:?}, {latency_us:?}");
+            let told = |ends: &[Completion]| -> Vec<(Nanos, Nanos)> {
+                ends.iter().map(|c| (c.latency(), c.breakdown.get(Cause::Controller))).collect()
+            };
+            let without = told(&ends([0.0, 0.0], op));
+            let expected: Vec<_> =
+                without.iter().map(|(latency, controller)| (latency + later, controller + later)).collect();
+            assert_eq!(told(&ends(latency_us, op)), expected, "{cores:?}, {op:?}, {latency_us:?}");
         }
     }
 }
