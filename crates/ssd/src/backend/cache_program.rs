@@ -132,8 +132,8 @@ impl Backend {
         }
         let from = channel.book(now, earliest, length);
         let transfer = Interval::new(from, from + length);
-        self.work.units += self.row_units * passes;
-        self.work.encoded += self.row_units;
+        self.work.sent_units += self.row_units * passes;
+        self.work.encoded_units += self.row_units;
         *register = Register::Loaded(Loaded { op, mode, transfer });
         let (planes, data_here) = (self.all_planes, now + late);
         probe.check(|checks| checks.loaded(&Load { die: d, planes, mode, asked: now, data_here, transfer }));

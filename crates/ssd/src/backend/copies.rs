@@ -31,7 +31,7 @@ pub struct Copier {
     until: Nanos,
 }
 
-const SENSING: ArrayWork = ArrayWork::Sensing { planes: 1 };
+const SENSING: ArrayWork = ArrayWork::sensing(1);
 
 impl Backend {
     /// Whether a die copies, and is asked for nothing else.
@@ -155,10 +155,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             (copier.array, copier.array_until) = (Ahead { work: SENSING, time: array }, ready);
             copier.until = transfer.to;
         }
-        backend.work.add(ArrayWork::Programming, programmed);
+        backend.work.add(ArrayWork::PROGRAMMING, programmed);
         backend.work.add(SENSING, sensed);
-        backend.work.units += units;
-        backend.work.decoded += units;
+        backend.work.read_units += units;
         any
     }
 }

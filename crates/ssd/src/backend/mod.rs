@@ -80,7 +80,7 @@ impl Die {
             suspended: None,
             progress: Progress::default(),
             ends_otherwise: None,
-            array: Ahead { work: ArrayWork::Erasing, time: 0 },
+            array: Ahead { work: ArrayWork::ERASING, time: 0 },
             array_until: 0,
         }
     }
@@ -285,7 +285,7 @@ impl Backend {
 
     /// Blocks have been erased outside the simulated time of their dies.
     pub fn count_erases(&mut self, blocks: u64) {
-        self.work.add(ArrayWork::Erasing, blocks * self.erase_time());
+        self.work.add(ArrayWork::ERASING, blocks * self.erase_time());
     }
 
     #[must_use]
@@ -704,8 +704,7 @@ impl Backend {
                 }
                 array = scaled(array);
                 let units = op.units() + joint.units;
-                self.work.units += u64::from(units);
-                self.work.decoded += u64::from(units);
+                self.work.read_units += u64::from(units);
                 let ready = (taken + self.command_time + array).max(now);
                 let mut length = if SPECIAL {
                     (u64::from(op.eighths() + joint.eighths) * self.unit_picos).div_ceil(8000)
@@ -717,7 +716,7 @@ impl Backend {
                 }
                 let from = channel.book(now, ready, length);
                 let planes = if units <= self.page_units { 1 } else { self.planes_sensed(units, op.rows()) };
-                (ArrayWork::Sensing { planes }, array, ready, Interval::new(from, from + length), from + length)
+                (ArrayWork::sensing(planes), array, ready, Interval::new(from, from + length), from + length)
             }
             OpKind::HostProgram
             | OpKind::GcProgram
@@ -736,8 +735,8 @@ impl Backend {
                 }
                 let from = channel.book(now, earliest, length);
                 let array = scaled(self.times.program(mode)[op.page() as usize]);
-                self.work.units += self.row_units * passes;
-                self.work.encoded += self.row_units * joint.rows;
+                self.work.sent_units += self.row_units * passes;
+                self.work.encoded_units += self.row_units * joint.rows;
                 let end = from + length + array;
                 (self.programming(mode), array, end, Interval::new(from, from + length), end)
             }
@@ -749,7 +748,7 @@ impl Backend {
             OpKind::Erase => {
                 let array = scaled(self.times.erase(mode));
                 let end = taken + self.command_time + array;
-                (ArrayWork::Erasing, array, end, Interval::new(now, now), end)
+                (ArrayWork::ERASING, array, end, Interval::new(now, now), end)
             }
         };
         probe.check(|checks| checks.operation(&self.as_judged::<SPECIAL>(d, &op, mode, now, course, transfer, end)));
@@ -769,7 +768,7 @@ impl Backend {
     #[inline]
     fn programming(&self, mode: CellMode) -> ArrayWork {
         let own = !self.times.several_modes() || mode == self.times.native();
-        if own { ArrayWork::Programming } else { ArrayWork::ProgrammingReduced }
+        if own { ArrayWork::PROGRAMMING } else { ArrayWork::PROGRAMMING_REDUCED }
     }
 
     /// Planes that so many units in `rows` of a block lie on, at the least.

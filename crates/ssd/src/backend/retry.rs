@@ -120,9 +120,8 @@ impl Backend {
         let array = once * u64::from(step.senses);
         // What failed to decode may lie on any of the planes.
         let planes = self.planes_sensed(step.units.max(1) as u32, step.rows);
-        self.work.add(ArrayWork::Sensing { planes }, array);
-        self.work.units += step.units;
-        self.work.decoded += step.units;
+        self.work.add(ArrayWork::sensing(planes), array);
+        self.work.read_units += step.units;
         let ready = now + self.command_time + array;
         let length = (step.units * self.unit_picos).div_ceil(1000);
         let from = self.channels[usize::from(self.dies[d.index()].channel)].book(now, ready, length);
@@ -158,9 +157,8 @@ impl Backend {
         let read_time = self.times.read(step.mode)[page];
         let length = (step.stripe_units * self.unit_picos).div_ceil(1000);
         let planes = self.planes_sensed(step.stripe_units.max(1) as u32, 1);
-        self.work.add(ArrayWork::Sensing { planes }, read_time * u64::from(step.stripe));
-        self.work.units += step.stripe_units * u64::from(step.stripe);
-        self.work.decoded += step.stripe_units * u64::from(step.stripe);
+        self.work.add(ArrayWork::sensing(planes), read_time * u64::from(step.stripe));
+        self.work.read_units += step.stripe_units * u64::from(step.stripe);
         let mut last = now;
         for k in 0..step.stripe as usize {
             let others = (dies - 1).max(1);

@@ -2,14 +2,17 @@
 
 use ssdlab_core::Nanos;
 
-/// How many commands are in the drive, the integral of that over time, and the sum of their latencies: once none is left,
-/// the two sums are equal.
+/// How many commands are in the drive, and what their time in it and their latencies differ by: by nothing, once none is left.
+///
+/// The time spent is the integral of how many there are, which is the sum of the times at which they end less that of those
+/// at which they came. The sum of the latencies taken off, of a command that has ended there remain two times of coming: as
+/// the drive saw it, and as its completion says.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InFlight {
     count: u64,
     changed: Nanos,
-    integral: u128,
-    latencies: u128,
+    /// Wraps around.
+    unexplained: Nanos,
 }
 
 impl InFlight {
@@ -26,27 +29,20 @@ impl InFlight {
         self.changed
     }
 
-    #[inline]
-    fn settle(&mut self, at: Nanos) {
-        if at != self.changed {
-            self.integral += u128::from(at - self.changed) * u128::from(self.count);
-            self.changed = at;
-        }
-    }
-
     /// A command comes.
     #[inline]
     pub fn begun(&mut self, at: Nanos) {
-        self.settle(at);
+        self.changed = at;
         self.count += 1;
+        self.unexplained = self.unexplained.wrapping_sub(at);
     }
 
     /// A command has ended.
     #[inline]
     pub fn ended(&mut self, at: Nanos, latency: Nanos) {
-        self.settle(at);
+        self.changed = at;
         self.count -= 1;
-        self.latencies += u128::from(latency);
+        self.unexplained = self.unexplained.wrapping_add(at.wrapping_sub(latency));
     }
 
     /// The commands in the drive are never answered. Times are summed up anew.
@@ -57,10 +53,10 @@ impl InFlight {
     /// # Errors
     /// If no command is left, and Little's law does not hold.
     pub fn check(&self) -> Result<(), String> {
-        if self.count == 0 && self.integral != self.latencies {
-            let (spent, sum) = (self.integral, self.latencies);
+        if self.count == 0 && self.unexplained != 0 {
+            let by = self.unexplained.cast_signed();
             return Err(format!(
-                "Little's law: commands spent {spent} ns in the drive, but their latencies sum to {sum} ns"
+                "Little's law: time spent in the drive, and the sum of the latencies, differ by {by} ns"
             ));
         }
         Ok(())

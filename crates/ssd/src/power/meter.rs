@@ -21,45 +21,44 @@ use super::spec::standby_microwatts;
 use crate::SimulatedSsd;
 use crate::spec::DriveSpec;
 
-/// What the array of a die is at.
+/// What the array of a die is at; a number, since every operation of a die is metered by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArrayWork {
-    /// On so many planes.
-    Sensing {
-        planes: u32,
-    },
-    Programming,
-    /// The same in a block with fewer bits per cell than the die's own.
-    ProgrammingReduced,
-    Erasing,
-}
+pub struct ArrayWork(u8);
 
 impl ArrayWork {
-    const COUNT: usize = 3 + MAX_PLANES;
+    pub const PROGRAMMING: ArrayWork = ArrayWork(0);
+    /// The same in a block with fewer bits per cell than the die's own.
+    pub const PROGRAMMING_REDUCED: ArrayWork = ArrayWork(1);
+    pub const ERASING: ArrayWork = ArrayWork(2);
+    /// The kinds: three, and sensing on one to four planes ([`ssdlab_nand::Geometry::planes`]). A power of two, so that a
+    /// number can be masked instead of checked.
+    const COUNT: usize = 8;
 
+    /// On so many planes, four at most.
+    #[inline]
+    #[must_use]
+    pub const fn sensing(planes: u32) -> ArrayWork {
+        debug_assert!(planes >= 1 && planes <= 4);
+        ArrayWork(2 + planes as u8)
+    }
+
+    #[inline]
     fn index(self) -> usize {
-        match self {
-            ArrayWork::Programming => 0,
-            ArrayWork::ProgrammingReduced => 1,
-            ArrayWork::Erasing => 2,
-            ArrayWork::Sensing { planes } => 2 + planes as usize,
-        }
+        usize::from(self.0) & (Self::COUNT - 1)
     }
 }
-
-/// Planes of a die, at most ([`ssdlab_nand::Geometry::planes`]).
-const MAX_PLANES: usize = 4;
 
 /// What the dies have been asked to do so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlashWork {
     /// Array time of all dies together, by [`ArrayWork`].
     array: [Nanos; ArrayWork::COUNT],
-    /// Units that crossed a flash bus.
-    pub units: u64,
-    /// Of these: units that were corrected; and units whose parity was made.
-    pub decoded: u64,
-    pub encoded: u64,
+    /// Units that came over a flash bus, and were corrected.
+    pub read_units: u64,
+    /// Units that went over a flash bus to be programmed, once for each pass.
+    pub sent_units: u64,
+    /// Units whose parity was made.
+    pub encoded_units: u64,
 }
 
 impl FlashWork {
@@ -133,12 +132,12 @@ impl PowerMeter {
         let mut array = [0; ArrayWork::COUNT];
         if let Some(d) = &die.power {
             // Volts times milliamperes are milliwatts.
-            array[ArrayWork::Programming.index()] = mw(d.supply_v * d.program_ma(true));
-            array[ArrayWork::ProgrammingReduced.index()] = mw(d.supply_v * d.program_ma(false));
-            array[ArrayWork::Erasing.index()] = mw(d.supply_v * d.erase_current_ma);
+            array[ArrayWork::PROGRAMMING.index()] = mw(d.supply_v * d.program_ma(true));
+            array[ArrayWork::PROGRAMMING_REDUCED.index()] = mw(d.supply_v * d.program_ma(false));
+            array[ArrayWork::ERASING.index()] = mw(d.supply_v * d.erase_current_ma);
             for planes in 1..=page.planes {
                 let current = d.read_current_ma * d.share_of_planes(planes, page.planes);
-                array[ArrayWork::Sensing { planes }.index()] = mw(d.supply_v * current);
+                array[ArrayWork::sensing(planes).index()] = mw(d.supply_v * current);
             }
         }
         Some(PowerMeter {
@@ -182,9 +181,9 @@ impl PowerMeter {
             + product(self.processor, processor)
             + arrays
             + product(self.link_byte, host_bytes)
-            + product(self.bus_byte, bytes(work.units))
-            + product(self.encoded_byte, bytes(work.encoded))
-            + product(self.decoded_byte, bytes(work.decoded));
+            + product(self.bus_byte, bytes(work.read_units + work.sent_units))
+            + product(self.encoded_byte, bytes(work.encoded_units))
+            + product(self.decoded_byte, bytes(work.read_units));
         let saved: u128 = (0..3)
             .map(|k| product(self.link_saves[k], slept.link[k]) + product(self.drive_saves[k], slept.drive[k]))
             .sum();

@@ -17,6 +17,7 @@ mod streaming;
 mod victims;
 
 use ssdlab_core::DieSet;
+use ssdlab_nand::EMPTY_TAG;
 
 use super::PageMap;
 use super::allocator::ToMove;
@@ -58,6 +59,8 @@ pub struct Collector {
     /// is being erased.
     emptied: DieSet,
     emptying: DieSet,
+    /// Tags of the row that is being moved. They stand here so that they need not be cleared for each.
+    row_tags: [u32; 64],
 }
 
 impl Collector {
@@ -90,6 +93,7 @@ impl Collector {
             held: DieSet::with_room(domains),
             emptied: DieSet::with_room(domains),
             emptying: DieSet::with_room(domains),
+            row_tags: [EMPTY_TAG; 64],
         }
     }
 

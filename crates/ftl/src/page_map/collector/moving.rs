@@ -37,27 +37,29 @@ impl PageMap {
         if self.compression.is_some() {
             return self.write_packed_row(d, stream, kind, pad, sink);
         }
-        let n = self.collector.domains[d].staged.take(self.row_units, pad, &self.validity);
+        let n = self.collector.domains[d].staged.begin_row(self.row_units, pad, &self.validity);
         if n == 0 {
             return false;
         }
         let RowPlace { superblock, die, block, page, .. } = self.take_collector_row(d, stream);
         let start = self.medium.layout().row_start(block, page);
-        let mut tags = [EMPTY_TAG; 64];
         let (mut k, mut source, mut one_source) = (0, SuperblockId::default(), true);
         let PageMap { collector, map, validity, medium, superblocks, buffer, .. } = self;
-        for &run in collector.domains[d].staged.taken() {
+        let (staged, tags) = (&mut collector.domains[d].staged, &mut collector.row_tags);
+        while k < n {
             let first = k;
-            k = redirect(map, buffer, medium, run, start, k, &mut tags);
-            validity.clear_span(run.start, run.units);
+            let run = staged.front_run(validity);
+            let moved;
+            (moved, k) = redirect(map, buffer, medium, run, start, [k, n], tags);
+            staged.take_front(moved, k == self.row_units);
+            validity.clear_span(run.start, moved);
             let from = superblocks.of_unit(run.start, medium.layout());
             superblocks.lose_valid(from, k - first);
             one_source &= first == 0 || source == from;
             source = from;
         }
         let source = one_source.then_some(source);
-        let row = MovedRow { kind, superblock, die, block, page, units: n, pages: n, source };
-        self.row_moved(d, &row, &tags, sink);
+        self.row_moved(d, &MovedRow { kind, superblock, die, block, page, units: n, pages: n, source }, sink);
         if n < self.row_units {
             // Padding may cost less than what has been gained since the last, never as much.
             self.collector.domains[d].gained = 0;
@@ -79,13 +81,13 @@ impl PageMap {
         let RowPlace { superblock, die, block, page, .. } = self.take_collector_row(d, stream);
         let start = self.medium.layout().row_start(block, page);
         let format = self.medium.format();
-        let mut tags = [EMPTY_TAG; 64];
         let (mut k, mut begins) = (0, 0);
         let (mut source, mut one_source) = (SuperblockId::default(), true);
         for at in 0..self.collector.domains[d].staged.taken().len() {
             let run = self.collector.domains[d].staged.taken()[at];
             let tag = self.medium.tag(run.start);
-            tags[k as usize] = tag;
+            self.collector.row_tags[k as usize..(k + run.units.count_ones()) as usize].fill(EMPTY_TAG);
+            self.collector.row_tags[k as usize] = tag;
             begins |= 1 << k;
             self.redirect_unit(format.address(tag), run.start, start + k);
             self.validity.clear_span(run.start, run.units);
@@ -99,7 +101,7 @@ impl PageMap {
         let pages = begins.count_ones();
         self.counters.saved_moving_units += u64::from((pages << self.unit_shift) - units);
         let source = one_source.then_some(source);
-        self.row_moved(d, &MovedRow { kind, superblock, die, block, page, units, pages, source }, &tags, sink);
+        self.row_moved(d, &MovedRow { kind, superblock, die, block, page, units, pages, source }, sink);
         let gained = &mut self.collector.domains[d].gained;
         // What a gap costs has been gained before, as with padding.
         *gained = if pad && units < self.row_units { 0 } else { gained.saturating_sub(self.row_units - units) };
@@ -147,11 +149,15 @@ impl PageMap {
         self.allocator.take(d, writer, &mut self.superblocks, &mut self.medium).expect("checked for room before")
     }
 
-    /// Gives a row of the collector, whose map entries are in place, to its die.
+    /// Gives a row of the collector, whose map entries and tags are in place, to its die.
     #[inline(always)]
-    fn row_moved(&mut self, d: usize, row: &MovedRow, tags: &[u32; 64], sink: &mut impl OpSink) {
+    fn row_moved(&mut self, d: usize, row: &MovedRow, sink: &mut impl OpSink) {
         let MovedRow { kind, superblock, die, block, page, units, pages, source } = *row;
         let start = self.medium.layout().row_start(block, page);
+        let tags = &mut self.collector.row_tags;
+        if units < self.row_units {
+            tags[units as usize..].fill(EMPTY_TAG);
+        }
         let programmed = self.medium.queue_program(block, page).expect("rows are taken in order");
         programmed.tags.copy_from_slice(&tags[..programmed.tags.len()]);
         self.medium.prefetch_tags(start + 16, 1);
@@ -169,7 +175,7 @@ impl PageMap {
             self.copy_endangered(die, block, page, sink);
         }
         self.enqueue_for_collection(d, die, FlashOp::program(kind, block, page, units, number), sink);
-        let moved = &tags[..units as usize];
+        let moved = &self.collector.row_tags[..units as usize];
         self.log.note_moved(moved, pages, &mut self.medium, sink);
     }
 
@@ -202,7 +208,7 @@ impl PageMap {
         self.program_kind(front.map(|unit| self.medium.layout().block_of(unit)))
     }
 
-    /// Points the logical page of a unit at its copy, as [`redirect`] does.
+    /// Points the logical page of a unit at its copy, and checks that spare area and map agree.
     pub(in crate::page_map) fn redirect_unit(&mut self, lpn: LogicalPage, from: UnitAddress, to: UnitAddress) {
         if !self.map.move_flash(lpn, from, to) {
             redirect_replaced(&self.map, &mut self.buffer, lpn, from, to);
@@ -216,24 +222,26 @@ impl PageMap {
     }
 }
 
-/// Points the logical pages of a run's units at their copies, which are units `k` and on from `to`, and gathers their
-/// tags. The spare area and the map must agree about each: this is the check that every moved unit passes.
-#[inline]
+/// Points the logical pages of a run's units at their copies, which are units `k` and on from `to`, and up to unit `n`, and
+/// gathers their tags. The spare area and the map must agree about each: this is the check that every moved unit passes.
+/// Returns which units these were, and the next `k`.
+#[inline(always)]
 fn redirect(
     map: &mut Map,
     buffer: &mut WriteBuffer,
     medium: &Medium,
     run: Run,
     to: UnitAddress,
-    mut k: u32,
+    [mut k, n]: [u32; 2],
     tags: &mut [u32; 64],
-) -> u32 {
+) -> (u64, u32) {
     let format = medium.format();
     let old = medium.tags_from(run.start);
     let mut left = run.units;
-    while left != 0 {
+    let end = n.min(k + left.count_ones());
+    while k != end {
         let at = left.trailing_zeros() & 63;
-        left &= left - 1;
+        left &= left.wrapping_sub(1);
         let tag = old[at as usize];
         tags[k as usize & 63] = tag;
         let (lpn, from) = (format.address(tag), run.start + at);
@@ -242,7 +250,7 @@ fn redirect(
         }
         k += 1;
     }
-    k
+    (run.units ^ left, k)
 }
 
 /// Where the host has written a page again, and the new data still wait in the buffer, the slot remembers the copy.

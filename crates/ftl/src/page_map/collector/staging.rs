@@ -24,7 +24,7 @@ pub struct Staging {
     head: usize,
     /// Units in all runs, those included that have died since they were read.
     len: u32,
-    /// What [`Staging::take`] took.
+    /// What [`Staging::take_packed`] took.
     taken: Vec<Run>,
 }
 
@@ -59,47 +59,41 @@ impl Staging {
         }
     }
 
-    /// Takes the first `wanted` units that are still valid, and drops the dead ones before them. If there are fewer,
-    /// and `all` is not set, the living stay. Returns how many were taken; [`Staging::taken`] tells which.
+    /// How many units a row of `wanted` takes of those that are still valid: all of them, or with `all` what there is if
+    /// there are fewer; otherwise none. [`Staging::front_run`] tells which, and [`Staging::take_front`] takes them.
     #[inline]
-    pub fn take(&mut self, wanted: u32, all: bool, validity: &Validity) -> u32 {
-        self.taken.clear();
-        let (mut units, mut passed) = (0, 0);
-        for at in self.head..self.runs.len() {
-            let run = self.runs[at];
-            let valid = run.units & validity.span(run.start);
-            let here = valid.count_ones();
-            passed += run.units.count_ones();
-            if units + here < wanted {
-                if valid != 0 {
-                    self.taken.push(Run { start: run.start, units: valid });
-                }
-                units += here;
-                continue;
+    pub fn begin_row(&mut self, wanted: u32, all: bool, validity: &Validity) -> u32 {
+        let mut units = 0;
+        for run in &self.runs[self.head..] {
+            units += (run.units & validity.span(run.start)).count_ones();
+            if units >= wanted {
+                return wanted;
             }
-            let mut rest = valid;
-            for _ in units..wanted {
-                rest &= rest - 1;
-            }
-            let first = valid ^ rest;
-            self.taken.push(Run { start: run.start, units: first });
-            // What lies behind the last unit taken stays, be it alive or not.
-            let behind = run.units & !(u64::MAX >> first.leading_zeros());
-            self.len = self.len - passed + behind.count_ones();
-            self.runs[at].units = behind;
-            self.head = at + usize::from(behind == 0);
-            return wanted;
-        }
-        if all {
-            self.runs.clear();
-            (self.head, self.len) = (0, 0);
-            return units;
         }
         self.keep_valid(validity);
-        0
+        if all { units } else { 0 }
     }
 
-    /// The same where logical units take several of flash each: those that came first, as far as they fill `wanted` to
+    /// What is valid of the first run; nothing, if all of it has died.
+    #[inline]
+    #[must_use]
+    pub fn front_run(&self, validity: &Validity) -> Run {
+        let Run { start, units } = self.runs[self.head];
+        Run { start, units: units & validity.span(start) }
+    }
+
+    /// Takes these units of the first run, all that are valid of it, or, where they fill a row (`last`), the first of them.
+    #[inline]
+    pub fn take_front(&mut self, taken: u64, last: bool) {
+        let units = self.runs[self.head].units;
+        // What lies behind the last unit that fills a row stays, be it alive or not.
+        let behind = if last { units & !(u64::MAX >> taken.leading_zeros()) } else { 0 };
+        self.len -= (units ^ behind).count_ones();
+        self.runs[self.head].units = behind;
+        self.head += usize::from(behind == 0);
+    }
+
+    /// Takes a row where logical units take several of flash each: those that came first, as far as they fill `wanted` to
     /// the last unit. Only where the last of a victim meet those of the next they all go, so that nothing holds the
     /// victim up, even if they leave a gap. Every run taken is one extent.
     pub fn take_packed(
@@ -173,7 +167,7 @@ impl Staging {
         pack.units
     }
 
-    /// The runs of the last [`Staging::take`] or [`Staging::take_packed`].
+    /// The runs of the last [`Staging::take_packed`].
     #[inline]
     #[must_use]
     pub fn taken(&self) -> &[Run] {
@@ -230,6 +224,20 @@ mod tests {
         taken.iter().flat_map(|r| (0..64).filter(|k| r.units >> k & 1 != 0).map(|k| r.start.number() + k)).collect()
     }
 
+    /// Takes a row.
+    fn take(s: &mut Staging, wanted: u32, all: bool, validity: &Validity) -> Vec<u32> {
+        let (n, mut taken) = (s.begin_row(wanted, all, validity), Vec::new());
+        while taken.len() < n as usize {
+            let mut run = s.front_run(validity);
+            while run.units.count_ones() > n - taken.len() as u32 {
+                run.units &= !(1 << (63 - run.units.leading_zeros()));
+            }
+            taken.extend(list(&[run]));
+            s.take_front(run.units, taken.len() == wanted as usize);
+        }
+        taken
+    }
+
     #[test]
     fn units_come_out_in_order_and_the_dead_are_dropped() {
         let mut s = Staging::default();
@@ -237,14 +245,15 @@ mod tests {
         s.push(Run { start: at(128), units: 0b111 });
         assert_eq!(s.len(), 6);
         let v = valid(&[8, 11, 128, 130]);
-        assert_eq!(s.take(3, false, &v), 3);
-        assert_eq!(list(s.taken()), [8, 11, 128]);
+        assert_eq!(take(&mut s, 3, false, &v), [8, 11, 128]);
         // 129 is dead but lies behind what was taken.
         assert_eq!(s.len(), 2);
-        assert_eq!(s.take(3, false, &v), 0);
+        assert!(take(&mut s, 3, false, &v).is_empty());
         assert_eq!(s.len(), 1);
-        assert_eq!(s.take(3, true, &v), 1);
-        assert_eq!(list(s.taken()), [130]);
+        assert_eq!(take(&mut s, 3, true, &v), [130]);
+        assert!(s.is_empty());
+        s.push(Run { start: at(8), units: 0b10 });
+        assert!(take(&mut s, 3, true, &v).is_empty());
         assert!(s.is_empty());
     }
 
