@@ -12,73 +12,20 @@ mod bare;
 mod pairs;
 #[path = "../processor.rs"]
 mod processor;
+#[path = "../steady.rs"]
+mod steady;
 
 use bare::BareLoop;
 use pairs::quartiles;
 use processor::{processor, processor_seconds};
-use ssdlab_core::{Nanos, Rng};
-use ssdlab_device::{Completion, Device, Request};
+use ssdlab_device::Device;
 use ssdlab_ssd::SimulatedSsd;
+use steady::Steady;
 
 const WRITES: u64 = 500_000;
-const QUEUE_DEPTH: u64 = 32;
 /// Write amplification of exact greedy collection at 7 % spare and 256 units a block, from an independent program. It
 /// scatters by some 0.001 from one drive's worth of writes to the next.
 const BARE_WAF: f64 = 7.597;
-
-/// A drive under uniform random writes from a closed loop of 32.
-struct Steady<D> {
-    drive: D,
-    rng: Rng,
-    pages: u64,
-    now: Nanos,
-    done: Vec<Completion>,
-}
-
-impl<D: Device> Steady<D> {
-    fn new(drive: D) -> Self {
-        let pages = drive.info().capacity_bytes / 4096;
-        let mut s = Steady { drive, rng: Rng::new(5), pages, now: 0, done: Vec::new() };
-        let requests = pages / 32;
-        let fill = |k: u64| Request::write(k, k * 131_072, 131_072);
-        let mut next = QUEUE_DEPTH;
-        (0..QUEUE_DEPTH).for_each(|k| s.drive.submit(0, fill(k)).expect("it lies within the drive"));
-        let mut ended = 0;
-        while ended < requests {
-            s.now = s.drive.advance_to_completion(Nanos::MAX - 1, &mut s.done);
-            for _ in s.done.drain(..) {
-                ended += 1;
-                if next < requests {
-                    s.drive.submit(s.now, fill(next)).expect("it lies within the drive");
-                    next += 1;
-                }
-            }
-        }
-        for _ in 0..QUEUE_DEPTH {
-            s.submit();
-        }
-        s
-    }
-
-    #[inline(always)]
-    fn submit(&mut self) {
-        let offset_bytes = self.rng.below(self.pages) * 4096;
-        self.drive.submit(self.now, Request::write(0, offset_bytes, 4096)).expect("it lies within the drive");
-    }
-
-    #[inline(never)]
-    fn writes(&mut self, n: u64) {
-        let mut ended = 0;
-        while ended < n {
-            self.now = self.drive.advance_to_completion(Nanos::MAX - 1, &mut self.done);
-            ended += self.done.len() as u64;
-            for _ in 0..self.done.len() {
-                self.submit();
-            }
-            self.done.clear();
-        }
-    }
-}
 
 /// Nanoseconds a host write.
 fn nanoseconds(work: impl FnOnce(u64)) -> f64 {

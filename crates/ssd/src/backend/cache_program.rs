@@ -151,11 +151,7 @@ impl Backend {
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
         let Some(cache) = &mut self.cache_program else { return };
-        if !cache.looked_at.contains(d.number()) {
-            cache.looked_at.insert(d.number());
-            // Looked at again, last of all: then `Backend::begin_woken_of_many` loads.
-            self.woken.insert(d.number());
-        }
+        cache.looked_at.insert(d.number());
         if self.dies[d.index()].busy {
             return;
         }

@@ -404,12 +404,13 @@ impl Backend {
             self.begin_next(DieId::new(low.trailing_zeros()), now, translation, probe);
             low &= low - 1;
         }
-        if !self.woken.is_empty() {
+        if self.special || !self.woken.is_empty() {
             self.begin_woken_of_many(now, translation, probe);
         }
     }
 
-    /// The same for the dies from number 64 on, and for those that are to be looked at again.
+    /// The same for the dies from number 64 on, and for those that are to be looked at again; and what dies load behind the
+    /// programs that they have begun.
     #[cold]
     fn begin_woken_of_many<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
