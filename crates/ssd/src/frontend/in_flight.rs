@@ -5,8 +5,8 @@ use ssdlab_core::Nanos;
 /// How many commands are in the drive, and what their time in it and their latencies differ by: by nothing, once none is left.
 ///
 /// The time spent is the integral of how many there are, which is the sum of the times at which they end less that of those
-/// at which they came. The sum of the latencies taken off, of a command that has ended there remain two times of coming: as
-/// the drive saw it, and as its completion says.
+/// at which they came. Take the latencies off, and what is left of a command that has ended is the time at which it came,
+/// as its completion says, less that time as the drive saw it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InFlight {
     count: u64,
