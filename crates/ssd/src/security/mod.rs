@@ -32,16 +32,21 @@ pub struct SecurityState<D> {
     pub crypto_erase: Option<Nanos>,
     pub key_changes: u64,
     /// The last erase, until the host has been back or the power has gone.
-    under_way: Option<UnderWay<D>>,
+    last_erase: LastErase<D>,
     /// After a cut: time that the erases still take which were cut short.
     pub left: Nanos,
 }
 
 #[derive(Clone, Debug)]
-struct UnderWay<D> {
+struct LastErase<D> {
+    /// When it ends, or has ended; 0 if there is none.
     until: Nanos,
     /// The drive as it was, if a cut can leave it so.
     before: Option<Arc<D>>,
+}
+
+impl<D> LastErase<D> {
+    const NONE: Self = LastErase { until: 0, before: None };
 }
 
 impl<D> SecurityState<D> {
@@ -49,12 +54,12 @@ impl<D> SecurityState<D> {
     pub fn new(drive: &DriveSpec) -> Self {
         let encryption = drive.encryption.as_ref().filter(|encryption| encryption.cipher != Cipher::None);
         let crypto_erase = encryption.map(|encryption| nanos_from_ms(encryption.crypto_erase_ms));
-        SecurityState { crypto_erase, key_changes: 0, under_way: None, left: 0 }
+        SecurityState { crypto_erase, key_changes: 0, last_erase: LastErase::NONE, left: 0 }
     }
 
     /// The host is back: the last erase is over for it.
     pub fn host_is_back(&mut self) {
-        self.under_way = None;
+        self.last_erase = LastErase::NONE;
     }
 }
 
@@ -91,10 +96,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// The power goes: what has become of the last erase.
     pub(crate) fn cut_erase(&mut self, now: Nanos) {
         let mut left = if self.plug.is_starting(now) { self.security.left } else { 0 };
-        match self.security.under_way.take().filter(|erase| now < erase.until) {
-            Some(UnderWay { before: Some(before), .. }) => *self = Arc::unwrap_or_clone(before),
-            Some(UnderWay { before: None, until }) => left = until - now,
-            None => {}
+        let LastErase { until, before } = std::mem::replace(&mut self.security.last_erase, LastErase::NONE);
+        if now < until {
+            match before {
+                Some(before) => *self = Arc::unwrap_or_clone(before),
+                None => left = until - now,
+            }
         }
         self.security.left = left;
     }
@@ -115,7 +122,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
         self.forget_contents();
         let ready = at + u64::from(blocks) * self.backend.erase_time();
         self.rest_until(ready);
-        self.security.under_way = Some(UnderWay { until: ready, before: None });
+        self.security.last_erase = LastErase { until: ready, before: None };
         ready
     }
 
@@ -135,7 +142,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
         self.rest_until(ready);
         self.forget_contents();
         self.ask(|translation, queues| translation.void_all(queues));
-        self.security.under_way = Some(UnderWay { until: ready, before });
+        self.security.last_erase = LastErase { until: ready, before };
         ready
     }
 
