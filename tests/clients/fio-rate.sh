@@ -11,6 +11,8 @@ seconds=${SECONDS_OF_LOAD:-10}
 rates_agree() {
   local job=$1 scale=$2 seconds=$3 rw bs depth
   read -r rw bs depth <<<"$job"
+  # Of another job: they would be taken for this one's if it failed.
+  rm -f "$scratch"/{run,nbd}.json
   printf '[j]\nioengine=libaio\nrw=%s\nbs=%s\niodepth=%s\nsize=256m\ntime_based=1\nruntime=%sms\n' "$rw" "$bs" "$depth" $((1000 * seconds / scale)) >"$scratch/job.fio"
   "$ssdlab" run "$scratch/job.fio" "$drive" --output-format json >"$scratch/run.json" 2>/dev/null
   export rw bs depth seconds scratch
