@@ -15,8 +15,7 @@
 //! Liberties, stated: the bus is booked ahead (see `backend/channel.rs`); a die that has begun an operation is interrupted
 //! only where the die file says so; planar cells of three bits give their room in the buffer back with the program of each
 //! page, not with the last pass of its word line; the sub-microsecond control frames add to a command's latency and to the link time of
-//! its data, but do not queue; the processor's time is booked for a command when the host lets go of it, so that what dies ask of
-//! the processor before it arrives comes behind it.
+//! its data, but do not queue.
 
 mod as_device;
 mod backend;

@@ -35,6 +35,16 @@ const RANGES_PER_TRIM: u64 = 64;
 /// Units whose map entries, of four bytes each, lie in 4 KiB of DRAM.
 const MAPPED_BY_PAGE: u64 = 1024;
 
+/// A command as it is booked, on one core that does all the work.
+#[derive(Clone, Copy, Debug, Default)]
+struct Coming {
+    arrives: Nanos,
+    decode: Nanos,
+    rest: Nanos,
+    /// When the core has done what comes before it.
+    turn: Nanos,
+}
+
 /// [`Processed`] as its queue holds it, in one word: a command's slot, or one of two numbers that no slot has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Booked(u32);
@@ -81,6 +91,11 @@ struct Times {
 }
 
 impl Times {
+    /// Whether anything but commands as they come takes time.
+    fn are_asked_from_inside(&self) -> bool {
+        [self.move_unit, self.program_end, self.dma_extent].into_iter().any(|time| time != 0)
+    }
+
     /// What TRIM takes: for each command that its ranges need, for each range, and for each page of the map.
     fn trim(&self, request: &Request, unit: MappingUnit) -> Nanos {
         let end = request.offset_bytes + request.length_bytes;
@@ -134,6 +149,8 @@ pub struct Processor {
     busy: Nanos,
     /// Units of a row of a die.
     row_units: u64,
+    /// By slot: what is booked for a command. Empty where nothing can come before one that has not arrived.
+    coming: Vec<Coming>,
     /// Ends of what is booked, in order, and what it is through with then.
     queue: Ring<(Nanos, Booked)>,
     /// Rows that it prepares, with their dies, in the queue's order.
@@ -146,24 +163,27 @@ impl Processor {
     #[must_use]
     pub fn new(drive: &DriveSpec, row_units: u64) -> Self {
         let c = &drive.controller;
+        let times = Times {
+            read_command: nanos_from_us(c.read_command_us),
+            read_unit: nanos_from_us(c.read_unit_us),
+            write_command: nanos_from_us(c.write_command_us),
+            write_unit: nanos_from_us(c.write_unit_us),
+            move_unit: nanos_from_us(c.move_unit_us),
+            program_end: nanos_from_us(c.program_end_us),
+            trim_command: nanos_from_us(c.trim_command_us.unwrap_or(c.write_command_us)),
+            trim_range: nanos_from_us(c.trim_range_us),
+            trim_map_page: nanos_from_us(c.trim_map_page_us),
+            dma_extent: nanos_from_us(c.dma_extent_us),
+        };
+        let gives_way = c.cores == Cores::One && times.are_asked_from_inside();
         Processor {
-            times: Times {
-                read_command: nanos_from_us(c.read_command_us),
-                read_unit: nanos_from_us(c.read_unit_us),
-                write_command: nanos_from_us(c.write_command_us),
-                write_unit: nanos_from_us(c.write_unit_us),
-                move_unit: nanos_from_us(c.move_unit_us),
-                program_end: nanos_from_us(c.program_end_us),
-                trim_command: nanos_from_us(c.trim_command_us.unwrap_or(c.write_command_us)),
-                trim_range: nanos_from_us(c.trim_range_us),
-                trim_map_page: nanos_from_us(c.trim_map_page_us),
-                dma_extent: nanos_from_us(c.dma_extent_us),
-            },
+            times,
             several_cores: c.cores != Cores::One,
             duties: Duties::new(c.cores),
             free: [0; 3],
             busy: 0,
             row_units,
+            coming: vec![Coming::default(); if gives_way { c.queue_depth as usize } else { 0 }],
             queue: Ring::new(c.queue_depth as usize, NOTHING),
             rows: VecDeque::new(),
             booked: 0,
@@ -227,7 +247,8 @@ impl Processor {
         start
     }
 
-    /// Books time for a command that has arrived; returns when it is decoded, at which its slot comes up, and when all is done.
+    /// Books time for a command that arrives at `arrived`; returns when it is decoded, at which its slot comes up, and when all is
+    /// done: each as much later as its slot comes up later, which work asked for before it arrives can bring about.
     #[inline(always)]
     pub fn take_in(&mut self, slot: Slot, request: &Request, unit: MappingUnit, arrived: Nanos) -> (Nanos, Nanos) {
         let (first, last) = unit.touched(request);
@@ -245,12 +266,57 @@ impl Processor {
             // By its parts: the whole request would have to pass through memory on everybody's way.
             return self.take_in_on_several(slot, request.op, request.length_bytes, [arrived, decode, rest]);
         }
+        let turn = self.free[HOST];
         let decoded = self.book(HOST, arrived, decode + rest) + decode;
+        if let Some(coming) = self.coming.get_mut(slot.index()) {
+            *coming = Coming { arrives: arrived, decode, rest, turn };
+        }
         self.queue.push_back((decoded, Booked::command(slot)));
         (decoded, decoded + rest)
     }
 
-    /// The same where several cores share the work: the command is handed on from one to the next.
+    /// Books time of a core for what is asked of it now. It comes before commands that the host has let go of and that have not
+    /// arrived, where one core does all the work; they are decoded later, as they will find when they are. Returns when it
+    /// begins, and how many commands are behind it.
+    #[inline]
+    fn book_now(&mut self, core: usize, now: Nanos, time: Nanos) -> (Nanos, usize) {
+        if !self.coming.is_empty() && !self.queue.is_empty() {
+            let coming = |booked: Booked| booked.slot().is_some_and(|slot| self.coming[slot.index()].arrives > now);
+            let behind = self.queue.iter().rev().take_while(|(_, booked)| coming(*booked)).count();
+            if behind != 0 {
+                return (self.book_before_last(behind, now, time), behind);
+            }
+        }
+        (self.book(core, now, time), 0)
+    }
+
+    /// Books time before the last commands of the queue; returns when it begins.
+    #[cold]
+    #[inline(never)]
+    fn book_before_last(&mut self, behind: usize, now: Nanos, time: Nanos) -> Nanos {
+        let mut before = self.queue.len() - behind;
+        let (mut start, mut free) = (None, 0);
+        let coming = &mut self.coming;
+        self.queue.for_each_mut(|(decoded, booked)| {
+            if before > 0 {
+                before -= 1;
+                return;
+            }
+            let c = &mut coming[booked.slot().expect("the last ones are commands").index()];
+            if start.is_none() {
+                let begins = now.max(c.turn);
+                (start, free) = (Some(begins), begins + time);
+            }
+            c.turn = free;
+            *decoded = c.arrives.max(free) + c.decode;
+            free = *decoded + c.rest;
+        });
+        self.free[HOST] = free;
+        self.busy += time;
+        start.expect("there is one at least")
+    }
+
+    /// [`Processor::take_in`] where several cores share the work: the command is handed on from one to the next.
     #[cold]
     #[inline(never)]
     fn take_in_on_several(&mut self, slot: Slot, op: Op, length_bytes: u64, times: [Nanos; 3]) -> (Nanos, Nanos) {
@@ -290,14 +356,14 @@ impl Processor {
     #[inline(never)]
     pub fn set_up_extents(&mut self, now: Nanos, extents: u64) -> Nanos {
         let time = extents * self.times.dma_extent;
-        self.book(self.duties.map, now, time) + time
+        self.book_now(self.duties.map, now, time).0 + time
     }
 
     /// A program or an erase has ended: the processor sees to it as soon as it has a moment.
     #[inline]
     pub fn program_ended(&mut self, now: Nanos) {
         if self.times.program_end != 0 {
-            self.book(self.duties.flash, now, self.times.program_end);
+            self.book_now(self.duties.flash, now, self.times.program_end);
         }
     }
 
@@ -313,7 +379,7 @@ impl Processor {
         self.queue.insert_before_last(behind, (end, booked));
     }
 
-    /// Queues the beginning of a round of the collector.
+    /// Queues the beginning of a round of the collector, behind every command that the host has let go of.
     pub fn queue_round(&mut self, now: Nanos) {
         debug_assert!(!self.several_cores, "rounds take the whole firmware");
         let at = self.book(HOST, now, 0);
@@ -359,11 +425,12 @@ impl Processor {
     fn book_row(&mut self, now: Nanos) {
         let (_, op) = &self.rows[self.booked];
         let time = if op.kind().moves_units() { u64::from(op.units()) * self.times.move_unit } else { 0 };
-        let end = self.book(self.duties.flash, now, time) + time;
+        let (start, behind) = self.book_now(self.duties.flash, now, time);
+        let end = start + time;
         if self.several_cores {
             self.insert(end, Booked::ROW);
         } else {
-            self.queue.push_back((end, Booked::ROW));
+            self.queue.insert_before_last(behind, (end, Booked::ROW));
         }
         self.booked += 1;
     }
@@ -380,7 +447,7 @@ impl Processor {
         (self.times.program_end == 0 && self.times.move_unit != 0).then_some(self.times.move_unit)
     }
 
-    /// When it will have moved a unit for which it is asked at this time.
+    /// When it will have moved a unit for which it is asked at this time, if no command is booked.
     #[inline]
     #[must_use]
     pub fn moved_at(&self, asked: Nanos) -> Nanos {
@@ -496,6 +563,35 @@ mod tests {
         assert_eq!(decoded(false, false), (101_000, vec![(30_000, 1), (60_000, 2), (90_000, 3)]));
         assert_eq!(decoded(true, false), (41_000, vec![(30_000, 1), (71_000, 2), (101_000, 3)]));
         assert_eq!(decoded(true, true), decoded(false, false));
+    }
+
+    #[test]
+    fn what_is_asked_before_commands_arrive_comes_before_them() {
+        let mut p = processor();
+        (p.times.read_command, p.times.read_unit, p.times.program_end) = (6_000, 5_000, 1_000);
+        p.coming = vec![Coming::default(); 4];
+        let read = Request::new(0, Op::Read, 0, 8192);
+        let unit = MappingUnit::new(4096);
+        let booked = [10_000, 12_000]
+            .map(|arrives| (arrives, p.take_in(Slot::new((arrives / 2_000 - 5) as u32), &read, unit, arrives)));
+        assert_eq!(booked.map(|(_, times)| times), [(21_000, 26_000), (37_000, 42_000)]);
+        // Nobody waits for what is over before the first of them comes.
+        p.program_ended(8_000);
+        assert_eq!((p.next_event(), p.free[HOST]), (Some(21_000), 42_000));
+        // A row of one unit, of 15 us: both wait for it, and for the end of a program.
+        p.prepare(9_500, DieId::FIRST, op(OpKind::GcProgram, 1, 1));
+        p.program_ended(9_900);
+        // When the first has come, only the second waits for another row.
+        p.prepare(11_000, DieId::FIRST, op(OpKind::GcProgram, 1, 2));
+        // And when that has come too, it comes behind both.
+        p.prepare(12_000, DieId::FIRST, op(OpKind::GcProgram, 1, 3));
+        let come: Vec<_> = std::iter::from_fn(|| p.pop()).collect();
+        let command = |at, slot| (at, Processed::Command { slot: Slot::new(slot) });
+        // The first row from 9.5 us on, the end of the program behind it, the first command from 25.5 to 41.5.
+        let first = [(24_500, Processed::Row), command(36_500, 0)];
+        let then = [(56_500, Processed::Row), command(67_500, 1), (87_500, Processed::Row)];
+        assert_eq!(come, [&first[..], &then].concat());
+        assert_eq!((p.busy, p.free[HOST]), (2 * 16_000 + 2 * 1_000 + 3 * 15_000, 87_500));
     }
 
     #[test]

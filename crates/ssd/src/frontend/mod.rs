@@ -123,7 +123,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     fn decoded(&mut self, at: Nanos, mut slot: Slot) {
         let mut writes = false;
         loop {
-            let op = self.frontend.commands.slot(slot).request.op;
+            let command = self.frontend.commands.slot(slot);
+            let op = command.request.op;
+            if command.decoded != at {
+                self.decoded_late(slot, at);
+            }
             if op == Op::Write {
                 writes = true;
                 self.begin_write(slot);
@@ -145,6 +149,18 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if writes {
             self.admit();
         }
+    }
+
+    /// A command is decoded later than was booked when the host let go of it: the processor was asked for something before it
+    /// arrived.
+    #[cold]
+    #[inline(never)]
+    fn decoded_late(&mut self, slot: Slot, at: Nanos) {
+        let command = self.frontend.commands.slot(slot);
+        let by = at - command.decoded;
+        command.decoded = at;
+        command.processed += by;
+        self.probe.explain(|explanations| explanations.add(slot, Cause::Controller, by));
     }
 
     /// Puts `bytes` on the link, the last of their command or not, from now on at the earliest; returns when they begin and

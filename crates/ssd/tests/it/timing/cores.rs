@@ -63,6 +63,37 @@ fn the_end_of_a_program_holds_up_no_command_where_another_core_sees_to_it() {
     }
 }
 
+/// The same program, and two commands that the host lets go of 2 us before it ends and that arrive 4 us after: the end comes first,
+/// and both are decoded later. One that the host lets go of 4 us earlier arrives 2 us before the end, and has passed through by then
+/// but for its second unit.
+#[test]
+fn the_end_of_a_program_comes_before_commands_that_are_still_on_their_way() {
+    for cores in ALL {
+        let sent = |before_us: u64, op: Op| {
+            let times = Times { turnaround: 6_000, write_command: 1_500, write_unit: 3_000, read_unit: 1_000, ..BASE };
+            let mut b = Bench::with(ONE_DIE, &times, |drive, _| {
+                (drive.controller.cores, drive.controller.program_end_us) = (cores, 50.0);
+            });
+            b.send(Op::Write, 0, ROW, true);
+            // Turnaround, decoding, transfer, the program, and what is programmed with it.
+            let ended = 6_000 + 1_500 + 545_520;
+            b.wait(ended - before_us * 1_000);
+            b.send(op, 10 * ROW, 2, false);
+            b.read(20 * ROW, 1);
+            let ends: Vec<(Nanos, Nanos)> =
+                b.completions().iter().map(|c| (c.latency(), c.breakdown.get(Cause::Controller))).collect();
+            ends[ends.len() - 2..].to_vec()
+        };
+        let later = if cores == Cores::One { 46_000 } else { 0 };
+        let write = (6_000 + 7_500 + later, 7_500 + later);
+        assert_eq!(sent(2, Op::Write), [write, (write.0 + 1_000, write.1 + 1_000)], "{cores:?}");
+        // It was begun before the program ended: the read behind it arrived before the end as well.
+        assert_eq!(sent(8, Op::Write), [(13_500, 7_500), (14_500, 8_500)], "{cores:?}");
+        let read = (6_000 + 2_000 + later, 2_000 + later);
+        assert_eq!(sent(2, Op::Read), [read, (read.0 + 1_000, read.1 + 1_000)], "{cores:?}");
+    }
+}
+
 /// The collector moves data, 100 us a unit. Of eight writes and eight reads of what was never written, which come at once, the last
 /// read is as long as the decoding of all.
 #[test]
