@@ -19,9 +19,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.plug.clean = clean;
         self.plug.unclean += u64::from(!clean);
         self.plug.stands_by = false;
-        match self.plug.starting.take() {
-            Some(starting) if now < starting.ready => self.cut_while_starting(now, starting),
-            _ => self.cut_at_work(now),
+        let starting = std::mem::take(&mut self.plug.starting);
+        if now < starting.ready {
+            self.cut_while_starting(now, starting);
+        } else {
+            self.cut_at_work(now);
         }
         self.forget_all(now);
         self.plug.out = true;

@@ -45,7 +45,7 @@ pub struct PlugState {
     /// Taken out.
     out: bool,
     /// Since it was put in again: what is done to the flash before the drive is ready.
-    starting: Option<Starting>,
+    starting: Starting,
     /// STANDBY IMMEDIATE was the host's last command.
     stands_by: bool,
     /// The last cut came after it.
@@ -73,7 +73,7 @@ impl PlugState {
             times: StartTimes::new(&spec),
             flush_lies: spec.flush_lies,
             out: false,
-            starting: None,
+            starting: Starting::default(),
             stands_by: false,
             clean: false,
             unclean: 0,
@@ -89,7 +89,7 @@ impl PlugState {
     /// Whether the drive is not ready yet since it was put in again.
     #[must_use]
     pub fn is_starting(&self, now: Nanos) -> bool {
-        self.starting.as_ref().is_some_and(|starting| now < starting.ready)
+        now < self.starting.ready
     }
 
     /// The host is back: a cut from now on is no clean one.
@@ -99,7 +99,7 @@ impl PlugState {
 
     /// A command that is none of the queue's, and waits for the drive to be ready: a cut from then on finds the repairs done.
     pub fn command_came(&mut self) {
-        self.starting = None;
+        self.starting = Starting::default();
     }
 
     /// Time without power so far.

@@ -25,8 +25,8 @@ pub struct TimedRepair {
     pub to: Nanos,
 }
 
-/// A drive that is not ready yet.
-#[derive(Clone, Debug)]
+/// A drive that is not ready yet; the default was always ready.
+#[derive(Clone, Debug, Default)]
 pub struct Starting {
     pub ready: Nanos,
     pub repairs: Vec<TimedRepair>,
@@ -47,7 +47,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let mut starting = self.time_repairs(&recovered);
         starting.ready += self.security.left;
         let ready = starting.ready;
-        self.plug.starting = Some(starting);
+        self.plug.starting = starting;
         self.plug.destroyed.extend(recovered.lost.into_iter().filter(|lost| lost.mode.is_some()));
         self.now = ready;
         self.firmware.processor.rest_until(ready);
