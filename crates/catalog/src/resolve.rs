@@ -89,7 +89,7 @@ pub(crate) fn locate(device: &str) -> Result<(String, String, Option<PathBuf>), 
         Diagnostic::new(format!("{device}: there is no such file"))
             .help("give the path of a drive file that ends in .toml, or a name that `ssdlab list devices` shows")
     } else {
-        Diagnostic::new(format!("there is no drive `{device}`"))
+        Diagnostic::new(format!("there is no drive `{}`", input::printable(device, &[])))
     };
     let close = nearest(device, drive_names().chain(disk_names()).chain(array_names()));
     if !close.is_empty() {

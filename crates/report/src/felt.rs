@@ -4,6 +4,7 @@ use ssdlab_bench::Outcome;
 
 use crate::compare::TestGroup;
 use crate::number;
+use crate::story::on_a_part;
 
 /// Keys and headings of the limits.
 pub(crate) const LIMITS: [(&str, &str); 3] =
@@ -21,18 +22,22 @@ pub(crate) struct Felt {
 }
 
 /// Every outcome that was looked at for stalls and in which some request waited longer than the first limit, worst
-/// drives of a test first; and the number of outcomes in which none did.
-pub(crate) fn felt(groups: &[TestGroup]) -> (Vec<Felt>, usize) {
+/// drives of a test first; and how many others there are.
+pub(crate) fn felt(groups: &[TestGroup]) -> (Vec<Felt>, Others) {
     let mut rows = Vec::new();
-    let mut calm = 0;
+    let mut others = Others::default();
     for group in groups {
         for (suffix, what) in [("", ""), ("_read", ", reads"), ("_write", ", writes")] {
             let of = |o: &Outcome, key: &str| o.metrics.get(&format!("{key}{suffix}")).map(|m| m.value);
             let mut noticed: Vec<(f64, Felt)> = Vec::new();
             for outcome in &group.outcomes {
-                let Some(first) = of(outcome, LIMITS[0].0) else { continue };
+                let Some(first) = of(outcome, LIMITS[0].0) else {
+                    let in_small = outcome.shortened.as_deref().is_some_and(on_a_part);
+                    others.in_small += usize::from(in_small && of(outcome, "latency_p99").is_some());
+                    continue;
+                };
                 if first == 0.0 {
-                    calm += 1;
+                    others.calm += 1;
                     continue;
                 }
                 let longest = of(outcome, "stall_longest").unwrap_or(0.0);
@@ -52,16 +57,37 @@ pub(crate) fn felt(groups: &[TestGroup]) -> (Vec<Felt>, usize) {
             rows.extend(noticed.into_iter().map(|n| n.1));
         }
     }
-    (rows, calm)
+    (rows, others)
 }
 
-/// What to say of the tests that no row tells of; empty if there are none.
-pub(crate) fn calm_sentence(rows: usize, calm: usize) -> String {
-    match (rows, calm) {
-        (_, 0) => String::new(),
-        (0, n) => format!("In none of {n} runs did a request wait longer than 0.1 s."),
-        (_, 1) => "In one more run, no request waited longer than 0.1 s.".to_owned(),
-        (_, n) => format!("In {n} more runs, no request waited longer than 0.1 s."),
+/// Runs that no row tells of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Others {
+    /// Those in which no request waited longer than the first limit.
+    pub calm: usize,
+    /// Those on a part of the drive, which tell nothing of it.
+    pub in_small: usize,
+}
+
+impl Others {
+    /// What to say of them beside so many rows; empty if there are none, or nothing to set them beside.
+    pub fn sentence(self, rows: usize) -> String {
+        let calm = match (rows, self.calm) {
+            (_, 0) => String::new(),
+            (0, n) => format!("In none of {n} runs did a request wait longer than 0.1 s."),
+            (_, 1) => "In one more run, no request waited longer than 0.1 s.".to_owned(),
+            (_, n) => format!("In {n} more runs, no request waited longer than 0.1 s."),
+        };
+        if rows + self.calm == 0 || self.in_small == 0 {
+            return calm;
+        }
+        let runs = if self.in_small == 1 {
+            "One shortened run is".to_owned()
+        } else {
+            format!("{} shortened runs are", self.in_small)
+        };
+        let left_out = format!("{runs} left out: how long requests wait at most depends on the size of the drive.");
+        [calm, left_out].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -71,8 +97,14 @@ mod tests {
 
     #[test]
     fn the_rest_is_said_in_a_sentence() {
-        assert_eq!(calm_sentence(2, 0), "");
-        assert_eq!(calm_sentence(0, 3), "In none of 3 runs did a request wait longer than 0.1 s.");
-        assert!(calm_sentence(1, 1).contains("one more run,") && calm_sentence(4, 2).contains("2 more runs"));
+        let said = |rows, calm, in_small| Others { calm, in_small }.sentence(rows);
+        assert_eq!(said(2, 0, 0), "");
+        assert_eq!(said(0, 3, 0), "In none of 3 runs did a request wait longer than 0.1 s.");
+        assert!(said(1, 1, 0).contains("one more run,") && said(4, 2, 0).contains("2 more runs"));
+        assert_eq!(said(0, 0, 3), "");
+        assert!(said(1, 0, 1).starts_with("One shortened run is left out:"));
+        assert!(
+            said(1, 2, 3).starts_with("In 2 more runs") && said(1, 2, 3).contains(" 3 shortened runs are left out")
+        );
     }
 }

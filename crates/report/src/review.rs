@@ -161,7 +161,7 @@ impl ClaimState {
             ClaimState::Missed => "missed",
             ClaimState::Met => "met",
             ClaimState::Qualitative => "not shown",
-            ClaimState::NotRun => "not run",
+            ClaimState::NotRun => "not judged",
         }
     }
 }

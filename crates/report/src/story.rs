@@ -137,6 +137,9 @@ fn finding(before: &str, bold: String, after: String, test: &'static str) -> Fin
 fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
     let Some(s) = steady else { return unsettled(facts) };
     let cause = facts.outcome("consistency", "2013").and_then(|o| main_cause(&o.slowest));
+    if s.mean == 0.0 {
+        return Some(no_more_writes());
+    }
     let unit = facts.device.superblock_bytes.filter(|_| cause == Some("garbage_collection"));
     let why = match (cause, unit) {
         (Some(_), Some(bytes)) => {
@@ -149,7 +152,8 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
     // Where the cause of the slowest is told, that is enough.
     let waits_untold = if why.is_empty() { waits.as_str() } else { "" };
     Some(if s.is_flat() {
-        let within = 100.0 * (s.level - s.lowest) / s.level.max(1.0);
+        // Rounded up: the lowest second is no lower than is said.
+        let within = (100.0 * (s.level - s.lowest) / s.level.max(1.0)).ceil();
         finding(
             "Random writes settle to a flat line: ",
             format!("{} IOPS, and no second is more than {} % below", iops(s.level), number::trimmed(within, 0)),
@@ -170,13 +174,23 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
     })
 }
 
+/// Of a drive that no request was answered by in the last part of the run.
+fn no_more_writes() -> Finding {
+    finding(
+        "Random writes ",
+        "stop".to_owned(),
+        ": not one was answered in the last part of the run, whose latencies are those of none.".to_owned(),
+        "consistency",
+    )
+}
+
 fn stalls_of_writes(s: &Steady, why: &str, more: &str) -> Finding {
     let period = s.period.map_or_else(|| "now and then".to_owned(), seconds);
     let share = number::value((s.deep * 10.0).round() / 10.0, "%");
     finding(
         "",
         format!("Random writes run at {} IOPS and drop to {} {period}", iops(s.level), iops(s.lowest)),
-        format!("{why}. Stalls take {share} of the time.{more}"),
+        format!("{why}. For {share} of the time the rate is below a quarter of that.{more}"),
         "consistency",
     )
 }
@@ -238,6 +252,9 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
     let key = "iops_mean_tail";
     let stock = facts.outcome("consistency", "2013").filter(|o| !o.variant.contains('%'))?.metrics.get(key)?.value;
     let spacious = facts.metric("consistency", "2013, 25 %", key)?;
+    if stock == 0.0 {
+        return None;
+    }
     let ratio = spacious / stock;
     Some(if ratio >= 1.5 {
         finding(
@@ -281,12 +298,16 @@ fn felt(facts: &Facts<'_>) -> Option<Finding> {
 fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     let (headline, ours) = facts.headline("steady-write").or_else(|| facts.headline("file-server"))?;
     let (other, theirs) = facts.best_other(&headline)?;
+    if ours == 0.0 || theirs == 0.0 {
+        // A ratio to nothing says nothing.
+        return None;
+    }
     let is_mean = headline.key == "steady-write" && facts.steady().is_some_and(|s| s.bursts());
     let what = format!("{}{}", headline.in_words, if is_mean { ", as a mean" } else { "" });
     Some(if ours >= 1.5 * theirs {
         finding(
             "",
-            format!("{} as fast as {other}", times(ours / theirs.max(1e-9))),
+            format!("{} as fast as {other}", times(ours / theirs)),
             format!(" in {what}, and {other} is the best of the others here."),
             headline.test,
         )
@@ -314,7 +335,7 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     } else {
         finding(
             "",
-            format!("{other} is {} as fast", times(theirs / ours.max(1e-9))),
+            format!("{other} is {} as fast", times(theirs / ours)),
             format!(" in {what}: {} against {} {}.", iops(theirs), iops(ours), "IOPS"),
             headline.test,
         )

@@ -145,8 +145,8 @@ fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
 
 /// How often a user would have noticed that the drive was busy.
 fn felt(groups: &[TestGroup], painter: &Painter, line: &mut impl FnMut(&str)) {
-    let (noticed, calm) = felt::felt(groups);
-    let sentence = felt::calm_sentence(noticed.len(), calm);
+    let (noticed, others) = felt::felt(groups);
+    let sentence = others.sentence(noticed.len());
     if noticed.is_empty() && sentence.is_empty() {
         return;
     }
@@ -214,7 +214,7 @@ fn claims(review: &Review, painter: &Painter, line: &mut impl FnMut(&str)) {
     let open = review.claims.iter().filter(|c| c.kind == ClaimKind::Measured && c.state == ClaimState::NotRun).count();
     line("");
     line(&format!(
-        "Published figures measured here: {}, {}, {open} not run",
+        "Published figures measured here: {}, {}, {open} not judged",
         painter.paint(Tone::Good, &format!("{} met", tally.met)),
         painter.paint(Tone::Bad, &format!("{} missed", tally.missed)),
     ));

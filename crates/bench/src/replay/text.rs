@@ -42,7 +42,9 @@ fn write(out: &mut String, r: &Replayed) -> fmt::Result {
         m.mb_per_s()
     )?;
     if let Some(waf) = r.counters.waf() {
-        writeln!(out, "  write amplification {waf:.3}")?;
+        let why =
+            if waf < 1.0 { " (data that are not programmed yet, were overwritten before, or compressed)" } else { "" };
+        writeln!(out, "  write amplification {waf:.3}{why}")?;
     }
     writeln!(
         out,

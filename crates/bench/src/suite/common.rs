@@ -111,12 +111,31 @@ pub(super) fn size(bytes: u64) -> String {
 
 /// Secure erase of a drive that a test has just been given. One that has no such command is as it left the factory, and
 /// `notes` say so.
-pub(super) fn erase(host: &mut Host<'_>, notes: &mut Vec<String>) -> Result<(), BenchError> {
+pub(super) fn erase(host: &mut Host<'_>, notes: &mut Vec<String>) -> Result<Erased, BenchError> {
     if host.has_secure_erase() {
-        return host.secure_erase();
+        host.secure_erase()?;
+        return Ok(Erased::Yes);
     }
     notes.push("The drive has no secure erase: it was used as it left the factory.".to_owned());
-    Ok(())
+    Ok(Erased::NeverWritten)
+}
+
+/// What a test begins on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Erased {
+    Yes,
+    /// It cannot be erased.
+    NeverWritten,
+}
+
+impl Erased {
+    /// The beginning of what is said of the method.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Erased::Yes => "After a secure erase",
+            Erased::NeverWritten => "Of a drive as it left the factory",
+        }
+    }
 }
 
 /// Says so where a run was too short, or the drive too slow, for what is derived from many requests.

@@ -60,7 +60,11 @@ pub(super) const DEF: TestDef = TestDef {
         metric("iops_over_stddev", "ratio", "the mean of the tail over its standard deviation; absent if that is zero"),
         metric("iops_min", "IOPS", "here: the slowest second of the tail"),
         metric("iops_max", "IOPS", "here: the fastest second of the tail"),
-        metric("iops_common_level", "IOPS", "the most common level of the tail: the middle of the fullest bin"),
+        metric(
+            "iops_common_level",
+            "IOPS",
+            "the most common level of the tail: the middle of the fullest bin, within the range of the values; of values closer together than a bin is wide, their mean",
+        ),
         metric(
             "iops_autocorrelation_max",
             "ratio",
@@ -142,13 +146,17 @@ fn unsteady(tail: &[f64]) -> Option<String> {
     })
 }
 
-/// The middle of the fullest bin; the lowest of equally full ones.
+/// The middle of the fullest bin, or the end of the values' range that is nearest to it; the lowest of equally full bins. Of
+/// values that are all closer together than a bin is wide, their mean.
 fn common_level(iops: &[f64], bin: f64) -> f64 {
+    if max(iops) - min(iops) < bin {
+        return mean(iops);
+    }
     let bin_of = |v: f64| (v / bin) as usize;
     let mut counts = vec![0u32; bin_of(max(iops)) + 1];
     iops.iter().for_each(|&v| counts[bin_of(v)] += 1);
     let fullest = (0..counts.len()).rev().max_by_key(|&i| counts[i]).unwrap_or(0);
-    (fullest as f64 + 0.5) * bin
+    ((fullest as f64 + 0.5) * bin).clamp(min(iops), max(iops))
 }
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
@@ -344,6 +352,9 @@ mod tests {
     fn the_most_common_level_is_the_middle_of_the_fullest_bin() {
         assert_eq!(common_level(&[5000.0, 5100.0, 5240.0, 100.0, 30_000.0], 250.0), 5125.0);
         assert_eq!(common_level(&[0.0, 0.0, 900.0, 900.0], 250.0), 125.0);
-        assert_eq!(common_level(&[0.0], 250.0), 125.0);
+        // It is one of the values, or lies between them.
+        assert_eq!(common_level(&[0.0], 250.0), 0.0);
+        assert_eq!(common_level(&[148.0, 182.0, 165.0], 250.0), 165.0);
+        assert_eq!(common_level(&[990.0, 992.0, 994.0, 2000.0], 1000.0), 990.0);
     }
 }

@@ -27,8 +27,8 @@ pub(super) const DEF: TestDef = TestDef {
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let mut notes = Vec::new();
-    let (write, read, counters, capacity) = ctx.on_fresh_drive(|host| {
-        erase(host, &mut notes)?;
+    let (erased, write, read, counters, capacity) = ctx.on_fresh_drive(|host| {
+        let erased = erase(host, &mut notes)?;
         ctx.monitor().step(0.0, 0.5);
         let before = host.counters();
         let write = Sweep::run(host, &ctx.params, Op::Write)?;
@@ -37,10 +37,11 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         // What the drive still writes is no part of how fast it reads.
         ctx.settle(host)?;
         let read = Sweep::run(host, &ctx.params, Op::Read)?;
-        Ok((write, read, counters, host.info().capacity_bytes))
+        Ok((erased, write, read, counters, host.info().capacity_bytes))
     })?;
     let method = format!(
-        "After a secure erase, all {} GB were written in sequence with {} requests at QD{}, and after {} s of rest read the same way.",
+        "{}, all {} GB were written in sequence with {} requests at QD{}, and after {} s of rest read the same way.",
+        erased.in_words(),
         gigabytes(capacity),
         size(ctx.params.integer("block_size")),
         ctx.params.depth("queue_depth"),

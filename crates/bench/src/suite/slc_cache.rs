@@ -70,9 +70,12 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     };
     let idle_seconds = ctx.params.list("idle_seconds").to_vec();
     let mut notes = Vec::new();
-    let (sweep, stages, (counters, power), recovered, capacity) = ctx.on_fresh_drive(|host| {
+    let (erased, sweep, stages, (counters, power), recovered, capacity) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
-        erase(host, &mut notes)?;
+        if host.counters().flash.is_none() {
+            return Err(BenchError::Unsuitable(format!("{} has no flash, and so no SLC cache", host.info().name)));
+        }
+        let erased = erase(host, &mut notes)?;
         let knows_trim = host.info().supports_trim;
         if !knows_trim && targets.contains(&Target::Trim) {
             notes.push("The drive does not know TRIM: recovery after it was left out.".to_owned());
@@ -98,11 +101,12 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         for target in targets.into_iter().filter(|_| stages.len() > 1) {
             recovered.push((target, recover(ctx, host, target, &stages, (&mut step, sweeps))?));
         }
-        Ok((Sweep { position, measurement }, stages, (counters, power), recovered, capacity))
+        Ok((erased, Sweep { position, measurement }, stages, (counters, power), recovered, capacity))
     })?;
     let method = format!(
-        "After a secure erase, all {} GB were written in sequence with {} requests at QD{}. Stages were cut where the rate \
+        "{}, all {} GB were written in sequence with {} requests at QD{}. Stages were cut where the rate \
          changes (optimal partitioning of the logarithm of the rate).",
+        erased.in_words(),
         gigabytes(capacity),
         size(ctx.params.integer("block_size")),
         ctx.params.depth("queue_depth"),

@@ -58,7 +58,7 @@ pub(super) const DEF: TestDef = TestDef {
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let mut notes = Vec::new();
-    let (clean, dirty, trimmed, torture, counters) = ctx.on_fresh_drive(|host| {
+    let (erased, clean, dirty, trimmed, torture, counters) = ctx.on_fresh_drive(|host| {
         // Said now, and not after half an hour of torture.
         if !host.info().supports_trim {
             return Err(BenchError::Unsuitable(format!("{} does not support TRIM", host.info().name)));
@@ -70,7 +70,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             ctx.settle(host)?;
             Sweep::run(host, &ctx.params, Op::Write)
         };
-        erase(host, &mut notes)?;
+        let erased = erase(host, &mut notes)?;
         let before = host.counters();
         let clean = curve(host, 0.0)?;
         monitor.step(0.1, 0.2);
@@ -84,12 +84,13 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let dirty = curve(host, 0.8)?;
         host.trim(0, capacity)?;
         let trimmed = curve(host, 0.9)?;
-        Ok((clean, dirty, trimmed, meter, host.counters().since(&before)))
+        Ok((erased, clean, dirty, trimmed, meter, host.counters().since(&before)))
     })?;
     let method = format!(
-        "After a secure erase every address was written in sequence (clean). Then the drive was filled again and written \
+        "{}, every address was written in sequence (clean). Then the drive was filled again and written \
          at random, {} bytes at QD{}, over every address for {} s, and the curve was drawn again (dirty). After TRIM of \
          the whole drive it was drawn a third time.",
+        erased.in_words(),
         ctx.params.integer("torture_block_size"),
         ctx.params.depth("torture_queue_depth"),
         ctx.params.seconds("torture_seconds"),

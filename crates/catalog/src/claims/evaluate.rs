@@ -31,7 +31,7 @@ impl ClaimState {
         match self {
             ClaimState::Met => "met",
             ClaimState::Missed => "MISSED",
-            ClaimState::NotRun => "not run",
+            ClaimState::NotRun => "not judged",
             ClaimState::Inconclusive => "says nothing",
             ClaimState::NotSimulated => "not simulated",
         }
@@ -270,7 +270,7 @@ fn verdict(row: &mut ClaimRow, met: bool, why_missed: impl FnOnce() -> String) {
     row.reason = if met { String::new() } else { why_missed() };
 }
 
-/// Runs a judgement; what keeps it from being made becomes the reason for "not run".
+/// Runs a judgement; what keeps it from being made becomes the reason for "not judged".
 fn attempt(row: &mut ClaimRow, judge: impl FnOnce(&mut ClaimRow) -> Result<(), String>) {
     if let Err(reason) = judge(row) {
         row.state = ClaimState::NotRun;

@@ -1,5 +1,6 @@
 //! `ssdlab compare`: the figures of two results side by side.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -17,9 +18,34 @@ const MAX_BYTES: u64 = 256 << 20;
 /// A figure that both have.
 struct Pair {
     test: String,
+    /// Parameters of the test that are not the same, and what they are in each.
+    settings: Vec<Setting>,
     metric: String,
     unit: String,
     values: [f64; 2],
+}
+
+/// A parameter that two runs of a test do not share.
+#[derive(Clone)]
+struct Setting {
+    key: String,
+    first: Value,
+    second: Value,
+}
+
+impl Setting {
+    fn between(first: &ResultRow, second: &ResultRow) -> Vec<Setting> {
+        let keys: BTreeSet<&String> = first.params.keys().chain(second.params.keys()).collect();
+        let of = |row: &ResultRow, key: &String| row.params.get(key).cloned().unwrap_or(Value::Null);
+        keys.into_iter()
+            .map(|key| Setting { key: key.clone(), first: of(first, key), second: of(second, key) })
+            .filter(|setting| setting.first != setting.second)
+            .collect()
+    }
+
+    fn to_json(&self) -> Value {
+        json!({ "key": self.key, "first": self.first, "second": self.second })
+    }
 }
 
 impl Pair {
@@ -50,7 +76,7 @@ pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
         .map(|p| {
             json!({
                 "test": p.test, "metric": p.metric, "unit": p.unit, "first": p.values[0], "second": p.values[1],
-                "change_percent": p.change(),
+                "change_percent": p.change(), "settings": p.settings.iter().map(Setting::to_json).collect::<Vec<_>>(),
             })
         })
         .collect();
@@ -99,10 +125,12 @@ fn pairs(documents: &[ResultsDocument; 2]) -> Result<(Vec<Pair>, Vec<String>), F
         };
         let theirs = name(second, other);
         let test = if theirs == test { test } else { format!("{test}, against {theirs}") };
+        let settings = Setting::between(row, other);
         for (metric, figure) in &row.metrics {
             if let Some(theirs) = other.metrics.get(metric).filter(|m| m.unit == figure.unit) {
                 let values = [figure.value, theirs.value];
-                pairs.push(Pair { test: test.clone(), metric: metric.clone(), unit: figure.unit.clone(), values });
+                let (settings, unit) = (settings.clone(), figure.unit.clone());
+                pairs.push(Pair { test: test.clone(), settings, metric: metric.clone(), unit, values });
             }
         }
     }
@@ -138,6 +166,9 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], pairs: &[Pair], al
         if pair.test != present {
             flush(&mut rows, &mut text);
             text.push_str(&format!("\n{}\n", pair.test));
+            for Setting { key, first, second } in &pair.settings {
+                text.push_str(&format!("  not the same: {key} is {first} and {second}\n"));
+            }
             present = &pair.test;
         }
         let change = match pair.change() {

@@ -33,6 +33,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let names = log_names(&file);
     let written = names.iter().map(|name| args.log_dir.join(name)).chain(args.output.clone());
     written.into_iter().try_for_each(|path| check_free(&path, args.force))?;
+    args.output.as_deref().map_or(Ok(()), check_folder)?;
     let mut logs = LogFolder { dir: args.log_dir.clone(), begun: BTreeSet::new() };
     if !names.is_empty() {
         std::fs::create_dir_all(&args.log_dir)
@@ -70,6 +71,18 @@ fn check_free(path: &Path, force: bool) -> Result<(), Failure> {
             .help("choose another name or folder")),
         Ok(_) if !force => Err(Failure::bad_input(format!("{} is there already", path.display()))
             .help("choose another name or folder, or overwrite it with --force")),
+        _ => Ok(()),
+    }
+}
+
+/// What is written when all has run has a place to go to.
+fn check_folder(path: &Path) -> Result<(), Failure> {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) if !folder.is_dir() => {
+            let error =
+                Failure::bad_input(format!("cannot write {}: there is no folder {}", path.display(), folder.display()));
+            Err(error.help("make it, or choose another"))
+        }
         _ => Ok(()),
     }
 }

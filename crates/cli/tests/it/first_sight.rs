@@ -558,6 +558,9 @@ fn n28_lists_are_there_for_programs_and_completions_know_names() {
 fn n29_reports_and_logs_of_a_run_overwrite_nothing() {
     let place = Place::new("29");
     place.file("j.fio", job("write_bw_log=mine\nlog_avg_msec=10\n")).file("mine_bw.1.log", "kept");
+    place
+        .ssdlab(&["run", "j.fio", DRIVE, "--output", "nowhere/r.json", "--log-dir", "elsewhere"])
+        .refused("cannot write nowhere/r.json: there is no folder nowhere");
     place.ssdlab(&["run", "j.fio", DRIVE]).refused("mine_bw.1.log is there already");
     assert_eq!(fs::read_to_string(place.path("mine_bw.1.log")).unwrap(), "kept");
     place

@@ -99,8 +99,8 @@ fn verdicts(out: &mut String, groups: &[TestGroup]) {
 }
 
 fn felt_like(out: &mut String, groups: &[TestGroup]) {
-    let (noticed, calm) = felt::felt(groups);
-    if noticed.is_empty() && calm == 0 {
+    let (noticed, others) = felt::felt(groups);
+    if noticed.is_empty() && others.calm == 0 {
         return;
     }
     out.push_str("<h2>What it felt like</h2>\n");
@@ -131,7 +131,7 @@ fn felt_like(out: &mut String, groups: &[TestGroup]) {
              A gap is time without a completion.</p>\n",
         );
     }
-    let sentence = felt::calm_sentence(noticed.len(), calm);
+    let sentence = others.sentence(noticed.len());
     if !sentence.is_empty() {
         out.push_str(&format!("<p class=\"under\">{sentence}</p>\n"));
     }

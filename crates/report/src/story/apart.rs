@@ -62,6 +62,8 @@ enum Full {
     Varies,
     /// The run ended before that.
     Unsettled,
+    /// Nothing was answered in the last part of the run.
+    Stops,
 }
 
 impl Full {
@@ -69,6 +71,7 @@ impl Full {
         let last = facts.last_part()?;
         // What holds most of the last part of a run is seen even if its means still drift.
         let full = match facts.steady() {
+            _ if last.mean == 0.0 => Full::Stops,
             _ if last.stalls() => Full::Stalls,
             _ if last.bursts() => Full::Bursts,
             Some(s) if s.is_flat() => Full::Holds,
@@ -85,6 +88,7 @@ impl Full {
             Full::Bursts => "but once full it writes in bursts",
             Full::Varies => "and once full its rate varies",
             Full::Unsettled => "and not yet settled when the run ended",
+            Full::Stops => "but once full it stops answering",
         }
     }
 }

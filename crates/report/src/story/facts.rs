@@ -131,7 +131,9 @@ impl<'a> Facts<'a> {
     fn tail_of(&self, device: &str) -> Option<Vec<f64>> {
         let from = self.tail_from(device)?;
         let curve = consistency_curve(self.review, device);
-        Some(curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect())
+        let tail: Vec<f64> = curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect();
+        let moment = curve.get(1).map_or(1.0, |second| second[0] - curve[0][0]);
+        Some(pooled(&tail, moment))
     }
 
     /// The other drive of whose last part of a run of random writes this is the highest: a median, a mean.
@@ -224,3 +226,33 @@ pub(crate) fn on_a_part(shortened: &str) -> bool {
 
 /// Writes that fall to less than this share of their first rate are said to fall.
 const FALLS: f64 = 0.8;
+
+/// A moment of a run must have so many completions in the mean, or its rate tells of nothing but when they were counted.
+const ENOUGH: f64 = 8.0;
+
+/// The rates of moments of so many seconds, of as many joined as have enough completions.
+fn pooled(rates: &[f64], moment: f64) -> Vec<f64> {
+    let each = moment * rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    // Of a drive that has stopped there is nothing to join.
+    let joined = if each > 0.0 { (ENOUGH / each).ceil().max(1.0) as usize } else { 1 };
+    if joined > rates.len() {
+        return rates.to_vec();
+    }
+    rates.chunks_exact(joined).map(|part| part.iter().sum::<f64>() / joined as f64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_with_few_completions_are_joined() {
+        // One write every 0.2 s, counted in eighths of a second: 8 a second or none.
+        let counted: Vec<f64> = (0..80).map(|k| if k * 125 % 200 < 125 { 8.0 } else { 0.0 }).collect();
+        let rates = pooled(&counted, 0.125);
+        assert!(rates.len() >= 5 && rates.iter().all(|rate| (4.5..5.6).contains(rate)), "{rates:?}");
+        for enough in [vec![100.0, 0.0, 90.0], vec![0.0, 0.0]] {
+            assert_eq!(pooled(&enough, 1.0), enough);
+        }
+    }
+}

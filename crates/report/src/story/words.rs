@@ -3,6 +3,9 @@
 use crate::number;
 
 pub(super) fn iops(value: f64) -> String {
+    if value < 10.0 {
+        return number::trimmed(value, 1);
+    }
     number::grouped(rounded(value), 0)
 }
 

@@ -140,7 +140,7 @@ fn a_reader_finds_everything_on_the_page() {
         ">estimate</span>",
         ">missed</span>",
         ">met</span>",
-        ">not run</span>",
+        ">not judged</span>",
         ">fail</span>",
         "75,900 IOPS",
         "off by 9 %",
@@ -224,7 +224,7 @@ fn the_terminal_summary_is_plain_unless_colour_is_asked_for() {
     for text in [
         "75,900 IOPS",
         "FAIL",
-        "Published figures measured here: 2 met, 1 missed, 1 not run",
+        "Published figures measured here: 2 met, 1 missed, 1 not judged",
         "published 74K IOPS",
         "█",
     ] {
