@@ -179,7 +179,7 @@ fn no_more_writes() -> Finding {
     finding(
         "Random writes ",
         "stop".to_owned(),
-        ": not one was answered in the last part of the run, whose latencies are those of none.".to_owned(),
+        ": not one was answered in the last part of the run.".to_owned(),
         "consistency",
     )
 }
