@@ -21,6 +21,10 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     // Also before the work: a prediction that was changed is no company for a new one.
     let before = read_predictions(&args.dir).map_err(refused)?;
     if args.devices.is_empty() {
+        if !args.dir.is_dir() {
+            let error = Failure::bad_input(format!("there is no folder {}", args.dir.display()));
+            return Err(error.help("`ssdlab predict DRIVE` makes a prediction, and the folder for it"));
+        }
         return print(&beside_figures(&before, &claims::all()));
     }
     for device in &args.devices {

@@ -573,3 +573,26 @@ fn n29_reports_and_logs_of_a_run_overwrite_nothing() {
         .refused("r.json is there already");
     place.ssdlab(&["run", "j.fio", DRIVE, "--log-dir", "logs", "--output", "r.json", "--force"]).done();
 }
+
+#[test]
+fn n30_predictions_of_a_folder_that_is_not_there_are_refused() {
+    Place::new("30").ssdlab(&["predict", "--dir", "nowhere"]).refused("there is no folder nowhere");
+}
+
+#[test]
+fn n31_runs_with_different_settings_are_compared_with_what_differs() {
+    let place = Place::new("31");
+    for (block, file) in [("4096", "a.json"), ("131072", "b.json")] {
+        let block = format!("block_size={block}");
+        let said =
+            place.ssdlab(&["test", "random-read", DRIVE, "--set", "seconds=1", "--set", &block, "--json"]).done();
+        place.file(file, said.out);
+    }
+    let said = place.ssdlab(&["compare", "a.json", "b.json"]).done();
+    assert!(said.out.contains("  not the same: block_size is 4096 and 131072\n"), "{}", said.out);
+    assert!(!place.ssdlab(&["compare", "a.json", "a.json"]).done().out.contains("not the same"));
+    let said = place.ssdlab(&["compare", "a.json", "b.json", "--json"]).done();
+    let document: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let setting = &document["figures"][0]["settings"][0];
+    assert_eq!((setting["key"].as_str(), setting["second"].as_u64()), (Some("block_size"), Some(131_072)));
+}
