@@ -53,12 +53,6 @@ impl JoinedPlug {
     }
 }
 
-/// What of the request in a slot goes to a member.
-struct Part {
-    slot: usize,
-    extent: Extent,
-}
-
 /// Bytes of one member, in sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
@@ -80,8 +74,6 @@ pub struct Joined<L> {
     link_policies: Option<[bool; LinkPolicy::NAMED.len()]>,
     requests: Vec<InFlight>,
     free: Vec<usize>,
-    /// Parts that came back. Empty between calls.
-    arrived: Vec<Completion>,
     /// What the host asked of the array and got.
     host: HostCounters,
     /// What the members did for it without error, part by part.
@@ -92,10 +84,14 @@ pub struct Joined<L> {
     discrepancy: Option<String>,
 }
 
-/// A request under way. Its place in the list is the tag of its parts.
+/// A request under way. Its place in the list is the tag of its parts. What its completion repeats of it stands by itself: a
+/// request copied as a whole, right after it was put together, is waited for.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
-    request: Request,
+    tag: u64,
+    op: Op,
+    offset_bytes: u64,
+    length_bytes: u64,
     submitted: Nanos,
     parts: u32,
     /// Bytes of parts that have not come back.
@@ -123,7 +119,6 @@ impl<L: Layout> Joined<L> {
             link_policies,
             requests: Vec::new(),
             free: Vec::new(),
-            arrived: Vec::new(),
             host: HostCounters::default(),
             parts: HostCounters::default(),
             occupancy: Occupancy::default(),
@@ -160,27 +155,43 @@ impl<L: Layout> Joined<L> {
         }
     }
 
-    /// Lets time pass to `reached` in all members but the one that is there. What came of it there is in `arrived`.
-    fn let_others_follow(&mut self, there: usize, reached: Nanos, arrived: &mut Vec<Completion>) {
-        let mut lower = 0;
+    /// Lets time pass to `reached` in all members but the one that is there. What came of it there is in `done`, behind `from`.
+    fn let_others_follow(&mut self, there: usize, reached: Nanos, from: usize, done: &mut Vec<Completion>) {
+        let mut lower = from;
         for (k, (member, event)) in self.members.iter_mut().zip(&mut self.events).enumerate() {
             if k == there {
                 continue;
             }
-            let from = arrived.len();
-            member.advance(reached, arrived);
+            let before = done.len();
+            member.advance(reached, done);
             *event = event_of(&**member);
-            let came = arrived.len() - from;
+            let came = done.len() - before;
             if k < there && came > 0 {
                 // All of them at one instant: in the order of members.
-                arrived[lower..].rotate_right(came);
+                done[lower..].rotate_right(came);
                 lower += came;
             }
         }
     }
 
-    /// A part has come back; returns the completion of its request if it was the last.
-    fn join(&mut self, part: &Completion) -> Option<Completion> {
+    /// Parts have come back: from this place on, in order. Completions of requests whose last they are take their places.
+    #[inline]
+    fn join_from(&mut self, from: usize, done: &mut Vec<Completion>) {
+        let mut joined = from;
+        for k in from..done.len() {
+            if self.join(&mut done[k]) {
+                if joined < k {
+                    done[joined] = done[k];
+                }
+                joined += 1;
+            }
+        }
+        done.truncate(joined);
+    }
+
+    /// A part has come back. If it was the last of its request, it becomes the request's completion.
+    #[inline]
+    fn join(&mut self, part: &mut Completion) -> bool {
         if part.status == Status::Ok {
             count(&mut self.parts, part.op, part.length_bytes);
         }
@@ -194,26 +205,23 @@ impl<L: Layout> Joined<L> {
             in_flight.bytes_left = in_flight.bytes_left.wrapping_sub(part.length_bytes);
         }
         if in_flight.parts > 0 {
-            return None;
+            return false;
         }
-        let InFlight { request, submitted, bytes_left, status, .. } = *in_flight;
+        let InFlight { tag, op, offset_bytes, length_bytes, submitted, bytes_left, status, .. } = *in_flight;
         self.free.push(slot);
         if bytes_left != 0 {
-            let what = || format!("the parts of {request:?} differ from it by {} bytes", bytes_left as i64);
+            let by = bytes_left as i64;
+            let what =
+                || format!("the parts of {op:?} of {length_bytes} at {offset_bytes} differ from it by {by} bytes");
             self.discrepancy.get_or_insert_with(what);
         }
         if status == Status::Ok {
-            count(&mut self.host, request.op, request.length_bytes);
+            count(&mut self.host, op, length_bytes);
         }
         self.occupancy.leave(submitted, part.completed);
-        Some(Completion {
-            tag: request.tag,
-            status,
-            offset_bytes: request.offset_bytes,
-            length_bytes: request.length_bytes,
-            submitted,
-            ..*part
-        })
+        (part.tag, part.status, part.submitted) = (tag, status, submitted);
+        (part.offset_bytes, part.length_bytes) = (offset_bytes, length_bytes);
+        true
     }
 }
 
@@ -225,18 +233,28 @@ impl<L: Layout> Device for Joined<L> {
     fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
         self.info.check(&request)?;
         self.occupancy.enter(now);
-        let slot = self.take_slot(InFlight { request, submitted: now, parts: 0, bytes_left: 0, status: Status::Ok });
+        let Request { tag, op, offset_bytes, length_bytes, .. } = request;
+        let (submitted, status) = (now, Status::Ok);
+        let (parts, bytes_left) = (0, 0);
+        let in_flight = InFlight { tag, op, offset_bytes, length_bytes, submitted, parts, bytes_left, status };
+        let slot = self.take_slot(in_flight);
         let count = self.members.len();
         let (members, events, in_flight) = (&mut self.members, &mut self.events, &mut self.requests[slot]);
-        let mut send_to = |extent| send(members, events, in_flight, now, Part { slot, extent });
-        if request.op == Op::Flush {
+        let mut send_to = |extent: Extent| {
+            in_flight.parts += 1;
+            in_flight.bytes_left += extent.length_bytes;
+            let Extent { offset_bytes, length_bytes, .. } = extent;
+            let part = Request { tag: slot as u64, offset_bytes, length_bytes, ..request };
+            send(&mut *members[extent.member], &mut events[extent.member], now, part);
+        };
+        if op == Op::Flush {
             for member in 0..count {
                 send_to(Extent { member, offset_bytes: 0, length_bytes: 0 });
             }
-        } else if let Some(extent) = self.layout.whole(request.offset_bytes, request.length_bytes) {
+        } else if let Some(extent) = self.layout.whole(offset_bytes, length_bytes) {
             send_to(extent);
         } else {
-            self.layout.extents(request.offset_bytes, request.length_bytes).for_each(send_to);
+            self.layout.extents(offset_bytes, length_bytes).for_each(send_to);
         }
         Ok(())
     }
@@ -246,15 +264,14 @@ impl<L: Layout> Device for Joined<L> {
     }
 
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
-        let mut arrived = std::mem::take(&mut self.arrived);
+        let from = done.len();
         for (member, event) in self.members.iter_mut().zip(&mut self.events) {
-            member.advance(to, &mut arrived);
+            member.advance(to, done);
             *event = event_of(&**member);
         }
         // Each member's are in time order; a stable sort keeps the members in order where times are equal.
-        arrived.sort_by_key(|part| part.completed);
-        done.extend(arrived.drain(..).filter_map(|part| self.join(&part)));
-        self.arrived = arrived;
+        done[from..].sort_by_key(|part| part.completed);
+        self.join_from(from, done);
     }
 
     /// The member with the earliest event goes on alone until it completes something or another has an event: most
@@ -274,14 +291,13 @@ impl<L: Layout> Device for Joined<L> {
                 self.advance(limit, done);
                 return limit;
             }
-            let mut arrived = std::mem::take(&mut self.arrived);
-            let reached = self.members[earliest].advance_to_completion(limit.min(next), &mut arrived);
+            let from = done.len();
+            let reached = self.members[earliest].advance_to_completion(limit.min(next), done);
             self.events[earliest] = event_of(&*self.members[earliest]);
             if next <= reached || reached == limit {
-                self.let_others_follow(earliest, reached, &mut arrived);
+                self.let_others_follow(earliest, reached, from, done);
             }
-            done.extend(arrived.drain(..).filter_map(|part| self.join(&part)));
-            self.arrived = arrived;
+            self.join_from(from, done);
             if done.len() > before || reached == limit {
                 return reached;
             }
@@ -324,7 +340,6 @@ impl<L: Layout> Device for Joined<L> {
             plug: self.plug,
             requests: self.requests.clone(),
             free: self.free.clone(),
-            arrived: Vec::new(),
             host: self.host,
             parts: self.parts,
             occupancy: self.occupancy.clone(),
@@ -381,17 +396,12 @@ impl<L: Layout> Security for Joined<L> {
     }
 }
 
-/// Sends what of a request lies on one member.
-fn send(members: &mut [Box<dyn Device>], events: &mut [Nanos], in_flight: &mut InFlight, now: Nanos, part: Part) {
-    let Part { slot, extent: Extent { member, offset_bytes, length_bytes } } = part;
-    in_flight.parts += 1;
-    in_flight.bytes_left += length_bytes;
-    let request = Request { tag: slot as u64, offset_bytes, length_bytes, ..in_flight.request };
-    let device = &mut members[member];
-    if let Err(refusal) = device.submit(now, request) {
-        panic!("{} refused a part of a request that the array accepted: {refusal}", device.info().name);
+/// Sends to one member what lies there of a request.
+fn send(member: &mut dyn Device, event: &mut Nanos, now: Nanos, part: Request) {
+    if let Err(refusal) = member.submit(now, part) {
+        panic!("{} refused a part of a request that the array accepted: {refusal}", member.info().name);
     }
-    events[member] = event_of(&**device);
+    *event = event_of(member);
 }
 
 /// When something will happen in a device by itself; the end of time if it is at rest.

@@ -13,9 +13,14 @@ impl Stripes {
     /// The stripe that holds this byte.
     #[inline]
     fn number(&self, byte: u64) -> u64 {
-        let stripe = self.stripe_bytes;
-        if stripe.is_power_of_two() { byte >> stripe.trailing_zeros() } else { byte / stripe }
+        quotient(byte, self.stripe_bytes)
     }
+}
+
+/// Most are divided by powers of two, which a processor shifts by much faster.
+#[inline]
+fn quotient(n: u64, by: u64) -> u64 {
+    if by.is_power_of_two() { n >> by.trailing_zeros() } else { n / by }
 }
 
 impl Layout for Stripes {
@@ -31,7 +36,8 @@ impl Layout for Stripes {
     #[inline]
     fn whole(&self, offset_bytes: u64, length_bytes: u64) -> Option<Extent> {
         let stripe = self.number(offset_bytes);
-        let (member, row) = (stripe % self.members, stripe / self.members);
+        let row = quotient(stripe, self.members);
+        let member = stripe - row * self.members;
         let offset_bytes_there = row * self.stripe_bytes + (offset_bytes - stripe * self.stripe_bytes);
         (stripe == self.number(offset_bytes + length_bytes - 1)).then_some(Extent {
             member: member as usize,

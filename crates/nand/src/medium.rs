@@ -591,6 +591,19 @@ impl Medium {
         Ok(to)
     }
 
+    /// Asks the processor to fetch the wear, age and reads of a block.
+    #[inline(always)]
+    pub fn prefetch_history(&self, block: BlockId) {
+        memory::prefetch(&self.history, block.index());
+    }
+
+    /// Asks the processor to fetch what [`Medium::program_copy`] reads of a row, or writes. The row may lie behind the last.
+    #[inline(always)]
+    pub fn prefetch_copied(&self, row: UnitAddress) {
+        memory::prefetch(&self.tags, row.index());
+        memory::prefetch(&self.sequence, row.index());
+    }
+
     /// Asks the processor to fetch the spare areas of some units from one on.
     #[inline]
     pub fn prefetch_tags(&self, unit: UnitAddress, count: u32) {

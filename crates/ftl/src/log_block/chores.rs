@@ -436,6 +436,8 @@ impl Lane {
         self.page += work.geometry.pages_of_a_row();
         self.from = Some(next);
         work.contents.prefetch(self.page + ROWS_AHEAD * work.geometry.pages_of_a_row());
+        // Most rows follow one another where they come from.
+        work.contents.medium().prefetch_copied(next + ROWS_AHEAD);
         let (block, row) = work.contents.medium().layout().row_of(next);
         FlashOp::read(OpKind::CopyRead, block, row, 1, work.units_out)
     }

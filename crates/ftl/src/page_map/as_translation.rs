@@ -170,6 +170,8 @@ impl Translation for PageMap {
             Place::Buffer(_) => Source::Ram,
             Place::Flash(unit) => {
                 let (block, page) = self.medium.layout().row_of(unit);
+                // The die that reads asks for it, a little later.
+                self.medium.prefetch_history(block);
                 if page >= self.medium.finished_pages(block) {
                     Source::Ram
                 } else {

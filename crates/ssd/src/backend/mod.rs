@@ -353,9 +353,9 @@ impl Backend {
 
     /// A read for the host is about to be queued that wants these units of its row.
     #[inline(always)]
-    pub fn expect_read(&mut self, die: DieId, wanted: u64) {
+    pub fn expect_read(&mut self, die: DieId, block: BlockId, wanted: u64) {
         if let Some(correction) = &mut self.correction {
-            correction.expect_read(die, wanted);
+            correction.expect_read(die, block, wanted);
         }
     }
 

@@ -142,6 +142,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             let source = match self.translation.read_page(page, &mut reads, &mut queues) {
                 ReadFrom::Flash { unit, bytes, first } => {
                     self.flash.host_read_bytes += u64::from(bytes);
+                    // What the row holds is asked for when it arrives.
+                    self.translation.medium().prefetch_tags(unit, 1);
                     Source::Flash { unit, first }
                 }
                 // It is read when it is asked for.

@@ -26,7 +26,9 @@ use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress};
-use ssdlab_nand::{BlockHistory, BlockId, CellMode, DieId, DieSpec, Layout, LogicalPage, SpecError, UnitAddress};
+use ssdlab_nand::{
+    BlockHistory, BlockId, CellMode, DieId, DieSpec, Layout, LogicalPage, SpecError, UnitAddress, memory,
+};
 
 use host_read_masks::{HostReadMasks, units_read};
 use losses::Losses;
@@ -262,9 +264,11 @@ impl Correction {
         self.masks = HostReadMasks::new(dies);
     }
 
-    /// A read for the host is queued that wants these units of its row, one bit each.
+    /// A read of a block for the host is queued that wants these units of its row, one bit each.
     #[inline]
-    pub fn expect_read(&mut self, die: DieId, wanted: u64) {
+    pub fn expect_read(&mut self, die: DieId, block: BlockId, wanted: u64) {
+        // It begins soon.
+        memory::prefetch(&self.blocks, block.index());
         self.masks.queue(die, wanted);
     }
 
