@@ -157,16 +157,16 @@ pub(crate) fn drive_of(name: &str, file: &str, text: &str, folder: Option<&Path>
     Ok(Drive { name: name.to_owned(), spec: loaded.spec, die, rows: loaded.rows, source: loaded.source })
 }
 
+/// The one key of `[mapping]` that drives with log blocks have, too.
+pub(crate) const RESERVED_BLOCKS: &str = "mapping.reserved_blocks_per_1000";
+
 /// A drive has a map of pages, told by `[mapping]` and `[gc]`, or log blocks.
 fn check_translation(drive: &Loaded<DriveSpec>) -> Result<(), Diagnostic> {
     let has = |section: &str| drive.rows.iter().any(|row| row.key.split_once('.').is_some_and(|(s, _)| s == section));
     let blocks = drive.spec.log_blocks.is_some();
     for section in ["mapping", "gc"] {
         let reserve_only = section == "mapping"
-            && drive
-                .rows
-                .iter()
-                .all(|row| !row.key.starts_with("mapping.") || row.key == "mapping.reserved_blocks_per_1000");
+            && drive.rows.iter().all(|row| !row.key.starts_with("mapping.") || row.key == RESERVED_BLOCKS);
         if has(section) == blocks && !(blocks && reserve_only) {
             let what = if blocks {
                 format!("[{section}] has no effect on a drive with [log_blocks]")

@@ -17,7 +17,7 @@ use crate::embedded::find;
 use crate::explain::explain;
 use crate::keys::keys_of;
 use crate::load::merged;
-use crate::resolve::{DIE, DRIVE, Drive, locate, missing_die, read_file, resolve};
+use crate::resolve::{DIE, DRIVE, Drive, RESERVED_BLOCKS, locate, missing_die, read_file, resolve};
 
 /// What stands before the keys of a die file.
 pub const DIE_PREFIX: &str = "die.";
@@ -26,6 +26,12 @@ pub const DIE_PREFIX: &str = "die.";
 /// (`flash.exact_spare_per_10000`) keeps its capacity and gets more or less flash; any other keeps its flash and is
 /// sold as more or less capacity.
 pub const OVER_PROVISIONING: &str = "over_provisioning_percent";
+
+/// Whether a drive has such a key outside of all sections, as `capacity_bytes`.
+#[must_use]
+pub fn is_key_without_section(key: &str) -> bool {
+    !key.contains('.') && (key == OVER_PROVISIONING || drive_keys().keys.iter().any(|k| k.path == key))
+}
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
@@ -103,6 +109,7 @@ impl Template {
     /// # Panics
     /// If a key does not pass [`Template::check_key`].
     pub fn with(&self, changes: &[(String, Value)]) -> Result<(DriveSpec, DieSpec), Refusal> {
+        self.check_translation(changes)?;
         let mut drive_table = self.table.clone();
         for (key, value) in changes.iter().filter(|(key, _)| !key.starts_with(DIE_PREFIX) && key != OVER_PROVISIONING) {
             set(&mut drive_table, key, value.clone());
@@ -121,6 +128,22 @@ impl Template {
         }
         drive.validate(&die).map_err(Refusal::Impossible)?;
         Ok((drive, die))
+    }
+
+    /// Refuses keys of the translation that the drive does not have.
+    fn check_translation(&self, changes: &[(String, Value)]) -> Result<(), Refusal> {
+        let blocks = self.drive.spec.log_blocks.is_some();
+        for (key, _) in changes {
+            let (section, own) = match key.split_once('.') {
+                Some((section @ ("gc" | "mapping"), _)) if blocks && key != RESERVED_BLOCKS => (section, "log_blocks"),
+                Some((section @ "log_blocks", _)) if !blocks => (section, "mapping] and [gc"),
+                _ => continue,
+            };
+            let problem = Diagnostic::new(format!("{} has no section [{section}]", self.name))
+                .help(format!("it translates by [{own}]: docs/drive-files.md explains both kinds"));
+            return Err(Refusal::Value { key: key.clone(), problem });
+        }
+        Ok(())
     }
 
     fn die_table(&self, name: &str) -> Result<Table, Refusal> {

@@ -90,8 +90,8 @@ pub struct ReviewArgs {
     /// Overwrite files in DIR that ssdlab did not write
     #[arg(long)]
     pub force: bool,
-    /// Set a parameter of every test that takes it, such as seconds=60, or a key of every drive's file by its section, such
-    /// as gc.policy=fifo; may be given several times
+    /// Set a parameter of every test that takes it, such as seconds=60, or a key of every drive's file, such as
+    /// gc.policy=fifo or capacity_bytes=64000000000; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
     /// Run only these tests; may be given several times
@@ -132,8 +132,8 @@ pub struct TestArgs {
     /// A device of the catalog, the path of a file (.toml), or a device expression
     #[arg(value_name = "DEVICE")]
     pub device: String,
-    /// Set a parameter of the test, such as queue_depth=32 or span_bytes=8GB, or a key of the drive file by its section,
-    /// such as gc.policy=fifo; may be given several times
+    /// Set a parameter of the test, such as queue_depth=32 or span_bytes=8GB, or a key of the drive file, such as
+    /// gc.policy=fifo or capacity_bytes=64000000000; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
     /// Further settings, so that `--set a=1 b=2` works
@@ -294,6 +294,12 @@ pub struct ClaimsArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+    /// Keep each test that ends in this folder, so that the same command goes on after a stop; and write claims.json there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Overwrite files in DIR that ssdlab did not write
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// End with exit code 1 if a published figure is missed and the catalog gives no reason
     #[arg(long)]
     pub strict: bool,
@@ -318,7 +324,8 @@ pub struct SensitivityArgs {
     /// Tests that run at the same time; never changes a result [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Also write a page of charts and sensitivity.json into this folder
+    /// Also write a page of charts and sensitivity.json into this folder; each test that ends is kept there, so that the
+    /// same command goes on after a stop
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Overwrite files in DIR that ssdlab did not write

@@ -1,17 +1,25 @@
-//! Finished tests of a review that has not ended: kept one by one, found again by what they are.
+//! Finished tests of a run that has not ended: kept one by one, found again by what they are.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::COMMON_PARAMS;
-use ssdlab_bench::{Outcome, Params};
+use ssdlab_bench::{Metric, Outcome, Params};
 use ssdlab_core::input;
+use ssdlab_forecast::KeptTests;
 use ssdlab_sweep::{FINGERPRINT, digest, write_whole};
 
 use crate::failure::Failure;
+use crate::folder::OutputFolder;
 use crate::lab::SimulatedDrive;
+use crate::output::complain;
+use crate::plan::{self, Keep, Results};
 
 const SCHEMA: &str = "ssdlab.finished-test/1";
 /// Tests have long series; none comes near this.
@@ -21,10 +29,12 @@ const MAX_BYTES: u64 = 1 << 30;
 #[derive(Debug)]
 pub struct Finished {
     folder: PathBuf,
+    /// Why the last test that could not be kept was not.
+    unkept: Mutex<Option<String>>,
 }
 
 /// What a test is: the same drive, test, parameters, seed, length and program give the same key.
-pub fn key(drive: &SimulatedDrive, job: &PlanJob, seed: u64, quick: bool) -> String {
+fn key(drive: &SimulatedDrive, job: &PlanJob, seed: u64, quick: bool) -> String {
     let params = Params::resolve(job.test.name, &[job.test.params, COMMON_PARAMS], &job.settings, quick);
     let identity = json!({
         "schema": SCHEMA,
@@ -41,26 +51,65 @@ pub fn key(drive: &SimulatedDrive, job: &PlanJob, seed: u64, quick: bool) -> Str
     digest(identity.to_string().as_bytes())
 }
 
+/// Runs the plan into a folder: what was finished there before is not run again, and each test that ends is kept. The
+/// caller clears what is kept once its own files are written.
+///
+/// # Errors
+/// As [`plan::run`], or if the folder cannot be written to.
+pub fn run_into(
+    folder: &OutputFolder,
+    drives: &[SimulatedDrive],
+    jobs: &[PlanJob],
+    threads: Option<u16>,
+    seed: u64,
+    quick: bool,
+) -> Result<(Results, Finished), Failure> {
+    let keys: Vec<String> = jobs.iter().map(|job| key(&drives[job.lab], job, seed, quick)).collect();
+    let finished = Finished::open(folder.tests(), &keys)?;
+    let found: Vec<Option<Outcome>> = keys.iter().map(|key| finished.get(key)).collect();
+    say_found(found.iter().flatten().count(), jobs.len());
+    let keep = |place: usize, outcome: &Outcome| finished.put(&keys[place], outcome);
+    let mut results = plan::run_keeping(drives, jobs, threads, seed, quick, &Keep { found, keep: &keep })?;
+    results.resumable = true;
+    finished.say_unkept();
+    Ok((results, finished))
+}
+
+fn say_found(count: usize, of: usize) {
+    if count > 0 {
+        complain(&format!("{count} of {of} tests were found finished"));
+    }
+}
+
 impl Finished {
     /// Opens the folder, and removes from it what is none of `keys`: what is left of a run with other inputs.
     ///
     /// # Errors
     /// If the folder cannot be made.
-    pub fn open(folder: PathBuf, keys: &[String]) -> Result<Self, Failure> {
-        let refused = |e: std::io::Error| Failure::bad_input(format!("cannot write to {}: {e}", folder.display()));
-        fs::create_dir_all(&folder).map_err(refused)?;
-        for entry in fs::read_dir(&folder).map_err(refused)?.flatten() {
+    fn open(folder: PathBuf, keys: &[String]) -> Result<Self, Failure> {
+        let finished = Self::open_all(folder)?;
+        let refused = |e: std::io::Error| cannot_write(&finished.folder, &e);
+        for entry in fs::read_dir(&finished.folder).map_err(refused)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.strip_suffix(".json").is_some_and(|key| !keys.iter().any(|k| k == key)) {
                 // Left there, it would only take room.
                 let _ = fs::remove_file(entry.path());
             }
         }
-        Ok(Finished { folder })
+        Ok(finished)
     }
 
-    /// The outcome of a test that was finished before; `None` also for a file that was cut short or changed.
-    pub fn get(&self, key: &str) -> Option<Outcome> {
+    /// Opens the folder of tests whose keys are not known beforehand.
+    ///
+    /// # Errors
+    /// If the folder cannot be made.
+    pub fn open_all(folder: PathBuf) -> Result<Self, Failure> {
+        fs::create_dir_all(&folder).map_err(|e| cannot_write(&folder, &e))?;
+        Ok(Finished { folder, unkept: Mutex::new(None) })
+    }
+
+    /// What a test that was finished before found; `None` also for a file that was cut short or changed.
+    fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         let path = self.folder.join(format!("{key}.json"));
         let file = input::open_regular(&path).ok()?;
         if file.metadata().ok()?.len() > MAX_BYTES {
@@ -73,10 +122,13 @@ impl Finished {
     }
 
     /// Keeps a finished test; after this it is there even if the machine loses power.
-    ///
-    /// # Errors
-    /// If the file system refuses.
-    pub fn put(&self, key: &str, outcome: &Outcome) -> Result<(), String> {
+    fn put(&self, key: &str, outcome: &impl Serialize) {
+        if let Err(e) = self.write(key, outcome) {
+            *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
+        }
+    }
+
+    fn write(&self, key: &str, outcome: &impl Serialize) -> Result<(), String> {
         let outcome = serde_json::to_value(outcome).map_err(|e| e.to_string())?;
         let digest = digest(outcome.to_string().as_bytes());
         let document = json!({ "schema": SCHEMA, "key": key, "digest": digest, "outcome": outcome });
@@ -84,9 +136,41 @@ impl Finished {
         write_whole(&path, format!("{document}\n").as_bytes()).map_err(|e| e.to_string())
     }
 
+    /// Says so if a test could not be kept.
+    pub fn say_unkept(&self) {
+        if let Some(e) = &*self.unkept.lock().unwrap_or_else(PoisonError::into_inner) {
+            complain(&format!("notice: finished tests were not kept for a later run: {e}"));
+        }
+    }
+
     /// Removes everything: the run has ended.
     pub fn clear(self) {
         // What stays is removed by the next run.
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+impl KeptTests for Finished {
+    fn get(&self, identity: &Value) -> Option<BTreeMap<String, Metric>> {
+        Finished::get(self, &metrics_key(identity))
+    }
+
+    fn put(&self, identity: &Value, metrics: &BTreeMap<String, Metric>) {
+        Finished::put(self, &metrics_key(identity), metrics);
+    }
+}
+
+/// What a test is of which only the metrics are kept.
+fn metrics_key(identity: &Value) -> String {
+    let identity = json!({
+        "schema": "ssdlab.finished-metrics/1",
+        "version": env!("CARGO_PKG_VERSION"),
+        "program": FINGERPRINT,
+        "run": identity,
+    });
+    digest(identity.to_string().as_bytes())
+}
+
+fn cannot_write(folder: &std::path::Path, e: &std::io::Error) -> Failure {
+    Failure::bad_input(format!("cannot write to {}: {e}", folder.display()))
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use ssdlab_bench::Lab;
 use ssdlab_bench::specimens::device_seed;
-use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, disk_names, drive_names};
+use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, disk_names, drive_names, is_key_without_section};
 use ssdlab_core::input;
 use ssdlab_device::Device;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
@@ -120,6 +120,11 @@ impl Lab for SimulatedDrive {
     }
 }
 
+/// Whether `--set` means a key of a drive file, and not a parameter of a test.
+pub fn is_of_drive(key: &str) -> bool {
+    key.contains('.') || is_key_without_section(key)
+}
+
 /// All devices named, each once.
 ///
 /// # Errors
@@ -146,4 +151,19 @@ pub fn changed_drives(
         drives.push(drive);
     }
     Ok(drives)
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_bench::suite::{COMMON_PARAMS, TESTS};
+
+    use super::*;
+
+    #[test]
+    fn no_parameter_of_a_test_is_called_as_a_key_of_a_drive() {
+        assert!(is_of_drive("capacity_bytes") && is_of_drive("gc.policy"));
+        for param in TESTS.iter().flat_map(|test| test.params).chain(COMMON_PARAMS) {
+            assert!(!is_of_drive(param.key), "{}", param.key);
+        }
+    }
 }

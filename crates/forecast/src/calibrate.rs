@@ -215,7 +215,8 @@ impl Search<'_> {
         if self.known.len() + possible.len() > self.most_runs {
             return Err(End::NoRunsLeft);
         }
-        let subjects: Vec<Subject<'_>> = possible.iter().map(|&lab| Subject { lab, seed: self.bench.seed }).collect();
+        let subjects: Vec<Subject<'_>> =
+            possible.iter().map(|&drive| Subject { drive, seed: self.bench.seed }).collect();
         let tests = tests_of(&self.figures);
         let mut results = self.bench.run(&subjects, &tests).map_err(|Stopped| End::Stopped)?.into_iter();
         for (point, drive) in drives {

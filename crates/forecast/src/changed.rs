@@ -16,6 +16,11 @@ impl Changed {
     pub(crate) fn new(recipe: DeviceRecipe) -> Self {
         Changed { recipe, small: OnceLock::new() }
     }
+
+    /// What it is made of.
+    pub(crate) fn identity(&self) -> serde_json::Value {
+        self.recipe.identity()
+    }
 }
 
 impl Lab for Changed {

@@ -22,6 +22,6 @@ pub use figures::{Figure, headlines, predicted};
 pub use predict::{
     Predicted, Prediction, PredictionError, beside_figures, may_be_predicted, predict, read_predictions, with_table,
 };
-pub use runs::{Bench, Stopped};
+pub use runs::{Bench, KeptTests, Stopped};
 pub use sensitivity::{Bar, FigureSensitivity, LeftOut, SEED, Sensitivity, Side, sensitivity};
 pub use tornado::page;

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use serde_json::{Value, json};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::run_test;
-use ssdlab_bench::{Lab, Metric, Monitor};
+use ssdlab_bench::{Metric, Monitor};
 use ssdlab_core::Workers;
 
+use crate::changed::Changed;
 use crate::figures::Figure;
 
 /// How tests are run.
@@ -21,6 +23,15 @@ pub struct Bench<'a> {
     /// Called from the workers with the number of tests that have ended and the number of all.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     pub cancel: &'a AtomicBool,
+    /// Where tests that have ended are kept, so that a run that was stopped goes on; `None`: nowhere.
+    pub kept: Option<&'a dyn KeptTests>,
+}
+
+/// Metrics of tests that have ended, by what each of them is.
+pub trait KeptTests: Sync {
+    fn get(&self, identity: &Value) -> Option<BTreeMap<String, Metric>>;
+    /// What cannot be kept is run again.
+    fn put(&self, identity: &Value, metrics: &BTreeMap<String, Metric>);
 }
 
 /// The run was stopped: half of it is no result.
@@ -32,8 +43,21 @@ pub(crate) type Metrics = Result<BTreeMap<String, Metric>, String>;
 
 /// A drive, and the seed of everything drawn.
 pub(crate) struct Subject<'a> {
-    pub lab: &'a (dyn Lab + Sync),
+    pub drive: &'a Changed,
     pub seed: u64,
+}
+
+impl Subject<'_> {
+    /// What a test on it is: with equal identities, the same program finds the same metrics.
+    fn identity(&self, test: &Figure, quick: bool) -> Value {
+        json!({
+            "built": self.drive.identity(),
+            "test": test.test.name,
+            "settings": test.settings_list(),
+            "seed": self.seed,
+            "quick": quick,
+        })
+    }
 }
 
 /// The tests that figures need, each once.
@@ -66,11 +90,20 @@ impl Bench<'_> {
             let (subject, test) = (&subjects[job / tests.len()], tests[job % tests.len()]);
             let monitor = Monitor::new(&|_| {}, self.cancel);
             let settings = test.settings_list();
-            let run = || run_test(test.test, subject.lab, &settings, subject.seed, self.quick, &monitor);
-            let result = match guarded(run) {
-                Ok(outcome) => Ok(Ok(outcome.metrics)),
-                Err(e) if e.is_cancelled() => Err(Stopped),
-                Err(e) => Ok(Err(e.to_string())),
+            let run = || run_test(test.test, subject.drive, &settings, subject.seed, self.quick, &monitor);
+            let kept = self.kept.map(|kept| (kept, subject.identity(test, self.quick)));
+            let result = match kept.as_ref().and_then(|(kept, identity)| kept.get(identity)) {
+                Some(metrics) => Ok(Ok(metrics)),
+                None => match guarded(run) {
+                    Ok(outcome) => {
+                        if let Some((kept, identity)) = &kept {
+                            kept.put(identity, &outcome.metrics);
+                        }
+                        Ok(Ok(outcome.metrics))
+                    }
+                    Err(e) if e.is_cancelled() => Err(Stopped),
+                    Err(e) => Ok(Err(e.to_string())),
+                },
             };
             (self.progress)(ended.fetch_add(1, Ordering::Relaxed) + 1, jobs);
             result

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use serde::Serialize;
-use ssdlab_bench::Lab;
 use ssdlab_catalog::{DeviceTemplate, Diagnostic, Parts, Refusal};
 
 use crate::changed::Changed;
@@ -138,10 +137,10 @@ pub fn sensitivity(
     }
     let (variations, left_out) = variations(&template, &estimates);
     let base = Changed::new(template.recipe.clone());
-    let subject = |drive| Subject { lab: drive as &(dyn Lab + Sync), seed: bench.seed };
+    let subject = |drive| Subject { drive, seed: bench.seed };
     let mut subjects = vec![subject(&base)];
     let seeds: Vec<u64> = (1..=OTHER_SEEDS).map(|k| bench.seed.wrapping_add(k)).collect();
-    subjects.extend(seeds.iter().map(|&seed| Subject { lab: &base, seed }));
+    subjects.extend(seeds.iter().map(|&seed| Subject { drive: &base, seed }));
     subjects.extend(variations.iter().map(|v| subject(&v.drive)));
     let tests = tests_of(figures);
     let Ok(results) = bench.run(&subjects, &tests) else { return Ok(Err(Stopped)) };
@@ -191,7 +190,7 @@ pub(crate) fn as_it_is(
     let recipe = ssdlab_catalog::device(device)?;
     let drive = Changed::new(recipe.clone());
     let tests = tests_of(figures);
-    let Ok(results) = bench.run(&[Subject { lab: &drive, seed: bench.seed }], &tests) else {
+    let Ok(results) = bench.run(&[Subject { drive: &drive, seed: bench.seed }], &tests) else {
         return Ok(Err(Stopped));
     };
     let mut out = AsItIs { device: recipe.name, values: Vec::new(), without: Vec::new() };

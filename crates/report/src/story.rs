@@ -14,7 +14,8 @@ use crate::felt::LIMITS;
 use crate::headline::{HEADLINES, Headline, are_level};
 use crate::number;
 use crate::review::{Review, ReviewedDevice};
-use facts::Facts;
+use apart::Fresh;
+use facts::{Facts, Values};
 use steady::NEAR;
 use words::{awaited, iops, rounded, seconds, times};
 
@@ -90,20 +91,27 @@ pub(crate) fn decks(review: &Review) -> Decks {
 
 /// What a reader of a bar chart has to know of a bar, lest it say more than was measured.
 pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
+    let of_bursts = |s: Steady| {
+        s.bursts().then(|| format!("mean of {} most of the time and bursts up to {}", iops(s.level), iops(s.highest)))
+    };
     let note = |device: &ReviewedDevice| {
         let facts = Facts::of(review, device);
         let said = match headline.key {
             "sequential-write" => facts.long_write()?.0,
-            "steady-write" => {
-                let s = facts.steady().filter(Steady::bursts)?;
-                format!("mean of {} most of the time and bursts up to {}", iops(s.level), iops(s.highest))
-            }
+            "steady-write" => of_bursts(facts.steady()?)?,
             _ => return None,
         };
         headline.of(&review.outcomes, facts.name())?;
         Some(format!("{}: {said}.", crate::name::pretty(facts.name())))
     };
-    review.devices.iter().filter_map(note).collect()
+    let mut notes: Vec<String> = review.devices.iter().filter_map(note).collect();
+    if let ([only], "steady-write") = (review.devices.as_slice(), headline.key) {
+        notes.extend(Facts::of(review, only).others.into_iter().filter_map(|(label, _, values)| match values {
+            Values::Shipped(drive) => Some(format!("{label}: {}.", of_bursts(Steady::of(drive.tail())?)?)),
+            Values::Reviewed => None,
+        }));
+    }
+    notes
 }
 
 /// How much of an empty drive a test of so many seconds wrote at its rate, in per cent: of the least and of the most.
@@ -475,8 +483,10 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     }
     if let Some((headline, rate)) = facts.headline("sequential-write") {
         let best = facts.best_other(&headline).map_or(rate, |o| o.1);
+        // The first gigabytes of another drive whose rate falls are no measure of a long copy.
+        let kept = facts.best_other_sustained(&headline).unwrap_or(rate);
         if let Some((rates, slowest)) = facts.long_write() {
-            if slowest < 0.5 * best.max(rate) {
+            if slowest < 0.5 * kept.max(rate) {
                 // Its bar is the longest, since that test ends before the rate falls.
                 let leads =
                     facts.best_other(&headline).is_some_and(|(_, theirs)| rate > theirs && !are_level(rate, theirs));
@@ -485,15 +495,13 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
             } else {
                 suits.push(format!("Copies and video: {rates}."));
             }
-        } else if facts.outcome("slc-cache", "").is_some()
-            && rate >= 0.8 * facts.best_other_sustained(&headline).unwrap_or(rate)
-        {
+        } else if facts.outcome("slc-cache", "").is_some() && rate >= 0.8 * kept {
             suits.push(format!("Copies and video: {rate:.0} MB/s for as long as it takes."));
         } else if rate >= 0.8 * best {
             // A test of a minute says nothing of the time after it.
             suits.push(format!("Copies and video: {rate:.0} MB/s."));
-        } else if rate < 0.5 * best {
-            unsuited.push(format!("Long copies and video: {rate:.0} MB/s, {:.0} elsewhere.", best.max(rate)));
+        } else if rate < 0.5 * kept {
+            unsuited.push(format!("Long copies and video: {rate:.0} MB/s, {kept:.0} elsewhere."));
         }
     }
     if let Some((_, read)) = facts.headline("read-access") {
@@ -576,6 +584,11 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
     let Some(s) = steady else { return };
     if s.level < 500.0 {
         unsuited.push(format!("Databases, and random writes to a full drive{wait}."));
+        return;
+    }
+    // What is no drive for random writes while it is empty is none for databases when it is full.
+    if Fresh::of(facts) == Some(Fresh::NoDrive) {
+        unsuited.push(format!("Databases, and random writes to a full drive: {} a second.", iops(s.level)));
         return;
     }
     // Who reads one drive's page takes it for the better one of those beside it.

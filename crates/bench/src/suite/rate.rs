@@ -14,6 +14,10 @@ use crate::outcome::Outcome;
 /// Share of the progress bar that a prefill gets.
 const PREFILL_SHARE: f64 = 0.3;
 
+/// A sequential run that got through less of its span than this says nothing of the rest of a device that is not the same
+/// everywhere.
+const MOST_OF_IT: f64 = 0.95;
+
 /// Reads `block_bytes`, `queue_depth`, `span_bytes` (0: the whole drive), `seconds` and `prefill` (`none`, `span`,
 /// `drive`) from the parameters.
 pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Outcome, BenchError> {
@@ -38,7 +42,16 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
         let mix = if op == Op::Read { Mix::Read } else { Mix::Write };
         let pattern = if random { Pattern::random(mix, span, block) } else { Pattern::sequential(mix, span, block) };
         let mut job = ctx.job(build(ctx, &pattern, "main")?, depth).for_nanos(ctx.nanos("seconds"));
-        Ok((timed(host, &mut job)?, span))
+        let result = timed(host, &mut job)?;
+        let reached = result.measurement.bytes() as f64 / span as f64;
+        if !random && host.info().kind != "ssd" && reached < MOST_OF_IT {
+            notes.push(format!(
+                "The run got through the first {:.1} % of the addresses: on a disk, and on a device of several parts, the \
+                 others may go at another rate.",
+                100.0 * reached
+            ));
+        }
+        Ok((result, span))
     })?;
     let order = if random { "random" } else { "sequential" };
     let label = format!("{} {order} {}, QD{depth}", size(block), op.name());

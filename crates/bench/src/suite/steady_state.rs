@@ -103,6 +103,9 @@ const AGED_BLOCK_BYTES: u64 = 32 << 10;
 /// Workload-independent preconditioning of PTS: so many times the span in sequence.
 const SEQUENTIAL_PASSES: u32 = 2;
 
+/// A state that settles with fewer drive writes than this is one of the spare blocks, not of the data: it is said.
+const FEW_DRIVE_WRITES: f64 = 0.25;
+
 /// One round of random writes.
 struct Round {
     measurement: Measurement,
@@ -243,6 +246,14 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             "No steady state within {max_rounds} rounds ({drive_writes:.2} drive writes): the figures are those of the last \
              {} rounds.",
             criterion.window
+        ));
+    }
+    if drive_writes < FEW_DRIVE_WRITES {
+        out.notes.push(format!(
+            "Only {:.1} % of these addresses' bytes were written at random: rounds are counted in what the drive programs, and \
+             this one programs {:.0} bytes for each that is written.",
+            100.0 * drive_writes,
+            counters.waf().unwrap_or(1.0)
         ));
     }
     let of = |f: fn(&Round) -> f64| rounds[first..].iter().map(f).collect::<Vec<f64>>();

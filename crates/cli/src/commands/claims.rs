@@ -1,16 +1,24 @@
 //! `ssdlab claims`: published figures beside simulated ones.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::find_test;
 use ssdlab_catalog::claims::{self, Claim, ClaimKind, ClaimRow, ClaimState, Tally};
 use ssdlab_catalog::{array_names, disk_names, drive_names};
+use ssdlab_sweep::write_whole;
 
 use crate::args::ClaimsArgs;
 use crate::failure::Failure;
+use crate::finished;
+use crate::folder::{OutputFolder, Writes};
 use crate::lab::{SimulatedDrive, drives};
 use crate::output::{print, print_json, table};
 use crate::plan::{self, param_failure};
+
+const FILE: &str = "claims.json";
+const WRITES: Writes = Writes { files: &[FILE], folders: &[], stores: &[] };
 
 pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     let (seed, quick) = (args.common.seed, args.common.quick);
@@ -20,14 +28,32 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     let devices: Vec<&str> = drives.iter().map(SimulatedDrive::device).collect();
     check_published(&claims, &devices)?;
     let jobs = needed_jobs(&claims, &devices)?;
-    let mut results = plan::run(&drives, &jobs, args.threads, seed, quick)?;
+    let mut folder = args.out.as_deref().map(|dir| OutputFolder::open(dir, WRITES, args.force)).transpose()?;
+    let (mut results, finished) = match &folder {
+        Some(folder) => {
+            let (results, finished) = finished::run_into(folder, &drives, &jobs, args.threads, seed, quick)?;
+            (results, Some(finished))
+        }
+        None => (plan::run(&drives, &jobs, args.threads, seed, quick)?, None),
+    };
     let mut judged = devices;
     if args.devices.is_empty() {
         judged.extend(claims::missing_drives(&claims));
     }
     let rows = claims::evaluate(&claims, &judged, &std::mem::take(&mut results.outcomes));
+    let document = document(&rows, seed, quick);
+    if let Some(folder) = &mut folder {
+        folder.begin_writing()?;
+        write_whole(&folder.path().join(FILE), format!("{document:#}\n").as_bytes())
+            .map_err(|e| Failure::run(format!("the figures were not written: {e}")))?;
+        folder.written(&[PathBuf::from(FILE)])?;
+    }
+    // What a test that failed leaves is kept, too: the same command goes on from there.
+    if let (true, Some(finished)) = (results.is_whole(), finished) {
+        finished.clear();
+    }
     if args.json {
-        print_json(&document(&rows, seed, quick))?;
+        print_json(&document)?;
     } else {
         print(&text(&rows))?;
     }

@@ -16,6 +16,7 @@ pub fn bench<'a>(threads: Option<u16>, common: &CommonArgs, progress: &'a (dyn F
         quick: common.quick,
         progress,
         cancel: &CANCEL,
+        kept: None,
     }
 }
 

@@ -2,20 +2,19 @@
 
 use std::borrow::Borrow;
 use std::io::{self, IsTerminal as _};
-use std::sync::{Mutex, PoisonError};
 
+use ssdlab_bench::parse_setting;
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::{COMMON_PARAMS, TESTS, TestDef, find_test};
-use ssdlab_bench::{Outcome, parse_setting};
 use ssdlab_report::{Review, Written, terminal_summary, write_review};
 
 use crate::args::ReviewArgs;
 use crate::failure::Failure;
-use crate::finished::{self, Finished};
+use crate::finished;
 use crate::folder::{OutputFolder, Writes};
-use crate::lab::{SimulatedDrive, changed_drives};
-use crate::output::{complain, print_raw};
-use crate::plan::{self, Keep, param_failure};
+use crate::lab::{SimulatedDrive, changed_drives, is_of_drive};
+use crate::output::print_raw;
+use crate::plan::param_failure;
 use crate::review_of::{claims_about, review_of};
 
 pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
@@ -23,30 +22,12 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let (devices, only) = sort_names(&args.devices, &args.only);
     let tests = chosen_tests(&only)?;
     let settings = args.settings.iter().map(|text| parse_setting(text)).collect::<Result<Vec<_>, _>>();
-    // A parameter of a test has no section; a key of a drive file has.
     let (of_drives, settings): (Vec<_>, Vec<_>) =
-        settings.map_err(param_failure)?.into_iter().partition(|(key, _)| key.contains('.'));
+        settings.map_err(param_failure)?.into_iter().partition(|(key, _)| is_of_drive(key));
     let drives = changed_drives(&devices, &of_drives, seed)?;
     let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings)?;
     let mut folder = OutputFolder::open(&args.out, Writes::REVIEW, args.force)?;
-    let keys: Vec<String> = jobs.iter().map(|job| finished::key(&drives[job.lab], job, seed, quick)).collect();
-    let finished = Finished::open(folder.tests(), &keys)?;
-    let found: Vec<Option<Outcome>> = keys.iter().map(|key| finished.get(key)).collect();
-    let count = found.iter().flatten().count();
-    if count > 0 {
-        complain(&format!("{count} of {} tests were found finished", jobs.len()));
-    }
-    let unkept = Mutex::new(None);
-    let keep = |place: usize, outcome: &Outcome| {
-        if let Err(e) = finished.put(&keys[place], outcome) {
-            *unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
-        }
-    };
-    let mut results = plan::run_keeping(&drives, &jobs, args.threads, seed, quick, &Keep { found, keep: &keep })?;
-    results.resumable = true;
-    if let Some(e) = unkept.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        complain(&format!("notice: finished tests were not kept for a later run: {e}"));
-    }
+    let (mut results, finished) = finished::run_into(&folder, &drives, &jobs, args.threads, seed, quick)?;
     let outcomes = std::mem::take(&mut results.outcomes);
     if !outcomes.is_empty() {
         // A drive with other values is not the one that something was published about.

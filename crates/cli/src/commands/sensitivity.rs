@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use ssdlab_bench::suite::find_test;
-use ssdlab_forecast::{Figure, FigureSensitivity, Sensitivity, Stopped, headlines, page, sensitivity};
+use ssdlab_forecast::{Figure, FigureSensitivity, KeptTests, Sensitivity, Stopped, headlines, page, sensitivity};
 use ssdlab_report::{figure_text, sweep_html};
 use ssdlab_sweep::write_whole;
 
 use crate::args::SensitivityArgs;
 use crate::commands::forecast::{bench, stopped};
 use crate::failure::Failure;
+use crate::finished::Finished;
 use crate::folder::{OutputFolder, Writes};
 use crate::output::{print, print_json, table};
 use crate::plan::param_failure;
@@ -29,10 +30,18 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
-    let bench = bench(args.threads, &args.common, &progress);
+    let kept = folder.as_ref().map(|folder| Finished::open_all(folder.tests())).transpose()?;
+    let mut bench = bench(args.threads, &args.common, &progress);
+    bench.kept = kept.as_ref().map(|kept| kept as &dyn KeptTests);
     let found = sensitivity(&args.device, &figures, args.by, &args.keys, &bench)?;
     drop(bar);
-    let found = found.map_err(|Stopped| stopped())?;
+    if let Some(kept) = &kept {
+        kept.say_unkept();
+    }
+    let found = found.map_err(|Stopped| match kept {
+        Some(_) => Failure::run("stopped").help("the same command goes on from there"),
+        None => stopped(),
+    })?;
     if found.figures.is_empty() {
         let why = found.left_out.last().map_or(String::new(), |l| format!("; {}: {}", l.key, l.reason));
         return Err(Failure::run(format!("{} has none of the figures{why}", found.device)));
@@ -57,6 +66,9 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
             write_whole(&folder.path().join(name), text.as_bytes()).map_err(|e| refused(e.to_string()))?;
         }
         folder.written(&WRITES.files.iter().map(PathBuf::from).collect::<Vec<_>>())?;
+    }
+    if let Some(kept) = kept {
+        kept.clear();
     }
     if args.json { print_json(&document) } else { print(&text(&found)) }
 }

@@ -10,7 +10,7 @@ use crate::args::TestArgs;
 use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
-use crate::lab::SimulatedDrive;
+use crate::lab::{SimulatedDrive, is_of_drive};
 use crate::output::{print, table};
 use crate::plan::{self, param_failure};
 use crate::review_of::review_of;
@@ -24,8 +24,7 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
         .map(|text| parse_setting(text))
         .collect::<Result<Vec<_>, _>>()
         .map_err(param_failure)?;
-    // A parameter of a test has no section; a key of a drive file has.
-    let (of_drive, settings): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| key.contains('.'));
+    let (of_drive, settings): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| is_of_drive(key));
     let job = PlanJob { lab: 0, test, variant: String::new(), settings };
     job.check(args.common.quick).map_err(param_failure)?;
     let first = SimulatedDrive::changed(&args.device, &of_drive, args.common.seed)?;

@@ -1,5 +1,6 @@
 //! The command line, through the program itself.
 
+mod claims;
 mod fio;
 mod first_sight;
 mod images;

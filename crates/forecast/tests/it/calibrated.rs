@@ -20,7 +20,7 @@ fn measured(value: f64, bounds: (f64, f64)) -> Measurements {
 
 fn fit(value: f64, bounds: (f64, f64), runs: usize) -> Calibration {
     let never = AtomicBool::new(false);
-    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never };
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
     calibrate(&measured(value, bounds), runs, &bench).unwrap().unwrap()
 }
 
@@ -64,7 +64,7 @@ fn a_step_too_far_to_where_the_link_holds_the_figure_is_taken_back() {
             file.display()
         );
         let never = AtomicBool::new(false);
-        let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never };
+        let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
         calibrate(&Measurements::parse("measured.toml", &text).unwrap(), runs, &bench).unwrap().unwrap()
     };
     let shown = |unit_us: f64| fit(unit_us, 1.0, 1).measurements[0].fitted;

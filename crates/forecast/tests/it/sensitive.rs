@@ -20,7 +20,7 @@ fn random_reads() -> Figure {
 
 fn of(keys: &[&str]) -> Sensitivity {
     let never = AtomicBool::new(false);
-    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never };
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
     let keys: Vec<String> = keys.iter().map(|&k| k.to_owned()).collect();
     sensitivity(SMALL, &[random_reads()], 10.0, &keys, &bench).unwrap().unwrap()
 }
@@ -51,7 +51,7 @@ fn values_that_no_drive_can_have_are_told_of() {
 #[test]
 fn keys_that_are_no_estimates_are_refused() {
     let never = AtomicBool::new(false);
-    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never };
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
     let error = sensitivity(SMALL, &[random_reads()], 10.0, &["geometry".to_owned()], &bench);
     assert!(error.unwrap_err().what.contains("has no estimate of these keys"));
 }

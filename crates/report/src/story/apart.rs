@@ -15,7 +15,7 @@ pub(crate) struct Decks {
 
 /// How a drive takes random writes that are new to it.
 #[derive(Clone, Copy, PartialEq)]
-enum Fresh {
+pub(super) enum Fresh {
     QuickWhileClean,
     Quick,
     Slow,
@@ -23,7 +23,7 @@ enum Fresh {
 }
 
 impl Fresh {
-    fn of(facts: &Facts<'_>) -> Option<Fresh> {
+    pub(super) fn of(facts: &Facts<'_>) -> Option<Fresh> {
         let (headline, ours) = facts.headline("random-write")?;
         let best = facts.best_other(&headline).map_or(ours, |o| o.1);
         Some(match ours / best {

@@ -184,6 +184,23 @@ fn opposite_figures_give_opposite_sentences() {
 }
 
 #[test]
+fn what_is_no_drive_for_random_writes_is_none_for_databases() {
+    // Level and far behind: 900 a second while it is empty, and 800 once it is full.
+    let slow = told(Figures { steady: 800.0, burst: 900.0, ..GOOD });
+    assert!(!slow.suits.contains("Databases"), "{slow:?}");
+    assert!(slow.unsuited.contains("Databases, and random writes to a full drive: 800 a second."), "{slow:?}");
+}
+
+#[test]
+fn a_reference_drive_that_writes_in_bursts_has_a_note_at_its_bar() {
+    let one = review(GOOD);
+    let headline = |key: &str| HEADLINES.into_iter().find(|h| h.key == key).unwrap();
+    let notes = bar_notes(&one, &headline("steady-write"));
+    assert!(matches!(notes.as_slice(), [note] if note.starts_with("BX100 500 GB: mean of 1,")), "{notes:?}");
+    assert_eq!(bar_notes(&one, &headline("worst-second")), [""; 0]);
+}
+
+#[test]
 fn a_drive_is_not_put_before_one_that_has_not_settled() {
     let mut both = review(GOOD);
     let mut other = review(BAD);
@@ -637,6 +654,15 @@ fn the_lead_of_a_cache_is_said_to_hold_until_it_is_full() {
         "{}",
         unsuited(&both)
     );
+    // Nor are they what a slow drive is measured by.
+    let beside = |sequential: f64| {
+        let mut review = both.clone();
+        let of_even = review.outcomes.iter_mut().find(|o| o.device == "even-1tb" && o.test == "sequential-write");
+        of_even.unwrap().metrics.insert("bandwidth".into(), Metric::new(sequential, "MB/s"));
+        story(&review, &review.devices[1]).unsuited
+    };
+    assert!(beside(45.0).contains("Long copies and video: 45 MB/s, 100 elsewhere."), "{}", beside(45.0));
+    assert!(!beside(60.0).contains("elsewhere"), "{}", beside(60.0));
     // The first gigabytes put neither before the other; who keeps the rate is the one for long copies.
     both.outcomes.iter_mut().filter(|o| o.test == "random-write").for_each(|o| _ = o.metrics.remove("iops"));
     assert!(decks(&both).each.iter().all(|deck| !deck.contains("sequential write")), "{:?}", decks(&both));
