@@ -54,7 +54,7 @@ pub use definition::{COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, 
 
 pub use slc_stages::FOLDING_SHARE;
 pub use stalls::LONGEST_GAPS;
-pub use storage_bench::JOINT_ENDS;
+pub use storage_bench::INTERVAL_ENDS;
 
 use context::Context;
 use ssdlab_core::nearest;

@@ -19,9 +19,11 @@ use crate::measure::{Measurement, Over, ServiceCurve};
 use crate::outcome::{Axis, Chart, Mark, Outcome};
 use crate::params::{Kind, ParamDef};
 
-/// Ends of the names of figures that were measured once more with sizes and depths drawn together in another way
-/// (`joint=interval`).
-pub const JOINT_ENDS: [&str; 2] = ["_small_deep", "_large_deep"];
+/// Ends of the names of figures that were measured once more (`joint=interval`), and what they then depend on: what was not
+/// published of the traces.
+pub const INTERVAL_ENDS: [(&str, &str); 3] =
+    [("_small_deep", BY_DEPTH), ("_large_deep", BY_DEPTH), ("_idle_kept", "how long its pauses were in playback")];
+const BY_DEPTH: &str = "how sizes go with depths";
 /// The limits of the publication of 2015.
 const SLOW: [Nanos; 2] = [10 * MILLISECOND, 100 * MILLISECOND];
 /// What a trace may use of a drive that is smaller than the recording's.
@@ -34,8 +36,8 @@ pub(super) const METRICS: &[MetricDef] = &[
         "bandwidth",
         "MB/s",
         "average data rate: bytes moved over the time in which something was in flight; here as below, `_empty`, `_used` or \
-         `_full` added to the name is that drive's, where it was run beside another; `_small_deep` and \
-         `_large_deep` are the ends of the interval over the ways in which sizes may go with depths",
+         `_full` added to the name is that drive's, where it was run beside another; `_small_deep`, \
+         `_large_deep` and `_idle_kept` are those of other choices that fit what was published (`joint=interval`)",
     ),
     metric("iops", "IOPS", "requests over the time in which something was in flight"),
     metric("latency_mean", "us", "average service time, from sending to completion, waiting in the queue included"),
@@ -85,7 +87,8 @@ pub(super) const JOINT: ParamDef = choice(
     "independent",
     &["independent", "small-deep", "large-deep", "interval"],
     "how the sizes of requests go with the depth of the queue, which was not published: not at all, deep queues rather of \
-     small requests, or of large ones. interval: all three are played, and figures get ends",
+     small requests, or of large ones. interval: all three are played, and the first once more with its pauses as they were \
+     drawn, up to a second; figures get ends",
 );
 
 pub(super) const IDLE_CAP: ParamDef = number(
@@ -155,6 +158,35 @@ struct Played {
     said: Vec<String>,
 }
 
+/// What was not published of a trace, one way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Choice {
+    joint: Joint,
+    /// Its pauses as they were drawn; otherwise cut as asked for.
+    idle_kept: bool,
+}
+
+impl Choice {
+    const fn cut(joint: Joint) -> Self {
+        Choice { joint, idle_kept: false }
+    }
+
+    /// As [`Choice::PLAIN`] first.
+    const INTERVAL: [Choice; 4] = [
+        Choice::PLAIN,
+        Choice::cut(Joint::SmallDeep),
+        Choice::cut(Joint::LargeDeep),
+        Choice { joint: Joint::Independent, idle_kept: true },
+    ];
+    const PLAIN: Choice = Choice::cut(Joint::Independent);
+
+    /// What the names of its figures end in, where it was played beside others.
+    fn suffix(self) -> &'static str {
+        let at = Self::INTERVAL.iter().position(|c| *c == self).unwrap_or_default();
+        at.checked_sub(1).map_or("", |at| INTERVAL_ENDS[at].0)
+    }
+}
+
 /// Reads `form`, `state`, `joint`, `requests`, `footprint_bytes` and `idle_cap_ms` from the parameters.
 pub(super) fn run_storage_bench(ctx: &mut Context<'_>, trace: Trace) -> Result<Outcome, BenchError> {
     let form = ctx.params.choice("form").to_owned();
@@ -168,19 +200,20 @@ pub(super) fn run_storage_bench(ctx: &mut Context<'_>, trace: Trace) -> Result<O
         "every" => &[State::Empty, State::Used, State::Full],
         _ => states_of(&form, trace),
     };
-    let joints: &[Joint] = match ctx.params.choice("joint") {
-        "small-deep" => &[Joint::SmallDeep],
-        "large-deep" => &[Joint::LargeDeep],
-        "interval" => &Joint::ALL,
-        _ => &[Joint::Independent],
+    let choices: &[Choice] = match ctx.params.choice("joint") {
+        "small-deep" => &[Choice::cut(Joint::SmallDeep)],
+        "large-deep" => &[Choice::cut(Joint::LargeDeep)],
+        "interval" => &Choice::INTERVAL,
+        _ => &[Choice::PLAIN],
     };
     let mut runs = Vec::new();
     let mut ends = Vec::new();
-    let plays = (states.len() * joints.len()) as f64;
-    for (i, (&joint, &state)) in joints.iter().flat_map(|joint| states.iter().map(move |s| (joint, s))).enumerate() {
+    let plays = (states.len() * choices.len()) as f64;
+    for (i, (&choice, &state)) in choices.iter().flat_map(|choice| states.iter().map(move |s| (choice, s))).enumerate()
+    {
         let part = |share: f64| (i as f64 + share) / plays;
-        let run = play(ctx, trace, state, joint, part)?;
-        if joint == joints[0] { runs.push(run) } else { ends.push((joint, run)) }
+        let run = play(ctx, trace, state, choice, part)?;
+        if choice == choices[0] { runs.push(run) } else { ends.push((choice, run)) }
     }
     let which = if states.len() == 1 { states[0].name() } else { "" };
     let mut out = ctx.outcome(&variant(&form, which), method(ctx, trace, &runs));
@@ -208,23 +241,14 @@ fn suffix(state: State, first: State) -> String {
     if state == first { String::new() } else { format!("_{}", state.word()) }
 }
 
-/// The figures of playbacks with other joint choices, under names of their own.
-fn put_intervals(out: &mut Outcome, ends: &[(Joint, Played)], first: State) {
-    for (joint, run) in ends {
+/// The figures of playbacks with other choices, under names of their own.
+fn put_intervals(out: &mut Outcome, ends: &[(Choice, Played)], first: State) {
+    for (choice, run) in ends {
         let mut other = Outcome { metrics: BTreeMap::new(), ..out.clone() };
         put_run(&mut other, run, &suffix(run.state, first));
         for (key, metric) in other.metrics {
-            put(out, &format!("{key}{}", joint_suffix(*joint)), metric.value, &metric.unit);
+            put(out, &format!("{key}{}", choice.suffix()), metric.value, &metric.unit);
         }
-    }
-}
-
-/// What the names of the figures of a joint choice end in.
-const fn joint_suffix(joint: Joint) -> &'static str {
-    match joint {
-        Joint::Independent => "",
-        Joint::SmallDeep => JOINT_ENDS[0],
-        Joint::LargeDeep => JOINT_ENDS[1],
     }
 }
 
@@ -237,17 +261,17 @@ fn play(
     ctx: &Context<'_>,
     trace: Trace,
     state: State,
-    joint: Joint,
+    choice: Choice,
     part: impl Fn(f64) -> f64,
 ) -> Result<Played, BenchError> {
     let requests = ctx.params.integer("requests");
-    let idle_cap = nanos_from_ms(ctx.params.number("idle_cap_ms"));
+    let idle_cap = if choice.idle_kept { Nanos::MAX } else { nanos_from_ms(ctx.params.number("idle_cap_ms")) };
     ctx.on_fresh_drive(|host| {
         let monitor = ctx.monitor();
         let footprint_bytes =
             footprint(trace, requests, ctx.params.integer("footprint_bytes"), host.info().capacity_bytes)?;
         let plan = Plan::new(trace, requests, footprint_bytes).map_err(|e| BenchError::Unsuitable(e.to_string()))?;
-        let plan = plan.with_joint(joint);
+        let plan = plan.with_joint(choice.joint);
         let mut said = Vec::new();
         erase(host, &mut said)?;
         if state != State::Empty {

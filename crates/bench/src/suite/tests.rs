@@ -577,6 +577,11 @@ fn the_interval_of_a_trace_has_the_figures_of_each_choice() {
         }
     }
     assert!(value(&all, "latency_mean_large_deep") > value(&all, "latency_mean_small_deep"));
+    let kept = run(&spec, "heavy", &[("requests", "2000"), ("form", "2015"), ("idle_cap_ms", "1000")]);
+    for key in ["idle_seconds", "bandwidth_full"] {
+        assert_eq!(value(&all, &format!("{key}_idle_kept")), value(&kept, key), "{key}");
+    }
+    assert!(value(&kept, "idle_seconds") > 2.0 * value(&all, "idle_seconds"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Lays the outcomes of the bench beside what was published.
 
 use serde::Serialize;
-use ssdlab_bench::suite::JOINT_ENDS;
+use ssdlab_bench::suite::INTERVAL_ENDS;
 use ssdlab_bench::{Metric, Outcome};
 
 use super::check::{Band, Check, Figure, Order, RangeCheck, Ranking, ValueCheck, Values};
@@ -160,29 +160,34 @@ fn row(claim: &Claim, device: &str) -> ClaimRow {
     }
 }
 
-/// The judgement that holds at both ends of the interval, where a test has measured one ([`JOINT_ENDS`]): met and missed
-/// are what is met or missed at each of its choices.
+/// The judgement that holds all over the interval, where a test has measured one ([`INTERVAL_ENDS`]): met and missed are
+/// what is met or missed at each of its choices.
 fn judge_over_interval(claim: &Claim, device: &str, outcomes: &[Outcome]) -> ClaimRow {
     let mut row = judge_on(claim, device, outcomes);
     if !matches!(row.state, ClaimState::Met | ClaimState::Missed) {
         return row;
     }
-    for end in JOINT_ENDS {
+    let state = row.state;
+    let mut depends_on: Vec<&str> = Vec::new();
+    for (end, choice) in INTERVAL_ENDS {
         let Some(claim) = claim_at(claim, end) else { break };
         let other = judge_on(&claim, device, outcomes);
         if !matches!(other.state, ClaimState::Met | ClaimState::Missed) {
             continue;
         }
         row.ours_text = format!("{}; {}: {}", row.ours_text, end[1..].replace('_', " "), other.ours_text);
-        if other.state != row.state {
-            row.state = ClaimState::Inconclusive;
-            row.margin_percent = None;
-            row.reason =
-                "what was published of the trace leaves it open: it depends on how sizes go with depths".to_owned();
-        } else if row.state == ClaimState::Met {
+        if other.state != state {
+            depends_on.extend((!depends_on.contains(&choice)).then_some(choice));
+        } else if state == ClaimState::Met {
             // The margin is that of the choice nearest to being missed.
             row.margin_percent = row.margin_percent.zip(other.margin_percent).map(|(a, b)| a.min(b));
         }
+    }
+    if !depends_on.is_empty() {
+        row.state = ClaimState::Inconclusive;
+        row.margin_percent = None;
+        row.reason =
+            format!("what was published of the trace leaves it open: it depends on {}", depends_on.join(" and on "));
     }
     row
 }

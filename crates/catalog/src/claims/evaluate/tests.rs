@@ -50,16 +50,29 @@ fn a_value_is_met_up_to_its_tolerance_and_missed_beyond() {
 
 #[test]
 fn an_interval_meets_what_it_meets_at_every_choice() {
-    for (ends, state) in [
-        ([95.0, 105.0], ClaimState::Met),
-        ([80.0, 105.0], ClaimState::Inconclusive),
-        ([95.0, 120.0], ClaimState::Inconclusive),
+    let (depths, pauses) = ("how sizes go with depths", "how long its pauses were in playback");
+    for (ends, depends_on) in [
+        ([95.0, 105.0, 100.0], String::new()),
+        ([80.0, 105.0, 100.0], depths.to_owned()),
+        ([80.0, 120.0, 100.0], depths.to_owned()),
+        ([95.0, 105.0, 120.0], pauses.to_owned()),
+        ([95.0, 120.0, 120.0], format!("{depths} and on {pauses}")),
     ] {
-        let metrics =
-            [("iops", 100.0, "IOPS"), ("iops_small_deep", ends[0], "IOPS"), ("iops_large_deep", ends[1], "IOPS")];
+        let metrics = [
+            ("iops", 100.0, "IOPS"),
+            ("iops_small_deep", ends[0], "IOPS"),
+            ("iops_large_deep", ends[1], "IOPS"),
+            ("iops_idle_kept", ends[2], "IOPS"),
+        ];
         let outcomes = [outcome("d", &[("queue_depth", 32)], &metrics)];
         let rows = evaluate(&claim(VALUE), &["d"], &outcomes);
+        let state = if depends_on.is_empty() { ClaimState::Met } else { ClaimState::Inconclusive };
         assert_eq!(rows[0].state, state, "{:?}", rows[0]);
+        assert!(
+            depends_on.is_empty() || rows[0].reason.ends_with(&format!("it depends on {depends_on}")),
+            "{:?}",
+            rows[0]
+        );
         assert!(rows[0].ours_text.contains("small deep: ") && rows[0].ours_text.contains("large deep: "));
     }
     // An order is one of the same choice on both sides: the intervals may overlap.
