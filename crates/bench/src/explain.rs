@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use ssdlab_core::{Breakdown, CAUSES, Cause, Nanos, Op, format_duration, to_us};
 use ssdlab_device::Completion;
 
-use crate::measure::Measurement;
-use crate::outcome::{SlowIo, TimeShare};
+use crate::measure::{Measurement, OpStats};
+use crate::outcome::{SlowIo, Table, TimeShare};
 
 /// A sentence names causes until they explain this share of the latency, in per cent …
 const EXPLAINED_PERCENT: u64 = 95;
@@ -125,10 +125,49 @@ pub fn time_shares(label: &str, m: &Measurement) -> Vec<TimeShare> {
                 label: name(op),
                 ios,
                 latency_mean_us: stats.latency.mean() / 1e3,
-                mean_us: causes_us(&stats.breakdown, ios),
+                mean_us: causes_us(&stats.breakdown(), ios),
             }
         })
         .collect()
+}
+
+/// What the titles of these tables begin with.
+pub const TAIL_BY_CAUSE: &str = "What the latencies consist of";
+/// Where a table divides the requests, in per cent of them.
+const PARTS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+/// A slowest request within this share of the median: there is no tail to explain.
+const NO_TAIL: f64 = 0.02;
+
+/// For each operation whose latencies differ, a table of where the time of its faster and its slower requests went.
+#[must_use]
+pub fn tail_tables(label: &str, m: &Measurement) -> Vec<Table> {
+    let several = m.ops().count() > 1;
+    let table = |(op, stats): (Op, &OpStats)| {
+        let median = stats.latency.percentile(50.0) as f64;
+        if stats.breakdown().sum() == 0 || stats.latency.max() as f64 <= (1.0 + NO_TAIL) * median {
+            return None;
+        }
+        let name = if several { format!("{label}: {}", op.name()) } else { label.to_owned() };
+        Some(Table {
+            title: format!("{TAIL_BY_CAUSE}, {name}"),
+            caption: "Requests by rank of their latency; the last column is the mean of each part.".to_owned(),
+            columns: ["part", "requests", "latency", "mean, and where it went"].map(str::to_owned).to_vec(),
+            rows: stats.causes.parts(&stats.latency, &PARTS).iter().map(tail_row).collect(),
+        })
+    };
+    m.ops().filter_map(table).collect()
+}
+
+fn tail_row(part: &crate::measure::TailPart) -> Vec<String> {
+    let name = match (part.from_percent, part.to_percent) {
+        (0.0, to) => format!("fastest {to} %"),
+        // Two places are what the parts have.
+        (from, 100.0) => format!("slowest {} %", (10_000.0 - from * 100.0).round() / 100.0),
+        (from, to) => format!("{from} to {to} %"),
+    };
+    let [low, high] = [part.low, part.high].map(format_duration);
+    let latency = if low == high { low } else { format!("{low} to {high}") };
+    vec![name, part.requests.to_string(), latency, sentence(&part.mean)]
 }
 
 #[cfg(test)]

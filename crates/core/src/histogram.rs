@@ -8,6 +8,9 @@ const SUB_BITS: u32 = 6;
 const SUB: usize = 1 << SUB_BITS;
 const BUCKETS: usize = (64 - SUB_BITS as usize + 1) * SUB;
 
+/// How many buckets a [`Histogram`] has.
+pub const HISTOGRAM_BUCKETS: usize = BUCKETS;
+
 /// Counts of latencies by size.
 #[derive(Clone, Debug)]
 pub struct Histogram {
@@ -89,6 +92,13 @@ impl Histogram {
     #[must_use]
     pub fn new() -> Self {
         Histogram { buckets: vec![[0; 3]; BUCKETS], count: 0, sum: 0, sum_of_squares: 0.0, min: Nanos::MAX, max: 0 }
+    }
+
+    /// The bucket that a value falls into, below [`HISTOGRAM_BUCKETS`].
+    #[inline]
+    #[must_use]
+    pub fn bucket_of(v: Nanos) -> usize {
+        bucket(v)
     }
 
     #[inline]

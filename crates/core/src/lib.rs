@@ -29,7 +29,7 @@ mod workers;
 pub use die_set::{DieSet, MAX_DIES};
 pub use divide::FastDiv;
 pub use fnv::Fnv1a;
-pub use histogram::{Bucket, Histogram, rank};
+pub use histogram::{Bucket, HISTOGRAM_BUCKETS, Histogram, rank};
 pub use io::{Breakdown, CAUSES, Cause, Op};
 pub use nearest::nearest;
 pub use panics::catch_panic;

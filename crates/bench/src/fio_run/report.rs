@@ -447,9 +447,7 @@ impl Direction {
     fn new(entry: &EntryMeter, ops: &[Op], percentiles: &[f64]) -> Self {
         let mut stats = OpStats::default();
         for &op in ops {
-            stats.latency.merge(&entry.all.op(op).latency);
-            stats.bytes += entry.all.op(op).bytes;
-            stats.breakdown.merge(&entry.all.op(op).breakdown);
+            stats.merge(entry.all.op(op));
         }
         let stats = &stats;
         let count = stats.latency.count();
@@ -503,7 +501,8 @@ impl Sync {
 impl TimeShares {
     fn new(stats: &OpStats) -> Self {
         let count = stats.latency.count().max(1) as f64;
-        let times = CAUSES.iter().map(|&c| (c.key().to_owned(), stats.breakdown.get(c) as f64 / 1e3 / count));
+        let breakdown = stats.breakdown();
+        let times = CAUSES.iter().map(|&c| (c.key().to_owned(), breakdown.get(c) as f64 / 1e3 / count));
         TimeShares { time_us: times.filter(|(_, t)| *t > 0.0).collect() }
     }
 }

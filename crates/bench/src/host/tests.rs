@@ -65,7 +65,7 @@ fn the_closed_loop_meets_the_queueing_table_exactly() {
         assert_eq!(m.1.iops(), [iops as f64; 3]);
         let steady = u64::from(depth.max(8)) * 100 * MICROSECOND / 8;
         assert_eq!(m.0.op(Op::Read).latency.max(), steady, "QD{depth}");
-        assert_eq!(m.0.op(Op::Read).breakdown.get(Cause::Read), 3 * iops * 100 * MICROSECOND);
+        assert_eq!(m.0.op(Op::Read).breakdown().get(Cause::Read), 3 * iops * 100 * MICROSECOND);
         m.0.check_causes().unwrap();
     }
 }

@@ -3,7 +3,7 @@
 use ssdlab_core::{Breakdown, Histogram, Nanos, Op, SECOND};
 use ssdlab_device::Completion;
 
-use super::{Meter, Slowest};
+use super::{CausesByLatency, Meter, Slowest};
 
 /// How many of the slowest requests are kept.
 const SLOWEST: usize = 10;
@@ -13,8 +13,21 @@ const SLOWEST: usize = 10;
 pub struct OpStats {
     pub latency: Histogram,
     pub bytes: u64,
+    pub causes: CausesByLatency,
+}
+
+impl OpStats {
     /// Sums over all requests; divided by their number, where the average request's time went.
-    pub breakdown: Breakdown,
+    #[must_use]
+    pub fn breakdown(&self) -> Breakdown {
+        self.causes.sum()
+    }
+
+    pub fn merge(&mut self, other: &OpStats) {
+        self.latency.merge(&other.latency);
+        self.bytes += other.bytes;
+        self.causes.merge(&other.causes);
+    }
 }
 
 /// The usual measurement of a stretch of time.
@@ -48,7 +61,7 @@ impl Meter for Measurement {
         let stats = &mut self.ops[io.op as usize];
         stats.latency.record(io.latency());
         stats.bytes += io.length_bytes;
-        stats.breakdown.merge(&io.breakdown);
+        stats.causes.record(io.latency(), &io.breakdown);
         self.slowest.record(io);
     }
 
@@ -121,9 +134,7 @@ impl Measurement {
     /// Adds another measurement: of another job at the same time, or of the time before or after.
     pub fn merge(&mut self, other: &Measurement) {
         for (mine, theirs) in self.ops.iter_mut().zip(&other.ops) {
-            mine.latency.merge(&theirs.latency);
-            mine.bytes += theirs.bytes;
-            mine.breakdown.merge(&theirs.breakdown);
+            mine.merge(theirs);
         }
         self.slowest.merge(&other.slowest);
         self.began = self.began.min(other.began);
@@ -137,7 +148,7 @@ impl Measurement {
     /// The two sums, if they differ.
     pub fn check_causes(&self) -> Result<(), String> {
         for (op, stats) in self.ops() {
-            let causes = stats.breakdown.sum();
+            let causes = stats.breakdown().sum();
             if causes != 0 && u128::from(causes) != stats.latency.sum() {
                 return Err(format!(
                     "the causes of {} {op:?} requests sum to {causes} ns, their latencies to {} ns",

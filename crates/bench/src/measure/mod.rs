@@ -1,7 +1,7 @@
 //! What is measured. A meter is a type: what it does not do costs nothing. Meters combine as tuples, and `()`
 //! measures nothing.
 //!
-//! - [`Measurement`]: counts, bytes, latency histogram and breakdown per operation, and the slowest requests;
+//! - [`Measurement`]: counts, bytes, latency histogram and causes by latency per operation, and the slowest requests;
 //! - [`PerSecond`]: requests, bytes and the highest latency of each second;
 //! - [`Split`]: a measurement before and one after a point in time, such as the tail of a long run;
 //! - [`ByPosition`]: the rate over the address range;
@@ -13,6 +13,7 @@
 //!   them.
 
 mod by_position;
+mod causes;
 mod energy;
 mod measurement;
 mod over;
@@ -24,6 +25,7 @@ mod split;
 mod stalls;
 
 pub use by_position::ByPosition;
+pub use causes::{CausesByLatency, TailPart};
 pub use energy::{Energy, PeakPower, PowerPerSecond, TemperaturePerSecond};
 pub use measurement::{Measurement, OpStats};
 pub use over::Over;

@@ -89,8 +89,9 @@ fn percentiles(out: &mut String, word: &str, h: &Histogram) -> fmt::Result {
 
 fn shares(out: &mut String, word: &str, stats: &OpStats) -> fmt::Result {
     let count = stats.latency.count().max(1) as f64;
+    let breakdown = stats.breakdown();
     let mut parts: Vec<(&str, f64)> =
-        CAUSES.iter().map(|&c| (c.label(), stats.breakdown.get(c) as f64 / 1e3 / count)).collect();
+        CAUSES.iter().map(|&c| (c.label(), breakdown.get(c) as f64 / 1e3 / count)).collect();
     // Largest first; equal ones in the order of the causes.
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     let list: Vec<String> =

@@ -268,6 +268,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     }
     out.time_shares = explain::time_shares(&format!("{label}, whole run"), &whole);
     out.time_shares.extend(explain::time_shares(&format!("{label}, from {tail_from} s"), tail));
+    out.tables = explain::tail_tables(&format!("{label}, from {tail_from} s"), tail);
     out.slowest = explain::slowest(&whole);
     let spare = variant.strip_prefix(form.as_str()).unwrap_or_default();
     out.charts = charts(&form, spare, &label, &iops, (tail_from, is_steady), moments);

@@ -66,6 +66,7 @@ pub(super) fn put_timed(out: &mut Outcome, label: &str, timed: &Timed) {
         put(out, "iops_max", max(&iops), "IOPS");
     }
     put_causes(out, label, m);
+    out.tables.extend(explain::tail_tables(label, m));
 }
 
 /// Where a run's time went, and its slowest requests if they are among the slowest of all runs of the test. Their

@@ -1,6 +1,7 @@
 //! What a run on a drive in small cannot tell of the drive.
 
 use super::stalls::LONGEST_GAPS;
+use crate::explain::TAIL_BY_CAUSE;
 use crate::outcome::Outcome;
 
 /// Amounts are those of the small drive, and a pause for one superblock is as much shorter as the superblock is smaller.
@@ -18,7 +19,7 @@ pub(super) fn leave_out(outcome: &mut Outcome) {
     });
     outcome.slowest.clear();
     outcome.charts.retain(|chart| !["stalls", "felt"].contains(&chart.id.as_str()));
-    outcome.tables.retain(|table| table.title != LONGEST_GAPS);
+    outcome.tables.retain(|table| table.title != LONGEST_GAPS && !table.title.starts_with(TAIL_BY_CAUSE));
     outcome.notes.push(
         "Amounts, the longest latencies and stalls are left out: they depend on the size of the drive.".to_owned(),
     );

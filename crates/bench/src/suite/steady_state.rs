@@ -15,6 +15,7 @@ use super::definition::{TestDef, Variant, WHOLE_SPAN, block, choice, depth, inte
 use super::figures::{chart, mean, put, put_causes, put_counters, put_latencies, series};
 use super::tail::tail_chart;
 use crate::error::BenchError;
+use crate::explain;
 use crate::host::Host;
 use crate::measure::Measurement;
 use crate::outcome::{Axis, Chart, Mark, Outcome};
@@ -269,6 +270,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         put(&mut out, "waf_change", change(&of(Round::waf)) * 100.0, "%");
     }
     put_causes(&mut out, &label, &measurement);
+    out.tables.extend(explain::tail_tables(&label, &measurement));
     out.charts = charts(&rounds, span, counters.flash.is_some());
     out.charts.push(tail_chart(&[(&label, &measurement.latency())]));
     Ok(out)

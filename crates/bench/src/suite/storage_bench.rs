@@ -14,6 +14,7 @@ use super::figures::{by_category, categories, chart, put, put_causes, put_counte
 use super::storage_bench_statistics::{put_statistics, statistics_table};
 use super::tail::tail_chart;
 use crate::error::BenchError;
+use crate::explain;
 use crate::host::Playback;
 use crate::measure::{Measurement, Over, ServiceCurve};
 use crate::outcome::{Axis, Chart, Mark, Outcome};
@@ -232,6 +233,7 @@ pub(super) fn run_storage_bench(ctx: &mut Context<'_>, trace: Trace) -> Result<O
     put_statistics(&mut out, &first.statistics);
     put_charts(&mut out, trace, &form, &runs);
     out.tables.push(statistics_table(trace, &first.statistics, &first.playback));
+    out.tables.extend(explain::tail_tables(first.state.name(), &first.measurement));
     out.notes = notes(trace, &runs);
     Ok(out)
 }
