@@ -48,7 +48,7 @@ claims: $(PROGRAM)
 	$(SSDLAB) claims --strict $(CLAIMED)
 
 claims-all: $(PROGRAM)
-	$(SSDLAB) claims --strict
+	$(SSDLAB) claims --strict --out target/claims
 
 ## Review pages as pictures at three widths, light and dark, with a headless browser (Debian: apt-get install chromium).
 page: $(PROGRAM)

@@ -620,7 +620,12 @@ fn relative(facts: &Facts<'_>) -> Vec<Relative> {
     let share = |headline: Headline| {
         let (_, ours) = facts.headline(headline.key)?;
         let (_, theirs) = facts.best_other(&headline)?;
-        let ratio = if headline.lower_is_better { theirs / ours } else { ours / theirs };
+        let ratio = match headline.key {
+            // A mean of bursts and of what lies between them is no order by itself.
+            "steady-write" => facts.steady_share(true)?,
+            _ if headline.lower_is_better => theirs / ours,
+            _ => ours / theirs,
+        };
         let value = headline.of(&facts.review.outcomes, facts.name())?;
         let what = format!("{}: {}", headline.title, number::value(rounded(value.value), &value.unit));
         let is_behind = |worst: f64| headline.order(ours, worst).is_lt() && !are_level(ours, worst);

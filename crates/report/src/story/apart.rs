@@ -220,6 +220,8 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
         if headline.key == "sequential-write" && facts.some_long_write_falls() {
             continue;
         }
+        // What leads by the mean and lags by the median, or the other way round, is in no order.
+        let in_order = |of_best: bool| headline.key != "steady-write" || facts.steady_share(of_best).is_some();
         let others = facts.others_by(&headline);
         let (Some(&best), Some(&worst)) = (others.first(), others.last()) else { continue };
         let unit = headline.of(&facts.review.outcomes, facts.name()).map_or("", |m| m.unit.as_str());
@@ -236,9 +238,9 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
                 *place = Some((gap(other.1), say(other)));
             }
         };
-        if headline.order(ours, best.1).is_lt() {
+        if headline.order(ours, best.1).is_lt() && in_order(true) {
             keep(&mut ahead, best);
-        } else if headline.order(worst.1, ours).is_lt() {
+        } else if headline.order(worst.1, ours).is_lt() && in_order(false) {
             keep(&mut behind, worst);
         }
     }

@@ -87,6 +87,33 @@ impl<'a> Facts<'a> {
         self.review.devices.iter().any(|device| Facts::of(self.review, device).long_write().is_some())
     }
 
+    /// Steady random writes as a share of the best (`false`: the worst) of the others, by the means and by the medians of the
+    /// seconds: the milder of both. `None` where one has this drive ahead and the other behind, as of a drive that writes in
+    /// bursts: then neither is an order.
+    pub fn steady_share(&self, of_best: bool) -> Option<f64> {
+        let ours = self.steady()?;
+        let others: Vec<Steady> =
+            self.others.iter().filter_map(|(_, device, v)| self.steady_of_other(device, v)).collect();
+        let share = |figure: fn(&Steady) -> f64| {
+            let theirs = others.iter().map(figure).reduce(|a, b| if of_best { a.max(b) } else { a.min(b) })?;
+            Some(figure(&ours) / theirs)
+        };
+        let (mean, level) = (share(|s| s.mean)?, share(|s| s.level)?);
+        match (mean > 1.0, level > 1.0) {
+            (true, true) => Some(mean.min(level)),
+            (false, false) => Some(mean.max(level)),
+            _ => None,
+        }
+    }
+
+    /// How another drive writes at random in the last part of its run.
+    fn steady_of_other(&self, device: &str, values: &Values) -> Option<Steady> {
+        match values {
+            Values::Shipped(drive) => Steady::of(drive.tail()),
+            Values::Reviewed => Steady::of(&self.tail_of(device)?),
+        }
+    }
+
     /// The others that have this figure, the best first, by their places.
     pub fn others_by(&self, headline: &Headline) -> Vec<(usize, f64)> {
         let value = |(label, device, values): &'_ (String, &str, Values)| {
@@ -139,11 +166,7 @@ impl<'a> Facts<'a> {
     /// The other drive of whose last part of a run of random writes this is the highest: a median, a mean.
     pub fn best_other_by(&self, figure: impl Fn(&Steady) -> f64) -> Option<(&str, f64)> {
         let of = |(label, device, values): &'_ (String, &str, Values)| {
-            let tail = match values {
-                Values::Shipped(drive) => drive.tail().to_vec(),
-                Values::Reviewed => self.tail_of(device)?,
-            };
-            Some((label.clone(), figure(&Steady::of(&tail)?)))
+            Some((label.clone(), figure(&self.steady_of_other(device, values)?)))
         };
         let figures = self.others.iter().enumerate().filter_map(|(i, o)| Some((i, of(o)?.1)));
         let (best, figure) = figures.max_by(|a, b| a.1.total_cmp(&b.1))?;

@@ -192,6 +192,28 @@ fn what_is_no_drive_for_random_writes_is_none_for_databases() {
 }
 
 #[test]
+fn a_mean_of_bursts_leads_nobody() {
+    // 1,500 most of the time and 6,770 in the mean, beside a flat line between the two.
+    let drive = |seconds: &[f64]| {
+        let mut review = with_seconds(GOOD, seconds, true);
+        let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
+        review.outcomes[0].metrics.insert("iops_mean_tail".to_owned(), Metric::new(mean, "IOPS"));
+        review
+    };
+    let beside = |flat: f64| together(vec![("bursty-1tb", drive(&BURSTY)), ("flat-1tb", drive(&[flat]))]);
+    let told = |review: &Review| {
+        let stories = review.devices.iter().map(|d| story(review, d));
+        let ends: Vec<String> = stories.map(|s| format!("{} {}", s.suits, s.unsuited)).collect();
+        format!("{} {}", ends.join(" "), decks(review).each.join(" "))
+    };
+    let between = told(&beside(2_460.0));
+    assert!(!between.contains("Steady random write:") && !between.contains("in steady random write"), "{between}");
+    // Where mean and median agree, it is an order.
+    let below = told(&beside(700.0));
+    assert!(below.contains("in steady random write"), "{below}");
+}
+
+#[test]
 fn a_reference_drive_that_writes_in_bursts_has_a_note_at_its_bar() {
     let one = review(GOOD);
     let headline = |key: &str| HEADLINES.into_iter().find(|h| h.key == key).unwrap();
