@@ -21,7 +21,7 @@ pub(super) fn outcome(r: &Replayed) -> Outcome {
         method: method(r),
         params: params(r),
         metrics: BTreeMap::new(),
-        tables: Vec::new(),
+        tables: explain::tail_tables("replay", &r.measurement),
         charts: Vec::new(),
         time_shares: explain::time_shares("replay", &r.measurement),
         slowest: explain::slowest(&r.measurement),

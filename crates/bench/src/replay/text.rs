@@ -68,6 +68,15 @@ fn write(out: &mut String, r: &Replayed) -> fmt::Result {
     for io in explain::slowest(m).iter().take(SLOWEST) {
         writeln!(out, "  {} of {} bytes at {:.3} s, {}", io.op, io.length_bytes, io.at_s, io.sentence)?;
     }
+    for table in explain::tail_tables("replay", m) {
+        writeln!(out, "\n{}:", table.title)?;
+        let rows: Vec<&Vec<String>> = std::iter::once(&table.columns).chain(&table.rows).collect();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        for row in &rows {
+            let [a, b, c] = [width(0), width(1), width(2)];
+            writeln!(out, "  {:<a$}  {:<b$}  {:<c$}  {}", row[0], row[1], row[2], row[3])?;
+        }
+    }
     let notes = outcome::notes(r);
     if !notes.is_empty() {
         writeln!(out)?;

@@ -1,9 +1,13 @@
 //! What a figure hangs on, where it is known beforehand.
 
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
+use serde_json::Value;
+use ssdlab_bench::Metric;
 use ssdlab_bench::suite::find_test;
-use ssdlab_forecast::{Bench, Figure, SEED, Sensitivity, sensitivity};
+use ssdlab_forecast::{Bench, Figure, KeptTests, SEED, Sensitivity, sensitivity};
 
 /// Estimates are those of the drive that it is based on.
 const SMALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/small.toml");
@@ -19,8 +23,12 @@ fn random_reads() -> Figure {
 }
 
 fn of(keys: &[&str]) -> Sensitivity {
+    keeping(keys, None)
+}
+
+fn keeping(keys: &[&str], kept: Option<&dyn KeptTests>) -> Sensitivity {
     let never = AtomicBool::new(false);
-    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept };
     let keys: Vec<String> = keys.iter().map(|&k| k.to_owned()).collect();
     sensitivity(SMALL, &[random_reads()], 10.0, &keys, &bench).unwrap().unwrap()
 }
@@ -54,4 +62,36 @@ fn keys_that_are_no_estimates_are_refused() {
     let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
     let error = sensitivity(SMALL, &[random_reads()], 10.0, &["geometry".to_owned()], &bench);
     assert!(error.unwrap_err().what.contains("has no estimate of these keys"));
+}
+
+/// Tests that have ended, and how many were put here.
+#[derive(Default)]
+struct Memory {
+    known: Mutex<BTreeMap<String, BTreeMap<String, Metric>>>,
+    put: Mutex<usize>,
+}
+
+impl KeptTests for Memory {
+    fn get(&self, identity: &Value) -> Option<BTreeMap<String, Metric>> {
+        self.known.lock().unwrap().get(&identity.to_string()).cloned()
+    }
+
+    fn put(&self, identity: &Value, metrics: &BTreeMap<String, Metric>) {
+        *self.put.lock().unwrap() += 1;
+        self.known.lock().unwrap().insert(identity.to_string(), metrics.clone());
+    }
+}
+
+#[test]
+fn what_has_ended_is_not_run_again_and_each_drive_and_seed_is_another() {
+    let keys = ["die.timing.read_us"];
+    let memory = Memory::default();
+    let first = keeping(&keys, Some(&memory));
+    // As it is, another seed (the second draws too many bad blocks for so small a drive), and the time to read at both ends
+    // of its band.
+    assert_eq!((*memory.put.lock().unwrap(), memory.known.lock().unwrap().len()), (4, 4));
+    memory.known.lock().unwrap().pop_first();
+    assert_eq!(keeping(&keys, Some(&memory)), first);
+    assert_eq!(*memory.put.lock().unwrap(), 5, "only the one that was lost was run");
+    assert_eq!(of(&keys), first);
 }

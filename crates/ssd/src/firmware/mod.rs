@@ -11,7 +11,7 @@ use ssdlab_core::Nanos;
 use crate::spec::DriveSpec;
 
 pub use idle::Idle;
-pub use processor::{Processed, Processor};
+pub use processor::{Moving, Processed, Processor};
 pub use refresh::Refresh;
 pub use rounds::Rounds;
 

@@ -43,6 +43,29 @@ struct Coming {
     rest: Nanos,
     /// When the core has done what comes before it.
     turn: Nanos,
+    /// By how much rows that were asked for after it have made it later.
+    late: Moving,
+}
+
+/// Time in which the processor prepares rows of data that are moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moving {
+    pub collected: Nanos,
+    pub folded: Nanos,
+}
+
+impl Moving {
+    #[must_use]
+    pub fn sum(self) -> Nanos {
+        self.collected + self.folded
+    }
+
+    fn add(&mut self, kind: OpKind, time: Nanos) {
+        match kind {
+            OpKind::FoldProgram | OpKind::FoldCopy => self.folded += time,
+            _ => self.collected += time,
+        }
+    }
 }
 
 /// [`Processed`] as its queue holds it, in one word: a command's slot, or one of two numbers that no slot has.
@@ -269,22 +292,22 @@ impl Processor {
         let turn = self.free[HOST];
         let decoded = self.book(HOST, arrived, decode + rest) + decode;
         if let Some(coming) = self.coming.get_mut(slot.index()) {
-            *coming = Coming { arrives: arrived, decode, rest, turn };
+            *coming = Coming { arrives: arrived, decode, rest, turn, late: Moving::default() };
         }
         self.queue.push_back((decoded, Booked::command(slot)));
         (decoded, decoded + rest)
     }
 
     /// Books time of a core for what is asked of it now. It comes before commands that the host has let go of and that have not
-    /// arrived, where one core does all the work; they are decoded later, as they will find when they are. Returns when it
-    /// begins, and how many commands are behind it.
+    /// arrived, where one core does all the work; they are decoded later, as they will find when they are. `row`: the kind of row
+    /// that it is for, if it is. Returns when it begins, and how many commands are behind it.
     #[inline]
-    fn book_now(&mut self, core: usize, now: Nanos, time: Nanos) -> (Nanos, usize) {
+    fn book_now(&mut self, core: usize, now: Nanos, time: Nanos, row: Option<OpKind>) -> (Nanos, usize) {
         if !self.coming.is_empty() && !self.queue.is_empty() {
             let coming = |booked: Booked| booked.slot().is_some_and(|slot| self.coming[slot.index()].arrives > now);
             let behind = self.queue.iter().rev().take_while(|(_, booked)| coming(*booked)).count();
             if behind != 0 {
-                return (self.book_before_last(behind, now, time), behind);
+                return (self.book_before_last(behind, now, time, row), behind);
             }
         }
         (self.book(core, now, time), 0)
@@ -293,7 +316,7 @@ impl Processor {
     /// Books time before the last commands of the queue; returns when it begins.
     #[cold]
     #[inline(never)]
-    fn book_before_last(&mut self, behind: usize, now: Nanos, time: Nanos) -> Nanos {
+    fn book_before_last(&mut self, behind: usize, now: Nanos, time: Nanos, row: Option<OpKind>) -> Nanos {
         let mut before = self.queue.len() - behind;
         let (mut start, mut free) = (None, 0);
         let coming = &mut self.coming;
@@ -308,7 +331,10 @@ impl Processor {
                 (start, free) = (Some(begins), begins + time);
             }
             c.turn = free;
-            *decoded = c.arrives.max(free) + c.decode;
+            let before = std::mem::replace(decoded, c.arrives.max(free) + c.decode);
+            if let Some(kind) = row {
+                c.late.add(kind, *decoded - before);
+            }
             free = *decoded + c.rest;
         });
         self.free[HOST] = free;
@@ -356,14 +382,14 @@ impl Processor {
     #[inline(never)]
     pub fn set_up_extents(&mut self, now: Nanos, extents: u64) -> Nanos {
         let time = extents * self.times.dma_extent;
-        self.book_now(self.duties.map, now, time).0 + time
+        self.book_now(self.duties.map, now, time, None).0 + time
     }
 
     /// A program or an erase has ended: the processor sees to it as soon as it has a moment.
     #[inline]
     pub fn program_ended(&mut self, now: Nanos) {
         if self.times.program_end != 0 {
-            self.book_now(self.duties.flash, now, self.times.program_end);
+            self.book_now(self.duties.flash, now, self.times.program_end, None);
         }
     }
 
@@ -423,9 +449,9 @@ impl Processor {
     }
 
     fn book_row(&mut self, now: Nanos) {
-        let (_, op) = &self.rows[self.booked];
-        let time = if op.kind().moves_units() { u64::from(op.units()) * self.times.move_unit } else { 0 };
-        let (start, behind) = self.book_now(self.duties.flash, now, time);
+        let op = &self.rows[self.booked].1;
+        let (kind, time) = (op.kind(), self.row_time(op));
+        let (start, behind) = self.book_now(self.duties.flash, now, time, Some(kind));
         let end = start + time;
         if self.several_cores {
             self.insert(end, Booked::ROW);
@@ -433,6 +459,31 @@ impl Processor {
             self.queue.insert_before_last(behind, (end, Booked::ROW));
         }
         self.booked += 1;
+    }
+
+    fn row_time(&self, op: &FlashOp) -> Nanos {
+        if op.kind().moves_units() { u64::from(op.units()) * self.times.move_unit } else { 0 }
+    }
+
+    /// How much of this time, in which a command waits for the core that takes it in, that core is booked for rows.
+    #[must_use]
+    pub fn moving(&self, from: Nanos, to: Nanos) -> Moving {
+        let mut moving = Moving::default();
+        if self.booked == 0 || self.duties.flash != HOST {
+            return moving;
+        }
+        let ends = self.queue.iter().filter(|(_, booked)| *booked == Booked::ROW);
+        for ((end, _), (_, op)) in ends.zip(&self.rows) {
+            let begin = end - self.row_time(op);
+            moving.add(op.kind(), end.min(to).saturating_sub(begin.max(from)));
+        }
+        moving
+    }
+
+    /// By how much rows that were asked for after the host had let go of a command have made it later.
+    #[must_use]
+    pub fn late_for_rows(&self, slot: Slot) -> Moving {
+        self.coming.get(slot.index()).map_or(Moving::default(), |c| c.late)
     }
 
     /// Rows that yield do so no more.
@@ -592,6 +643,31 @@ mod tests {
         let then = [(56_500, Processed::Row), command(67_500, 1), (87_500, Processed::Row)];
         assert_eq!(come, [&first[..], &then].concat());
         assert_eq!((p.busy, p.free[HOST]), (2 * 16_000 + 2 * 1_000 + 3 * 15_000, 87_500));
+    }
+
+    #[test]
+    fn a_wait_for_rows_is_known_from_one_for_other_commands() {
+        let mut p = processor();
+        (p.times.read_command, p.times.read_unit) = (6_000, 5_000);
+        p.coming = vec![Coming::default(); 4];
+        let read = Request::new(0, Op::Read, 0, 4096);
+        let unit = MappingUnit::new(4096);
+        let mut take_in = |p: &mut Processor, slot, arrives| p.take_in(Slot::new(slot), &read, unit, arrives).0;
+        // Until 30 us it collects, until 45 it folds, until 56 it looks up a read that came at 1 us.
+        p.prepare(0, DieId::FIRST, op(OpKind::GcProgram, 2, 1));
+        p.prepare(0, DieId::FIRST, op(OpKind::FoldProgram, 1, 2));
+        let first = take_in(&mut p, 0, 1_000);
+        assert_eq!((first, p.moving(1_000, first)), (56_000, Moving { collected: 29_000, folded: 15_000 }));
+        // One that comes at 40 us has missed the collection.
+        let second = take_in(&mut p, 1, 40_000);
+        assert_eq!((second, p.moving(40_000, second)), (67_000, Moving { collected: 0, folded: 5_000 }));
+        // What is folded before it arrives makes it later; a row after that does not.
+        p.prepare(39_000, DieId::FIRST, op(OpKind::FoldCopy, 1, 3));
+        p.prepare(41_000, DieId::FIRST, op(OpKind::GcProgram, 1, 4));
+        assert_eq!(p.late_for_rows(Slot::new(0)), Moving::default());
+        assert_eq!(p.late_for_rows(Slot::new(1)), Moving { collected: 0, folded: 15_000 });
+        assert_eq!(take_in(&mut p, 1, 200_000), 211_000, "and its slot's next command begins anew");
+        assert_eq!((p.late_for_rows(Slot::new(1)), p.moving(200_000, 211_000)), (Moving::default(), Moving::default()));
     }
 
     #[test]

@@ -128,7 +128,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             (command.decoded, command.processed) = (decoded, processed);
             self.probe.explain(|explanations| {
                 explanations.add(slot, cause, now.saturating_sub(arrived));
-                explanations.add(slot, Cause::Controller, decoded - arrived.max(now));
+                let from = arrived.max(now);
+                explanations.add_processor(slot, decoded - from, self.firmware.processor.moving(from, decoded));
             });
         }
     }

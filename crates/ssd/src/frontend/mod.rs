@@ -91,7 +91,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let (decoded, processed) = self.firmware.processor.take_in(slot, &request, self.unit, arrived);
         self.probe.explain(|explanations| {
             explanations.arrive(slot, [submitted, now, on_link, arrived]);
-            explanations.add(slot, Cause::Controller, decoded - arrived);
+            explanations.add_processor(slot, decoded - arrived, self.firmware.processor.moving(arrived, decoded));
         });
         *self.frontend.commands.slot(slot) = Command::new(request, first, submitted, decoded, processed);
         self.translation.prefetch(first.min(LogicalPage::new(self.translation.logical_pages() - 1)));
@@ -160,7 +160,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let by = at - command.decoded;
         command.decoded = at;
         command.processed += by;
-        self.probe.explain(|explanations| explanations.add(slot, Cause::Controller, by));
+        let moving = self.firmware.processor.late_for_rows(slot);
+        self.probe.explain(|explanations| explanations.add_processor(slot, by, moving));
     }
 
     /// Puts `bytes` on the link, the last of their command or not, from now on at the earliest; returns when they begin and

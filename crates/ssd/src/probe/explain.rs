@@ -7,6 +7,7 @@ use ssdlab_core::{Breakdown, CAUSES, Cause, Nanos};
 use ssdlab_ftl::OpKind;
 use ssdlab_nand::DieId;
 
+use crate::firmware::Moving;
 use crate::slot::Slot;
 
 /// Operations remembered of each die, to tell a waiting command what it waited for.
@@ -176,6 +177,17 @@ impl Explanations {
     #[inline]
     pub fn add(&mut self, slot: Slot, cause: Cause, time: Nanos) {
         self.accounts[slot.index()].times.add(cause, time);
+    }
+
+    /// A command has spent time before the processor, part of it behind rows of data that are moved.
+    #[inline]
+    pub fn add_processor(&mut self, slot: Slot, time: Nanos, moving: Moving) {
+        let times = &mut self.accounts[slot.index()].times;
+        times.add(Cause::Controller, time - moving.sum());
+        if moving != Moving::default() {
+            times.add(Cause::GarbageCollection, moving.collected);
+            times.add(Cause::Fold, moving.folded);
+        }
     }
 
     /// Whatever no stage has claimed of a latency goes to `cause`.
