@@ -65,7 +65,7 @@ pub fn run_into(
     quick: bool,
 ) -> Result<(Results, Finished), Failure> {
     let keys: Vec<String> = jobs.iter().map(|job| key(&drives[job.lab], job, seed, quick)).collect();
-    let finished = Finished::open(folder.tests(), &keys)?;
+    let finished = Finished::open(folder.tests())?;
     let found: Vec<Option<Outcome>> = keys.iter().map(|key| finished.get(key)).collect();
     say_found(found.iter().flatten().count(), jobs.len());
     let keep = |place: usize, outcome: &Outcome| finished.put(&keys[place], outcome);
@@ -82,30 +82,28 @@ fn say_found(count: usize, of: usize) {
 }
 
 impl Finished {
-    /// Opens the folder, and removes from it what is none of `keys`: what is left of a run with other inputs.
+    /// Opens the folder. Tests of a run with other inputs stay in it until a run has ended.
     ///
     /// # Errors
     /// If the folder cannot be made.
-    fn open(folder: PathBuf, keys: &[String]) -> Result<Self, Failure> {
-        let finished = Self::open_all(folder)?;
-        let refused = |e: std::io::Error| cannot_write(&finished.folder, &e);
-        for entry in fs::read_dir(&finished.folder).map_err(refused)?.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.strip_suffix(".json").is_some_and(|key| !keys.iter().any(|k| k == key)) {
-                // Left there, it would only take room.
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-        Ok(finished)
+    pub fn open(folder: PathBuf) -> Result<Self, Failure> {
+        fs::create_dir_all(&folder)
+            .map_err(|e| Failure::bad_input(format!("cannot write to {}: {e}", folder.display())))?;
+        Ok(Finished { folder, unkept: Mutex::new(None) })
     }
 
-    /// Opens the folder of tests whose keys are not known beforehand.
-    ///
-    /// # Errors
-    /// If the folder cannot be made.
-    pub fn open_all(folder: PathBuf) -> Result<Self, Failure> {
-        fs::create_dir_all(&folder).map_err(|e| cannot_write(&folder, &e))?;
-        Ok(Finished { folder, unkept: Mutex::new(None) })
+    /// How many finished tests there are, of whatever run.
+    pub fn count(&self) -> usize {
+        self.files().count()
+    }
+
+    /// What was kept here, by its name: no other file is ours.
+    fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let is_kept = |path: &PathBuf| {
+            let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            name.strip_suffix(".json").is_some_and(|key| key.len() >= 16 && key.bytes().all(|b| b.is_ascii_hexdigit()))
+        };
+        fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_kept)
     }
 
     /// What a test that was finished before found; `None` also for a file that was cut short or changed.
@@ -143,10 +141,11 @@ impl Finished {
         }
     }
 
-    /// Removes everything: the run has ended.
+    /// Removes what was kept: the run has ended.
     pub fn clear(self) {
         // What stays is removed by the next run.
-        let _ = fs::remove_dir_all(&self.folder);
+        self.files().for_each(|file| drop(fs::remove_file(file)));
+        let _ = fs::remove_dir(&self.folder);
     }
 }
 
@@ -169,8 +168,4 @@ fn metrics_key(identity: &Value) -> String {
         "run": identity,
     });
     digest(identity.to_string().as_bytes())
-}
-
-fn cannot_write(folder: &std::path::Path, e: &std::io::Error) -> Failure {
-    Failure::bad_input(format!("cannot write to {}: {e}", folder.display()))
 }

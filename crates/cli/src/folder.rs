@@ -142,6 +142,7 @@ impl OutputFolder {
     }
 
     fn check(&self, force: bool) -> Result<(), Failure> {
+        self.check_kind(force)?;
         for name in self.writes.files {
             match kind(&self.dir.join(name)).map_err(|e| refused(&self.dir, &self.dir.join(name), &e))? {
                 None => {}
@@ -159,6 +160,24 @@ impl OutputFolder {
             }
         }
         Ok(())
+    }
+
+    /// What another kind of command has written here would be taken for left over from this one, and removed.
+    fn check_kind(&self, force: bool) -> Result<(), Failure> {
+        let Writes { files, folders, stores } = self.writes;
+        let is_own = |path: &str| {
+            let top = path.split('/').next().unwrap_or(path);
+            files.contains(&path) || folders.contains(&top) || stores.contains(&top)
+        };
+        let other = self.known.files.keys().find(|path| !is_own(path) && exists(&self.dir.join(path)).unwrap_or(false));
+        match other {
+            Some(path) if !force => Err(Failure::bad_input(format!(
+                "{} is what another command of ssdlab has written",
+                self.dir.join(path).display()
+            ))
+            .help("choose another folder with --out DIR, or replace what is there with --force")),
+            _ => Ok(()),
+        }
     }
 
     fn check_folder(&self, within: &str, force: bool, depth: u32) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! The figures by which drives are compared at first sight: what each is, where it comes from, and which end is good.
 
-use ssdlab_bench::{Metric, Outcome};
+use ssdlab_bench::suite::{COMMON_PARAMS, find_test};
+use ssdlab_bench::{Metric, Outcome, Params};
 
 /// A figure that belongs on the first screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,13 +142,28 @@ pub fn are_level(a: f64, b: f64) -> bool {
     (a - b).abs() < LEVEL * a.max(b)
 }
 
+/// Parameters that make a figure another one than its title says.
+const SUBSTANCE: [&str; 7] =
+    ["block_size", "requests", "prefill", "max_transfer_bytes", "think_us", "compressibility_percent", "link_power"];
+
+/// Whether a test ran with the parameters that the figures' titles speak of, in full or as a quick run has them.
+fn is_as_described(outcome: &Outcome) -> bool {
+    let Ok(test) = find_test(&outcome.test) else { return true };
+    let of = |quick| Params::resolve(test.name, &[test.params, COMMON_PARAMS], &[], quick).map(|p| p.to_json());
+    let (Ok(full), Ok(quick)) = (of(false), of(true)) else { return true };
+    SUBSTANCE.iter().all(|&key| {
+        let ours = outcome.params.get(key);
+        full.get(key).is_none() || ours.is_none() || ours == full.get(key) || ours == quick.get(key)
+    })
+}
+
 impl Headline {
     /// Its value for a drive, if that was measured.
     #[must_use]
     pub fn of<'a>(&self, outcomes: &'a [Outcome], device: &str) -> Option<&'a Metric> {
         outcomes
             .iter()
-            .find(|o| o.device == device && self.fits(&o.test, &o.variant))
+            .find(|o| o.device == device && self.fits(&o.test, &o.variant) && is_as_described(o))
             .and_then(|o| o.metrics.get(self.metric))
     }
 
@@ -173,6 +189,31 @@ impl Headline {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_of_another_block_size_is_not_the_one_of_the_title() {
+        let burst = HEADLINES.into_iter().find(|h| h.key == "random-write").unwrap();
+        let of = |block_size: u64| {
+            let outcome = Outcome {
+                test: "random-write".into(),
+                variant: "QD32".into(),
+                device: "d".into(),
+                title: String::new(),
+                method: String::new(),
+                params: [("block_size".to_owned(), block_size.into()), ("seconds".to_owned(), 5.into())].into(),
+                metrics: [("iops".to_owned(), Metric::new(2_519.0, "IOPS"))].into(),
+                charts: Vec::new(),
+                tables: Vec::new(),
+                time_shares: Vec::new(),
+                slowest: Vec::new(),
+                verdict: None,
+                notes: Vec::new(),
+                shortened: None,
+            };
+            burst.of(&[outcome], "d").is_some()
+        };
+        assert_eq!([4096, 131_072].map(of), [true, false]);
+    }
 
     #[test]
     fn two_figures_are_level_either_way_round_and_within_two_per_cent() {

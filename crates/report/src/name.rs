@@ -9,6 +9,9 @@ const JOINED: [(&str, &str); 3] = [(" M ", "-M "), ("A Data ", "A-Data "), ("ARC
 
 /// The name for a heading. Paths and device expressions stay as they are.
 pub(crate) fn pretty(name: &str) -> String {
+    if let Some((name, changes)) = name.split_once(" with ") {
+        return format!("{} with {changes}", pretty(name));
+    }
     if name.contains(['(', '/', '.', ' ']) {
         return name.to_owned();
     }
@@ -55,6 +58,7 @@ mod tests {
         assert_eq!(pretty("a-data-and-spinpoint"), "A-Data and SpinPoint");
         assert_eq!(pretty("840-evo-120gb"), "840 EVO 120 GB");
         assert_eq!(pretty("raid0(m600-1tb*2)"), "raid0(m600-1tb*2)");
+        assert_eq!(pretty("m600-1tb with gc.policy=fifo"), "M600 1 TB with gc.policy=fifo");
         assert_eq!(short("jmf667h-imft-256gb"), "JMF667H IMFT 256");
         assert_eq!(short("m600-1tb"), "M600 1 TB");
     }

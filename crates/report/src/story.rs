@@ -52,6 +52,8 @@ const LINK_IS_FULL: f64 = 90.0;
 
 /// What the test `consistency` says first of a run that has not settled.
 const NOT_STEADY: &str = "Not steady yet";
+/// In that note: the run ended before the spare area was written.
+const SPARE: &str = "the spare area has";
 /// A quick run may have so small a part of the drive.
 const IN_SMALL: f64 = 8.0;
 
@@ -221,6 +223,11 @@ fn bursts_of_writes(s: &Steady, why: &str, of: &str, more: &str) -> Finding {
 fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
     let run = facts.outcome("consistency", "2013")?;
     let why = run.notes.iter().find(|n| n.starts_with(NOT_STEADY))?;
+    if why.contains(SPARE) {
+        // However flat, it is not what becomes of the drive.
+        let after = why.trim_start_matches(NOT_STEADY).to_owned();
+        return Some(finding("Random writes are ", "not steady yet".to_owned(), after, "consistency"));
+    }
     let (Some(s), Some(length)) = (facts.last_part(), facts.last_part_seconds()) else {
         let after = why.trim_start_matches(NOT_STEADY).to_owned();
         return Some(finding("Random writes are ", "not steady yet".to_owned(), after, "consistency"));
@@ -266,14 +273,14 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
     let ratio = spacious / stock;
     Some(if ratio >= 1.5 {
         finding(
-            "Leaving a fifth of the drive unused lifts that ",
+            "Leaving a fifth of its flash unused lifts the mean ",
             format!("{}, to {} IOPS", times(ratio), iops(spacious)),
             ": worth it for anyone who writes at random.".to_owned(),
             "consistency",
         )
     } else {
         finding(
-            "Leaving a fifth of the drive unused changes little: ",
+            "Leaving a fifth of its flash unused changes little: ",
             format!("{} IOPS with it, {} without", iops(spacious), iops(stock)),
             ". Spare area is not what it lacks.".to_owned(),
             "consistency",
@@ -312,11 +319,13 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     }
     let is_mean = headline.key == "steady-write" && facts.steady().is_some_and(|s| s.bursts());
     let what = format!("{}{}", headline.in_words, if is_mean { ", as a mean" } else { "" });
+    let others =
+        if headline.settles && !facts.unsettled().is_empty() { "others that had settled" } else { "others here" };
     Some(if ours >= 1.5 * theirs {
         finding(
             "",
             format!("{} as fast as {other}", times(ours / theirs)),
-            format!(" in {what}, and {other} is the best of the others here."),
+            format!(" in {what}, and {other} is the best of the {others}."),
             headline.test,
         )
     } else if are_level(ours, theirs) {
@@ -330,7 +339,7 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
         finding(
             "",
             format!("Ahead of {other} by {} %", number::trimmed(100.0 * (ours / theirs - 1.0), 0)),
-            format!(" in {what}, and {other} is the best of the others here."),
+            format!(" in {what}, and {other} is the best of the {others}."),
             headline.test,
         )
     } else if theirs < 1.5 * ours {

@@ -17,7 +17,7 @@ pub struct TailPart {
     pub from_percent: f64,
     pub to_percent: f64,
     pub requests: u64,
-    /// The latencies at these shares; from 0 % on the smallest.
+    /// The least and the largest latency of the buckets that it reaches into.
     pub low: Nanos,
     pub high: Nanos,
     /// Of its average request. Of a bucket that lies in two parts, each request is taken to be the bucket's average one.
@@ -75,10 +75,12 @@ impl CausesByLatency {
     fn part(&self, latencies: &Histogram, percents: [f64; 2], ranks: [u64; 2]) -> Option<TailPart> {
         let requests = ranks[1].checked_sub(ranks[0]).filter(|&n| n > 0)?;
         let mut sums = [0_u128; CAUSES.len()];
-        let mut seen = 0;
+        let (mut seen, mut low, mut high) = (0, Nanos::MAX, 0);
         for bucket in latencies.buckets() {
             let inside = ranks[1].min(seen + bucket.count).saturating_sub(ranks[0].max(seen));
             if inside > 0 {
+                low = low.min(bucket.low);
+                high = bucket.high;
                 let place = self.places.get(Histogram::bucket_of(bucket.low)).map_or(0, |&place| usize::from(place));
                 let of_bucket = place.checked_sub(1).map_or(Breakdown::NOTHING, |at| self.sums[at]);
                 for (sum, nanos) in sums.iter_mut().zip(of_bucket.nanos) {
@@ -88,8 +90,6 @@ impl CausesByLatency {
             seen += bucket.count;
         }
         let mean = Breakdown { nanos: sums.map(|sum| (sum / u128::from(requests)) as Nanos) };
-        let at = |percent: f64| if percent > 0.0 { latencies.percentile(percent) } else { latencies.min() };
-        let [low, high] = percents.map(at);
         Some(TailPart { from_percent: percents[0], to_percent: percents[1], requests, low, high, mean })
     }
 }
@@ -130,8 +130,8 @@ mod tests {
             [
                 (500, 10_000, 10_000, 0, 0),
                 (400, 10_000, 10_000, 0, 0),
-                (90, 10_000, 30_000, 20_000, 0),
-                (10, 30_000, 1_010_000, 0, 1_000_000)
+                (90, 30_000, 30_000, 20_000, 0),
+                (10, 1_010_000, 1_010_000, 0, 1_000_000)
             ]
         );
         // A part that begins amid a mode holds some of it.

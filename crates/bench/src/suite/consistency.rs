@@ -4,7 +4,7 @@
 //! linearly and summed up by the mean of the last 400 s and that mean over its standard deviation.
 
 use ssdlab_core::SECOND;
-use ssdlab_device::DeviceInfo;
+use ssdlab_device::{Counters, DeviceInfo};
 use ssdlab_workload::Pattern;
 
 use super::common::{FILL_BLOCK_BYTES, build, gigabytes, size};
@@ -13,7 +13,7 @@ use super::definition::{TestDef, Variant, block, choice, depth, integer, metric,
 use super::figures::{by_second, chart, max, mean, min, put, put_counters, put_latencies, put_power, series, stddev};
 use super::regularity::Regularity;
 use super::stalls::{put_stalls, show_stalls};
-use super::steady_state::Criterion;
+use super::steady_state::{Criterion, flash_bytes};
 use super::storage_bench_statistics::grouped;
 use super::tail::tail_chart;
 use crate::error::BenchError;
@@ -146,6 +146,17 @@ fn unsteady(tail: &[f64]) -> Option<String> {
     })
 }
 
+/// What is written at random goes to spare blocks at first, and nothing need be collected: however flat, that is no steady
+/// state. `spare_bytes`: of a device that has any; `before`: what was counted before the last part of the run.
+fn still_spare(spare_bytes: Option<f64>, before: Counters, seconds: u64) -> Option<String> {
+    let (spare, flash) = (spare_bytes?, before.flash?);
+    let programmed = flash.program_bytes() as f64;
+    (programmed < spare).then(|| {
+        let [programmed, spare] = [programmed, spare].map(|bytes| gigabytes(bytes as u64));
+        format!("before the last {seconds} s {programmed} GB were programmed, and the spare area has {spare} GB")
+    })
+}
+
 /// The middle of the fullest bin, or the end of the values' range that is nearest to it; the lowest of equally full bins. Of
 /// values that are all closer together than a bin is wide, their mean.
 fn common_level(iops: &[f64], bin: f64) -> f64 {
@@ -171,10 +182,12 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let definition = ctx.params.choice("over_provisioning").to_owned();
 
-    let (used, of_members, fill, split, (per_second, power, stalls), at_start, at_end) =
+    let (used, spare, of_members, fill, split, (per_second, power, stalls), at_start, at_end) =
         ctx.on_fresh_drive(|host| {
             let of_members = host.info().kind == "array";
             let used = used_bytes(host.info(), &definition)?;
+            let spare =
+                host.info().over_provisioning_percent.map(|_| (flash_bytes(host.info()) - used as f64).max(0.0));
             ctx.monitor().step(0.0, 0.2);
             let fill = host.fill(0, used, FILL_BLOCK_BYTES, ctx.params.depth("fill_queue_depth"), &mut ())?;
             ctx.monitor().step(0.2, 1.0);
@@ -186,19 +199,19 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             let mut meters = (series, (Split::after(tail_from * SECOND), Stalls::default()));
             host.run(&mut job, &mut meters)?;
             let ((per_second, power), (split, stalls)) = meters;
-            Ok((used, of_members, fill, split, (per_second, power, stalls), at_start, host.counters()))
+            Ok((used, spare, of_members, fill, split, (per_second, power, stalls), at_start, host.counters()))
         })?;
     let (whole, tail) = (split.whole(), split.tail());
     whole.check_causes().map_err(BenchError::Books)?;
 
     let label = format!("{} random write, QD{depth}", size(block));
-    let spare = match definition.as_str() {
+    let limit = match definition.as_str() {
         "raw-25" => ", limited so that raw capacity is 1.25 times what is used",
         "lba-75" => ", the first 75 % of the addresses",
         _ => ", every address",
     };
     let method = format!(
-        "{} GB of the drive{spare}: filled in sequence with 128 KiB writes, then written at random, {} at QD{depth}, for \
+        "{} GB of the drive{limit}: filled in sequence with 128 KiB writes, then written at random, {} at QD{depth}, for \
          {length} s. IOPS are counted {} a second; the last part, taken for the steady state if it is one, begins at {tail_from} s.",
         gigabytes(used),
         size(block),
@@ -247,14 +260,16 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     }
     put(&mut out, "fill_bandwidth", fill.mb_per_s(), "MB/s");
     put(&mut out, "used_bytes", used as f64, "B");
-    let unsettled = unsteady(tail_iops);
+    let length_of_tail = length - tail_from;
+    let unsettled = still_spare(spare, boundary.since(&at_start), length_of_tail)
+        .or_else(|| unsteady(tail_iops).map(|why| format!("of the last {length_of_tail} s, {why}")));
     // A member that collects holds the others up while the host's whole queue waits for it. In small it collects for a
     // shorter time, and the queue is as long.
     let holds_up_less = ctx.is_small() && of_members;
     let is_steady = unsettled.is_none() && !holds_up_less;
     let name_of_tail = if is_steady { "steady state" } else { "last part" };
     if let Some(why) = unsettled {
-        out.notes.push(format!("Not steady yet: of the last {} s, {why}.", length - tail_from));
+        out.notes.push(format!("Not steady yet: {why}."));
     }
     if holds_up_less {
         out.notes.push(

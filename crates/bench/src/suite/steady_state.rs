@@ -153,7 +153,7 @@ fn change(values: &[f64]) -> f64 {
 }
 
 /// Flash that can hold data, as far as the device says.
-fn flash_bytes(info: &DeviceInfo) -> f64 {
+pub(super) fn flash_bytes(info: &DeviceInfo) -> f64 {
     info.capacity_bytes as f64 * (1.0 + info.over_provisioning_percent.unwrap_or(0.0).max(0.0) / 100.0)
 }
 
@@ -173,7 +173,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         return Err(ctx.params.value_error("max_rounds", &max_rounds.to_string(), &limit).into());
     }
     let mut notes = Vec::new();
-    let (rounds, steady, span) = ctx.on_fresh_drive(|host| {
+    let (rounds, steady, span, before_window, flash) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         let span = fit_span(if asked == 0 { capacity } else { asked }, capacity, block, &mut notes)?;
         ctx.monitor().step(0.0, progress_at(0));
@@ -207,7 +207,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
                 break false;
             }
         };
-        Ok((rounds, steady, span))
+        Ok((rounds, steady, span, before_window, flash))
     })?;
     ctx.monitor().step(1.0, 1.0);
     if !ctx.monitor().go_on(1.0) {
@@ -243,9 +243,17 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let mut out = ctx.outcome(if fill == "aged" { "aged fill" } else { "" }, method);
     out.notes = notes;
     if !steady {
+        let why = if before_window < settle * flash {
+            format!(
+                ": the drive had programmed its flash {:.2} times before them, and {settle} are asked for",
+                before_window / flash
+            )
+        } else {
+            String::new()
+        };
         out.notes.push(format!(
-            "No steady state within {max_rounds} rounds ({drive_writes:.2} drive writes): the figures are those of the last \
-             {} rounds.",
+            "No steady state within {max_rounds} rounds, which wrote {} GB: the figures are those of the last {} rounds{why}.",
+            gigabytes(written),
             criterion.window
         ));
     }

@@ -233,8 +233,9 @@ pub(super) fn run_storage_bench(ctx: &mut Context<'_>, trace: Trace) -> Result<O
     put_statistics(&mut out, &first.statistics);
     put_charts(&mut out, trace, &form, &runs);
     out.tables.push(statistics_table(trace, &first.statistics, &first.playback));
-    out.tables.extend(explain::tail_tables(first.state.name(), &first.measurement));
+    out.tables.extend(runs.iter().flat_map(|run| explain::tail_tables(run.state.name(), &run.measurement)));
     out.notes = notes(trace, &runs);
+    out.notes.extend(interval_note(&out));
     Ok(out)
 }
 
@@ -252,6 +253,20 @@ fn put_intervals(out: &mut Outcome, ends: &[(Choice, Played)], first: State) {
             put(out, &format!("{key}{}", choice.suffix()), metric.value, &metric.unit);
         }
     }
+}
+
+/// Of a trace that was played in several ways: what they come to.
+fn interval_note(out: &Outcome) -> Option<String> {
+    let rate = |end: &str| out.metrics.get(&format!("bandwidth{end}")).map(|m| m.value);
+    let rates: Vec<f64> = INTERVAL_ENDS.iter().filter_map(|(end, _)| rate(end)).chain(rate("")).collect();
+    let [least, most] = [rates.iter().copied().reduce(f64::min)?, rates.iter().copied().reduce(f64::max)?];
+    (rates.len() > INTERVAL_ENDS.len()).then(|| {
+        format!(
+            "Played in four ways that all fit what was published, {least:.0} to {most:.0} MB/s: sizes regardless of depths, deep \
+             queues rather of small (_small_deep) or of large requests (_large_deep), and the first with its pauses kept, up to \
+             a second (_idle_kept)."
+        )
+    })
 }
 
 fn variant(form: &str, state: &str) -> String {
@@ -347,7 +362,12 @@ fn put_run(out: &mut Outcome, run: &Played, suffix: &str) {
         put(out, &format!("latency_p99{of_op}"), to_us(stats.latency.percentile(99.0)), "us");
     }
     put_counters_as(out, &run.counters, m.elapsed(), suffix);
-    put_causes(out, run.state.name(), m);
+    // The slowest requests are those of the drive that the plain names are of.
+    if suffix.is_empty() {
+        put_causes(out, run.state.name(), m);
+    } else {
+        out.time_shares.extend(explain::time_shares(run.state.name(), m));
+    }
 }
 
 fn unmapped_percent(counters: &Counters) -> f64 {

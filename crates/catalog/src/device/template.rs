@@ -69,7 +69,7 @@ impl DeviceTemplate {
         match self.ssds.first() {
             Some(template) => template.check_key(key),
             None => Err(Diagnostic::new(format!("{} has no SSD with a key `{key}`", self.recipe.name))
-                .help(format!("the key that any device has is `{DEVICE}`"))),
+                .help("values of SSDs can be changed here; those of a disk or an adapter are those of its file")),
         }
     }
 
@@ -100,7 +100,7 @@ impl DeviceTemplate {
     }
 
     /// The device with other values for keys of its drive files, as a command line gives them: a name may go without
-    /// quotes.
+    /// quotes, and a number of bytes have a unit. Its name says so.
     ///
     /// # Errors
     /// A key or a value that does not exist, or a device that cannot be; without a place.
@@ -110,6 +110,8 @@ impl DeviceTemplate {
             self.check_key(key)?;
             let parsed = toml::from_str::<toml::Table>(&format!("value = {text}")).ok();
             let value = parsed.and_then(|mut table| table.remove("value"));
+            let bytes = || key.ends_with("_bytes").then(|| ssdlab_bench::parse_bytes(text)).flatten();
+            let value = value.or_else(|| bytes().and_then(|b| i64::try_from(b).ok()).map(Value::Integer));
             values.push((key.clone(), value.unwrap_or_else(|| Value::String(text.clone()))));
         }
         let mut recipe = self.with(&values).map_err(|refusal| match refusal {
@@ -117,6 +119,9 @@ impl DeviceTemplate {
             Refusal::Impossible(error) => Diagnostic::new(error.to_string()),
         })?;
         restate(&mut recipe, changes);
+        // A changed device must not be mistaken for the one it was made from.
+        let changes: Vec<String> = changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        recipe.name = format!("{} with {}", recipe.name, changes.join(", "));
         Ok(recipe)
     }
 

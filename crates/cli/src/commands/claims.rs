@@ -41,7 +41,9 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
         judged.extend(claims::missing_drives(&claims));
     }
     let rows = claims::evaluate(&claims, &judged, &std::mem::take(&mut results.outcomes));
-    let document = document(&rows, seed, quick);
+    let mut document = document(&rows, seed, quick);
+    // A figure whose test was stopped or failed is not told from one that nothing was run for.
+    document["complete"] = results.is_whole().into();
     if let Some(folder) = &mut folder {
         folder.begin_writing()?;
         write_whole(&folder.path().join(FILE), format!("{document:#}\n").as_bytes())

@@ -13,7 +13,7 @@ use crate::commands::forecast::{bench, stopped};
 use crate::failure::Failure;
 use crate::finished::Finished;
 use crate::folder::{OutputFolder, Writes};
-use crate::output::{print, print_json, table};
+use crate::output::{complain, print, print_json, table};
 use crate::plan::param_failure;
 use crate::progress::{Bar, stop_on_ctrl_c};
 
@@ -30,7 +30,10 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
-    let kept = folder.as_ref().map(|folder| Finished::open_all(folder.tests())).transpose()?;
+    let kept = folder.as_ref().map(|folder| Finished::open(folder.tests())).transpose()?;
+    if let Some(count) = kept.as_ref().map(Finished::count).filter(|&count| count > 0) {
+        complain(&format!("{count} tests were found finished; those that are needed are not run again"));
+    }
     let mut bench = bench(args.threads, &args.common, &progress);
     bench.kept = kept.as_ref().map(|kept| kept as &dyn KeptTests);
     let found = sensitivity(&args.device, &figures, args.by, &args.keys, &bench)?;

@@ -369,6 +369,9 @@ const HANGS_ON: [&str; 12] = [
     "write unit",
 ];
 
+/// In the name of a drive some of whose values were changed.
+const CHANGED: &str = " with ";
+
 fn trust(out: &mut String, review: &Review) {
     let tally = review.tally(ClaimKind::Measured);
     let chosen = review.tally(ClaimKind::Calibration).met;
@@ -384,7 +387,13 @@ fn trust(out: &mut String, review: &Review) {
             " held against what magazines and makers measured on the real drives; that takes a run at full length. ",
         );
     } else if tally.met + tally.missed == 0 {
-        out.push_str("For these tests nobody has published figures that they could be held against. ");
+        let shortened = review.outcomes.iter().any(|o| o.shortened.is_some());
+        let changed = review.devices.iter().any(|d| d.facts.name.contains(CHANGED));
+        out.push_str(match (changed, shortened) {
+            (true, _) => "A drive with changed values is held against no published figure. ",
+            (false, true) => "Tests that were shortened are held against no published figure. ",
+            (false, false) => "For these tests nobody has published figures that they could be held against. ",
+        });
     } else {
         out.push_str(&format!(
             "Of {} figures that were published of the real drives and measured here, {} are met and {} missed",

@@ -118,7 +118,12 @@ fn brand(out: &mut String, name: &str) {
 }
 
 fn masthead(out: &mut String, review: &Review) {
-    let length = if review.quick { "quick run" } else { "full length" };
+    let shortened = review.outcomes.iter().any(|o| o.shortened.is_some());
+    let length = match (review.quick, shortened) {
+        (true, _) => "quick run",
+        (false, true) => "shortened run",
+        (false, false) => "full length",
+    };
     let (version, seed) = (escape(&review.version), review.seed);
     brand(out, &format!("ssdlab review <small>simulated drives · {version} · seed {seed} · {length}</small>"));
     out.push_str("</header>\n");

@@ -153,7 +153,7 @@ fn opposite_figures_give_opposite_sentences() {
     );
     assert!(g.contains("settle to a flat line: 60,000 IOPS"), "{g}");
     assert!(
-        b.contains("lifts that 4.5 times") && g.contains("changes little: 61,000 IOPS with it, 60,000 without"),
+        b.contains("lifts the mean 4.5 times") && g.contains("changes little: 61,000 IOPS with it, 60,000 without"),
         "{b}{g}"
     );
     assert!(b.contains("is 4.1 times as fast in steady random write") && g.contains("2.9 times as fast as"), "{b}{g}");
