@@ -153,7 +153,7 @@ fn is_as_described(outcome: &Outcome) -> bool {
     let (Ok(full), Ok(quick)) = (of(false), of(true)) else { return true };
     SUBSTANCE.iter().all(|&key| {
         let ours = outcome.params.get(key);
-        full.get(key).is_none() || ours.is_none() || ours == full.get(key) || ours == quick.get(key)
+        !full.contains_key(key) || ours.is_none() || ours == full.get(key) || ours == quick.get(key)
     })
 }
 

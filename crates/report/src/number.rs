@@ -176,6 +176,7 @@ pub(crate) fn metric_label(key: &str) -> String {
         "power_mean" => "Power, mean".to_owned(),
         "stall_longest" => "Longest gap without a completion".to_owned(),
         "stall_share" => "Time in gaps over 0.1 s".to_owned(),
+        "longest_gap_share" => "Longest time without an answer, of the run".to_owned(),
         "seconds_over_100ms" => "Seconds with a wait over 0.1 s".to_owned(),
         "seconds_over_500ms" => "Seconds with a wait over 0.5 s".to_owned(),
         "seconds_over_1s" => "Seconds with a wait over 1 s".to_owned(),

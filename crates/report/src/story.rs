@@ -20,7 +20,7 @@ use steady::NEAR;
 use words::{awaited, iops, rounded, seconds, times};
 
 pub(crate) use apart::Decks;
-pub(crate) use facts::{is_small, on_a_part};
+pub(crate) use facts::{is_small, left_to_a_full_run, on_a_part};
 pub(crate) use steady::Steady;
 
 /// A finding: a sentence with what is worth remembering in bold, and the place that shows it.
@@ -51,6 +51,8 @@ const LINK: &str = "link";
 const LINK_IS_FULL: f64 = 90.0;
 
 /// What the test `consistency` says first of a run that has not settled.
+/// The cause of waiting behind other requests.
+const QUEUE: &str = "queue";
 const NOT_STEADY: &str = "Not steady yet";
 /// In that note: the run ended before the spare area was written.
 const SPARE: &str = "the spare area has";
@@ -91,6 +93,9 @@ pub(crate) fn decks(review: &Review) -> Decks {
     apart::decks(&drives)
 }
 
+/// A gap of this share of a run, in per cent: what was answered before it is no rate.
+const LONG_GAP: f64 = 25.0;
+
 /// What a reader of a bar chart has to know of a bar, lest it say more than was measured.
 pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
     let of_bursts = |s: Steady| {
@@ -107,6 +112,19 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
         Some(format!("{}: {said}.", crate::name::pretty(facts.name())))
     };
     let mut notes: Vec<String> = review.devices.iter().filter_map(note).collect();
+    notes.extend(review.devices.iter().filter_map(|device| {
+        let facts = Facts::of(review, device);
+        facts.headline(headline.key)?;
+        let said = match headline.key {
+            "write-access" => facts.written_back()?,
+            "file-server" => {
+                let gap = facts.metric("fileserver", "", "longest_gap_share").filter(|&share| share >= LONG_GAP)?;
+                format!("no answer for {gap:.0} % of the run at a stretch; its rate is of what came before or after")
+            }
+            _ => return None,
+        };
+        Some(format!("{}: {said}.", crate::name::pretty(facts.name())))
+    }));
     if let ([only], "steady-write") = (review.devices.as_slice(), headline.key) {
         notes.extend(Facts::of(review, only).others.into_iter().filter_map(|(label, _, values)| match values {
             Values::Shipped(drive) => Some(format!("{label}: {}.", of_bursts(Steady::of(drive.tail())?)?)),
@@ -259,8 +277,24 @@ fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
 fn waits_of_the_last_part(facts: &Facts<'_>) -> Option<String> {
     let [_, .., share] = facts.outcome("consistency", "2013")?.time_shares.as_slice() else { return None };
     let (key, us) = share.mean_us.iter().filter(|(key, _)| *key != LINK).max_by(|a, b| a.1.total_cmp(b.1))?;
-    let percent = 100.0 * us / share.latency_mean_us.max(1e-9);
-    (percent >= 50.0).then(|| format!(" A write then waits {percent:.0} % of its time for {}.", awaited(key)))
+    let percent = |us: f64, of: f64| 100.0 * us / of.max(1e-9);
+    let mostly = percent(*us, share.latency_mean_us);
+    if mostly < 50.0 {
+        return None;
+    }
+    if key != QUEUE {
+        return Some(format!(" A write then waits {mostly:.0} % of its time for {}.", awaited(key)));
+    }
+    // A queue is no cause: what holds up those in front is.
+    let inside: f64 =
+        share.mean_us.iter().filter(|(key, _)| ![LINK, QUEUE].contains(&key.as_str())).map(|(_, us)| us).sum();
+    let others = share.mean_us.iter().filter(|(key, _)| ![LINK, QUEUE].contains(&key.as_str()));
+    let (key, us) = others.max_by(|a, b| a.1.total_cmp(b.1))?;
+    let (each, part) = (number::latency(inside), percent(*us, inside));
+    Some(format!(
+        " A write then waits {mostly:.0} % of its time for those before it; in the drive it takes {each}, {part:.0} % of it for {}.",
+        awaited(key)
+    ))
 }
 
 fn spare_area(facts: &Facts<'_>) -> Option<Finding> {

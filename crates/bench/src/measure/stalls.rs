@@ -192,6 +192,14 @@ impl Stalls {
         (self.outlasted.0, self.outlasted.1)
     }
 
+    /// Per cent of the measured time that the longest gap took.
+    #[must_use]
+    pub fn percent_in_longest(&self) -> f64 {
+        let elapsed = self.ended.saturating_sub(self.began());
+        let longest = self.longest().first().map_or(0, |gap| gap.length);
+        if elapsed == 0 { 0.0 } else { 100.0 * longest as f64 / elapsed as f64 }
+    }
+
     /// Per cent of the measured time that lay in gaps longer than [`STALL`].
     #[must_use]
     pub fn percent_in_stalls(&self) -> f64 {
@@ -276,7 +284,7 @@ mod tests {
         assert!(gap.breakdown.get(Cause::AdapterFlush) > 0 && gap.breakdown.get(Cause::Read) == 0);
         // From 0.6, 1.0 and 1.5 s on.
         assert_eq!(stalls.percent_felt(), [100.0, 90.0, 90.0]);
-        assert_eq!(stalls.percent_in_stalls(), 100.0);
+        assert_eq!((stalls.percent_in_stalls(), stalls.percent_in_longest()), (100.0, 95.0));
         assert_eq!(stalls.outlasted(), (2, 9_500 * MS));
     }
 

@@ -20,6 +20,8 @@ pub(super) fn put_stalls(out: &mut Outcome, stalls: &Stalls, suffix: &str) {
     let longest = stalls.longest().first().map_or(0, |g| g.length);
     put(out, &format!("stall_longest{suffix}"), to_us(longest), "us");
     put(out, &format!("stall_share{suffix}"), stalls.percent_in_stalls(), "%");
+    // A rate hides it: of a run that is answered for a moment and then no more, it is what the moment makes of the whole.
+    put(out, &format!("longest_gap_share{suffix}"), stalls.percent_in_longest(), "%");
     for ((key, _), percent) in FELT_NAMES.into_iter().zip(stalls.percent_felt()) {
         put(out, &format!("seconds_over_{key}{suffix}"), percent, "%");
     }

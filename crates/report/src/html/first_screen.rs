@@ -10,7 +10,7 @@ use crate::name;
 use crate::number;
 use crate::reference::{STEP_SECONDS, beside, consistency_curve};
 use crate::review::{ClaimKind, Review, ReviewedDevice};
-use crate::story::{Decks, Story, bar_notes, decks, is_small, story, written_share};
+use crate::story::{Decks, Story, bar_notes, decks, is_small, left_to_a_full_run, story, written_share};
 use crate::svg::{Figure, Layout};
 use crate::text::escape;
 
@@ -285,10 +285,17 @@ fn bar_chart(out: &mut String, review: &Review, headline: &Headline, bars: &[Bar
         headline.title,
         detail(review, headline)
     ));
+    let is_left = |bar: &Bar| {
+        let device = bar.own.map(|i| &review.devices[i].facts.name);
+        let is_left =
+            |o: &Outcome| Some(&o.device) == device && headline.fits(&o.test, &o.variant) && left_to_a_full_run(o);
+        review.outcomes.iter().any(is_left)
+    };
     for bar in bars {
         let share = bar.value.filter(|_| most > 0.0).map_or(0.0, |v| (v / most * 100.0).clamp(0.4, 100.0));
         let class = bar.own.map_or("other".to_owned(), |i| format!("own c{}", i % 8));
         let text = match (bar.value, unit) {
+            (None, _) if is_left(bar) => "full run only".to_owned(),
             (None, _) => "not settled".to_owned(),
             (Some(value), "us") => number::latency(value),
             (Some(value), "MB/s") if value < 10.0 => number::trimmed(value, 1),

@@ -62,6 +62,8 @@ enum Full {
     Varies,
     /// The run ended before that.
     Unsettled,
+    /// A run in small does not tell.
+    Left,
     /// Nothing was answered in the last part of the run.
     Stops,
 }
@@ -76,6 +78,7 @@ impl Full {
             _ if last.bursts() => Full::Bursts,
             Some(s) if s.is_flat() => Full::Holds,
             Some(_) => Full::Varies,
+            None if facts.is_left_to_a_full_run() => Full::Left,
             None => Full::Unsettled,
         };
         Some((full, last))
@@ -88,6 +91,7 @@ impl Full {
             Full::Bursts => "but once full it writes in bursts",
             Full::Varies => "and once full its rate varies",
             Full::Unsettled => "and not yet settled when the run ended",
+            Full::Left => "and a steady state that only a full run can tell",
             Full::Stops => "but once full it stops answering",
         }
     }
@@ -218,6 +222,10 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
     for headline in HEADLINES {
         let Some((headline, ours)) = facts.headline(headline.key) else { continue };
         if headline.key == "sequential-write" && facts.some_long_write_falls() {
+            continue;
+        }
+        // What a cache took in a moment is not yet written.
+        if headline.key == "write-access" && facts.written_back().is_some() {
             continue;
         }
         // What leads by the mean and lags by the median, or the other way round, is in no order.

@@ -87,6 +87,17 @@ impl<'a> Facts<'a> {
         self.review.devices.iter().any(|device| Facts::of(self.review, device).long_write().is_some())
     }
 
+    /// Whether a quick run leaves the steady state to a full one, as of a set.
+    pub fn is_left_to_a_full_run(&self) -> bool {
+        self.outcome("consistency", "2013").is_some_and(left_to_a_full_run)
+    }
+
+    /// Of a device that took small writes into a cache and wrote them back for long after: until when it was busy.
+    pub fn written_back(&self) -> Option<String> {
+        let flush = self.metric("analyzedisk", "", "flush_seconds").filter(|&seconds| seconds >= LONG_FLUSH)?;
+        Some(format!("into its cache; then it writes back for {flush:.0} s"))
+    }
+
     /// Steady random writes as a share of the best (`false`: the worst) of the others, by the means and by the medians of the
     /// seconds: the milder of both. `None` where one has this drive ahead and the other behind, as of a drive that writes in
     /// bursts: then neither is an order.
@@ -237,6 +248,11 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// Whether the steady state of a run is left to a full one.
+pub(crate) fn left_to_a_full_run(outcome: &Outcome) -> bool {
+    outcome.notes.iter().any(|note| note.ends_with("is left to a full run."))
+}
+
 /// Whether a run was one on a part of the drive.
 pub(crate) fn is_small(outcome: &Outcome) -> bool {
     outcome.shortened.as_deref().is_some_and(on_a_part)
@@ -246,6 +262,9 @@ pub(crate) fn is_small(outcome: &Outcome) -> bool {
 pub(crate) fn on_a_part(shortened: &str) -> bool {
     shortened.starts_with("on an eighth")
 }
+
+/// Seconds of writing back that a reader should know of.
+const LONG_FLUSH: f64 = 5.0;
 
 /// Writes that fall to less than this share of their first rate are said to fall.
 const FALLS: f64 = 0.8;

@@ -192,6 +192,42 @@ fn what_is_no_drive_for_random_writes_is_none_for_databases() {
 }
 
 #[test]
+fn what_holds_up_a_queue_is_named_and_not_the_queue() {
+    let mut slow = with_seconds(GOOD, &[5.0], false);
+    let share = |label: &str| TimeShare {
+        label: label.to_owned(),
+        ios: 100,
+        latency_mean_us: 6_600_000.0,
+        mean_us: [("queue", 6.4e6), ("link", 100.0), ("merge", 198_900.0), ("controller", 1_000.0)]
+            .map(|(key, us)| (key.to_owned(), us))
+            .into(),
+    };
+    slow.outcomes[0].time_shares = vec![share("whole"), share("tail")];
+    let told = text(&story(&slow, &slow.devices[0]).findings);
+    let said = "waits 97 % of its time for those before it; in the drive it takes 200 ms, 99 % of it for block merge";
+    assert!(told.contains(said), "{told}");
+}
+
+#[test]
+fn a_cache_that_is_written_back_for_a_minute_is_no_lead() {
+    let drive = |write_us: f64, flush_s: f64| {
+        let mut review = review(GOOD);
+        review.outcomes.retain(|o| o.test != "analyzedisk");
+        let latencies = [("latency_mean_read", 100.0, "us"), ("latency_mean_write", write_us, "us")];
+        review.outcomes.push(outcome(
+            "analyzedisk",
+            "",
+            &[&latencies[..], &[("flush_seconds", flush_s, "s")]].concat(),
+        ));
+        review
+    };
+    let both = together(vec![("cached-1tb", drive(20.0, 65.0)), ("plain-1tb", drive(90_000.0, 0.1))]);
+    let headline = HEADLINES.into_iter().find(|h| h.key == "write-access").unwrap();
+    assert_eq!(bar_notes(&both, &headline), ["Cached 1 TB: into its cache; then it writes back for 65 s."]);
+    assert!(!decks(&both).each[0].contains("write access"), "{:?}", decks(&both));
+}
+
+#[test]
 fn a_mean_of_bursts_leads_nobody() {
     // 1,500 most of the time and 6,770 in the mean, beside a flat line between the two.
     let drive = |seconds: &[f64]| {
