@@ -652,7 +652,7 @@ mod tests {
         p.coming = vec![Coming::default(); 4];
         let read = Request::new(0, Op::Read, 0, 4096);
         let unit = MappingUnit::new(4096);
-        let mut take_in = |p: &mut Processor, slot, arrives| p.take_in(Slot::new(slot), &read, unit, arrives).0;
+        let take_in = |p: &mut Processor, slot, arrives| p.take_in(Slot::new(slot), &read, unit, arrives).0;
         // Until 30 us it collects, until 45 it folds, until 56 it looks up a read that came at 1 us.
         p.prepare(0, DieId::FIRST, op(OpKind::GcProgram, 2, 1));
         p.prepare(0, DieId::FIRST, op(OpKind::FoldProgram, 1, 2));
