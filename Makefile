@@ -144,7 +144,7 @@ valgrind:
 	}
 
 ## Drives, hosts and faults drawn from a seed, against a plain oracle.
-RUNS ?= 700
+RUNS ?= 500
 torture: $(PROGRAM)
 	$(SSDLAB) torture --runs $(RUNS)
 

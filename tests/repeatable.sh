@@ -7,7 +7,7 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 for run in first-1 second-2; do
   "$ssdlab" review jmf667h-imft-128gb memorycorp-sf4-64gb --quick --threads "${run#*-}" --out "$run" \
-    --only consistency random-write hdtach >/dev/null 2>&1
+    --only consistency random-write hdtach --set seconds=60 >/dev/null 2>&1
 done
 cmp first-1/results.json second-2/results.json
 diff -r first-1/series second-2/series

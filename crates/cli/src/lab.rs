@@ -54,7 +54,8 @@ impl SimulatedDrive {
         let facts = DeviceFacts::from(recipe.build(seed)?.info());
         // A file that gives an array a name describes it, too.
         let description = input::printable(&recipe.description, &[]).into_owned();
-        let facts = DeviceFacts { description, ..facts };
+        // So do changes of its values.
+        let facts = DeviceFacts { name: recipe.name.clone(), description, ..facts };
         let (specification, members) = (specification(&recipe), members(&recipe));
         let (traits, superblock_bytes) = (traits(&recipe, &specification), superblock_bytes(&recipe));
         Ok(SimulatedDrive {
@@ -158,6 +159,15 @@ mod tests {
     use ssdlab_bench::suite::{COMMON_PARAMS, TESTS};
 
     use super::*;
+
+    #[test]
+    fn a_changed_drive_says_so_in_its_name() {
+        let changes = [("gc.policy".to_owned(), "fifo".to_owned()), ("capacity_bytes".to_owned(), "64MiB".to_owned())];
+        let drive = SimulatedDrive::changed("raid0(ideal-32die*2)", &changes, 1).unwrap_or_else(|e| panic!("{e}"));
+        let name = "raid0(ideal-32die*2) with gc.policy=fifo, capacity_bytes=64MiB";
+        assert_eq!((drive.device(), drive.reviewed.facts.name.as_str()), (name, name));
+        assert_eq!(drive.reviewed.facts.capacity_bytes, 128 << 20);
+    }
 
     #[test]
     fn no_parameter_of_a_test_is_called_as_a_key_of_a_drive() {

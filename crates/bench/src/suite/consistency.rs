@@ -133,16 +133,18 @@ const STEADY: [&str; 8] = [
 
 /// What keeps a tail from being steady, by the criterion of `steady-state` with its defaults: five equal parts must lie
 /// within 10 % of their mean, and the line through them must change by no more than 5 %.
-/// `requests`: how many the tail has. A mean of n of them is not known better than to `1 / sqrt(n)`: twice that is no trend.
+/// `requests`: how many the tail has. A mean of n of them is not known better than to `1 / sqrt(n)`: where twice that exceeds
+/// what is allowed, nothing can be told.
 fn unsteady(tail: &[f64], requests: u64) -> Option<String> {
     let length = tail.len() / 5;
     if length == 0 {
         return Some("there are too few seconds to tell".to_owned());
     }
     let parts: Vec<f64> = tail.chunks_exact(length).take(5).map(mean).collect();
-    let noise = |requests: f64| 2.0 / libm::sqrt(requests.max(1.0));
-    let (tolerance, trend) = (f64::max(0.1, noise(requests as f64 / 5.0)), f64::max(0.05, noise(requests as f64)));
-    let criterion = Criterion { window: 5, tolerance, trend };
+    let criterion = Criterion { window: 5, tolerance: 0.1, trend: 0.05 };
+    if 2.0 / libm::sqrt((requests as f64 / 5.0).max(1.0)) > criterion.tolerance {
+        return Some(format!("{} requests are too few to tell", grouped(requests)));
+    }
     (!criterion.is_met(&parts)).then(|| {
         let [low, high] = [min(&parts), max(&parts)].map(|iops| grouped(libm::round(iops) as u64));
         format!("the means of five equal parts lie between {low} and {high} IOPS")
@@ -369,9 +371,9 @@ mod tests {
         let why = unsteady(&rising, 1_000_000);
         assert!(why.as_ref().unwrap().contains("between 5,060 and 5,540"), "{why:?}");
         assert!(unsteady(&[1.0], 1_000_000).is_some());
-        // Five a second, a fifth more or less in each part: of 350 requests that is the noise of counting, of 35,000 it is not.
-        let noisy: Vec<f64> = (0..75).map(|i| if i / 15 % 2 == 0 { 4.2 } else { 5.4 }).collect();
-        assert_eq!([350, 35_000].map(|requests| unsteady(&noisy, requests).is_some()), [false, true]);
+        // Parts of 70 requests are known to a quarter, parts of 500 to less than a tenth.
+        assert_eq!(unsteady(&flat, 350).as_deref(), Some("350 requests are too few to tell"));
+        assert_eq!(unsteady(&flat, 2_500), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 fn claims(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ssdlab"));
-    command.args(["claims", "memorycorp-sf4-64gb", "--quick", "--threads", "1", "--out", "out"]).current_dir(folder);
+    command.args(["claims", "mtron-mobi-3000-16gb", "--quick", "--threads", "1", "--out", "out"]).current_dir(folder);
     command
 }
 
