@@ -122,7 +122,7 @@ impl Verdict {
 }
 
 /// The result of one test on one device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Test name as on the command line.
     pub test: String,

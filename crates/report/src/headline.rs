@@ -198,17 +198,9 @@ mod tests {
                 test: "random-write".into(),
                 variant: "QD32".into(),
                 device: "d".into(),
-                title: String::new(),
-                method: String::new(),
                 params: [("block_size".to_owned(), block_size.into()), ("seconds".to_owned(), 5.into())].into(),
                 metrics: [("iops".to_owned(), Metric::new(2_519.0, "IOPS"))].into(),
-                charts: Vec::new(),
-                tables: Vec::new(),
-                time_shares: Vec::new(),
-                slowest: Vec::new(),
-                verdict: None,
-                notes: Vec::new(),
-                shortened: None,
+                ..Outcome::default()
             };
             burst.of(&[outcome], "d").is_some()
         };

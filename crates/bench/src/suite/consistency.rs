@@ -134,7 +134,7 @@ const STEADY: [&str; 8] = [
 /// What keeps a tail from being steady, by the criterion of `steady-state` with its defaults: five equal parts must lie
 /// within 10 % of their mean, and the line through them must change by no more than 5 %.
 /// `requests`: how many the tail has. A mean of n of them is not known better than to `1 / sqrt(n)`: where twice that exceeds
-/// what is allowed, nothing can be told.
+/// what is allowed, a drift cannot be told from noise.
 fn unsteady(tail: &[f64], requests: u64) -> Option<String> {
     let length = tail.len() / 5;
     if length == 0 {
@@ -142,10 +142,10 @@ fn unsteady(tail: &[f64], requests: u64) -> Option<String> {
     }
     let parts: Vec<f64> = tail.chunks_exact(length).take(5).map(mean).collect();
     let criterion = Criterion { window: 5, tolerance: 0.1, trend: 0.05 };
-    if 2.0 / libm::sqrt((requests as f64 / 5.0).max(1.0)) > criterion.tolerance {
-        return Some(format!("{} requests are too few to tell", grouped(requests)));
-    }
     (!criterion.is_met(&parts)).then(|| {
+        if 2.0 / libm::sqrt((requests as f64 / 5.0).max(1.0)) > criterion.tolerance {
+            return format!("{} requests are too few to tell", grouped(requests));
+        }
         let [low, high] = [min(&parts), max(&parts)].map(|iops| grouped(libm::round(iops) as u64));
         format!("the means of five equal parts lie between {low} and {high} IOPS")
     })
@@ -372,8 +372,9 @@ mod tests {
         assert!(why.as_ref().unwrap().contains("between 5,060 and 5,540"), "{why:?}");
         assert!(unsteady(&[1.0], 1_000_000).is_some());
         // Parts of 70 requests are known to a quarter, parts of 500 to less than a tenth.
-        assert_eq!(unsteady(&flat, 350).as_deref(), Some("350 requests are too few to tell"));
-        assert_eq!(unsteady(&flat, 2_500), None);
+        assert_eq!(unsteady(&rising, 350).as_deref(), Some("350 requests are too few to tell"));
+        assert!(unsteady(&rising, 2_500).is_some_and(|why| why.contains("between")));
+        assert_eq!(unsteady(&flat, 350), None);
     }
 
     #[test]

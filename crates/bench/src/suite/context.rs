@@ -264,14 +264,8 @@ impl<'a> Context<'a> {
             title: self.def.title.to_owned(),
             method,
             params: self.params.to_json(),
-            metrics: Default::default(),
-            charts: Vec::new(),
-            tables: Vec::new(),
-            time_shares: Vec::new(),
-            slowest: Vec::new(),
-            verdict: None,
-            notes: Vec::new(),
             shortened: self.shortened(),
+            ..Outcome::default()
         }
     }
 }

@@ -27,8 +27,6 @@ pub(super) fn leave_out(outcome: &mut Outcome) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::outcome::Metric;
 
@@ -44,19 +42,9 @@ mod tests {
         ];
         let mut outcome = Outcome {
             test: "t".into(),
-            variant: String::new(),
             device: "d".into(),
-            title: String::new(),
-            method: String::new(),
-            params: BTreeMap::new(),
             metrics: metrics.iter().map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u))).collect(),
-            charts: Vec::new(),
-            tables: Vec::new(),
-            time_shares: Vec::new(),
-            slowest: Vec::new(),
-            verdict: None,
-            notes: Vec::new(),
-            shortened: None,
+            ..Outcome::default()
         };
         leave_out(&mut outcome);
         let left: Vec<&str> = outcome.metrics.keys().map(String::as_str).collect();

@@ -55,16 +55,9 @@ fn outcome(test: &str, variant: &str, metrics: &[(&str, f64, &str)]) -> Outcome 
         variant: variant.into(),
         device: "mine-1tb".into(),
         title: test.into(),
-        method: String::new(),
         params: BTreeMap::from([("tail_from_seconds".to_owned(), 100.into())]),
         metrics: metrics.iter().map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u))).collect(),
-        charts: Vec::new(),
-        tables: Vec::new(),
-        time_shares: Vec::new(),
-        slowest: Vec::new(),
-        verdict: None,
-        notes: Vec::new(),
-        shortened: None,
+        ..Outcome::default()
     }
 }
 

@@ -17,19 +17,10 @@ fn claim(text: &str) -> Vec<Claim> {
 fn outcome(device: &str, params: &[(&str, i64)], metrics: &[(&str, f64, &str)]) -> Outcome {
     Outcome {
         test: "t".into(),
-        variant: String::new(),
         device: device.into(),
-        title: String::new(),
-        method: String::new(),
         params: params.iter().map(|&(k, v)| (k.to_owned(), v.into())).collect(),
         metrics: metrics.iter().map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u))).collect(),
-        charts: Vec::new(),
-        tables: Vec::new(),
-        time_shares: Vec::new(),
-        slowest: Vec::new(),
-        verdict: None,
-        notes: Vec::new(),
-        shortened: None,
+        ..Outcome::default()
     }
 }
 
