@@ -106,16 +106,6 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
         let said = match headline.key {
             "sequential-write" => facts.long_write()?.0,
             "steady-write" => of_bursts(facts.steady()?)?,
-            _ => return None,
-        };
-        headline.of(&review.outcomes, facts.name())?;
-        Some(format!("{}: {said}.", crate::name::pretty(facts.name())))
-    };
-    let mut notes: Vec<String> = review.devices.iter().filter_map(note).collect();
-    notes.extend(review.devices.iter().filter_map(|device| {
-        let facts = Facts::of(review, device);
-        facts.headline(headline.key)?;
-        let said = match headline.key {
             "write-access" => facts.written_back()?,
             "file-server" => {
                 let gap = facts.metric("fileserver", "", "longest_gap_share").filter(|&share| share >= LONG_GAP)?;
@@ -123,8 +113,10 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
             }
             _ => return None,
         };
+        headline.of(&review.outcomes, facts.name())?;
         Some(format!("{}: {said}.", crate::name::pretty(facts.name())))
-    }));
+    };
+    let mut notes: Vec<String> = review.devices.iter().filter_map(note).collect();
     if let ([only], "steady-write") = (review.devices.as_slice(), headline.key) {
         notes.extend(Facts::of(review, only).others.into_iter().filter_map(|(label, _, values)| match values {
             Values::Shipped(drive) => Some(format!("{label}: {}.", of_bursts(Steady::of(drive.tail())?)?)),

@@ -103,8 +103,13 @@ impl<'a> Facts<'a> {
     /// bursts: then neither is an order.
     pub fn steady_share(&self, of_best: bool) -> Option<f64> {
         let ours = self.steady()?;
-        let others: Vec<Steady> =
-            self.others.iter().filter_map(|(_, device, v)| self.steady_of_other(device, v)).collect();
+        // Of one that has not settled there is no steady state to compare with.
+        let settled = |device: &str, values: &Values| {
+            let run = || self.outcome_of(device, "consistency", "2013");
+            matches!(values, Values::Shipped(_)) || run().is_some_and(|o| o.metrics.contains_key("iops_mean_tail"))
+        };
+        let others = self.others.iter().filter(|(_, device, values)| settled(device, values));
+        let others: Vec<Steady> = others.filter_map(|(_, device, v)| self.steady_of_other(device, v)).collect();
         let share = |figure: fn(&Steady) -> f64| {
             let theirs = others.iter().map(figure).reduce(|a, b| if of_best { a.max(b) } else { a.min(b) })?;
             Some(figure(&ours) / theirs)
