@@ -1,5 +1,6 @@
 //! Requests of clients become commands of the device, and completions become replies.
 
+use ssdlab_bench::host::TRIM_COMMAND_BYTES;
 use ssdlab_contents::{ContentDevice, Kind};
 use ssdlab_core::{Breakdown, Histogram, Nanos, Op};
 use ssdlab_device::{Completion, Device, PayloadId, Request, Status};
@@ -10,8 +11,6 @@ use crate::nbd::{ALLOCATION, Export, NbdRequest, reply};
 /// What one command carries: larger requests are split as the system's block layer would, into parts that are sent
 /// together.
 const COMMAND_BYTES: u64 = 1 << 20;
-/// What one TRIM command covers: 64 ranges of 65,528 sectors.
-const TRIM_COMMAND_BYTES: u64 = 64 * 65_528 * 512;
 /// Parts of one request that are at the device together.
 const MOST_PARTS: u32 = 32;
 /// Slow requests that are remembered.

@@ -54,6 +54,7 @@
 //! ```
 
 mod change_points;
+mod claim_kind;
 mod error;
 pub mod explain;
 pub mod fio_run;
@@ -69,11 +70,13 @@ pub mod replay;
 pub mod specimens;
 pub mod suite;
 
+pub use claim_kind::ClaimKind;
 pub use error::{BenchError, HostError};
 pub use lab::Lab;
 pub use monitor::Monitor;
 pub use outcome::{
-    Axis, Chart, Mark, Metric, Outcome, SHARE_BELOW, Series, SlowIo, Table, TimeShare, Verdict, cause_labels,
+    Axis, Chart, Mark, Metric, NotSteady, Outcome, SHARE_BELOW, Series, SlowIo, Table, TimeShare, Unsettled, Verdict,
+    cause_labels,
 };
 pub use params::{Kind, ParamDef, ParamError, Params, Value, parse_bytes, parse_setting};
 pub use suite::tail::latency_at;

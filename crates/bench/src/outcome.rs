@@ -121,6 +121,46 @@ impl Verdict {
     }
 }
 
+/// What keeps the last part of a run from being a steady state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unsettled {
+    /// Less has been programmed than the spare area holds: nothing need be collected yet.
+    SpareNotWritten,
+    TooFewSeconds,
+    TooFewRequests,
+    /// Its parts differ, or follow a line that rises or falls.
+    Drifts,
+    /// A device in small does not show that of the whole one.
+    LeftToFullRun,
+}
+
+/// Why the last part of a run is no steady state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NotSteady {
+    pub reason: Unsettled,
+    /// The same in words, with the figures: what follows after a colon.
+    pub why: String,
+}
+
+impl NotSteady {
+    #[must_use]
+    pub fn new(reason: Unsettled, why: String) -> Self {
+        NotSteady { reason, why }
+    }
+
+    /// A sentence for the reader.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let before = if self.reason == Unsettled::LeftToFullRun {
+            "The steady state is left to a full run"
+        } else {
+            "Not steady yet"
+        };
+        format!("{before}: {}.", self.why)
+    }
+}
+
 /// The result of one test on one device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -144,6 +184,20 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Set if the run was shorter than the published method: said on every chart.
     pub shortened: Option<String>,
+    /// What sizes of the device were divided by, where the test ran on it in small.
+    #[serde(default)]
+    pub small_by: Option<u32>,
+    /// Why its last part is no steady state, where a test looks for one: empty if it is.
+    #[serde(default)]
+    pub not_steady: Vec<NotSteady>,
+}
+
+impl Outcome {
+    /// Whether its last part is no steady state for this reason.
+    #[must_use]
+    pub fn is_unsettled_by(&self, reason: Unsettled) -> bool {
+        self.not_steady.iter().any(|n| n.reason == reason)
+    }
 }
 
 impl Metric {

@@ -26,7 +26,7 @@ mod resolve;
 mod template;
 
 pub use adapter::{Adapter, adapter, adapter_names};
-pub use device::{BuildSsd, DEVICE, DeviceRecipe, DeviceTemplate, Parts, device};
+pub use device::{BuildSsd, DEVICE, DeviceRecipe, DeviceTemplate, Parts, device, reference};
 pub use diagnostic::{Diagnostic, Place};
 pub use disk::{Disk, disk, disk_names, parse_disk};
 pub use keys::{Origin, SpecRow};

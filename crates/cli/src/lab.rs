@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use ssdlab_bench::Lab;
 use ssdlab_bench::specimens::device_seed;
-use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, disk_names, drive_names, is_key_without_section};
+use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, is_key_without_section, reference};
 use ssdlab_core::input;
 use ssdlab_device::Device;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
@@ -113,11 +113,7 @@ impl Lab for SimulatedDrive {
     }
 
     fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
-        if !drive_names().chain(disk_names()).any(|name| name == model) {
-            return Ok(None);
-        }
-        let recipe = device(model).map_err(|d| d.to_string())?;
-        recipe.build(seed).map(Some).map_err(|d| d.to_string())
+        reference(model, seed)
     }
 }
 

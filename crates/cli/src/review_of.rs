@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use ssdlab_bench::Outcome;
 use ssdlab_catalog::claims::{self, Claim};
-use ssdlab_report::{ClaimKind, ClaimRow, ClaimState, Review};
+use ssdlab_report::{ClaimRow, ClaimState, Review};
 
 use crate::lab::SimulatedDrive;
 
@@ -44,12 +44,7 @@ fn report_row(row: claims::ClaimRow) -> ClaimRow {
         if numeric { row.published.trim_end_matches(&row.unit).trim_end().to_owned() } else { row.published };
     ClaimRow {
         id: row.id,
-        kind: match row.kind {
-            claims::ClaimKind::Measured => ClaimKind::Measured,
-            claims::ClaimKind::Calibration => ClaimKind::Calibration,
-            claims::ClaimKind::ByMethod => ClaimKind::ByMethod,
-            claims::ClaimKind::AsBuilt => ClaimKind::AsBuilt,
-        },
+        kind: row.kind,
         repeated: row.repeats.is_some(),
         device: row.device,
         quantity: row.quantity,

@@ -189,16 +189,6 @@ impl Histogram {
         None
     }
 
-    /// Share of values greater than `limit` (to the resolution of a bucket), 0 to 1.
-    #[must_use]
-    pub fn share_over(&self, limit: Nanos) -> f64 {
-        if self.count == 0 {
-            return 0.0;
-        }
-        let over: u64 = self.buckets[bucket(limit) + 1..].iter().map(|b| b[0]).sum();
-        over as f64 / self.count as f64
-    }
-
     fn filled(&self) -> impl Iterator<Item = (usize, Bucket)> + '_ {
         let of = |&[count, low_complement, high]: &[u64; 3]| Bucket { count, low: !low_complement, high };
         self.buckets.iter().enumerate().filter(|(_, b)| b[0] > 0).map(move |(i, b)| (i, of(b)))
@@ -256,7 +246,6 @@ mod tests {
             [1_000, 500_000, 990_000, 999_000, 1_000_000]
         );
         assert_eq!(h.mean(), 500_500.0);
-        assert!((h.share_over(900_000) - 0.1).abs() < 0.02);
         assert_eq!(Histogram::new().percentile(99.0), 0);
     }
 

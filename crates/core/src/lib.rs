@@ -35,7 +35,9 @@ pub use nearest::nearest;
 pub use panics::catch_panic;
 pub use ring::Ring;
 pub use rng::Rng;
-pub use time::{MICROSECOND, MILLISECOND, Nanos, SECOND, format_duration, nanos_from_ms, nanos_from_us, to_us};
+pub use time::{
+    MAX_DURATION, MICROSECOND, MILLISECOND, Nanos, SECOND, format_duration, nanos_from_ms, nanos_from_us, to_us,
+};
 pub use workers::Workers;
 
 /// Bytes of a page as hosts know it, which most drives map by itself.

@@ -7,6 +7,9 @@ pub const MICROSECOND: Nanos = 1_000;
 pub const MILLISECOND: Nanos = 1_000_000;
 pub const SECOND: Nanos = 1_000_000_000;
 
+/// The longest simulated time of a run: 366 days. Longer ones are those of broken numbers.
+pub const MAX_DURATION: Nanos = 366 * 86_400 * SECOND;
+
 /// Converts a datasheet figure in microseconds, rounding to the nearest nanosecond.
 #[must_use]
 pub fn nanos_from_us(us: f64) -> Nanos {

@@ -89,8 +89,6 @@ fn yes() -> bool {
     true
 }
 
-// Its signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_yes(value: &bool) -> bool {
     *value
 }

@@ -36,4 +36,8 @@ impl Lab for Changed {
         let small = self.small.get_or_init(|| self.recipe.small(by));
         small.as_ref().map(|recipe| recipe.build(seed).map_err(|e| e.to_string())).transpose()
     }
+
+    fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        ssdlab_catalog::reference(model, seed)
+    }
 }

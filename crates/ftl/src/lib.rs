@@ -48,8 +48,8 @@ pub use page_map::gc::{Candidate, ChooseVictim};
 pub use page_map::map::{DemandMap, DemandMapCounters, Place, TAG_MAP};
 pub use page_map::pacing::HostUnits;
 pub use page_map::{
-    Journal, PageMap, PageMapConfig, RecoveryFault, RecoveryWay, SuperblockId, SuperblockState, TAG_CHECKPOINT,
-    TAG_JOURNAL,
+    JOURNAL_ENTRY_BYTES, Journal, PageMap, PageMapConfig, RecoveryFault, RecoveryWay, SuperblockId, SuperblockState,
+    TAG_CHECKPOINT, TAG_JOURNAL,
 };
 pub use reads::{Promise, ReadFrom, RowReads, first_page, pages_brought};
 pub use spec::{

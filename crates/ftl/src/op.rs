@@ -106,6 +106,9 @@ const YIELDS: u64 = 1 << 24;
 /// In the word of an operation of which [`FlashOp::is_behind_all`] holds.
 const BEHIND_ALL: u32 = 1;
 
+/// Low bits of a time that a program of the host keeps: of 18 minutes, half of them before and half of them after now.
+const TIME_BITS: u32 = 40;
+
 /// One operation of one die. Which die follows from the block; who queues operations knows it.
 ///
 /// It is two words and nothing else: put together from smaller fields it would pass through memory on its way, written in
@@ -115,10 +118,10 @@ pub struct FlashOp {
     /// From the lowest byte on: the kind; `rows`; units; whether it yields; two bytes of the page; two bytes that are a command slot, or
     /// the low bits of a program number. `rows`: of collectors' reads a bit each, counted from the page. Of reads of one row,
     /// for the host, a merge or the map: 1, and from the second bit on how many eighths of the only unit cross the bus, 0 for
-    /// all that is read. 1 for everything else.
+    /// all that is read. Of programs of the host: bits 32 to 39 of a time. 1 for everything else.
     head: u64,
-    /// In the lower half the block; above it a time code, a logical page, a count of logical pages, or a block. It means
-    /// different things to different kinds: ask by the names below, which check the kind.
+    /// In the lower half the block; above it the low bits of a time, a logical page, a count of logical pages, or a block. It
+    /// means different things to different kinds: ask by the names below, which check the kind.
     tail: u64,
 }
 
@@ -225,11 +228,11 @@ impl FlashOp {
         FlashOp::new(kind, block, page, (1, units), number, 0)
     }
 
-    /// A program of the host's data, which are there at `ready_code` (see [`OpSink::ready_code`]).
+    /// A program of the host's data, which are there at `ready` (see [`OpSink::data_from`]).
     #[inline]
     #[must_use]
-    pub fn host_program(block: BlockId, page: u32, units: u32, number: u16, ready_code: u32) -> Self {
-        FlashOp::new(OpKind::HostProgram, block, page, (1, units), number, ready_code)
+    pub fn host_program(block: BlockId, page: u32, units: u32, number: u16, ready: Nanos) -> Self {
+        FlashOp::new(OpKind::HostProgram, block, page, ((ready >> 32) as u8, units), number, ready as u32)
     }
 
     #[inline]
@@ -278,11 +281,12 @@ impl FlashOp {
         FlashOp::new(kind, block, page, (rows, units), 0, 0)
     }
 
-    /// This program once more in another block; its data are there at `ready_code`.
+    /// This program once more in another block; its data are there at `ready`.
     #[must_use]
-    pub fn again_in(self, block: BlockId, ready_code: u32) -> Self {
+    pub fn again_in(self, block: BlockId, ready: Nanos) -> Self {
         debug_assert!(self.kind().is_program());
-        self.with_block(block).with_word(ready_code)
+        let again = self.with_block(block);
+        if self.kind() == OpKind::HostProgram { again.with_data_from(ready) } else { again.with_word(0) }
     }
 
     #[inline]
@@ -308,7 +312,7 @@ impl FlashOp {
     #[inline]
     #[must_use]
     pub fn rows(&self) -> u8 {
-        if self.kind().reads_one_row() { 1 } else { self.rows_field() }
+        if self.kind().reads_one_row() || self.kind() == OpKind::HostProgram { 1 } else { self.rows_field() }
     }
 
     /// The same where no read is [`FlashOp::of_part`].
@@ -359,19 +363,28 @@ impl FlashOp {
         self.number_field()
     }
 
-    /// Programs of the host: when the data are there, as [`OpSink::ready_code`] has it.
     #[inline]
-    #[must_use]
-    pub fn ready_code(&self) -> u32 {
-        debug_assert!(self.kind() == OpKind::HostProgram);
-        self.word()
+    fn with_data_from(self, ready: Nanos) -> Self {
+        let head = self.head & !0xff00 | (ready >> 32 & 0xff) << 8;
+        FlashOp { head, ..self }.with_word(ready as u32)
     }
 
-    /// Sets what [`FlashOp::ready_code`] tells.
+    /// Programs of the host: how many nanoseconds later than now the data come; zero or less if they are here. True for nine
+    /// minutes either way: what waits longer is to be [renewed](FlashOp::renew) meanwhile.
     #[inline]
-    pub fn set_ready_code(&mut self, code: u32) {
+    #[must_use]
+    pub fn data_late_by(&self, now: Nanos) -> i64 {
         debug_assert!(self.kind() == OpKind::HostProgram);
-        *self = self.with_word(code);
+        let ready = u64::from(self.word()) | u64::from(self.rows_field()) << 32;
+        const UNKNOWN: u32 = u64::BITS - TIME_BITS;
+        (ready.wrapping_sub(now) << UNKNOWN).cast_signed() >> UNKNOWN
+    }
+
+    /// Where the data of a program of the host are here, they have come now.
+    pub fn renew(&mut self, now: Nanos) {
+        if self.kind() == OpKind::HostProgram && self.data_late_by(now) <= 0 {
+            *self = self.with_data_from(now);
+        }
     }
 
     /// Reads for the host: the first logical page that it brings; on a drive that compresses, how many.
@@ -458,9 +471,9 @@ pub trait OpSink {
         self.retarget(die, op.block(), op.block(), &[op]);
     }
 
-    /// Packs a time into an operation that is enqueued now.
-    fn ready_code(&self, ready: Nanos) -> u32 {
-        ready as u32
+    /// When the data of a program count as being there that is enqueued now: not before now.
+    fn data_from(&self, ready: Nanos) -> Nanos {
+        ready
     }
 }
 

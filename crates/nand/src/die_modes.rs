@@ -1,8 +1,8 @@
-//! What a die is in each cell mode that it offers: pages, times, rated endurance and energy.
+//! What a die is in each cell mode that it offers: pages, times and rated endurance.
 
 use ssdlab_core::{Nanos, nanos_from_ms, nanos_from_us};
 
-use crate::{CellMode, DieSpec, PageOrder, Power};
+use crate::{CellMode, DieSpec, PageOrder};
 
 /// All that a block is in one cell mode, with every question answered by page.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,12 +16,6 @@ pub struct ModeSpec {
     read_us: Vec<f64>,
     program_us: Vec<f64>,
     erase_ms: f64,
-    power: Option<Power>,
-}
-
-/// Volts times milliamperes times microseconds are nanojoules.
-fn nanojoules(power: Option<&Power>, current: impl Fn(&Power) -> f64, us: f64) -> u64 {
-    power.map_or(0, |p| (p.supply_v * current(p) * us + 0.5) as u64)
 }
 
 impl ModeSpec {
@@ -48,24 +42,6 @@ impl ModeSpec {
     #[must_use]
     pub fn erase_time(&self) -> Nanos {
         nanos_from_ms(self.erase_ms)
-    }
-
-    /// Energy of reading a page, nanojoules (see [`Power`]); 0 if the die file has no `[power]`.
-    #[must_use]
-    pub fn read_energy_nj(&self, page: u32) -> u64 {
-        nanojoules(self.power.as_ref(), |p| p.read_current_ma, self.read_us[self.kind(page)])
-    }
-
-    /// Energy of programming a page, nanojoules.
-    #[must_use]
-    pub fn program_energy_nj(&self, page: u32) -> u64 {
-        nanojoules(self.power.as_ref(), |p| p.program_current_ma, self.program_us[self.kind(page)])
-    }
-
-    /// Energy of erasing a block, nanojoules.
-    #[must_use]
-    pub fn erase_energy_nj(&self) -> u64 {
-        nanojoules(self.power.as_ref(), |p| p.erase_current_ma, self.erase_ms * 1e3)
     }
 }
 
@@ -97,7 +73,6 @@ impl DieSpec {
                 read_us: self.timing.read_us.clone(),
                 program_us: self.timing.program_us.clone(),
                 erase_ms: self.timing.erase_ms,
-                power: self.power.clone(),
             });
         }
         let (reduced, page_order) = match mode {
@@ -114,7 +89,6 @@ impl DieSpec {
             read_us: reduced.read_us.clone(),
             program_us: reduced.program_us.clone(),
             erase_ms: reduced.erase_ms,
-            power: self.power.as_ref().map(|p| Power { program_current_ma: p.program_ma(false), ..p.clone() }),
         })
     }
 

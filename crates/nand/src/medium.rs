@@ -650,13 +650,6 @@ impl Medium {
         self.blocks[first..first + planes].fill(self.modes.empty_block(self.modes.native));
         self.history[block.index()].erased(self.modes.rated_cycles(ended));
     }
-
-    /// Least and greatest erase count over good blocks.
-    #[must_use]
-    pub fn erase_spread(&self) -> (u32, u32) {
-        let good = self.layout.all_blocks().filter(|&b| !self.bad[b.index()]);
-        good.fold((u32::MAX, 0), |(lo, hi), b| (lo.min(self.erases(b)), hi.max(self.erases(b))))
-    }
 }
 
 /// The spare areas of a row being programmed.

@@ -100,8 +100,6 @@ pub struct ModeErrors {
     pub references_per_page: Vec<u32>,
 }
 
-// Its signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_zero(rate: &f64) -> bool {
     *rate == 0.0
 }

@@ -138,7 +138,7 @@ mod tests {
     fn mean_and_deviation(values: impl Iterator<Item = u64>) -> (f64, f64) {
         let values: Vec<f64> = values.map(|v| v as f64 / WHOLE as f64).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64;
+        let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / values.len() as f64;
         (mean, variance.sqrt())
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use ssdlab_contents::{read_state_file, write_state_file};
-use ssdlab_core::{Nanos, Op, SECOND};
+use ssdlab_core::{MAX_DURATION, Nanos, Op, SECOND};
 use ssdlab_device::{Completion, Device, Request};
 
 use crate::failure::{run_error, value_error};
@@ -24,8 +24,6 @@ const LOOK_EVERY: usize = 4096;
 const STEP: Nanos = SECOND / 100;
 const KEEPS_NOTHING: &str = "this device cannot be saved: drives, disks, and sets and adapters of such as keep and lose \
                              pages of 4 KiB and number their writes alike can be";
-/// The end of the clock, as of every run: 366 days.
-const LAST: Nanos = 366 * 86_400 * SECOND;
 
 /// See the module's own page.
 #[pyclass(frozen, module = "ssdlab._native")]
@@ -149,7 +147,7 @@ impl State {
                 }
                 last = at;
             }
-            if last > LAST {
+            if last > MAX_DURATION {
                 return Err(too_late(last));
             }
         }
@@ -259,7 +257,7 @@ impl Live {
             if let Some(to) = to.filter(|to| *to < state.now) {
                 return Err(value_error(format!("{to} ns lies before now, {} ns", state.now)));
             }
-            if let Some(to) = to.filter(|to| *to > LAST) {
+            if let Some(to) = to.filter(|to| *to > MAX_DURATION) {
                 return Err(value_error(too_late(to)));
             }
             let short = match to {

@@ -141,7 +141,8 @@ fn panels(outcomes: &[&Outcome], stem: &str, folders: &BTreeMap<String, String>,
                     .iter()
                     .map(|(o, c)| {
                         let stem = stems.unique(file(&folders[&o.device]));
-                        Figure::of_chart(c, &o.device, stem, o.shortened.clone())
+                        let in_small = o.small_by.is_some();
+                        Figure { in_small, ..Figure::of_chart(c, &o.device, stem, o.shortened.clone()) }
                     })
                     .collect();
                 if same_kind {
@@ -242,7 +243,9 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
     }
     let drives: Vec<&str> = found.iter().map(|(o, _)| o.device.as_str()).collect();
     let shortened = found.iter().find_map(|(o, _)| o.shortened.clone());
-    let mut figure = Figure { x, series, colours, ..Figure::of_chart(first, &drives.join(" and "), stem, shortened) };
+    let in_small = found.iter().any(|(o, _)| o.small_by.is_some());
+    let figure = Figure::of_chart(first, &drives.join(" and "), stem, shortened);
+    let mut figure = Figure { x, series, colours, in_small, ..figure };
     // What is the steady state of one drive may be no more than the last part of another's run.
     let mut titles: Vec<&str> = Vec::new();
     found.iter().map(|(_, c)| c.title.as_str()).for_each(|t| {
@@ -349,6 +352,7 @@ fn time_figure(
         caption: "Share of the mean latency by cause. Each bar is one kind of I/O; its mean latency stands at its end."
             .to_owned(),
         shortened: outcomes.iter().find_map(|o| o.shortened.clone()),
+        in_small: outcomes.iter().any(|o| o.small_by.is_some()),
         mark: Mark::StackedBars,
         x: Axis { categories, ..Axis::linear("", "") },
         y: Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("Share of the mean latency", "%") },

@@ -4,7 +4,6 @@ use ssdlab_bench::Outcome;
 
 use crate::compare::TestGroup;
 use crate::number;
-use crate::story::on_a_part;
 
 /// Keys and headings of the limits.
 pub(crate) const LIMITS: [(&str, &str); 3] =
@@ -32,7 +31,7 @@ pub(crate) fn felt(groups: &[TestGroup]) -> (Vec<Felt>, Others) {
             let mut noticed: Vec<(f64, Felt)> = Vec::new();
             for outcome in &group.outcomes {
                 let Some(first) = of(outcome, LIMITS[0].0) else {
-                    let in_small = outcome.shortened.as_deref().is_some_and(on_a_part);
+                    let in_small = outcome.small_by.is_some();
                     others.in_small += usize::from(in_small && of(outcome, "latency_p99").is_some());
                     continue;
                 };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use ssdlab_bench::{Metric, Outcome, SlowIo, Table, TimeShare, Verdict};
+use ssdlab_bench::{Metric, NotSteady, Outcome, SlowIo, Table, TimeShare, Verdict};
 
 use crate::review::{ClaimRow, DeviceFacts, Review};
 use crate::{ReportError, SCHEMA};
@@ -55,6 +55,11 @@ pub struct ResultRow {
     /// Set if the run was shorter than the published method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<String>,
+    /// Set if the device was run in small: what its sizes were divided by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub small_by: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_steady: Vec<NotSteady>,
 }
 
 impl ResultsDocument {
@@ -128,6 +133,8 @@ impl ResultRow {
             verdict: outcome.verdict.clone(),
             notes: outcome.notes.clone(),
             shortened: outcome.shortened.clone(),
+            small_by: outcome.small_by,
+            not_steady: outcome.not_steady.clone(),
         }
     }
 }

@@ -39,6 +39,7 @@
 //!         params: BTreeMap::new(),
 //!         metrics: BTreeMap::from([("iops".to_owned(), Metric::new(81_000.0, "IOPS"))]),
 //!         charts: vec![curve], tables: vec![], time_shares: vec![], slowest: vec![], verdict: None, notes: vec![], shortened: None,
+//!         small_by: None, not_steady: vec![],
 //!     }],
 //!     claims: vec![],
 //! };
@@ -73,7 +74,7 @@ pub use html::{index_html, sweep_html};
 pub use json::{ResultRow, ResultsDocument, results_json};
 pub use png::PngPainter;
 pub use reference::{ReferenceDrive, STEP_SECONDS};
-pub use review::{ClaimKind, ClaimRow, ClaimState, DeviceFacts, Member, Review, ReviewedDevice, SpecRow};
+pub use review::{ClaimRow, ClaimState, DeviceFacts, Member, Review, ReviewedDevice, SpecRow};
 pub use sweep::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use terminal::terminal_summary;
 pub use write::{Written, write_review};

@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use ssdlab_bench::suite::{PUBLISHED_SECONDS, is_of_whole_drive};
+
 use crate::review::Review;
 
 /// A drive with its headline figures and the curve of its random writes.
@@ -19,9 +21,10 @@ pub struct ReferenceDrive {
 }
 
 impl ReferenceDrive {
-    /// [`ReferenceDrive::iops`] from 1,400 of 2,000 s on, as `consistency` takes the steady state.
+    /// [`ReferenceDrive::iops`] of what `consistency` takes for the steady state.
     pub(crate) fn tail(&self) -> &[f64] {
-        &self.iops[self.iops.len() * 7 / 10..]
+        let (length, from) = PUBLISHED_SECONDS;
+        &self.iops[(self.iops.len() as u64 * from / length) as usize..]
     }
 }
 
@@ -53,7 +56,7 @@ pub(crate) fn consistency_curve(review: &Review, device: &str) -> Vec<[f64; 2]> 
     review
         .outcomes
         .iter()
-        .filter(|o| o.device == device && o.test == "consistency" && !o.variant.contains('%'))
+        .filter(|o| o.device == device && o.test == "consistency" && is_of_whole_drive(o))
         .flat_map(|o| &o.charts)
         .find(|c| c.id.starts_with("iops-whole"))
         .and_then(|c| c.series.first())

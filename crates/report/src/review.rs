@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_bench::{Chart, Outcome};
+use ssdlab_bench::{Chart, ClaimKind, Outcome};
 use ssdlab_core::CAUSES;
 use ssdlab_device::DeviceInfo;
 
@@ -128,20 +128,6 @@ pub struct ClaimRow {
     pub headline: bool,
 }
 
-/// What it says that a figure is met. Only measured ones are evidence for the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClaimKind {
-    /// A number or an order came out of a run, and could have come out otherwise.
-    Measured,
-    /// A parameter was chosen with the figure in view.
-    Calibration,
-    /// The test has the published parameters.
-    ByMethod,
-    /// The drive file says what the source says.
-    AsBuilt,
-}
-
 /// How a published figure and ours compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -171,6 +157,8 @@ impl ClaimState {
 pub(crate) struct Tally {
     pub met: usize,
     pub missed: usize,
+    /// Not run, or nothing here shows it.
+    pub open: usize,
 }
 
 impl Review {
@@ -178,7 +166,11 @@ impl Review {
         let counted = |state: ClaimState| {
             self.claims.iter().filter(|c| c.kind == kind && !c.repeated && c.state == state).count()
         };
-        Tally { met: counted(ClaimState::Met), missed: counted(ClaimState::Missed) }
+        Tally {
+            met: counted(ClaimState::Met),
+            missed: counted(ClaimState::Missed),
+            open: counted(ClaimState::Qualitative) + counted(ClaimState::NotRun),
+        }
     }
 
     /// Checks that the review can be written: figures are finite, names resolve and are unique.

@@ -7,8 +7,8 @@ mod facts;
 mod steady;
 mod words;
 
-use ssdlab_bench::suite::LONGEST_GAPS;
-use ssdlab_bench::{SlowIo, TimeShare};
+use ssdlab_bench::suite::{LONGEST_GAPS, is_of_whole_drive};
+use ssdlab_bench::{SlowIo, TimeShare, Unsettled};
 
 use crate::felt::LIMITS;
 use crate::headline::{HEADLINES, Headline, are_level};
@@ -20,7 +20,6 @@ use steady::NEAR;
 use words::{awaited, iops, rounded, seconds, times};
 
 pub(crate) use apart::Decks;
-pub(crate) use facts::{is_small, left_to_a_full_run, on_a_part};
 pub(crate) use steady::Steady;
 
 /// A finding: a sentence with what is worth remembering in bold, and the place that shows it.
@@ -50,14 +49,8 @@ const STALLING: f64 = 10.0;
 const LINK: &str = "link";
 const LINK_IS_FULL: f64 = 90.0;
 
-/// What the test `consistency` says first of a run that has not settled.
 /// The cause of waiting behind other requests.
 const QUEUE: &str = "queue";
-const NOT_STEADY: &str = "Not steady yet";
-/// In that note: the run ended before the spare area was written.
-const SPARE: &str = "the spare area has";
-/// A quick run may have so small a part of the drive.
-const IN_SMALL: f64 = 8.0;
 
 /// A commit that takes as long is one that somebody notices.
 const LONG_COMMIT_US: f64 = 100_000.0;
@@ -133,7 +126,7 @@ pub(crate) fn written_share(review: &Review, headline: &Headline) -> Option<(f64
         let outcome = facts.outcome(headline.test, headline.variant)?;
         let seconds = outcome.params.get("seconds").and_then(serde_json::Value::as_f64)?;
         let rate = outcome.metrics.get("bandwidth")?.value;
-        let small = if is_small(outcome) { IN_SMALL } else { 1.0 };
+        let small = f64::from(outcome.small_by.unwrap_or(1));
         let written = 100.0 * rate * 1e6 * seconds / (device.facts.capacity_bytes as f64 / small);
         // Past its end it begins again.
         Some(written.min(100.0))
@@ -232,14 +225,11 @@ fn bursts_of_writes(s: &Steady, why: &str, of: &str, more: &str) -> Finding {
 /// Of a run that ended before the writes had settled: where they were, and what keeps them from being steady.
 fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
     let run = facts.outcome("consistency", "2013")?;
-    let why = run.notes.iter().find(|n| n.starts_with(NOT_STEADY))?;
-    if why.contains(SPARE) {
-        // However flat, it is not what becomes of the drive.
-        let after = why.trim_start_matches(NOT_STEADY).to_owned();
-        return Some(finding("Random writes are ", "not steady yet".to_owned(), after, "consistency"));
-    }
-    let (Some(s), Some(length)) = (facts.last_part(), facts.last_part_seconds()) else {
-        let after = why.trim_start_matches(NOT_STEADY).to_owned();
+    let not_steady = run.not_steady.iter().find(|n| n.reason != Unsettled::LeftToFullRun)?;
+    let measured = facts.last_part().zip(facts.last_part_seconds());
+    // However flat, what goes to the spare area is not what becomes of the drive.
+    let Some((s, length)) = measured.filter(|_| not_steady.reason != Unsettled::SpareNotWritten) else {
+        let after = format!(": {}.", not_steady.why);
         return Some(finding("Random writes are ", "not steady yet".to_owned(), after, "consistency"));
     };
     let parts = format!("the means of its five parts run from {} to {} IOPS", iops(s.parts.0), iops(s.parts.1));
@@ -291,7 +281,7 @@ fn waits_of_the_last_part(facts: &Facts<'_>) -> Option<String> {
 
 fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
     let key = "iops_mean_tail";
-    let stock = facts.outcome("consistency", "2013").filter(|o| !o.variant.contains('%'))?.metrics.get(key)?.value;
+    let stock = facts.outcome("consistency", "2013").filter(|o| is_of_whole_drive(o))?.metrics.get(key)?.value;
     let spacious = facts.metric("consistency", "2013, 25 %", key)?;
     if stock == 0.0 {
         return None;

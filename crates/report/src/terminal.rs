@@ -1,12 +1,12 @@
 //! The summary in the terminal: plain text, aligned, one screen where possible.
 
-use ssdlab_bench::{Mark, Outcome};
+use ssdlab_bench::{ClaimKind, Mark, Outcome};
 
 use crate::compare::{self, TestGroup};
 use crate::felt;
 use crate::html::key_metrics;
 use crate::number;
-use crate::review::{ClaimKind, ClaimState, Review};
+use crate::review::{ClaimState, Review};
 use crate::write::Written;
 
 /// The chart whose dots are gaps and not seconds.
@@ -211,12 +211,12 @@ fn claims(review: &Review, painter: &Painter, line: &mut impl FnMut(&str)) {
         return;
     }
     let tally = review.tally(ClaimKind::Measured);
-    let open = review.claims.iter().filter(|c| c.kind == ClaimKind::Measured && c.state == ClaimState::NotRun).count();
     line("");
     line(&format!(
-        "Published figures measured here: {}, {}, {open} not judged",
+        "Published figures measured here: {}, {}, {} without a result",
         painter.paint(Tone::Good, &format!("{} met", tally.met)),
         painter.paint(Tone::Bad, &format!("{} missed", tally.missed)),
+        tally.open,
     ));
     let others = [ClaimKind::Calibration, ClaimKind::ByMethod, ClaimKind::AsBuilt].map(|kind| review.tally(kind).met);
     line(&format!(

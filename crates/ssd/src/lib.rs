@@ -72,8 +72,6 @@ pub use spec::{
 
 /// A drive as reviews and tests use it: every completion explained, every read checked.
 pub type Ssd = SimulatedSsd<true, true>;
-/// A drive that only counts: for measuring the simulator's own speed.
-pub type BareSsd = SimulatedSsd<false, false>;
 
 /// See the module's own page. `EXPLAIN`: completions carry their breakdown. `CHECK`: every read is checked against
 /// the host's last write of that unit, by the low bits of a write count kept on both sides (see

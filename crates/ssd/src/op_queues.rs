@@ -51,15 +51,12 @@ impl OpSink for OpQueues<'_> {
 
     #[cold]
     fn retarget(&mut self, die: DieId, from: BlockId, to: BlockId, first: &[FlashOp]) {
-        let now = self.now as u32;
+        let now = self.now;
         let die = self.backend.die_of(die);
         self.processor.change_rows(die, |op| op.retarget(from, to));
         let change = |op: &mut FlashOp| {
             op.retarget(from, to);
-            // It waits longer now than its time code reaches back.
-            if op.kind() == OpKind::HostProgram && op.ready_code().wrapping_sub(now) as i32 <= 0 {
-                op.set_ready_code(now);
-            }
+            op.renew(now);
         };
         self.backend.requeue(die, change, first);
     }
@@ -79,10 +76,8 @@ impl OpSink for OpQueues<'_> {
         self.backend.bring_forward();
     }
 
-    /// The low 32 bits, of now at the earliest: an operation begins within two seconds of being enqueued, so that the
-    /// difference to the time then tells how much later the data come, if at all.
     #[inline]
-    fn ready_code(&self, ready: Nanos) -> u32 {
-        ready.max(self.now) as u32
+    fn data_from(&self, ready: Nanos) -> Nanos {
+        ready.max(self.now)
     }
 }

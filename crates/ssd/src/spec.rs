@@ -225,10 +225,9 @@ pub struct ControllerSpec {
     /// Data read ahead of a sequential stream; 0 reads nothing ahead.
     #[schemars(range(min = 0, max = 16_384))]
     pub read_ahead_kib: u32,
-    /// Dies that may program at once: what firmware and supply allow. Absent: all. Fewer than four are refused: what waits
-    /// longer than two seconds is not simulated.
+    /// Dies that may program at once: what firmware and supply allow. Absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 4, max = 512))]
+    #[schemars(range(min = 1, max = 512))]
     pub programs_at_once: Option<u32>,
     /// The least stretch of a page that crosses the channel and is corrected by itself, for reads of less than a unit
     /// (`mapping.unit_kib`) and of the map: a half, a quarter or an eighth of a unit. Absent: whole units cross, and whole rows of

@@ -109,6 +109,10 @@ impl Lab for PointLab<'_> {
     fn name(&self) -> &str {
         self.name
     }
+
+    fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        ssdlab_catalog::reference(model, seed)
+    }
 }
 
 impl Point {

@@ -11,7 +11,7 @@ use crate::oracle::Oracle;
 use crate::subject::Subject;
 
 /// Events without a completion after which a drive counts as stuck.
-const PATIENCE: u32 = 200_000;
+pub const PATIENCE: u32 = 200_000;
 
 const DAY_S: u64 = 86_400;
 

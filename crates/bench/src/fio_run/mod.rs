@@ -18,7 +18,7 @@
 //! flight when a runtime ends are waited for and counted; bandwidth is sampled every 500 ms.
 //!
 //! **The drive.** It is new. What the jobs of a file read is written first, in sequence, as fio lays out a file
-//! before it reads it, and then the drive rests for [`SETTLE`]. The rest of the drive stays as it left the factory
+//! before it reads it, and then the drive rests for [`PREFILL_REST`]. The rest of the drive stays as it left the factory
 //! ([`Prefill`] says otherwise).
 //!
 //! ```
@@ -52,7 +52,6 @@ pub use logs::{LogSink, log_names};
 pub use report::{Direction, FioReport, JobReport, Latency, RunFacts, Sync, TimeShares};
 pub use steady::{SteadyData, SteadyReport};
 
-use ssdlab_core::{Nanos, SECOND};
 use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 
@@ -65,10 +64,6 @@ use engine::Ending;
 use logs::AllLogs;
 use plan::Plan;
 
-/// Rest between prefilling and the first job.
-pub const SETTLE: Nanos = 10 * SECOND;
-const PREFILL_BLOCK_BYTES: u64 = 128 << 10;
-const PREFILL_QUEUE_DEPTH: u32 = 32;
 /// Share of the progress that prefilling takes.
 const PREFILL_SHARE: f64 = 0.2;
 
@@ -178,14 +173,8 @@ pub fn run_file_logging(
         Prefill::Nothing => Vec::new(),
     };
     let share = if prefilled.is_empty() { 0.0 } else { PREFILL_SHARE };
-    for (i, &(start, end)) in prefilled.iter().enumerate() {
-        let part = |i: usize| share * i as f64 / prefilled.len() as f64;
-        monitor.step(part(i), part(i + 1));
-        host.fill(start, end - start, PREFILL_BLOCK_BYTES, PREFILL_QUEUE_DEPTH, &mut ())?;
-    }
-    if !prefilled.is_empty() {
-        host.idle(SETTLE)?;
-    }
+    let part = |i: usize| share * i as f64 / prefilled.len() as f64;
+    host.prefill(&prefilled, |i| monitor.step(part(i), part(i + 1)))?;
     let before = host.counters();
     host.limit_time();
     let mut entries = plan.entries();

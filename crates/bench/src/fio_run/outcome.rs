@@ -7,8 +7,9 @@ use ssdlab_workload::fio::JobFile;
 
 use super::meter::EntryMeter;
 use super::report::RunFacts;
-use super::{FioOptions, Prefill, SETTLE};
+use super::{FioOptions, Prefill};
 use crate::explain;
+use crate::host::PREFILL_REST;
 use crate::outcome::{Axis, Mark, Outcome};
 use crate::suite::figures::{chart, put, put_counters, put_latencies, series};
 use crate::suite::tail::tail_chart;
@@ -58,6 +59,8 @@ fn outcome(
         verdict: None,
         notes: file.notices(),
         shortened: None,
+        small_by: None,
+        not_steady: vec![],
     };
     put(&mut out, "iops", m.iops(), "IOPS");
     put(&mut out, "bandwidth", m.mb_per_s(), "MB/s");
@@ -104,7 +107,7 @@ fn method(file: &JobFile, entry: &EntryMeter, facts: &RunFacts, options: FioOpti
     let written = format!(
         "{:.1} GB were written in sequence, and it rested for {}",
         facts.prefilled_bytes as f64 / 1e9,
-        format_duration(SETTLE)
+        format_duration(PREFILL_REST)
     );
     let drive = match options.prefill {
         _ if facts.prefilled_bytes == 0 => "The drive was new, and nothing had been written to it.".to_owned(),

@@ -76,7 +76,7 @@ impl Host<'_> {
             for (index, (job, state)) in jobs.iter_mut().zip(&mut states).enumerate() {
                 while !state.closed && state.in_flight < job.queue_depth {
                     if paced {
-                        let due = state.due(job, started);
+                        let due = state.due(job);
                         if due > self.port.now {
                             wake = wake.min(due);
                             break;
@@ -189,15 +189,10 @@ impl State {
     }
 
     /// When the job may send its next request; a place is free.
-    fn due<S>(&self, job: &Job<S>, started: Nanos) -> Nanos {
+    fn due<S>(&self, job: &Job<S>) -> Nanos {
         // The places that have not sent anything yet do not have to think.
         let fresh = u64::from(job.queue_depth) > u64::from(self.in_flight) + self.thinking.len() as u64;
-        let thought = if fresh { 0 } else { self.thinking.front().copied().unwrap_or(0) };
-        let rated = match job.rate_iops {
-            Some(rate) => started + (u128::from(self.requests) * u128::from(SECOND) / u128::from(rate)) as Nanos,
-            None => 0,
-        };
-        thought.max(rated)
+        if fresh { 0 } else { self.thinking.front().copied().unwrap_or(0) }
     }
 
     /// How much of the job is done, by the limit that is nearest; 0 where only the source knows.

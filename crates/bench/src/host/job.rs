@@ -22,9 +22,6 @@ pub struct Job<S> {
     /// Time between a request's completion and its successor's issue: the host's own work. Each of the
     /// `queue_depth` places thinks by itself.
     pub think: Nanos,
-    /// At most this many requests a second, evenly spaced; the job may catch up after a stall (as fio's
-    /// `rate_iops`). `None`: as fast as the device allows.
-    pub rate_iops: Option<u64>,
     /// Requests that complete in this first stretch are not measured (as fio's `ramp_time`).
     pub ramp: Nanos,
 }
@@ -33,7 +30,7 @@ impl<S> Job<S> {
     /// Runs until the source ends.
     #[must_use]
     pub fn new(source: S, queue_depth: u32) -> Self {
-        Job { source, queue_depth, limits: Limits::default(), think: 0, rate_iops: None, ramp: 0 }
+        Job { source, queue_depth, limits: Limits::default(), think: 0, ramp: 0 }
     }
 
     /// Stops issuing after this simulated time.
@@ -63,22 +60,13 @@ impl<S> Job<S> {
         self
     }
 
-    #[must_use]
-    pub fn at_rate(mut self, iops: u64) -> Self {
-        self.rate_iops = Some(iops);
-        self
-    }
-
     pub(super) fn is_paced(&self) -> bool {
-        self.think > 0 || self.rate_iops.is_some()
+        self.think > 0
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
         if self.queue_depth == 0 {
             return Err("the queue depth must be at least 1".to_owned());
-        }
-        if self.rate_iops == Some(0) {
-            return Err("a rate of 0 IOPS would never send anything".to_owned());
         }
         Ok(())
     }

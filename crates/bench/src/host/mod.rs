@@ -20,9 +20,9 @@ pub use closed::Run;
 pub use job::{Job, Limits};
 pub use open::{Arrival, Replay};
 pub use play::Playback;
-pub use prepare::TRIM_COMMAND_BYTES;
+pub use prepare::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, PREFILL_REST, TRIM_COMMAND_BYTES};
 
-use ssdlab_core::{Nanos, SECOND};
+use ssdlab_core::Nanos;
 use ssdlab_device::{Counters, Device, DeviceInfo};
 
 use crate::error::BenchError;
@@ -31,8 +31,6 @@ use port::Port;
 
 /// Windows' storahci sends at most 1 MiB in one command; larger requests are split.
 pub const STORAHCI_MAX_TRANSFER_BYTES: u64 = 1 << 20;
-/// The longest simulated time of a job file and of a replay. Longer ones are those of broken numbers.
-pub const MAX_DURATION: Nanos = 366 * 86_400 * SECOND;
 /// 65,536 sectors: what one ATA READ/WRITE FPDMA QUEUED command can carry.
 pub const ATA_MAX_TRANSFER_BYTES: u64 = 32 << 20;
 
@@ -68,7 +66,7 @@ impl<'a> Host<'a> {
         self.port.set_max_transfer_bytes(bytes);
     }
 
-    /// From now on, [`MAX_DURATION`] of simulated time is left: what has not ended by then ends in
+    /// From now on, [`ssdlab_core::MAX_DURATION`] of simulated time is left: what has not ended by then ends in
     /// [`crate::HostError::TooLong`]. Without this call there is no limit.
     pub fn limit_time(&mut self) {
         self.port.limit_time();

@@ -4,9 +4,10 @@ use ssdlab_core::{Breakdown, Nanos, Op, SECTOR_BYTES};
 use ssdlab_device::{Completion, Device, Hints, Request, Status};
 use ssdlab_workload::Command;
 
+use super::STORAHCI_MAX_TRANSFER_BYTES;
 use super::balance::Balance;
-use super::{MAX_DURATION, STORAHCI_MAX_TRANSFER_BYTES};
 use crate::error::HostError;
+use ssdlab_core::MAX_DURATION;
 
 /// A request that was split: waits for its last piece.
 struct Parent {

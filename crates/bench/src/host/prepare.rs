@@ -12,6 +12,14 @@ use crate::measure::Meter;
 /// sectors, the largest 16-bit count that keeps 4 KiB alignment.
 pub const TRIM_COMMAND_BYTES: u64 = 64 * 65_528 * 512;
 
+/// Sequential fills go in blocks of this size, as fast as the interface allows; the order stays sequential.
+pub const FILL_BLOCK_BYTES: u64 = 128 << 10;
+/// Requests in flight meanwhile.
+pub const FILL_QUEUE_DEPTH: u32 = 32;
+
+/// Rest between filling what a job file or a trace reads and its first request.
+pub const PREFILL_REST: Nanos = 10 * SECOND;
+
 /// TRIM commands that cover a range, in order.
 struct TrimRange {
     at: u64,
@@ -55,6 +63,22 @@ impl Host<'_> {
     ) -> Result<Run, BenchError> {
         let pattern = Pattern::sequential_write(length_bytes, block_bytes).starting_at(start_bytes).passes(1);
         self.sweep(&pattern, queue_depth, meter)
+    }
+
+    /// Fills spans in sequence, each from its first to its last byte, and rests; if there are none, it does nothing. `begins` is
+    /// told the number of each.
+    ///
+    /// # Errors
+    /// As [`Host::run`].
+    pub fn prefill(&mut self, spans: &[(u64, u64)], mut begins: impl FnMut(usize)) -> Result<(), BenchError> {
+        for (i, &(start, end)) in spans.iter().enumerate() {
+            begins(i);
+            self.fill(start, end - start, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
+        }
+        if !spans.is_empty() {
+            self.idle(PREFILL_REST)?;
+        }
+        Ok(())
     }
 
     /// Reads a range once, in sequence.

@@ -133,22 +133,6 @@ fn think_time_is_spent_between_completion_and_next_request_at_each_place_of_the_
 }
 
 #[test]
-fn a_rate_is_kept_evenly_and_caught_up_after_a_stall() {
-    let (mut device, monitor) = (readers(), Monitor::silent());
-    let mut log = Log::default();
-    let job = Job::new(reads(), 8).at_rate(3000).for_nanos(SECOND);
-    host(&mut device, &monitor).run(&mut [job], &mut log).unwrap();
-    assert_eq!(log.0.len(), 3000);
-    for (i, (_, c)) in log.0.iter().enumerate() {
-        assert_eq!(c.submitted, i as u64 * SECOND / 3000);
-    }
-    // One place of 100 us can do 10,000 a second: asked for 20,000, it runs without a gap.
-    let (mut device, mut m) = (readers(), Measurement::default());
-    host(&mut device, &monitor).run(&mut [Job::new(reads(), 1).at_rate(20_000).for_nanos(SECOND)], &mut m).unwrap();
-    assert_eq!(m.requests(), 10_000);
-}
-
-#[test]
 fn jobs_run_side_by_side_with_their_own_depths_limits_and_meters() {
     let (mut device, monitor) = (readers(), Monitor::silent());
     let mut meters = vec![Measurement::default(), Measurement::default()];

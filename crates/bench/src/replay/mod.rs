@@ -13,7 +13,7 @@
 //! in which a request is missing is an error.
 //!
 //! **The drive.** It is new, and by default written once in sequence, all of it, and then left alone for
-//! [`SETTLE`]: reads of a trace must find data, or they would cost no flash.
+//! [`PREFILL_REST`]: reads of a trace must find data, or they would cost no flash.
 //!
 //! **Times.** At recorded (or scaled) speed the loop is open: requests are sent when they arrive, or, if all of the
 //! host's tags are taken, as soon after as one is free. That wait is the replay lag. Latencies count from the
@@ -32,12 +32,12 @@ mod text;
 
 pub use speed::{Speed, SpeedError};
 
-pub use crate::host::MAX_DURATION;
+pub use ssdlab_core::MAX_DURATION;
 
 use std::cell::RefCell;
 use std::path::Path;
 
-use ssdlab_core::{Histogram, Nanos, Op, SECOND, format_duration};
+use ssdlab_core::{Histogram, Nanos, Op, format_duration};
 use ssdlab_device::Counters;
 use ssdlab_workload::trace::{
     Format, Placement, PlacementReport, PlacementSpec, SourceReader, TraceError, TraceSource, TraceSummary,
@@ -53,10 +53,6 @@ use crate::outcome::Outcome;
 use commands::{Commands, InOrder};
 use rate::RateOverTime;
 
-/// Rest between filling the drive and the first request.
-pub const SETTLE: Nanos = 10 * SECOND;
-const PREFILL_BLOCK_BYTES: u64 = 128 << 10;
-const PREFILL_QUEUE_DEPTH: u32 = 32;
 /// Share of the progress that filling takes.
 const PREFILL_SHARE: f64 = 0.3;
 
@@ -202,8 +198,7 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     let mut host = Host::new(&mut *device, monitor);
     if spec.prefill {
         monitor.step(0.0, PREFILL_SHARE);
-        host.fill(0, capacity_bytes, PREFILL_BLOCK_BYTES, PREFILL_QUEUE_DEPTH, &mut ())?;
-        host.idle(SETTLE)?;
+        host.prefill(&[(0, capacity_bytes)], |_| ())?;
         monitor.step(PREFILL_SHARE, 1.0);
     }
     let placement = Placement::new(spec.placement, &summary, capacity_bytes);

@@ -6,8 +6,9 @@ use serde_json::json;
 use ssdlab_core::{Histogram, format_duration, to_us};
 use ssdlab_workload::trace::{Devices, Fit};
 
-use super::{Replayed, SETTLE, Speed};
+use super::{Replayed, Speed};
 use crate::explain;
+use crate::host::PREFILL_REST;
 use crate::outcome::{Axis, Mark, Outcome};
 use crate::suite::figures::{chart, put, put_counters, put_latencies, series};
 use crate::suite::tail::tail_chart;
@@ -28,6 +29,8 @@ pub(super) fn outcome(r: &Replayed) -> Outcome {
         verdict: None,
         notes: notes(r),
         shortened: None,
+        small_by: None,
+        not_steady: vec![],
     };
     put_counts(&mut out, r);
     let m = &r.measurement;
@@ -116,7 +119,7 @@ pub(super) fn method(r: &Replayed) -> String {
     let drive = if r.spec.prefill {
         format!(
             "The drive was new; it was written once in sequence, all of it, and rested for {}.",
-            format_duration(SETTLE)
+            format_duration(PREFILL_REST)
         )
     } else {
         "The drive was new, and nothing had been written to it.".to_owned()

@@ -8,9 +8,7 @@ use crate::error::BenchError;
 use crate::host::{Host, Job};
 use crate::measure::{Measurement, Meter, PerSecond, PowerPerSecond, Stalls, TemperaturePerSecond};
 
-pub(super) const FILL_BLOCK_BYTES: u64 = 128 << 10;
-/// Filling for its own sake goes as fast as the interface allows; the order stays sequential.
-pub(super) const FILL_QUEUE_DEPTH: u32 = 32;
+pub(super) use crate::host::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH};
 
 /// Below this, a 99.9th percentile is a single request or none.
 const FEWEST_REQUESTS: u64 = 1_000;

@@ -19,10 +19,13 @@ use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::explain;
 use crate::measure::{PerSecond, PowerPerSecond, Split, Stalls};
-use crate::outcome::{Axis, Chart, Mark, Outcome};
+use crate::outcome::{Axis, Chart, Mark, NotSteady, Outcome, Unsettled};
 
 /// Top of the linear axis on which the reviews of 2013 laid every drive.
 const LINEAR_TOP_IOPS: f64 = 40_000.0;
+
+/// Of `over_provisioning`: the whole drive is used.
+const EVERY_ADDRESS: &str = "none";
 
 pub(super) const DEF: TestDef = TestDef {
     name: "consistency",
@@ -33,8 +36,8 @@ pub(super) const DEF: TestDef = TestDef {
         choice("form", "2013", &["2013", "2015"], "which of the published forms"),
         choice(
             "over_provisioning",
-            "none",
-            &["none", "raw-25", "lba-75"],
+            EVERY_ADDRESS,
+            &[EVERY_ADDRESS, "raw-25", "lba-75"],
             "how much of the drive is used, for filling and testing alike. none: all; raw-25: so many addresses that \
              raw capacity over used capacity is 1.25; lba-75: the first 75 % of the addresses. The reviews say \"25 %\" \
              and do not define it",
@@ -134,32 +137,48 @@ const STEADY: [&str; 8] = [
 /// What keeps a tail from being steady, by the criterion of `steady-state` with its defaults: five equal parts must lie
 /// within 10 % of their mean, and the line through them must change by no more than 5 %.
 /// `requests`: how many the tail has. A mean of n of them is not known better than to `1 / sqrt(n)`: where twice that exceeds
-/// what is allowed, a drift cannot be told from noise.
-fn unsteady(tail: &[f64], requests: u64) -> Option<String> {
-    let length = tail.len() / 5;
+/// what is allowed, a drift cannot be told from noise. `seconds`: its length.
+fn unsteady(tail: &[f64], requests: u64, seconds: u64) -> Option<NotSteady> {
+    let criterion = Criterion::DEFAULT;
+    let because = |reason, why: String| Some(NotSteady::new(reason, format!("of the last {seconds} s, {why}")));
+    let length = tail.len() / criterion.window;
     if length == 0 {
-        return Some("there are too few seconds to tell".to_owned());
+        return because(Unsettled::TooFewSeconds, "there are too few seconds to tell".to_owned());
     }
-    let parts: Vec<f64> = tail.chunks_exact(length).take(5).map(mean).collect();
-    let criterion = Criterion { window: 5, tolerance: 0.1, trend: 0.05 };
-    (!criterion.is_met(&parts)).then(|| {
-        if 2.0 / libm::sqrt((requests as f64 / 5.0).max(1.0)) > criterion.tolerance {
-            return format!("{} requests are too few to tell", grouped(requests));
-        }
-        let [low, high] = [min(&parts), max(&parts)].map(|iops| grouped(libm::round(iops) as u64));
-        format!("the means of five equal parts lie between {low} and {high} IOPS")
-    })
+    let parts: Vec<f64> = tail.chunks_exact(length).take(criterion.window).map(mean).collect();
+    if criterion.is_met(&parts) {
+        return None;
+    }
+    if 2.0 / libm::sqrt((requests as f64 / criterion.window as f64).max(1.0)) > criterion.tolerance {
+        return because(Unsettled::TooFewRequests, format!("{} requests are too few to tell", grouped(requests)));
+    }
+    let [low, high] = [min(&parts), max(&parts)].map(|iops| grouped(libm::round(iops) as u64));
+    because(Unsettled::Drifts, format!("the means of five equal parts lie between {low} and {high} IOPS"))
 }
 
 /// What is written at random goes to spare blocks at first, and nothing need be collected: however flat, that is no steady
 /// state. `spare_bytes`: of a device that has any; `before`: what was counted before the last part of the run.
-fn still_spare(spare_bytes: Option<f64>, before: Counters, seconds: u64) -> Option<String> {
+fn still_spare(spare_bytes: Option<f64>, before: Counters, seconds: u64) -> Option<NotSteady> {
     let (spare, flash) = (spare_bytes?, before.flash?);
     let programmed = flash.program_bytes() as f64;
     (programmed < spare).then(|| {
         let [programmed, spare] = [programmed, spare].map(|bytes| gigabytes(bytes as u64));
-        format!("before the last {seconds} s {programmed} GB were programmed, and the spare area has {spare} GB")
+        let why =
+            format!("before the last {seconds} s {programmed} GB were programmed, and the spare area has {spare} GB");
+        NotSteady::new(Unsettled::SpareNotWritten, why)
     })
+}
+
+/// Seconds of a run by the method of 2013, and from which on it is taken for the steady state.
+pub const PUBLISHED_SECONDS: (u64, u64) = (2000, 1400);
+
+/// The same by that of 2015.
+const PUBLISHED_SECONDS_2015: (u64, u64) = (3600, 3200);
+
+/// Whether the run of an outcome used every address of the drive.
+#[must_use]
+pub fn is_of_whole_drive(outcome: &Outcome) -> bool {
+    outcome.params.get("over_provisioning").is_none_or(|used| used == EVERY_ADDRESS)
 }
 
 /// The middle of the fullest bin, or the end of the values' range that is nearest to it; the lowest of equally full bins. Of
@@ -177,7 +196,7 @@ fn common_level(iops: &[f64], bin: f64) -> f64 {
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let form = ctx.params.choice("form").to_owned();
-    let (published, published_tail) = if form == "2013" { (2000, 1400) } else { (3600, 3200) };
+    let (published, published_tail) = if form == "2013" { PUBLISHED_SECONDS } else { PUBLISHED_SECONDS_2015 };
     let length = ctx.params.decide("seconds", published);
     let tail_from = ctx.params.decide("tail_from_seconds", length * published_tail / published);
     if tail_from >= length {
@@ -187,8 +206,9 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let definition = ctx.params.choice("over_provisioning").to_owned();
 
-    let (used, spare, of_members, fill, split, (per_second, power, stalls), at_start, at_end) =
-        ctx.on_fresh_drive(|host| {
+    let (capacity, used, spare, of_members, fill, split, (per_second, power, stalls), at_start, at_end) = ctx
+        .on_fresh_drive(|host| {
+            let capacity = host.info().capacity_bytes;
             let of_members = host.info().kind == "array";
             let used = used_bytes(host.info(), &definition)?;
             let spare =
@@ -204,14 +224,16 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             let mut meters = (series, (Split::after(tail_from * SECOND), Stalls::default()));
             host.run(&mut job, &mut meters)?;
             let ((per_second, power), (split, stalls)) = meters;
-            Ok((used, spare, of_members, fill, split, (per_second, power, stalls), at_start, host.counters()))
+            Ok((capacity, used, spare, of_members, fill, split, (per_second, power, stalls), at_start, host.counters()))
         })?;
     let (whole, tail) = (split.whole(), split.tail());
     whole.check_causes().map_err(BenchError::Books)?;
 
     let label = format!("{} random write, QD{depth}", size(block));
+    let is_limited = used + FILL_BLOCK_BYTES <= capacity;
     let limit = match definition.as_str() {
-        "raw-25" => ", limited so that raw capacity is 1.25 times what is used",
+        "raw-25" if is_limited => ", limited so that raw capacity is 1.25 times what is used",
+        "raw-25" => ", all but the last incomplete 128 KiB: raw capacity is 1.25 times that and more",
         "lba-75" => ", the first 75 % of the addresses",
         _ => ", every address",
     };
@@ -267,22 +289,18 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put(&mut out, "used_bytes", used as f64, "B");
     let length_of_tail = length - tail_from;
     let unsettled = still_spare(spare, boundary.since(&at_start), length_of_tail)
-        .or_else(|| unsteady(tail_iops, tail.requests()).map(|why| format!("of the last {length_of_tail} s, {why}")));
+        .or_else(|| unsteady(tail_iops, tail.requests(), length_of_tail));
     // A member that collects holds the others up while the host's whole queue waits for it. In small it collects for a
     // shorter time, and the queue is as long.
-    let holds_up_less = ctx.is_small() && of_members;
-    let is_steady = unsettled.is_none() && !holds_up_less;
+    let left = (ctx.is_small() && of_members).then(|| {
+        let why =
+            "on an eighth of the drives, members of a set hold one another up for a shorter time than at full size";
+        NotSteady::new(Unsettled::LeftToFullRun, why.to_owned())
+    });
+    out.not_steady = unsettled.into_iter().chain(left).collect();
+    out.notes.extend(out.not_steady.iter().map(NotSteady::sentence));
+    let is_steady = out.not_steady.is_empty();
     let name_of_tail = if is_steady { "steady state" } else { "last part" };
-    if let Some(why) = unsettled {
-        out.notes.push(format!("Not steady yet: {why}."));
-    }
-    if holds_up_less {
-        out.notes.push(
-            "On an eighth of the drives, members of a set hold one another up for a shorter time than at full size: the \
-             steady state of a set is left to a full run."
-                .to_owned(),
-        );
-    }
     // At the published length the last part has published figures to be laid beside, whatever it is.
     if (ctx.params.is_quick() || length < published) && !is_steady {
         out.metrics.retain(|key, _| !STEADY.contains(&key.as_str()) && !key.ends_with("_tail"));
@@ -366,14 +384,21 @@ mod tests {
     #[test]
     fn a_tail_that_rises_or_jumps_is_not_steady() {
         let flat: Vec<f64> = (0..600).map(|i| if i % 7 == 0 { 300.0 } else { 5_700.0 }).collect();
+        let unsteady = |tail: &[f64], requests| unsteady(tail, requests, 600).map(|n| (n.reason, n.sentence()));
         assert_eq!(unsteady(&flat, 1_000_000), None);
         let rising: Vec<f64> = (0..600).map(|i| 5_000.0 + f64::from(i)).collect();
-        let why = unsteady(&rising, 1_000_000);
-        assert!(why.as_ref().unwrap().contains("between 5,060 and 5,540"), "{why:?}");
-        assert!(unsteady(&[1.0], 1_000_000).is_some());
+        let (reason, sentence) = unsteady(&rising, 1_000_000).unwrap();
+        assert_eq!(reason, Unsettled::Drifts);
+        assert_eq!(
+            sentence,
+            "Not steady yet: of the last 600 s, the means of five equal parts lie between 5,060 and 5,540 IOPS."
+        );
+        assert_eq!(unsteady(&[1.0], 1_000_000).unwrap().0, Unsettled::TooFewSeconds);
         // Parts of 70 requests are known to a quarter, parts of 500 to less than a tenth.
-        assert_eq!(unsteady(&rising, 350).as_deref(), Some("350 requests are too few to tell"));
-        assert!(unsteady(&rising, 2_500).is_some_and(|why| why.contains("between")));
+        let (reason, sentence) = unsteady(&rising, 350).unwrap();
+        assert_eq!(reason, Unsettled::TooFewRequests);
+        assert!(sentence.ends_with("350 requests are too few to tell."), "{sentence}");
+        assert_eq!(unsteady(&rising, 2_500).unwrap().0, Unsettled::Drifts);
         assert_eq!(unsteady(&flat, 350), None);
     }
 
@@ -383,8 +408,9 @@ mod tests {
             let flash = FlashCounters { host_program_bytes: bytes, ..FlashCounters::default() };
             Counters { flash: Some(flash), ..Counters::default() }
         };
-        let why = still_spare(Some(9e9), written(2_000_000_000), 6).unwrap();
-        assert_eq!(why, "before the last 6 s 2 GB were programmed, and the spare area has 9 GB");
+        let still = still_spare(Some(9e9), written(2_000_000_000), 6).unwrap();
+        assert_eq!(still.reason, Unsettled::SpareNotWritten);
+        assert_eq!(still.why, "before the last 6 s 2 GB were programmed, and the spare area has 9 GB");
         assert_eq!(still_spare(Some(9e9), written(9_000_000_000), 6), None);
         // Disks have none.
         assert_eq!(still_spare(None, written(0), 6), None);

@@ -265,6 +265,7 @@ impl<'a> Context<'a> {
             method,
             params: self.params.to_json(),
             shortened: self.shortened(),
+            small_by: self.small,
             ..Outcome::default()
         }
     }

@@ -195,6 +195,13 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let waf = host.counters().since(&before).waf().unwrap_or(1.0);
         flash(host)?.record_wear();
         let now = flash(host)?.wear();
+        if now.mean <= start.mean {
+            return Err(BenchError::Unsuitable(
+                "no block was erased in the two windows of work, so that nothing tells the wear of its life: raise window_share \
+                 or settle_share"
+                    .to_owned(),
+            ));
+        }
         // Host bytes for all of the rated life.
         let mut pace = (first + second) / (now.mean - start.mean);
         let mut points: Vec<Point> = Vec::new();

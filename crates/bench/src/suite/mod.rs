@@ -50,10 +50,12 @@ pub(crate) mod tail;
 mod trim;
 mod worn_in;
 
+pub use consistency::{PUBLISHED_SECONDS, is_of_whole_drive};
 pub use definition::{COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference};
 
 pub use slc_stages::FOLDING_SHARE;
 pub use stalls::LONGEST_GAPS;
+pub use steady_state::STEADY_PARTS;
 pub use storage_bench::INTERVAL_ENDS;
 
 use context::Context;

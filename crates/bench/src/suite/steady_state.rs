@@ -136,7 +136,13 @@ pub(super) struct Criterion {
     pub trend: f64,
 }
 
+/// Rounds of the window by default; `consistency` divides the last part of its run into as many.
+pub const STEADY_PARTS: usize = 5;
+
 impl Criterion {
+    /// The defaults of this test, by which `consistency` judges as well.
+    pub const DEFAULT: Criterion = Criterion { window: STEADY_PARTS, tolerance: 0.1, trend: 0.05 };
+
     pub fn is_met(&self, values: &[f64]) -> bool {
         let m = mean(values);
         values.iter().all(|v| (v - m).abs() <= self.tolerance * m) && change(values).abs() <= self.trend
@@ -327,6 +333,15 @@ fn charts(rounds: &[Round], span: u64, tells_of_flash: bool) -> Vec<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_defaults_stand_once() {
+        let default = |key: &str| DEF.params.iter().find(|p| p.key == key).expect("it is one").default;
+        let Criterion { window, tolerance, trend } = Criterion::DEFAULT;
+        assert_eq!(default("window_rounds"), window.to_string());
+        assert_eq!(default("tolerance_percent"), (100.0 * tolerance).to_string());
+        assert_eq!(default("trend_percent"), (100.0 * trend).to_string());
+    }
 
     #[test]
     fn a_trend_and_an_outlier_are_both_unsteady() {

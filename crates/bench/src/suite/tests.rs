@@ -222,7 +222,11 @@ fn consistency_counts_the_seconds_in_which_nothing_completes() {
     let seconds: Vec<f64> = out.charts[0].series[0].points.iter().map(|p| p[1]).collect();
     assert!(seconds.contains(&0.0) && seconds.iter().all(|&iops| iops <= 32.0), "{seconds:?}");
     // Too few seconds for a steady state have no figures of one.
-    assert!(out.notes.iter().any(|n| n.starts_with("Not steady yet")) && !out.metrics.contains_key("iops_mean_tail"));
+    assert!(
+        !out.not_steady.is_empty()
+            && out.notes.contains(&out.not_steady[0].sentence())
+            && !out.metrics.contains_key("iops_mean_tail")
+    );
 }
 
 #[test]

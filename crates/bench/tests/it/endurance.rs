@@ -1,7 +1,7 @@
 //! `endurance` on small drives whose life can be told beforehand.
 
 use ssdlab_bench::suite::{find_test, run_test};
-use ssdlab_bench::{Monitor, Outcome};
+use ssdlab_bench::{BenchError, Monitor, Outcome};
 use ssdlab_nand::rber::ErrorSpec;
 use ssdlab_testkit::{ideal_die, ideal_drive_with};
 
@@ -28,11 +28,15 @@ const LDPC: &str = "[ecc]\ncodeword_bytes = 2048\nparity_stripe = 127\n[ecc.ldpc
                     iteration_us = 1.0\nsetup_us = 1.0\nprogressive = true\n";
 
 fn run(drive: &Small, settings: &[(&str, &str)]) -> Outcome {
+    try_run(drive, settings).expect("it runs")
+}
+
+fn try_run(drive: &Small, settings: &[(&str, &str)]) -> Result<Outcome, BenchError> {
     let mut all = vec![("window_share", "4"), ("settle_share", "4"), ("point_share", "1"), ("read_share", "0.5")];
     all.extend(settings);
     let settings: Vec<_> = all.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
     let test = find_test("endurance").expect("it is in the suite");
-    run_test(test, drive, &settings, 1, false, &Monitor::silent()).expect("it runs")
+    run_test(test, drive, &settings, 1, false, &Monitor::silent())
 }
 
 fn value(out: &Outcome, key: &str) -> f64 {
@@ -72,6 +76,14 @@ fn correction_decides_on_the_life_and_soft_decisions_extend_it() {
     // A year's less time without power is more life.
     let young = run(&small(LDPC), &[settings[0], settings[1], ("retention_days", "30")]);
     assert!(life(&young) > 1.1 * life(&ldpc));
+}
+
+#[test]
+fn windows_in_which_nothing_is_erased_tell_no_life() {
+    let mut settings = vec![("workload", "random"), ("fill_percent", "50"), ("settle_share", "0")];
+    settings.push(("window_share", "0.001"));
+    let error = try_run(&small(BCH), &settings).unwrap_err();
+    assert!(matches!(&error, BenchError::Unsuitable(why) if why.contains("raise window_share")), "{error}");
 }
 
 #[test]

@@ -4,9 +4,9 @@ use serde::Serialize;
 use ssdlab_bench::suite::INTERVAL_ENDS;
 use ssdlab_bench::{Metric, Outcome};
 
+use super::ClaimKind;
 use super::check::{Band, Check, Figure, Order, RangeCheck, Ranking, ValueCheck, Values};
 use super::facts::facts_of;
-use super::kind::ClaimKind;
 use super::{Claim, check};
 use crate::resolve::resolve;
 

@@ -6,7 +6,6 @@
 mod check;
 mod evaluate;
 mod facts;
-mod kind;
 mod tally;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +14,7 @@ use serde::Deserialize;
 
 pub use check::{Band, Check, Figure, Order, Ranking, ReportsCheck};
 pub use evaluate::{ClaimRow, ClaimState, evaluate};
-pub use kind::ClaimKind;
+pub use ssdlab_bench::ClaimKind;
 pub use tally::Tally;
 
 use crate::diagnostic::{Diagnostic, Place};

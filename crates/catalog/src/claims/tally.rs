@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use super::ClaimKind;
 use super::evaluate::{ClaimRow, ClaimState};
-use super::kind::ClaimKind;
 
 /// How many figures of a kind ended how. A repeated figure counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

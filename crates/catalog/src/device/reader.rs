@@ -6,17 +6,18 @@ use std::path::Path;
 use ssdlab_arrays::adapter_keys;
 use ssdlab_bench::parse_bytes;
 use ssdlab_core::{input, nearest};
+use ssdlab_device::Device;
 use toml::Table;
 
 use super::expression::{Argument, MAX_DEPTH, MAX_DEVICES, Node, parse};
 use super::{DeviceRecipe, Parts};
 use crate::adapter::{adapter_names, key_named, read_adapter};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::disk::{Disk, disk, parse_disk};
+use crate::disk::{Disk, disk, disk_names, parse_disk};
 use crate::embedded::{ADAPTERS, ARRAYS, DISKS, DRIVES, find};
 use crate::explain::Problem;
 use crate::load;
-use crate::resolve::{Drive, drive_of, locate, read_file};
+use crate::resolve::{Drive, drive_names, drive_of, locate, read_file};
 
 const RAID0: &str = "raid0";
 const RANGES: &str = "ranges";
@@ -46,6 +47,19 @@ struct Origin<'a> {
 /// names cannot be read or built. Real devices are not opened.
 pub fn device(text: &str) -> Result<DeviceRecipe, Diagnostic> {
     device_beside(text, Path::new(""))
+}
+
+/// A new device of the catalog that tests measure others by, as [`ssdlab_bench::Lab::reference`] asks for it: `None` if the
+/// catalog has no drive or disk of that name.
+///
+/// # Errors
+/// Why it cannot be built: never, unless its file is wrong.
+pub fn reference(name: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+    if !drive_names().chain(disk_names()).any(|known| known == name) {
+        return Ok(None);
+    }
+    let recipe = device(name).map_err(|d| d.to_string())?;
+    recipe.build(seed).map(Some).map_err(|d| d.to_string())
 }
 
 /// As [`device`], with paths that begin at `folder`.

@@ -1,5 +1,4 @@
 //! `ssdlab attach`: a simulated device as a real one, for other programs.
-#![allow(clippy::disallowed_methods)] // Sockets and numbers of images shall differ from run to run.
 
 use std::net::TcpListener;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
@@ -126,11 +125,9 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
                 (Some(image), contents.store)
             } else {
                 let store = fresh();
-                let number =
-                    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
                 let key = encrypts.then(|| MediaKey::random(0)).transpose();
                 let key = key.map_err(|e| Failure::run(format!("there are no random numbers for a media key: {e}")))?;
-                (Some(Image::create(path, name, number, &store, key).map_err(wrong)?), store)
+                (Some(Image::create(path, name, image_number(), &store, key).map_err(wrong)?), store)
             }
         }
     };
@@ -194,7 +191,14 @@ fn report(statistics: &Statistics) {
     complain(&lateness_line(statistics));
 }
 
+/// What tells an image from every other.
+#[expect(clippy::disallowed_methods, reason = "numbers of images shall differ from run to run")]
+pub fn image_number() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64)
+}
+
 /// The command's exit code is ours.
+#[expect(clippy::disallowed_methods, reason = "how long a command is waited for is no result")]
 fn conclude(captive: &captive::Captive) -> Result<(), Failure> {
     let asked = Instant::now();
     loop {

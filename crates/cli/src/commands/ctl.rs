@@ -1,10 +1,8 @@
 //! `ssdlab ctl`: orders for a device that is attached.
-#![allow(clippy::disallowed_methods)] // Numbers of images shall differ from run to run.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use serde_json::Value;
 use ssdlab_attach::{CONTROL_PATIENCE, Order};
@@ -24,8 +22,7 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
         CtlOrder::Snapshot { image } => {
             let path =
                 std::path::absolute(image).map_err(|e| Failure::bad_input(format!("{}: {e}", image.display())))?;
-            let number = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
-            Order::Snapshot { path, number }
+            Order::Snapshot { path, number: super::attach::image_number() }
         }
     };
     let answer = ask(args, &order)?;

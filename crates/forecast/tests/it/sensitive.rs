@@ -50,6 +50,21 @@ fn a_read_alone_hangs_on_the_time_to_read_and_not_on_that_to_erase() {
 }
 
 #[test]
+fn an_index_has_its_reference_for_every_drive_that_is_run() {
+    let never = AtomicBool::new(false);
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
+    let index = Figure {
+        title: "desktop".to_owned(),
+        test: find_test("storagemark-desktop").expect("it is in the suite"),
+        settings: BTreeMap::from([("requests".to_owned(), "1000".to_owned())]),
+        metric: "index".to_owned(),
+    };
+    let keys = ["controller.move_unit_us".to_owned()];
+    let found = sensitivity("mtron-mobi-3000-16gb", &[index], 10.0, &keys, &bench).unwrap().unwrap();
+    assert!(found.figures[0].value > 0.0, "{found:?}");
+}
+
+#[test]
 fn values_that_no_drive_can_have_are_told_of() {
     // Another way to share the dies has no use for what this one is told.
     let found = of(&["gc.host_share"]);

@@ -259,7 +259,7 @@ impl LogBlock {
             } else {
                 self.contents.write(waiting.page, waiting.write_number, block, row);
             }
-            let (number, ready) = (self.host.start(k, die), sink.ready_code(waiting.ready));
+            let (number, ready) = (self.host.start(k, die), sink.data_from(waiting.ready));
             sink.enqueue(die, FlashOp::host_program(block, row, 1, number, ready));
         }
     }

@@ -163,7 +163,7 @@ impl PageMap {
             first.push(FlashOp::retire_read(from, page, self.row_units, to));
             first.push(FlashOp::program(OpKind::RetireProgram, to, page, self.row_units, 0));
         }
-        first.push(op.again_in(to, sink.ready_code(0)));
+        first.push(op.again_in(to, sink.data_from(0)));
         self.bad_blocks.rows += u64::from(held) + 1;
         sink.retarget(die, from, to, &first);
         // A free superblock may have gone.

@@ -392,7 +392,7 @@ impl PageMap {
         if self.copies.is_some() && self.padding.is_none() {
             self.copy_endangered(die, block, page, sink);
         }
-        sink.enqueue(die, FlashOp::host_program(block, page, units, number, sink.ready_code(ready)));
+        sink.enqueue(die, FlashOp::host_program(block, page, units, number, sink.data_from(ready)));
         self.log.note_written(start, units, pages, &mut self.medium, sink);
         self.start_if_due(domain, sink);
     }

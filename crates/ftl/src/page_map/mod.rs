@@ -78,7 +78,7 @@ use superblock::{State, Superblocks};
 use validity::Validity;
 use write_buffer::WriteBuffer;
 
-pub use metadata_log::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
+pub use metadata_log::{JOURNAL_ENTRY_BYTES, Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use recovery::{RecoveryFault, RecoveryWay};
 pub use saved::SavedMap;
 pub use superblock::{State as SuperblockState, SuperblockId};
@@ -297,13 +297,6 @@ impl PageMap {
     pub fn in_ram(&self, unit: UnitAddress) -> bool {
         let (block, page) = self.medium.layout().row_of(unit);
         page >= self.medium.finished_pages(block)
-    }
-
-    /// Whether units wait in the buffer because the firmware holds the host back for a collection.
-    #[must_use]
-    pub fn host_is_held(&self) -> bool {
-        let held = |stream: u8| self.buffer.units_of(stream) >= self.row_units && !self.host.may_write(stream);
-        (0..self.buffer.streams()).any(held)
     }
 
     /// Whether any collection runs.

@@ -12,8 +12,8 @@ fn rows_of_four() -> Rig {
 }
 
 /// Of the host's programs, in the order in which they were asked for.
-fn ready(ops: &[(DieId, FlashOp)]) -> Vec<u32> {
-    ops.iter().filter(|(_, op)| op.kind() == OpKind::HostProgram).map(|(_, op)| op.ready_code()).collect()
+fn ready(ops: &[(DieId, FlashOp)]) -> Vec<i64> {
+    ops.iter().filter(|(_, op)| op.kind() == OpKind::HostProgram).map(|(_, op)| op.data_late_by(0)).collect()
 }
 
 #[test]

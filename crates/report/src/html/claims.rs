@@ -1,7 +1,9 @@
 //! Published figures beside ours.
 
+use ssdlab_bench::ClaimKind;
+
 use crate::number;
-use crate::review::{ClaimKind, ClaimRow, ClaimState, Review, Tally};
+use crate::review::{ClaimRow, ClaimState, Review, Tally};
 use crate::text::escape;
 
 fn class(state: ClaimState) -> &'static str {
@@ -33,17 +35,16 @@ pub(crate) fn write(out: &mut String, review: &Review) {
     }
     out.push_str("<section id=\"claims\" aria-labelledby=\"claims-h\">\n<h2 id=\"claims-h\">Published figures</h2>\n");
     let rows = sorted(review);
-    for (kind, heading, meaning) in KINDS {
+    for kind in ClaimKind::ALL {
+        let (heading, meaning) = (kind.heading(), kind.meaning());
         let of_kind: Vec<&ClaimRow> = rows.iter().copied().filter(|c| c.kind == kind).collect();
         if of_kind.is_empty() {
             continue;
         }
-        let Tally { met, missed } = review.tally(kind);
-        let open =
-            of_kind.len() - of_kind.iter().filter(|c| matches!(c.state, ClaimState::Met | ClaimState::Missed)).count();
+        let Tally { met, missed, open } = review.tally(kind);
         let summary = format!("{heading}: {met} met, {missed} missed, {open} without a result");
         if kind == ClaimKind::Measured {
-            out.push_str(&format!("<h3>{summary}</h3>\n<p>{meaning}</p>\n"));
+            out.push_str(&format!("<h3>{summary}</h3>\n<p>{meaning} The margin says by how much ours could change before it would be missed.</p>\n"));
             table(out, &of_kind, heading, true);
         } else {
             out.push_str(&format!("<details><summary>{summary}</summary>\n<p>{meaning}</p>\n"));
@@ -53,23 +54,6 @@ pub(crate) fn write(out: &mut String, review: &Review) {
     }
     out.push_str("</section>\n");
 }
-
-const KINDS: [(ClaimKind, &str, &str); 4] = [
-    (
-        ClaimKind::Measured,
-        "Measured here",
-        "A number or an order that came out of a run, and could have come out otherwise. The margin says by how much ours \
-         could change before it would be missed.",
-    ),
-    (
-        ClaimKind::Calibration,
-        "Calibration",
-        "A parameter of the model was chosen with the figure in view. That it is met says how well it was chosen, and \
-         nothing about the model.",
-    ),
-    (ClaimKind::ByMethod, "Parameters of the tests", "The test was run with the published parameters."),
-    (ClaimKind::AsBuilt, "Taken over into the drive file", "The drive file says what the source says."),
-];
 
 /// Missed, met, not shown, not run; within these by device and in the order of the catalog.
 fn sorted(review: &Review) -> Vec<&ClaimRow> {

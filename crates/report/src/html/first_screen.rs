@@ -1,7 +1,7 @@
 //! The first screen: what the drive is, how steadily it writes, how it compares, what was found, for whom it is, and how far
 //! to trust all that.
 
-use ssdlab_bench::{Axis, Mark, Outcome, Series};
+use ssdlab_bench::{Axis, ClaimKind, Mark, Outcome, Series, Unsettled};
 
 use super::test::open_figure;
 use crate::compare::TestGroup;
@@ -9,8 +9,8 @@ use crate::headline::{HEADLINES, Headline};
 use crate::name;
 use crate::number;
 use crate::reference::{STEP_SECONDS, beside, consistency_curve};
-use crate::review::{ClaimKind, Review, ReviewedDevice};
-use crate::story::{Decks, Story, bar_notes, decks, is_small, left_to_a_full_run, story, written_share};
+use crate::review::{Review, ReviewedDevice};
+use crate::story::{Decks, Story, bar_notes, decks, story, written_share};
 use crate::svg::{Figure, Layout};
 use crate::text::escape;
 
@@ -167,6 +167,7 @@ fn scatter(out: &mut String, review: &Review) {
             String::new()
         },
         shortened: None,
+        in_small: false,
         mark: Mark::Scatter,
         x: Axis { min: Some(0.0), max: Some(last), ..Axis::linear("time", "s") },
         y: Axis::log("IOPS", "IOPS"),
@@ -186,7 +187,7 @@ fn scatter(out: &mut String, review: &Review) {
 
 /// Whether its drives were measured in small.
 fn in_small(review: &Review) -> bool {
-    review.outcomes.iter().any(is_small)
+    review.outcomes.iter().any(|o| o.small_by.is_some())
 }
 
 /// Where the stalls of the drive of a review lie.
@@ -287,8 +288,11 @@ fn bar_chart(out: &mut String, review: &Review, headline: &Headline, bars: &[Bar
     ));
     let is_left = |bar: &Bar| {
         let device = bar.own.map(|i| &review.devices[i].facts.name);
-        let is_left =
-            |o: &Outcome| Some(&o.device) == device && headline.fits(&o.test, &o.variant) && left_to_a_full_run(o);
+        let is_left = |o: &Outcome| {
+            Some(&o.device) == device
+                && headline.fits(&o.test, &o.variant)
+                && o.is_unsettled_by(Unsettled::LeftToFullRun)
+        };
         review.outcomes.iter().any(is_left)
     };
     for bar in bars {
@@ -439,9 +443,7 @@ fn trust(out: &mut String, review: &Review) {
             parameters().filter(|row| row.estimate).count()
         ));
     }
-    if review.devices.iter().all(|d| d.facts.kind != "host") {
-        out.push_str("Every drive here is simulated. ");
-    }
+    out.push_str("Every drive here is simulated. ");
     if !review.claims.is_empty() {
         out.push_str("<a href=\"#claims\">Published figures</a>");
     }

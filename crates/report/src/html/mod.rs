@@ -149,10 +149,8 @@ fn contents(out: &mut String, review: &Review, groups: &[TestGroup]) {
 
 fn footer(out: &mut String, review: &Review) {
     out.push_str("<footer><p>");
-    if review.devices.iter().all(|d| d.facts.kind != "host") {
-        out.push_str("Every figure on this page was measured on a simulated drive. The same drive file, seed and ");
-        out.push_str("version give the same bytes. ");
-    }
+    out.push_str("Every figure on this page was measured on a simulated drive. The same drive file, seed and ");
+    out.push_str("version give the same bytes. ");
     out.push_str("Figures: <a href=\"results.json\">results.json</a>. Series behind the ");
     out.push_str("charts: <code>series/</code>. Charts as SVG and PNG: <code>charts/</code>.</p>");
     out.push_str(&format!("<p>ssdlab {}, seed {}</p></footer>\n", escape(&review.version), review.seed));

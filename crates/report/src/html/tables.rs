@@ -285,7 +285,7 @@ const IN_SMALL: usize = 4;
 /// A curve of percentiles: its points are steps of a histogram, so that their own median would say nothing.
 fn by_percentile(out: &mut String, figure: &Figure) {
     // On a part of the drive the slowest requests are not those of the whole one.
-    let in_small = figure.shortened.as_deref().is_some_and(crate::story::on_a_part);
+    let in_small = figure.in_small;
     let named = if in_small { &PERCENTILES[..IN_SMALL] } else { &PERCENTILES[..] };
     let mut columns = vec![("Share of the requests", false)];
     columns.extend(named.iter().map(|(name, _)| (*name, true)));

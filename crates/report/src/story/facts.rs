@@ -1,7 +1,7 @@
 //! What the sentences are made of: the figures of a drive and of those beside it.
 
-use ssdlab_bench::Outcome;
 use ssdlab_bench::suite::FOLDING_SHARE;
+use ssdlab_bench::{Outcome, Unsettled};
 
 use super::steady::Steady;
 use super::words::{iops, rounded};
@@ -89,7 +89,7 @@ impl<'a> Facts<'a> {
 
     /// Whether a quick run leaves the steady state to a full one, as of a set.
     pub fn is_left_to_a_full_run(&self) -> bool {
-        self.outcome("consistency", "2013").is_some_and(left_to_a_full_run)
+        self.outcome("consistency", "2013").is_some_and(|o| o.is_unsettled_by(Unsettled::LeftToFullRun))
     }
 
     /// Of a device that took small writes into a cache and wrote them back for long after: until when it was busy.
@@ -155,7 +155,7 @@ impl<'a> Facts<'a> {
     pub fn last_part(&self) -> Option<Steady> {
         let last = Steady::of(&self.tail_of(self.name())?)?;
         // A smaller drive has smaller superblocks, and stalls more often for each.
-        let in_small = self.review.outcomes.iter().any(|o| o.device == self.name() && is_small(o));
+        let in_small = self.review.outcomes.iter().any(|o| o.device == self.name() && o.small_by.is_some());
         Some(if in_small { Steady { period: None, ..last } } else { last })
     }
 
@@ -251,21 +251,6 @@ impl<'a> Facts<'a> {
         let whole = self.metric("consistency", "2013", "fill_bandwidth").filter(|&whole| whole < FALLS * rate)?;
         Some((format!("{rate:.0} MB/s at first, {whole:.0} as the mean of a write over the whole drive"), whole))
     }
-}
-
-/// Whether the steady state of a run is left to a full one.
-pub(crate) fn left_to_a_full_run(outcome: &Outcome) -> bool {
-    outcome.notes.iter().any(|note| note.ends_with("is left to a full run."))
-}
-
-/// Whether a run was one on a part of the drive.
-pub(crate) fn is_small(outcome: &Outcome) -> bool {
-    outcome.shortened.as_deref().is_some_and(on_a_part)
-}
-
-/// Whether a run that was shortened in this way was one on a part of the drive.
-pub(crate) fn on_a_part(shortened: &str) -> bool {
-    shortened.starts_with("on an eighth")
 }
 
 /// Seconds of writing back that a reader should know of.

@@ -6,8 +6,8 @@ const DEEP: f64 = 0.25;
 pub(super) const NEAR: f64 = 0.15;
 /// A median below this share of the mean: a few quick seconds make the mean, and most seconds are far below it.
 const BURSTS: f64 = 0.5;
-/// The parts of a run that its means are compared over; the test `consistency` judges by as many.
-const PARTS: usize = 5;
+/// The parts of a run that its means are compared over: those that the test judges by.
+const PARTS: usize = ssdlab_bench::suite::STEADY_PARTS;
 
 /// How random writes go once the drive has settled, or in the last part of a run that was too short for it.
 #[derive(Clone, Copy, Debug, PartialEq)]

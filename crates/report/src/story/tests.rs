@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use ssdlab_bench::{Axis, Chart, Mark, Metric, Outcome, Series, Verdict};
+use ssdlab_bench::{Axis, Chart, Mark, Metric, NotSteady, Outcome, Series, Unsettled, Verdict};
 
 use super::*;
 use crate::review::DeviceFacts;
@@ -525,7 +525,7 @@ fn with_seconds(figures: Figures, seconds: &[f64], settled: bool) -> Review {
     }
     if !settled {
         run.metrics.remove("iops_mean_tail");
-        run.notes.push("Not steady yet: of the last 200 s, they drift.".to_owned());
+        run.not_steady.push(NotSteady::new(Unsettled::Drifts, "of the last 200 s, they drift".to_owned()));
     }
     review
 }
@@ -634,7 +634,7 @@ fn a_mean_that_bursts_make_is_told_apart_from_what_most_seconds_are() {
         "{unsuited}"
     );
     // How often is not known of the drive from a part of it.
-    review.outcomes[0].shortened = Some("on an eighth of the drive".to_owned());
+    review.outcomes[0].small_by = Some(8);
     assert!(told(&review).contains("drop to 300 now and then."), "{}", told(&review));
     let skewed = told(&with_seconds(GOOD, &[5_000.0, 5_000.0, 2_000.0], false));
     assert!(skewed.contains("is the median of the last 200 s, whose mean is 4,"), "{skewed}");

@@ -28,6 +28,8 @@ pub(crate) struct Figure {
     pub caption: String,
     /// Set if the run was shorter than the published method.
     pub shortened: Option<String>,
+    /// Of a device, or several, in small.
+    pub in_small: bool,
     pub mark: Mark,
     pub x: Axis,
     pub y: Axis,
@@ -59,6 +61,7 @@ impl Figure {
             subject: subject.to_owned(),
             caption: chart.caption.clone(),
             shortened,
+            in_small: false,
             mark: chart.mark,
             x: chart.x.clone(),
             y: chart.y.clone(),

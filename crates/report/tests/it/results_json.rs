@@ -1,6 +1,7 @@
 //! The shape of `results.json`, which scripts and checks rely on.
 
 use serde_json::{Value, json};
+use ssdlab_bench::Unsettled;
 use ssdlab_report::{ResultsDocument, results_json};
 
 use crate::common::{FIRST, SECOND, one_drive, two_drives};
@@ -25,6 +26,24 @@ fn one_device_stands_at_the_top() {
     assert_eq!(result["metrics"]["iops"], json!({"value": 75_900.0, "unit": "IOPS"}));
     assert_eq!(document["results"][0]["params"]["queue_depth"], json!(32));
     assert!(text.contains("\"value\": 75900.0"), "a float stays a float");
+}
+
+#[test]
+fn its_document_names_every_cause_and_every_reason() {
+    let document = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results-json.md"));
+    let causes = document.lines().find(|line| line.starts_with("Causes are ")).expect("it has the list");
+    let named: Vec<&str> = causes.split('`').skip(1).step_by(2).collect();
+    assert_eq!(named, ssdlab_core::CAUSES.map(ssdlab_core::Cause::key));
+    for reason in [
+        Unsettled::SpareNotWritten,
+        Unsettled::TooFewSeconds,
+        Unsettled::TooFewRequests,
+        Unsettled::Drifts,
+        Unsettled::LeftToFullRun,
+    ] {
+        let key = serde_json::to_value(reason).unwrap();
+        assert!(document.contains(&format!("`{}`", key.as_str().unwrap())), "{reason:?}");
+    }
 }
 
 #[test]

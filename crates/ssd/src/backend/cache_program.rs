@@ -121,7 +121,7 @@ impl Backend {
         }
         die.others.pop_front();
         let mode = translation.medium().mode(op.block());
-        let late = if op.kind() == OpKind::HostProgram { data_are_late_by(&op, now).max(0) as u64 } else { 0 };
+        let late = data_are_late_by(&op, now);
         // The register is free once the array has taken over what came through it.
         let earliest = die.progress.array_from().max(now + late) + self.command_time;
         let passes = if mode == self.times.native() { self.passes } else { 1 };

@@ -42,6 +42,10 @@ use turns::Turns;
 pub use events::NEVER;
 pub use power_cut::AtWork;
 
+/// More than half a minute before the times in waiting operations are no longer told apart from later ones, and longer than
+/// any operation takes.
+const RENEWS_EVERY: Nanos = 120_000_000_000;
+
 // What every operation touches comes first, on two cache lines; then what dies with features need.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
@@ -107,6 +111,8 @@ pub struct Backend {
     events: Tournament,
     /// Dies that may have something to do and nothing under way; see [`Backend::begin_woken`].
     woken: DieSet,
+    /// When the times in what waits are to be renewed.
+    renews_at: Nanos,
     times: ArrayTimes,
     command_time: Nanos,
     /// Picoseconds to move one unit with its share of the spare area.
@@ -209,6 +215,7 @@ impl Backend {
             channels: vec![Channel::default(); channels as usize],
             events: Tournament::new(dies as usize),
             woken: DieSet::with_room(dies),
+            renews_at: RENEWS_EVERY,
             times: ArrayTimes::new(die),
             // Cycles that occupy the channel are booked there.
             command_time: if cycles.is_some() { 0 } else { nanos_from_us(die.bus.command_us) },
@@ -339,7 +346,7 @@ impl Backend {
         self.read_granule < 8
     }
 
-    /// How many eighths of a logical page cross the channel for a read of these sectors, one bit each; 0: all.
+    /// How many eighths of a logical page cross the channel for a read of `sectors`, one bit each; 0 stands for all eight.
     #[inline]
     #[must_use]
     pub fn part_of_page(&self, sectors: u64) -> u8 {
@@ -398,6 +405,9 @@ impl Backend {
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
+        if now >= self.renews_at {
+            self.renew_what_waits(now);
+        }
         // Nobody is woken meanwhile.
         let mut low = self.woken.take_low();
         while low != 0 {
@@ -406,6 +416,17 @@ impl Backend {
         }
         if self.special || !self.woken.is_empty() {
             self.begin_woken_of_many(now, translation, probe);
+        }
+    }
+
+    /// Programs of the host keep only the low bits of the time at which their data come, and may wait for long: behind reads
+    /// that pass them, or for their turn.
+    #[cold]
+    #[inline(never)]
+    fn renew_what_waits(&mut self, now: Nanos) {
+        self.renews_at = now + RENEWS_EVERY;
+        for die in &mut self.dies {
+            die.others.for_each_mut(|op| op.renew(now));
         }
     }
 
@@ -725,7 +746,7 @@ impl Backend {
             | OpKind::MetadataProgram
             | OpKind::SafetyProgram
             | OpKind::RetireProgram => {
-                let late = if op.kind() == OpKind::HostProgram { data_are_late_by(&op, now).max(0) as u64 } else { 0 };
+                let late = data_are_late_by(&op, now);
                 let earliest = taken.max(now + late.max(joint.late)) + self.command_time;
                 // A program moves its whole row, padding included.
                 let passes = if SPECIAL && mode == self.times.native() { self.passes } else { 1 };
@@ -806,9 +827,8 @@ impl Backend {
                 (Work::Read { page, rows, eighths }, now)
             }
             OpKind::HostProgram => {
-                let late = data_are_late_by(op, now);
                 let joint = if SPECIAL { self.joint(d, op, now).late } else { 0 };
-                (Work::Program { page }, now.saturating_add_signed(late.into()).max(now + joint))
+                (Work::Program { page }, now.saturating_add_signed(op.data_late_by(now)).max(now + joint))
             }
             OpKind::GcProgram
             | OpKind::FoldProgram
@@ -833,8 +853,8 @@ impl Backend {
             joint.units += other.units();
             if is_read(op.kind()) {
                 joint.eighths += other.eighths();
-            } else if op.kind() == OpKind::HostProgram {
-                joint.late = joint.late.max(data_are_late_by(other, now).max(0) as u64);
+            } else {
+                joint.late = joint.late.max(data_are_late_by(other, now));
             }
         }
         joint
@@ -875,11 +895,10 @@ fn scaled(time: Nanos, share: u64) -> Nanos {
     (time * share) >> 16
 }
 
-/// By how much the data of a host program come later than now; they may be here already. An operation begins within two
-/// seconds of being queued, so that the low bits of the time tell.
+/// By how much the data of a program come later than now.
 #[inline]
-fn data_are_late_by(op: &FlashOp, now: Nanos) -> i32 {
-    op.ready_code().wrapping_sub(now as u32) as i32
+fn data_are_late_by(op: &FlashOp, now: Nanos) -> Nanos {
+    if op.kind() == OpKind::HostProgram { op.data_late_by(now).max(0).cast_unsigned() } else { 0 }
 }
 
 #[cfg(test)]

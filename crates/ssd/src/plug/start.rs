@@ -1,21 +1,18 @@
 //! The power comes back: how long the drive takes until it is ready.
 //!
 //! Time to be ready = boot + reading the map (checkpoint or map pages) and, after an unclean cut, the journal of one turn of
-//! checkpoints, over all channels + putting its entries into the map + finding the end of what was open + repairs. A drive
-//! If the last erase of everything was cut short, the rest of it comes on top. A drive
-//! without a journal reads the spare area of every row instead, or of those rows that its translation needs. Boot and the processor's time for an entry are estimates of
-//! the drive file; the rest follows from the mechanisms.
+//! checkpoints, over all channels + putting its entries into the map + finding the end of what was open + repairs. If the last
+//! erase of everything was cut short, the rest of it comes on top. A drive without a journal reads the spare area of every row
+//! instead, or of those rows that its translation needs. Boot and the processor's time for an entry are estimates of the drive
+//! file; the rest follows from the mechanisms.
 //!
 //! Liberty, stated: dies that do repairs side by side do not wait for each other's transfers.
 
 use ssdlab_core::Nanos;
-use ssdlab_ftl::{Recovered, Repair, RepairKind, Translation};
+use ssdlab_ftl::{JOURNAL_ENTRY_BYTES, Recovered, Repair, RepairKind, Translation};
 use ssdlab_nand::{CellMode, LogicalPage, LogicalPages};
 
 use crate::SimulatedSsd;
-
-/// Bytes of a journal entry.
-const ENTRY_BYTES: u64 = 8;
 
 /// A repair, and when its die is at it.
 #[derive(Clone, Copy, Debug)]
@@ -123,10 +120,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let journal = if clean { 0 } else { recovered.journal_rows };
         let rows = u64::from(recovered.map_rows) + u64::from(journal);
         let replay =
-            u64::from(journal) * u64::from(layout.row_bytes()) / ENTRY_BYTES * self.plug.times.replay_entry_ps / 1000;
+            u64::from(journal) * u64::from(layout.row_bytes() / JOURNAL_ENTRY_BYTES) * self.plug.times.replay_entry_ps
+                / 1000;
         // A search for the end of each open block, by halves, and the rows since the last one of the journal.
         let halves = u64::from(u32::BITS - layout.pages.leading_zeros());
-        let since = u64::from(layout.row_bytes()) / ENTRY_BYTES / u64::from(layout.row_units * layout.dies) + 1;
+        let since = u64::from(layout.row_bytes() / JOURNAL_ENTRY_BYTES) / u64::from(layout.row_units * layout.dies) + 1;
         let open = if clean { 0 } else { (u64::from(recovered.open_superblocks) * halves + since) * look };
         self.backend.time_to_read_rows(rows) + replay + open
     }

@@ -120,7 +120,7 @@ impl Translation for AppendOnly {
             self.counters.host_units += units as u64;
             sink.enqueue(
                 DieId::new(die),
-                FlashOp::host_program(BlockId::new(block), page, units as u32, number, sink.ready_code(ready)),
+                FlashOp::host_program(BlockId::new(block), page, units as u32, number, sink.data_from(ready)),
             );
         }
     }

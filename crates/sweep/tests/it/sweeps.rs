@@ -112,6 +112,16 @@ fn a_sweep_that_was_stopped_goes_on_where_it_was() {
 }
 
 #[test]
+fn an_index_has_its_reference() {
+    let plan = "title = \"Index\"\ndrive = \"mtron-mobi-3000-16gb\"\n[grid]\nwrite_buffer.flush_after_idle_ms = [10]\n\
+                [[test]]\nname = \"storagemark-desktop\"\nset.requests = 1000\n";
+    let plan = Plan::parse("index.toml", plan).unwrap_or_else(|e| panic!("{e}"));
+    let result = run(&plan, &Folder::new("index"), 1);
+    let State::Done(PointResult::Finished { metrics, .. }) = &result.states[0] else { panic!("{:?}", result.states) };
+    assert!(metrics["index"].value > 0.0);
+}
+
+#[test]
 fn spoilt_points_are_noticed_and_run_again() {
     let plan = plan();
     let folder = Folder::new("spoilt");

@@ -8,10 +8,8 @@ use ssdlab_device::{Completion, Device, HostCounters, Request, Status};
 
 use super::plan::{Built, Place};
 use super::watched::{Book, Inside, lock};
+use crate::host::PATIENCE;
 use crate::subject::Subject;
-
-/// Events without a completion after which a device counts as stuck.
-const PATIENCE: u32 = 200_000;
 
 /// See the module's own page.
 pub struct Host<S> {

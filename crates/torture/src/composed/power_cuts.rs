@@ -14,14 +14,12 @@ use super::Between;
 use super::plan::{Plan, Promise};
 use crate::case::Case;
 use crate::draw::one;
+use crate::host::PATIENCE;
 use crate::subject::Subject;
 use crate::tally::Tally;
 
 /// Sectors of a unit.
 const SECTORS: usize = (UNIT_BYTES / SECTOR_BYTES) as usize;
-
-/// Events without a completion after which a device counts as stuck.
-const PATIENCE: u32 = 200_000;
 
 /// The writes of a unit since the last cut, counted from 1.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,7 +4,7 @@
 //! standards, kept by fio for the sake of old scripts. With `kb_base=1000`, `k` and `kb` are 1000 and `kib` is
 //! 1024. Prefixes go up to `p`, in either case. A number may be hexadecimal (`0x1000`).
 
-use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, SECOND, SECTOR_BYTES};
+use ssdlab_core::{MAX_DURATION, MICROSECOND, MILLISECOND, Nanos, SECOND, SECTOR_BYTES};
 
 use super::job::Amount;
 
@@ -78,9 +78,6 @@ pub(super) fn amount(text: &str, kb_base: u64) -> Result<Amount, String> {
         .ok_or_else(|| format!("`{text}` is too large; the limit is 2^64-1 bytes"))
 }
 
-/// The longest simulated time.
-const MAX_TIME: Nanos = 366 * 86_400 * SECOND;
-
 /// Whether the text uses a suffix such as `kib`, which means 1000 unless `kb_base=1000`.
 pub(super) fn has_reversed_suffix(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
@@ -103,7 +100,7 @@ pub(super) fn time(text: &str, default: TimeUnit) -> Result<Nanos, String> {
             return Err(format!("`{text}`: unknown unit `{unit}`; use us, ms, s, m, h or d"));
         }
     };
-    let time = value.checked_mul(nanos).filter(|&time| time <= MAX_TIME);
+    let time = value.checked_mul(nanos).filter(|&time| time <= MAX_DURATION);
     time.ok_or_else(|| format!("`{text}` is too long; the limit is 366 days"))
 }
 

@@ -159,13 +159,6 @@ impl Pattern {
         self
     }
 
-    /// Random offsets become multiples of this, for every operation.
-    #[must_use]
-    pub fn aligned_to(mut self, align_bytes: u64) -> Self {
-        self.align_bytes = [Some(align_bytes); 3];
-        self
-    }
-
     /// Shifts every offset by this many bytes.
     #[must_use]
     pub fn misaligned_by(mut self, offset_bytes: u64) -> Self {

@@ -28,7 +28,7 @@ pub const TAG_JOURNAL: u32 = 0xFFFF_FFF0;
 /// First spare entry of a checkpoint row.
 pub const TAG_CHECKPOINT: u32 = 0xFFFF_FFF1;
 /// Bytes of one journal entry: logical page and unit address.
-const ENTRY_BYTES: u32 = 8;
+pub const JOURNAL_ENTRY_BYTES: u32 = 8;
 /// Bytes of one map entry in a checkpoint.
 const MAP_ENTRY_BYTES: u32 = 4;
 
@@ -74,7 +74,7 @@ impl Journal {
         Journal {
             ring: SystemRing::new(ring),
             entries: 0,
-            entries_per_row: layout.row_bytes() / ENTRY_BYTES,
+            entries_per_row: layout.row_bytes() / JOURNAL_ENTRY_BYTES,
             checkpoints,
             owed: [0; 2],
             rows_written: 0,

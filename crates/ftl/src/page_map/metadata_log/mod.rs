@@ -13,7 +13,7 @@ use crate::op::OpSink;
 use crate::spec::MappingSpec;
 use crate::translation::is_plausible;
 
-pub use journal::{Journal, TAG_CHECKPOINT, TAG_JOURNAL};
+pub use journal::{JOURNAL_ENTRY_BYTES, Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use trims::{Trim, TrimTable};
 
 /// See the module's own page.

@@ -7,6 +7,7 @@
 //! and is copied as in `copies.rs`; a recovery closes in what it finds before the drive is ready. All this is an estimate: the
 //! simplest firmware that keeps its word.
 
+use super::WIDEST;
 use std::collections::VecDeque;
 
 use ssdlab_nand::{BlockId, EMPTY_TAG, LogicalPage};
@@ -139,10 +140,7 @@ impl PageMap {
             self.collector.spend_credit(domain, self.row_units, MICRO);
         }
         let number = self.host.begin(place.die, 0, self.buffer.dispatched());
-        sink.enqueue(place.die, FlashOp::host_program(place.block, place.page, 0, number, sink.ready_code(0)));
+        sink.enqueue(place.die, FlashOp::host_program(place.block, place.page, 0, number, sink.data_from(0)));
         self.note_writable(domain);
     }
 }
-
-/// Pages between the first and the last of a word line at most, in any order of pages.
-const WIDEST: usize = 16;

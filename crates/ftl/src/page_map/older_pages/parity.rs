@@ -18,6 +18,7 @@
 //! `copies.rs`. Area blocks with parity that is needed are not erased by that recovery. What a recovery itself programs
 //! over older pages, it copies first.
 
+use super::WIDEST;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
@@ -29,9 +30,6 @@ use crate::page_map::PageMap;
 use crate::page_map::map::Place;
 use crate::page_map::recovery::RecoveryFault;
 use crate::translation::{LostPage, Repair, RepairKind};
-
-/// Pages between the first and the last of a word line at most, in any order of pages; and so of a stripe.
-const WIDEST: usize = 16;
 
 /// Blocks of each die that are kept: as many as for copies, and more where they are very small. A recovery needs the parity of a word
 /// line's older pages, room to rebuild them, and room to copy as many that it endangers itself.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::json;
-use ssdlab_bench::{Axis, Chart, Mark, Metric, Outcome, Series, SlowIo, TimeShare, Verdict};
+use ssdlab_bench::{Axis, Chart, ClaimKind, Mark, Metric, Outcome, Series, SlowIo, TimeShare, Verdict};
 use ssdlab_core::Rng;
-use ssdlab_report::{ClaimKind, ClaimRow, ClaimState, DeviceFacts, Review, ReviewedDevice, SpecRow};
+use ssdlab_report::{ClaimRow, ClaimState, DeviceFacts, Review, ReviewedDevice, SpecRow};
 
 /// A folder for one test, empty at the start.
 pub fn folder(name: &str) -> PathBuf {
@@ -40,6 +40,8 @@ fn outcome(test: &str, device: &str, title: &str, method: &str) -> Outcome {
         verdict: None,
         notes: vec![],
         shortened: None,
+        small_by: None,
+        not_steady: vec![],
     }
 }
 
@@ -171,7 +173,10 @@ trait Exp {
 impl Exp for f64 {
     fn exp_(self) -> f64 {
         let terms = 60;
-        (1..terms).rev().fold(1.0, |acc, n| 1.0 + self / 8.0 / f64::from(n) * acc).powi(8)
+        let eighth = (1..terms).rev().fold(1.0, |acc, n| 1.0 + self / 8.0 / f64::from(n) * acc);
+        let quarter = eighth * eighth;
+        let half = quarter * quarter;
+        half * half
     }
 }
 

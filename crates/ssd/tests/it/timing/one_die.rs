@@ -3,7 +3,9 @@
 use ssdlab_core::{Nanos, Op};
 use ssdlab_device::Device;
 
-use super::bench::{BLOCK, Bench, ONE_DIE, PAGES, ROW, ROW_TRANSFER, Shape, UNIT_TRANSFER, decode, exactly};
+use super::bench::{
+    BASE, BLOCK, Bench, ONE_DIE, PAGES, ROW, ROW_TRANSFER, Shape, Times, UNIT_TRANSFER, decode, exactly,
+};
 
 #[test]
 fn reads_of_one_die_follow_one_another() {
@@ -55,6 +57,36 @@ fn a_read_waits_for_the_program_under_way_but_passes_the_one_behind_it() {
         },
         &[545_520, 2_091_040, 2_143_920],
     );
+}
+
+/// However long: a write behind 800 reads of a second each, longer than the time that a waiting program keeps can be told from a
+/// later one.
+#[test]
+fn a_program_that_reads_pass_begins_when_the_last_of_them_has_ended() {
+    const READS: u64 = 800;
+    let slow = Times { read: [1_000_000_000; 2], ..BASE };
+    let mut b = Bench::written(ONE_DIE, &slow, 1);
+    let begin = b.now;
+    b.read(0, 1);
+    let write = b.send(Op::Write, ROW, ROW, true);
+    b.read(0, 1);
+    let (mut reads, mut done) = (2, Vec::new());
+    let written = loop {
+        b.now = b.drive.next_event().expect("a write is under way");
+        b.drive.advance(b.now, &mut done);
+        if let Some(written) = done.iter().find(|c| c.tag == write) {
+            break written.latency();
+        }
+        for _ in done.drain(..) {
+            if reads < READS {
+                b.read(0, 1);
+                reads += 1;
+            }
+        }
+    };
+    let read = slow.command + slow.read[0] + UNIT_TRANSFER;
+    assert_eq!(b.now, begin + written);
+    assert_eq!(written, READS * read + slow.command + ROW_TRANSFER + slow.program[0]);
 }
 
 #[test]

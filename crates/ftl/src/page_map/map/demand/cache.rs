@@ -59,12 +59,6 @@ impl Cache {
         (self.newest, self.oldest) = (NONE, NONE);
     }
 
-    /// Entries that fit.
-    #[must_use]
-    pub fn room(&self) -> u32 {
-        self.room
-    }
-
     /// Entries that share a map page.
     #[must_use]
     pub fn entries_per_page(&self) -> u32 {

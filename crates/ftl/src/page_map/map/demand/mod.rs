@@ -148,12 +148,6 @@ impl DemandMap {
         }
     }
 
-    /// Entries that DRAM holds.
-    #[must_use]
-    pub fn cached_entries(&self) -> u32 {
-        self.cache.room()
-    }
-
     #[must_use]
     pub fn counters(&self) -> DemandMapCounters {
         DemandMapCounters { moves: self.area.rows_moved(), ..self.counters }

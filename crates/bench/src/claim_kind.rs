@@ -1,4 +1,4 @@
-//! What a published figure that is met says.
+//! What it says that a published figure is met.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub enum ClaimKind {
     Calibration,
     /// The test has the published parameters.
     ByMethod,
-    /// The drive file says the same as the source.
+    /// The drive file says what the source says.
     AsBuilt,
 }
 
@@ -36,9 +36,11 @@ impl ClaimKind {
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
-            ClaimKind::Measured => "A number or an order that a run could have missed.",
-            ClaimKind::Calibration => "A parameter was chosen with this figure in view: no evidence for the model.",
-            ClaimKind::ByMethod => "The test has the published parameters.",
+            ClaimKind::Measured => "A number or an order that came out of a run, and could have come out otherwise.",
+            ClaimKind::Calibration => {
+                "A parameter was chosen with the figure in view. That it is met says how well it was chosen, and nothing about the model."
+            }
+            ClaimKind::ByMethod => "The test was run with the published parameters.",
             ClaimKind::AsBuilt => "The drive file says what the source says.",
         }
     }
