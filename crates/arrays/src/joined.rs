@@ -34,6 +34,9 @@ pub trait Layout: Clone + Send + 'static {
 
     /// Whether everything that is cut is cut at multiples of so many bytes.
     fn cuts_at(&self, bytes: u64) -> bool;
+
+    /// Numbers that are the same of two layouts exactly if these put every byte in the same place.
+    fn shape(&self) -> Vec<u64>;
 }
 
 /// The plug of all members together.
@@ -75,7 +78,7 @@ pub struct Joined<L> {
     requests: Vec<InFlight>,
     free: Vec<usize>,
     /// What the host asked of the array and got.
-    host: HostCounters,
+    pub(crate) host: HostCounters,
     /// What the members did for it without error, part by part.
     parts: HostCounters,
     pub(crate) plug: JoinedPlug,
@@ -352,7 +355,7 @@ impl<L: Layout> Device for Joined<L> {
         self.link_policies.is_some().then_some(self as &mut dyn PowerManagement)
     }
 
-    /// If all members have it.
+    /// The warmest of those that have a sensor.
     fn celsius(&self) -> Option<f64> {
         self.members.iter().filter_map(|m| m.celsius()).reduce(f64::max)
     }
@@ -447,5 +450,8 @@ pub(crate) fn names_of(members: &[Box<dyn Device>]) -> String {
 }
 
 fn sum_of(members: &[Box<dyn Device>]) -> Counters {
-    members.iter().fold(Counters::default(), |sum, m| sum.plus(&m.counters()))
+    let sum = members.iter().fold(Counters::default(), |sum, m| sum.plus(&m.counters()));
+    // What some of them draw is not what the set draws.
+    let energy = sum.energy.filter(|_| members.iter().all(|m| m.counters().energy.is_some()));
+    Counters { energy, ..sum }
 }

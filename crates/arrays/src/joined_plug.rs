@@ -3,12 +3,21 @@
 //! Each member has kept what such a device keeps; of a request that touched several, some parts may be there and others not: a
 //! stripe is half written. The device is ready when the last member is.
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::{Nanos, UNIT_BYTES};
-use ssdlab_device::{Destroyed, Device, Held, LoadError, Plug};
+use ssdlab_device::{Destroyed, Device, Held, HostCounters, LoadError, Plug};
 
 use crate::joined::{Joined, Layout};
 
 const HAVE_PLUGS: &str = "all members have a plug";
+
+/// What a set keeps without power.
+#[derive(Serialize, Deserialize)]
+struct SavedSet {
+    shape: Vec<u64>,
+    host: HostCounters,
+    members: Vec<Vec<u8>>,
+}
 
 impl<L: Layout> Joined<L> {
     fn plugs(&self) -> impl Iterator<Item = &dyn Plug> {
@@ -63,16 +72,21 @@ impl<L: Layout> Plug for Joined<L> {
     }
 
     fn save(&self) -> Vec<u8> {
-        let saved: Vec<Vec<u8>> = self.plugs().map(|plug| plug.save()).collect();
+        let members = self.plugs().map(|plug| plug.save()).collect();
+        let saved = SavedSet { shape: self.layout.shape(), host: self.host, members };
         postcard::to_stdvec(&saved).expect("a vector takes everything")
     }
 
     fn load(&mut self, saved: &[u8]) -> Result<(), LoadError> {
-        let saved: Vec<Vec<u8>> = postcard::from_bytes(saved).map_err(|_| LoadError::OtherDrive)?;
-        if saved.len() != self.members.len() {
-            return Err(LoadError::OtherDrive);
+        let saved: SavedSet = postcard::from_bytes(saved).map_err(|_| LoadError::OtherSet)?;
+        if saved.members.len() != self.members.len() || saved.shape != self.layout.shape() {
+            return Err(LoadError::OtherSet);
         }
-        self.plugs_mut().zip(&saved).try_for_each(|(plug, saved)| plug.load(saved))?;
+        if !saved.host.is_plausible() {
+            return Err(LoadError::Damaged);
+        }
+        self.plugs_mut().zip(&saved.members).try_for_each(|(plug, saved)| plug.load(saved))?;
+        self.host = saved.host;
         self.plug.out = true;
         self.power_cut(0);
         self.look_for_events();

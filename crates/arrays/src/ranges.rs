@@ -23,6 +23,10 @@ impl Layout for Spans {
         Some(begin + offset_bytes).filter(|&place| place < self.ends[member])
     }
 
+    fn shape(&self) -> Vec<u64> {
+        self.ends.clone()
+    }
+
     fn cuts_at(&self, bytes: u64) -> bool {
         let (_, inner) = self.ends.split_last().expect("there are at least two");
         inner.iter().all(|end| end.is_multiple_of(bytes))

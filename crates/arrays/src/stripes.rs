@@ -29,6 +29,10 @@ impl Layout for Stripes {
         Some((row * self.members + member as u64) * self.stripe_bytes + within)
     }
 
+    fn shape(&self) -> Vec<u64> {
+        vec![self.stripe_bytes, self.members]
+    }
+
     fn cuts_at(&self, bytes: u64) -> bool {
         self.stripe_bytes.is_multiple_of(bytes)
     }

@@ -88,6 +88,12 @@ impl ControlConnection {
         ControlConnection { stream, input: Vec::new(), output: Vec::new(), heard: now, ended: false }
     }
 
+    /// When the client said something last; `None` while an answer is on its way to it.
+    #[must_use]
+    pub fn silent_since(&self) -> Option<Instant> {
+        self.output.is_empty().then_some(self.heard)
+    }
+
     #[must_use]
     pub fn wants(&self) -> PollFlags {
         if self.output.is_empty() { PollFlags::IN } else { PollFlags::OUT }

@@ -342,12 +342,6 @@ impl Server {
     }
 
     fn serve_controls(&mut self, ready: &Ready, now: Instant) {
-        if ready.control_listener
-            && let Some(Ok(stream)) = self.control.as_ref().map(Listener::accept)
-            && self.controls.len() < MOST_CONTROLS
-        {
-            self.controls.push(ControlConnection::new(stream, now));
-        }
         let mut came = ready.controls.iter().copied();
         for mut control in std::mem::take(&mut self.controls) {
             if came.next().unwrap_or(false) {
@@ -375,6 +369,23 @@ impl Server {
                 self.controls.push(control);
             }
         }
+        if ready.control_listener
+            && let Some(Ok(stream)) = self.control.as_ref().map(Listener::accept)
+        {
+            self.admit_control(ControlConnection::new(stream, now));
+        }
+    }
+
+    /// Where there are many clients already, the one that has said nothing for longest has to go.
+    fn admit_control(&mut self, control: ControlConnection) {
+        if self.controls.len() >= MOST_CONTROLS {
+            let silent = |(at, control): (usize, &ControlConnection)| control.silent_since().map(|since| (since, at));
+            match self.controls.iter().enumerate().filter_map(silent).min() {
+                Some((_, at)) => drop(self.controls.remove(at)),
+                None => return,
+            }
+        }
+        self.controls.push(control);
     }
 
     /// Begins an erase of everything. Returns when it will have ended, and how often the media key had been changed before.

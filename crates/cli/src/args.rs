@@ -396,7 +396,7 @@ pub struct TortureArgs {
     #[arg(long)]
     pub power_cuts: bool,
     /// Power cuts of small drives with the keys of this one instead of drawn ones; `catalog`: of every drive of the catalog
-    /// in turn that has a map of pages. May be given several times
+    /// in turn. May be given several times
     #[arg(long, value_name = "DRIVE", requires = "power_cuts")]
     pub of: Vec<String>,
     /// Runs at the same time; never changes a result [default: one for each core]

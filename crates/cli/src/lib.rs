@@ -25,6 +25,13 @@ use clap::Parser;
 use crate::args::{Args, Command};
 use crate::failure::Failure;
 
+/// A limit on the size of files ends in an error of the write, which names the file, and not in the end of the process.
+pub fn take_limits_as_errors() {
+    #[cfg(unix)]
+    // Without it the process ends as it would have.
+    drop(signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default()));
+}
+
 /// Runs the command line `words`, of which the first is the name of the program, and returns its exit code.
 pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
     let args = match Args::try_parse_from(words) {

@@ -228,6 +228,8 @@ pub enum LoadError {
     Seed { found: u64, own: u64 },
     #[error("its drive file or die file has other values, or another name")]
     OtherDrive,
+    #[error("it is of a set whose stripes, ranges or members are others")]
+    OtherSet,
     #[error("it is damaged")]
     Damaged,
 }

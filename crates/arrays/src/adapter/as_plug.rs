@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{Nanos, SECTOR_BYTES, UNIT_BYTES};
-use ssdlab_device::{Destroyed, Device, Held, LoadError, Plug};
+use ssdlab_device::{Destroyed, Device, Held, HostCounters, LoadError, Plug};
 
 use super::kept::Kept;
 use super::lines::Dirty;
@@ -22,6 +22,7 @@ const HAS_PLUG: &str = "the device has a plug";
 #[derive(Serialize, Deserialize)]
 pub struct SavedAdapter {
     device: Vec<u8>,
+    host: HostCounters,
     cache: Option<(Kept, Vec<Dirty>)>,
 }
 
@@ -102,12 +103,17 @@ impl Plug for Adapter {
 
     fn save(&self) -> Vec<u8> {
         let cache = self.cache.as_ref().and_then(|c| Some(((**c.kept.as_ref()?).clone(), c.lines.all_dirty())));
-        postcard::to_stdvec(&SavedAdapter { device: self.inner().save(), cache }).expect("a vector takes everything")
+        let saved = SavedAdapter { device: self.inner().save(), host: self.host, cache };
+        postcard::to_stdvec(&saved).expect("a vector takes everything")
     }
 
     fn load(&mut self, saved: &[u8]) -> Result<(), LoadError> {
         let saved: SavedAdapter = postcard::from_bytes(saved).map_err(|_| LoadError::OtherDrive)?;
+        if !saved.host.is_plausible() {
+            return Err(LoadError::Damaged);
+        }
         self.inner_mut().load(&saved.device)?;
+        self.host = saved.host;
         match (&mut self.cache, saved.cache) {
             (Some(cache), Some((kept, dirty))) => {
                 let own = cache.kept.as_mut().expect("a cache with a plug behind it has one");

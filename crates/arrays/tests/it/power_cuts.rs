@@ -500,3 +500,36 @@ fn the_power_cut_test_takes_no_fill_that_a_cache_still_holds_for_safe() {
     // A battery that lets the disk keep data in its own cache is found out.
     assert!(flushed_lost(true, "300") > 0.0);
 }
+
+#[test]
+fn a_set_goes_on_with_what_its_host_had_counted_and_only_as_the_set_that_it_was() {
+    let striped = |stripe_bytes| -> Box<dyn Device> {
+        Box::new(Raid0::new("set", vec![disk(), disk()], stripe_bytes).expect("it can be built"))
+    };
+    let ranges = |bytes| -> Box<dyn Device> {
+        Box::new(Ranges::new("set", vec![(disk(), Some(bytes)), (disk(), None)]).expect("it can be built"))
+    };
+    let saved_by = |device: Box<dyn Device>| {
+        let mut host = Host::new(device);
+        host.send(Op::Write, 3, 8, false);
+        host.pass(SECOND);
+        host.device.plug().unwrap().cut(host.now);
+        (host.device.plug_seen().unwrap().save(), host.device.counters().host)
+    };
+    let load = |mut device: Box<dyn Device>, saved: &[u8]| -> Result<Box<dyn Device>, LoadError> {
+        device.plug().unwrap().load(saved)?;
+        device.plug().unwrap().restore(0);
+        Ok(device)
+    };
+    let behind_adapter = |device| with_cache(device, Some(cache(true, true)));
+    for wrap in [&|device| device, &behind_adapter as &dyn Fn(Box<dyn Device>) -> Box<dyn Device>] {
+        for (own, other) in [(striped(8192), striped(16384)), (ranges(1 << 19), ranges(1 << 18))] {
+            let twin = own.snapshot().expect("it has one");
+            let (saved, counted) = saved_by(wrap(own));
+            assert_eq!(load(wrap(other), &saved).err(), Some(LoadError::OtherSet));
+            let heir = load(wrap(twin), &saved).unwrap();
+            assert_eq!((heir.counters().host, counted.writes), (counted, 1));
+            heir.check_books().unwrap();
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! What the tests have in common: a timed run, a span that fits the drive, a prefill.
 
+use ssdlab_core::Nanos;
 use ssdlab_device::{Counters, Flash};
 use ssdlab_workload::{AccessPattern, Pattern, Source};
 
@@ -30,8 +31,9 @@ pub(super) struct Timed {
     pub power: PowerPerSecond,
     pub temperature: TemperaturePerSecond,
     pub stalls: Stalls,
-    /// What the device counted during the run, the requests after the end included.
+    /// What the device counted during the run, the requests after the end included, and how long that took.
     pub counters: Counters,
+    pub counted: Nanos,
 }
 
 /// Runs one job and measures it.
@@ -48,7 +50,7 @@ pub(super) fn timed_with<S: Source, M: Meter>(
     job: &mut Job<S>,
     more: &mut M,
 ) -> Result<Timed, BenchError> {
-    let before = host.counters();
+    let (before, began) = (host.counters(), host.now());
     let readings = (PowerPerSecond::from(&before), TemperaturePerSecond::from(&before));
     let by_second = (PerSecond::default(), readings);
     let mut meters = ((by_second, (Measurement::default(), Stalls::default())), more);
@@ -56,7 +58,8 @@ pub(super) fn timed_with<S: Source, M: Meter>(
     let counters = host.counters().since(&before);
     let (((per_second, (power, temperature)), (measurement, stalls)), _) = meters;
     measurement.check_causes().map_err(BenchError::Books)?;
-    Ok(Timed { measurement, per_second, power, temperature, stalls, counters })
+    let counted = host.now() - began;
+    Ok(Timed { measurement, per_second, power, temperature, stalls, counters, counted })
 }
 
 /// A pattern as a source; a contradiction in it means that the test does not suit the device or its settings.

@@ -206,8 +206,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
     let definition = ctx.params.choice("over_provisioning").to_owned();
 
-    let (capacity, used, spare, of_members, fill, split, (per_second, power, stalls), at_start, at_end) = ctx
-        .on_fresh_drive(|host| {
+    let (capacity, used, spare, of_members, fill, split, (per_second, power, stalls), at_start, (at_end, counted)) =
+        ctx.on_fresh_drive(|host| {
             let capacity = host.info().capacity_bytes;
             let of_members = host.info().kind == "array";
             let used = used_bytes(host.info(), &definition)?;
@@ -219,12 +219,22 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             ctx.settle(host)?;
             let source = build(ctx, &Pattern::random_write(used, block), "writes")?;
             let mut job = [ctx.job(source, depth).for_nanos(length * SECOND)];
-            let at_start = host.counters();
+            let (at_start, began) = (host.counters(), host.now());
             let series = (PerSecond::every(ctx.moment()), PowerPerSecond::from(&at_start));
             let mut meters = (series, (Split::after(tail_from * SECOND), Stalls::default()));
             host.run(&mut job, &mut meters)?;
             let ((per_second, power), (split, stalls)) = meters;
-            Ok((capacity, used, spare, of_members, fill, split, (per_second, power, stalls), at_start, host.counters()))
+            Ok((
+                capacity,
+                used,
+                spare,
+                of_members,
+                fill,
+                split,
+                (per_second, power, stalls),
+                at_start,
+                (host.counters(), host.now() - began),
+            ))
         })?;
     let (whole, tail) = (split.whole(), split.tail());
     whole.check_causes().map_err(BenchError::Books)?;
@@ -279,7 +289,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put(&mut out, "zero_iops_seconds", iops.iter().filter(|&&v| v == 0.0).count() as f64 / moments as f64, "s");
     put_latencies(&mut out, &whole.latency(), "");
     put_latencies(&mut out, &tail.latency(), "_tail");
-    put_counters(&mut out, &at_end.since(&at_start), whole.elapsed());
+    put_counters(&mut out, &at_end.since(&at_start), counted);
     // With the whole run as its tail there is no boundary inside the run to read the counters at.
     let boundary = split.counters_at_boundary().unwrap_or(&at_start);
     if let Some(waf) = at_end.since(boundary).waf() {

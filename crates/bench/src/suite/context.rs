@@ -3,6 +3,7 @@
 use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
 use ssdlab_device::{Device, LinkPolicy};
 
+use super::common::size;
 use super::definition::{COMMON_PARAMS, QUICK_DIVISOR, TestDef};
 use crate::error::BenchError;
 use crate::host::{Host, Job};
@@ -254,6 +255,15 @@ impl<'a> Context<'a> {
         ))
     }
 
+    /// The title of the test, with the block size that it is run with where it names one.
+    fn title(&self) -> String {
+        let named = self.def.params.iter().find(|p| p.key == "block_size").and_then(|p| p.default.parse().ok());
+        named.map_or_else(
+            || self.def.title.to_owned(),
+            |named| self.def.title.replace(&size(named), &size(self.params.integer("block_size"))),
+        )
+    }
+
     /// An outcome with everything that is known before the test: device, parameters, whether it is shortened.
     #[must_use]
     pub fn outcome(&self, variant: &str, method: String) -> Outcome {
@@ -261,7 +271,7 @@ impl<'a> Context<'a> {
             test: self.def.name.to_owned(),
             variant: variant.to_owned(),
             device: self.lab.name().to_owned(),
-            title: self.def.title.to_owned(),
+            title: self.title(),
             method,
             params: self.params.to_json(),
             shortened: self.shortened(),

@@ -25,6 +25,9 @@ pub(crate) fn put(out: &mut Outcome, key: &str, value: f64, unit: &str) {
 
 /// `latency_…` metrics, each with `suffix`.
 pub(crate) fn put_latencies(out: &mut Outcome, h: &Histogram, suffix: &str) {
+    if h.count() == 0 {
+        return;
+    }
     put(out, &format!("latency_mean{suffix}"), h.mean() / 1e3, "us");
     for (percent, key) in PERCENTILES {
         put(out, &format!("{key}{suffix}"), to_us(h.percentile(percent)), "us");
@@ -57,7 +60,7 @@ pub(super) fn put_timed(out: &mut Outcome, label: &str, timed: &Timed) {
     put(out, "iops", m.iops(), "IOPS");
     put(out, "bandwidth", m.mb_per_s(), "MB/s");
     put_latencies(out, &m.latency(), "");
-    put_counters(out, &timed.counters, m.elapsed());
+    put_counters(out, &timed.counters, timed.counted);
     put_power(out, &timed.power, label);
     put_temperature(out, &timed.temperature, label);
     let iops = timed.per_second.iops();

@@ -74,7 +74,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             put(&mut out, "iops", m.iops(), "IOPS");
             put(&mut out, "bandwidth", m.mb_per_s(), "MB/s");
             put_latencies(&mut out, &m.latency(), "");
-            put_counters(&mut out, &run.counters, m.elapsed());
+            put_counters(&mut out, &run.counters, run.counted);
             put_stalls(&mut out, &run.stalls, "");
             note_if_few(m.requests(), &mut out.notes);
         }

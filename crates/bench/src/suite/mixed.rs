@@ -96,7 +96,7 @@ pub(super) fn run_mixed(ctx: &mut Context<'_>, addresses: Addresses) -> Result<O
         put(&mut out, &format!("bandwidth_read{percent}"), *rate, "MB/s");
         put_causes(&mut out, &format!("{percent} % reads"), &run.measurement);
         all.merge(&run.measurement);
-        elapsed += run.measurement.elapsed();
+        elapsed += run.counted;
     }
     put_latencies(&mut out, &all.latency(), "");
     put_counters(&mut out, &counters, elapsed);
@@ -110,7 +110,7 @@ pub(super) fn run_mixed(ctx: &mut Context<'_>, addresses: Addresses) -> Result<O
         Axis { min: Some(0.0), ..Axis::linear("bandwidth", "MB/s") },
         vec![series(&format!("{} {order}, QD{depth}", size(block)), by_category(&rates))],
     ));
-    let watts = |r: &Timed| Energy::of(&r.counters, r.measurement.elapsed()).map(|e| e.watts());
+    let watts = |r: &Timed| Energy::of(&r.counters, r.counted).map(|e| e.watts());
     if let Some(watts) = runs.iter().map(watts).collect::<Option<Vec<f64>>>() {
         for (watts, percent) in watts.iter().zip(READ_PERCENTS) {
             put(&mut out, &format!("power_read{percent}"), *watts, "W");

@@ -128,7 +128,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         } else {
             sequential.push(series(&name, by_category(&rates)));
         }
-        let watts = |r: &Timed| Energy::of(&r.counters, r.measurement.elapsed()).map(|e| e.watts());
+        let watts = |r: &Timed| Energy::of(&r.counters, r.counted).map(|e| e.watts());
         if let Some(watts) = runs.iter().map(watts).collect::<Option<Vec<f64>>>() {
             for (depth, watts) in queue_depths.iter().zip(&watts) {
                 put(&mut out, &format!("{}_power_qd{depth}", part.key), *watts, "W");

@@ -754,3 +754,25 @@ fn a_drive_of_200_ms_a_write_gets_through_the_suite_and_short_runs_say_that_they
     close(value(&out, "latency_mean"), 600_000.0, 0.002);
     assert_eq!((value(&out, "stall_longest"), value(&out, "seconds_over_500ms")), (200_000.0, 100.0));
 }
+
+#[test]
+fn a_title_names_the_block_size_that_was_run() {
+    for (size, title) in [("4KiB", "4 KiB random read"), ("64KiB", "64 KiB random read"), ("1KiB", "1 KiB random read")]
+    {
+        assert_eq!(run(&plain(), "random-read", &[("block_size", size), ("seconds", "1")]).title, title);
+    }
+    assert_eq!(
+        run(&plain(), "consistency", &[("block_size", "8KiB"), ("seconds", "5")]).title,
+        "Performance consistency"
+    );
+}
+
+/// Requests of seconds, of which none ends within the second that is measured.
+#[test]
+fn what_ends_after_the_time_is_no_latency_and_its_energy_goes_with_its_time() {
+    let slow = ModelSpec { read: 3 * SECOND, ..plain() };
+    let out = run(&slow, "random-read", &[("seconds", "1"), ("queue_depth", "2")]);
+    assert!(!out.metrics.keys().any(|key| key.starts_with("latency_")), "{:?}", out.metrics);
+    let (mean, most) = (value(&out, "power_mean"), value(&out, "power_max"));
+    assert!(mean <= 1.001 * most && mean >= 0.5, "{mean} W, {most} W at most");
+}

@@ -14,7 +14,8 @@ use ssdlab_attach::{
 use ssdlab_bench::parse_bytes;
 use ssdlab_catalog::device;
 use ssdlab_contents::{
-    ContentDevice, ContentOptions, DriveState, Image, ImageError, MediaKey, Store, TrimmedReads, lay_out, resume,
+    ContentDevice, ContentOptions, DriveState, Image, ImageContents, ImageError, MediaKey, Store, TrimmedReads,
+    lay_out, resume,
 };
 use ssdlab_core::Nanos;
 use ssdlab_device::{Device, DeviceInfo, Security};
@@ -82,62 +83,50 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     captive.map_or(Ok(()), |captive| conclude(&captive))
 }
 
-/// The device with its bytes, and its time.
+/// The device with its bytes, and its time. An image is changed only once it is known to fit.
 fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result<(ContentDevice, Nanos), Failure> {
     let capacity_bytes = inner.info().capacity_bytes;
     let fresh = || match args.prefill {
         AttachPrefill::None => Store::new(capacity_bytes),
         AttachPrefill::Drive => Store::written_once(capacity_bytes),
     };
-    let mut saved = None;
     let encrypts = inner.security().is_some_and(Security::encrypts);
-    let (image, mut store) = match &args.image {
-        None => (None, fresh()),
-        Some(path) => {
-            let wrong = |e: ImageError| Failure::bad_input(format!("{}: {e}", path.display()));
-            if path.exists() {
-                let (mut image, contents) = Image::open(path).map_err(wrong)?;
-                let header = contents.header;
-                if header.capacity_bytes != capacity_bytes {
-                    return Err(Failure::bad_input(format!(
-                        "{} is an image of {} bytes, {name} has {capacity_bytes}",
-                        path.display(),
-                        header.capacity_bytes
-                    ))
-                    .help(format!("attach {}, for which it was made", header.device)));
-                }
-                if args.prefill == AttachPrefill::Drive {
-                    return Err(Failure::bad_input("--prefill drive would overwrite the image").help("leave it out"));
-                }
-                if header.device != name {
-                    complain(&format!("notice: the image was made for {}", header.device));
-                }
-                if contents.torn_bytes > 0 {
-                    complain(&format!("notice: the last {} bytes of the image were cut short", contents.torn_bytes));
-                }
-                if encrypts && !image.is_encrypted() {
-                    image.encrypt(&contents.store).map_err(wrong)?;
-                    complain(
-                        "notice: the image was not encrypted, as the drive is: it has been written anew with a key",
-                    );
-                }
-                saved = contents.state.filter(|_| !args.new_drive).map(|state| (state, header.clean));
-                (Some(image), contents.store)
-            } else {
-                let store = fresh();
-                let key = encrypts.then(|| MediaKey::random(0)).transpose();
-                let key = key.map_err(|e| Failure::run(format!("there are no random numbers for a media key: {e}")))?;
-                (Some(Image::create(path, name, image_number(), &store, key).map_err(wrong)?), store)
-            }
+    let path = args.image.as_deref();
+    let wrong = |e: ImageError| Failure::bad_input(format!("{}: {e}", path.unwrap_or(Path::new("")).display()));
+    let found = path.filter(|path| path.exists()).map(Image::find).transpose().map_err(wrong)?;
+    let mut image = None;
+    let mut store = match (&found, path) {
+        (Some(found), Some(path)) => {
+            check_fit(args, path, &found.contents, name, capacity_bytes)?;
+            found.contents.store.clone()
         }
+        (_, Some(path)) => {
+            let store = fresh();
+            let key = encrypts.then(|| MediaKey::random(0)).transpose();
+            let key = key.map_err(|e| Failure::run(format!("there are no random numbers for a media key: {e}")))?;
+            image = Some(Image::create(path, name, image_number(), &store, key).map_err(wrong)?);
+            store
+        }
+        (_, None) => fresh(),
     };
-    let now = match &saved {
-        Some((state, clean)) if inner.plug().is_some() => go_on(inner.as_mut(), &mut store, state, *clean)?,
+    let contents = found.as_ref().map(|found| &found.contents).filter(|_| !args.new_drive);
+    let saved = contents.and_then(|contents| Some((contents.state.as_ref()?, contents.header.clean)));
+    let now = match saved {
+        Some((state, clean)) if inner.plug().is_some() => go_on(inner.as_mut(), &mut store, state, clean)?,
         _ => {
             let laid_out = lay_out(inner.as_mut(), &store, 0);
             laid_out.map_err(|e| Failure::run(format!("{name} could not be filled: {e}")))?
         }
     };
+    let is_as_saved = saved.is_some_and(|(state, clean)| clean && state.since.is_empty() && !state.erased);
+    if let Some(found) = found {
+        let (mut begun, contents) = found.begin().map_err(wrong)?;
+        if encrypts && !begun.is_encrypted() {
+            begun.encrypt(&contents.store).map_err(wrong)?;
+            complain("notice: the image was not encrypted, as the drive is: it has been written anew with a key");
+        }
+        image = Some(begun);
+    }
     let trimmed = match args.trimmed {
         TrimmedArg::Zeroes => TrimmedReads::Zeroes,
         TrimmedArg::OldData => TrimmedReads::OldData,
@@ -145,10 +134,39 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
     let options = ContentOptions { trimmed, ..ContentOptions::default() };
     let mut device = ContentDevice::with_store(inner, options, store);
     image.into_iter().for_each(|image| device.set_image(image));
-    if !saved.is_some_and(|(state, clean)| clean && state.since.is_empty() && !state.erased) {
+    if !is_as_saved {
         device.keep_state(now);
     }
     Ok((device, now))
+}
+
+/// Whether an image can be of this device; says what a user should know of it.
+fn check_fit(
+    args: &AttachArgs,
+    path: &Path,
+    contents: &ImageContents,
+    name: &str,
+    capacity_bytes: u64,
+) -> Result<(), Failure> {
+    let header = &contents.header;
+    if header.capacity_bytes != capacity_bytes {
+        return Err(Failure::bad_input(format!(
+            "{} is an image of {} bytes, {name} has {capacity_bytes}",
+            path.display(),
+            header.capacity_bytes
+        ))
+        .help(format!("attach {}, for which it was made", header.device)));
+    }
+    if args.prefill == AttachPrefill::Drive {
+        return Err(Failure::bad_input("--prefill drive would overwrite the image").help("leave it out"));
+    }
+    if header.device != name {
+        complain(&format!("notice: the image was made for {}", header.device));
+    }
+    if contents.torn_bytes > 0 {
+        complain(&format!("notice: the last {} bytes of the image were cut short", contents.torn_bytes));
+    }
+    Ok(())
 }
 
 /// The drive becomes the one that the image holds. Returns the time from which it is ready.
@@ -184,6 +202,11 @@ fn close(mut drive: Drive, mut now: Nanos) -> Result<(), Failure> {
         return Err(Failure::run(format!("the image could not be written: {error}")));
     }
     let image = drive.device.take_image();
+    if image.as_ref().is_some_and(|image| !image.is_in_place()) {
+        return Err(Failure::run(
+            "the image was removed, replaced or cut short by another program: what was written is lost",
+        ));
+    }
     image.map_or(Ok(()), Image::close).map_err(|e| Failure::run(format!("the image could not be closed: {e}")))
 }
 
@@ -239,6 +262,10 @@ impl Places {
         beside.push(".ctl");
         let control = args.control.clone().unwrap_or_else(|| beside.into());
         if args.listen.is_none() {
+            if control == socket {
+                return Err(Failure::bad_input(format!("{} is given twice", socket.display()))
+                    .help("the control socket needs a path of its own"));
+            }
             free(&socket)?;
         }
         free(&control)?;
@@ -264,10 +291,16 @@ impl Places {
 
 impl Drop for Places {
     fn drop(&mut self) {
+        // What another program has put there meanwhile is not ours.
+        let remove = |socket: &Path| {
+            if std::fs::symlink_metadata(socket).is_ok_and(|found| found.file_type().is_socket()) {
+                drop(std::fs::remove_file(socket));
+            }
+        };
         if self.tcp.is_none() {
-            drop(std::fs::remove_file(&self.socket));
+            remove(&self.socket);
         }
-        drop(std::fs::remove_file(&self.control));
+        remove(&self.control);
         if let Some(folder) = &self.private {
             drop(std::fs::remove_dir(folder));
         }

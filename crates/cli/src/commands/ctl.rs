@@ -22,6 +22,10 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
         CtlOrder::Snapshot { image } => {
             let path =
                 std::path::absolute(image).map_err(|e| Failure::bad_input(format!("{}: {e}", image.display())))?;
+            if path.to_str().is_none() {
+                return Err(Failure::bad_input(format!("{} is not valid Unicode", path.display()))
+                    .help("give the snapshot another name: an order for an attached device is a line of text"));
+            }
             Order::Snapshot { path, number: super::attach::image_number() }
         }
     };

@@ -19,7 +19,18 @@ pub fn run(args: &ImageArgs) -> Result<(), Failure> {
                 0 => String::new(),
                 bytes => format!("; the last {bytes} bytes were cut short, which the next attach drops"),
             };
-            print(&format!("{}: {} records, every checksum matches{torn}\n", image.display(), contents.records))
+            if !contents.headers_match && contents.header.clean {
+                return Err(Failure::run(format!(
+                    "{}: one of its two headers is damaged; the other one and {} records are whole",
+                    image.display(),
+                    contents.records
+                ))
+                .help("an image that is attached once more is closed with two whole headers"));
+            }
+            // What a process that was killed may leave.
+            let headers = if contents.headers_match { "" } else { "; one of its two headers was cut short" };
+            let whole = format!("{} records, every checksum of them matches{headers}{torn}", contents.records);
+            print(&format!("{}: {whole}\n", image.display()))
         }
     }
 }

@@ -34,6 +34,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let written = names.iter().map(|name| args.log_dir.join(name)).chain(args.output.clone());
     written.into_iter().try_for_each(|path| check_free(&path, args.force))?;
     args.output.as_deref().map_or(Ok(()), check_folder)?;
+    args.output.as_deref().map_or(Ok(()), |output| check_apart(output, args, &names))?;
     let mut logs = LogFolder { dir: args.log_dir.clone(), begun: BTreeSet::new() };
     if !names.is_empty() {
         std::fs::create_dir_all(&args.log_dir)
@@ -73,6 +74,37 @@ fn check_free(path: &Path, force: bool) -> Result<(), Failure> {
             .help("choose another name or folder, or overwrite it with --force")),
         _ => Ok(()),
     }
+}
+
+/// The report takes the place of nothing that this run reads or writes otherwise.
+fn check_apart(output: &Path, args: &RunArgs, logs: &[String]) -> Result<(), Failure> {
+    let place = place_of(output);
+    let refused = |what: &str| {
+        Err(Failure::bad_input(format!("--output {} is {what}", output.display()))
+            .help("choose another name or folder"))
+    };
+    if logs.iter().any(|name| place_of(&args.log_dir.join(name)) == place) {
+        return refused("a log of this job file");
+    }
+    if args.out.as_deref().is_some_and(|out| place.starts_with(place_of(out))) {
+        return refused("in the folder of --out");
+    }
+    if place_of(&args.job) == place {
+        return refused("the job file itself");
+    }
+    if place_of(Path::new(&args.device)) == place {
+        return refused("the drive file itself");
+    }
+    Ok(())
+}
+
+/// Where a path leads, as far as it exists.
+fn place_of(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute.canonicalize().unwrap_or_else(|_| match (absolute.parent(), absolute.file_name()) {
+        (Some(folder), Some(name)) => place_of(folder).join(name),
+        _ => absolute,
+    })
 }
 
 /// What is written when all has run has a place to go to.

@@ -54,7 +54,7 @@ fn an_encrypting_drive_has_an_encrypted_image_and_each_erase_changes_its_key() {
     assert_eq!(found["erased_since"], false);
     let told = says(&folder, &["image", "info", "d.ssd"]);
     assert!(told.contains("AES-256-XTS; the key stands in the file; changes of it so far: 2"), "{told}");
-    assert!(says(&folder, &["image", "check", "d.ssd"]).contains("every checksum matches"));
+    assert!(says(&folder, &["image", "check", "d.ssd"]).contains("every checksum of them matches"));
     let told = says(&folder, &["image", "erase", "d.ssd"]);
     assert_eq!(told, "d.ssd: erased, and its media key changed; the drive erases its flash when it is attached next\n");
     let found = info(&folder);
@@ -98,4 +98,34 @@ fn an_image_in_use_and_what_is_none_are_not_erased() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("letter: not an image"));
     assert_eq!(std::fs::read(folder.join("letter")).unwrap(), [b'a'; 9000]);
+}
+
+/// The next drive that fits must not hear of a power cut that never was.
+#[test]
+fn a_drive_that_is_refused_leaves_the_image_as_it_was() {
+    let folder = place("refused");
+    assert!(attach(&folder, "./plain.toml", "true").status.success());
+    let before = std::fs::read(folder.join("d.ssd")).unwrap();
+    for args in
+        [["./plain.toml", "--seed", "2"], ["ideal-32die", "--seed", "1"], ["./plain.toml", "--prefill", "drive"]]
+    {
+        let output = ssdlab(&folder, &[&["attach"], &args[..], &["--image", "d.ssd", "--run", "true"]].concat());
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
+        assert!(std::fs::read(folder.join("d.ssd")).unwrap() == before, "{args:?}: {told}");
+    }
+    let output = attach(&folder, "./plain.toml", "rm d.ssd");
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("removed, replaced or cut short"), "{told}");
+}
+
+#[test]
+fn what_would_be_waited_for_at_its_other_end_is_no_image() {
+    let folder = place("fifo");
+    assert!(Command::new("mkfifo").arg(folder.join("f")).status().unwrap().success());
+    for what in ["info", "check", "erase"] {
+        let output = ssdlab(&folder, &["image", what, "f"]);
+        assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }

@@ -122,3 +122,49 @@ fn a_replay_counts_what_the_trace_holds_at_any_speed() {
         assert_eq!(result["metrics"].get("lag_max").is_some(), speed != "asap");
     }
 }
+
+#[test]
+fn a_report_takes_the_place_of_nothing_that_its_run_reads_or_writes() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("apart");
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(folder.join("out")).unwrap();
+    let text = "[a]\nrw=randread\nsize=1m\nio_size=64k\nwrite_bw_log=a\n";
+    std::fs::write(folder.join("j.fio"), text).unwrap();
+    std::fs::copy(DRIVE, folder.join("drive.toml")).unwrap();
+    std::fs::copy(Path::new(DRIVE).with_file_name("small-die.toml"), folder.join("small-die.toml")).unwrap();
+    let run = |args: &[&str]| {
+        let all = [&["run", "j.fio", "drive.toml"], args].concat();
+        Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(all).current_dir(&folder).output().unwrap()
+    };
+    for (args, what) in [
+        (&["--output", "a_bw.1.log"][..], "a log of this job file"),
+        (&["--out", "out", "--output", "out/results.json"], "in the folder of --out"),
+        (&["--force", "--output", "out/../j.fio"], "the job file itself"),
+        (&["--force", "--output", "./drive.toml"], "the drive file itself"),
+    ] {
+        let output = run(args);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && told.contains(what), "{args:?}: {told}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.join("j.fio")).unwrap(), text);
+    assert!(run(&["--output", "report"]).status.success() && folder.join("a_bw.1.log").exists());
+}
+
+/// A limit on the size of files is an error of the write, not the end of the process without a word.
+#[test]
+#[cfg(unix)]
+fn a_file_that_may_not_grow_is_an_error() {
+    let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join("limited.txt");
+    drop(std::fs::remove_file(&log));
+    let job = temporary("limited.fio", "[a]\nrw=randread\nsize=1m\nio_size=64k\n");
+    let line = format!(
+        "ulimit -f 1; exec {} run {} {DRIVE} --output {}",
+        env!("CARGO_BIN_EXE_ssdlab"),
+        job.display(),
+        log.display()
+    );
+    let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && told.contains("limited.txt"), "{:?}: {told}", output.status);
+    assert!(!log.exists(), "nothing half-written");
+}

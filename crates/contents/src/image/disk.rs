@@ -1,15 +1,45 @@
 //! What is done to files, one step after the other. Tests end the process before any of them, or in the middle of a write.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Result, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::format::FIRST_RECORD;
+use ssdlab_core::input::open_regular;
+
+use super::ImageError;
+use super::format::{FIRST_RECORD, MAGIC};
 
 /// A new file, for reading and writing.
 pub fn create_new(path: &Path) -> Result<File> {
     kill::step()?;
     OpenOptions::new().read(true).write(true).create_new(true).open(path)
+}
+
+/// A file that is there, for reading and writing.
+pub fn open_to_change(path: &Path) -> Result<File> {
+    // What would wait for somebody at its other end is refused.
+    drop(open_regular(path)?);
+    OpenOptions::new().read(true).write(true).open(path)
+}
+
+/// Removes a file that was just made and could not be written.
+pub fn remove(path: &Path) -> Result<()> {
+    kill::step()?;
+    std::fs::remove_file(path)
+}
+
+/// Whether a path leads to a file that is open.
+#[cfg(unix)]
+pub fn is_same(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
+    let (open, named) = (file.metadata().map(identity), std::fs::metadata(path).map(identity));
+    open.is_ok_and(|open| named.is_ok_and(|named| open == named))
+}
+
+#[cfg(not(unix))]
+pub fn is_same(_: &File, path: &Path) -> bool {
+    path.exists()
 }
 
 pub fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> Result<()> {
@@ -53,14 +83,26 @@ pub fn forget_key(file: &mut File) -> Result<()> {
 }
 
 /// Removes an image that was never finished, if there is one.
-pub fn remove_unfinished(path: &Path) -> Result<()> {
-    match OpenOptions::new().write(true).open(path) {
-        Ok(mut file) => forget_key(&mut file)?,
+///
+/// # Errors
+/// [`ImageError::Foreign`] if something else has its name: a link, a folder, or a file that does not begin as images do, also while
+/// their key is being overwritten.
+pub fn remove_unfinished(path: &Path) -> std::result::Result<(), ImageError> {
+    let foreign = || ImageError::Foreign(path.to_owned());
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Err(foreign()),
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(e),
+        Err(e) => return Err(e.into()),
     }
-    kill::step()?;
-    std::fs::remove_file(path)
+    let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+    let mut begin = Vec::new();
+    (&mut file).take(MAGIC.len() as u64).read_to_end(&mut begin)?;
+    if !MAGIC.starts_with(&begin) && begin.iter().any(|&byte| byte != 0) {
+        return Err(foreign());
+    }
+    forget_key(&mut file)?;
+    Ok(remove(path)?)
 }
 
 #[cfg(not(test))]

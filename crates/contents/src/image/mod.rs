@@ -22,6 +22,8 @@
 //!
 //! Records are given to the operating system before a command is answered, not forced to its disk: a crash of the machine
 //! itself can damage an image, which is then refused.
+//!
+//! A file that is written anew is `NAME.ssdlab-new` until it is whole. One of that name that is no unfinished image is not touched.
 
 mod disk;
 mod format;
@@ -31,12 +33,13 @@ mod media_key;
 mod read;
 mod state;
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::BufReader;
+use std::fs::{File, TryLockError};
+use std::io::{BufReader, ErrorKind};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use ssdlab_core::UNIT_BYTES;
+use ssdlab_core::input::open_regular;
 use thiserror::Error;
 
 pub use format::{Header, MOST_NAME_BYTES, VERSION};
@@ -64,8 +67,48 @@ pub enum ImageError {
     Damaged { at: u64, what: &'static str },
     #[error("in use by another process")]
     InUse,
+    #[error("there is a file of that name, or a link that leads nowhere: choose another")]
+    Exists,
+    #[error("{} is there, and is no image that was left unfinished: move it away", .0.display())]
+    Foreign(PathBuf),
     #[error("{0}")]
     Io(#[from] std::io::Error),
+}
+
+/// What stands behind the name of an image that is not finished.
+const UNFINISHED: &str = ".ssdlab-new";
+
+/// An image that nobody else can use, and that has not been changed yet.
+pub struct FoundImage {
+    file: File,
+    path: PathBuf,
+    pub contents: ImageContents,
+}
+
+impl FoundImage {
+    /// From now on the image counts as open, until it is closed. What was cut short of it goes, and it is written anew if most of
+    /// it is useless.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn begin(self) -> Result<(Image, ImageContents), ImageError> {
+        let FoundImage { file, path, contents } = self;
+        let header = Header { clean: false, committed_end: contents.end, ..contents.header.clone() };
+        let ImageContents { end, records, .. } = contents;
+        let (state, mut changed) =
+            (contents.state.as_ref().map_or_else(Vec::new, DriveState::pieces), Pages::default());
+        contents.state.iter().flat_map(|state| &state.since).for_each(|change| changed.add(change.pages.clone()));
+        // What was cut short goes before anything is written behind it.
+        disk::cut_off(&file, end)?;
+        let erased = contents.state.as_ref().is_some_and(|state| state.erased);
+        let mut image = Image { file, path, header, end, records, state, erased, changed };
+        image.commit()?;
+        let needed = image.needed_bytes(&contents.store);
+        if image.end > 2 * needed {
+            image.write_anew(&contents.store, image.header.key.clone())?;
+        }
+        Ok((image, contents))
+    }
 }
 
 /// An image that is open for changes.
@@ -97,7 +140,21 @@ impl Image {
         store: &Store,
         key: Option<MediaKey>,
     ) -> Result<Image, ImageError> {
-        let file = disk::create_new(path)?;
+        let file = disk::create_new(path).map_err(|e| match e.kind() {
+            ErrorKind::AlreadyExists => ImageError::Exists,
+            _ => e.into(),
+        })?;
+        Image::write_new(file, path, device, image_number, store, key).inspect_err(|_| drop(disk::remove(path)))
+    }
+
+    fn write_new(
+        file: File,
+        path: &Path,
+        device: &str,
+        image_number: u64,
+        store: &Store,
+        key: Option<MediaKey>,
+    ) -> Result<Image, ImageError> {
         lock(&file)?;
         let header = Header {
             clean: false,
@@ -128,30 +185,25 @@ impl Image {
         Ok(image)
     }
 
-    /// Opens an image for changes.
+    /// Reads an image that is to be changed. A link leads to the image itself.
     ///
     /// # Errors
     /// As [`read_image`]; if another process uses it, or it cannot be written.
-    pub fn open(path: &Path) -> Result<(Image, ImageContents), ImageError> {
-        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+    pub fn find(path: &Path) -> Result<FoundImage, ImageError> {
+        let path = path.canonicalize()?;
+        let mut file = disk::open_to_change(&path)?;
         lock(&file)?;
         let bytes = file.metadata()?.len();
         let contents = read_image(&mut BufReader::with_capacity(1 << 20, &mut file), bytes)?;
-        let header = Header { clean: false, committed_end: contents.end, ..contents.header.clone() };
-        let ImageContents { end, records, .. } = contents;
-        let (state, mut changed) =
-            (contents.state.as_ref().map_or_else(Vec::new, DriveState::pieces), Pages::default());
-        contents.state.iter().flat_map(|state| &state.since).for_each(|change| changed.add(change.pages.clone()));
-        // What was cut short goes before anything is written behind it.
-        disk::cut_off(&file, end)?;
-        let erased = contents.state.as_ref().is_some_and(|state| state.erased);
-        let mut image = Image { file, path: path.to_owned(), header, end, records, state, erased, changed };
-        image.commit()?;
-        let needed = image.needed_bytes(&contents.store);
-        if image.end > 2 * needed {
-            image.write_anew(&contents.store, image.header.key.clone())?;
-        }
-        Ok((image, contents))
+        Ok(FoundImage { file, path, contents })
+    }
+
+    /// Opens an image for changes.
+    ///
+    /// # Errors
+    /// As [`Image::find`] and [`FoundImage::begin`].
+    pub fn open(path: &Path) -> Result<(Image, ImageContents), ImageError> {
+        Image::find(path)?.begin()
     }
 
     /// Reads an image and changes nothing.
@@ -159,7 +211,7 @@ impl Image {
     /// # Errors
     /// As [`read_image`]; if another process changes it.
     pub fn inspect(path: &Path) -> Result<ImageContents, ImageError> {
-        let file = File::open(path)?;
+        let file = open_regular(path)?;
         locked(file.try_lock_shared())?;
         let bytes = file.metadata()?.len();
         read_image(&mut BufReader::with_capacity(1 << 20, file), bytes)
@@ -318,28 +370,11 @@ impl Image {
     /// A new file takes the place of the old one when it is whole.
     fn write_anew(&mut self, store: &Store, key: Option<MediaKey>) -> Result<(), ImageError> {
         let mut name = self.path.clone().into_os_string();
-        name.push(".new");
+        name.push(UNFINISHED);
         let new = PathBuf::from(name);
         disk::remove_unfinished(&new)?;
-        let number = self.header.image_number.wrapping_add(1);
-        let mut image = if self.state.is_empty() {
-            Image::create(&new, &self.header.device, number, store, key)?
-        } else {
-            // What was changed since the drive was saved stands behind its state.
-            let empty = Store::new(store.capacity_bytes());
-            let mut image = Image::create(&new, &self.header.device, number, &empty, key)?;
-            let units = store.capacity_bytes().div_ceil(UNIT_BYTES) as u32;
-            for (units, _) in self.changed.stretches(0..units).filter(|stretch| !stretch.1) {
-                image.append(store, units)?;
-            }
-            image.write_state(std::mem::take(&mut self.state), self.erased)?;
-            for (units, _) in self.changed.stretches(0..units).filter(|stretch| stretch.1) {
-                image.append(store, units)?;
-            }
-            image.commit()?;
-            image
-        };
-        disk::sync(&image.file)?;
+        let written = self.write_beside(&new, store, key);
+        let mut image = written.inspect_err(|_| drop(disk::remove_unfinished(&new)))?;
         disk::replace(&new, &self.path)?;
         image.path.clone_from(&self.path);
         let mut old = std::mem::replace(self, image);
@@ -347,10 +382,40 @@ impl Image {
         Ok(disk::forget_key(&mut old.file)?)
     }
 
+    /// The same image in a new file.
+    fn write_beside(&mut self, new: &Path, store: &Store, key: Option<MediaKey>) -> Result<Image, ImageError> {
+        let number = self.header.image_number.wrapping_add(1);
+        let image = if self.state.is_empty() {
+            Image::create(new, &self.header.device, number, store, key)?
+        } else {
+            // What was changed since the drive was saved stands behind its state.
+            let empty = Store::new(store.capacity_bytes());
+            let mut image = Image::create(new, &self.header.device, number, &empty, key)?;
+            let units = store.capacity_bytes().div_ceil(UNIT_BYTES) as u32;
+            for (units, _) in self.changed.stretches(0..units).filter(|stretch| !stretch.1) {
+                image.append(store, units)?;
+            }
+            image.write_state(self.state.clone(), self.erased)?;
+            for (units, _) in self.changed.stretches(0..units).filter(|stretch| stretch.1) {
+                image.append(store, units)?;
+            }
+            image.commit()?;
+            image
+        };
+        disk::sync(&image.file)?;
+        Ok(image)
+    }
+
     /// Bytes of an image that holds no more than it must.
     fn needed_bytes(&self, store: &Store) -> u64 {
         let state: u64 = self.state.iter().map(|piece| piece.len() as u64).sum();
         FIRST_RECORD + (store.stored_pages() * UNIT_BYTES) / 255 * 256 + state + (1 << 20)
+    }
+
+    /// Whether a file is still the one that is written.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        disk::is_same(&self.file, &self.path) && self.file.metadata().is_ok_and(|found| found.len() >= self.end)
     }
 
     /// Closes the image in good order, on the disk of the machine.

@@ -16,6 +16,8 @@ const MOST_HEADERS: u64 = 1 << 62;
 /// What was read.
 pub struct ImageContents {
     pub header: Header,
+    /// Both copies of the header are whole.
+    pub headers_match: bool,
     pub store: Store,
     /// The drive as it was last saved, if it ever was.
     pub state: Option<DriveState>,
@@ -37,6 +39,7 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
         exactly(file, header)?.ok_or(ImageError::NoImage)?;
     }
     let read = [Header::read(&headers[0])?, Header::read(&headers[1])?];
+    let headers_match = read.iter().all(Option::is_some);
     let header = read.into_iter().flatten().max_by_key(|h| h.generation).ok_or(ImageError::NoImage)?;
     let damaged = |at: u64, what: &'static str| Err(ImageError::Damaged { at, what });
     if header.capacity_bytes > Store::MAX_CAPACITY_BYTES {
@@ -81,7 +84,7 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
     if end < header.committed_end {
         return damaged(end, "a record whose checksum does not match");
     }
-    Ok(ImageContents { header, store, state, records, end, torn_bytes: file_bytes - end })
+    Ok(ImageContents { header, headers_match, store, state, records, end, torn_bytes: file_bytes - end })
 }
 
 /// `None`: there is no whole record.

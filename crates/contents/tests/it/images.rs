@@ -55,6 +55,68 @@ fn what_was_written_comes_back() {
     assert!(!Image::inspect(&path).unwrap().header.clean);
 }
 
+/// Through a link the image itself is erased, and what has the name of an unfinished one is left alone unless it is one.
+#[test]
+#[cfg(unix)]
+fn an_erase_follows_a_link_and_overwrites_nothing_of_others() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("erase-beside");
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (own, link, beside) = (folder.join("own.ssd"), folder.join("link.ssd"), folder.join("own.ssd.ssdlab-new"));
+    let mut store = Store::new(UNITS as u64 * UNIT_BYTES);
+    store.replace(3, filled(0xA7));
+    Image::create(&own, "a drive", 7, &store, None).unwrap().close().unwrap();
+    std::os::unix::fs::symlink(&own, &link).unwrap();
+    let letter = folder.join("letter");
+    std::fs::write(&letter, "a letter").unwrap();
+    let erase = |path: &Path| Image::open(path).and_then(|(mut image, _)| image.erase(None));
+    for linked in [false, true] {
+        if linked {
+            std::os::unix::fs::symlink(&letter, &beside).unwrap();
+        } else {
+            std::fs::write(&beside, "a letter").unwrap();
+        }
+        let error = erase(&link).unwrap_err();
+        assert!(matches!(&error, ImageError::Foreign(path) if path.ends_with("own.ssd.ssdlab-new")), "{error}");
+        assert_eq!(
+            (std::fs::read(&beside).unwrap(), std::fs::read(&letter).unwrap()),
+            (b"a letter".into(), b"a letter".into())
+        );
+        assert!(same(&Image::inspect(&own).unwrap().store, &store));
+        std::fs::remove_file(&beside).unwrap();
+    }
+    // What a process that was killed has left goes.
+    std::fs::write(&beside, &std::fs::read(&own).unwrap()[..5000]).unwrap();
+    erase(&link).unwrap();
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink() && !beside.exists());
+    let bytes = std::fs::read(&own).unwrap();
+    assert!(!bytes.windows(16).any(|window| window == [0xA7; 16]));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Finding changes nothing yet; one of the two headers may be damaged, and that is told.
+#[test]
+fn an_image_is_not_changed_before_it_is_begun() {
+    let path = path("found.ssd");
+    Image::create(&path, "a drive", 7, &some_store(), None).unwrap().close().unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let found = Image::find(&path).unwrap();
+    assert!(found.contents.header.clean && found.contents.headers_match);
+    assert!(matches!(Image::find(&path), Err(ImageError::InUse)));
+    drop(found);
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    bytes[100] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    assert!(!Image::inspect(&path).unwrap().headers_match);
+    let (image, _) = Image::find(&path).unwrap().begin().unwrap();
+    assert!(image.is_in_place());
+    image.close().unwrap();
+    assert!(Image::inspect(&path).unwrap().headers_match);
+    let (image, _) = Image::open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(!image.is_in_place());
+}
+
 #[test]
 fn every_truncation_of_a_closed_image_is_refused() {
     let bytes = image_bytes("truncated.ssd", true, None);

@@ -1,5 +1,7 @@
 //! From keys and values to points.
 
+use std::collections::BTreeSet;
+
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_catalog::{DEVICE, DeviceTemplate, Diagnostic, Refusal};
 use toml::Value;
@@ -38,14 +40,14 @@ pub(super) fn expand(
         return Err(Diagnostic::new(format!("the plan has {count} points"))
             .help(format!("a sweep has at most {MAX_POINTS}: leave out keys or values")));
     }
-    let mut axes: Vec<Axis> = Vec::new();
+    let mut axes = Axes::default();
     let mut points = Vec::with_capacity(count);
     let empty = [Vec::new()];
     for row in if rows.is_empty() { &empty[..] } else { &rows[..] } {
         let mut at = vec![0; grid.len()];
         loop {
             let swept: Vec<&Change> = row.iter().chain(grid.iter().zip(&at).map(|(values, &i)| &values[i])).collect();
-            note_values(&mut axes, &swept);
+            axes.note(&swept);
             points_of(text, template, drive, &fixed, &swept, tasks, seeds, &mut points)?;
             if !next(&mut at, &grid) {
                 break;
@@ -55,7 +57,7 @@ pub(super) fn expand(
     for (i, point) in points.iter_mut().enumerate() {
         point.number = i + 1;
     }
-    Ok((axes, points))
+    Ok((axes.axes, points))
 }
 
 /// The next combination, the last key fastest; false after the last.
@@ -125,8 +127,9 @@ fn grid(text: &PlanText) -> Result<Vec<Vec<Change>>, Diagnostic> {
             if values.is_empty() {
                 return Err(text.at_value(Diagnostic::new(format!("`{key}` has no values")), &path));
             }
+            let mut seen = BTreeSet::new();
             for (i, value) in values.iter().enumerate() {
-                if values[..i].contains(value) {
+                if !seen.insert(value.to_string()) {
                     let error = Diagnostic::new(format!("{value} stands twice")).help("name each value once");
                     return Err(text.at_value(error, &format!("{path}[{i}]")));
                 }
@@ -185,14 +188,25 @@ fn check_parameter(text: &PlanText, tasks: &[Task], key: &str, change: &Change) 
     Ok(())
 }
 
-/// Remembers each value of each key once, in the order of the plan.
-fn note_values(axes: &mut Vec<Axis>, swept: &[&Change]) {
-    for change in swept {
-        let cell = Cell::of(&change.value);
-        match axes.iter_mut().find(|a| a.key == change.key) {
-            Some(axis) if axis.values.contains(&cell) => {}
-            Some(axis) => axis.values.push(cell),
-            None => axes.push(Axis { key: change.key.clone(), values: vec![cell] }),
+/// Keys with their values, each once, in the order of the plan.
+#[derive(Default)]
+struct Axes {
+    axes: Vec<Axis>,
+    /// What they have: the axis, the text, and the bits of the number.
+    seen: BTreeSet<(usize, String, Option<u64>)>,
+}
+
+impl Axes {
+    fn note(&mut self, swept: &[&Change]) {
+        for change in swept {
+            let cell = Cell::of(&change.value);
+            let at = self.axes.iter().position(|axis| axis.key == change.key).unwrap_or_else(|| {
+                self.axes.push(Axis { key: change.key.clone(), values: Vec::new() });
+                self.axes.len() - 1
+            });
+            if self.seen.insert((at, cell.text.clone(), cell.number.map(f64::to_bits))) {
+                self.axes[at].values.push(cell);
+            }
         }
     }
 }

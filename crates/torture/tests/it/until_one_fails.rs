@@ -13,7 +13,7 @@ fn until_one_fails(kind: Kind, runs: u64) {
     }
 }
 
-/// As many as `make test` makes.
+/// Four times as many as `make test` makes.
 #[test]
 #[ignore = "`make mutants` runs it; the same runs are part of `make torture`"]
 fn torture_until_one_fails() {
