@@ -405,9 +405,6 @@ impl Backend {
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
-        if now >= self.renews_at {
-            self.renew_what_waits(now);
-        }
         // Nobody is woken meanwhile.
         let mut low = self.woken.take_low();
         while low != 0 {
@@ -419,8 +416,15 @@ impl Backend {
         }
     }
 
-    /// Programs of the host keep only the low bits of the time at which their data come, and may wait for long: behind reads
-    /// that pass them, or for their turn.
+    /// Programs of the host keep only the low bits of the time at which their data come, and may wait for long, behind reads
+    /// that pass them. So these are to be looked at now and then while the host goes on asking.
+    #[inline]
+    pub fn keep_times(&mut self, now: Nanos) {
+        if now >= self.renews_at {
+            self.renew_what_waits(now);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn renew_what_waits(&mut self, now: Nanos) {
