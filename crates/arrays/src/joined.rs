@@ -16,7 +16,6 @@ use ssdlab_device::{
     Request, Security, Status,
 };
 
-use crate::count::count;
 use crate::plug_of_pages;
 
 /// Which member holds which bytes.
@@ -196,7 +195,7 @@ impl<L: Layout> Joined<L> {
     #[inline]
     fn join(&mut self, part: &mut Completion) -> bool {
         if part.status == Status::Ok {
-            count(&mut self.parts, part.op, part.length_bytes);
+            self.parts.record(part.op, part.length_bytes);
         }
         let slot = part.tag as usize;
         let in_flight = &mut self.requests[slot];
@@ -219,7 +218,7 @@ impl<L: Layout> Joined<L> {
             self.discrepancy.get_or_insert_with(what);
         }
         if status == Status::Ok {
-            count(&mut self.host, op, length_bytes);
+            self.host.record(op, length_bytes);
         }
         self.occupancy.leave(submitted, part.completed);
         (part.tag, part.status, part.submitted) = (tag, status, submitted);

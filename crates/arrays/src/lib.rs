@@ -20,7 +20,6 @@
 //! ```
 
 mod adapter;
-mod count;
 mod error;
 mod joined;
 mod joined_plug;

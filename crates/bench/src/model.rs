@@ -191,19 +191,16 @@ impl ModelDevice {
 
     /// When a command that starts at `start` is done, with the causes.
     fn serve(&mut self, start: Nanos, r: &Request, parts: &mut Breakdown) -> Nanos {
+        self.host.record(r.op, r.length_bytes);
         match r.op {
             Op::Read => {
                 let time = self.spec.read + r.length_bytes * self.spec.read_picos_per_byte / 1000;
-                self.host.reads += 1;
-                self.host.read_bytes += r.length_bytes;
                 let drain = if self.spec.reads_wait_for_drain { self.drained_at.saturating_sub(start) } else { 0 };
                 parts.add(Cause::Program, drain);
                 parts.add(Cause::Read, time);
                 start + drain + time
             }
             Op::Write => {
-                self.host.writes += 1;
-                self.host.write_bytes += r.length_bytes;
                 let (drain, extra) = self.drain_time(r);
                 self.drained_at = self.drained_at.max(start) + drain;
                 // The cache has room when all but its size has been drained.
@@ -217,7 +214,6 @@ impl ModelDevice {
                 start + wait + self.spec.write
             }
             Op::Trim => {
-                self.host.trim_bytes += r.length_bytes;
                 if self.spec.trim_works {
                     self.units_of(r).fill(Unit::default());
                 }

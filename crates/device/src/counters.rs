@@ -1,7 +1,7 @@
 //! What a device has done since it was powered on.
 
 use serde::{Deserialize, Serialize};
-use ssdlab_core::Nanos;
+use ssdlab_core::{Nanos, Op};
 
 /// Whether a device can have counted so far in its life, of bytes or anything else: 288 PB are beyond any. A number from a file
 /// that is greater is nonsense; sums of sixty-four that are not stay numbers.
@@ -53,6 +53,25 @@ counters! {
         read_bytes,
         write_bytes,
         trim_bytes,
+    }
+}
+
+impl HostCounters {
+    /// A command has been answered without error.
+    #[inline]
+    pub fn record(&mut self, op: Op, bytes: u64) {
+        match op {
+            Op::Read => {
+                self.reads += 1;
+                self.read_bytes += bytes;
+            }
+            Op::Write => {
+                self.writes += 1;
+                self.write_bytes += bytes;
+            }
+            Op::Trim => self.trim_bytes += bytes,
+            Op::Flush | Op::WriteZeroes => {}
+        }
     }
 }
 

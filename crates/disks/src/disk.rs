@@ -323,18 +323,7 @@ impl Disk {
     fn complete(&mut self, slot: u32, at: Nanos, done: &mut Vec<Completion>) {
         let command = &self.slots[slot as usize];
         done.push(command.complete(at));
-        let Request { op, length_bytes, .. } = command.request;
-        match op {
-            Op::Read => {
-                self.host.reads += 1;
-                self.host.read_bytes += length_bytes;
-            }
-            Op::Write => {
-                self.host.writes += 1;
-                self.host.write_bytes += length_bytes;
-            }
-            Op::Trim | Op::Flush | Op::WriteZeroes => {}
-        }
+        self.host.record(command.request.op, command.request.length_bytes);
         self.occupancy.leave(command.submitted, at);
         self.free_slots.push(slot);
         if let Some((request, submitted)) = self.outside.pop_front() {

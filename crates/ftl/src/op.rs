@@ -277,7 +277,12 @@ impl FlashOp {
     /// An operation of any kind on the `rows` from `page` on, one bit each, for tests of what carries operations out.
     #[must_use]
     pub fn of_kind(kind: OpKind, block: BlockId, page: u32, rows: u8, units: u32) -> Self {
-        let rows = if kind.reads_one_row() { 1 } else { rows };
+        let rows = match kind {
+            // Its data are there from the beginning.
+            OpKind::HostProgram => 0,
+            kind if kind.reads_one_row() => 1,
+            _ => rows,
+        };
         FlashOp::new(kind, block, page, (rows, units), 0, 0)
     }
 

@@ -31,7 +31,6 @@ use ssdlab_device::{
     Request, Security, Status,
 };
 
-use crate::count::count;
 use crate::plug_of_pages;
 #[doc(hidden)]
 pub use as_plug::SavedAdapter;
@@ -545,7 +544,7 @@ impl Adapter {
         self.free.push(n);
         self.occupancy.leave(submitted, self.now);
         if status == Status::Ok {
-            count(&mut self.host, request.op, request.length_bytes);
+            self.host.record(request.op, request.length_bytes);
         }
         self.ended.push(Completion {
             tag: request.tag,

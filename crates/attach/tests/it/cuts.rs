@@ -99,7 +99,10 @@ fn a_snapshot_is_an_image_of_bytes_and_drive_as_they_were() {
     assert_eq!(contents.store.page(1).unwrap()[..], [7; 4096]);
     let drive = contents.state.expect("the drive is there").saved(1 << 20).unwrap();
     assert_eq!(drive[..3], [0, 1, 0], "as it was after the first write");
-    assert!(server.order(&order)["error"].as_str().unwrap().contains("exists"), "images are not overwritten");
+    assert!(
+        server.order(&order)["error"].as_str().unwrap().contains("there is a file of that name"),
+        "images are not overwritten"
+    );
     std::fs::remove_file(&path).unwrap();
 }
 

@@ -3,8 +3,8 @@
 use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
 use ssdlab_device::{Device, LinkPolicy};
 
-use super::common::size;
 use super::definition::{COMMON_PARAMS, QUICK_DIVISOR, TestDef};
+use super::words::size;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
 use crate::lab::Lab;

@@ -48,6 +48,7 @@ mod storagemark_workstation;
 mod sweep;
 pub(crate) mod tail;
 mod trim;
+mod words;
 mod worn_in;
 
 pub use consistency::{PUBLISHED_SECONDS, is_of_whole_drive};

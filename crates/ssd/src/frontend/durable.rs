@@ -26,7 +26,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             units.each().for_each(|lpn| self.frontend.read_ahead.forget(lpn));
         }
         self.probe.check(|checks| checks.forget(units));
-        self.host.trim_bytes += c.request.length_bytes;
         self.respond(slot, c.processed.max(self.now));
     }
 

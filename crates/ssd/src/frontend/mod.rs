@@ -189,17 +189,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             // Whatever no stage has claimed was the processor's work beside the transfers.
             explanations.add_rest(slot, Cause::Controller, completed - submitted);
         });
-        match c.op {
-            _ if status != Status::Ok => {}
-            Op::Read => {
-                self.host.reads += 1;
-                self.host.read_bytes += c.length_bytes;
-            }
-            Op::Write => {
-                self.host.writes += 1;
-                self.host.write_bytes += c.length_bytes;
-            }
-            Op::Trim | Op::Flush | Op::WriteZeroes => {}
+        if status == Status::Ok {
+            self.host.record(c.op, c.length_bytes);
         }
         self.frontend.commands.finish(slot, completed, status);
     }
