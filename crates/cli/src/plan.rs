@@ -5,6 +5,8 @@ use std::num::NonZeroUsize;
 use ssdlab_bench::plan::{JobResult, PlanJob, PlanOptions, run_plan_keeping};
 use ssdlab_bench::{BenchError, Outcome, ParamError};
 
+use ssdlab_report::LeftOut;
+
 use crate::failure::Failure;
 use crate::lab::SimulatedDrive;
 use crate::output::complain;
@@ -28,8 +30,17 @@ pub struct Results {
 
 /// A test that makes no sense on a drive.
 pub struct Unsuitable {
-    pub what: String,
+    pub left_out: LeftOut,
     failure: Failure,
+}
+
+/// What a report says of a test that ended in this error: nothing, unless the test makes no sense on the device.
+pub fn left_out(test: &str, device: &str, error: &BenchError) -> Option<LeftOut> {
+    matches!(error, BenchError::Unsuitable(_)).then(|| LeftOut {
+        device: device.to_owned(),
+        test: test.to_owned(),
+        why: error.to_string(),
+    })
 }
 
 /// Runs the plan.
@@ -102,12 +113,14 @@ pub fn run_keeping(
                 sorted.ran = true;
                 sorted.outcomes.push(*outcome);
             }
-            JobResult::Failed(error @ BenchError::Unsuitable(_)) => {
-                let what = format!("{} on {}: {error}", job.test.name, names[job.lab]);
+            JobResult::Failed(error) => {
+                let left_out = left_out(job.test.name, names[job.lab], &error);
                 let failure = bench_failure(job.test.name, names[job.lab], error);
-                sorted.unsuitable.push(Unsuitable { what, failure });
+                match left_out {
+                    Some(left_out) => sorted.unsuitable.push(Unsuitable { left_out, failure }),
+                    None => sorted.failures.push(failure),
+                }
             }
-            JobResult::Failed(error) => sorted.failures.push(bench_failure(job.test.name, names[job.lab], error)),
             JobResult::Cancelled => sorted.cancelled += 1,
         }
     }
@@ -127,8 +140,8 @@ impl Results {
     pub fn conclude(mut self) -> Result<(), Failure> {
         if self.ran {
             // The other tests ran, so that this is no wrong input.
-            for left_out in &self.unsuitable {
-                complain(&format!("left out: {}", left_out.what));
+            for Unsuitable { left_out: LeftOut { device, test, why }, .. } in &self.unsuitable {
+                complain(&format!("left out: {test} on {device}: {why}"));
             }
         } else {
             self.failures.extend(self.unsuitable.into_iter().map(|u| u.failure));

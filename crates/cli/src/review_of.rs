@@ -22,6 +22,7 @@ pub fn review_of<D: Borrow<SimulatedDrive>>(
         quick,
         devices: drives.iter().map(|d| d.borrow().reviewed.clone()).collect(),
         outcomes,
+        left_out: Vec::new(),
         claims,
     }
 }

@@ -14,9 +14,9 @@ use ssdlab_cli::commands::review::{chosen_tests, jobs_of, with_settings, write_i
 use ssdlab_cli::failure::Failure;
 use ssdlab_cli::folder::{OutputFolder, Writes};
 use ssdlab_cli::lab::{SimulatedDrive, drives};
-use ssdlab_cli::plan::{bench_failure, param_failure};
+use ssdlab_cli::plan::{bench_failure, left_out, param_failure};
 use ssdlab_cli::review_of::{claims_about, review_of};
-use ssdlab_report::{ResultsDocument, results_json, terminal_summary};
+use ssdlab_report::{LeftOut, ResultsDocument, results_json, terminal_summary};
 
 use crate::drive::Drive;
 use crate::failure::{Wrong, exception, run_error};
@@ -40,7 +40,7 @@ fn run(
     jobs: Vec<PlanJob>,
     options: PlanOptions,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(Vec<BenchOutcome>, Vec<String>)> {
+) -> PyResult<(Vec<BenchOutcome>, Vec<LeftOut>, Vec<String>)> {
     for job in &jobs {
         let checked = job.check(options.quick);
         checked.map_err(|e| exception(py, &ssdlab_cli::plan::param_failure(e), Wrong::Parameter))?;
@@ -51,18 +51,21 @@ fn run(
         let labs: Vec<&SimulatedDrive> = of_run.iter().map(|d| &**d).collect();
         run_plan(&labs, &jobs, options, &|p| watch.report(p.done), &watch.cancel)
     })?;
-    let (mut outcomes, mut failures) = (Vec::new(), Vec::new());
+    let (mut outcomes, mut left, mut failures) = (Vec::new(), Vec::new(), Vec::new());
     for ((test, lab), result) in tests.into_iter().zip(results) {
         match result {
             JobResult::Finished(outcome) => outcomes.push(*outcome),
-            JobResult::Failed(error) => failures.push(bench_failure(test, drives[lab].device(), error)),
+            JobResult::Failed(error) => {
+                left.extend(left_out(test, drives[lab].device(), &error));
+                failures.push(bench_failure(test, drives[lab].device(), error));
+            }
             JobResult::Cancelled => failures.push(Failure::run(format!("test {test} was stopped"))),
         }
     }
     if outcomes.is_empty() && !failures.is_empty() {
         return Err(exception(py, &failures[0], Wrong::Test));
     }
-    Ok((outcomes, failures.iter().map(ToString::to_string).collect()))
+    Ok((outcomes, left, failures.iter().map(ToString::to_string).collect()))
 }
 
 #[pymethods]
@@ -91,9 +94,9 @@ impl Review {
         let settings = settings.map_err(|e| parameter(param_failure(e)))?;
         let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings).map_err(parameter)?;
         let options = PlanOptions { threads, seed, quick };
-        let (outcomes, failures) = run(py, &drives, jobs, options, progress)?;
+        let (outcomes, left_out, failures) = run(py, &drives, jobs, options, progress)?;
         let claims = claims_about(&drives, &outcomes);
-        let review = review_of(&drives, outcomes, claims, seed, quick);
+        let review = ssdlab_report::Review { left_out, ..review_of(&drives, outcomes, claims, seed, quick) };
         Ok(Review { drives, review, failures })
     }
 
@@ -140,7 +143,7 @@ pub fn claims_json(
     let mut judged: Vec<&str> = drives.iter().map(|d| d.device()).collect();
     let jobs = check_published(&all, &judged).and_then(|()| needed_jobs(&all, &judged));
     let jobs = jobs.map_err(|f| exception(py, &f, Wrong::Drive))?;
-    let (outcomes, _) = run(py, &drives, jobs, PlanOptions { threads, seed, quick }, progress)?;
+    let (outcomes, _, _) = run(py, &drives, jobs, PlanOptions { threads, seed, quick }, progress)?;
     if devices.is_empty() {
         judged.extend(claims::missing_drives(&all));
     }

@@ -108,14 +108,23 @@ pub(crate) fn groups(review: &Review) -> Vec<TestGroup<'_>> {
             };
             let outcomes: Vec<&Outcome> = review.devices.iter().filter_map(|d| of(&d.facts.name)).collect();
             let stem = test_stem(outcomes[0]);
-            let panels = panels(&outcomes, &stem, &folders, &mut stems);
+            let places = outcomes.iter().map(|o| review.devices.iter().position(|d| d.facts.name == o.device));
+            let places: Vec<usize> = places.map(Option::unwrap_or_default).collect();
+            let panels = panels(&outcomes, &places, &stem, &folders, &mut stems);
             let time = time_figure(&outcomes, &stem, &folders, &mut stems);
             TestGroup { anchor: anchors.unique(format!("test-{stem}")), outcomes, panels, time }
         })
         .collect()
 }
 
-fn panels(outcomes: &[&Outcome], stem: &str, folders: &BTreeMap<String, String>, stems: &mut Names) -> Vec<Panel> {
+/// `places`: of the device of each outcome among those of the review, which its colour goes by.
+fn panels(
+    outcomes: &[&Outcome],
+    places: &[usize],
+    stem: &str,
+    folders: &BTreeMap<String, String>,
+    stems: &mut Names,
+) -> Vec<Panel> {
     let mut ids: Vec<&str> = Vec::new();
     for chart in outcomes.iter().flat_map(|o| &o.charts) {
         if !ids.contains(&chart.id.as_str()) {
@@ -124,8 +133,13 @@ fn panels(outcomes: &[&Outcome], stem: &str, folders: &BTreeMap<String, String>,
     }
     ids.into_iter()
         .map(|id| {
+            let with_place = || outcomes.iter().zip(places);
+            let chart_of = |o: &'_ Outcome| o.charts.iter().position(|c| c.id == id);
+            let having: Vec<(&Outcome, usize)> =
+                with_place().filter(|(o, _)| chart_of(o).is_some()).map(|(o, &place)| (*o, place)).collect();
             let found: Vec<(&Outcome, &Chart)> =
-                outcomes.iter().filter_map(|o| o.charts.iter().find(|c| c.id == id).map(|c| (*o, c))).collect();
+                having.iter().filter_map(|(o, _)| Some((*o, &o.charts[chart_of(o)?]))).collect();
+            let colours: Vec<usize> = having.iter().map(|&(_, place)| place).collect();
             let (_, first) = found[0];
             let file = |folder: &str| format!("{folder}/{stem}-{}", text::slug(id));
             let csv_of = |o: &Outcome| format!("series/{}", file(&folders[&o.device]));
@@ -135,14 +149,18 @@ fn panels(outcomes: &[&Outcome], stem: &str, folders: &BTreeMap<String, String>,
             let overlay =
                 first.overlay_drives || (first.mark == Mark::Scatter && found.iter().all(|(_, c)| c.series.len() == 1));
             let figures = if found.len() > 1 && overlay && same_kind {
-                vec![merged(&found, stems.unique(file("comparison")))]
+                vec![merged(&found, &colours, stems.unique(file("comparison")))]
             } else {
                 let mut figures: Vec<Figure> = found
                     .iter()
-                    .map(|(o, c)| {
+                    .zip(&colours)
+                    .map(|((o, c), &colour)| {
                         let stem = stems.unique(file(&folders[&o.device]));
                         let in_small = o.small_by.is_some();
-                        Figure { in_small, ..Figure::of_chart(c, &o.device, stem, o.shortened.clone()) }
+                        // One curve has the colour of its drive; several have one each.
+                        let colours = if c.series.len() == 1 { vec![colour] } else { Vec::new() };
+                        let figure = Figure::of_chart(c, &o.device, stem, o.shortened.clone());
+                        Figure { in_small, colours, ..figure }
                     })
                     .collect();
                 if same_kind {
@@ -179,7 +197,8 @@ pub(crate) fn same_scale(figures: &mut [Figure]) {
 }
 
 /// One picture of several drives' charts. Categories are joined by name, curves and bars are told apart by drive.
-fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
+/// `colours_of`: that of each drive.
+fn merged(found: &[(&Outcome, &Chart)], colours_of: &[usize], stem: String) -> Figure {
     let (_, first) = found[0];
     let mut categories: Vec<String> = Vec::new();
     for name in found.iter().flat_map(|(_, c)| &c.x.categories) {
@@ -190,8 +209,11 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
     let stacked = first.mark == Mark::StackedBars;
     let several = found.iter().any(|(_, c)| c.series.len() > 1);
     let (mut series, mut colours): (Vec<Series>, Vec<usize>) = (Vec::new(), Vec::new());
-    let mut crossed =
-        Crossed { drives: found.iter().map(|(o, _)| name::pretty(&o.device)).collect(), ..Crossed::default() };
+    let mut crossed = Crossed {
+        drives: found.iter().map(|(o, _)| name::pretty(&o.device)).collect(),
+        colours: colours_of.to_vec(),
+        ..Crossed::default()
+    };
     // Series by series, so that the same curve of every drive stands together.
     for place in 0..found.iter().map(|(_, c)| c.series.len()).max().unwrap_or(0) {
         for (drive, (outcome, chart)) in found.iter().enumerate() {
@@ -243,6 +265,7 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
     }
     let drives: Vec<&str> = found.iter().map(|(o, _)| o.device.as_str()).collect();
     let shortened = found.iter().find_map(|(o, _)| o.shortened.clone());
+    let colours = colours.iter().map(|&drive| colours_of[drive]).collect();
     let in_small = found.iter().any(|(o, _)| o.small_by.is_some());
     let figure = Figure::of_chart(first, &drives.join(" and "), stem, shortened);
     let mut figure = Figure { x, series, colours, in_small, ..figure };
@@ -254,6 +277,9 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
         }
     });
     figure.title = titles.join(" / ");
+    if let Some(said) = unlike_sizes(found) {
+        figure.caption = format!("{} {said}", figure.caption).trim_start().to_owned();
+    }
     if smoothed {
         figure.caption = format!("{} Each point is the mean of one per cent of the capacity.", figure.caption);
         figure.caption = figure.caption.trim_start().to_owned();
@@ -265,6 +291,16 @@ fn merged(found: &[(&Outcome, &Chart)], stem: String) -> Figure {
         figure.y = Axis::log(&first.y.label, &first.y.unit);
     }
     figure
+}
+
+/// What to know of a picture of some devices in small and some whole.
+fn unlike_sizes(found: &[(&Outcome, &Chart)]) -> Option<String> {
+    let names = |small: bool| -> Vec<String> {
+        found.iter().filter(|(o, _)| o.small_by.is_some() == small).map(|(o, _)| name::pretty(&o.device)).collect()
+    };
+    let (small, whole) = (names(true), names(false));
+    (!small.is_empty() && !whole.is_empty())
+        .then(|| format!("{} ran whole, the others on an eighth: their times and sizes differ.", whole.join(", ")))
 }
 
 /// Curves of several drives by position with more points than this are drawn by their means.

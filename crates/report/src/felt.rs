@@ -1,9 +1,11 @@
 //! "What it felt like": the longest stall, and the share of seconds in which a request waited long, by test and drive.
 
+use std::collections::BTreeSet;
+
 use ssdlab_bench::Outcome;
 
 use crate::compare::TestGroup;
-use crate::number;
+use crate::{name, number};
 
 /// Keys and headings of the limits.
 pub(crate) const LIMITS: [(&str, &str); 3] =
@@ -32,7 +34,10 @@ pub(crate) fn felt(groups: &[TestGroup]) -> (Vec<Felt>, Others) {
             for outcome in &group.outcomes {
                 let Some(first) = of(outcome, LIMITS[0].0) else {
                     let in_small = outcome.small_by.is_some();
-                    others.in_small += usize::from(in_small && of(outcome, "latency_p99").is_some());
+                    if in_small && of(outcome, "latency_p99").is_some() {
+                        others.in_small += 1;
+                        others.left_out.insert(name::pretty(&outcome.device));
+                    }
                     continue;
                 };
                 if first == 0.0 {
@@ -60,17 +65,19 @@ pub(crate) fn felt(groups: &[TestGroup]) -> (Vec<Felt>, Others) {
 }
 
 /// Runs that no row tells of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Others {
     /// Those in which no request waited longer than the first limit.
     pub calm: usize,
     /// Those on a part of the drive, which tell nothing of it.
     pub in_small: usize,
+    /// The drives of these.
+    pub left_out: BTreeSet<String>,
 }
 
 impl Others {
     /// What to say of them beside so many rows; empty if there are none, or nothing to set them beside.
-    pub fn sentence(self, rows: usize) -> String {
+    pub fn sentence(&self, rows: usize) -> String {
         let calm = match (rows, self.calm) {
             (_, 0) => String::new(),
             (0, n) => format!("In none of {n} runs did a request wait longer than 0.1 s."),
@@ -80,12 +87,13 @@ impl Others {
         if rows + self.calm == 0 || self.in_small == 0 {
             return calm;
         }
-        let runs = if self.in_small == 1 {
-            "One shortened run is".to_owned()
-        } else {
-            format!("{} shortened runs are", self.in_small)
-        };
-        let left_out = format!("{runs} left out: how long requests wait at most depends on the size of the drive.");
+        let names: Vec<&str> = self.left_out.iter().map(String::as_str).collect();
+        let runs = if self.in_small == 1 { "run".to_owned() } else { format!("{} runs", self.in_small) };
+        let left_out = format!(
+            "Not known of {}, on an eighth of the drive ({runs}): how long requests wait at most depends on its size. \
+             Full runs tell.",
+            names.join(" and ")
+        );
         [calm, left_out].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" ")
     }
 }
@@ -96,14 +104,19 @@ mod tests {
 
     #[test]
     fn the_rest_is_said_in_a_sentence() {
-        let said = |rows, calm, in_small| Others { calm, in_small }.sentence(rows);
+        let said = |rows, calm, in_small| {
+            let left_out = ["A", "B"].into_iter().take(in_small).map(str::to_owned).collect();
+            Others { calm, in_small, left_out }.sentence(rows)
+        };
         assert_eq!(said(2, 0, 0), "");
         assert_eq!(said(0, 3, 0), "In none of 3 runs did a request wait longer than 0.1 s.");
         assert!(said(1, 1, 0).contains("one more run,") && said(4, 2, 0).contains("2 more runs"));
         assert_eq!(said(0, 0, 3), "");
-        assert!(said(1, 0, 1).starts_with("One shortened run is left out:"));
+        assert!(said(1, 0, 1).starts_with("Not known of A, on an eighth of the drive (run): how long"));
+        let all = said(1, 2, 3);
         assert!(
-            said(1, 2, 3).starts_with("In 2 more runs") && said(1, 2, 3).contains(" 3 shortened runs are left out")
+            all.starts_with("In 2 more runs")
+                && all.contains(" Not known of A and B, on an eighth of the drive (3 runs)")
         );
     }
 }

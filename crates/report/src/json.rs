@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ssdlab_bench::{Metric, NotSteady, Outcome, SlowIo, Table, TimeShare, Verdict};
 
-use crate::review::{ClaimRow, DeviceFacts, Review};
+use crate::review::{ClaimRow, DeviceFacts, LeftOut, Review};
 use crate::{ReportError, SCHEMA};
 
 /// A results document. Written for a [`Review`], read back by any tool.
@@ -27,6 +27,8 @@ pub struct ResultsDocument {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceFacts>,
     pub results: Vec<ResultRow>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<ClaimRow>,
 }
@@ -79,6 +81,7 @@ impl ResultsDocument {
             device: facts().next().filter(|_| !several),
             devices: facts().filter(|_| several).collect(),
             results: review.outcomes.iter().map(|o| ResultRow::from_outcome(o, several)).collect(),
+            left_out: review.left_out.clone(),
             claims: review.claims.clone(),
         })
     }

@@ -41,7 +41,7 @@
 //!         charts: vec![curve], tables: vec![], time_shares: vec![], slowest: vec![], verdict: None, notes: vec![], shortened: None,
 //!         small_by: None, not_steady: vec![],
 //!     }],
-//!     claims: vec![],
+//!     left_out: vec![], claims: vec![],
 //! };
 //! assert!(terminal_summary(&review, None, false).contains("81,000 IOPS"));
 //! assert!(results_json(&review)?.contains("\"schema\": \"ssdlab.results/1\""));
@@ -74,7 +74,7 @@ pub use html::{index_html, sweep_html};
 pub use json::{ResultRow, ResultsDocument, results_json};
 pub use png::PngPainter;
 pub use reference::{ReferenceDrive, STEP_SECONDS};
-pub use review::{ClaimRow, ClaimState, DeviceFacts, Member, Review, ReviewedDevice, SpecRow};
+pub use review::{ClaimRow, ClaimState, DeviceFacts, LeftOut, Member, Review, ReviewedDevice, SpecRow};
 pub use sweep::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use terminal::terminal_summary;
 pub use write::{Written, write_review};

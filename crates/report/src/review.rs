@@ -22,6 +22,8 @@ pub struct Review {
     pub devices: Vec<ReviewedDevice>,
     /// In the order in which they shall be read; tests of the same name and variant are shown together.
     pub outcomes: Vec<Outcome>,
+    /// Tests that were asked for and have no outcome.
+    pub left_out: Vec<LeftOut>,
     pub claims: Vec<ClaimRow>,
 }
 
@@ -92,6 +94,16 @@ pub struct SpecRow {
     pub source: String,
     /// Nobody published it. Marked as such wherever it is shown.
     pub estimate: bool,
+}
+
+/// A test that makes no sense on a device, or cannot be made there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Name of the device as in [`DeviceFacts::name`].
+    pub device: String,
+    pub test: String,
+    /// Why, in a clause.
+    pub why: String,
 }
 
 /// A published figure beside the one measured here.

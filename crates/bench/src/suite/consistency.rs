@@ -181,6 +181,18 @@ pub fn is_of_whole_drive(outcome: &Outcome) -> bool {
     outcome.params.get("over_provisioning").is_none_or(|used| used == EVERY_ADDRESS)
 }
 
+/// Completions that a moment must have in the mean, or its rate tells of nothing but when they were counted.
+const ENOUGH: f64 = 8.0;
+
+/// The rates of moments, and how many of them a second has. A device in small has several a second; one that answers so few
+/// requests that a moment has hardly one, has one.
+fn readable(rates: Vec<f64>, moments: u64) -> (Vec<f64>, u64) {
+    if moments == 1 || mean(&rates) >= ENOUGH * moments as f64 {
+        return (rates, moments);
+    }
+    (rates.chunks(moments as usize).map(mean).collect(), 1)
+}
+
 /// The middle of the fullest bin, or the end of the values' range that is nearest to it; the lowest of equally full bins. Of
 /// values that are all closer together than a bin is wide, their mean.
 fn common_level(iops: &[f64], bin: f64) -> f64 {
@@ -247,12 +259,13 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         "lba-75" => ", the first 75 % of the addresses",
         _ => ", every address",
     };
+    let (iops, moments) = readable(per_second.iops(), SECOND / ctx.moment());
     let method = format!(
         "{} GB of the drive{limit}: filled in sequence with 128 KiB writes, then written at random, {} at QD{depth}, for \
          {length} s. IOPS are counted {} a second; the last part, taken for the steady state if it is one, begins at {tail_from} s.",
         gigabytes(used),
         size(block),
-        if ctx.is_small() { "eight times" } else { "once" },
+        if moments > 1 { "eight times" } else { "once" },
     );
     let variant = match definition.as_str() {
         "raw-25" => format!("{form}, 25 % over-provisioning"),
@@ -260,8 +273,6 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         _ => form.clone(),
     };
     let mut out = ctx.outcome(&variant, method);
-    let iops = per_second.iops();
-    let moments = SECOND / ctx.moment();
     let tail_iops = &iops[(tail_from * moments) as usize..];
     let (tail_mean, tail_stddev) = (mean(tail_iops), stddev(tail_iops));
     put(&mut out, "iops", whole.iops(), "IOPS");
@@ -424,6 +435,16 @@ mod tests {
         assert_eq!(still_spare(Some(9e9), written(9_000_000_000), 6), None);
         // Disks have none.
         assert_eq!(still_spare(None, written(0), 6), None);
+    }
+
+    #[test]
+    fn a_slow_drive_in_small_has_one_rate_a_second() {
+        // Five requests a second, counted eight times a second: eight IOPS or none.
+        let slow: Vec<f64> = (0..16).map(|i| if [0, 2, 3, 5, 6].contains(&(i % 8)) { 8.0 } else { 0.0 }).collect();
+        assert_eq!(readable(slow.clone(), 8), (vec![5.0, 5.0], 1));
+        let quick: Vec<f64> = slow.iter().map(|v| v * 20.0).collect();
+        assert_eq!(readable(quick.clone(), 8), (quick, 8));
+        assert_eq!(readable(slow.clone(), 1), (slow, 1));
     }
 
     #[test]

@@ -32,7 +32,8 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     if !outcomes.is_empty() {
         // A drive with other values is not the one that something was published about.
         let claims = if of_drives.is_empty() { claims_about(&drives, &outcomes) } else { Vec::new() };
-        let review = review_of(&drives, outcomes, claims, seed, quick);
+        let left_out = results.unsuitable.iter().map(|u| u.left_out.clone()).collect();
+        let review = Review { left_out, ..review_of(&drives, outcomes, claims, seed, quick) };
         let written = write_into(&mut folder, &review)?;
         if results.is_whole() {
             finished.clear();

@@ -157,7 +157,11 @@ fn scatter(out: &mut String, review: &Review) {
         title: "Random writes over the whole drive".to_owned(),
         subject: format!(
             "4 KiB, QD32, after one sequential fill{dots}{}",
-            if in_small(review) { ", an eighth of the drive" } else { "" }
+            match (in_small(review), whole(review)) {
+                (true, true) => ", those that end sooner on an eighth of the drive",
+                (true, false) => ", an eighth of the drive",
+                (false, _) => "",
+            }
         ),
         caption: if single && in_small(review) {
             format!("{AT_MEDIAN} The runs of the other drives, eight times as long, are laid over it.")
@@ -183,6 +187,11 @@ fn scatter(out: &mut String, review: &Review) {
     };
     open_figure(out, &figure, Layout::Full, &figure.title);
     out.push_str("</figure>\n");
+}
+
+/// Whether any of its devices was measured whole.
+fn whole(review: &Review) -> bool {
+    review.outcomes.iter().any(|o| o.test == "consistency" && o.small_by.is_none())
 }
 
 /// Whether its drives were measured in small.

@@ -58,6 +58,7 @@ pub(crate) fn page(review: &Review, groups: &[TestGroup]) -> String {
         let chosen = selected::choose(groups);
         selected::write(out, review, groups, &chosen);
         summary::write(out, groups);
+        summary::left_out(out, review);
         all_figures(out, review, groups, &chosen, !concludes);
         out.push_str("</main>\n");
         footer(out, review);

@@ -66,7 +66,11 @@ pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup], cho
     for &(group, panel) in chosen {
         let panel = &groups[group].panels[panel];
         if let [figure] = panel.figures.as_slice() {
-            let subject = groups[group].title();
+            // A chart that only some of the drives have names them.
+            let title = groups[group].title();
+            let all: Vec<&str> = review.devices.iter().map(|d| d.facts.name.as_str()).collect();
+            let subject =
+                if figure.subject == all.join(" and ") { title } else { format!("{title}: {}", figure.subject) };
             let figure = &Figure { subject, ..figure.clone() };
             super::test::open_figure(out, figure, Layout::Half, &figure.title);
             let pictures = ["svg", "png"].map(|ending| format!("charts/{}.{ending}", figure.stem));

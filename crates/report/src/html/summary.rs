@@ -4,9 +4,9 @@ use ssdlab_bench::Outcome;
 
 use crate::compare::TestGroup;
 use crate::felt;
-use crate::number;
-use crate::review::Review;
+use crate::review::{LeftOut, Review};
 use crate::text::{self, escape};
+use crate::{name, number};
 
 /// What a reader looks for first, best first.
 const KEYS: [&str; 16] = [
@@ -135,6 +135,30 @@ fn felt_like(out: &mut String, groups: &[TestGroup]) {
     if !sentence.is_empty() {
         out.push_str(&format!("<p class=\"under\">{sentence}</p>\n"));
     }
+}
+
+/// Tests that a device of the review has no figures of, and why.
+pub(crate) fn left_out(out: &mut String, review: &Review) {
+    if review.left_out.is_empty() {
+        return;
+    }
+    let mut devices: Vec<String> = Vec::new();
+    for left_out in &review.left_out {
+        let name = name::pretty(&left_out.device);
+        if !devices.contains(&name) {
+            devices.push(name);
+        }
+    }
+    let tests =
+        if review.left_out.len() == 1 { "1 test".to_owned() } else { format!("{} tests", review.left_out.len()) };
+    out.push_str(&format!(
+        "<details class=\"left-out\"><summary>Left out: {tests} of {}</summary>\n<ul>\n",
+        escape(&devices.join(", "))
+    ));
+    for LeftOut { device, test, why } in &review.left_out {
+        out.push_str(&format!("<li>{} of {}: {}</li>\n", escape(test), escape(&name::pretty(device)), escape(why)));
+    }
+    out.push_str("</ul></details>\n");
 }
 
 pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {

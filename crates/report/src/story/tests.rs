@@ -122,6 +122,7 @@ fn review(f: Figures) -> Review {
             outcome("analyzedisk", "", &[("latency_mean_read", f.read_us, "us"), ("latency_mean_write", 30.0, "us")]),
             trim,
         ],
+        left_out: Vec::new(),
         claims: Vec::new(),
     }
 }

@@ -9,6 +9,8 @@ use super::scale::Extent;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Crossed {
     pub drives: Vec<String>,
+    /// Of each drive.
+    pub colours: Vec<usize>,
     pub kinds: Vec<String>,
     /// Drive and kind of each series.
     pub series: Vec<(usize, usize)>,

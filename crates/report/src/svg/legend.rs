@@ -38,7 +38,8 @@ pub(crate) fn draw(canvas: &mut Canvas, figure: &Figure, m: Measures, indent: f6
             (Looks::Series(i), Mark::Line) => marks::line_swatch(canvas, figure.style(i), x, middle, swatch - 4.0),
             (Looks::Series(i), Mark::Scatter) => marks::dot_swatch(canvas, figure.style(i), x + 6.0, middle),
             (Looks::Drive(drive), _) => {
-                let style = Style { dash: 0, marker: drive, colour: drive % skin::SERIES.len() };
+                let colour = figure.crossed.as_ref().map_or(drive, |crossed| crossed.colours[drive]);
+                let style = Style { dash: 0, marker: drive, colour: colour % skin::SERIES.len() };
                 marks::line_swatch(canvas, style, x, middle, swatch - 4.0);
             }
         }

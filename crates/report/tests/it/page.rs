@@ -1,7 +1,7 @@
 //! The page and its pictures, read as a machine reads them.
 
 use ssdlab_bench::{Axis, Chart, Mark, Series, Table};
-use ssdlab_report::{PngPainter, Review, chart_svg, index_html, terminal_summary};
+use ssdlab_report::{LeftOut, PngPainter, Review, chart_svg, index_html, terminal_summary};
 
 use crate::common::{FIRST, NAMES, SECOND, one_drive, two_drives};
 
@@ -436,4 +436,35 @@ fn the_table_of_latency_percentiles_has_the_percentiles_that_reviews_name() {
     review.outcomes[0].shortened = Some("on an eighth of the drive, in the same proportions".to_owned());
     review.outcomes[0].small_by = Some(8);
     assert_eq!(cells(&review), ["1 ms", "1 ms", "10 ms", "10 ms"]);
+}
+
+#[test]
+fn a_chart_of_only_one_of_two_drives_names_it_and_what_the_other_lacks_is_listed() {
+    let subjects = |review: &Review| -> Vec<String> {
+        let page = index_html(review).unwrap();
+        let charts = &page[page.find("id=\"charts\"").unwrap()..];
+        let charts = &charts[..charts.find("</section>").unwrap()];
+        let subjects = charts.split("<span class=\"subject\">").skip(1);
+        subjects.map(|s| s.split('<').next().unwrap().to_owned()).collect()
+    };
+    let mut review = two_drives();
+    let of_test = review.outcomes.iter_mut().filter(|o| o.test == "qd-scaling");
+    of_test.for_each(|o| o.charts[0].id = "random".to_owned());
+    assert_eq!(subjects(&review), ["Queue depth scaling"]);
+    let mut unlike = review.clone();
+    unlike.outcomes.iter_mut().filter(|o| o.device == FIRST).for_each(|o| o.small_by = Some(8));
+    assert!(
+        index_html(&unlike).unwrap().contains(" ran whole, the others on an eighth: their times and sizes differ.")
+    );
+    review.outcomes.retain(|o| o.device == SECOND || o.test != "qd-scaling");
+    assert_eq!(subjects(&review), [format!("Queue depth scaling: {SECOND}")]);
+    review.left_out.push(LeftOut {
+        device: FIRST.to_owned(),
+        test: "qd-scaling".to_owned(),
+        why: "it <cannot> be made there".to_owned(),
+    });
+    let page = index_html(&review).unwrap();
+    assert!(page.contains("Left out: 1 test of ") && page.contains("it &lt;cannot&gt; be made there"));
+    let document: serde_json::Value = serde_json::from_str(&ssdlab_report::results_json(&review).unwrap()).unwrap();
+    assert_eq!(document["left_out"][0]["device"], FIRST);
 }

@@ -404,6 +404,7 @@ pub fn two_drives() -> Review {
             device(SECOND, "Fixture controller with older firmware, 8 dies of fixture MLC, 128 GB"),
         ],
         outcomes: tests.iter().flat_map(|t| drives.iter().map(t)).collect(),
+        left_out: Vec::new(),
         claims,
     }
 }
