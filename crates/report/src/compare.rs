@@ -277,6 +277,16 @@ fn merged(found: &[(&Outcome, &Chart)], colours_of: &[usize], stem: String) -> F
         }
     });
     figure.title = titles.join(" / ");
+    let mut captions: Vec<&str> = Vec::new();
+    found.iter().map(|(_, c)| c.caption.as_str()).for_each(|caption| {
+        if !captions.contains(&caption) {
+            captions.push(caption);
+        }
+    });
+    if captions.len() > 1 {
+        let of = |(o, c): &(&Outcome, &Chart)| format!("{}: {}", name::pretty(&o.device), c.caption);
+        figure.caption = found.iter().map(of).collect::<Vec<_>>().join(" ");
+    }
     if let Some(said) = unlike_sizes(found) {
         figure.caption = format!("{} {said}", figure.caption).trim_start().to_owned();
     }
