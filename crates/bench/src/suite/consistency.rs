@@ -3,7 +3,7 @@
 //! The 2013 form runs 2000 s and is drawn on logarithmic and linear axes; the 2015 form runs 3600 s, is drawn
 //! linearly and summed up by the mean of the last 400 s and that mean over its standard deviation.
 
-use ssdlab_core::SECOND;
+use ssdlab_core::{Nanos, SECOND};
 use ssdlab_device::{Counters, DeviceInfo};
 use ssdlab_workload::Pattern;
 
@@ -18,6 +18,7 @@ use super::storage_bench_statistics::grouped;
 use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::explain;
+use crate::host::Run;
 use crate::measure::{PerSecond, PowerPerSecond, Split, Stalls};
 use crate::outcome::{Axis, Chart, Mark, NotSteady, Outcome, Unsettled};
 
@@ -206,138 +207,229 @@ fn common_level(iops: &[f64], bin: f64) -> f64 {
     ((fullest as f64 + 0.5) * bin).clamp(min(iops), max(iops))
 }
 
-pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
-    let form = ctx.params.choice("form").to_owned();
-    let (published, published_tail) = if form == "2013" { PUBLISHED_SECONDS } else { PUBLISHED_SECONDS_2015 };
-    let length = ctx.params.decide("seconds", published);
-    let tail_from = ctx.params.decide("tail_from_seconds", length * published_tail / published);
-    if tail_from >= length {
-        let limit = format!("the tail must begin before the end of the run at {length} s");
-        return Err(ctx.params.value_error("tail_from_seconds", &tail_from.to_string(), &limit).into());
+/// What was asked for.
+struct Asked {
+    form: String,
+    /// How much of the drive is used.
+    space: String,
+    block: u64,
+    depth: u32,
+    /// Seconds, as published, of this run, and from which on it may be steady.
+    published: u64,
+    length: u64,
+    tail_from: u64,
+}
+
+impl Asked {
+    fn of(ctx: &mut Context<'_>) -> Result<Asked, BenchError> {
+        let form = ctx.params.choice("form").to_owned();
+        let (published, published_tail) = if form == "2013" { PUBLISHED_SECONDS } else { PUBLISHED_SECONDS_2015 };
+        let length = ctx.params.decide("seconds", published);
+        let tail_from = ctx.params.decide("tail_from_seconds", length * published_tail / published);
+        if tail_from >= length {
+            let limit = format!("the tail must begin before the end of the run at {length} s");
+            return Err(ctx.params.value_error("tail_from_seconds", &tail_from.to_string(), &limit).into());
+        }
+        let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
+        let space = ctx.params.choice("over_provisioning").to_owned();
+        Ok(Asked { form, space, block, depth, published, length, tail_from })
     }
-    let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
-    let definition = ctx.params.choice("over_provisioning").to_owned();
 
-    let (capacity, used, spare, of_members, fill, split, (per_second, power, stalls), at_start, (at_end, counted)) =
-        ctx.on_fresh_drive(|host| {
-            let capacity = host.info().capacity_bytes;
-            let of_members = host.info().kind == "array";
-            let used = used_bytes(host.info(), &definition)?;
-            let spare =
-                host.info().over_provisioning_percent.map(|_| (flash_bytes(host.info()) - used as f64).max(0.0));
-            ctx.monitor().step(0.0, 0.2);
-            let fill = host.fill(0, used, FILL_BLOCK_BYTES, ctx.params.depth("fill_queue_depth"), &mut ())?;
-            ctx.monitor().step(0.2, 1.0);
-            ctx.settle(host)?;
-            let source = build(ctx, &Pattern::random_write(used, block), "writes")?;
-            let mut job = [ctx.job(source, depth).for_nanos(length * SECOND)];
-            let (at_start, began) = (host.counters(), host.now());
-            let series = (PerSecond::every(ctx.moment()), PowerPerSecond::from(&at_start));
-            let mut meters = (series, (Split::after(tail_from * SECOND), Stalls::default()));
-            host.run(&mut job, &mut meters)?;
-            let ((per_second, power), (split, stalls)) = meters;
-            Ok((
-                capacity,
-                used,
-                spare,
-                of_members,
-                fill,
-                split,
-                (per_second, power, stalls),
-                at_start,
-                (host.counters(), host.now() - began),
-            ))
-        })?;
-    let (whole, tail) = (split.whole(), split.tail());
-    whole.check_causes().map_err(BenchError::Books)?;
+    /// What is said in titles of space that is left unused.
+    fn unused(&self) -> &'static str {
+        match self.space.as_str() {
+            "raw-25" => ", 25 % over-provisioning",
+            "lba-75" => ", 75 % of the addresses",
+            _ => "",
+        }
+    }
 
-    let label = format!("{} random write, QD{depth}", size(block));
-    let is_limited = used + FILL_BLOCK_BYTES <= capacity;
-    let limit = match definition.as_str() {
-        "raw-25" if is_limited => ", limited so that raw capacity is 1.25 times what is used",
-        "raw-25" => ", all but the last incomplete 128 KiB: raw capacity is 1.25 times that and more",
-        "lba-75" => ", the first 75 % of the addresses",
-        _ => ", every address",
-    };
-    let (iops, moments) = readable(per_second.iops(), SECOND / ctx.moment());
-    let method = format!(
-        "{} GB of the drive{limit}: filled in sequence with 128 KiB writes, then written at random, {} at QD{depth}, for \
-         {length} s. IOPS are counted {} a second; the last part, taken for the steady state if it is one, begins at {tail_from} s.",
-        gigabytes(used),
-        size(block),
-        if moments > 1 { "eight times" } else { "once" },
-    );
-    let variant = match definition.as_str() {
-        "raw-25" => format!("{form}, 25 % over-provisioning"),
-        "lba-75" => format!("{form}, 75 % of the addresses"),
-        _ => form.clone(),
-    };
-    let mut out = ctx.outcome(&variant, method);
-    let tail_iops = &iops[(tail_from * moments) as usize..];
-    let (tail_mean, tail_stddev) = (mean(tail_iops), stddev(tail_iops));
-    put(&mut out, "iops", whole.iops(), "IOPS");
-    put(&mut out, "bandwidth", whole.mb_per_s(), "MB/s");
-    put(&mut out, "iops_mean_tail", tail_mean, "IOPS");
-    put(&mut out, "iops_stddev_tail", tail_stddev, "IOPS");
+    fn label(&self) -> String {
+        format!("{} random write, QD{}", size(self.block), self.depth)
+    }
+
+    fn tail_seconds(&self) -> u64 {
+        self.length - self.tail_from
+    }
+}
+
+/// What was measured.
+struct Measured {
+    capacity: u64,
+    used: u64,
+    /// Bytes, of a device that tells of them.
+    spare: Option<f64>,
+    of_members: bool,
+    fill: Run,
+    split: Split,
+    per_second: PerSecond,
+    power: PowerPerSecond,
+    stalls: Stalls,
+    at_start: Counters,
+    at_end: Counters,
+    /// From one to the other.
+    counted: Nanos,
+}
+
+impl Measured {
+    /// What was counted up to the tail. With the whole run as its tail there is no boundary inside the run to read the counters at.
+    fn at_boundary(&self) -> &Counters {
+        self.split.counters_at_boundary().unwrap_or(&self.at_start)
+    }
+
+    fn method(&self, asked: &Asked, moments: u64) -> String {
+        let limit = match asked.space.as_str() {
+            "raw-25" if self.used + FILL_BLOCK_BYTES <= self.capacity => {
+                ", limited so that raw capacity is 1.25 times what is used"
+            }
+            "raw-25" => ", all but the last incomplete 128 KiB: raw capacity is 1.25 times that and more",
+            "lba-75" => ", the first 75 % of the addresses",
+            _ => ", every address",
+        };
+        format!(
+            "{} GB of the drive{limit}: filled in sequence with 128 KiB writes, then written at random, {} at QD{}, for \
+             {} s. IOPS are counted {} a second; the last part, taken for the steady state if it is one, begins at {} s.",
+            gigabytes(self.used),
+            size(asked.block),
+            asked.depth,
+            asked.length,
+            if moments > 1 { "eight times" } else { "once" },
+            asked.tail_from,
+        )
+    }
+
+    /// Why the last part is no steady state: nothing if it is one.
+    fn not_steady(&self, asked: &Asked, tail_iops: &[f64], is_small: bool) -> Vec<NotSteady> {
+        let seconds = asked.tail_seconds();
+        let unsettled = still_spare(self.spare, self.at_boundary().since(&self.at_start), seconds)
+            .or_else(|| unsteady(tail_iops, self.split.tail().requests(), seconds));
+        // A member that collects holds the others up while the host's whole queue waits for it. In small it collects for a
+        // shorter time, and the queue is as long.
+        let left = (is_small && self.of_members).then(|| {
+            let why =
+                "on an eighth of the drives, members of a set hold one another up for a shorter time than at full size";
+            NotSteady::new(Unsettled::LeftToFullRun, why.to_owned())
+        });
+        unsettled.into_iter().chain(left).collect()
+    }
+
+    fn put(&self, out: &mut Outcome) {
+        let (whole, tail) = (self.split.whole(), self.split.tail());
+        put(out, "iops", whole.iops(), "IOPS");
+        put(out, "bandwidth", whole.mb_per_s(), "MB/s");
+        put_latencies(out, &whole.latency(), "");
+        put_latencies(out, &tail.latency(), "_tail");
+        put_counters(out, &self.at_end.since(&self.at_start), self.counted);
+        if let Some(waf) = self.at_end.since(self.at_boundary()).waf() {
+            put(out, "waf_tail", waf, "ratio");
+        }
+        put(out, "fill_bandwidth", self.fill.mb_per_s(), "MB/s");
+        put(out, "used_bytes", self.used as f64, "B");
+    }
+}
+
+fn measure(ctx: &mut Context<'_>, asked: &Asked) -> Result<Measured, BenchError> {
+    let measured = ctx.on_fresh_drive(|host| {
+        let info = host.info().clone();
+        let used = used_bytes(&info, &asked.space)?;
+        ctx.monitor().step(0.0, 0.2);
+        let fill = host.fill(0, used, FILL_BLOCK_BYTES, ctx.params.depth("fill_queue_depth"), &mut ())?;
+        ctx.monitor().step(0.2, 1.0);
+        ctx.settle(host)?;
+        let source = build(ctx, &Pattern::random_write(used, asked.block), "writes")?;
+        let mut job = [ctx.job(source, asked.depth).for_nanos(asked.length * SECOND)];
+        let (at_start, began) = (host.counters(), host.now());
+        let series = (PerSecond::every(ctx.moment()), PowerPerSecond::from(&at_start));
+        let mut meters = (series, (Split::after(asked.tail_from * SECOND), Stalls::default()));
+        host.run(&mut job, &mut meters)?;
+        let ((per_second, power), (split, stalls)) = meters;
+        Ok(Measured {
+            capacity: info.capacity_bytes,
+            used,
+            spare: info.over_provisioning_percent.map(|_| (flash_bytes(&info) - used as f64).max(0.0)),
+            of_members: info.kind == "array",
+            fill,
+            split,
+            per_second,
+            power,
+            stalls,
+            at_start,
+            at_end: host.counters(),
+            counted: host.now() - began,
+        })
+    })?;
+    measured.split.whole().check_causes().map_err(BenchError::Books)?;
+    Ok(measured)
+}
+
+/// Figures of the rates of moments, of which a second has so many; `tail`: those of the last part.
+fn put_rates(out: &mut Outcome, iops: &[f64], tail: &[f64], regularity: &Regularity, moments: u64, bin: f64) {
+    let (tail_mean, tail_stddev) = (mean(tail), stddev(tail));
+    put(out, "iops_mean_tail", tail_mean, "IOPS");
+    put(out, "iops_stddev_tail", tail_stddev, "IOPS");
     if tail_stddev > 0.0 {
-        put(&mut out, "iops_over_stddev", tail_mean / tail_stddev, "ratio");
+        put(out, "iops_over_stddev", tail_mean / tail_stddev, "ratio");
     } else {
         out.notes.push("Every second of the last part is the same: there is no deviation to divide by.".to_owned());
     }
-    put(&mut out, "iops_min", min(tail_iops), "IOPS");
-    put(&mut out, "iops_max", max(tail_iops), "IOPS");
-    let regularity = Regularity::of(tail_iops);
+    put(out, "iops_min", min(tail), "IOPS");
+    put(out, "iops_max", max(tail), "IOPS");
     if let Some((lag, largest)) = regularity.strongest() {
-        put(&mut out, "iops_autocorrelation_max", largest, "ratio");
-        put(&mut out, "iops_autocorrelation_lag", lag as f64 / moments as f64, "s");
+        put(out, "iops_autocorrelation_max", largest, "ratio");
+        put(out, "iops_autocorrelation_lag", lag as f64 / moments as f64, "s");
     }
     if let Some(mean) = regularity.run_mean() {
-        put(&mut out, "iops_run_mean", mean / moments as f64, "s");
-        put(&mut out, "iops_run_longest", regularity.run_longest() as f64 / moments as f64, "s");
+        put(out, "iops_run_mean", mean / moments as f64, "s");
+        put(out, "iops_run_longest", regularity.run_longest() as f64 / moments as f64, "s");
     }
-    let bin = ctx.params.integer("level_bin_iops") as f64;
-    put(&mut out, "iops_common_level", common_level(tail_iops, bin), "IOPS");
-    put(&mut out, "zero_iops_seconds", iops.iter().filter(|&&v| v == 0.0).count() as f64 / moments as f64, "s");
-    put_latencies(&mut out, &whole.latency(), "");
-    put_latencies(&mut out, &tail.latency(), "_tail");
-    put_counters(&mut out, &at_end.since(&at_start), counted);
-    // With the whole run as its tail there is no boundary inside the run to read the counters at.
-    let boundary = split.counters_at_boundary().unwrap_or(&at_start);
-    if let Some(waf) = at_end.since(boundary).waf() {
-        put(&mut out, "waf_tail", waf, "ratio");
-    }
-    put(&mut out, "fill_bandwidth", fill.mb_per_s(), "MB/s");
-    put(&mut out, "used_bytes", used as f64, "B");
-    let length_of_tail = length - tail_from;
-    let unsettled = still_spare(spare, boundary.since(&at_start), length_of_tail)
-        .or_else(|| unsteady(tail_iops, tail.requests(), length_of_tail));
-    // A member that collects holds the others up while the host's whole queue waits for it. In small it collects for a
-    // shorter time, and the queue is as long.
-    let left = (ctx.is_small() && of_members).then(|| {
-        let why =
-            "on an eighth of the drives, members of a set hold one another up for a shorter time than at full size";
-        NotSteady::new(Unsettled::LeftToFullRun, why.to_owned())
-    });
-    out.not_steady = unsettled.into_iter().chain(left).collect();
+    put(out, "iops_common_level", common_level(tail, bin), "IOPS");
+    put(out, "zero_iops_seconds", iops.iter().filter(|&&v| v == 0.0).count() as f64 / moments as f64, "s");
+}
+
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
+    let asked = Asked::of(ctx)?;
+    let measured = measure(ctx, &asked)?;
+    let (iops, moments) = readable(measured.per_second.iops(), SECOND / ctx.moment());
+    let tail_iops = &iops[(asked.tail_from * moments) as usize..];
+    let regularity = Regularity::of(tail_iops);
+    let mut out = ctx.outcome(&format!("{}{}", asked.form, asked.unused()), measured.method(&asked, moments));
+    measured.put(&mut out);
+    put_rates(&mut out, &iops, tail_iops, &regularity, moments, ctx.params.integer("level_bin_iops") as f64);
+    out.not_steady = measured.not_steady(&asked, tail_iops, ctx.is_small());
     out.notes.extend(out.not_steady.iter().map(NotSteady::sentence));
     let is_steady = out.not_steady.is_empty();
-    let name_of_tail = if is_steady { "steady state" } else { "last part" };
     // At the published length the last part has published figures to be laid beside, whatever it is.
-    if (ctx.params.is_quick() || length < published) && !is_steady {
+    if (ctx.params.is_quick() || asked.length < asked.published) && !is_steady {
         out.metrics.retain(|key, _| !STEADY.contains(&key.as_str()) && !key.ends_with("_tail"));
     }
-    out.time_shares = explain::time_shares(&format!("{label}, whole run"), &whole);
-    out.time_shares.extend(explain::time_shares(&format!("{label}, from {tail_from} s"), tail));
-    out.tables = explain::tail_tables(&format!("{label}, from {tail_from} s"), tail);
-    out.slowest = explain::slowest(&whole);
-    let spare = variant.strip_prefix(form.as_str()).unwrap_or_default();
-    out.charts = charts(&form, spare, &label, &iops, (tail_from, is_steady), moments);
-    out.charts.extend(regularity.chart(&label, moments));
-    put_power(&mut out, &power, &label);
-    out.charts.push(tail_chart(&[("whole run", &whole.latency()), (name_of_tail, &tail.latency())]));
-    put_stalls(&mut out, &stalls, "");
-    show_stalls(&mut out, &stalls, &format!("{label}, whole run"));
+    show(&mut out, &asked, &measured, (&iops, moments), &regularity, is_steady);
     Ok(out)
+}
+
+/// Everything that is no figure: where the time went, the slowest requests, charts.
+fn show(
+    out: &mut Outcome,
+    asked: &Asked,
+    measured: &Measured,
+    (iops, moments): (&[f64], u64),
+    regularity: &Regularity,
+    is_steady: bool,
+) {
+    let (whole, tail) = (measured.split.whole(), measured.split.tail());
+    let label = asked.label();
+    let of_whole = format!("{label}, whole run");
+    let of_tail = format!("{label}, from {} s", asked.tail_from);
+    out.time_shares = explain::time_shares(&of_whole, &whole);
+    out.time_shares.extend(explain::time_shares(&of_tail, tail));
+    out.tables = explain::tail_tables(&of_tail, tail);
+    out.slowest = explain::slowest(&whole);
+    out.charts = charts(&asked.form, asked.unused(), &label, iops, (asked.tail_from, is_steady), moments);
+    out.charts.extend(regularity.chart(&label, moments));
+    put_power(out, &measured.power, &label);
+    let name_of_tail = if is_steady { "steady state" } else { "last part" };
+    out.charts.push(tail_chart(&[("whole run", &whole.latency()), (name_of_tail, &tail.latency())]));
+    put_stalls(out, &measured.stalls, "");
+    show_stalls(out, &measured.stalls, &of_whole);
 }
 
 /// `spare`: what a title says of space that was left unused, if any was. `tail_from`: where the tail begins, and whether it is the

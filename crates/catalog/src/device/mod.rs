@@ -210,7 +210,7 @@ impl DeviceRecipe {
             Parts::Adapter(adapter, _) => adapter.rows.clone(),
             Parts::Ranges(parts) => {
                 let bytes = |(member, bytes): &(DeviceRecipe, Option<u64>)| match bytes {
-                    Some(bytes) => row(&member.name, "Ranges", &member.name, (*bytes as f64 / 1e9).to_string(), "GB"),
+                    Some(bytes) => row(&member.name, "Ranges", &member.name, format!("{} GB", *bytes as f64 / 1e9), ""),
                     None => row(&member.name, "Ranges", &member.name, "rest".to_owned(), ""),
                 };
                 parts.iter().map(bytes).collect()

@@ -72,7 +72,11 @@ fn rows_text(rows: &[SpecRow]) -> String {
     text
 }
 
+/// The section of the file and the key in it. What stands in no file has none, though the name of a member may have dots.
 fn section_and_key(row: &SpecRow) -> (&str, &str) {
+    if row.section == "Ranges" {
+        return ("", &row.key);
+    }
     row.key.rsplit_once('.').unwrap_or(("", &row.key))
 }
 
