@@ -62,7 +62,7 @@ quick-against-full:
 REFERENCES = jmf667h-toshiba-256gb m600-256gb bx100-500gb x25-m-80gb spinpoint-f1-1tb
 reference-drives: build
 	target/release/ssdlab review $(REFERENCES) --out target/reference-drives --only \
-		sequential-read,sequential-write,random-read,random-write,consistency,analyzedisk,fileserver,heavy
+		sequential-read,sequential-write,random-read,random-write,consistency,analyzedisk,fileserver,heavy,storagemark-desktop
 	$(CARGO) run --locked -p ssdlab-report --example reference_drives -- target/reference-drives > target/reference-drives.json
 	mv target/reference-drives.json crates/report/data/reference-drives.json
 
