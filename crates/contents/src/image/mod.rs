@@ -144,18 +144,6 @@ impl Image {
             ErrorKind::AlreadyExists => ImageError::Exists,
             _ => e.into(),
         })?;
-        Image::write_new(file, path, device, image_number, store, key).inspect_err(|_| drop(disk::remove(path)))
-    }
-
-    fn write_new(
-        file: File,
-        path: &Path,
-        device: &str,
-        image_number: u64,
-        store: &Store,
-        key: Option<MediaKey>,
-    ) -> Result<Image, ImageError> {
-        lock(&file)?;
         let header = Header {
             clean: false,
             generation: 0,
@@ -175,14 +163,21 @@ impl Image {
             erased: false,
             changed: Pages::default(),
         };
-        image.write_header()?;
-        image.write_header()?;
+        // What could not be written leaves no beginning of it behind.
+        image.write_first(store).inspect_err(|_| drop(disk::remove(path)))?;
+        Ok(image)
+    }
+
+    /// Headers, and what the store holds.
+    fn write_first(&mut self, store: &Store) -> Result<(), ImageError> {
+        lock(&self.file)?;
+        self.write_header()?;
+        self.write_header()?;
         let units = store.capacity_bytes().div_ceil(UNIT_BYTES);
         if store.written().next().is_some() || store.lost().len() > 0 {
-            image.append(store, 0..units as u32)?;
+            self.append(store, 0..units as u32)?;
         }
-        image.commit()?;
-        Ok(image)
+        self.commit()
     }
 
     /// Reads an image that is to be changed. A link leads to the image itself.
