@@ -129,6 +129,8 @@ pub enum Unsettled {
     SpareNotWritten,
     TooFewSeconds,
     TooFewRequests,
+    /// The flash has been programmed too seldom: blocks of the fill may still be collected.
+    TooFewTurnovers,
     /// Its parts differ, or follow a line that rises or falls.
     Drifts,
     /// A device in small does not show that of the whole one.

@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use ssdlab_core::{Nanos, SECOND};
-use ssdlab_device::Status;
 use ssdlab_workload::Source;
 use ssdlab_workload::fio::ExitWhat;
 
@@ -14,7 +13,7 @@ use super::steady::Watch;
 use super::task::{Step, Task};
 use crate::error::HostError;
 use crate::host::Host;
-use crate::host::port::{MAX_JOBS, failed, job_of, tag_of};
+use crate::host::port::{MAX_JOBS, job_of, tag_of};
 
 /// What can go wrong while jobs run.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +45,7 @@ pub(super) enum Ending {
 /// [`HostError`]: an impossible request, a failed command, a device that stalls or does not balance, or cancellation.
 pub(super) fn run<S: Source>(
     host: &mut Host<'_>,
-    mut tasks: Vec<Task<S>>,
+    tasks: Vec<Task<S>>,
     entries: &mut [EntryMeter],
     watches: &mut [Watch],
     logs: &mut AllLogs<'_>,
@@ -57,202 +56,297 @@ pub(super) fn run<S: Source>(
         return Err(HostError::BadJob { job: MAX_JOBS, reason }.into());
     }
     let started = host.port.now;
-    let mut flows = Flows::default();
-    let watch_of: Vec<Option<usize>> =
-        tasks.iter().map(|task| watches.iter().position(|w| w.entry == task.entry)).collect();
-    // Those that wait for another job, and clones that have not ended, by job.
-    let mut pending: Vec<usize> = Vec::new();
-    let mut alive: BTreeMap<usize, usize> = BTreeMap::new();
-    for (index, task) in tasks.iter_mut().enumerate() {
-        *alive.entry(task.job).or_default() += 1;
-        if task.wait_for.is_some() {
-            pending.push(index);
-        } else {
-            begin(task, started, entries, watches, watch_of[index], logs);
+    let mut stage = Stage::begin(tasks, started, Recorders { entries, watches, logs });
+    let mut tick = started + SECOND;
+    loop {
+        let moved = stage.send(host)?;
+        if stage.follow(moved, host.port.now) {
+            continue;
+        }
+        if stage.running == 0 {
+            break;
+        }
+        let now = host.port.wait(tick.min(stage.wakes.first()));
+        stage.reap(host)?;
+        stage.wake(now);
+        if now >= tick {
+            tick += SECOND;
+            stage.second(host)?;
         }
     }
-    // Only tasks that something has happened to are looked at: those with a completion, and those whose time has
-    // come. With thousands of clones most have nothing to do at most times.
-    let mut ready: Vec<usize> = (0..tasks.len()).filter(|i| !pending.contains(i)).collect();
-    let mut ending = Ending::Normal;
-    let mut wakes: BinaryHeap<Reverse<(Nanos, usize)>> = BinaryHeap::new();
-    // The time for which each task stands in `wakes`, so that it stands there once.
-    let mut armed = vec![Nanos::MAX; tasks.len()];
-    let mut running = tasks.len();
-    let mut tick = started + SECOND;
-    let mut reaped: Vec<u32> = vec![0; tasks.len()];
-    loop {
-        ready.sort_unstable();
-        ready.dedup();
-        let mut ended: Vec<usize> = Vec::new();
-        let mut flowed: Vec<u64> = Vec::new();
-        for &index in &ready {
-            let task = &mut tasks[index];
+    host.port.check_balance()?;
+    Ok(stage.ending)
+}
+
+/// Where what the tasks do is written down.
+struct Recorders<'r, 'l> {
+    entries: &'r mut [EntryMeter],
+    watches: &'r mut [Watch],
+    logs: &'r mut AllLogs<'l>,
+}
+
+impl Recorders<'_, '_> {
+    /// The task starts now.
+    fn begin<S: Source>(&mut self, task: &mut Task<S>, watch: Option<usize>, now: Nanos) {
+        task.start(now);
+        self.logs.begin(task.number, task.measure_from());
+        self.entries[task.entry].begin(task.measure_from());
+        if let Some(watch) = watch {
+            self.watches[watch].begin(task.measure_from());
+        }
+    }
+
+    fn end<S: Source>(&mut self, task: &Task<S>, now: Nanos) -> std::io::Result<()> {
+        let ended_at = task.ended_at(now);
+        self.entries[task.entry].end(task.measure_from(), ended_at);
+        self.logs.ended(task.number, ended_at)?;
+        if let Some(target) = task.latency_target.as_ref().filter(|t| t.found) {
+            self.entries[task.entry].found_depth = Some(target.depth);
+        }
+        Ok(())
+    }
+}
+
+/// When tasks are to be looked at although nothing of theirs completes.
+struct Wakes {
+    times: BinaryHeap<Reverse<(Nanos, usize)>>,
+    /// The time for which each task stands in `times`, so that it stands there once.
+    armed: Vec<Nanos>,
+}
+
+impl Wakes {
+    fn of(tasks: usize) -> Self {
+        Wakes { times: BinaryHeap::new(), armed: vec![Nanos::MAX; tasks] }
+    }
+
+    fn arm(&mut self, task: usize, at: Nanos) {
+        if self.armed[task] != at {
+            self.armed[task] = at;
+            self.times.push(Reverse((at, task)));
+        }
+    }
+
+    fn first(&self) -> Nanos {
+        self.times.peek().map_or(Nanos::MAX, |w| w.0.0)
+    }
+
+    /// A task whose time has come.
+    fn pop_due(&mut self, now: Nanos) -> Option<usize> {
+        let &Reverse((at, task)) = self.times.peek()?;
+        if at > now {
+            return None;
+        }
+        self.times.pop();
+        self.armed[task] = Nanos::MAX;
+        Some(task)
+    }
+}
+
+/// What concerns tasks other than those that did it.
+#[derive(Default)]
+struct Moved {
+    ended: Vec<usize>,
+    /// Flows of which a command was sent.
+    flows: Vec<u64>,
+}
+
+/// The tasks while they run.
+struct Stage<'r, 'l, S> {
+    tasks: Vec<Task<S>>,
+    recorders: Recorders<'r, 'l>,
+    watch_of: Vec<Option<usize>>,
+    /// Those that wait for another job.
+    pending: Vec<usize>,
+    /// Clones that have not ended, by job.
+    alive: BTreeMap<usize, usize>,
+    flows: Flows,
+    /// Only tasks that something has happened to are looked at: those with a completion, and those whose time has
+    /// come. With thousands of clones most have nothing to do at most times.
+    ready: Vec<usize>,
+    wakes: Wakes,
+    /// Completions of the last wait that were measured, by task.
+    reaped: Vec<u32>,
+    running: usize,
+    ending: Ending,
+}
+
+impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
+    fn begin(mut tasks: Vec<Task<S>>, now: Nanos, mut recorders: Recorders<'r, 'l>) -> Self {
+        let watches = &*recorders.watches;
+        let watch_of: Vec<Option<usize>> =
+            tasks.iter().map(|task| watches.iter().position(|w| w.entry == task.entry)).collect();
+        let (mut pending, mut ready) = (Vec::new(), Vec::new());
+        let mut alive: BTreeMap<usize, usize> = BTreeMap::new();
+        for (index, task) in tasks.iter_mut().enumerate() {
+            *alive.entry(task.job).or_default() += 1;
+            if task.wait_for.is_some() {
+                pending.push(index);
+            } else {
+                recorders.begin(task, watch_of[index], now);
+                ready.push(index);
+            }
+        }
+        Stage {
+            recorders,
+            watch_of,
+            pending,
+            alive,
+            flows: Flows::default(),
+            ready,
+            wakes: Wakes::of(tasks.len()),
+            reaped: vec![0; tasks.len()],
+            running: tasks.len(),
+            ending: Ending::Normal,
+            tasks,
+        }
+    }
+
+    /// Sends what those that are ready want to send.
+    fn send(&mut self, host: &mut Host<'_>) -> Result<Moved, EngineError> {
+        self.ready.sort_unstable();
+        self.ready.dedup();
+        let mut moved = Moved::default();
+        for index in self.ready.drain(..) {
+            let task = &mut self.tasks[index];
             while !task.has_ended() {
                 if let Some((flow, weight)) = task.flow
                     && host.port.now >= task.begins()
                 {
-                    task.held = flows.holds(index, flow, weight);
+                    task.held = self.flows.holds(index, flow, weight);
                 }
                 let serial = task.serial();
                 match task.step(host.port.now) {
                     Step::Send(command) => {
                         if task.measures(host.port.now) {
-                            entries[task.entry].submitted(task.in_flight());
+                            self.recorders.entries[task.entry].submitted(task.in_flight());
                         }
                         host.set_compressibility(task.compress_percent.into());
                         if let Some((flow, _)) = task.flow {
-                            flows.sent(index, flow);
-                            flowed.push(flow);
+                            self.flows.sent(index, flow);
+                            moved.flows.push(flow);
                         }
                         host.port.issue(tag_of(index, serial), command)?;
                     }
                     Step::Wait => break,
                     Step::WaitUntil(at) => {
-                        if armed[index] != at {
-                            armed[index] = at;
-                            wakes.push(Reverse((at, index)));
-                        }
+                        self.wakes.arm(index, at);
                         break;
                     }
                     Step::Ended => {
-                        running -= 1;
-                        let ended_at = task.ended_at(host.port.now);
-                        entries[task.entry].end(task.measure_from(), ended_at);
-                        logs.ended(task.number, ended_at)?;
-                        if let Some(target) = task.latency_target.as_ref().filter(|t| t.found) {
-                            entries[task.entry].found_depth = Some(target.depth);
-                        }
-                        ended.push(index);
+                        self.running -= 1;
+                        self.recorders.end(task, host.port.now)?;
+                        moved.ended.push(index);
                     }
                 }
             }
         }
-        ready.clear();
-        if !(ended.is_empty() && flowed.is_empty()) {
-            let now = host.port.now;
-            for index in ended {
-                let (job, group, exits) = (tasks[index].job, tasks[index].group, tasks[index].exits);
-                if let Some((flow, _)) = tasks[index].flow {
-                    flows.left(index, flow);
-                    flowed.push(flow);
-                }
-                *alive.entry(job).or_default() -= 1;
-                let Some(exits) = exits else { continue };
-                if exits == ExitWhat::All {
-                    ending = Ending::All;
-                }
-                for (other, task) in tasks.iter_mut().enumerate() {
-                    if !task.has_ended() && (exits != ExitWhat::Group || task.group == group) {
-                        if let Some(at) = pending.iter().position(|&p| p == other) {
-                            pending.remove(at);
-                            begin(task, now, entries, watches, None, logs);
-                        }
-                        task.close(now);
-                        ready.push(other);
-                    }
-                }
+        Ok(moved)
+    }
+
+    /// What that means for others: jobs end with those that have ended, or begin after them, and flows have room again. Returns
+    /// whether any of them is to be looked at now.
+    fn follow(&mut self, moved: Moved, now: Nanos) -> bool {
+        let Moved { ended, mut flows } = moved;
+        if ended.is_empty() && flows.is_empty() {
+            return false;
+        }
+        for index in ended {
+            if let Some((flow, _)) = self.tasks[index].flow {
+                self.flows.left(index, flow);
+                flows.push(flow);
             }
-            let mut still = Vec::new();
-            for index in std::mem::take(&mut pending) {
-                let waits = tasks[index].wait_for.is_some_and(|job| alive.get(&job).is_some_and(|&n| n > 0));
-                if waits {
-                    still.push(index);
-                } else {
-                    begin(&mut tasks[index], now, entries, watches, watch_of[index], logs);
-                    ready.push(index);
-                }
-            }
-            pending = still;
-            if !flowed.is_empty() {
-                let of = |task: &Task<S>| task.flow.is_some_and(|(flow, _)| flowed.contains(&flow));
-                ready.extend((0..tasks.len()).filter(|&i| of(&tasks[i]) && tasks[i].held && !tasks[i].has_ended()));
-            }
-            if running > 0 && !ready.is_empty() {
-                continue;
+            *self.alive.entry(self.tasks[index].job).or_default() -= 1;
+            if let Some(exits) = self.tasks[index].exits {
+                self.close_with(index, exits, now);
             }
         }
-        if running == 0 {
-            break;
+        let alive = &self.alive;
+        let waits = |job| alive.get(&job).is_some_and(|&n| n > 0);
+        let due = self.pending.extract_if(.., |&mut index| !self.tasks[index].wait_for.is_some_and(waits));
+        for index in due.collect::<Vec<_>>() {
+            self.recorders.begin(&mut self.tasks[index], self.watch_of[index], now);
+            self.ready.push(index);
         }
-        let wake = wakes.peek().map_or(Nanos::MAX, |w| w.0.0);
-        let now = host.port.wait(tick.min(wake));
-        // Taken out while it is walked through, so that the port can be borrowed; the buffer goes back.
-        let done = std::mem::take(&mut host.port.done);
-        for piece in &done {
-            let mut whole = None;
-            let Some(c) = host.port.accept(piece, &mut whole)? else {
-                continue;
+        if !flows.is_empty() {
+            let waits = |task: &Task<S>| {
+                task.held && !task.has_ended() && task.flow.is_some_and(|(flow, _)| flows.contains(&flow))
             };
-            if c.status != Status::Ok {
-                return Err(failed(c).into());
+            let waiting = self.tasks.iter().enumerate().filter(|(_, task)| waits(task));
+            self.ready.extend(waiting.map(|(index, _)| index));
+        }
+        self.running > 0 && !self.ready.is_empty()
+    }
+
+    /// A task has ended that ends others with it.
+    fn close_with(&mut self, ended: usize, exits: ExitWhat, now: Nanos) {
+        if exits == ExitWhat::All {
+            self.ending = Ending::All;
+        }
+        let group = self.tasks[ended].group;
+        for (other, task) in self.tasks.iter_mut().enumerate() {
+            if !task.has_ended() && (exits != ExitWhat::Group || task.group == group) {
+                if let Some(at) = self.pending.iter().position(|&p| p == other) {
+                    self.pending.remove(at);
+                    self.recorders.begin(task, None, now);
+                }
+                task.close(now);
+                self.ready.push(other);
             }
+        }
+    }
+
+    /// Books what the last wait has completed.
+    fn reap(&mut self, host: &mut Host<'_>) -> Result<(), EngineError> {
+        let Stage { tasks, recorders, watch_of, ready, reaped, .. } = self;
+        let mut logged = Ok(());
+        host.port.reap(|c| {
             let index = job_of(c.tag);
             let task = &mut tasks[index];
             task.completed(c);
             if task.measures(c.completed) {
-                entries[task.entry].record(c);
-                logs.record(task.number, c)?;
+                recorders.entries[task.entry].record(c);
+                if logged.is_ok() {
+                    logged = recorders.logs.record(task.number, c);
+                }
                 reaped[index] += 1;
             }
             if let Some(watch) = watch_of[index] {
-                watches[watch].completed(c.length_bytes);
+                recorders.watches[watch].completed(c.length_bytes);
             }
             ready.push(index);
-        }
-        host.port.done = done;
-        host.port.done.clear();
-        for &index in &ready {
+        })?;
+        logged?;
+        for &index in &*ready {
             let count = std::mem::take(&mut reaped[index]);
             if count > 0 {
-                entries[tasks[index].entry].reaped(count);
+                recorders.entries[tasks[index].entry].reaped(count);
             }
         }
-        while let Some(&Reverse((at, index))) = wakes.peek() {
-            if at > now {
-                break;
-            }
-            wakes.pop();
-            armed[index] = Nanos::MAX;
-            ready.push(index);
+        Ok(())
+    }
+
+    fn wake(&mut self, now: Nanos) {
+        while let Some(index) = self.wakes.pop_due(now) {
+            self.ready.push(index);
         }
-        if now >= tick {
-            tick += SECOND;
-            for watch in watches.iter_mut() {
-                if watch.tick(now) {
-                    for (index, task) in tasks.iter_mut().enumerate() {
-                        if task.entry == watch.entry && !task.has_ended() {
-                            task.close(now);
-                            ready.push(index);
-                        }
+    }
+
+    /// Once per simulated second: what is too dear to do at every command.
+    fn second(&mut self, host: &Host<'_>) -> Result<(), EngineError> {
+        let now = host.port.now;
+        for watch in self.recorders.watches.iter_mut() {
+            if watch.tick(now) {
+                for (index, task) in self.tasks.iter_mut().enumerate() {
+                    if task.entry == watch.entry && !task.has_ended() {
+                        task.close(now);
+                        self.ready.push(index);
                     }
                 }
             }
-            host.port.check_alive()?;
-            let done: f64 = tasks.iter().map(|t| t.fraction(now)).sum();
-            if !host.monitor().go_on(done / tasks.len() as f64) {
-                return Err(HostError::Cancelled.into());
-            }
         }
-    }
-    host.port.check_balance()?;
-    Ok(ending)
-}
-
-/// The task starts now.
-fn begin<S: Source>(
-    task: &mut Task<S>,
-    now: Nanos,
-    entries: &mut [EntryMeter],
-    watches: &mut [Watch],
-    watch: Option<usize>,
-    logs: &mut AllLogs<'_>,
-) {
-    task.start(now);
-    logs.begin(task.number, task.measure_from());
-    entries[task.entry].begin(task.measure_from());
-    if let Some(watch) = watch {
-        watches[watch].begin(task.measure_from());
+        host.port.check_alive()?;
+        let done: f64 = self.tasks.iter().map(|t| t.fraction(now)).sum();
+        if host.monitor().go_on(done / self.tasks.len() as f64) { Ok(()) } else { Err(HostError::Cancelled.into()) }
     }
 }
 

@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 
 use ssdlab_core::{Nanos, SECOND};
-use ssdlab_device::Status;
 use ssdlab_workload::Source;
 
-use super::port::{MAX_JOBS, failed, job_of, tag_of};
+use super::port::{MAX_JOBS, job_of, tag_of};
 use super::{Host, Job};
 use crate::error::HostError;
 use crate::measure::Meter;
@@ -95,16 +94,7 @@ impl Host<'_> {
             }
             let due = if M::LOOKS_EVERY == Nanos::MAX { tick } else { tick.min(look) };
             let now = self.port.wait(due.min(end).min(wake));
-            // Taken out while it is walked through, so that the port can be borrowed; the buffer goes back.
-            let done = std::mem::take(&mut self.port.done);
-            for piece in &done {
-                let mut whole = None;
-                let Some(c) = self.port.accept(piece, &mut whole)? else {
-                    continue;
-                };
-                if c.status != Status::Ok {
-                    return Err(failed(c));
-                }
+            self.port.reap(|c| {
                 let index = job_of(c.tag);
                 let state = &mut states[index];
                 state.in_flight -= 1;
@@ -117,9 +107,7 @@ impl Host<'_> {
                 if paced && jobs[index].think > 0 {
                     state.thinking.push_back(c.completed + jobs[index].think);
                 }
-            }
-            self.port.done = done;
-            self.port.done.clear();
+            })?;
             if now >= end {
                 for state in states.iter_mut().filter(|s| s.end <= now) {
                     state.closed = true;

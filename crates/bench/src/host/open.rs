@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use ssdlab_core::{Histogram, Nanos, Op, SECOND};
-use ssdlab_device::Status;
 use ssdlab_workload::Command;
 
-use super::port::{failed, tag_of};
+use super::port::tag_of;
 use super::{Host, Run};
 use crate::error::HostError;
 use crate::measure::Meter;
@@ -94,23 +93,13 @@ impl Host<'_> {
                 break;
             }
             let now = self.port.wait(tick.min(arrival_at));
-            let done = std::mem::take(&mut self.port.done);
-            for piece in &done {
-                let mut whole = None;
-                let Some(c) = self.port.accept(piece, &mut whole)? else {
-                    continue;
-                };
-                if c.status != Status::Ok {
-                    return Err(failed(c));
-                }
+            self.port.reap(|c| {
                 in_flight -= 1;
                 last_completion = c.completed;
                 let waited = late.remove(&c.tag).unwrap_or(0);
                 response[c.op as usize].get_or_insert_default().record(waited + c.latency());
                 meter.record(0, c);
-            }
-            self.port.done = done;
-            self.port.done.clear();
+            })?;
             if now >= tick {
                 tick += SECOND;
                 self.port.check_alive()?;

@@ -1,10 +1,9 @@
 //! Playback: each request waits until the queue is as deep as it was when the request was recorded.
 
 use ssdlab_core::{Nanos, SECOND};
-use ssdlab_device::Status;
 use ssdlab_workload::storage_bench::{DEPTH_BINS, Step, depth_bin};
 
-use super::port::{failed, tag_of};
+use super::port::tag_of;
 use super::{Host, Run};
 use crate::error::HostError;
 use crate::measure::Meter;
@@ -75,21 +74,11 @@ impl Host<'_> {
                 break;
             }
             self.port.wait(tick);
-            let done = std::mem::take(&mut self.port.done);
-            for piece in &done {
-                let mut whole = None;
-                let Some(c) = self.port.accept(piece, &mut whole)? else {
-                    continue;
-                };
-                if c.status != Status::Ok {
-                    return Err(failed(c));
-                }
+            self.port.reap(|c| {
                 in_flight -= 1;
                 last_completion = c.completed;
                 meter.record(0, c);
-            }
-            self.port.done = done;
-            self.port.done.clear();
+            })?;
             self.tick_if_due(&mut tick, requests as f64 / requests_hint.max(1) as f64, meter)?;
         }
         self.port.check_balance()?;

@@ -24,8 +24,8 @@ pub(crate) struct Port<'a> {
     /// What every request tells of its data.
     pub(crate) hints: Hints,
     pub(crate) now: Nanos,
-    /// What the last wait brought, still to be taken by the driver.
-    pub(crate) done: Vec<Completion>,
+    /// What the last wait brought, until it is reaped.
+    done: Vec<Completion>,
     balance: Balance,
     /// Commands that have ended at this instant: a device that takes no time would keep the host busy for ever.
     instant: Nanos,
@@ -152,7 +152,7 @@ impl<'a> Port<'a> {
         Ok(())
     }
 
-    /// Lets time pass to the next completions, at most to `limit`. They are then in `done`.
+    /// Lets time pass to the next completions, at most to `limit`. They are to be reaped before the next wait.
     #[inline]
     pub(crate) fn wait(&mut self, limit: Nanos) -> Nanos {
         debug_assert!(self.done.is_empty(), "completions of the last wait were not taken");
@@ -163,11 +163,34 @@ impl<'a> Port<'a> {
         reached
     }
 
+    /// Hands over the requests that the last wait has completed, in the order in which they ended.
+    ///
+    /// # Errors
+    /// The first that ended badly, or that cannot be.
+    #[inline(always)]
+    pub(crate) fn reap(&mut self, mut completed: impl FnMut(&Completion)) -> Result<(), HostError> {
+        // Taken out while it is walked through; the buffer goes back.
+        let mut done = std::mem::take(&mut self.done);
+        for piece in &done {
+            let mut whole = None;
+            let Some(c) = self.accept(piece, &mut whole)? else {
+                continue;
+            };
+            if c.status != Status::Ok {
+                return Err(failed(c));
+            }
+            completed(c);
+        }
+        done.clear();
+        self.done = done;
+        Ok(())
+    }
+
     /// Accepts a completion from the device and returns that of its request: itself, or for the last piece of a split
     /// request the whole's, built in `whole`; `None` while other pieces are on the way. All pieces were submitted
     /// together, so the last piece's breakdown is the request's.
     #[inline]
-    pub(crate) fn accept<'c>(
+    fn accept<'c>(
         &mut self,
         c: &'c Completion,
         whole: &'c mut Option<Completion>,
@@ -249,7 +272,7 @@ impl<'a> Port<'a> {
 
 /// The error for a request that did not end well.
 #[cold]
-pub(crate) fn failed(c: &Completion) -> HostError {
+fn failed(c: &Completion) -> HostError {
     HostError::Failed {
         op: c.op,
         offset_bytes: c.offset_bytes,

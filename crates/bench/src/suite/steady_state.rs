@@ -16,9 +16,9 @@ use super::figures::{chart, mean, put, put_causes, put_counters, put_latencies, 
 use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::explain;
-use crate::host::Host;
+use crate::host::{Host, Job};
 use crate::measure::Measurement;
-use crate::outcome::{Axis, Chart, Mark, Outcome};
+use crate::outcome::{Axis, Chart, Mark, NotSteady, Outcome, Unsettled};
 
 pub(super) const DEF: TestDef = TestDef {
     name: "steady-state",
@@ -163,106 +163,184 @@ pub(super) fn flash_bytes(info: &DeviceInfo) -> f64 {
     info.capacity_bytes as f64 * (1.0 + info.over_provisioning_percent.unwrap_or(0.0).max(0.0) / 100.0)
 }
 
-pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
-    let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
-    let asked = ctx.params.integer("span_bytes");
-    let fill = ctx.params.choice("fill").to_owned();
-    let settle = ctx.params.decide_number("settle_turnovers", if fill == "aged" { 1.0 } else { 2.0 });
-    let criterion = Criterion {
-        window: ctx.params.integer("window_rounds") as usize,
-        tolerance: ctx.params.number("tolerance_percent") / 100.0,
-        trend: ctx.params.number("trend_percent") / 100.0,
-    };
-    let max_rounds = ctx.params.integer("max_rounds") as usize;
-    if max_rounds < criterion.window {
-        let limit = format!("the window alone has {} rounds", criterion.window);
-        return Err(ctx.params.value_error("max_rounds", &max_rounds.to_string(), &limit).into());
+/// What was asked for.
+struct Asked {
+    block: u64,
+    depth: u32,
+    /// 0: all of the device.
+    span: u64,
+    is_aged: bool,
+    /// A round, as a share of the flash.
+    round_share: f64,
+    /// How often random writes must have programmed the flash before the window.
+    settle: f64,
+    window: usize,
+    tolerance_percent: f64,
+    trend_percent: f64,
+    max_rounds: usize,
+}
+
+impl Asked {
+    fn of(ctx: &mut Context<'_>) -> Result<Self, BenchError> {
+        let is_aged = ctx.params.choice("fill") == "aged";
+        let settle = ctx.params.decide_number("settle_turnovers", if is_aged { 1.0 } else { 2.0 });
+        let window = ctx.params.integer("window_rounds") as usize;
+        let max_rounds = ctx.params.integer("max_rounds") as usize;
+        if max_rounds < window {
+            let limit = format!("the window alone has {window} rounds");
+            return Err(ctx.params.value_error("max_rounds", &max_rounds.to_string(), &limit).into());
+        }
+        Ok(Asked {
+            block: ctx.params.integer("block_size"),
+            depth: ctx.params.depth("queue_depth"),
+            span: ctx.params.integer("span_bytes"),
+            is_aged,
+            round_share: ctx.params.number("round_share"),
+            settle,
+            window,
+            tolerance_percent: ctx.params.number("tolerance_percent"),
+            trend_percent: ctx.params.number("trend_percent"),
+            max_rounds,
+        })
     }
-    let mut notes = Vec::new();
-    let (rounds, steady, span, before_window, flash) = ctx.on_fresh_drive(|host| {
-        let capacity = host.info().capacity_bytes;
-        let span = fit_span(if asked == 0 { capacity } else { asked }, capacity, block, &mut notes)?;
-        ctx.monitor().step(0.0, progress_at(0));
-        prepare(host, &fill, span, block, &ctx.rng("fill"))?;
-        ctx.settle(host)?;
-        let mut source = build(ctx, &Pattern::random_write(span, block), "writes")?;
-        let flash = flash_bytes(host.info());
-        let round_bytes = flash * ctx.params.number("round_share");
-        let mut rounds: Vec<Round> = Vec::new();
-        let mut before_window = 0.0;
-        let steady = loop {
-            ctx.monitor().step(progress_at(rounds.len()), progress_at(rounds.len() + 1));
-            let waf = rounds.last().map_or(1.0, Round::waf);
-            let requests = ((round_bytes / waf) as u64 / block).max(1);
-            let mut job = ctx.job(&mut source, depth).for_requests(requests);
-            let done = timed(host, &mut job)?;
-            rounds.push(Round { measurement: done.measurement, counters: done.counters });
-            if let Some(left) = rounds.len().checked_sub(criterion.window) {
-                if left > 0 {
-                    before_window += rounds[left - 1].waf() * rounds[left - 1].host_bytes() as f64;
-                }
-                let of = |f: fn(&Round) -> f64| rounds[left..].iter().map(f).collect::<Vec<f64>>();
-                if before_window >= settle * flash
-                    && criterion.is_met(&of(Round::iops))
-                    && criterion.is_met(&of(Round::waf))
-                {
-                    break true;
-                }
-            }
-            if rounds.len() == max_rounds {
-                break false;
-            }
+
+    fn criterion(&self) -> Criterion {
+        let (tolerance, trend) = (self.tolerance_percent / 100.0, self.trend_percent / 100.0);
+        Criterion { window: self.window, tolerance, trend }
+    }
+
+    fn variant(&self) -> &'static str {
+        if self.is_aged { "aged fill" } else { "" }
+    }
+
+    fn label(&self) -> String {
+        format!("{} random write, QD{}", size(self.block), self.depth)
+    }
+
+    fn method(&self, span: u64) -> String {
+        let how = if self.is_aged {
+            "filled in random order with stale copies between, as many bytes as it has flash"
+        } else {
+            "filled twice in sequence with 128 KiB writes"
         };
-        Ok((rounds, steady, span, before_window, flash))
-    })?;
+        format!(
+            "{} GB of the drive were {how}, then written at random, {} at QD{}, in rounds of {} of the flash, until IOPS \
+             and write amplification of {} rounds lay within {} % of their mean without a trend of more than {} %. The figures \
+             are those of these rounds.",
+            gigabytes(span),
+            size(self.block),
+            self.depth,
+            self.round_share,
+            self.window,
+            self.tolerance_percent,
+            self.trend_percent,
+        )
+    }
+}
+
+/// The rounds of a run, and whether it ended because the last of them are a steady state.
+struct Measured {
+    rounds: Vec<Round>,
+    is_steady: bool,
+    window: usize,
+    span: u64,
+    /// Flash that can hold data, and what random writes had made the drive program before the window.
+    flash: f64,
+    before_window: f64,
+}
+
+impl Measured {
+    fn window(&self) -> &[Round] {
+        &self.rounds[self.rounds.len() - self.window..]
+    }
+
+    fn of_window(&self, value: fn(&Round) -> f64) -> Vec<f64> {
+        self.window().iter().map(value).collect()
+    }
+
+    fn written(&self) -> u64 {
+        self.rounds.iter().map(Round::host_bytes).sum()
+    }
+
+    fn drive_writes(&self) -> f64 {
+        self.written() as f64 / self.span as f64
+    }
+
+    /// Why the window is no steady state, if it is none.
+    fn not_steady(&self, asked: &Asked) -> Option<NotSteady> {
+        if self.is_steady {
+            return None;
+        }
+        let last = format!(
+            "the figures are those of the last {} of {} rounds, in which {} GB were written",
+            self.window,
+            self.rounds.len(),
+            gigabytes(self.written())
+        );
+        let turnovers = self.before_window / self.flash;
+        Some(if turnovers < asked.settle {
+            let why = format!(
+                "{last}; the drive had programmed its flash {turnovers:.2} times before them, and {} are asked for",
+                asked.settle
+            );
+            NotSteady::new(Unsettled::TooFewTurnovers, why)
+        } else {
+            NotSteady::new(Unsettled::Drifts, last)
+        })
+    }
+}
+
+fn measure(ctx: &mut Context<'_>, asked: &Asked, notes: &mut Vec<String>) -> Result<Measured, BenchError> {
+    let (window, criterion) = (asked.window, asked.criterion());
+    ctx.on_fresh_drive(|host| {
+        let capacity = host.info().capacity_bytes;
+        let span = fit_span(if asked.span == 0 { capacity } else { asked.span }, capacity, asked.block, notes)?;
+        ctx.monitor().step(0.0, progress_at(0));
+        prepare(host, asked, span, &ctx.rng("fill"))?;
+        ctx.settle(host)?;
+        let mut source = build(ctx, &Pattern::random_write(span, asked.block), "writes")?;
+        let flash = flash_bytes(host.info());
+        let round_bytes = flash * asked.round_share;
+        let mut measured = Measured { rounds: Vec::new(), is_steady: false, window, span, flash, before_window: 0.0 };
+        while !measured.is_steady && measured.rounds.len() < asked.max_rounds {
+            let done = measured.rounds.len();
+            ctx.monitor().step(progress_at(done), progress_at(done + 1));
+            let waf = measured.rounds.last().map_or(1.0, Round::waf);
+            let requests = ((round_bytes / waf) as u64 / asked.block).max(1);
+            let mut job = ctx.job(&mut source, asked.depth).for_requests(requests);
+            let done = timed(host, &mut job)?;
+            measured.rounds.push(Round { measurement: done.measurement, counters: done.counters });
+            let Some(left) = measured.rounds.len().checked_sub(window) else { continue };
+            if let Some(gone) = left.checked_sub(1).map(|k| &measured.rounds[k]) {
+                measured.before_window += gone.waf() * gone.host_bytes() as f64;
+            }
+            measured.is_steady = measured.before_window >= asked.settle * flash
+                && criterion.is_met(&measured.of_window(Round::iops))
+                && criterion.is_met(&measured.of_window(Round::waf));
+        }
+        Ok(measured)
+    })
+}
+
+pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
+    let asked = Asked::of(ctx)?;
+    let mut notes = Vec::new();
+    let measured = measure(ctx, &asked, &mut notes)?;
     ctx.monitor().step(1.0, 1.0);
     if !ctx.monitor().go_on(1.0) {
         return Err(crate::error::HostError::Cancelled.into());
     }
-
-    let first = rounds.len() - criterion.window;
     let mut measurement = Measurement::default();
     let mut counters = Counters::default();
-    for round in &rounds[first..] {
+    for round in measured.window() {
         measurement.merge(&round.measurement);
         counters = counters.plus(&round.counters);
     }
-    let written: u64 = rounds.iter().map(Round::host_bytes).sum();
-    let drive_writes = written as f64 / span as f64;
-    let label = format!("{} random write, QD{depth}", size(block));
-    let how = if fill == "aged" {
-        "filled in random order with stale copies between, as many bytes as it has flash"
-    } else {
-        "filled twice in sequence with 128 KiB writes"
-    };
-    let method = format!(
-        "{} GB of the drive were {how}, then written at random, {} at QD{depth}, in rounds of {} of the flash, until IOPS \
-         and write amplification of {} rounds lay within {} % of their mean without a trend of more than {} %. The figures \
-         are those of these rounds.",
-        gigabytes(span),
-        size(block),
-        ctx.params.number("round_share"),
-        criterion.window,
-        ctx.params.number("tolerance_percent"),
-        ctx.params.number("trend_percent"),
-    );
-    let mut out = ctx.outcome(if fill == "aged" { "aged fill" } else { "" }, method);
+    let mut out = ctx.outcome(asked.variant(), asked.method(measured.span));
     out.notes = notes;
-    if !steady {
-        let why = if before_window < settle * flash {
-            format!(
-                ": the drive had programmed its flash {:.2} times before them, and {settle} are asked for",
-                before_window / flash
-            )
-        } else {
-            String::new()
-        };
-        out.notes.push(format!(
-            "No steady state within {max_rounds} rounds, which wrote {} GB: the figures are those of the last {} rounds{why}.",
-            gigabytes(written),
-            criterion.window
-        ));
-    }
+    out.not_steady.extend(measured.not_steady(&asked));
+    out.notes.extend(out.not_steady.iter().map(NotSteady::sentence));
+    let drive_writes = measured.drive_writes();
     if drive_writes < FEW_DRIVE_WRITES {
         out.notes.push(format!(
             "Only {:.1} % of these addresses' bytes were written at random: rounds are counted in what the drive programs, and \
@@ -271,21 +349,21 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             counters.waf().unwrap_or(1.0)
         ));
     }
-    let of = |f: fn(&Round) -> f64| rounds[first..].iter().map(f).collect::<Vec<f64>>();
     put(&mut out, "iops", measurement.iops(), "IOPS");
     put(&mut out, "bandwidth", measurement.mb_per_s(), "MB/s");
     put_latencies(&mut out, &measurement.latency(), "");
     put_counters(&mut out, &counters, measurement.elapsed());
-    put(&mut out, "steady", if steady { 1.0 } else { 0.0 }, "ratio");
-    put(&mut out, "rounds", rounds.len() as f64, "count");
+    put(&mut out, "steady", if measured.is_steady { 1.0 } else { 0.0 }, "ratio");
+    put(&mut out, "rounds", measured.rounds.len() as f64, "count");
     put(&mut out, "drive_writes", drive_writes, "ratio");
-    put(&mut out, "iops_change", change(&of(Round::iops)) * 100.0, "%");
+    put(&mut out, "iops_change", change(&measured.of_window(Round::iops)) * 100.0, "%");
     if counters.flash.is_some() {
-        put(&mut out, "waf_change", change(&of(Round::waf)) * 100.0, "%");
+        put(&mut out, "waf_change", change(&measured.of_window(Round::waf)) * 100.0, "%");
     }
+    let label = asked.label();
     put_causes(&mut out, &label, &measurement);
     out.tables.extend(explain::tail_tables(&label, &measurement));
-    out.charts = charts(&rounds, span, counters.flash.is_some());
+    out.charts = charts(&measured.rounds, measured.span, counters.flash.is_some());
     out.charts.push(tail_chart(&[(&label, &measurement.latency())]));
     Ok(out)
 }
@@ -295,11 +373,11 @@ fn progress_at(round: usize) -> f64 {
     1.0 - 0.75 * libm::pow(0.93, round as f64)
 }
 
-fn prepare(host: &mut Host<'_>, fill: &str, span_bytes: u64, block_bytes: u64, rng: &Rng) -> Result<(), BenchError> {
-    if fill == "aged" {
+fn prepare(host: &mut Host<'_>, asked: &Asked, span_bytes: u64, rng: &Rng) -> Result<(), BenchError> {
+    if asked.is_aged {
         let flash = flash_bytes(host.info()) as u64;
-        let source = AgedFill::new(span_bytes, block_bytes.max(AGED_BLOCK_BYTES), flash, rng);
-        let mut job = [crate::host::Job::new(source, FILL_QUEUE_DEPTH).for_bytes(flash)];
+        let source = AgedFill::new(span_bytes, asked.block.max(AGED_BLOCK_BYTES), flash, rng);
+        let mut job = [Job::new(source, FILL_QUEUE_DEPTH).for_bytes(flash)];
         host.run(&mut job, &mut ())?;
     } else {
         for _ in 0..SEQUENTIAL_PASSES {

@@ -7,7 +7,7 @@ use ssdlab_core::{MICROSECOND, SECOND};
 
 use super::*;
 use crate::model::ModelSpec;
-use crate::outcome::Mark;
+use crate::outcome::{Mark, Unsettled};
 
 /// The model at 100 GB/s into an endless cache: nothing but service times.
 fn plain() -> ModelSpec {
@@ -76,6 +76,24 @@ fn of_16_gb(spec: ModelSpec) -> ModelSpec {
 /// Small, without flash, TRIM or secure erase: a hard disk, as far as the bench can tell.
 fn disk_like(spec: ModelSpec) -> ModelSpec {
     ModelSpec { supports_trim: false, supports_secure_erase: false, tells_of_flash: false, ..spec }
+}
+
+#[test]
+fn a_steady_state_that_was_not_reached_says_why() {
+    let reason = |settings| {
+        let out = run(&plain(), "steady-state", settings);
+        assert!(out.notes.iter().any(|note| note.starts_with("Not steady yet: ")) != out.not_steady.is_empty());
+        assert_eq!(value(&out, "steady") == 1.0, out.not_steady.is_empty());
+        out.not_steady.first().map(|n| n.reason)
+    };
+    let short = ("max_rounds", "5");
+    assert_eq!(reason(&[("round_share", "1"), ("settle_turnovers", "5")]), None);
+    assert_eq!(reason(&[("round_share", "1"), ("settle_turnovers", "5"), short]), Some(Unsettled::TooFewTurnovers));
+    // A cache that ends within the third round.
+    let filled = ModelSpec { cache_bytes: 300 << 20, drain_bytes_per_second: 10_000_000, ..plain() };
+    let settings: &[_] = &[("round_share", "1"), ("settle_turnovers", "0"), short];
+    let out = run(&filled, "steady-state", settings);
+    assert_eq!(out.not_steady.first().map(|n| n.reason), Some(Unsettled::Drifts), "{:?}", out.metrics);
 }
 
 #[test]

@@ -38,6 +38,7 @@ fn its_document_names_every_cause_and_every_reason() {
         Unsettled::SpareNotWritten,
         Unsettled::TooFewSeconds,
         Unsettled::TooFewRequests,
+        Unsettled::TooFewTurnovers,
         Unsettled::Drifts,
         Unsettled::LeftToFullRun,
     ] {
