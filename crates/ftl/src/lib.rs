@@ -38,7 +38,7 @@ mod translation;
 #[doc(hidden)]
 pub use log_block::SavedLogBlock;
 pub use log_block::{LogBlock, LogBlockConfig, LogBlockFault, LogBlockSpec, LogScheme, Merges};
-pub use op::{FOR_BUFFER, FlashOp, NOBODY, OpKind, OpSink};
+pub use op::{Act, FOR_BUFFER, FlashOp, NOBODY, OpKind, OpSink};
 #[doc(hidden)]
 pub use page_map::SavedMap;
 pub use page_map::cache::{HostTarget, PAST_CACHE, SlcCachePolicy, SlcCacheSpec, WhenFull};

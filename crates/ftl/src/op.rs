@@ -36,6 +36,18 @@ pub enum OpKind {
     RetireProgram,
 }
 
+/// What a die does for an operation, whatever that is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Senses pages and hands data out.
+    Read,
+    /// Programs data that cross the channel.
+    Program,
+    /// Programs what it has read itself.
+    ProgramOwn,
+    Erase,
+}
+
 impl OpKind {
     /// The one with a number.
     // As arms and not as a table: the compiler sees that number and kind are the same.
@@ -62,22 +74,27 @@ impl OpKind {
         }
     }
 
+    /// What the die does.
+    #[inline(always)]
+    #[must_use]
+    pub fn act(self) -> Act {
+        use OpKind::{
+            CopyProgram, CopyRead, Erase, FoldCopy, FoldProgram, FoldRead, GcProgram, GcRead, HostProgram, HostRead,
+            MapRead, MergeRead, MetadataProgram, RetireProgram, RetireRead, SafetyProgram, SafetyRead,
+        };
+        match self {
+            HostRead | MergeRead | GcRead | FoldRead | MapRead | CopyRead | SafetyRead | RetireRead => Act::Read,
+            HostProgram | GcProgram | FoldProgram | MetadataProgram | SafetyProgram | RetireProgram => Act::Program,
+            FoldCopy | CopyProgram => Act::ProgramOwn,
+            Erase => Act::Erase,
+        }
+    }
+
     /// Whether cells are programmed.
     #[inline]
     #[must_use]
     pub fn is_program(self) -> bool {
-        use OpKind::{CopyProgram, FoldCopy, FoldProgram, GcProgram, HostProgram, MetadataProgram, RetireProgram};
-        matches!(
-            self,
-            HostProgram
-                | GcProgram
-                | FoldProgram
-                | FoldCopy
-                | MetadataProgram
-                | CopyProgram
-                | RetireProgram
-                | OpKind::SafetyProgram
-        )
+        matches!(self.act(), Act::Program | Act::ProgramOwn)
     }
 
     /// Whether it is a read of a single row: for the host, a merge or the map.

@@ -12,11 +12,12 @@
 //! queue, and its data cross the channel again. A power cut finds it not begun.
 
 use ssdlab_core::{DieSet, Nanos};
-use ssdlab_ftl::{FlashOp, OpKind, Translation};
+use ssdlab_ftl::{Act, FlashOp, Translation};
 use ssdlab_nand::{CellMode, DieId};
 
+use super::Backend;
+use super::begin::{data_are_late_by, scaled};
 use super::suspend::Progress;
-use super::{Backend, data_are_late_by, scaled};
 use crate::power::Ahead;
 use crate::probe::Probe;
 use crate::timing::{Interval, Load, Operation, Work};
@@ -66,11 +67,6 @@ impl CacheProgram {
     }
 }
 
-/// Whether an operation is a program whose data cross the channel.
-fn takes_data(kind: OpKind) -> bool {
-    kind.is_program() && !matches!(kind, OpKind::FoldCopy | OpKind::CopyProgram)
-}
-
 impl Backend {
     /// Whether a die's next program is loaded already.
     #[inline]
@@ -101,7 +97,7 @@ impl Backend {
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
         let die = &mut self.dies[d.index()];
-        let programs = die.busy && takes_data(die.current.kind()) && die.suspended.is_none();
+        let programs = die.busy && die.current.kind().act() == Act::Program && die.suspended.is_none();
         if !programs || !die.reads.is_empty() || self.turns.as_ref().is_some_and(|turns| turns.any_waits()) {
             return;
         }
@@ -115,7 +111,7 @@ impl Backend {
                 probe.check(|checks| checks.gave_register_up(d));
             }
         }
-        let Some(op) = die.others.front().filter(|op| takes_data(op.kind())) else { return };
+        let Some(op) = die.others.front().filter(|op| op.kind().act() == Act::Program) else { return };
         if self.behind.as_ref().is_some_and(|behind| behind.hold(d, &op)) {
             return;
         }
@@ -124,17 +120,11 @@ impl Backend {
         let late = data_are_late_by(&op, now);
         // The register is free once the array has taken over what came through it.
         let earliest = die.progress.array_from().max(now + late) + self.command_time;
-        let passes = if mode == self.times.native() { self.passes } else { 1 };
-        let mut length = self.row_transfer * passes;
-        let channel = &mut self.channels[usize::from(die.channel)];
-        if let Some(cycles) = &self.cycles {
-            length += cycles.program + channel.take_owed();
+        let channel = die.channel;
+        let transfer = self.send_rows::<true>(channel, mode, 1, now, earliest);
+        if let Some(cache) = &mut self.cache_program {
+            cache.registers[d.index()] = Register::Loaded(Loaded { op, mode, transfer });
         }
-        let from = channel.book(now, earliest, length);
-        let transfer = Interval::new(from, from + length);
-        self.work.sent_units += self.row_units * passes;
-        self.work.encoded_units += self.row_units;
-        *register = Register::Loaded(Loaded { op, mode, transfer });
         let (planes, data_here) = (self.all_planes, now + late);
         probe.check(|checks| checks.loaded(&Load { die: d, planes, mode, asked: now, data_here, transfer }));
     }

@@ -51,11 +51,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if !self.backend.copies_plainly || !self.backend.only_copies(d) {
             return false;
         }
-        // The end of a copy lets writes in that find room, and a drive without commands may be about to sleep.
-        let lets_in =
-            !self.frontend.commands.writes.is_empty() && self.translation.buffered_units() < self.buffer.units;
-        let watched = self.frontend.in_flight.is_none() && self.frontend.link_sleep.is_watched();
-        if lets_in || watched || self.firmware.rounds.are_used() || self.firmware.processor.time_of_move().is_none() {
+        let has_room = self.translation.buffered_units() < self.buffer.units;
+        if self.frontend.looks_at_ends(has_room) || !self.firmware.works_by_moves() {
             return false;
         }
         let at = self.backend.events.first().0;

@@ -6,11 +6,13 @@
 //! erase; but what yields to the host's operations waits in a queue of its own (`behind.rs`).
 
 mod array_times;
+mod begin;
 mod behind;
 mod cache_program;
 mod channel;
 mod copies;
 mod correction;
+mod die;
 mod ended;
 mod events;
 mod planes;
@@ -19,14 +21,13 @@ mod retry;
 mod suspend;
 mod turns;
 
-use ssdlab_core::{DieSet, Nanos, Ring, SECTOR_BYTES, nanos_from_us};
+use ssdlab_core::{DieSet, Nanos, SECTOR_BYTES, nanos_from_us};
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
-use ssdlab_nand::{BlockId, CellMode, DieId, DieSpec, Medium, Variation, WHOLE};
+use ssdlab_nand::{BlockId, DieId, DieSpec, Variation};
 
-use crate::power::{Ahead, ArrayWork, FlashWork};
+use crate::power::{ArrayWork, FlashWork};
 use crate::probe::Probe;
 use crate::spec::DriveSpec;
-use crate::timing::{Interval, Operation, Work};
 
 use array_times::ArrayTimes;
 use behind::Behind;
@@ -34,9 +35,10 @@ use cache_program::CacheProgram;
 use channel::Channel;
 use copies::Copier;
 pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, SavedCorrection, ladder_of_unit};
+use die::Die;
 use events::Tournament;
 use planes::Planes;
-use suspend::{Progress, SuspendRules, Suspended};
+use suspend::SuspendRules;
 use turns::Turns;
 
 pub use events::NEVER;
@@ -45,63 +47,6 @@ pub use power_cut::AtWork;
 /// More than half a minute before the times in waiting operations are no longer told apart from later ones, and longer than
 /// any operation takes.
 const RENEWS_EVERY: Nanos = 120_000_000_000;
-
-// What every operation touches comes first, on two cache lines; then what dies with features need.
-#[derive(Clone, Debug)]
-#[repr(C, align(64))]
-struct Die {
-    current: FlashOp,
-    /// What its array was given last, and when it is or was through with it.
-    array: Ahead,
-    array_until: Nanos,
-    reads: Ring<FlashOp>,
-    others: Ring<FlashOp>,
-    busy: bool,
-    channel: u8,
-    /// The read under way did not decode at once.
-    retry: Option<Box<ReadRetry>>,
-    /// With cache reads: when each of `reads` was asked for, and when the array had sensed the last.
-    asked: Ring<Nanos>,
-    sensed: Nanos,
-    suspended: Option<Suspended>,
-    progress: Progress,
-    /// Its event is when it may be interrupted; this is when its operation ends otherwise.
-    ends_otherwise: Option<Nanos>,
-}
-
-impl Die {
-    fn idle(channel: u8) -> Self {
-        let nothing = FlashOp::erase(BlockId::default());
-        Die {
-            current: nothing,
-            busy: false,
-            channel,
-            retry: None,
-            reads: Ring::new(8, nothing),
-            others: Ring::new(8, nothing),
-            asked: Ring::new(8, 0),
-            sensed: 0,
-            suspended: None,
-            progress: Progress::default(),
-            ends_otherwise: None,
-            array: Ahead { work: ArrayWork::ERASING, time: 0 },
-            array_until: 0,
-        }
-    }
-
-    /// What its array has been given and has not done at this time.
-    fn ahead(&self, now: Nanos) -> Ahead {
-        Ahead { time: self.array_until.saturating_sub(now).min(self.array.time), ..self.array }
-    }
-}
-
-/// When a die takes the command of an operation, and how its array time differs from the datasheet's.
-#[derive(Clone, Copy, Debug)]
-struct Course {
-    from: Nanos,
-    /// In 2^-16.
-    share: u64,
-}
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
@@ -161,22 +106,6 @@ struct Cycles {
     data_out: Nanos,
     program: Nanos,
     erase: Nanos,
-}
-
-/// What an operation takes that works on other planes too.
-#[derive(Clone, Copy, Debug)]
-struct Joint {
-    /// Rows in all, its own included.
-    rows: u64,
-    /// Units and eighths of units of the other planes that cross the channel for a read.
-    units: u32,
-    eighths: u32,
-    /// How much later than now the last data of the others come.
-    late: Nanos,
-}
-
-impl Joint {
-    const ALONE: Joint = Joint { rows: 1, units: 0, eighths: 0, late: 0 };
 }
 
 /// An operation that has ended, and its die.
@@ -501,408 +430,6 @@ impl Backend {
     pub fn all_current(&self, d: DieId) -> Vec<FlashOp> {
         [self.current(d)].iter().chain(self.beside(d)).copied().collect()
     }
-
-    /// Begins the next operation of a die that has none under way; if there is none, the die has no event.
-    #[inline]
-    fn begin_next<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
-        &mut self,
-        d: DieId,
-        now: Nanos,
-        translation: &mut T,
-        probe: &mut Probe<EXPLAIN, CHECK>,
-    ) {
-        if self.special {
-            return self.begin_next_specially(d, now, translation, probe);
-        }
-        let die = &mut self.dies[d.index()];
-        if die.busy {
-            return;
-        }
-        let op = match die.reads.pop_front() {
-            Some(op) => op,
-            None => match die.others.pop_front() {
-                Some(op) => op,
-                None => {
-                    self.events.set(d.index(), NEVER);
-                    return;
-                }
-            },
-        };
-        translation.began(&op);
-        // Dies that know one mode only are not asked which: it would cost them a look at the block's state.
-        let several = self.times.several_modes();
-        let mode = if several { translation.medium().mode(op.block()) } else { self.times.native() };
-        let course = Course { from: now, share: WHOLE };
-        if self.correction.is_some() {
-            return self.begin_corrected(d, op, mode, now, course, translation, probe);
-        }
-        self.begin::<false, EXPLAIN, CHECK>(d, op, mode, now, course, probe);
-    }
-
-    /// [`Backend::begin_next`] where dies or the controller have more to them than one operation after the other.
-    #[inline(never)]
-    fn begin_next_specially<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
-        &mut self,
-        d: DieId,
-        now: Nanos,
-        translation: &mut T,
-        probe: &mut Probe<EXPLAIN, CHECK>,
-    ) {
-        let mut free_at = now;
-        if self.cache_program.is_some() {
-            // It may be interrupted in its turn.
-            self.begin_loaded(d, now, translation, probe);
-        }
-        if self.dies[d.index()].busy {
-            let Some(may_read_at) = self.interrupt(d, now, probe) else { return };
-            free_at = may_read_at;
-        }
-        let die = &mut self.dies[d.index()];
-        if die.reads.is_empty() && die.suspended.is_some() {
-            self.resume(d, now, probe);
-            return;
-        }
-        let reads = !self.dies[d.index()].reads.is_empty();
-        let Some((op, asked)) = self.take_in_turn(d, now) else {
-            self.events.set(d.index(), NEVER);
-            return;
-        };
-        translation.began(&op);
-        let mode = translation.medium().mode(op.block());
-        if self.planes.is_some() {
-            self.take_along(d, &op, reads, translation);
-        }
-        let course = self.course(d, &op, mode, [now, free_at, asked], translation, probe);
-        if self.correction.is_some() {
-            self.begin_corrected(d, op, mode, now, course, translation, probe);
-        } else {
-            self.begin::<true, EXPLAIN, CHECK>(d, op, mode, now, course, probe);
-        }
-    }
-
-    /// What a die does next, if it has anything to do and may, and when that was asked for.
-    fn take_in_turn(&mut self, d: DieId, now: Nanos) -> Option<(FlashOp, Nanos)> {
-        let die = &mut self.dies[d.index()];
-        if let Some(op) = die.reads.pop_front() {
-            return Some((op, die.asked.pop_front().unwrap_or(now)));
-        }
-        let yielding = self.behind.as_ref().filter(|behind| behind.is_due(d, die.others.front()));
-        let next = yielding.map_or_else(|| die.others.front(), |behind| behind.front(d));
-        let yields = yielding.is_some();
-        if let Some(turns) = &mut self.turns {
-            if next.is_some_and(|op| op.kind().is_program()) {
-                if !turns.may_begin(d) {
-                    return None;
-                }
-            } else if let Some(next) = turns.give_up(d) {
-                self.woken.insert(next.number());
-            }
-        }
-        let op = if yields { self.behind.as_mut()?.pop(d) } else { self.dies[d.index()].others.pop_front() };
-        Some((op?, now))
-    }
-
-    /// An operation that a die begins takes along what can be done in its other planes. `reads`: it came from the queue of
-    /// reads.
-    fn take_along<T: Translation>(&mut self, d: DieId, op: &FlashOp, reads: bool, translation: &mut T) {
-        let Some(planes) = &mut self.planes else { return };
-        let die = &mut self.dies[d.index()];
-        let waiting = match &mut self.behind {
-            // What does not yield might have to wait for what does.
-            Some(behind) if !reads && !behind.is_empty(d) => behind.beside(d, op),
-            _ if reads => &mut die.reads,
-            _ => &mut die.others,
-        };
-        let taken = planes.take_along(d, op, waiting, translation.medium());
-        if reads && self.cache_read.is_some() {
-            (0..taken).for_each(|_| _ = die.asked.pop_front());
-        }
-        for other in planes.beside(d) {
-            translation.began(other);
-        }
-    }
-
-    /// What goes with the operation that a die begins.
-    #[inline]
-    fn beside(&self, d: DieId) -> &[FlashOp] {
-        self.planes.as_ref().map_or(&[], |planes| planes.beside(d))
-    }
-
-    /// Planes that an operation works on.
-    fn planes_of(&self, d: DieId, op: &FlashOp) -> u8 {
-        self.planes.as_ref().map_or(self.all_planes, |planes| planes.of(d, op))
-    }
-
-    /// The share of an operation and of what goes with it: the slowest plane decides.
-    #[inline(always)]
-    fn share_of_all(&self, op: &FlashOp, beside: &[FlashOp], medium: &Medium) -> u64 {
-        let own = self.share_of(op, medium);
-        if beside.is_empty() { own } else { beside.iter().map(|op| self.share_of(op, medium)).fold(own, u64::max) }
-    }
-
-    /// The time of an operation's array part, as a share of what the die's file says.
-    #[inline(always)]
-    fn share_of(&self, op: &FlashOp, medium: &Medium) -> u64 {
-        self.variation.as_ref().map_or(WHOLE, |variation| {
-            let (block, page) = (op.block(), op.page());
-            let erases = medium.erases(block);
-            match op.kind() {
-                OpKind::Erase => variation.erase(block, erases),
-                kind if kind.is_program() => variation.program(block, page, erases),
-                _ => variation.read(block, page),
-            }
-        })
-    }
-
-    /// When a die takes the command of an operation, and its share of the array time. `free_at`: when it takes commands;
-    /// `asked`: when it was asked for this one.
-    fn course<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
-        &mut self,
-        d: DieId,
-        op: &FlashOp,
-        mode: CellMode,
-        [now, free_at, asked]: [Nanos; 3],
-        translation: &T,
-        probe: &mut Probe<EXPLAIN, CHECK>,
-    ) -> Course {
-        let (page, kind) = (op.page(), op.kind());
-        let share = self.share_of_all(op, self.beside(d), translation.medium());
-        let mut from = free_at;
-        if let Some(cycles) = self.cycles {
-            let length = match kind {
-                OpKind::Erase => cycles.erase,
-                kind if kind.is_program() => 0,
-                _ => cycles.read,
-            };
-            let channel = self.dies[d.index()].channel;
-            from = free_at + length;
-            if length > 0 && self.channels[usize::from(channel)].command(now, free_at, length) {
-                probe.check(|checks| checks.cycles(channel.into(), now, Interval::new(free_at, from)));
-            }
-        }
-        let die = &mut self.dies[d.index()];
-        let read = is_read(kind);
-        if let Some(handed_over) = self.cache_read {
-            // The last read has ended just now, and this one was asked for while its data left.
-            if read && die.sensed != 0 && asked < now && free_at == now {
-                let slot = from - free_at;
-                from = from.min((die.sensed + handed_over).max(asked + slot));
-            }
-            die.sensed = 0;
-            if read && op.rows() == 1 {
-                let array = scaled(self.times.read(mode)[page as usize], share);
-                die.sensed = from + self.command_time + array;
-            }
-        }
-        Course { from, share }
-    }
-
-    /// Begins an operation. `SPECIAL`: there may be more to it than the datasheet's plain times.
-    #[inline(always)]
-    fn begin<const SPECIAL: bool, const EXPLAIN: bool, const CHECK: bool>(
-        &mut self,
-        d: DieId,
-        op: FlashOp,
-        mode: CellMode,
-        now: Nanos,
-        course: Course,
-        probe: &mut Probe<EXPLAIN, CHECK>,
-    ) -> Nanos {
-        let Course { from: taken, share } = course;
-        let scaled = |time: Nanos| if SPECIAL { (time * share) >> 16 } else { time };
-        let joint = if SPECIAL { self.joint(d, &op, now) } else { Joint::ALONE };
-        let channel = &mut self.channels[usize::from(self.dies[d.index()].channel)];
-        let (work, array, array_ended, transfer, end) = match op.kind() {
-            OpKind::HostRead
-            | OpKind::MergeRead
-            | OpKind::GcRead
-            | OpKind::FoldRead
-            | OpKind::MapRead
-            | OpKind::CopyRead
-            | OpKind::SafetyRead
-            | OpKind::RetireRead => {
-                let read_time = self.times.read(mode);
-                let mut array = 0;
-                let mut rows = if SPECIAL { op.rows() } else { op.rows_of_whole() };
-                while rows != 0 {
-                    array += read_time[op.page() as usize + rows.trailing_zeros() as usize];
-                    rows &= rows - 1;
-                }
-                array = scaled(array);
-                let units = op.units() + joint.units;
-                self.work.read_units += u64::from(units);
-                let ready = (taken + self.command_time + array).max(now);
-                let mut length = if SPECIAL {
-                    (u64::from(op.eighths() + joint.eighths) * self.unit_picos).div_ceil(8000)
-                } else {
-                    (u64::from(op.units()) * self.unit_picos).div_ceil(1000)
-                };
-                if SPECIAL && let Some(cycles) = &self.cycles {
-                    length += cycles.data_out + channel.take_owed();
-                }
-                let from = channel.book(now, ready, length);
-                let planes = if units <= self.page_units { 1 } else { self.planes_sensed(units, op.rows()) };
-                (ArrayWork::sensing(planes), array, ready, Interval::new(from, from + length), from + length)
-            }
-            OpKind::HostProgram
-            | OpKind::GcProgram
-            | OpKind::FoldProgram
-            | OpKind::MetadataProgram
-            | OpKind::SafetyProgram
-            | OpKind::RetireProgram => {
-                let late = data_are_late_by(&op, now);
-                let earliest = taken.max(now + late.max(joint.late)) + self.command_time;
-                // A program moves its whole row, padding included.
-                let passes = if SPECIAL && mode == self.times.native() { self.passes } else { 1 };
-                let passes = passes * joint.rows;
-                let mut length = self.row_transfer * passes;
-                if SPECIAL && let Some(cycles) = &self.cycles {
-                    length += cycles.program + channel.take_owed();
-                }
-                let from = channel.book(now, earliest, length);
-                let array = scaled(self.times.program(mode)[op.page() as usize]);
-                self.work.sent_units += self.row_units * passes;
-                self.work.encoded_units += self.row_units * joint.rows;
-                let end = from + length + array;
-                (self.programming(mode), array, end, Interval::new(from, from + length), end)
-            }
-            OpKind::FoldCopy | OpKind::CopyProgram => {
-                let array = scaled(self.times.program(mode)[op.page() as usize]);
-                let end = taken + self.command_time + array;
-                (self.programming(mode), array, end, Interval::new(now, now), end)
-            }
-            OpKind::Erase => {
-                let array = scaled(self.times.erase(mode));
-                let end = taken + self.command_time + array;
-                (ArrayWork::ERASING, array, end, Interval::new(now, now), end)
-            }
-        };
-        probe.check(|checks| checks.operation(&self.as_judged::<SPECIAL>(d, &op, mode, now, course, transfer, end)));
-        self.work.add(work, array);
-        let die = &mut self.dies[d.index()];
-        (die.array, die.array_until) = (Ahead { work, time: array }, array_ended);
-        die.current = op;
-        die.busy = true;
-        if SPECIAL && (self.suspend.is_some() || self.cache_program.is_some()) && !is_read(op.kind()) {
-            die.progress = Progress::begin(transfer.to.max(taken));
-        }
-        probe.explain(|explanations| explanations.operation(d, op.kind(), now, array_ended, end));
-        self.events.set(d.index(), end);
-        end
-    }
-
-    #[inline]
-    fn programming(&self, mode: CellMode) -> ArrayWork {
-        let own = !self.times.several_modes() || mode == self.times.native();
-        if own { ArrayWork::PROGRAMMING } else { ArrayWork::PROGRAMMING_REDUCED }
-    }
-
-    /// Planes that so many units in `rows` of a block lie on, at the least.
-    fn planes_sensed(&self, units: u32, rows: u8) -> u32 {
-        units.div_ceil(self.page_units * rows.count_ones().max(1)).min(self.all_planes.count_ones())
-    }
-
-    /// An operation in the words of the referee.
-    fn as_judged<const SPECIAL: bool>(
-        &self,
-        d: DieId,
-        op: &FlashOp,
-        mode: CellMode,
-        now: Nanos,
-        course: Course,
-        transfer: Interval,
-        end: Nanos,
-    ) -> Operation {
-        let page = op.page();
-        let (work, data_here) = match op.kind() {
-            OpKind::HostRead
-            | OpKind::MergeRead
-            | OpKind::GcRead
-            | OpKind::FoldRead
-            | OpKind::MapRead
-            | OpKind::CopyRead
-            | OpKind::SafetyRead
-            | OpKind::RetireRead => {
-                let (rows, eighths) = if SPECIAL {
-                    (op.rows(), op.eighths() + self.joint(d, op, now).eighths)
-                } else {
-                    (op.rows_of_whole(), op.units() * 8)
-                };
-                (Work::Read { page, rows, eighths }, now)
-            }
-            OpKind::HostProgram => {
-                let joint = if SPECIAL { self.joint(d, op, now).late } else { 0 };
-                (Work::Program { page }, now.saturating_add_signed(op.data_late_by(now)).max(now + joint))
-            }
-            OpKind::GcProgram
-            | OpKind::FoldProgram
-            | OpKind::MetadataProgram
-            | OpKind::SafetyProgram
-            | OpKind::RetireProgram => (Work::Program { page }, now),
-            OpKind::FoldCopy | OpKind::CopyProgram => (Work::Copy { page }, now),
-            OpKind::Erase => (Work::Erase, now),
-        };
-        // The translation layer works on all planes of a die at once, unless it asks for each by itself.
-        let planes = if SPECIAL { self.planes_of(d, op) } else { self.all_planes };
-        let Course { from: begin, share } = course;
-        Operation { die: d, planes, mode, work, begin, share, data_here, transfer, end }
-    }
-
-    /// What goes with an operation that a die begins, in sum.
-    #[inline]
-    fn joint(&self, d: DieId, op: &FlashOp, now: Nanos) -> Joint {
-        let mut joint = Joint::ALONE;
-        for other in self.beside(d) {
-            joint.rows += 1;
-            joint.units += other.units();
-            if is_read(op.kind()) {
-                joint.eighths += other.eighths();
-            } else {
-                joint.late = joint.late.max(data_are_late_by(other, now));
-            }
-        }
-        joint
-    }
-
-    /// [`Backend::begin`] on flash that errs.
-    #[inline(never)]
-    fn begin_corrected<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
-        &mut self,
-        d: DieId,
-        op: FlashOp,
-        mode: CellMode,
-        now: Nanos,
-        course: Course,
-        translation: &mut T,
-        probe: &mut Probe<EXPLAIN, CHECK>,
-    ) {
-        let beside = self.planes.as_ref().map_or(&[][..], |planes| planes.beside(d));
-        let retry = self
-            .correction
-            .as_mut()
-            .and_then(|correction| correction.begin_all(d, &op, beside, mode, now, translation));
-        let end = self.begin::<true, EXPLAIN, CHECK>(d, op, mode, now, course, probe);
-        if let Some(retry) = retry {
-            self.dies[d.index()].sensed = 0;
-            self.begin_retry(d, retry, end, probe);
-        }
-    }
-}
-
-fn is_read(kind: OpKind) -> bool {
-    !kind.is_program() && kind != OpKind::Erase
-}
-
-/// An array time of which a place takes a share.
-#[inline(always)]
-fn scaled(time: Nanos, share: u64) -> Nanos {
-    (time * share) >> 16
-}
-
-/// By how much the data of a program come later than now.
-#[inline]
-fn data_are_late_by(op: &FlashOp, now: Nanos) -> Nanos {
-    if op.kind() == OpKind::HostProgram { op.data_late_by(now).max(0).cast_unsigned() } else { 0 }
 }
 
 #[cfg(test)]

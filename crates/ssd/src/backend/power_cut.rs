@@ -1,10 +1,11 @@
 //! What the dies are at when the power goes, and how long operations take while the drive starts.
 
 use ssdlab_core::{Nanos, Ring};
-use ssdlab_ftl::{FOR_BUFFER, FlashOp, NOBODY, OpKind};
+use ssdlab_ftl::{Act, FOR_BUFFER, FlashOp, NOBODY, OpKind};
 use ssdlab_nand::{BlockId, CellMode, DieId, Dies, LogicalPage, Medium};
 
-use super::{Backend, Channel, Correction, Die, NEVER, Tournament, scaled};
+use super::begin::scaled;
+use super::{Backend, Channel, Correction, Die, NEVER, Tournament};
 
 /// A program or an erase that an array is at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +32,10 @@ impl Backend {
                 return None;
             }
             let mode = medium.mode(op.block());
-            let array = match op.kind() {
-                OpKind::Erase => self.times.erase(mode),
-                kind if kind.is_program() => self.times.program(mode)[op.page() as usize],
-                _ => return None,
+            let array = match op.kind().act() {
+                Act::Erase => self.times.erase(mode),
+                Act::Program | Act::ProgramOwn => self.times.program(mode)[op.page() as usize],
+                Act::Read => return None,
             };
             let beside = self.beside(d);
             let array = scaled(array, self.share_of_all(&op, beside, medium));

@@ -1,7 +1,7 @@
 //! Programs and erases that are interrupted for the host's reads (`[features.suspend]` of a die), and go on afterwards.
 
 use ssdlab_core::{Nanos, nanos_from_us};
-use ssdlab_ftl::{FlashOp, OpKind};
+use ssdlab_ftl::{Act, FlashOp, OpKind};
 use ssdlab_nand::{DieId, Suspend};
 
 use super::Backend;
@@ -31,10 +31,10 @@ impl SuspendRules {
 
     /// From the command until a read may begin; `None`: such an operation is not interrupted.
     fn time(&self, kind: OpKind) -> Option<Nanos> {
-        match kind {
-            OpKind::Erase => self.erase,
-            kind if kind.is_program() => self.program,
-            _ => None,
+        match kind.act() {
+            Act::Erase => self.erase,
+            Act::Program | Act::ProgramOwn => self.program,
+            Act::Read => None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! An operation on a block takes exactly the time of the block's cell mode.
 
-use ssdlab_nand::DieId;
+use ssdlab_nand::{CellMode, DieId, WHOLE};
 
+use super::begin::Course;
 use super::correction::RetryStep;
 use super::*;
 

@@ -36,6 +36,11 @@ impl Firmware {
         }
     }
 
+    /// Whether all it does for a copy is to move the unit, which takes a known time.
+    pub fn works_by_moves(&self) -> bool {
+        !self.rounds.are_used() && self.processor.time_of_move().is_some()
+    }
+
     /// The power is gone: nothing is being done, and nothing is due.
     pub fn power_cut(&mut self, now: Nanos) {
         self.processor.power_cut();

@@ -61,6 +61,12 @@ impl Frontend {
         }
     }
 
+    /// Whether the end of an operation may move something here: a write that waits, where the buffer has room for it, or a drive
+    /// without commands that is about to sleep.
+    pub fn looks_at_ends(&self, has_room: bool) -> bool {
+        has_room && !self.commands.writes.is_empty() || self.in_flight.is_none() && self.link_sleep.is_watched()
+    }
+
     /// The power is gone, and with it every command and what was read ahead.
     pub fn drop_commands(&mut self, now: Nanos) {
         self.commands.drop_all();

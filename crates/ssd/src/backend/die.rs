@@ -1,0 +1,58 @@
+//! A die: what it does, what waits for it, and how far it is.
+
+use ssdlab_core::{Nanos, Ring};
+use ssdlab_ftl::FlashOp;
+use ssdlab_nand::BlockId;
+
+use super::correction::ReadRetry;
+use super::suspend::{Progress, Suspended};
+use crate::power::{Ahead, ArrayWork};
+
+// What every operation touches comes first, on two cache lines; then what dies with features need.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Die {
+    pub current: FlashOp,
+    /// What its array was given last, and when it is or was through with it.
+    pub array: Ahead,
+    pub array_until: Nanos,
+    pub reads: Ring<FlashOp>,
+    pub others: Ring<FlashOp>,
+    pub busy: bool,
+    pub channel: u8,
+    /// The read under way did not decode at once.
+    pub retry: Option<Box<ReadRetry>>,
+    /// With cache reads: when each of `reads` was asked for, and when the array had sensed the last.
+    pub asked: Ring<Nanos>,
+    pub sensed: Nanos,
+    pub suspended: Option<Suspended>,
+    pub progress: Progress,
+    /// Its event is when it may be interrupted; this is when its operation ends otherwise.
+    pub ends_otherwise: Option<Nanos>,
+}
+
+impl Die {
+    pub fn idle(channel: u8) -> Self {
+        let nothing = FlashOp::erase(BlockId::default());
+        Die {
+            current: nothing,
+            busy: false,
+            channel,
+            retry: None,
+            reads: Ring::new(8, nothing),
+            others: Ring::new(8, nothing),
+            asked: Ring::new(8, 0),
+            sensed: 0,
+            suspended: None,
+            progress: Progress::default(),
+            ends_otherwise: None,
+            array: Ahead { work: ArrayWork::ERASING, time: 0 },
+            array_until: 0,
+        }
+    }
+
+    /// What its array has been given and has not done at this time.
+    pub fn ahead(&self, now: Nanos) -> Ahead {
+        Ahead { time: self.array_until.saturating_sub(now).min(self.array.time), ..self.array }
+    }
+}
