@@ -249,7 +249,7 @@ impl Translation for PageMap {
         self.done(die, op, sink);
     }
 
-    #[inline]
+    #[inline(always)]
     fn prefetch_ahead(&mut self) {
         self.prefetch.step(&self.map, &self.medium, &self.validity);
     }

@@ -35,8 +35,15 @@ impl MapPrefetch {
         self.reads.push_back(op);
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self, map: &Map, medium: &Medium, validity: &Validity) {
+        // Most drives do not collect most of the time.
+        if self.left != 0 || !self.reads.is_empty() || self.at + 64 < self.end {
+            self.ask(map, medium, validity);
+        }
+    }
+
+    fn ask(&mut self, map: &Map, medium: &Medium, validity: &Validity) {
         let mut entries = (STEP * (1 + self.reads.len() as u32)).min(MOST);
         while entries > 0 {
             if self.left == 0 && !self.next_span(medium, validity) {
