@@ -1,5 +1,6 @@
 //! Why an array cannot be built.
 
+use ssdlab_device::DeviceInfo;
 use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -14,4 +15,23 @@ pub enum ArrayError {
     Range { member: String, bytes: u64, sector_bytes: u32 },
     #[error("{member} has {capacity_bytes} bytes, less than its range of {bytes}")]
     RangeTooLarge { member: String, capacity_bytes: u64, bytes: u64 },
+}
+
+/// What is known of a member before it is built.
+#[derive(Clone, Copy, Debug)]
+pub struct MemberSize<'a> {
+    pub name: &'a str,
+    pub capacity_bytes: u64,
+    pub sector_bytes: u32,
+}
+
+impl<'a> MemberSize<'a> {
+    pub(crate) fn of(info: &'a DeviceInfo) -> Self {
+        MemberSize { name: &info.name, capacity_bytes: info.capacity_bytes, sector_bytes: info.sector_bytes }
+    }
+
+    /// The largest sector of any member: what an array of them has.
+    pub(crate) fn sector_of(members: impl Iterator<Item = MemberSize<'a>>) -> u32 {
+        members.map(|m| m.sector_bytes).max().unwrap_or(0)
+    }
 }

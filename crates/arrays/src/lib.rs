@@ -35,8 +35,8 @@ fn plug_of_pages(device: &dyn ssdlab_device::Device) -> Option<&dyn ssdlab_devic
 #[doc(hidden)]
 pub use adapter::SavedAdapter;
 pub use adapter::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, adapter_keys};
-pub use error::ArrayError;
+pub use error::{ArrayError, MemberSize};
 pub use joined::Joined;
 pub use raid0::{Raid0, raid0_capacity};
-pub use ranges::{Ranges, Spans};
+pub use ranges::{Ranges, Spans, ends_of_ranges};
 pub use stripes::Stripes;

@@ -2,7 +2,7 @@
 
 use ssdlab_device::{Device, DeviceInfo};
 
-use crate::error::ArrayError;
+use crate::error::{ArrayError, MemberSize};
 use crate::joined::{Joined, names_of, spare_percent, together};
 use crate::stripes::Stripes;
 
@@ -15,20 +15,9 @@ impl Raid0 {
     /// # Errors
     /// [`ArrayError`]: fewer than two members, a stripe that is no number of sectors, a member smaller than a stripe.
     pub fn new(name: &str, members: Vec<Box<dyn Device>>, stripe_bytes: u64) -> Result<Self, ArrayError> {
-        if members.len() < 2 {
-            return Err(ArrayError::TooFewMembers { members: members.len() });
-        }
+        let sizes: Vec<MemberSize<'_>> = members.iter().map(|m| MemberSize::of(m.info())).collect();
+        let capacity_bytes = raid0_capacity(&sizes, stripe_bytes)?;
         let info = together(name, &members);
-        let sector_bytes = info.sector_bytes;
-        if stripe_bytes == 0 || !stripe_bytes.is_multiple_of(sector_bytes.into()) {
-            return Err(ArrayError::Stripe { stripe_bytes, sector_bytes });
-        }
-        let infos = || members.iter().map(|m| m.info());
-        if let Some(small) = infos().find(|i| i.capacity_bytes < stripe_bytes) {
-            let (member, capacity_bytes) = (small.name.clone(), small.capacity_bytes);
-            return Err(ArrayError::MemberTooSmall { member, capacity_bytes, stripe_bytes });
-        }
-        let capacity_bytes = raid0_capacity(infos().map(|i| i.capacity_bytes), stripe_bytes);
         let info = DeviceInfo {
             description: format!("RAID 0 of {}, stripes of {}", names_of(&members), size(stripe_bytes)),
             capacity_bytes,
@@ -40,10 +29,24 @@ impl Raid0 {
     }
 }
 
-/// What members of these capacities are together: whole stripes, as many on each as the smallest has.
-pub fn raid0_capacity(members: impl Iterator<Item = u64> + Clone, stripe_bytes: u64) -> u64 {
-    let smallest = members.clone().min().unwrap_or(0);
-    smallest / stripe_bytes * stripe_bytes * members.count() as u64
+/// What members are together: whole stripes, as many on each as the smallest has.
+///
+/// # Errors
+/// As [`Raid0::new`].
+pub fn raid0_capacity(members: &[MemberSize<'_>], stripe_bytes: u64) -> Result<u64, ArrayError> {
+    if members.len() < 2 {
+        return Err(ArrayError::TooFewMembers { members: members.len() });
+    }
+    let sector_bytes = MemberSize::sector_of(members.iter().copied());
+    if stripe_bytes == 0 || !stripe_bytes.is_multiple_of(sector_bytes.into()) {
+        return Err(ArrayError::Stripe { stripe_bytes, sector_bytes });
+    }
+    if let Some(small) = members.iter().find(|m| m.capacity_bytes < stripe_bytes) {
+        let (member, capacity_bytes) = (small.name.to_owned(), small.capacity_bytes);
+        return Err(ArrayError::MemberTooSmall { member, capacity_bytes, stripe_bytes });
+    }
+    let smallest = members.iter().map(|m| m.capacity_bytes).min().unwrap_or(0);
+    Ok(smallest / stripe_bytes * stripe_bytes * members.len() as u64)
 }
 
 /// In KiB where that is whole.

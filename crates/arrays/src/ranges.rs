@@ -5,7 +5,7 @@
 
 use ssdlab_device::{Device, DeviceInfo};
 
-use crate::error::ArrayError;
+use crate::error::{ArrayError, MemberSize};
 use crate::joined::{Extent, Joined, Layout, names_of, spare_percent, together};
 
 /// See the module's own page, and [`Joined`].
@@ -50,26 +50,10 @@ impl Ranges {
     /// [`ArrayError`]: fewer than two devices, a range that is no number of sectors or larger than its device.
     pub fn new(name: &str, parts: Vec<(Box<dyn Device>, Option<u64>)>) -> Result<Self, ArrayError> {
         let (members, sizes): (Vec<Box<dyn Device>>, Vec<Option<u64>>) = parts.into_iter().unzip();
-        if members.len() < 2 {
-            return Err(ArrayError::TooFewMembers { members: members.len() });
-        }
+        let known: Vec<_> = members.iter().zip(&sizes).map(|(m, &bytes)| (MemberSize::of(m.info()), bytes)).collect();
+        let ends = ends_of_ranges(&known)?;
+        let end = ends.last().copied().unwrap_or(0);
         let info = together(name, &members);
-        let sector_bytes = info.sector_bytes;
-        let mut ends = Vec::new();
-        let mut end = 0;
-        for (device, size) in members.iter().zip(sizes) {
-            let (member, capacity_bytes) = (device.info().name.clone(), device.info().capacity_bytes);
-            // All of a device is what of it is whole sectors of every device.
-            let bytes = size.unwrap_or(capacity_bytes / u64::from(sector_bytes) * u64::from(sector_bytes));
-            if bytes == 0 || !bytes.is_multiple_of(sector_bytes.into()) {
-                return Err(ArrayError::Range { member, bytes, sector_bytes });
-            }
-            if bytes > capacity_bytes {
-                return Err(ArrayError::RangeTooLarge { member, capacity_bytes, bytes });
-            }
-            end += bytes;
-            ends.push(end);
-        }
         let info = DeviceInfo {
             description: format!("ranges on {}", names_of(&members)),
             capacity_bytes: end,
@@ -78,6 +62,32 @@ impl Ranges {
         };
         Ok(Joined::of(info, Spans { ends }, members))
     }
+}
+
+/// Where each range ends of devices with the bytes of theirs; `None`: all that the device has.
+///
+/// # Errors
+/// As [`Ranges::new`].
+pub fn ends_of_ranges(parts: &[(MemberSize<'_>, Option<u64>)]) -> Result<Vec<u64>, ArrayError> {
+    if parts.len() < 2 {
+        return Err(ArrayError::TooFewMembers { members: parts.len() });
+    }
+    let sector_bytes = MemberSize::sector_of(parts.iter().map(|part| part.0));
+    let mut end = 0;
+    let end_of = |&(MemberSize { name, capacity_bytes, .. }, size): &(MemberSize<'_>, Option<u64>)| {
+        let member = name.to_owned();
+        // All of a device is what of it is whole sectors of every device.
+        let bytes = size.unwrap_or(capacity_bytes / u64::from(sector_bytes) * u64::from(sector_bytes));
+        if bytes == 0 || !bytes.is_multiple_of(sector_bytes.into()) {
+            return Err(ArrayError::Range { member, bytes, sector_bytes });
+        }
+        if bytes > capacity_bytes {
+            return Err(ArrayError::RangeTooLarge { member, capacity_bytes, bytes });
+        }
+        end += bytes;
+        Ok(end)
+    };
+    parts.iter().map(end_of).collect()
 }
 
 #[cfg(test)]

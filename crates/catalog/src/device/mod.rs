@@ -9,8 +9,8 @@ mod small;
 mod template;
 
 use serde_json::{Value, json};
-use ssdlab_arrays::{ArrayError, Raid0, Ranges, raid0_capacity};
-use ssdlab_core::Rng;
+use ssdlab_arrays::{ArrayError, MemberSize, Raid0, Ranges, ends_of_ranges, raid0_capacity};
+use ssdlab_core::{Rng, SECTOR_BYTES};
 use ssdlab_device::Device;
 use ssdlab_keys::SpecError;
 
@@ -173,17 +173,31 @@ impl DeviceRecipe {
     /// As sold; of an array, what can be addressed.
     #[must_use]
     pub fn capacity_bytes(&self) -> u64 {
-        match &self.parts {
+        self.checked_capacity().expect("an array is checked when it is read")
+    }
+
+    /// The same, or why an array cannot be made of its members.
+    fn checked_capacity(&self) -> Result<u64, ArrayError> {
+        Ok(match &self.parts {
             Parts::Ssd(drive) => drive.spec.capacity_bytes,
             Parts::Disk(disk) => disk.spec.capacity_bytes,
             Parts::Raid0 { stripe_bytes, members } => {
-                raid0_capacity(members.iter().map(DeviceRecipe::capacity_bytes), *stripe_bytes)
+                let sizes = members.iter().map(DeviceRecipe::size).collect::<Result<Vec<_>, _>>()?;
+                raid0_capacity(&sizes, *stripe_bytes)?
             }
-            Parts::Adapter(_, device) => device.capacity_bytes(),
+            Parts::Adapter(_, device) => device.checked_capacity()?,
             Parts::Ranges(parts) => {
-                parts.iter().map(|(member, bytes)| bytes.unwrap_or_else(|| member.capacity_bytes())).sum()
+                let sizes = parts.iter().map(|(member, bytes)| Ok((member.size()?, *bytes)));
+                let sizes = sizes.collect::<Result<Vec<_>, ArrayError>>()?;
+                ends_of_ranges(&sizes)?.last().copied().unwrap_or(0)
             }
-        }
+        })
+    }
+
+    /// What it is as a member. All devices here have sectors of the same size.
+    fn size(&self) -> Result<MemberSize<'_>, ArrayError> {
+        let capacity_bytes = self.checked_capacity()?;
+        Ok(MemberSize { name: &self.name, capacity_bytes, sector_bytes: SECTOR_BYTES as u32 })
     }
 
     /// Whether the file of any drive in it says what that draws.

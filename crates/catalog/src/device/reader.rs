@@ -375,6 +375,7 @@ impl Origin<'_> {
             let error = self.wrong(format!("{drives} drives"), &node.span);
             return Err(error.help(format!("use at most {MAX_DEVICES}")));
         }
+        recipe.checked_capacity().map_err(|e| recipe.impossible(e.to_string()))?;
         Ok(DeviceRecipe { description: description(&recipe), ..recipe })
     }
 }

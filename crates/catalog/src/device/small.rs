@@ -42,7 +42,8 @@ pub(super) fn device(recipe: &DeviceRecipe, by: u32) -> Option<DeviceRecipe> {
             Parts::Adapter(adapter, Box::new(device(drives, by)?))
         }
     };
-    Some(DeviceRecipe { parts, ..recipe.clone() })
+    let small = DeviceRecipe { parts, ..recipe.clone() };
+    small.checked_capacity().is_ok().then_some(small)
 }
 
 /// `None` if the pages of a block, or its blocks, cannot be divided so, or the drive cannot be built then.
