@@ -7,7 +7,7 @@ use ssdlab_workload::pattern::Extent;
 use super::latency_target::LatencyTarget;
 use super::meter::EntryMeter;
 use super::steady::Watch;
-use super::task::{Pace, Poisson, Task};
+use super::task::{Poisson, Task};
 use super::{reads, writes};
 
 /// A job file on a drive of a given capacity.
@@ -18,6 +18,8 @@ pub(super) struct Plan<'a> {
     /// Of each entry: index of its first job, group, number of clones.
     entries: Vec<(usize, u32, u32)>,
     spans: Vec<(Rw, Span)>,
+    /// Of the jobs that read what they would have written.
+    verified: Vec<Span>,
 }
 
 impl<'a> Plan<'a> {
@@ -26,7 +28,7 @@ impl<'a> Plan<'a> {
     pub(super) fn new(file: &'a JobFile, capacity_bytes: u64, seed: u64) -> Result<Self, JobFileError> {
         let groups = file.group_ids();
         let rng = Rng::new(seed).stream("fio");
-        let mut plan = Plan { file, stages: Vec::new(), entries: Vec::new(), spans: Vec::new() };
+        let mut plan = Plan { file, stages: Vec::new(), entries: Vec::new(), spans: Vec::new(), verified: Vec::new() };
         for stage in file.stages() {
             let mut tasks = Vec::new();
             let first = stage.start;
@@ -35,7 +37,12 @@ impl<'a> Plan<'a> {
                 let rng = rng.stream(&format!("job {index}"));
                 for clone in 0..job.numjobs {
                     let entry = plan.entry(job, index, groups[index]);
-                    plan.spans.push((job.rw, job.span(capacity_bytes, clone)?));
+                    let span = job.span(capacity_bytes, clone)?;
+                    let is_written = |&(rw, s): &(Rw, Span)| writes(rw) && s.holds(span);
+                    if job.verify_only && writes(job.rw) && !plan.spans.iter().any(is_written) {
+                        plan.verified.push(span);
+                    }
+                    plan.spans.push((job.rw, span));
                     let mut task = task(job, clone, entry, capacity_bytes, &rng)?;
                     task.job = index;
                     task.number = plan.spans.len() - 1;
@@ -85,8 +92,8 @@ impl<'a> Plan<'a> {
 
     /// What jobs read, as disjoint ranges of bytes in rising order.
     pub(super) fn read_spans(&self) -> Vec<(u64, u64)> {
-        let read = self.spans.iter().filter(|s| reads(s.0));
-        let mut ranges: Vec<(u64, u64)> = read.map(|(_, s)| (s.start_bytes, s.start_bytes + s.length_bytes)).collect();
+        let read = self.spans.iter().filter(|s| reads(s.0)).map(|s| &s.1).chain(&self.verified);
+        let mut ranges: Vec<(u64, u64)> = read.map(|s| (s.start_bytes, s.start_bytes + s.length_bytes)).collect();
         ranges.sort_unstable();
         let mut merged: Vec<(u64, u64)> = Vec::new();
         for (start, end) in ranges {
@@ -106,12 +113,16 @@ fn task(job: &Job, clone: u32, entry: usize, capacity_bytes: u64, rng: &Rng) -> 
         Extent::Bytes(bytes) => Some(bytes),
         Extent::Endless => None,
     };
-    let pace = std::array::from_fn(|i| Pace { commands: job.rate_iops[i], bytes: job.rate_bytes[i] });
+    let rates = job.byte_rates();
     let mut task = Task::new(job.source(capacity_bytes, clone, rng)?, entry, job.depth());
     task.clone = clone;
     task.exits = job.exit_all.then_some(job.exit_what);
     task.flow = job.flow.map(|weight| (job.flow_id, weight));
-    task.poisson = job.poisson.then(|| Poisson::new(rng.stream(&format!("arrivals of clone {clone}"))));
+    if job.poisson {
+        let sizes = job.sizes();
+        let commands = std::array::from_fn(|op| rates[op].map(|bytes| (bytes / sizes[op].min_bytes()).max(1)));
+        task.poisson = Some(Poisson::new(commands, rng.stream(&format!("arrivals of clone {clone}"))));
+    }
     task.latency_target = (job.latency_target > 0).then(|| {
         let (target, window) = (job.latency_target, job.latency_window);
         LatencyTarget::new(target, window, job.latency_percentile, job.latency_run, job.depth())
@@ -119,10 +130,12 @@ fn task(job: &Job, clone: u32, entry: usize, capacity_bytes: u64, rng: &Rng) -> 
     task.start_delay = job.startdelay;
     task.ramp = job.ramp_time;
     task.runtime = job.runtime.unwrap_or(Nanos::MAX);
-    task.pace = pace;
+    task.rates = rates;
+    task.low = job.low();
+    task.rate_ignores_pauses = job.rate_ignore_thinktime;
     task.think = job.thinktime;
     task.think_after = job.thinktime_blocks;
-    task.end_flush = job.end_fsync && writes(job.rw);
+    task.end_flush = (job.end_fsync || job.fsync_on_close) && writes(job.rw);
     task.compress_percent = job.compress_percent;
     task.expected_bytes = expected_bytes;
     Ok(task)

@@ -7,44 +7,34 @@ use ssdlab_workload::{Command, Source};
 
 use super::latency_target::LatencyTarget;
 
-/// At most so much a second, of one operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Pace {
-    pub(super) commands: Option<u64>,
-    pub(super) bytes: Option<u64>,
-}
-
-impl Pace {
-    /// When the next command is due, so much after the start, if so many were sent before.
-    fn due(&self, commands: u64, bytes: u64) -> Nanos {
-        let time = |n: u64, rate: Option<u64>| match rate {
-            Some(rate) => (u128::from(n) * u128::from(SECOND) / u128::from(rate)) as Nanos,
-            None => 0,
-        };
-        time(commands, self.commands).max(time(bytes, self.bytes))
-    }
+/// When the next command is due, so much after the start, if so many bytes were sent before.
+fn due(bytes: u64, rate: u64) -> Nanos {
+    (u128::from(bytes) * u128::from(SECOND) / u128::from(rate)) as Nanos
 }
 
 /// `rate_process=poisson`: when the next command of each operation arrives.
 #[derive(Clone, Debug)]
 pub(super) struct Poisson {
+    /// Commands a second.
+    rates: [Option<u64>; 3],
     rng: Rng,
     next: [Option<Nanos>; 3],
 }
 
 impl Poisson {
-    pub(super) fn new(rng: Rng) -> Self {
-        Poisson { rng, next: [None; 3] }
+    pub(super) fn new(rates: [Option<u64>; 3], rng: Rng) -> Self {
+        Poisson { rates, rng, next: [None; 3] }
     }
 
-    /// When the command that comes next arrives, the first after `began`.
-    fn due(&mut self, op: usize, began: Nanos, rate: u64) -> Nanos {
-        *self.next[op].get_or_insert_with(|| began.saturating_add(exponential(&mut self.rng, rate)))
+    /// When the command that comes next arrives, the first after `began`; `None`: at once.
+    fn due(&mut self, op: usize, began: Nanos) -> Option<Nanos> {
+        let rate = (*self.rates.get(op)?)?;
+        Some(*self.next[op].get_or_insert_with(|| began.saturating_add(exponential(&mut self.rng, rate))))
     }
 
-    fn sent(&mut self, op: usize, rate: u64) {
-        if let Some(next) = &mut self.next[op] {
-            *next = next.saturating_add(exponential(&mut self.rng, rate));
+    fn sent(&mut self, op: usize) {
+        if let (Some(Some(rate)), Some(Some(next))) = (self.rates.get(op), self.next.get_mut(op)) {
+            *next = next.saturating_add(exponential(&mut self.rng, *rate));
         }
     }
 }
@@ -103,12 +93,17 @@ pub(super) struct Task<S> {
     pub(super) poisson: Option<Poisson>,
     pub(super) latency_target: Option<LatencyTarget>,
     pub(super) depth: u32,
+    /// A full queue empties to so many commands before it is filled again.
+    pub(super) low: u32,
+    empties: bool,
     pub(super) start_delay: Nanos,
     pub(super) ramp: Nanos,
     /// From the end of the ramp; `Nanos::MAX` without a limit.
     pub(super) runtime: Nanos,
-    /// For reads, writes and trims.
-    pub(super) pace: [Pace; 3],
+    /// At most so many bytes a second, of reads, writes and trims.
+    pub(super) rates: [Option<u64>; 3],
+    /// What a pause takes is not caught up.
+    pub(super) rate_ignores_pauses: bool,
     pub(super) think: Nanos,
     pub(super) think_after: u64,
     /// A flush when all else has completed.
@@ -119,6 +114,8 @@ pub(super) struct Task<S> {
     pub(super) expected_bytes: Option<u64>,
     phase: Phase,
     begins: Nanos,
+    /// From when on the rates are counted.
+    paced_from: Nanos,
     measure_from: Nanos,
     closes: Nanos,
     /// A flush is in flight: it holds back everything behind it.
@@ -147,10 +144,13 @@ impl<S: Source> Task<S> {
             poisson: None,
             latency_target: None,
             depth,
+            low: depth.saturating_sub(1),
+            empties: false,
             start_delay: 0,
             ramp: 0,
             runtime: Nanos::MAX,
-            pace: [Pace::default(); 3],
+            rates: [None; 3],
+            rate_ignores_pauses: false,
             think: 0,
             think_after: 1,
             end_flush: false,
@@ -158,6 +158,7 @@ impl<S: Source> Task<S> {
             expected_bytes: None,
             phase: Phase::Running,
             begins: 0,
+            paced_from: 0,
             measure_from: 0,
             closes: Nanos::MAX,
             flushing: false,
@@ -171,6 +172,7 @@ impl<S: Source> Task<S> {
     /// The stage begins.
     pub(super) fn start(&mut self, now: Nanos) {
         self.begins = now.saturating_add(self.start_delay);
+        self.paced_from = self.begins;
         self.measure_from = self.begins.saturating_add(self.ramp);
         self.closes = self.measure_from.saturating_add(self.runtime);
         self.last_completion = self.measure_from;
@@ -210,7 +212,9 @@ impl<S: Source> Task<S> {
                 Phase::Draining => self.phase = Phase::Thinking(now.saturating_add(self.think)),
                 Phase::Thinking(until) if now < until => return Step::WaitUntil(until.min(self.closes)),
                 Phase::Thinking(_) => {
-                    self.completed_since_pause = 0;
+                    if self.rate_ignores_pauses {
+                        self.paced_from = self.paced_from.saturating_add(self.think);
+                    }
                     self.phase = Phase::Running;
                 }
                 Phase::Running => match self.run(now) {
@@ -227,7 +231,12 @@ impl<S: Source> Task<S> {
             return Some(Step::WaitUntil(self.begins));
         }
         let depth = self.latency_target.as_ref().map_or(self.depth, |t| t.depth);
-        if self.flushing || self.held || self.in_flight >= depth {
+        if self.in_flight >= depth {
+            self.empties = true;
+        } else if self.latency_target.is_some() || self.in_flight <= self.low {
+            self.empties = false;
+        }
+        if self.flushing || self.held || self.empties {
             return Some(Step::Wait);
         }
         if self.next.is_none() {
@@ -241,18 +250,18 @@ impl<S: Source> Task<S> {
             self.source.waited();
         }
         let op = command.op as usize;
-        if let (Some(poisson), Some(Pace { commands: Some(rate), .. })) = (&mut self.poisson, self.pace.get(op)) {
-            let due = poisson.due(op, self.begins, *rate);
-            if due > now {
-                return Some(Step::WaitUntil(due.min(self.closes)));
+        let arrives = match &mut self.poisson {
+            Some(poisson) => poisson.due(op, self.paced_from),
+            None => {
+                let rate = self.rates.get(op).copied().flatten();
+                rate.map(|rate| self.paced_from.saturating_add(due(self.sent[op].1, rate)))
             }
-            poisson.sent(op, *rate);
-        } else if let Some(pace) = self.pace.get(command.op as usize) {
-            let (commands, bytes) = self.sent[command.op as usize];
-            let due = self.begins.saturating_add(pace.due(commands, bytes));
-            if due > now {
-                return Some(Step::WaitUntil(due.min(self.closes)));
-            }
+        };
+        if let Some(at) = arrives.filter(|&at| at > now) {
+            return Some(Step::WaitUntil(at.min(self.closes)));
+        }
+        if let Some(poisson) = &mut self.poisson {
+            poisson.sent(op);
         }
         self.next = None;
         Some(self.send(command))
@@ -264,6 +273,9 @@ impl<S: Source> Task<S> {
         let sent = &mut self.sent[command.op as usize];
         sent.0 += 1;
         sent.1 += command.length_bytes;
+        if command.op != Op::Flush {
+            self.pause_if_due();
+        }
         Step::Send(command)
     }
 
@@ -279,9 +291,19 @@ impl<S: Source> Task<S> {
             self.flushing = false;
         } else if self.think > 0 {
             self.completed_since_pause += 1;
-            if self.completed_since_pause >= self.think_after && self.phase == Phase::Running {
-                self.phase = Phase::Draining;
+            // As in fio, completions are looked at where the queue had been full; otherwise when a command is sent.
+            if self.in_flight + 1 >= self.depth {
+                self.pause_if_due();
             }
+        }
+    }
+
+    /// After so many completions it sends nothing more, waits for what is in flight, and pauses. What completes meanwhile counts
+    /// for the next pause.
+    fn pause_if_due(&mut self) {
+        if self.think > 0 && self.phase == Phase::Running && self.completed_since_pause >= self.think_after {
+            self.completed_since_pause = 0;
+            self.phase = Phase::Draining;
         }
     }
 

@@ -167,3 +167,89 @@ fn every_option_of_fio_is_known() {
     let missing: Vec<&String> = known_to_fio.difference(&ours).collect();
     assert!(missing.is_empty(), "fio knows {missing:?}");
 }
+
+/// Jobs that send the same number of reads, writes, trims and flushes here and there. `null` where a file knows no trims.
+const SAME_COUNTS: &[&str] = &[
+    "rw=write bs=4k size=1m",
+    "rw=write bs=4k filesize=1m size=50%",
+    "rw=write bs=4k filesize=16m offset=8m",
+    "rw=write bs=4k filesize=1m size=3m",
+    "rw=write bs=4k filesize=1m io_size=3m",
+    "rw=write bs=4k filesize=16m size=50% offset=12m",
+    "rw=randread bs=4k size=4m zonemode=strided zonesize=64k zonerange=1m",
+    "rw=write bs=4k size=4m zonemode=strided zonesize=64k zoneskip=64k",
+    "rw=randread bs=4k size=4m zonemode=strided zonesize=64k zonerange=64k zoneskip=64k io_size=8m",
+    "rw=write:8k bs=4k size=1m",
+    "rw=write:8k bs=4k size=1m loops=2",
+    "rw=write:8k bs=4k size=1020k",
+    "rw=write:8k bs=4k size=1012k",
+    "rw=write:8k bs=4k size=1m io_size=2m",
+    "rw=read:-8k bs=4k size=1m",
+    "rw=write bs=4k size=1m fsync=4",
+    "rw=write bs=4k size=1m fsync=5",
+    "rw=write bs=4k size=1m fsync=4 fdatasync=8",
+    "rw=write bs=4k size=1m number_ios=100 loops=3",
+    "rw=randwrite bs=4k ba=8k size=16m",
+    "rw=randwrite bs=4k size=8m loops=2",
+    "ioengine=null rw=trimwrite bs=4k size=1m",
+    "ioengine=null rw=trimwrite bs=4k size=1m number_ios=100",
+    "ioengine=null rw=randtrimwrite bs=4k size=16m io_size=8m",
+    "ioengine=null rw=randtrim bs=4k size=1m",
+];
+
+/// The same, nearly: sizes, times or an order are drawn.
+const LIKE_COUNTS: &[&str] = &[
+    "rw=randwrite bsrange=4k-16k size=16m",
+    "rw=randwrite bssplit=4k/50:16k/50 size=16m",
+    "rw=randwrite bsrange=4k-10k norandommap size=16m",
+    "rw=randwrite bsrange=4k-64k size=64m rate_iops=2000 runtime=2 time_based",
+    "rw=randwrite bssplit=4k/50:64k/50 size=64m rate_iops=2000 runtime=2 time_based",
+    "rw=randread bs=4k size=64m rate_iops=100 thinktime=200ms thinktime_blocks=10 rate_ignore_thinktime=1 runtime=2 time_based",
+    "rw=randread bs=4k size=64m rate_iops=100 thinktime=200ms thinktime_blocks=10 runtime=2 time_based",
+    "rw=randread bs=4k size=64m rate=800k rate_process=poisson runtime=4 time_based",
+    "ioengine=libaio iodepth=4 rw=randread bs=4k size=64m thinktime=100ms thinktime_blocks=10 runtime=2 time_based",
+];
+
+/// Of the first job of a JSON report: reads, writes, trims and flushes.
+fn counts(report: &[u8]) -> [u64; 4] {
+    // fio may say something before it.
+    let text = String::from_utf8_lossy(report);
+    let document: serde_json::Value = serde_json::from_str(&text[text.find('{').unwrap_or(0)..]).unwrap();
+    ["read", "write", "trim", "sync"].map(|d| document["jobs"][0][d]["total_ios"].as_u64().unwrap_or(0))
+}
+
+#[test]
+#[ignore = "needs fio: `make fio`"]
+fn a_job_sends_as_much_as_with_fio() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fio-counts");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("file");
+    let both = |options: &str| {
+        let job = folder.join("job.fio");
+        fs::write(&job, format!("[j]\n{}\n", options.replace(' ', "\n"))).unwrap();
+        let _ = fs::remove_file(&file);
+        let json = ["--output-format", "json"];
+        let theirs = Command::new("fio").arg(&job).arg(format!("--filename={}", file.display())).args(json).output();
+        // Here there is no device that does nothing.
+        fs::write(&job, format!("[j]\n{}\n", options.replace("ioengine=null ", "").replace(' ', "\n"))).unwrap();
+        let ours =
+            Command::new(env!("CARGO_BIN_EXE_ssdlab")).arg("run").arg(&job).arg(DRIVE).args(json).output().unwrap();
+        assert!(ours.status.success(), "{options}: {}", String::from_utf8_lossy(&ours.stderr));
+        (counts(&ours.stdout), counts(&theirs.expect("fio is installed: `make fio`").stdout))
+    };
+    let mut wrong = Vec::new();
+    for options in SAME_COUNTS {
+        let (ours, theirs) = both(options);
+        if ours != theirs {
+            wrong.push(format!("{options}: {ours:?}, fio {theirs:?}"));
+        }
+    }
+    for options in LIKE_COUNTS {
+        let (ours, theirs) = both(options);
+        let near = |(a, b): (&u64, &u64)| a.abs_diff(*b) as f64 <= 0.1 * (*a).max(*b) as f64;
+        if !ours.iter().zip(&theirs).all(near) {
+            wrong.push(format!("{options}: {ours:?}, fio {theirs:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

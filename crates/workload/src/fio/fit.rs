@@ -14,6 +14,15 @@ pub struct Span {
     pub length_bytes: u64,
 }
 
+impl Span {
+    /// Whether another lies within it.
+    #[must_use]
+    pub fn holds(self, other: Span) -> bool {
+        let end = |span: Span| span.start_bytes + span.length_bytes;
+        self.start_bytes <= other.start_bytes && end(other) <= end(self)
+    }
+}
+
 /// Per cent of a number of bytes.
 fn share(of: u64, percent: u32) -> u64 {
     (u128::from(of) * u128::from(percent) / 100) as u64
@@ -41,6 +50,15 @@ impl Job {
         if self.strided && self.zone_bytes == 0 {
             return Err(self.error("zonemode", "zonemode=strided needs a zonesize".into()));
         }
+        if !self.strided && self.zone_bytes != 0 {
+            return Err(self.error("zonesize", "zonesize needs zonemode=strided".into()));
+        }
+        if self.write_fua && self.engine.name != "sg" {
+            return Err(self.error("writefua", "writefua belongs to ioengine=sg; use sync=1".into()));
+        }
+        if self.iodepth_low.is_some_and(|low| low > self.iodepth) {
+            return Err(self.error("iodepth_low", format!("iodepth_low must not be above iodepth, {}", self.iodepth)));
+        }
         if self.rw_run > 1 && !self.rw.is_random() {
             return Err(self.error("rw", "the number of blocks from each place is for random patterns".into()));
         }
@@ -52,18 +70,13 @@ impl Job {
                 "steadystate needs steadystate_duration: the time over which the rate must be steady, at least 2 s";
             return Err(self.error("steadystate", problem.into()));
         }
-        if self.poisson && self.rate_iops.iter().all(Option::is_none) {
-            return Err(self.error("rate_process", "rate_process=poisson needs rate_iops".into()));
+        if self.rate_iops.iter().zip(&self.rate_bytes).any(|(iops, bytes)| iops.is_some() && bytes.is_some()) {
+            return Err(self.error("rate", "rate and rate_iops exclude each other; use one of them".into()));
+        }
+        if self.poisson && self.rate_iops.iter().chain(&self.rate_bytes).all(Option::is_none) {
+            return Err(self.error("rate_process", "rate_process=poisson needs rate_iops or rate".into()));
         }
         Ok(())
-    }
-
-    /// The length of the span, as far as the job says it: that of its file, if it has one.
-    fn length(&self) -> Option<Amount> {
-        match (self.size, self.filesize) {
-            (Some(Amount::Bytes(size)), Some(Amount::Bytes(file))) => Some(Amount::Bytes(size.min(file))),
-            (size, file) => size.or(file),
-        }
     }
 
     /// The smallest and the largest block of the operations that occur.
@@ -82,7 +95,8 @@ impl Job {
 
     /// Where clone `clone` (from 0) works on a drive of `capacity_bytes`.
     ///
-    /// A size in per cent is that of the whole drive, but ends where the drive ends; a size in bytes must fit.
+    /// A size in per cent is that of the whole drive, but ends where the drive ends; a size in bytes must fit. Of a job with a file
+    /// (`filesize`) both are within the file.
     /// Offsets in per cent are rounded up to the smallest block, sizes down.
     ///
     /// # Errors
@@ -106,14 +120,32 @@ impl Job {
         if start % SECTOR_BYTES != 0 {
             return Err(self.error("offset", format!("begins at byte {start}{at}, which is not a multiple of 512")));
         }
-        let left = capacity_bytes - start;
-        let length = match self.length() {
+        // Its file begins where the drive does, and ends there at the latest.
+        let file_bytes = match self.filesize {
+            None => capacity_bytes,
+            Some(Amount::Percent(p)) => share(capacity_bytes, p),
+            Some(Amount::Bytes(n)) if n <= capacity_bytes => n,
+            Some(Amount::Bytes(n)) => {
+                let problem = format!("a file of {n} bytes, but the drive has {capacity_bytes}; reduce filesize");
+                return Err(self.error("filesize", problem));
+            }
+        };
+        let Some(left) = file_bytes.checked_sub(start).filter(|&left| left > 0) else {
+            return Err(self.error(
+                "offset",
+                format!("begins at byte {start}{at}, but the file ends at {file_bytes}; reduce offset"),
+            ));
+        };
+        let length = match self.size {
             None => left / SECTOR_BYTES * SECTOR_BYTES,
             Some(Amount::Percent(p)) => {
-                let length = share(capacity_bytes, p).min(left);
+                let length = share(file_bytes, p).min(left);
                 length - length % min_block
             }
-            Some(Amount::Bytes(n)) if n <= left => n - n % SECTOR_BYTES,
+            Some(Amount::Bytes(n)) if n <= left || self.filesize.is_some() => {
+                let length = n.min(left);
+                length - length % SECTOR_BYTES
+            }
             Some(Amount::Bytes(n)) => {
                 return Err(self.error(
                     "size",
@@ -147,11 +179,15 @@ impl Job {
             Rw::TrimWrite | Rw::RandTrimWrite => Mix::TrimWrite,
         };
         let (min, max) = self.blocks();
-        let mixed_align = self.rw == Rw::RandRw && self.block_align[0] != self.block_align[1];
+        // As in fio, any alignment of its own turns the map off.
+        let aligned =
+            self.block_align.iter().zip(self.sizes()).any(|(a, sizes)| a.is_some_and(|a| a != sizes.min_bytes()));
+        // Reads and writes that begin at different places cannot share a map, and a walk leaves it.
+        let smallest = self.sizes().map(|sizes| sizes.min_bytes());
+        let apart = self.rw == Rw::RandRw && smallest[0] != smallest[1] || min != max && self.walk().is_some();
         let order = if self.rw.is_random() {
             Order::Random(match &self.distribution {
-                // Reads and writes with different sizes or alignments cannot share a map.
-                RandomDistribution::Random if self.norandommap || min != max || mixed_align => Distribution::Uniform,
+                RandomDistribution::Random if self.norandommap || aligned || apart => Distribution::Uniform,
                 RandomDistribution::Random => Distribution::EachBlockOnce,
                 RandomDistribution::Zipf { theta, center } => Distribution::Zipf { theta: *theta, center: *center },
                 RandomDistribution::Pareto { h, center } => Distribution::Pareto { h: *h, center: *center },
@@ -160,12 +196,10 @@ impl Job {
         } else {
             Order::Sequential
         };
-        let io_size = match (self.io_size, self.size, self.filesize) {
-            (Some(Amount::Bytes(n)), ..) => n,
-            (Some(Amount::Percent(p)), ..) => share(span.length_bytes, p),
-            // More than its file holds: it goes over it again.
-            (None, Some(Amount::Bytes(size)), Some(_)) => size,
-            (None, ..) => span.length_bytes,
+        let io_size = match self.io_size {
+            Some(Amount::Bytes(n)) => n,
+            Some(Amount::Percent(p)) => share(span.length_bytes, p),
+            None => span.length_bytes,
         };
         let extent = if self.time_based {
             Extent::Endless
@@ -185,7 +219,7 @@ impl Job {
             extent,
             short_tail: false,
             one_place: false,
-            fua: self.sync,
+            fua: self.sync || self.write_fua,
         })
     }
 

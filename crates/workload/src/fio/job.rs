@@ -167,6 +167,9 @@ pub struct Job {
     pub engine: Engine,
     /// As given; [`Job::depth`] is what the runner keeps in flight.
     pub iodepth: u32,
+    /// As given; [`Job::low`] is what the runner goes by.
+    pub iodepth_low: Option<u32>,
+    pub complete_min: u32,
     /// For the runner: clones of the job, each with a source of its own.
     pub numjobs: u32,
     /// For the runner: the job ends after this time even if its bytes are not done.
@@ -188,11 +191,17 @@ pub struct Job {
     /// For the runner: pause after `thinktime_blocks` commands have completed.
     pub thinktime: Nanos,
     pub thinktime_blocks: u64,
+    /// For the runner: rates do not catch up what a pause took.
+    pub rate_ignore_thinktime: bool,
     /// A flush after every so many writes; 0 never.
     pub fsync: u64,
     pub fdatasync: u64,
     /// For the runner: a flush when the job ends, in whatever way.
     pub end_fsync: bool,
+    /// The same when its file is closed.
+    pub fsync_on_close: bool,
+    /// `ioengine=sg` sends every write with force unit access.
+    pub write_fua: bool,
     /// `sync`: every write is sent with force unit access.
     pub sync: bool,
     /// `rw=read:OFFSET`: added to the place after each block, in sequence.
@@ -284,6 +293,8 @@ impl Job {
             io_size: None,
             engine: Engine::DEFAULT,
             iodepth: 1,
+            iodepth_low: None,
+            complete_min: 1,
             numjobs: 1,
             runtime: None,
             time_based: false,
@@ -297,9 +308,12 @@ impl Job {
             rate_bytes: [None; 3],
             thinktime: 0,
             thinktime_blocks: 1,
+            rate_ignore_thinktime: false,
             fsync: 0,
             fdatasync: 0,
             end_fsync: false,
+            fsync_on_close: false,
+            write_fua: false,
             sync: false,
             rw_step: 0,
             rw_run: 1,
@@ -351,6 +365,27 @@ impl Job {
     #[must_use]
     pub fn depth(&self) -> u32 {
         if self.is_capped() { 1 } else { self.iodepth }
+    }
+
+    /// For the runner: a queue that is full empties to so many commands before it is filled again. Completions are reaped
+    /// `complete_min` at a time until no more than `iodepth_low` are left.
+    #[must_use]
+    pub fn low(&self) -> u32 {
+        let depth = self.depth();
+        let at_once = self.complete_min.clamp(1, depth);
+        let above = depth.saturating_sub(self.iodepth_low.unwrap_or(depth));
+        depth.saturating_sub(above.div_ceil(at_once).max(1) * at_once)
+    }
+
+    /// For the runner: the rate of reads, writes and trims in bytes a second. One that is given in commands is that of so many of
+    /// the smallest block size.
+    #[must_use]
+    pub fn byte_rates(&self) -> [Option<u64>; 3] {
+        let sizes = self.sizes();
+        std::array::from_fn(|op| {
+            let of_commands = |iops: u64| iops.saturating_mul(sizes[op].min_bytes());
+            self.rate_bytes[op].or_else(|| self.rate_iops[op].map(of_commands))
+        })
     }
 
     /// Whether a synchronous engine keeps it from what `iodepth` asks for.

@@ -9,8 +9,8 @@
 //!
 //! - Random numbers are ssdlab's own, so offsets are not fio's one by one; their distribution is.
 //! - A run is always repeatable; `randrepeat=0` changes nothing (use another seed).
-//! - The random map needs one block size and a uniform distribution. With mixed sizes or a zoned distribution,
-//!   blocks are drawn with replacement, as with `norandommap`.
+//! - A mixed job whose reads and writes have different smallest sizes draws its blocks with replacement, as with
+//!   `norandommap`; fio keeps a map.
 //! - `${VARIABLE}` has the values that the caller gives; a variable without one is an error.
 //! - `verify` reads what was written; the bytes are not simulated, but a tag for each 4 KiB is, and compared.
 //!

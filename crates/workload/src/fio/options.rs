@@ -131,7 +131,7 @@ static SUPPORTED: &[Entry] = options! {
             values::overlay(&mut j.block_sizes, given);
             Ok(())
         };
-    "bsrange" ["blocksize_range"] "min-max[,…]", "none", "Every multiple of min up to max, equally likely."
+    "bsrange" ["blocksize_range"] "min-max[,…]", "none", "Every multiple of min up to max, equally likely; of a max that is none, max as well, less likely."
         => |j, v| {
             let given = values::triple(need(v)?, |t| {
                 let (min, max) = values::range(t, j.kb_base)?;
@@ -150,7 +150,7 @@ static SUPPORTED: &[Entry] = options! {
             values::overlay(&mut j.block_split, given);
             Ok(())
         };
-    "blockalign" ["ba"] "bytes[,…]", "the smallest block size", "Random offsets are multiples of this."
+    "blockalign" ["ba"] "bytes[,…]", "the smallest block size", "Random offsets are multiples of this; blocks may then come twice (norandommap)."
         => |j, v| {
             let given = values::triple(need(v)?, |t| block(j, t).map(Some))?;
             values::overlay(&mut j.block_align, given);
@@ -160,7 +160,7 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.size = Some(units::amount(need(v)?, j.kb_base)?); Ok(()) };
     "offset" ["fileoffset"] "bytes or %", "0", "Where the span begins."
         => |j, v| { j.offset = units::amount(need(v)?, j.kb_base)?; Ok(()) };
-    "filesize" "bytes", "size", "Length of the job's file: the span is no longer. More size goes over it again."
+    "filesize" "bytes", "size", "Length of the file that the job works in, from the drive's first byte on: the span ends there at the latest."
         => |j, v| {
             // fio draws a size from a range; here it is the smallest.
             let text = need(v)?;
@@ -168,7 +168,7 @@ static SUPPORTED: &[Entry] = options! {
             j.filesize = Some(Amount::Bytes(units::bytes(smallest, j.kb_base)?));
             Ok(())
         };
-    "number_ios" "count", "no limit", "The job ends after so many commands."
+    "number_ios" "count", "no limit", "The job ends after so many commands in each loop, ramp_time included; a block that is trimmed and then written counts once."
         => |j, v| { j.number_ios = Some(count(j, v, 1, u64::MAX)?); Ok(()) };
     "zonemode" "none or strided", "none", "strided: zones of zonesize, with gaps of zoneskip between them."
         => |j, v| {
@@ -197,6 +197,12 @@ static SUPPORTED: &[Entry] = options! {
         };
     "iodepth" "count", "1", "Commands in flight, of an asynchronous engine."
         => |j, v| { j.iodepth = count(j, v, 1, MAX_IN_FLIGHT)? as u32; Ok(()) };
+    "iodepth_low" "count", "iodepth",
+        "Once the queue is full, it empties to so many commands before it is filled again."
+        => |j, v| { j.iodepth_low = Some(count(j, v, 0, MAX_IN_FLIGHT)? as u32); Ok(()) };
+    "iodepth_batch_complete_min" ["iodepth_batch_complete"] "count", "1",
+        "Once the queue is full, so many commands complete before others are sent."
+        => |j, v| { j.complete_min = count(j, v, 0, MAX_IN_FLIGHT)? as u32; Ok(()) };
     "ioengine" "engine", "psync",
         "Synchronous engines (psync) keep one command in flight, asynchronous ones (libaio, io_uring) iodepth."
         => |j, v| { j.engine = engine(need(v)?)?; Ok(()) };
@@ -228,12 +234,12 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.randseed = Some(count(j, v, 0, u64::MAX)?); Ok(()) };
     "randrepeat" ["allrandrepeat"] "0 or 1", "1", "Accepted; runs are always repeatable."
         => |j, v| { j.randrepeat = units::boolean(v)?; Ok(()) };
-    "rate_iops" "count[,count[,count]]", "no limit", "Commands a second at most."
+    "rate_iops" "count[,count[,count]]", "no limit", "Commands of the smallest block size a second at most: larger ones take more of it."
         => |j, v| { j.rate_iops = rates(j, v)?; Ok(()) };
     "rate" "bytes[,bytes[,bytes]]", "no limit", "Bytes a second at most."
         => |j, v| { j.rate_bytes = rates(j, v)?; Ok(()) };
     "rate_process" "linear or poisson", "linear",
-        "poisson: the commands of rate_iops come at random times, and catch up when the drive is late."
+        "poisson: commands come at random times, as many as the rate holds of the smallest block size, and catch up when the drive is late."
         => |j, v| {
             j.poisson = match need(v)? {
                 "linear" => false,
@@ -333,12 +339,18 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.thinktime = units::time(need(v)?, TimeUnit::Microsecond)?; Ok(()) };
     "thinktime_blocks" "count", "1", "Completed commands between two pauses."
         => |j, v| { j.thinktime_blocks = count(j, v, 1, u64::MAX)?; Ok(()) };
-    "fsync" "count", "0", "Flush after every so many writes; 0 never."
+    "rate_ignore_thinktime" "0 or 1", "0", "Rates go on from where they were when a pause is over, and do not catch up what it took."
+        => |j, v| { j.rate_ignore_thinktime = units::boolean(v)?; Ok(()) };
+    "fsync" "count", "0", "Flush after every so many writes, if anything comes after them; 0 never."
         => |j, v| { j.fsync = count(j, v, 0, u64::MAX)?; Ok(()) };
     "fdatasync" "count", "0", "As fsync: a drive sees no difference."
         => |j, v| { j.fdatasync = count(j, v, 0, u64::MAX)?; Ok(()) };
     "end_fsync" "0 or 1", "0", "Flush when the job ends."
         => |j, v| { j.end_fsync = units::boolean(v)?; Ok(()) };
+    "fsync_on_close" "0 or 1", "0", "As end_fsync: a job closes its file when it ends."
+        => |j, v| { j.fsync_on_close = units::boolean(v)?; Ok(()) };
+    "writefua" "0 or 1", "0", "With ioengine=sg: send every write with force unit access."
+        => |j, v| { j.write_fua = units::boolean(v)?; Ok(()) };
     "sync" "0, 1, none, sync or dsync", "0", "Send every write with force unit access."
         => |j, v| {
             j.sync = match v {
@@ -440,7 +452,6 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("flow_sleep", &[], "host"),
     ("flow_watermark", &[], "host"),
     ("force_async", &[], "host"),
-    ("fsync_on_close", &[], "files"),
     ("gid", &[], "host"),
     ("gtod_cpu", &[], "host"),
     ("gtod_reduce", &[], "host"),
@@ -452,8 +463,6 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("invalidate", &[], "host"),
     ("iodepth_batch", &["iodepth_batch_submit"], "host"),
     ("iodepth_batch_complete_max", &[], "host"),
-    ("iodepth_batch_complete_min", &["iodepth_batch_complete"], "host"),
-    ("iodepth_low", &[], "host"),
     ("iopsavgtime", &[], "logs"),
     ("ioscheduler", &[], "host"),
     ("lat_percentiles", &[], "report"),
@@ -503,11 +512,9 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("profile", &[], "host"),
     ("random_generator", &[], "data"),
     ("rate_cycle", &["ratecycle"], "errors"),
-    ("rate_ignore_thinktime", &[], "host"),
     ("rate_iops_min", &[], "errors"),
     ("rate_min", &["ratemin"], "errors"),
     ("rbdname", &[], "client"),
-    ("readfua", &[], "host"),
     ("refill_buffers", &[], "data"),
     ("registerfiles", &[], "host"),
     ("scramble_buffers", &[], "data"),
@@ -550,7 +557,6 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("write_barrier", &[], "host"),
     ("write_hint", &[], "host"),
     ("write_hist_log", &[], "logs"),
-    ("writefua", &[], "host"),
     ("xnvme_admin", &[], "client"),
     ("xnvme_async", &[], "client"),
     ("xnvme_be", &[], "client"),
@@ -631,6 +637,7 @@ static REFUSED: &[(&str, &[&str], &str)] = &[
     ("read_beyond_wp", &[], "zoned drives are not simulated"),
     ("read_iolog", &[], "use `ssdlab replay`"),
     ("read_iolog_chunked", &[], "use `ssdlab replay`"),
+    ("readfua", &[], "reads past a drive's cache are not simulated"),
     ("recover_zbd_write_error", &[], "zoned drives are not simulated"),
     ("replay_align", &[], "use `ssdlab replay`"),
     ("replay_no_stall", &[], "use `ssdlab replay`"),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use ssdlab_core::{Op, Rng};
 
-use super::job::Job;
+use super::job::{Job, Rw};
 use super::written::Written;
 use crate::pattern::{AccessPattern, Command, Extent, Pattern, PatternError, Source, Walk, WalkSource};
 
@@ -67,8 +67,13 @@ struct Verification {
 pub struct JobSource {
     access: Access,
     flushes: [Every; 2],
-    due: u32,
+    /// A flush comes next, if anything comes after it.
+    due: bool,
+    /// What comes after the flush.
+    behind: Option<Command>,
     left: Option<u64>,
+    /// The block that is trimmed is not counted, but the one that is written then.
+    counts_writes: bool,
     reads_only: bool,
     verification: Option<Box<Verification>>,
 }
@@ -79,18 +84,18 @@ impl JobSource {
         let walk = job.walk();
         let verifies = job.verify.is_some() && job.do_verify && !job.verify_only && job.writes();
         let verification = verifies.then(|| {
-            let loops_left = if job.time_based { u64::MAX } else { job.loops - 1 };
-            if job.time_based || matches!(pattern.extent, Extent::Passes(_)) {
-                pattern.extent = Extent::Passes(1);
-            } else if let Extent::Bytes(bytes) = &mut pattern.extent {
-                *bytes /= job.loops;
+            // A job that goes on until its time is over has nothing left for reading, but what it reads in between.
+            match &mut pattern.extent {
+                Extent::Endless => {}
+                Extent::Passes(passes) => *passes = 1,
+                Extent::Bytes(bytes) => *bytes /= job.loops,
             }
             let block = pattern.sizes[1].min_bytes();
             Box::new(Verification {
                 walk: walk.clone(),
                 pattern: pattern.clone(),
                 rng: rng.clone(),
-                loops_left,
+                loops_left: job.loops - 1,
                 written: Written::new(block),
                 backlog: job.verify_backlog,
                 batch: if job.verify_backlog_batch > 0 { job.verify_backlog_batch } else { job.verify_backlog },
@@ -104,8 +109,10 @@ impl JobSource {
         Ok(JobSource {
             access: Access::new(walk.as_ref(), &pattern, &rng)?,
             flushes: [every(job.fsync), every(job.fdatasync)],
-            due: 0,
-            left: job.number_ios,
+            due: false,
+            behind: None,
+            left: job.number_ios.map(|n| n.saturating_mul(job.loops)),
+            counts_writes: matches!(job.rw, Rw::TrimWrite | Rw::RandTrimWrite),
             reads_only: job.verify_only,
             verification,
         })
@@ -182,37 +189,48 @@ impl Verification {
     }
 }
 
-impl Source for JobSource {
-    #[inline]
-    fn next(&mut self) -> Option<Command> {
-        if self.due > 0 {
-            self.due -= 1;
-            return Some(Command::FLUSH);
-        }
+impl JobSource {
+    /// The next command that is no flush, counted.
+    fn counted(&mut self) -> Option<Command> {
         if self.left == Some(0) {
             // What was written is read all the same.
-            match self.verification.as_deref_mut() {
-                None => return None,
-                Some(v) if !v.reading => v.read_everything(),
-                Some(_) => {}
-            }
             let v = self.verification.as_deref_mut()?;
+            if !v.reading {
+                v.read_everything();
+            }
             return v.next_read();
         }
         let mut command = self.access()?;
         let verifies = self.verification.as_deref().is_some_and(|v| v.reading);
-        if let Some(left) = self.left.as_mut().filter(|_| !verifies) {
+        let counts = !verifies && (!self.counts_writes || command.op == Op::Write);
+        if let Some(left) = self.left.as_mut().filter(|_| counts) {
             *left -= 1;
         }
         if self.reads_only && command.op == Op::Write {
             command = read(command.offset_bytes, command.length_bytes);
         }
+        Some(command)
+    }
+}
+
+impl Source for JobSource {
+    #[inline]
+    fn next(&mut self) -> Option<Command> {
+        if std::mem::take(&mut self.due) {
+            // As in fio, none comes behind the last.
+            self.behind = Some(self.counted()?);
+            return Some(Command::FLUSH);
+        }
+        let command = match self.behind.take() {
+            Some(command) => command,
+            None => self.counted()?,
+        };
         if command.op == Op::Write {
             for every in self.flushes.iter_mut().filter(|e| e.writes > 0) {
                 every.left -= 1;
                 if every.left == 0 {
                     every.left = every.writes;
-                    self.due += 1;
+                    self.due = true;
                 }
             }
         }
@@ -220,7 +238,7 @@ impl Source for JobSource {
     }
 
     fn must_wait(&self) -> bool {
-        self.due == 0 && self.verification.as_deref().is_some_and(|v| v.must_wait)
+        self.behind.is_none() && self.verification.as_deref().is_some_and(|v| v.must_wait)
     }
 
     fn waited(&mut self) {

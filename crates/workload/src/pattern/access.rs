@@ -2,11 +2,15 @@
 
 use ssdlab_core::{Op, Rng, SECTOR_BYTES};
 
+use super::random_map::RandomMap;
 use super::sizes::Draw;
 use super::zones::ZoneDraw;
 use super::{
     BlockSizes, Command, Distribution, Extent, Mix, Order, Pareto, Pattern, PatternError, Permutation, Source, Zipf,
 };
+
+/// Blocks of which a random map keeps account: half a gigabyte.
+const MOST_OF_A_MAP: u64 = 1 << 32;
 
 /// How the next place is found.
 #[derive(Clone, Debug)]
@@ -16,6 +20,8 @@ enum Place {
     Uniform,
     /// The order of this pass, and the bytes from one block to the next.
     Once(Permutation, u64),
+    /// Requests of many sizes, of whole blocks of so many bytes: each ends where it meets one that was taken.
+    Map(Box<RandomMap>, u64),
     Zipf(Zipf),
     Pareto(Pareto),
     Zoned(Box<[Option<ZoneDraw>; 3]>),
@@ -109,16 +115,15 @@ impl AccessPattern {
         let one_size = used().all(|s| s.min_bytes() == whole);
         // What a pass holds where it is counted in bytes.
         let usable = if one_size && !p.short_tail { length / whole * whole } else { length };
-        let by_place = matches!(place, Place::Once(..)) || sequential && !matches!(p.mix, Mix::ReadWrite { .. });
+        let by_place =
+            matches!(place, Place::Once(..) | Place::Map(..)) || sequential && !matches!(p.mix, Mix::ReadWrite { .. });
+        // A block that is trimmed and then written is sent twice, and counts once.
+        let sent = |bytes: u64| bytes.saturating_mul(if p.mix == Mix::TrimWrite { 2 } else { 1 });
         let (bytes_left, passes_left) = match p.extent {
             Extent::Endless => (None, None),
-            Extent::Bytes(n) => (Some(n), None),
+            Extent::Bytes(n) => (Some(sent(n)), None),
             Extent::Passes(n) if by_place => (None, Some(n)),
-            Extent::Passes(n) => {
-                // A block that is trimmed and then written counts twice.
-                let twice = if p.mix == Mix::TrimWrite { 2 } else { 1 };
-                (Some(usable.saturating_mul(n).saturating_mul(twice)), None)
-            }
+            Extent::Passes(n) => (Some(sent(usable.saturating_mul(n))), None),
         };
         Ok(AccessPattern {
             mix: p.mix,
@@ -158,13 +163,20 @@ impl AccessPattern {
                 let first = used().next().unwrap_or(0);
                 let block = p.sizes[first].min_bytes();
                 let align = draw[first].as_ref().map_or(block, |d| d.align);
-                let same = |op: usize| {
-                    p.sizes[op].min_bytes() == block
-                        && p.sizes[op].max_bytes() == block
-                        && draw[op].as_ref().is_some_and(|d| d.align == align)
-                };
-                if !used().all(same) {
+                let alike =
+                    |op: usize| p.sizes[op].min_bytes() == block && draw[op].as_ref().is_some_and(|d| d.align == align);
+                if !used().all(alike) {
                     return Err(PatternError::OnceNeedsOneSize);
+                }
+                if !used().all(|op| p.sizes[op].max_bytes() == block) {
+                    let blocks = length / block;
+                    if align != block {
+                        return Err(PatternError::OnceNeedsOneSize);
+                    }
+                    if blocks > MOST_OF_A_MAP {
+                        return Err(PatternError::MapTooLarge { blocks, most: MOST_OF_A_MAP });
+                    }
+                    return Ok(Place::Map(Box::new(RandomMap::new(blocks)), block));
                 }
                 // Blocks must not overlap, however fine the alignment.
                 let step = block.div_ceil(align) * align;
@@ -282,6 +294,18 @@ impl Source for AccessPattern {
                     *passes -= 1;
                 }
                 block * *step
+            }
+            Place::Map(map, block) => {
+                if map.is_full() {
+                    map.clear();
+                }
+                let first = map.next_free(self.offset_rng.below(map.blocks()))?;
+                let taken = map.take(first, length.div_ceil(*block));
+                length = length.min(taken * *block);
+                if let (true, Some(passes)) = (map.is_full(), &mut self.passes_left) {
+                    *passes -= 1;
+                }
+                first * *block
             }
             Place::Zipf(z) => z.block() % places * align,
             Place::Pareto(p) => p.block() % places * align,

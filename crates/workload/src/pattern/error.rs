@@ -22,9 +22,14 @@ pub enum PatternError {
     #[error("{percent} % reads; it must be 0 to 100")]
     Percent { percent: u32 },
     #[error(
-        "touching every block exactly once needs one block size; use a plain uniform distribution with mixed sizes"
+        "touching every block exactly once needs reads and writes of the same smallest size, aligned to it; use a plain uniform \
+         distribution"
     )]
     OnceNeedsOneSize,
+    #[error(
+        "a random map of {blocks} blocks; it must have {most} at most: use larger blocks, or a uniform distribution"
+    )]
+    MapTooLarge { blocks: u64, most: u64 },
     #[error("zipf theta is {theta}; it must be greater than 0 and not 1")]
     ZipfTheta { theta: f64 },
     #[error("pareto h is {h}; it must lie between 0 and 1, both excluded")]

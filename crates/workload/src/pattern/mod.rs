@@ -10,6 +10,7 @@ mod describe;
 mod error;
 pub mod named;
 mod permutation;
+mod random_map;
 mod sizes;
 mod skew;
 mod walk;

@@ -8,7 +8,8 @@ use super::PatternError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockSizes {
     Fixed(u64),
-    /// Every multiple of `min` up to `max` equally likely (fio's `bsrange`).
+    /// Every multiple of `min` up to `max` equally likely; if `max` is none, it stands for the next one, with what is left of the
+    /// chance (fio's `bsrange`).
     Range {
         min: u64,
         max: u64,
@@ -33,13 +34,7 @@ impl BlockSizes {
     pub fn max_bytes(&self) -> u64 {
         match self {
             BlockSizes::Fixed(n) => *n,
-            BlockSizes::Range { min, max } => {
-                if *min == 0 {
-                    *max
-                } else {
-                    max / min * min
-                }
-            }
+            BlockSizes::Range { max, .. } => *max,
             BlockSizes::Split(v) => v.iter().filter(|s| s.1 > 0).map(|s| s.0).max().unwrap_or(0),
         }
     }
@@ -49,7 +44,11 @@ impl BlockSizes {
     pub fn mean_bytes(&self) -> f64 {
         match self {
             BlockSizes::Fixed(n) => *n as f64,
-            BlockSizes::Range { .. } => (self.min_bytes() as f64 + self.max_bytes() as f64) / 2.0,
+            BlockSizes::Range { min, max } => {
+                let (whole, rest) = ((max / min) as f64, (max % min) as f64);
+                let (min, max) = (*min as f64, *max as f64);
+                min * min * whole * (whole + 1.0) / 2.0 / max + rest
+            }
             BlockSizes::Split(v) => {
                 let weight: f64 = v.iter().map(|s| f64::from(s.1)).sum();
                 v.iter().map(|s| s.0 as f64 * f64::from(s.1)).sum::<f64>() / weight
@@ -69,6 +68,7 @@ impl BlockSizes {
             BlockSizes::Fixed(n) => whole(*n),
             BlockSizes::Range { min, max } => {
                 whole(*min)?;
+                whole(*max)?;
                 if min > max { Err(PatternError::SizesReversed { min: *min, max: *max }) } else { Ok(()) }
             }
             BlockSizes::Split(v) => {
@@ -99,7 +99,7 @@ enum Kind {
     },
     Range {
         min: u64,
-        count: u64,
+        max: u64,
     },
     /// Length, cumulative weight, places.
     Split(Vec<(u64, u64, u64)>),
@@ -111,7 +111,7 @@ impl Draw {
         let places = |length: u64| (span - length) / align + 1;
         let kind = match sizes {
             BlockSizes::Fixed(length) => Kind::Fixed { length: *length, places: places(*length) },
-            BlockSizes::Range { min, max } => Kind::Range { min: *min, count: max / min },
+            BlockSizes::Range { min, max } => Kind::Range { min: *min, max: *max },
             BlockSizes::Split(v) => {
                 let mut sum = 0;
                 Kind::Split(
@@ -133,8 +133,12 @@ impl Draw {
     pub fn next(&self, rng: &mut Rng) -> (u64, u64) {
         match &self.kind {
             Kind::Fixed { length, places } => (*length, *places),
-            Kind::Range { min, count } => {
-                let length = min * (1 + rng.below(*count));
+            Kind::Range { min, max } => {
+                let length = if max.is_multiple_of(*min) {
+                    min * (1 + rng.below(max / min))
+                } else {
+                    (min * (1 + rng.below(*max) / min)).min(*max)
+                };
                 (length, (self.span - length) / self.align + 1)
             }
             Kind::Split(v) => {

@@ -3,7 +3,7 @@
 
 use ssdlab_core::{Op, Rng, SECTOR_BYTES};
 
-use super::{AccessPattern, Command, Order, Pattern, PatternError, Source};
+use super::{AccessPattern, Command, Extent, Order, Pattern, PatternError, Source};
 
 /// Zones of `zone_bytes`, with gaps of `skip_bytes` between them; after so many bytes in a zone comes the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +48,9 @@ pub struct WalkSource {
     run_left: u64,
     /// The present zone's start, and the bytes transferred in it.
     zone: (u64, u64),
-    /// Bytes transferred and skipped, where one pass ends the pattern.
-    passed: Option<u64>,
+    /// Passes that steps forward still have to go, where the pattern ends with the last.
+    passes_left: Option<u64>,
     rng: Rng,
-    ended: bool,
 }
 
 impl Walk {
@@ -73,19 +72,22 @@ impl Walk {
                 return Err(PatternError::TooSmall { what: "a zone", block: largest, span: zones.range_bytes });
             }
         }
-        let endless = pattern.extent == super::Extent::Endless;
+        let random = pattern.order != Order::Sequential;
+        let passes_left = match pattern.extent {
+            Extent::Passes(passes) if !random && self.step_bytes > 0 && self.strided.is_none() => Some(passes),
+            _ => None,
+        };
         Ok(WalkSource {
             inner: pattern.build(rng)?,
-            random: pattern.order != Order::Sequential,
+            random,
             start: pattern.start_bytes,
             length: pattern.span_bytes,
             last: [None; 3],
             run_left: 0,
             zone: (0, 0),
-            passed: (self.strided.is_some() && !endless).then_some(0),
+            passes_left,
             rng: rng.stream("walk"),
             walk: self.clone(),
-            ended: false,
         })
     }
 }
@@ -99,10 +101,6 @@ impl WalkSource {
             let fits = next.checked_add(zones.range_bytes).is_some_and(|end| end <= self.length);
             self.zone = (if fits { next } else { 0 }, 0);
             self.last = [None; 3];
-            if let Some(passed) = &mut self.passed {
-                *passed = passed.saturating_add(zones.skip_bytes);
-                self.ended |= !fits;
-            }
         }
         (self.zone.0, (self.zone.0 + zones.range_bytes).min(self.length))
     }
@@ -148,10 +146,10 @@ impl WalkSource {
 
 impl Source for WalkSource {
     fn next(&mut self) -> Option<Command> {
-        let window = self.window();
-        if self.ended || self.passed.is_some_and(|passed| passed >= self.length) {
+        if self.passes_left == Some(0) {
             return None;
         }
+        let window = self.window();
         let command = self.inner.next()?;
         let slot = match command.op {
             Op::Read => 0,
@@ -166,8 +164,10 @@ impl Source for WalkSource {
         };
         self.last[slot] = Some((offset, offset + length));
         self.zone.1 += length;
-        if let Some(passed) = &mut self.passed {
-            *passed = passed.saturating_add(length);
+        // As in fio, a step that goes beyond the end begins again, and a block that ends there is the last of its pass.
+        if let Some(passes) = self.passes_left.as_mut().filter(|_| offset + length == self.length) {
+            *passes -= 1;
+            self.last = [None; 3];
         }
         Some(Command { offset_bytes: self.start + offset, ..command })
     }
@@ -190,6 +190,8 @@ mod tests {
     fn steps_leave_holes_or_go_backwards_and_begin_again_at_the_end() {
         let step = |blocks: i64| Walk { step_bytes: blocks * 4096, ..Walk::default() };
         assert_eq!(offsets(&step(2), &sequential(8)), [0, 3, 6, 0, 3, 6, 0, 3]);
+        assert_eq!(offsets(&step(2), &sequential(7)), [0, 3, 6], "a block that ends with the span ends the pass");
+        assert_eq!(offsets(&step(2), &sequential(7).passes(2)), [0, 3, 6, 0, 3, 6]);
         assert_eq!(offsets(&step(-2), &sequential(5)), [3, 2, 1, 0, 3]);
         assert!(Walk { step_bytes: 100, ..Walk::default() }.build(&sequential(5), &Rng::new(1)).is_err());
     }
@@ -216,13 +218,10 @@ mod tests {
     }
 
     #[test]
-    fn zones_have_gaps_between_them_and_one_pass_ends() {
+    fn zones_have_gaps_between_them() {
         let zones = Strided { zone_bytes: 3 * 4096, range_bytes: 3 * 4096, skip_bytes: 2 * 4096 };
         let walk = Walk { strided: Some(zones), ..Walk::default() };
-        assert_eq!(offsets(&walk, &sequential(14)), [0, 1, 2, 5, 6, 7, 10, 11, 12]);
-        let endless = Pattern { extent: super::super::Extent::Endless, ..sequential(14) };
-        let mut source = walk.build(&endless, &Rng::new(1)).unwrap();
-        let at: Vec<u64> = (0..12).map(|_| source.next().unwrap().offset_bytes / 4096).collect();
-        assert_eq!(at[9..], [0, 1, 2]);
+        // As many blocks as the span has: gaps are not transferred.
+        assert_eq!(offsets(&walk, &sequential(14)), [0, 1, 2, 5, 6, 7, 10, 11, 12, 0, 1, 2, 5, 6]);
     }
 }

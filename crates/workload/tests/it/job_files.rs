@@ -52,7 +52,6 @@ norandommap=1
 randseed=7
 randrepeat=0
 rate_iops=1000,500
-rate=10m
 thinktime=250
 thinktime_blocks=8
 fsync=32
@@ -78,7 +77,8 @@ startdelay=5
     assert_eq!(job.distribution, RandomDistribution::Zipf { theta: 1.2, center: None });
     assert_eq!((job.randseed, job.randrepeat, job.norandommap), (Some(7), false, true));
     assert_eq!(job.rate_iops, [Some(1000), Some(500), Some(500)]);
-    assert_eq!(job.rate_bytes, [Some(10 << 20); 3]);
+    assert_eq!(job.byte_rates(), [Some(1000 * 4096), Some(500 * 8192), Some(500 * 8192)]);
+    assert_eq!(parse("[j]\nrate=10m\n").jobs[0].rate_bytes, [Some(10 << 20); 3]);
     assert_eq!((job.thinktime, job.thinktime_blocks), (250 * MICROSECOND, 8));
     assert_eq!((job.fsync, job.fdatasync, job.end_fsync), (32, 64, true));
     assert!(job.time_based && job.stonewall && job.group_reporting && job.new_group);
@@ -194,7 +194,7 @@ fn fsync_puts_a_flush_after_every_so_many_writes() {
     let ops: Vec<Op> =
         commands("[a]\nrw=write\nsize=24k\nfsync=2\nfdatasync=3\n", GIB, usize::MAX).iter().map(|c| c.op).collect();
     use Op::{Flush as F, Write as W};
-    assert_eq!(ops, [W, W, F, W, F, W, F, W, W, F, F]);
+    assert_eq!(ops, [W, W, F, W, F, W, F, W, W], "none behind the last, and one for both");
     let fua = commands("[a]\nrw=write\nsync=1\n", GIB, 1);
     assert!(fua[0].fua);
 }
@@ -279,7 +279,8 @@ fn a_pattern_with_an_offset_goes_backwards_or_leaves_holes() {
     assert!(runs.len() == 400 && runs.chunks(4).all(|run| run.windows(2).all(|w| w[1] == w[0] + 4)), "{runs:?}");
     let same = places("rw=randread:4\nrw_sequencer=identical\nbs=4k\nsize=64m\nnumber_ios=40");
     assert!(same.chunks(4).all(|run| run.iter().all(|at| *at == run[0])));
-    assert_eq!(places("rw=read\nbs=4k\nsize=40k\nzonemode=strided\nzonesize=8k\nzoneskip=8k"), [0, 4, 16, 20, 32, 36]);
+    let zones = places("rw=read\nbs=4k\nsize=40k\nzonemode=strided\nzonesize=8k\nzoneskip=8k");
+    assert_eq!(zones, [0, 4, 16, 20, 32, 36, 0, 4, 16, 20], "as many as the span has");
 }
 
 #[test]
@@ -290,10 +291,45 @@ fn a_share_of_a_random_pattern_goes_on_in_sequence() {
 }
 
 #[test]
-fn a_file_is_as_long_as_filesize_says_and_more_goes_over_it_again() {
-    assert_eq!(sent("rw=read\nbs=4k\nfilesize=8k").len(), 2);
-    let places: Vec<u64> = sent("rw=read\nbs=4k\nfilesize=8k\nsize=20k").iter().map(|c| c.1).collect();
-    assert_eq!(places, [0, 4, 0, 4, 0]);
+fn a_job_ends_where_its_file_does() {
+    let span = |options: &str| {
+        let span = parse(&format!("[j]\nbs=4k\n{options}\n")).jobs[0].span(GIB, 0).map_err(|e| e.to_string())?;
+        Ok::<_, String>((span.start_bytes / 1024, span.length_bytes / 1024))
+    };
+    assert_eq!(span("filesize=8k"), Ok((0, 8)));
+    assert_eq!(span("filesize=8k\nsize=20k"), Ok((0, 8)));
+    assert_eq!(span("filesize=16m\noffset=8m"), Ok((8192, 8192)));
+    assert_eq!(span("filesize=1m\nsize=50%"), Ok((0, 512)));
+    assert_eq!(span("filesize=16m\nsize=50%\noffset=12m"), Ok((12_288, 4096)));
+    assert!(span("filesize=1m\noffset=2m").is_err_and(|e| e.contains("the file ends at 1048576")));
+    assert!(span("filesize=2g").is_err_and(|e| e.contains("a file of 2147483648 bytes")));
+    assert_eq!(
+        sent("rw=read\nbs=4k\nfilesize=8k\nio_size=20k").iter().map(|c| c.1).collect::<Vec<_>>(),
+        [0, 4, 0, 4, 0]
+    );
+}
+
+#[test]
+fn a_random_fill_of_many_sizes_covers_every_block_once() {
+    for sizes in ["bsrange=4k-16k", "bssplit=4k/50:16k/50", "bsrange=4k-10k"] {
+        let mut blocks: Vec<u64> = Vec::new();
+        for (_, at, length) in sent(&format!("rw=randwrite\n{sizes}\nsize=16m")) {
+            blocks.extend((at / 4..).take(length.div_ceil(4) as usize));
+        }
+        blocks.sort_unstable();
+        assert_eq!(blocks, (0..4096).collect::<Vec<_>>(), "{sizes}");
+    }
+    let apart = sent("rw=randwrite\nbsrange=4k-16k\nsize=16m\nnorandommap");
+    assert!(apart.iter().map(|c| c.1).collect::<std::collections::BTreeSet<_>>().len() < apart.len());
+}
+
+#[test]
+fn a_range_whose_largest_size_is_no_multiple_of_the_smallest_has_it_as_well() {
+    let sent = sent("rw=randwrite\nbsrange=4k-10k\nnorandommap\nnumber_ios=10000\nsize=100%");
+    let share = |kib| sent.iter().filter(|c| c.2 == kib).count() as f64 / sent.len() as f64;
+    assert!((share(4) - 0.4).abs() < 0.02 && (share(8) - 0.4).abs() < 0.02 && (share(10) - 0.2).abs() < 0.02);
+    let mean = sent.iter().map(|c| c.2 as f64).sum::<f64>() / sent.len() as f64;
+    assert!((BlockSizes::Range { min: 4096, max: 10_240 }.mean_bytes() / 1024.0 - mean).abs() < 0.1);
 }
 
 #[test]

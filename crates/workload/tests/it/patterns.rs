@@ -174,7 +174,8 @@ fn contradictions_are_errors() {
         PatternError::Overflow { .. }
     ));
     let once = Pattern::random_read(1 << 20, 512).distribution(Distribution::EachBlockOnce);
-    assert_eq!(err(once.block_sizes(BlockSizes::Range { min: 512, max: 1024 })), PatternError::OnceNeedsOneSize);
+    let apart = Pattern { align_bytes: [Some(1024); 3], ..once.block_sizes(BlockSizes::Range { min: 512, max: 1024 }) };
+    assert_eq!(err(apart), PatternError::OnceNeedsOneSize);
     let skew = |d| err(Pattern::random_read(1 << 20, 512).distribution(d));
     assert_eq!(skew(Distribution::Zipf { theta: 1.0, center: None }), PatternError::ZipfTheta { theta: 1.0 });
     assert_eq!(skew(Distribution::Pareto { h: 1.0, center: None }), PatternError::ParetoH { h: 1.0 });
