@@ -35,13 +35,21 @@ pub(crate) struct SourceText {
     file: String,
     text: String,
     keys: Vec<KeyPlace>,
+    /// What the file has from those that it builds on.
+    of_base: Vec<String>,
+}
+
+impl SourceText {
+    fn new(file: &str, text: &str) -> Self {
+        SourceText { file: file.to_owned(), text: text.to_owned(), keys: keys_of(text), of_base: Vec::new() }
+    }
 }
 
 /// The key by which a file builds on one of the catalog.
 const BASE: &str = "base";
 
 pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> Result<Loaded<T>, Diagnostic> {
-    let source = SourceText { file: file.to_owned(), text: text.to_owned(), keys: keys_of(text) };
+    let mut source = SourceText::new(file, text);
     let own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
     let Some(base) = own.get(BASE) else {
         let spec = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
@@ -50,13 +58,15 @@ pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> 
     let base = source.find_base(base, kind)?;
     let merged = with_base(base, own, kind)?.to_string();
     let spec = toml::from_str(&merged).map_err(|e| source.problem(&e, kind, &merged))?;
-    let rows = overlay(rows_with_bases(base, kind)?, rows_of(text, (kind.keys)()));
+    let of_base = rows_with_bases(base, kind)?;
+    source.of_base = of_base.iter().map(|row| row.key.clone()).collect();
+    let rows = overlay(of_base, rows_of(text, (kind.keys)()));
     Ok(Loaded { spec, rows, base: Some(base.name.to_owned()), source })
 }
 
 /// The values of a file and of the one that it builds on, as one table.
 pub(crate) fn merged(kind: &Kind, file: &str, text: &str) -> Result<Table, Diagnostic> {
-    let source = SourceText { file: file.to_owned(), text: text.to_owned(), keys: keys_of(text) };
+    let source = SourceText::new(file, text);
     let own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
     match own.get(BASE) {
         Some(base) => with_base(source.find_base(base, kind)?, own, kind),
@@ -175,7 +185,7 @@ impl SourceText {
     pub(crate) fn spec_error(&self, error: &SpecError) -> Diagnostic {
         let mut diagnostic =
             Diagnostic::new(format!("{}: {}", error.key, error.problem)).at(self.value_place(&error.key));
-        if !self.has(&error.key) && self.has(BASE) {
+        if !self.has(&error.key) && self.of_base.contains(&error.key) {
             diagnostic = diagnostic.help(format!("{} comes from the base", error.key));
         }
         diagnostic.help(error.expected.clone())

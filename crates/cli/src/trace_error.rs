@@ -5,6 +5,12 @@ use ssdlab_workload::trace::{FORMATS, TraceError};
 
 use crate::failure::Failure;
 
+/// A trace that can be read, and asks for nothing.
+pub fn no_request(file: &str) -> Failure {
+    Failure::bad_input(format!("{file} holds no request to a drive"))
+        .help("a trace needs at least one read, write, trim or flush; of blkparse, the lines of D events are taken")
+}
+
 pub fn trace_failure(error: &TraceError) -> Failure {
     let formats = || format!("the formats are {}", FORMATS.map(|f| f.1).join(", "));
     let diagnostic = match error {

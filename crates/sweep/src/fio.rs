@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use ssdlab_bench::Metric;
-use ssdlab_bench::fio_run::{Direction, FioReport};
+use ssdlab_bench::fio_run::{Direction, FioReport, JobReport};
 
 /// What a fio job gives: the entries of the report together, by direction. Latencies are those of the slowest entry,
-/// percentiles as well: those of several entries cannot be put together.
+/// percentiles as well: those of several entries cannot be put together. `mixed` where every job reports reads and writes
+/// together; reads and writes where every job reports them apart.
 pub(crate) const FIO_METRICS: &[&str] = &[
     "read_iops",
     "read_bandwidth",
@@ -22,6 +23,13 @@ pub(crate) const FIO_METRICS: &[&str] = &[
     "write_latency_p99",
     "write_latency_p99_9",
     "write_latency_max",
+    "mixed_iops",
+    "mixed_bandwidth",
+    "mixed_latency_mean",
+    "mixed_latency_p50",
+    "mixed_latency_p99",
+    "mixed_latency_p99_9",
+    "mixed_latency_max",
     "waf",
 ];
 
@@ -30,13 +38,17 @@ pub(crate) fn fio_metrics(report: &FioReport) -> BTreeMap<String, Metric> {
     let mut put = |key: String, value: f64, unit: &str| {
         metrics.insert(key, Metric::new(value, unit));
     };
-    for (name, direction) in [("read", 0), ("write", 1)] {
-        let entries: Vec<&Direction> = report
-            .jobs
-            .iter()
-            .filter_map(|job| if direction == 0 { job.read.as_ref() } else { job.write.as_ref() })
-            .filter(|d| d.total_ios > 0)
-            .collect();
+    // Where a job reports reads and writes together, sums of the others alone would pass for all.
+    let apart = report.jobs.iter().all(|job| job.read.is_some() || job.mixed.is_none());
+    let together = report.jobs.iter().all(|job| job.mixed.is_some());
+    type Pick = fn(&JobReport) -> Option<&Direction>;
+    let directions: [(&str, bool, Pick); 3] = [
+        ("read", apart, |job| job.read.as_ref()),
+        ("write", apart, |job| job.write.as_ref()),
+        ("mixed", together, |job| job.mixed.as_ref()),
+    ];
+    for (name, _, pick) in directions.into_iter().filter(|(_, holds, _)| *holds) {
+        let entries: Vec<&Direction> = report.jobs.iter().filter_map(pick).filter(|d| d.total_ios > 0).collect();
         if entries.is_empty() {
             continue;
         }

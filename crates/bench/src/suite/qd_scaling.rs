@@ -7,7 +7,6 @@ use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, choice, depths, metric, seconds, span};
 use super::figures::{by_category, categories, chart, put, put_causes, series};
 use crate::error::BenchError;
-use crate::host::Host;
 use crate::measure::Energy;
 use crate::outcome::{Axis, Mark, Outcome, Series};
 
@@ -18,7 +17,7 @@ pub(super) const DEF: TestDef = TestDef {
     name: "qd-scaling",
     title: "Queue depth scaling",
     summary: "4 KiB random and 128 KiB sequential reads and writes at QD 1 to 32 in powers of two, 3 minutes each, \
-              each depth on a copy of the same drive: random reads over a full drive, random writes over 16 GB of an \
+              one after the other without a rest: random reads over a full drive, random writes over 16 GB of an \
               otherwise empty one, sequential over everything.",
     params: &[
         choice(
@@ -69,7 +68,7 @@ const PARTS: [Part; 4] = [
     Part { name: "sequential-write", key: "sequential_write", random: false, read: false },
 ];
 
-/// One drive through all queue depths.
+/// One drive through all queue depths, as the reviews ran it.
 fn run_part(
     ctx: &Context<'_>,
     part: &Part,
@@ -80,27 +79,27 @@ fn run_part(
     let asked = if part.random && !part.read { ctx.params.integer("write_span_bytes") } else { u64::MAX };
     let block = ctx.params.integer(if part.random { "random_block_size" } else { "sequential_block_size" });
     let (from, share) = (progress.0, (progress.1 - progress.0) / (queue_depths.len() + 1) as f64);
-    let prepare = |host: &mut Host<'_>| {
+    ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         ctx.monitor().step(from, from + share);
         if part.read {
             fill_drive(host)?;
             ctx.settle(host)?;
         }
-        fit_span(if asked == u64::MAX { capacity } else { asked }, capacity, block, notes)
-    };
-    let runs = ctx.on_copies(&queue_depths, prepare, |host, &span, i, &depth| {
+        let span = fit_span(if asked == u64::MAX { capacity } else { asked }, capacity, block, notes)?;
         let pattern = match (part.random, part.read) {
             (true, true) => Pattern::random_read(span, block),
             (true, false) => Pattern::random_write(span, block),
             (false, true) => Pattern::sequential_read(span, block),
             (false, false) => Pattern::sequential_write(span, block),
         };
-        ctx.monitor().step(from + share * (i + 1) as f64, (from + share * (i + 2) as f64).min(1.0));
-        let source = build(ctx, &pattern, part.name)?;
-        timed(host, &mut ctx.job(source, depth as u32).for_nanos(ctx.nanos("seconds")))
-    });
-    Ok(runs?.1)
+        let run = |(i, &depth): (usize, &u64)| {
+            ctx.monitor().step(from + share * (i + 1) as f64, (from + share * (i + 2) as f64).min(1.0));
+            let source = build(ctx, &pattern, &format!("{} at {depth}", part.name))?;
+            timed(host, &mut ctx.job(source, depth as u32).for_nanos(ctx.nanos("seconds")))
+        };
+        queue_depths.iter().enumerate().map(run).collect()
+    })
 }
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
@@ -108,7 +107,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let queue_depths = ctx.params.list("queue_depths").to_vec();
     let parts: Vec<&Part> = PARTS.iter().filter(|p| wanted == "all" || wanted == p.name).collect();
     let method = format!(
-        "Each pattern at QD {}, {} s each, every run on a copy of the same drive. Reads after a sequential fill of the \
+        "Each pattern at QD {}, {} s each, one after the other without a rest, on a new drive. Reads after a sequential fill of the \
          whole drive; random writes over {} GB of an empty drive; sequential writes over all of an empty drive.",
         queue_depths.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
         ctx.params.seconds("seconds"),
@@ -165,8 +164,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         if !lines.is_empty() {
             let x = categories("queue depth", "", names.clone());
             let y = Axis { min: Some(0.0), ..y };
-            let caption =
-                "Every depth starts from the same state: filled once in sequence for reads, empty for writes.";
+            let caption = "The depths follow one another on one drive, without a rest: filled once in sequence for reads, empty \
+                           before the first writes.";
             out.charts.push(chart(id, &title, caption, Mark::Line, x, y, lines));
         }
     }

@@ -13,7 +13,7 @@ use crate::args::{CheckArgs, FileKind};
 use crate::failure::Failure;
 use crate::lab::SimulatedDrive;
 use crate::output::{complain, print};
-use crate::trace_error::trace_failure;
+use crate::trace_error::{no_request, trace_failure};
 
 pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     let name = args.file.display().to_string();
@@ -84,8 +84,7 @@ fn trace(file: &Path) -> Result<String, Failure> {
     let mut reader = TraceSource::from(file).open(None).map_err(|e| trace_failure(&e))?;
     let summary = TraceSummary::read(&mut reader).map_err(|e| trace_failure(&e))?;
     if summary.requests == 0 {
-        return Err(Failure::bad_input(format!("{} holds no request to a drive", file.display()))
-            .help("a trace needs at least one read, write, trim or flush"));
+        return Err(no_request(&file.display().to_string()));
     }
     Ok(format!(
         "a trace (format {}) of {} requests in {}: {} reads, {} writes, {} trims, {} flushes, {} device(s)",

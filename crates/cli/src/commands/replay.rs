@@ -16,7 +16,7 @@ use crate::lab::SimulatedDrive;
 use crate::output::{STANDARD_INPUT, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
-use crate::trace_error::trace_failure;
+use crate::trace_error::{no_request, trace_failure};
 
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let spec = spec(args)?;
@@ -79,8 +79,7 @@ fn source(trace: &Path) -> Result<TraceSource, Failure> {
 pub fn failure(error: ReplayError) -> Failure {
     match error {
         ReplayError::Trace(e) => trace_failure(&e),
-        ReplayError::NoRequest { file } => Failure::bad_input(format!("{file} holds no request to a drive"))
-            .help("a trace needs at least one read, write, trim or flush"),
+        ReplayError::NoRequest { file } => no_request(&file),
         ReplayError::Changed { file } => {
             Failure::run(format!("{file} was changed while it was replayed")).help("replay a copy of it")
         }

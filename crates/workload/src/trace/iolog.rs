@@ -31,6 +31,7 @@ pub(super) fn parse_v2<'a>(line: &'a str, clock: &mut u128) -> Result<Parsed<'a>
             *clock = until.max(*clock);
             Ok(Parsed::Skipped)
         }
+        Fields([Some(_), Some("wait"), ..]) => Err(format!("`{line}` must be: file wait milliseconds 0")),
         Fields([Some(file), Some(action), offset, length, None]) => request(*clock, file, action, offset, length),
         _ => Err(format!("`{line}` must be: file action [offset length]")),
     }
@@ -73,7 +74,7 @@ fn request<'a>(
         "add" | "open" | "close" | "unlink" => return Ok(Parsed::Skipped),
         other => {
             return Err(format!(
-                "action `{other}` must be read, write, trim, sync, datasync, wait, add, open or close"
+                "action `{other}` must be read, write, trim, sync, datasync, sync_file_range, wait, add, open, close or unlink"
             ));
         }
     };
