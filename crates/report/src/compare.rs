@@ -160,7 +160,14 @@ fn panels(
                         // One curve has the colour of its drive; several have one each.
                         let colours = if c.series.len() == 1 { vec![colour] } else { Vec::new() };
                         let figure = Figure::of_chart(c, &o.device, stem, o.shortened.clone());
-                        Figure { in_small, colours, ..figure }
+                        let mut figure = Figure { in_small, colours, ..figure };
+                        // Gigabytes of a drive in small are none of the drive's.
+                        if in_small && is_by_position(&figure.x) {
+                            let size = size_of(c);
+                            figure.series.iter_mut().for_each(|s| to_percent(s, size));
+                            figure.x = percent_of_capacity();
+                        }
+                        figure
                     })
                     .collect();
                 if same_kind {
@@ -248,16 +255,12 @@ fn merged(found: &[(&Outcome, &Chart)], colours_of: &[usize], stem: String) -> F
     if stacked {
         x.categories = stacked_categories(first, &x, found, &series);
     }
-    if x.unit == "GB" && x.label == "position" {
-        let size = |(_, c): &(&Outcome, &Chart)| {
-            let ends = c.series.iter().flat_map(|s| s.points.last()).map(|p| p[0]);
-            c.x.max.unwrap_or_else(|| ends.fold(0.0, f64::max))
-        };
-        let sizes: Vec<f64> = found.iter().map(size).collect();
+    if is_by_position(&x) {
+        let sizes: Vec<f64> = found.iter().map(|(_, c)| size_of(c)).collect();
         for (series, &drive) in series.iter_mut().zip(&colours) {
-            series.points.iter_mut().for_each(|p| p[0] *= 100.0 / sizes[drive].max(1e-9));
+            to_percent(series, sizes[drive]);
         }
-        x = Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("position", "% of the capacity") };
+        x = percent_of_capacity();
         smoothed = first.mark == Mark::Line && first.y.unit == "MB/s" && series.iter().any(|s| s.points.len() > MANY);
     }
     if smoothed {
@@ -301,6 +304,24 @@ fn merged(found: &[(&Outcome, &Chart)], colours_of: &[usize], stem: String) -> F
         figure.y = Axis::log(&first.y.label, &first.y.unit);
     }
     figure
+}
+
+fn is_by_position(x: &Axis) -> bool {
+    x.unit == "GB" && x.label == "position"
+}
+
+/// Where a chart by position ends.
+fn size_of(chart: &Chart) -> f64 {
+    let ends = chart.series.iter().flat_map(|s| s.points.last()).map(|p| p[0]);
+    chart.x.max.unwrap_or_else(|| ends.fold(0.0, f64::max))
+}
+
+fn to_percent(series: &mut Series, size: f64) {
+    series.points.iter_mut().for_each(|p| p[0] *= 100.0 / size.max(1e-9));
+}
+
+fn percent_of_capacity() -> Axis {
+    Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("position", "% of the capacity") }
 }
 
 /// What to know of a picture of some devices in small and some whole.

@@ -79,9 +79,9 @@ pub const HEADLINES: [Headline; 11] = [
     },
     higher(
         "random-write",
-        "Random write burst",
-        "a burst of random writes to a fresh drive",
-        "4 KiB, QD32, fresh drive",
+        "Random write, fresh drive",
+        "random writes to a fresh drive",
+        "4 KiB, QD32",
         ["random-write", "QD32", "iops"],
     ),
     higher(

@@ -14,7 +14,7 @@ use crate::felt::LIMITS;
 use crate::headline::{HEADLINES, Headline, are_level};
 use crate::number;
 use crate::review::{Review, ReviewedDevice};
-use apart::Fresh;
+use apart::{Fresh, capital};
 use facts::{Facts, Values};
 use steady::NEAR;
 use words::{awaited, iops, rounded, seconds, times};
@@ -99,6 +99,9 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
         let said = match headline.key {
             "sequential-write" => facts.long_write()?.0,
             "steady-write" => of_bursts(facts.steady()?)?,
+            "random-write" => {
+                format!("{} IOPS at first; the mean is of what came after, too", iops(facts.first_random_writes()?))
+            }
             "write-access" => facts.written_back()?,
             "file-server" => {
                 let gap = facts.metric("fileserver", "", "longest_gap_share").filter(|&share| share >= LONG_GAP)?;
@@ -486,10 +489,11 @@ fn access(facts: &Facts<'_>, stalling: bool) -> Option<Finding> {
 fn bursts(facts: &Facts<'_>) -> Option<Finding> {
     let (headline, ours) = facts.headline("random-write")?;
     let (other, theirs) = facts.best_other(&headline)?;
+    let first = facts.first_random_writes().map_or(String::new(), |first| format!("; it begins at {}", iops(first)));
     Some(finding(
-        "A burst of random writes goes at ",
+        "Random writes to the fresh drive go at ",
         format!("{} IOPS", iops(ours)),
-        format!(", against {} of {other}.", iops(theirs)),
+        format!(" in the mean of the run{first}, against {} of {other}.", iops(theirs)),
         "random-write",
     ))
 }
@@ -547,7 +551,11 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     if suits.is_empty() {
         // What all do alike speaks for none of them.
         // Nor does a rate speak for it that falls.
-        let falls = |r: &Relative| r.key == "sequential-write" && facts.long_write().is_some();
+        let falls = |r: &Relative| match r.key {
+            "sequential-write" => facts.long_write().is_some(),
+            "random-write" => facts.first_random_writes().is_some(),
+            _ => false,
+        };
         let best = relative.iter().rfind(|r| r.ratio >= 0.95 && r.sets_apart && !falls(r));
         suits.extend(best.map(|r| {
             let place = match r.ratio {
@@ -560,7 +568,9 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
         }));
     }
     if unsuited.is_empty() {
-        let worst = relative.into_iter().next().filter(|r| r.ratio < 0.8);
+        // Rates that another drive does not keep put nobody behind it.
+        let in_order = |r: &Relative| r.key != "sequential-write" || !facts.some_long_write_falls();
+        let worst = relative.into_iter().find(in_order).filter(|r| r.ratio < 0.8);
         unsuited.extend(worst.map(|r| {
             if r.lower_is_better {
                 format!("{}, {} the best here.", r.what, times(1.0 / r.ratio))
@@ -652,7 +662,8 @@ fn relative(facts: &Facts<'_>) -> Vec<Relative> {
             _ => ours / theirs,
         };
         let value = headline.of(&facts.review.outcomes, facts.name())?;
-        let what = format!("{}: {}", headline.title, number::value(rounded(value.value), &value.unit));
+        // With the state that it is of.
+        let what = format!("{}: {}", capital(headline.in_words), number::value(rounded(value.value), &value.unit));
         let is_behind = |worst: f64| headline.order(ours, worst).is_lt() && !are_level(ours, worst);
         let sets_apart = facts.others_by(&headline).last().is_some_and(|&(_, worst)| is_behind(worst));
         Some(Relative { key: headline.key, ratio, what, lower_is_better: headline.lower_is_better, sets_apart })

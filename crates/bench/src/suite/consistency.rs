@@ -424,7 +424,8 @@ fn show(
     out.tables = explain::tail_tables(&of_tail, tail);
     out.slowest = explain::slowest(&whole);
     out.charts = charts(&asked.form, asked.unused(), &label, iops, (asked.tail_from, is_steady), moments);
-    out.charts.extend(regularity.chart(&label, moments));
+    // What drifts is like itself a moment later, and repeats nothing.
+    out.charts.extend(regularity.chart(&label, moments).filter(|_| is_steady));
     put_power(out, &measured.power, &label);
     let name_of_tail = if is_steady { "steady state" } else { "last part" };
     out.charts.push(tail_chart(&[("whole run", &whole.latency()), (name_of_tail, &tail.latency())]));

@@ -1,6 +1,8 @@
 //! What a run on a drive in small cannot tell of the drive.
 
+use super::slc_cache::{RECOVERY, RECOVERY_CHART, STAGES};
 use super::stalls::LONGEST_GAPS;
+use super::tail::TAIL_CHART;
 use crate::explain::TAIL_BY_CAUSE;
 use crate::outcome::Outcome;
 
@@ -8,6 +10,9 @@ use crate::outcome::Outcome;
 const PAUSES: [&str; 6] =
     ["latency_p99_9", "latency_p99_99", "latency_max", "stall_", "seconds_over_", "zero_iops_seconds"];
 const AMOUNTS: [&str; 4] = ["GB", "TB", "B", "J"];
+
+/// Where a curve of percentiles has 99 %. Slower ones depend on the size of the drive.
+const ONE_IN_A_HUNDRED: f64 = 100.0;
 
 /// Leaves such figures out, with the tables and charts of pauses, and says so.
 pub(super) fn leave_out(outcome: &mut Outcome) {
@@ -18,8 +23,13 @@ pub(super) fn leave_out(outcome: &mut Outcome) {
         !pause && !amount
     });
     outcome.slowest.clear();
-    outcome.charts.retain(|chart| !["stalls", "felt"].contains(&chart.id.as_str()));
-    outcome.tables.retain(|table| table.title != LONGEST_GAPS && !table.title.starts_with(TAIL_BY_CAUSE));
+    outcome.charts.retain(|chart| !["stalls", "felt", RECOVERY_CHART].contains(&chart.id.as_str()));
+    let of_size = |title: &str| [LONGEST_GAPS, RECOVERY, STAGES].contains(&title) || title.starts_with(TAIL_BY_CAUSE);
+    outcome.tables.retain(|table| !of_size(&table.title));
+    for chart in outcome.charts.iter_mut().filter(|chart| chart.id == TAIL_CHART) {
+        chart.series.iter_mut().for_each(|s| s.points.retain(|p| p[0] <= ONE_IN_A_HUNDRED));
+        chart.caption = "The latency that the given share of requests does not exceed, up to 99 %.".to_owned();
+    }
     outcome.notes.push(
         "Amounts, the longest latencies and stalls are left out: they depend on the size of the drive.".to_owned(),
     );

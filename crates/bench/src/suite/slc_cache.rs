@@ -164,7 +164,7 @@ fn put_stages(out: &mut Outcome, sweep: &Sweep, stages: &[Stage], capacity: u64)
     ));
     let zone = capacity as f64 / 1e9 / out.params["zones"].as_f64().unwrap_or(1.0);
     out.tables.push(Table {
-        title: "Stages".to_owned(),
+        title: STAGES.to_owned(),
         caption: format!(
             "“Folded” is how many bytes moved into denser cells for each byte that the host wrote. The places of the drops \
              are known to about {zone:.2} GB, a zone of the curve."
@@ -173,6 +173,11 @@ fn put_stages(out: &mut Outcome, sweep: &Sweep, stages: &[Stage], capacity: u64)
         rows,
     });
 }
+
+/// Titles of the tables and the id of the chart that tell amounts.
+pub(super) const STAGES: &str = "Stages";
+pub(super) const RECOVERY: &str = "Recovery after idle time";
+pub(super) const RECOVERY_CHART: &str = "recovery";
 
 fn put_recovery(out: &mut Outcome, idle_seconds: &[u64], recovered: &[(Target, Vec<Recovered>)]) {
     if recovered.is_empty() {
@@ -188,7 +193,7 @@ fn put_recovery(out: &mut Outcome, idle_seconds: &[u64], recovered: &[(Target, V
         bars.push(series(target.name(), by_category(&results.iter().map(Recovered::gb).collect::<Vec<_>>())));
     }
     out.charts.push(chart(
-        "recovery",
+        RECOVERY_CHART,
         "How much is fast again after idle time",
         "Written at the first stage's rate before it dropped again.",
         Mark::Bars,
@@ -199,7 +204,7 @@ fn put_recovery(out: &mut Outcome, idle_seconds: &[u64], recovered: &[(Target, V
     let mut columns = vec!["idle time".to_owned()];
     columns.extend(recovered.iter().map(|(t, _)| t.name().to_owned()));
     out.tables.push(Table {
-        title: "Recovery after idle time".to_owned(),
+        title: RECOVERY.to_owned(),
         caption:
             "How much could be written at the first stage's rate. The limit between fast and slow is the geometric \
                   mean of the first stage's rate and the next slower one's."

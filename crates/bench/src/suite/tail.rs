@@ -5,10 +5,13 @@ use ssdlab_core::{Histogram, to_us};
 use super::figures::{chart, series};
 use crate::outcome::{Axis, Chart, Mark, SHARE_BELOW};
 
+/// The id of that chart.
+pub(crate) const TAIL_CHART: &str = "latency-percentiles";
+
 /// Latency by the share of requests that do not exceed it, a line for each named histogram.
 pub(crate) fn tail_chart(runs: &[(&str, &Histogram)]) -> Chart {
     chart(
-        "latency-percentiles",
+        TAIL_CHART,
         "Latency percentiles",
         "The latency that the given share of requests does not exceed. Each line ends at the slowest request of that run.",
         Mark::Line,

@@ -154,7 +154,7 @@ fn scatter(out: &mut String, review: &Review) {
     let dots = if most as f64 > 4.0 * last { ", eight dots a second" } else { ", a dot a second" };
     let figure = Figure {
         stem: "first-screen-consistency".to_owned(),
-        title: "Random writes over the whole drive".to_owned(),
+        title: "Random writes over every address".to_owned(),
         subject: format!(
             "4 KiB, QD32, after one sequential fill{dots}{}",
             match (in_small(review), whole(review)) {
@@ -293,7 +293,7 @@ fn bar_chart(out: &mut String, review: &Review, headline: &Headline, bars: &[Bar
         "<figure class=\"barchart\" id=\"bar-{}\"><figcaption><b>{}</b> <span class=\"subject\">{shown}{}{direction}</span></figcaption>\n<ol>\n",
         headline.key,
         headline.title,
-        detail(review, headline)
+        detail(review, headline, bars.iter().any(|bar| bar.own.is_none()))
     ));
     let is_left = |bar: &Bar| {
         let device = bar.own.map(|i| &review.devices[i].facts.name);
@@ -338,15 +338,17 @@ fn span(review: &Review, headline: &Headline) -> Option<f64> {
 }
 
 /// What the figure is of; of a write in sequence also how far it went, since an SLC cache may hold that much and no more.
-fn detail(review: &Review, headline: &Headline) -> String {
+/// `beside`: drives stand beside those of the review, whose runs were full ones.
+fn detail(review: &Review, headline: &Headline, beside: bool) -> String {
+    let others = if beside && in_small(review) { " (the others: full runs)" } else { "" };
     if let Some(bytes) = span(review, headline) {
-        return format!("{}, over {}", headline.detail, number::bytes(bytes));
+        return format!("{}, over {}{others}", headline.detail, number::bytes(bytes));
     }
     let share = written_share(review, headline).filter(|_| headline.key == "sequential-write");
     let Some((least, most)) = share else { return headline.detail.to_owned() };
     let [least, most] = [least, most].map(|percent| number::trimmed(percent, 0));
     let share = if least == most { most } else { format!("{least} to {most}") };
-    format!("{}, the first {share} % of an empty drive", headline.detail)
+    format!("{}, the first {share} % of an empty drive{others}", headline.detail)
 }
 
 fn conclusion(out: &mut String, review: &Review, stories: &[Story]) {

@@ -1,6 +1,6 @@
 //! The key figure of each test, the verdicts, and what a user would have noticed.
 
-use ssdlab_bench::Outcome;
+use ssdlab_bench::{Outcome, Unsettled};
 
 use crate::compare::TestGroup;
 use crate::felt;
@@ -161,6 +161,30 @@ pub(crate) fn left_out(out: &mut String, review: &Review) {
     out.push_str("</ul></details>\n");
 }
 
+/// The figures of a test that stand on the first screen, and what they are called there.
+fn keys_of<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, String)> {
+    let is = |test: &str| outcomes.iter().any(|o| o.test == test);
+    // Of a run that has not settled there is no steady state, and its mean is of the fresh drive as well.
+    if is("consistency") {
+        return vec![("iops_mean_tail", number::metric_label("iops_mean_tail"))];
+    }
+    let full = outcomes.iter().any(|o| o.metrics.contains_key("bandwidth_full"));
+    if (is("heavy") || is("light")) && full {
+        let label = |state| format!("{}, {state} drive", number::metric_label("bandwidth"));
+        return vec![("bandwidth", label("empty")), ("bandwidth_full", label("full"))];
+    }
+    key_metrics(outcomes, 1).into_iter().map(|key| (key, number::metric_label(key))).collect()
+}
+
+/// In place of a figure that a run does not have.
+fn why_absent(outcome: &Outcome) -> &'static str {
+    match outcome.not_steady.first().map(|n| n.reason) {
+        None => "–",
+        Some(Unsettled::LeftToFullRun) => "full run only",
+        Some(_) => "not settled",
+    }
+}
+
 pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {
     if groups.is_empty() {
         return;
@@ -174,15 +198,16 @@ pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup
     }
     out.push_str("</tr></thead><tbody>\n");
     for group in groups {
-        for key in key_metrics(&group.outcomes, 1) {
-            let metric = |name: &str| group.outcomes.iter().find(|o| o.device == name).and_then(|o| o.metrics.get(key));
+        for (key, label) in keys_of(&group.outcomes) {
+            let outcome = |name: &str| group.outcomes.iter().find(|o| o.device == name).copied();
+            let metric = |name: &str| outcome(name)?.metrics.get(key);
             let all: Vec<_> = review.devices.iter().map(|d| metric(&d.facts.name)).collect();
             let most = all.iter().flatten().map(|m| m.value).fold(0.0, f64::max);
             out.push_str(&format!(
                 "<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td class=\"words\">{}</td>",
                 group.anchor,
                 escape(&group.title()),
-                escape(&number::metric_label(key))
+                escape(&label)
             ));
             for (device, m) in review.devices.iter().zip(all) {
                 let name = escape(&device.facts.name);
@@ -198,7 +223,10 @@ pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup
                         let text = escape(&number::value(m.value, &m.unit));
                         out.push_str(&format!("<td class=\"n bar\" data-l=\"{name}\"{bar}>{text}</td>"));
                     }
-                    None => out.push_str(&format!("<td class=\"n\" data-l=\"{name}\">–</td>")),
+                    None => {
+                        let why = outcome(&device.facts.name).map_or("–", why_absent);
+                        out.push_str(&format!("<td class=\"n\" data-l=\"{name}\">{why}</td>"));
+                    }
                 }
             }
             out.push_str("</tr>\n");

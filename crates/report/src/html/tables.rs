@@ -309,6 +309,19 @@ fn by_percentile(out: &mut String, figure: &Figure) {
     }
 }
 
+/// The mean of a curve. Points of a rate by position stand for as much data each, not for as much time: their mean is the
+/// harmonic one, the rate of all of it. A line with a few corners has none.
+fn mean_of(ys: &[f64], figure: &Figure) -> Option<f64> {
+    if figure.x.label == "position" && figure.y.unit == "MB/s" {
+        let time: f64 = ys.iter().map(|y| 1.0 / y).sum();
+        return (ys.len() > CORNERS).then_some(ys.len() as f64 / time);
+    }
+    Some(ys.iter().sum::<f64>() / ys.len() as f64)
+}
+
+/// A line of stages has two for each.
+const CORNERS: usize = 12;
+
 fn by_series(out: &mut String, figure: &Figure) {
     let numeric = ["Points", "Lowest", "5th percentile", "Median", "Mean", "95th percentile", "Highest"];
     let columns: Vec<(&str, bool)> = [("Series", false)].into_iter().chain(numeric.map(|c| (c, true))).collect();
@@ -317,11 +330,13 @@ fn by_series(out: &mut String, figure: &Figure) {
         let mut ys: Vec<f64> = series.points.iter().map(|p| p[1]).collect();
         ys.sort_by(f64::total_cmp);
         let at = |percent: usize| ys[(ys.len() * percent / 100).min(ys.len() - 1)];
-        let mean = ys.iter().sum::<f64>() / ys.len() as f64;
+        let mean = mean_of(&ys, figure);
         let name = if series.name.is_empty() { axis_title(&figure.y) } else { series.name.clone() };
         out.push_str(&format!("<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td>", escape(&name), ys.len()));
-        for v in [ys[0], at(5), at(50), mean, at(95), ys[ys.len() - 1]] {
-            out.push_str(&format!("<td class=\"n\">{}</td>", escape(&number::value(v, &figure.y.unit))));
+        let last = ys[ys.len() - 1];
+        for v in [Some(ys[0]), Some(at(5)), Some(at(50)), mean, Some(at(95)), Some(last)] {
+            let text = v.map_or_else(|| "–".to_owned(), |v| number::value(v, &figure.y.unit));
+            out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
         }
         out.push_str("</tr>\n");
     }

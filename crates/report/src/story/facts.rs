@@ -25,6 +25,9 @@ pub(super) enum Values {
     Reviewed,
 }
 
+/// A rate that begins so many times above its mean has fallen on the way.
+const FALLS_FROM: f64 = 1.3;
+
 impl<'a> Facts<'a> {
     pub fn of(review: &'a Review, device: &'a ReviewedDevice) -> Facts<'a> {
         let others = if review.devices.len() > 1 {
@@ -68,6 +71,13 @@ impl<'a> Facts<'a> {
     pub fn best_other(&self, headline: &Headline) -> Option<(&str, f64)> {
         let best = *self.others_by(headline).first()?;
         Some((self.others[best.0].0.as_str(), best.1))
+    }
+
+    /// The rate at which random writes to the fresh drive begin, if they do not keep it.
+    pub fn first_random_writes(&self) -> Option<f64> {
+        let (headline, mean) = self.headline("random-write")?;
+        let first = self.metric(headline.test, headline.variant, "iops_max")?;
+        (first >= FALLS_FROM * mean).then_some(first)
     }
 
     /// The best rate of sequential writes that another drive keeps, as far as is known.

@@ -365,7 +365,7 @@ fn what_is_many_times_the_best_is_said_in_times() {
     let findings = text(&story(&review, &review.devices[0]).findings);
     assert!(findings.contains("600 times as fast as Theirs 1 TB in the file-server test"), "{findings}");
     let theirs = story(&review, &review.devices[1]);
-    assert_eq!(theirs.unsuited, "File server: 2 IOPS, 0.2 % of the best here.");
+    assert_eq!(theirs.unsuited, "The file-server test at QD8: 2 IOPS, 0.2 % of the best here.");
 }
 
 #[test]
@@ -476,7 +476,7 @@ fn what_all_drives_do_alike_speaks_for_none_of_them() {
     };
     // The file server is where it leads by most, if it leads at all.
     assert_eq!(suits(&mut review, [19_900.0, 9_300.0]), "It leads in none of the figures compared here.");
-    assert_eq!(suits(&mut review, [19_000.0, 9_300.0]), "File server: 20,000 IOPS, the best here.");
+    assert_eq!(suits(&mut review, [19_000.0, 9_300.0]), "The file-server test at QD8: 20,000 IOPS, the best here.");
     // Where it is as near to the best as that, it may be said of it; how near is said as well.
     let three = |mine: f64| {
         let [mut a, mut b, mut c] = ["mine-1tb", "theirs-1tb", "third-1tb"].map(|name| {
@@ -496,8 +496,48 @@ fn what_all_drives_do_alike_speaks_for_none_of_them() {
         }
         story(&a, &a.devices[0]).suits
     };
-    assert_eq!(three(19_800.0), "File server: 19,800 IOPS, level with the best here.");
-    assert_eq!(three(19_200.0), "File server: 19,200 IOPS, 4 % behind the best here.");
+    assert_eq!(three(19_800.0), "The file-server test at QD8: 19,800 IOPS, level with the best here.");
+    assert_eq!(three(19_200.0), "The file-server test at QD8: 19,200 IOPS, 4 % behind the best here.");
+}
+
+#[test]
+fn random_writes_that_only_begin_quickly_are_called_so() {
+    let told = |first: f64| {
+        let mut mine = review(Figures { burst: 40_000.0, ..GOOD });
+        let run = mine.outcomes.iter_mut().find(|o| o.test == "random-write").unwrap();
+        run.metrics.insert("iops_max".to_owned(), Metric::new(first, "IOPS"));
+        let all = together(vec![("mine-1tb", mine), ("theirs-1tb", review(Figures { burst: 90_000.0, ..GOOD }))]);
+        let headline = HEADLINES.into_iter().find(|h| h.key == "random-write").unwrap();
+        (text(&story(&all, &all.devices[0]).findings), decks(&all).each[0].clone(), bar_notes(&all, &headline))
+    };
+    let (_, deck, notes) = told(71_000.0);
+    assert!(deck.starts_with("Quick at random writes to an empty drive at first, and not for long"), "{deck}");
+    assert_eq!(notes, ["Mine 1 TB: 71,000 IOPS at first; the mean is of what came after, too."]);
+    let (_, deck, notes) = told(41_000.0);
+    assert!(deck.starts_with("Slow at random writes even when empty"), "{deck}");
+    assert!(notes.is_empty());
+}
+
+#[test]
+fn rates_of_writes_that_another_does_not_keep_put_nobody_behind_it() {
+    let falling = |mut review: Review| {
+        let run = review.outcomes.iter_mut().find(|o| o.test == "consistency").unwrap();
+        run.metrics.insert("fill_bandwidth".to_owned(), Metric::new(150.0, "MB/s"));
+        review
+    };
+    let mine = review(Figures { sequential: 300.0, ..GOOD });
+    let steady =
+        together(vec![("mine-1tb", mine.clone()), ("theirs-1tb", review(Figures { sequential: 500.0, ..GOOD }))]);
+    let unsuited = |all: &Review| story(all, &all.devices[0]).unsuited;
+    assert!(
+        unsuited(&steady).contains("Sequential write to an empty drive: 300 MB/s, 60 % of the best here."),
+        "{}",
+        unsuited(&steady)
+    );
+    let all =
+        together(vec![("mine-1tb", mine), ("theirs-1tb", falling(review(Figures { sequential: 500.0, ..GOOD })))]);
+    assert!(Facts::of(&all, &all.devices[0]).some_long_write_falls());
+    assert!(!unsuited(&all).contains("equential write"), "{}", unsuited(&all));
 }
 
 /// Reviews put together; the drives have these names.

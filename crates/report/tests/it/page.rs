@@ -291,11 +291,11 @@ fn the_first_screen_says_what_the_drive_is_for_and_how_far_to_trust_it() {
     let rates = bars("random-write");
     assert!(rates.len() > 3 && rates.is_sorted_by(|a, b| a >= b), "{rates:?}");
     // How much was written is the test's to say: a quick run writes an eighth of it.
-    assert!(!page.contains("QD32, fresh drive, over"));
+    assert!(!page.contains("4 KiB, QD32, over"));
     for outcome in review.outcomes.iter_mut().filter(|o| o.test == "random-write") {
         outcome.params.insert("span_bytes".into(), 999_292_928.into());
     }
-    assert!(index_html(&review).unwrap().contains("QD32, fresh drive, over 1 GB"));
+    assert!(index_html(&review).unwrap().contains("4 KiB, QD32, over 1 GB"));
     assert!(first.contains("too short to be held against what magazines and makers measured"), "{first}");
 }
 
