@@ -493,7 +493,7 @@ fn bursts(facts: &Facts<'_>) -> Option<Finding> {
     Some(finding(
         "Random writes to the fresh drive go at ",
         format!("{} IOPS", iops(ours)),
-        format!(" in the mean of the run{first}, against {} of {other}.", iops(theirs)),
+        format!(" in the mean of the run, against {} of {other}{first}.", iops(theirs)),
         "random-write",
     ))
 }

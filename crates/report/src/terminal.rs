@@ -1,6 +1,6 @@
 //! The summary in the terminal: plain text, aligned, one screen where possible.
 
-use ssdlab_bench::{ClaimKind, Mark, Outcome};
+use ssdlab_bench::{Chart, ClaimKind, Mark, Outcome};
 
 use crate::compare::{self, TestGroup};
 use crate::felt;
@@ -169,7 +169,8 @@ fn felt(groups: &[TestGroup], painter: &Painter, line: &mut impl FnMut(&str)) {
 fn runs(review: &Review, groups: &[TestGroup], line: &mut impl FnMut(&str)) {
     let mut rows = Vec::new();
     for outcome in groups.iter().flat_map(|g| &g.outcomes) {
-        let scatter = outcome.charts.iter().find(|c| c.mark == Mark::Scatter && c.id != STALLS);
+        let is_rate = |c: &Chart| c.mark == Mark::Scatter && c.id != STALLS && c.x.unit == "s" && c.y.unit == "IOPS";
+        let scatter = outcome.charts.iter().find(|c| is_rate(c));
         let Some(series) = scatter.and_then(|c| c.series.iter().find(|s| s.points.len() >= 60)) else {
             continue;
         };

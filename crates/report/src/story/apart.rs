@@ -42,7 +42,7 @@ impl Fresh {
         match self {
             Fresh::QuickWhileClean => "Quick at random writes while it has clean blocks",
             Fresh::Quick => "Quick at random writes",
-            Fresh::QuickAtFirst => "Quick at random writes to an empty drive at first, and not for long",
+            Fresh::QuickAtFirst => "Quick at the first random writes to an empty drive",
             Fresh::Slow => "Slow at random writes even when empty",
             Fresh::NoDrive => "No drive for random writes",
         }
@@ -52,7 +52,7 @@ impl Fresh {
         match self {
             Fresh::QuickWhileClean => "All are quick at random writes while they have clean blocks",
             Fresh::Quick => "All are quick at random writes",
-            Fresh::QuickAtFirst => "All are quick at random writes to an empty drive at first, and not for long",
+            Fresh::QuickAtFirst => "All are quick at the first random writes to an empty drive",
             Fresh::Slow => "All are slow at random writes even when empty",
             Fresh::NoDrive => "None is a drive for random writes",
         }

@@ -511,7 +511,7 @@ fn random_writes_that_only_begin_quickly_are_called_so() {
         (text(&story(&all, &all.devices[0]).findings), decks(&all).each[0].clone(), bar_notes(&all, &headline))
     };
     let (_, deck, notes) = told(71_000.0);
-    assert!(deck.starts_with("Quick at random writes to an empty drive at first, and not for long"), "{deck}");
+    assert!(deck.starts_with("Quick at the first random writes to an empty drive"), "{deck}");
     assert_eq!(notes, ["Mine 1 TB: 71,000 IOPS at first; the mean is of what came after, too."]);
     let (_, deck, notes) = told(41_000.0);
     assert!(deck.starts_with("Slow at random writes even when empty"), "{deck}");
