@@ -31,13 +31,19 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     pub(crate) fn flush(&mut self, slot: Slot) {
         let now = self.now;
-        if self.plug.flush_lies {
+        if self.plug.flush_lies || self.is_safe_in_buffer() {
             let processed = self.frontend.commands.slot(slot).processed;
             self.respond(slot, processed.max(now));
             return;
         }
         self.wait_until_durable(slot, now);
         self.settle_durable();
+    }
+
+    /// Whether what is in the buffer survives a power cut. A drive that is read-only has nowhere to write it.
+    #[inline]
+    pub(crate) fn is_safe_in_buffer(&self) -> bool {
+        self.plug.keeps_buffer && !self.translation.is_read_only()
     }
 
     /// A command waits until everything accepted so far is on flash; its own data are in the drive at `from`.

@@ -135,7 +135,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             explanations.end_drive_wait(slot, decoded, now, Cause::Buffer);
             explanations.add(slot, Cause::Link, link_end - now);
         });
-        if fua && !self.plug.flush_lies || !self.buffer.acknowledges {
+        if fua && !self.plug.flush_lies && !self.is_safe_in_buffer() || !self.buffer.acknowledges {
             // The data are still on the link; the wait for flash begins where they have arrived.
             self.wait_until_durable(slot, link_end);
             if !self.buffer.joins {

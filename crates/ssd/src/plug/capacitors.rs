@@ -40,6 +40,12 @@ impl Capacitors {
         if drawn > 0.0 { (self.energy / drawn) as Nanos } else { Nanos::MAX / 4 }
     }
 
+    /// Whether they carry everything that the buffer can hold to flash: what has arrived there is then as safe as on flash.
+    #[must_use]
+    pub fn keep_buffer(&self, drive: &DriveSpec, die: &DieSpec) -> bool {
+        self.protects == Protection::Everything && self.hold_up() >= time_to_save(drive, die)
+    }
+
     /// Which operations of dies the energy carries to their end, once it has fed the drive for `already`: each die draws
     /// until its own is over. `left`: how long each still takes.
     #[must_use]
@@ -61,6 +67,26 @@ impl Capacitors {
         carried
     }
 }
+
+/// How long it takes to write the whole buffer out, at the most: every die ends what it is at, an erase perhaps, and writes its
+/// share of the rows and a few of the journal, each at the slowest of its programs or at the channel's pace.
+fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
+    let (g, dies) = (&die.geometry, drive.flash.dies);
+    let modes = [&die.modes.slc, &die.modes.mlc, &die.modes.tlc].into_iter().flatten();
+    let programs = die.timing.program_us.iter().chain(modes.clone().flat_map(|mode| &mode.program_us));
+    let erases = modes.map(|mode| mode.erase_ms).chain([die.timing.erase_ms]);
+    let row_bytes = f64::from(g.planes * (g.page_bytes + g.spare_bytes) * die.features.program_passes);
+    let rate = die.bus.mega_transfers_per_s;
+    let transfer_us = if rate == 0.0 { 0.0 } else { row_bytes / rate };
+    let ways = dies.div_ceil(drive.controller.channels);
+    let row_us = programs.copied().fold(0.0, f64::max).max(transfer_us * f64::from(ways)) + transfer_us;
+    let units = drive.buffer_pages() * drive.compression_ratio();
+    let rows = units.div_ceil(g.planes * drive.units_per_page(die)).div_ceil(dies) + ROWS_OF_LOG;
+    nanos_from_us(row_us * f64::from(rows)) + nanos_from_ms(erases.fold(0.0, f64::max))
+}
+
+/// Rows that a die may have to write beside its share: one under way, and what the journal has still to say.
+const ROWS_OF_LOG: u32 = 4;
 
 /// How long a drive takes to start, apart from what it does to its flash.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +135,29 @@ mod tests {
         assert_eq!(capacitors(2.24, 100.0).carry(&left, 0), [false, true]);
         assert_eq!(capacitors(2.25, 50.0).carry(&left, 0), [false, false]);
         assert_eq!(capacitors(2.25, 100.0).carry(&[], 0), [false; 0]);
+    }
+
+    #[test]
+    fn they_keep_the_buffer_if_they_last_until_all_of_it_is_on_flash() {
+        let mut die = DieSpec::plain(ssdlab_nand::Geometry {
+            planes: 1,
+            blocks_per_plane: 8,
+            pages_per_block: 4,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: ssdlab_nand::PageOrder::Uniform,
+        });
+        (die.timing.program_us, die.timing.erase_ms, die.bus.mega_transfers_per_s) = (vec![1000.0], 3.0, 0.0);
+        let mut drive = DriveSpec::plain("plain", 16, 0);
+        drive.write_buffer.capacity_kib = 16 * 4 * 10;
+        // Ten rows a die, four more and an erase: 17 ms at 2.32 W.
+        let keeps = |protects, energy_mj| {
+            let spec = PowerLossSpec { protects, energy_mj: Some(energy_mj), ..PowerLossSpec::default() };
+            Capacitors::new(&spec, &drive, &die).keep_buffer(&drive, &die)
+        };
+        assert!(keeps(Protection::Everything, 39.5) && !keeps(Protection::Everything, 39.4));
+        assert!(!keeps(Protection::DataAtRest, 1e6));
     }
 
     #[test]

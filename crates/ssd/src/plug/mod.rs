@@ -4,7 +4,8 @@
 //!
 //! - *in the host's hands*: commands that were not answered. They never are; of a write, any part may be there afterwards.
 //! - *in the write buffer*: lost, unless the capacitors protect everything: then it is written out, as long as the energy
-//!   lasts, and so is what the journal has still to say of trims.
+//!   lasts, and so is what the journal has still to say of trims. Where it lasts for all that the buffer can hold, FLUSH and
+//!   FUA are answered from there.
 //! - *in flight on a die*: a program is torn once the array is at it, and never happened before that. It takes the older
 //!   pages of its word line along, unless the capacitors carry the die to the end of the pass. An erase is to be done again.
 //! - *in flash*: safe.
@@ -42,6 +43,8 @@ pub struct PlugState {
     times: StartTimes,
     /// Whether FLUSH is answered without anything being written.
     pub flush_lies: bool,
+    /// Whether what has arrived in the buffer is safe there.
+    pub keeps_buffer: bool,
     /// Taken out.
     out: bool,
     /// Since it was put in again: what is done to the flash before the drive is ready.
@@ -67,9 +70,11 @@ impl PlugState {
     #[must_use]
     pub fn new(name: &str, drive: &DriveSpec, die: &ssdlab_nand::DieSpec, seed: u64) -> Self {
         let spec = drive.power_loss.clone().unwrap_or_default();
+        let capacitors = Capacitors::new(&spec, drive, die);
         PlugState {
             specimen: specimen(name, drive, die, seed),
-            capacitors: Capacitors::new(&spec, drive, die),
+            keeps_buffer: capacitors.keep_buffer(drive, die),
+            capacitors,
             times: StartTimes::new(&spec),
             flush_lies: spec.flush_lies,
             out: false,

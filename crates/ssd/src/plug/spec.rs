@@ -86,7 +86,8 @@ pub enum Protection {
     Nothing,
     /// Pages that share their cells with a program under way. That program is lost, and so is the write buffer.
     DataAtRest,
-    /// Everything that the host was told is written: the buffer is written out.
+    /// Everything that the host was told is written: the buffer is written out. If the energy carries all of it, FLUSH and FUA are
+    /// answered once the data are there.
     Everything,
 }
 

@@ -349,6 +349,31 @@ fn a_flush_that_lies_takes_no_time_and_keeps_nothing() {
 }
 
 #[test]
+fn capacitors_that_keep_the_buffer_answer_a_flush_at_once_and_weak_ones_do_not() {
+    let (mut drive, die) = mlc();
+    let mut flush = |energy_left_percent, fua| {
+        drive.power_loss = Some(PowerLossSpec { energy_left_percent, ..with(Protection::Everything, 1000.0) });
+        let mut host = Host::new(&drive, &die, 1);
+        host.fill();
+        for first in 0..20 {
+            host.submit(Op::Write, 10 * first, 3, fua);
+        }
+        while !host.in_flight.is_empty() && host.step() {}
+        let before = host.now;
+        host.flush();
+        let took = host.now - before;
+        host.cut();
+        host.restore(false, |unit| unit.flushed);
+        (host.flushed_lost, took)
+    };
+    for fua in [false, true] {
+        let (strong, weak) = (flush(100.0, fua), flush(0.1, fua));
+        assert!(strong.0 == 0 && strong.1 < MILLISECOND / 10, "{strong:?}");
+        assert!(weak.0 == 0 && (fua || weak.1 > MILLISECOND), "{weak:?}");
+    }
+}
+
+#[test]
 fn a_cut_after_standby_is_clean_loses_nothing_and_the_drive_is_ready_sooner() {
     let (drive, die) = mlc();
     let mut host = Host::new(&drive, &die, 1);
