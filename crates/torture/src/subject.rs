@@ -58,6 +58,8 @@ pub struct Facts {
     pub accepted_units: u64,
     pub waiting_units: u64,
     pub buffered_units: u64,
+    /// What is in the buffer stays there at a FLUSH, and survives a cut.
+    pub safe_in_buffer: bool,
     pub read_only: bool,
     pub frozen: bool,
 }
@@ -258,6 +260,7 @@ impl<T: Translation> Subject for SimulatedSsd<true, true, T> {
             accepted_units: ftl.accepted_units(),
             waiting_units: ftl.waiting_units().into(),
             buffered_units: ftl.buffered_units().into(),
+            safe_in_buffer: self.is_safe_in_buffer(),
             read_only: ftl.is_read_only(),
             frozen: ftl.is_frozen(),
         }

@@ -40,9 +40,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.settle_durable();
     }
 
-    /// Whether what is in the buffer survives a power cut. A drive that is read-only has nowhere to write it.
+    /// Whether what is in the buffer survives a power cut, so that a FLUSH leaves it there. A drive that is read-only has nowhere to
+    /// write it.
     #[inline]
-    pub(crate) fn is_safe_in_buffer(&self) -> bool {
+    #[must_use]
+    pub fn is_safe_in_buffer(&self) -> bool {
         self.plug.keeps_buffer && !self.translation.is_read_only()
     }
 
