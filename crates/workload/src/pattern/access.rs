@@ -9,8 +9,8 @@ use super::{
     BlockSizes, Command, Distribution, Extent, Mix, Order, Pareto, Pattern, PatternError, Permutation, Source, Zipf,
 };
 
-/// Blocks of which a random map keeps account: half a gigabyte.
-const MOST_OF_A_MAP: u64 = 1 << 32;
+/// Blocks of which a random map keeps account, in 128 MiB: 4 TiB in blocks of 4 KiB.
+const MOST_OF_A_MAP: u64 = 1 << 30;
 
 /// How the next place is found.
 #[derive(Clone, Debug)]

@@ -10,7 +10,8 @@ pub(super) struct RandomMap {
 }
 
 impl RandomMap {
-    /// All of so many blocks are free.
+    /// All of so many blocks are free. Memory is touched as blocks are taken: a map of a large drive costs a job that does little
+    /// nothing.
     pub fn new(blocks: u64) -> Self {
         let mut levels = Vec::new();
         let mut bits = blocks;
@@ -23,7 +24,7 @@ impl RandomMap {
             bits = words;
         }
         let mut map = RandomMap { levels, blocks, free: blocks };
-        map.clear();
+        map.close_ends();
         map
     }
 
@@ -37,16 +38,20 @@ impl RandomMap {
 
     /// All are free again.
     pub fn clear(&mut self) {
+        self.levels.iter_mut().for_each(|level| level.fill(0));
+        self.close_ends();
+        self.free = self.blocks;
+    }
+
+    /// What lies behind the last is never free.
+    fn close_ends(&mut self) {
         let mut bits = self.blocks;
         for level in &mut self.levels {
-            level.fill(0);
-            // What lies behind the last is never free.
             if let (Some(last), used @ 1..) = (level.last_mut(), bits % 64) {
                 *last = u64::MAX << used;
             }
             bits = bits.div_ceil(64);
         }
-        self.free = self.blocks;
     }
 
     /// The first free block from this one on, or else the first of all; `None` if none is.
