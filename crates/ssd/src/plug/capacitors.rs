@@ -108,14 +108,8 @@ impl StartTimes {
 mod tests {
     use super::*;
 
-    fn capacitors(energy_mj: f64, left_percent: f64) -> Capacitors {
-        let spec = PowerLossSpec {
-            protects: Protection::DataAtRest,
-            energy_mj: Some(energy_mj),
-            energy_left_percent: left_percent,
-            ..PowerLossSpec::default()
-        };
-        let die = DieSpec::plain(ssdlab_nand::Geometry {
+    fn small_die() -> DieSpec {
+        DieSpec::plain(ssdlab_nand::Geometry {
             planes: 1,
             blocks_per_plane: 8,
             pages_per_block: 4,
@@ -123,7 +117,17 @@ mod tests {
             spare_bytes: 0,
             bits_per_cell: 1,
             page_order: ssdlab_nand::PageOrder::Uniform,
-        });
+        })
+    }
+
+    fn capacitors(energy_mj: f64, left_percent: f64) -> Capacitors {
+        let spec = PowerLossSpec {
+            protects: Protection::DataAtRest,
+            energy_mj: Some(energy_mj),
+            energy_left_percent: left_percent,
+            ..PowerLossSpec::default()
+        };
+        let die = small_die();
         Capacitors::new(&spec, &DriveSpec::plain("plain", 16, 0), &die)
     }
 
@@ -139,15 +143,7 @@ mod tests {
 
     #[test]
     fn they_keep_the_buffer_if_they_last_until_all_of_it_is_on_flash() {
-        let mut die = DieSpec::plain(ssdlab_nand::Geometry {
-            planes: 1,
-            blocks_per_plane: 8,
-            pages_per_block: 4,
-            page_bytes: 4096,
-            spare_bytes: 0,
-            bits_per_cell: 1,
-            page_order: ssdlab_nand::PageOrder::Uniform,
-        });
+        let mut die = small_die();
         (die.timing.program_us, die.timing.erase_ms, die.bus.mega_transfers_per_s) = (vec![1000.0], 3.0, 0.0);
         let mut drive = DriveSpec::plain("plain", 16, 0);
         drive.write_buffer.capacity_kib = 16 * 4 * 10;

@@ -324,23 +324,30 @@ fn firmware_that_pads_at_a_flush_keeps_what_was_flushed_without_capacitors() {
     assert!(destroyed == 0 && taken_back > 50, "{destroyed} units destroyed, {taken_back} writes taken back");
 }
 
+/// Twenty writes, all answered, a flush and a cut: how many that were flushed are gone, and how long the flush took. `kept`: what
+/// must be there.
+fn flush_and_cut(power_loss: PowerLossSpec, fua: bool, kept: impl Fn(&Unit) -> u32 + Copy) -> (u32, Nanos) {
+    let (mut drive, die) = mlc();
+    drive.power_loss = Some(power_loss);
+    let mut host = Host::new(&drive, &die, 1);
+    host.fill();
+    for first in 0..20 {
+        host.submit(Op::Write, 10 * first, 3, fua);
+    }
+    while !host.in_flight.is_empty() && host.step() {}
+    let before = host.now;
+    host.flush();
+    let took = host.now - before;
+    host.cut();
+    host.restore(false, kept);
+    (host.flushed_lost, took)
+}
+
 #[test]
 fn a_flush_that_lies_takes_no_time_and_keeps_nothing() {
-    let (mut drive, die) = mlc();
-    let mut flush = |flush_lies, fua| {
-        drive.power_loss = Some(PowerLossSpec { flush_lies, ..with(Protection::DataAtRest, 100.0) });
-        let mut host = Host::new(&drive, &die, 1);
-        host.fill();
-        for first in 0..20 {
-            host.submit(Op::Write, 10 * first, 3, fua);
-        }
-        while !host.in_flight.is_empty() && host.step() {}
-        let before = host.now;
-        host.flush();
-        let took = host.now - before;
-        host.cut();
-        host.restore(false, |unit| if flush_lies { 0 } else { unit.flushed });
-        (host.flushed_lost, took)
+    let flush = |flush_lies, fua| {
+        let power_loss = PowerLossSpec { flush_lies, ..with(Protection::DataAtRest, 100.0) };
+        flush_and_cut(power_loss, fua, |unit| if flush_lies { 0 } else { unit.flushed })
     };
     let (honest, lying) = (flush(false, false), flush(true, false));
     assert!(honest.0 == 0 && honest.1 > MILLISECOND, "{honest:?}");
@@ -350,21 +357,9 @@ fn a_flush_that_lies_takes_no_time_and_keeps_nothing() {
 
 #[test]
 fn capacitors_that_keep_the_buffer_answer_a_flush_at_once_and_weak_ones_do_not() {
-    let (mut drive, die) = mlc();
-    let mut flush = |energy_left_percent, fua| {
-        drive.power_loss = Some(PowerLossSpec { energy_left_percent, ..with(Protection::Everything, 1000.0) });
-        let mut host = Host::new(&drive, &die, 1);
-        host.fill();
-        for first in 0..20 {
-            host.submit(Op::Write, 10 * first, 3, fua);
-        }
-        while !host.in_flight.is_empty() && host.step() {}
-        let before = host.now;
-        host.flush();
-        let took = host.now - before;
-        host.cut();
-        host.restore(false, |unit| unit.flushed);
-        (host.flushed_lost, took)
+    let flush = |energy_left_percent, fua| {
+        let power_loss = PowerLossSpec { energy_left_percent, ..with(Protection::Everything, 1000.0) };
+        flush_and_cut(power_loss, fua, |unit| unit.flushed)
     };
     for fua in [false, true] {
         let (strong, weak) = (flush(100.0, fua), flush(0.1, fua));
