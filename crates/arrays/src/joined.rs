@@ -294,12 +294,16 @@ impl<L: Layout> Device for Joined<L> {
                 return limit;
             }
             let from = done.len();
-            let reached = self.members[earliest].advance_to_completion(limit.min(next), done);
+            // Up to just before another's event, or with what it has at that very instant.
+            let alone_to = limit.min(next.saturating_sub(1).max(at));
+            let reached = self.members[earliest].advance_to_completion(alone_to, done);
             self.events[earliest] = event_of(&*self.members[earliest]);
             if next <= reached || reached == limit {
                 self.let_others_follow(earliest, reached, from, done);
             }
-            self.join_from(from, done);
+            if done.len() > from {
+                self.join_from(from, done);
+            }
             if done.len() > before || reached == limit {
                 return reached;
             }
