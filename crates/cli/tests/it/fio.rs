@@ -200,6 +200,7 @@ const SAME_COUNTS: &[&str] = &[
 /// The same, nearly: sizes, times or an order are drawn.
 const LIKE_COUNTS: &[&str] = &[
     "rw=randwrite bsrange=4k-16k size=16m",
+    "rw=write bsrange=4k-64k size=64m loops=2",
     "rw=randwrite bssplit=4k/50:16k/50 size=16m",
     "rw=randwrite bsrange=4k-10k norandommap size=16m",
     "rw=randwrite bsrange=4k-64k size=64m rate_iops=2000 runtime=2 time_based",
@@ -249,6 +250,51 @@ fn a_job_sends_as_much_as_with_fio() {
         let near = |(a, b): (&u64, &u64)| a.abs_diff(*b) as f64 <= 0.1 * (*a).max(*b) as f64;
         if !ours.iter().zip(&theirs).all(near) {
             wrong.push(format!("{options}: {ours:?}, fio {theirs:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Whether each pass of a job of four over 256 blocks is the first one again: here and with fio, by their latency logs.
+#[test]
+#[ignore = "needs fio: `make fio`"]
+fn passes_repeat_where_they_do_with_fio() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fio-passes");
+    let offsets = |name: &str, mut command: Command| {
+        let log = folder.join(format!("{name}_clat.1.log"));
+        let _ = fs::remove_file(&log);
+        let output = command.current_dir(&folder).output().expect("fio is installed: `make fio`");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = fs::read_to_string(&log).unwrap();
+        let offset = |line: &str| line.split(',').nth(4).unwrap().trim().parse::<u64>().unwrap();
+        text.lines().map(offset).collect::<Vec<_>>()
+    };
+    fs::create_dir_all(&folder).unwrap();
+    let mut wrong = Vec::new();
+    for options in [
+        "rw=randwrite loops=4",
+        "rw=randread loops=4",
+        "rw=randrw loops=4",
+        "rw=randwrite io_size=4m",
+        "rw=randwrite loops=4 randrepeat=0",
+        "rw=randwrite io_size=4m randrepeat=0",
+        "rw=randwrite loops=4 norandommap",
+        "rw=randread time_based runtime=2 rate_iops=600",
+    ] {
+        let job = folder.join("job.fio");
+        let common = "bs=4k\nsize=1m\nlog_offset=1\nwrite_lat_log";
+        let text = |log: &str| format!("[j]\n{}\n{common}={log}\n", options.replace(' ', "\n"));
+        fs::write(&job, text("theirs")).unwrap();
+        let mut fio = Command::new("fio");
+        fio.arg(&job).arg("--filename=file").arg("--output-format=json");
+        let theirs = offsets("theirs", fio);
+        fs::write(&job, text("ours")).unwrap();
+        let mut ssdlab = Command::new(env!("CARGO_BIN_EXE_ssdlab"));
+        ssdlab.arg("run").arg(&job).arg(DRIVE).arg("--log-dir").arg(&folder).arg("--force");
+        let ours = offsets("ours", ssdlab);
+        let again = |all: &[u64]| all.chunks(256).take(4).map(|pass| pass == &all[..256]).collect::<Vec<_>>();
+        if again(&ours) != again(&theirs) || ours.len() < 1024 || theirs.len() < 1024 {
+            wrong.push(format!("{options}: {:?}, fio {:?}", again(&ours), again(&theirs)));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

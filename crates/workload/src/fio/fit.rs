@@ -219,6 +219,8 @@ impl Job {
             extent,
             short_tail: false,
             one_place: false,
+            // Of a job that goes on for its time, fio clears the map alone.
+            repeats: self.randrepeat && !self.time_based,
             fua: self.sync || self.write_fua,
         })
     }

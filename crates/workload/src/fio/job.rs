@@ -410,6 +410,18 @@ impl Job {
         (walk != plain).then_some(walk)
     }
 
+    /// Whether it writes at random, more than once over each block, in the order of the first time.
+    fn writes_passes_again(&self) -> bool {
+        let goes_round = match (self.io_size, self.size) {
+            (Some(Amount::Bytes(io)), Some(Amount::Bytes(size))) => io > size,
+            _ => false,
+        };
+        let keeps_a_map =
+            matches!(self.distribution, RandomDistribution::Random) && !self.norandommap && self.walk().is_none();
+        let passes = self.loops > 1 || goes_round;
+        passes && self.rw.is_random() && self.writes() && keeps_a_map && self.randrepeat && !self.time_based
+    }
+
     /// The block sizes of reads, writes and trims after `bssplit` has ruled over `bs`.
     #[must_use]
     pub fn sizes(&self) -> [BlockSizes; 3] {
@@ -459,6 +471,13 @@ impl JobFile {
                 "{}: job `{}`{others}: both iodepth > 1 and a synchronous I/O engine ({}) are selected; the queue depth is \
                  capped at 1, as in fio. ioengine=libaio keeps {} commands in flight",
                 self.file, first.name, first.engine.name, first.iodepth
+            ));
+        }
+        if let Some(job) = self.jobs.iter().find(|j| j.writes_passes_again()) {
+            notices.push(format!(
+                "{}: job `{}`: each pass writes the same blocks in the same order, as in fio, so that what it overwrites lies \
+                 together in flash and a drive hardly collects garbage; randrepeat=0 gives each pass an order of its own",
+                self.file, job.name
             ));
         }
         notices.extend(self.warnings.iter().cloned());

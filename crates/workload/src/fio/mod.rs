@@ -8,7 +8,7 @@
 //! Where fio's manual and fio's code differ, the code is followed. What differs from fio:
 //!
 //! - Random numbers are ssdlab's own, so offsets are not fio's one by one; their distribution is.
-//! - A run is always repeatable; `randrepeat=0` changes nothing (use another seed).
+//! - A run is always repeatable; `randrepeat=0` changes the order from pass to pass, not from run to run (use another seed).
 //! - A mixed job whose reads and writes have different smallest sizes draws its blocks with replacement, as with
 //!   `norandommap`; fio keeps a map.
 //! - `${VARIABLE}` has the values that the caller gives; a variable without one is an error.

@@ -232,7 +232,7 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.norandommap = units::boolean(v)?; Ok(()) };
     "randseed" "number", "the run's seed", "Seed of the job's random numbers."
         => |j, v| { j.randseed = Some(count(j, v, 0, u64::MAX)?); Ok(()) };
-    "randrepeat" ["allrandrepeat"] "0 or 1", "1", "Accepted; runs are always repeatable."
+    "randrepeat" ["allrandrepeat"] "0 or 1", "1", "Each pass of loops or io_size over a random map sends the same blocks in the same order; 0: in another one, as time_based does. Runs are always repeatable."
         => |j, v| { j.randrepeat = units::boolean(v)?; Ok(()) };
     "rate_iops" "count[,count[,count]]", "no limit", "Commands of the smallest block size a second at most: larger ones take more of it."
         => |j, v| { j.rate_iops = rates(j, v)?; Ok(()) };

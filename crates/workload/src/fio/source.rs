@@ -46,6 +46,8 @@ struct Verification {
     pattern: Pattern,
     rng: Rng,
     loops_left: u64,
+    /// Whether each loop goes to the same places in the same order.
+    repeats: bool,
     /// What this loop has written; `None` if it is read at once ([`Verification::backlog`]).
     written: Written,
     /// Read in the middle of writing: after so many blocks, so many of them.
@@ -96,6 +98,7 @@ impl JobSource {
                 pattern: pattern.clone(),
                 rng: rng.clone(),
                 loops_left: job.loops - 1,
+                repeats: job.randrepeat,
                 written: Written::new(block),
                 backlog: job.verify_backlog,
                 batch: if job.verify_backlog_batch > 0 { job.verify_backlog_batch } else { job.verify_backlog },
@@ -140,8 +143,9 @@ impl JobSource {
                 v.loops_left -= 1;
                 v.reading = false;
                 v.barrier = true;
-                // Other places than in the loop before.
-                v.rng = v.rng.stream("loop");
+                if !v.repeats {
+                    v.rng = v.rng.stream("loop");
+                }
                 self.access = Access::new(v.walk.as_ref(), &v.pattern, &v.rng).ok()?;
             }
         }

@@ -44,9 +44,26 @@ pub struct AccessPattern {
     passes_left: Option<u64>,
     /// The block that was trimmed and is to be written next.
     trimmed: Option<(u64, u64)>,
-    op_rng: Rng,
-    size_rng: Rng,
-    offset_rng: Rng,
+    draws: Draws,
+    /// What every pass begins with, if each is the first one again.
+    first_draws: Option<Box<Draws>>,
+}
+
+/// Where random numbers come from: of operations, block sizes and places.
+#[derive(Clone, Debug)]
+struct Draws {
+    op: Rng,
+    size: Rng,
+    offset: Rng,
+}
+
+impl Draws {
+    /// A pass over the span is over.
+    fn pass_over(&mut self, first: Option<&Draws>) {
+        if let Some(first) = first {
+            self.clone_from(first);
+        }
+    }
 }
 
 impl Mix {
@@ -108,8 +125,12 @@ impl AccessPattern {
             }
             draw[op] = Some(Draw::new(sizes, align, length.max(sizes.max_bytes())));
         }
-        let mut offset_rng = rng.stream("offset");
-        let place = Self::place(p, &draw, length, &mut offset_rng)?;
+        let mut draws =
+            Draws { op: rng.stream("operation"), size: rng.stream("block size"), offset: rng.stream("offset") };
+        // Reads and writes in sequence come to the end of the span each in its time.
+        let has_passes = !(sequential && matches!(p.mix, Mix::ReadWrite { .. }));
+        let first_draws = (p.repeats && has_passes).then(|| Box::new(draws.clone()));
+        let place = Self::place(p, &draw, length, &mut draws.offset)?;
         let used = || p.sizes.iter().zip(p.mix.uses()).filter(|s| s.1).map(|s| s.0);
         let whole = used().map(BlockSizes::max_bytes).max().unwrap_or(SECTOR_BYTES);
         let one_size = used().all(|s| s.min_bytes() == whole);
@@ -137,9 +158,8 @@ impl AccessPattern {
             bytes_left,
             passes_left,
             trimmed: None,
-            op_rng: rng.stream("operation"),
-            size_rng: rng.stream("block size"),
-            offset_rng,
+            draws,
+            first_draws,
         })
     }
 
@@ -229,7 +249,7 @@ impl Source for AccessPattern {
             Mix::Write => Op::Write,
             Mix::Trim => Op::Trim,
             Mix::ReadWrite { read_percent } => {
-                if self.op_rng.chance(u64::from(read_percent), 100) {
+                if self.draws.op.chance(u64::from(read_percent), 100) {
                     Op::Read
                 } else {
                     Op::Write
@@ -249,25 +269,20 @@ impl Source for AccessPattern {
         };
         let draw = self.draw[slot].as_ref()?;
         let align = draw.align;
-        let (mut length, places) = draw.next(&mut self.size_rng);
+        let (mut length, places) = draw.next(&mut self.draws.size);
         let offset = match &mut self.place {
-            Place::Uniform => self.offset_rng.below(places) * align,
+            Place::Uniform => self.draws.offset.below(places) * align,
             Place::Sequential(cursors) => {
                 let cursor = &mut cursors[if self.one_place { 0 } else { slot }];
                 let left = self.length - *cursor;
                 if length > left {
-                    if self.short_tail && left > 0 {
+                    if self.short_tail {
                         length = left;
+                    } else if draw.min_length <= left {
+                        length = draw.next_of_at_most(left, &mut self.draws.size);
                     } else {
-                        // A smaller block would still have fitted; this one begins the next pass.
+                        // Smaller blocks of the other operation, which goes on from the same place, would still fit.
                         *cursor = 0;
-                        length = length.min(self.length);
-                        if let Some(passes) = &mut self.passes_left {
-                            *passes -= 1;
-                            if *passes == 0 {
-                                return None;
-                            }
-                        }
                     }
                 }
                 let offset = *cursor;
@@ -276,6 +291,7 @@ impl Source for AccessPattern {
                 let left = self.length - *cursor;
                 if left == 0 || !self.short_tail && left < draw.min_length {
                     *cursor = 0;
+                    self.draws.pass_over(self.first_draws.as_deref());
                     if let Some(passes) = &mut self.passes_left {
                         *passes -= 1;
                     }
@@ -283,15 +299,13 @@ impl Source for AccessPattern {
                 offset
             }
             Place::Once(order, step) => {
-                let block = match order.next() {
-                    Some(b) => b,
-                    None => {
-                        order.restart(&mut self.offset_rng);
-                        order.next()?
+                let block = order.next()?;
+                if order.is_exhausted() {
+                    self.draws.pass_over(self.first_draws.as_deref());
+                    order.restart(&mut self.draws.offset);
+                    if let Some(passes) = &mut self.passes_left {
+                        *passes -= 1;
                     }
-                };
-                if let (true, Some(passes)) = (order.is_exhausted(), &mut self.passes_left) {
-                    *passes -= 1;
                 }
                 block * *step
             }
@@ -299,17 +313,20 @@ impl Source for AccessPattern {
                 if map.is_full() {
                     map.clear();
                 }
-                let first = map.next_free(self.offset_rng.below(map.blocks()))?;
+                let first = map.next_free(self.draws.offset.below(map.blocks()))?;
                 let taken = map.take(first, length.div_ceil(*block));
                 length = length.min(taken * *block);
-                if let (true, Some(passes)) = (map.is_full(), &mut self.passes_left) {
-                    *passes -= 1;
+                if map.is_full() {
+                    self.draws.pass_over(self.first_draws.as_deref());
+                    if let Some(passes) = &mut self.passes_left {
+                        *passes -= 1;
+                    }
                 }
                 first * *block
             }
             Place::Zipf(z) => z.block() % places * align,
             Place::Pareto(p) => p.block() % places * align,
-            Place::Zoned(z) => z[slot].as_ref()?.place(&mut self.offset_rng).min(places - 1) * align,
+            Place::Zoned(z) => z[slot].as_ref()?.place(&mut self.draws.offset).min(places - 1) * align,
         };
         if self.mix == Mix::TrimWrite {
             self.trimmed = Some((offset, length));

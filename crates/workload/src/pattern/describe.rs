@@ -92,6 +92,10 @@ pub struct Pattern {
     /// In sequence: whether reads and writes go on from one common place, so that each address is either read or
     /// written in a pass (as Iometer does), and not each from a place of its own.
     pub one_place: bool,
+    /// Whether each pass over the span is the first one again: the same blocks of the same sizes in the same order (as of
+    /// fio, unless `randrepeat=0`). Of no meaning where there are no passes: where
+    /// random blocks may come twice, or reads and writes go on in sequence each from a place of its own.
+    pub repeats: bool,
     pub fua: bool,
 }
 
@@ -110,6 +114,7 @@ impl Pattern {
             extent: Extent::Endless,
             short_tail: true,
             one_place: false,
+            repeats: false,
             fua: false,
         }
     }

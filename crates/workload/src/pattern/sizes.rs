@@ -128,6 +128,27 @@ impl Draw {
         Draw { kind, align, min_length: sizes.min_bytes(), span }
     }
 
+    /// A length of those that are no longer than `most`, which the smallest is not.
+    pub fn next_of_at_most(&self, most: u64, rng: &mut Rng) -> u64 {
+        match &self.kind {
+            Kind::Fixed { length, .. } => *length,
+            Kind::Range { min, max } if most >= *max => self.next(rng).0,
+            Kind::Range { min, .. } => min * (1 + rng.below(most / min)),
+            Kind::Split(v) => {
+                let weight = |i: usize| v[i].1 - if i == 0 { 0 } else { v[i - 1].1 };
+                let fits = |i: &usize| v[*i].0 <= most;
+                let mut at = rng.below((0..v.len()).filter(fits).map(weight).sum());
+                for i in (0..v.len()).filter(fits) {
+                    if at < weight(i) {
+                        return v[i].0;
+                    }
+                    at -= weight(i);
+                }
+                self.min_length
+            }
+        }
+    }
+
     /// A length, and the number of places at which it fits.
     #[inline]
     pub fn next(&self, rng: &mut Rng) -> (u64, u64) {

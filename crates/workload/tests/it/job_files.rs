@@ -184,6 +184,66 @@ fn io_size_loops_and_time_based_decide_the_end() {
 }
 
 #[test]
+fn each_pass_of_a_job_is_the_first_one_again_unless_it_is_told_otherwise() {
+    let passes = |options: &str, many: usize| {
+        let sent: Vec<_> = commands(&format!("[a]\nbs=4k\nsize=1m\n{options}\n"), GIB, 256 * many)
+            .iter()
+            .map(|c| (c.op, c.offset_bytes, c.length_bytes))
+            .collect();
+        assert_eq!(sent.len(), 256 * many, "{options}");
+        sent.chunks(256).map(<[_]>::to_vec).collect::<Vec<_>>()
+    };
+    for options in ["rw=randwrite", "rw=randread", "rw=randrw", "rw=randrw\nrwmixread=30"] {
+        let once = &passes(options, 1)[0];
+        for end in ["loops=3", "io_size=3m"] {
+            let all = passes(&format!("{options}\n{end}"), 3);
+            assert!(all.iter().all(|pass| pass == once), "{options}, {end}");
+            let all = passes(&format!("{options}\n{end}\nrandrepeat=0"), 3);
+            assert!(all[0] == *once && all[1] != *once && all[2] != all[1], "{options}, {end}");
+        }
+        let all = passes(&format!("{options}\ntime_based\nruntime=10"), 3);
+        assert!(all[0] == *once && all[1] != *once && all[2] != all[1], "{options}");
+    }
+    let told = |options: &str| parse(&format!("[a]\nrw=randwrite\nsize=1m\n{options}\n")).notices().len();
+    assert_eq!(["loops=2", "io_size=2m"].map(told), [1; 2]);
+    let none = ["loops=1", "io_size=1m", "loops=2\nrandrepeat=0", "loops=2\nnorandommap", "loops=2\nrw=randread"];
+    assert_eq!(none.map(told), [0; 5]);
+    // Blocks that may come twice have no passes.
+    let all = passes("rw=randwrite\nnorandommap\nloops=2", 2);
+    assert_ne!(all[0], all[1]);
+}
+
+#[test]
+fn passes_of_many_sizes_and_those_that_are_verified_repeat_too() {
+    let sent = |options: &str| commands(&format!("[a]\nsize=1m\n{options}\n"), GIB, 100_000);
+    for options in ["rw=randwrite\nbsrange=4k-16k", "rw=write\nbsrange=4k-16k", "rw=randwrite\nbs=4k\nverify=crc32c"] {
+        let once = sent(options);
+        let twice = sent(&format!("{options}\nloops=2"));
+        assert_eq!((twice.len(), &twice[..once.len()], &twice[once.len()..]), (2 * once.len(), &once[..], &once[..]));
+        let other = sent(&format!("{options}\nloops=2\nrandrepeat=0"));
+        assert!(other[..once.len()] == once[..] && other[once.len()..] != once[..], "{options}");
+    }
+}
+
+#[test]
+fn a_pass_in_sequence_ends_with_blocks_that_still_fit() {
+    for (sizes, smallest) in
+        [("bsrange=4k-64k", 4096), ("bsrange=4k-10k", 4096), ("bssplit=4k/1:1m/99", 4096), ("bssplit=1m/99:8k/1", 8192)]
+    {
+        let all = commands(&format!("[a]\nrw=write\nsize=5m\n{sizes}\nloops=20\n"), GIB, 1_000_000);
+        let mut at = 0;
+        for c in &all {
+            assert!(c.offset_bytes == at, "{sizes}: {} at {}", c.length_bytes, c.offset_bytes);
+            at += c.length_bytes;
+            at = if (5 << 20) - at < smallest { 0 } else { at };
+            assert!(at <= 5 << 20);
+        }
+        assert_eq!(at, 0, "{sizes}");
+        assert_eq!(all.iter().filter(|c| c.offset_bytes == 0).count(), 20, "{sizes}");
+    }
+}
+
+#[test]
 fn a_remainder_shorter_than_a_block_is_left_out_as_fio_does() {
     let all = commands("[a]\nrw=write\nbs=64k\nsize=100k\n", GIB, usize::MAX);
     assert_eq!(all.len(), 1);

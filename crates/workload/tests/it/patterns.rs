@@ -180,3 +180,19 @@ fn contradictions_are_errors() {
     assert_eq!(skew(Distribution::Zipf { theta: 1.0, center: None }), PatternError::ZipfTheta { theta: 1.0 });
     assert_eq!(skew(Distribution::Pareto { h: 1.0, center: None }), PatternError::ParetoH { h: 1.0 });
 }
+
+#[test]
+fn at_one_place_a_larger_block_begins_again_where_a_smaller_one_would_still_fit() {
+    let sizes = [4096, 16_384, 4096].map(BlockSizes::Fixed);
+    let mix = Mix::ReadWrite { read_percent: 50 };
+    let p = Pattern { sizes, short_tail: false, ..Pattern::sequential(mix, 100 * 4096, 4096).at_one_place() };
+    let mut begun_again = 0;
+    let mut at = 0;
+    for c in some(&p, 10_000) {
+        begun_again += u32::from(c.offset_bytes == 0 && 100 * 4096 - at >= 4096);
+        assert!(c.offset_bytes == 0 || c.offset_bytes == at);
+        at = c.offset_bytes + c.length_bytes;
+        assert!(at <= 100 * 4096);
+    }
+    assert!(begun_again > 10);
+}
