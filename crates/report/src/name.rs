@@ -7,9 +7,14 @@ const SPELLED: [(&str, &str); 2] = [("spinpoint", "SpinPoint"), ("and", "and")];
 /// Words that belong together.
 const JOINED: [(&str, &str); 3] = [(" M ", "-M "), ("A Data ", "A-Data "), ("ARC ", "ARC-")];
 
+/// The name of a device whose keys were changed, before the changes, and these (`KEY=VALUE, …`).
+pub(crate) fn changed(name: &str) -> Option<(&str, &str)> {
+    name.split_once(" with ").filter(|(_, changes)| changes.contains('='))
+}
+
 /// The name for a heading. Paths and device expressions stay as they are.
 pub(crate) fn pretty(name: &str) -> String {
-    if let Some((name, changes)) = name.split_once(" with ") {
+    if let Some((name, changes)) = changed(name) {
         return format!("{} with {changes}", pretty(name));
     }
     if name.contains(['(', '/', '.', ' ']) {
@@ -59,6 +64,10 @@ mod tests {
         assert_eq!(pretty("840-evo-120gb"), "840 EVO 120 GB");
         assert_eq!(pretty("raid0(m600-1tb*2)"), "raid0(m600-1tb*2)");
         assert_eq!(pretty("m600-1tb with gc.policy=fifo"), "M600 1 TB with gc.policy=fifo");
+        assert_eq!(
+            (changed("drive with two dies.toml"), pretty("drive with two dies.toml").as_str()),
+            (None, "drive with two dies.toml")
+        );
         assert_eq!(short("jmf667h-imft-256gb"), "JMF667H IMFT 256");
         assert_eq!(short("m600-1tb"), "M600 1 TB");
     }

@@ -391,9 +391,6 @@ const HANGS_ON: [&str; 12] = [
     "write unit",
 ];
 
-/// In the name of a drive some of whose values were changed.
-const CHANGED: &str = " with ";
-
 fn trust(out: &mut String, review: &Review) {
     let tally = review.tally(ClaimKind::Measured);
     let chosen = review.tally(ClaimKind::Calibration).met;
@@ -410,7 +407,7 @@ fn trust(out: &mut String, review: &Review) {
         );
     } else if tally.met + tally.missed == 0 {
         let shortened = review.outcomes.iter().any(|o| o.shortened.is_some());
-        let changed = review.devices.iter().any(|d| d.facts.name.contains(CHANGED));
+        let changed = review.devices.iter().any(|d| name::changed(&d.facts.name).is_some());
         out.push_str(match (changed, shortened) {
             (true, _) => "A drive with changed values is held against no published figure. ",
             (false, true) => "Tests that were shortened are held against no published figure. ",

@@ -231,7 +231,7 @@ pub struct Job {
     /// For the runner: the share of the commands of all jobs with the same `flow_id`.
     pub flow: Option<u32>,
     pub flow_id: u64,
-    /// For the runner: commands of `rate_iops` arrive at random.
+    /// For the runner: commands of `rate_iops` or `rate` arrive at random.
     pub poisson: bool,
     /// For the runner: find the largest depth at which so many per cent of the commands stay below the target.
     pub latency_target: Nanos,
