@@ -355,6 +355,9 @@ pub struct CalibrateArgs {
     /// Tests that run at the same time; never changes a result [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+    /// Keep each test that ends in this folder, so that the same command goes on after a stop
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -382,6 +385,9 @@ pub struct PredictArgs {
     /// Tests that run at the same time; never changes a result [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+    /// Keep each test that ends in this folder, so that the same command goes on after a stop
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -37,6 +37,8 @@ pub struct Writes {
 }
 
 impl Writes {
+    /// Nothing but finished tests, while a command runs.
+    pub const NOTHING: Writes = Writes { files: &[], folders: &[], stores: &[] };
     /// What a review consists of on disk.
     pub const REVIEW: Writes =
         Writes { files: &["index.html", "results.json"], folders: &["series", "charts"], stores: &[] };
@@ -84,7 +86,7 @@ impl OutputFolder {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(Failure::bad_input(format!("another ssdlab is writing to {}", dir.display()))
-                    .help("wait for its end, or choose another folder with --out DIR"));
+                    .help("wait for its end, or choose another folder"));
             }
             // A file system without locks: nothing to be done about it.
             Err(TryLockError::Error(_)) => {}
@@ -175,7 +177,7 @@ impl OutputFolder {
                 "{} is what another command of ssdlab has written",
                 self.dir.join(path).display()
             ))
-            .help("choose another folder with --out DIR, or replace what is there with --force")),
+            .help("choose another folder, or replace what is there with --force")),
             _ => Ok(()),
         }
     }
@@ -211,7 +213,7 @@ impl OutputFolder {
             None => "was not written by ssdlab",
         };
         Err(Failure::bad_input(format!("{} {problem}", self.dir.join(name).display()))
-            .help("choose another folder with --out DIR, or overwrite it with --force"))
+            .help("choose another folder, or overwrite it with --force"))
     }
 
     /// Says that files are about to be written: whatever then stands at their place is ours.
@@ -326,12 +328,12 @@ fn check_parents(dir: &Path) -> Result<(), Failure> {
 
 fn refused(dir: &Path, path: &Path, e: &io::Error) -> Failure {
     Failure::bad_input(format!("cannot write to the output folder {}: {}: {e}", dir.display(), path.display()))
-        .help("choose another folder with --out DIR")
+        .help("choose another folder")
 }
 
 fn in_the_way(dir: &Path, name: &str, found: &str, wanted: &str) -> Failure {
     Failure::bad_input(format!("{} is {found}, where {wanted} would be written", dir.join(name).display()))
-        .help("remove it, or choose another folder with --out DIR")
+        .help("remove it, or choose another folder")
 }
 
 fn file_digest(path: &Path) -> io::Result<String> {

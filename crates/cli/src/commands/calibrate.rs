@@ -5,7 +5,7 @@ use ssdlab_core::input;
 use ssdlab_forecast::{Calibration, Measurements, Stopped, calibrate};
 
 use crate::args::CalibrateArgs;
-use crate::commands::forecast::{bench, stopped};
+use crate::commands::forecast::{KeepFolder, bench};
 use crate::failure::Failure;
 use crate::output::{print, print_json, table};
 use crate::progress::{Bar, stop_on_ctrl_c};
@@ -14,13 +14,16 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     let file = args.measured.display().to_string();
     let text = input::read_text(&args.measured).map_err(|e| Failure::bad_input(format!("cannot read {file}: {e}")))?;
     let given = Measurements::parse(&file, &text)?;
+    let folder = KeepFolder::open(args.keep.as_deref())?;
+    let kept = folder.kept()?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
-    let bench = bench(args.threads, &args.common, &progress);
-    let found = calibrate(&given, args.runs as usize, &bench)?;
+    let found = calibrate(&given, args.runs as usize, &bench(args.threads, &args.common, &progress, &kept))?;
     drop(bar);
-    let found = found.map_err(|Stopped| stopped())?;
+    kept.say_unkept();
+    let found = found.map_err(|Stopped| kept.stopped())?;
+    kept.clear();
     if args.json {
         return print_json(&json!({
             "schema": "ssdlab.calibration/1",

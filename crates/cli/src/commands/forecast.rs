@@ -1,26 +1,80 @@
 //! What `ssdlab sensitivity`, `calibrate` and `predict` have in common.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 
-use ssdlab_forecast::Bench;
+use ssdlab_forecast::{Bench, KeptTests};
 
 use crate::args::CommonArgs;
 use crate::failure::Failure;
+use crate::finished::Finished;
+use crate::folder::{OutputFolder, Writes};
+use crate::output::complain;
 use crate::progress::CANCEL;
 
 /// Runs as the flags ask for; Ctrl-C stops them.
-pub fn bench<'a>(threads: Option<u16>, common: &CommonArgs, progress: &'a (dyn Fn(usize, usize) + Sync)) -> Bench<'a> {
+pub fn bench<'a>(
+    threads: Option<u16>,
+    common: &CommonArgs,
+    progress: &'a (dyn Fn(usize, usize) + Sync),
+    kept: &'a Kept,
+) -> Bench<'a> {
     Bench {
         threads: threads.and_then(|n| NonZeroUsize::new(n.into())),
         seed: common.seed,
         quick: common.quick,
         progress,
         cancel: &CANCEL,
-        kept: None,
+        kept: kept.0.as_ref().map(|finished| finished as &dyn KeptTests),
     }
 }
 
-/// What a run that was interrupted ends with.
-pub fn stopped() -> Failure {
-    Failure::run("stopped: nothing was kept")
+/// Tests that have ended, for the same command to go on from after a stop; kept nowhere if no folder is named.
+pub struct Kept(Option<Finished>);
+
+impl Kept {
+    /// Those of this folder, which the command holds.
+    pub fn within(folder: Option<&OutputFolder>) -> Result<Self, Failure> {
+        let finished = folder.map(|folder| Finished::open(folder.tests())).transpose()?;
+        if let Some(count) = finished.as_ref().map(Finished::count).filter(|&count| count > 0) {
+            complain(&format!("{count} tests were found finished; those that are needed are not run again"));
+        }
+        Ok(Kept(finished))
+    }
+
+    /// Says so if a test could not be kept.
+    pub fn say_unkept(&self) {
+        self.0.iter().for_each(Finished::say_unkept);
+    }
+
+    /// What a run that was interrupted ends with.
+    pub fn stopped(&self) -> Failure {
+        match self.0 {
+            Some(_) => Failure::run("stopped").help("the same command goes on from there"),
+            None => Failure::run("stopped: nothing was kept"),
+        }
+    }
+
+    /// The run has ended.
+    pub fn clear(self) {
+        self.0.into_iter().for_each(Finished::clear);
+    }
+}
+
+/// A folder for finished tests and nothing else, as `--keep` names it.
+pub struct KeepFolder {
+    folder: Option<OutputFolder>,
+}
+
+impl KeepFolder {
+    /// # Errors
+    /// If the folder cannot be written to.
+    pub fn open(dir: Option<&Path>) -> Result<Self, Failure> {
+        let folder = dir.map(|dir| OutputFolder::open(dir, Writes::NOTHING, false)).transpose()?;
+        Ok(KeepFolder { folder })
+    }
+
+    pub fn kept(&self) -> Result<Kept, Failure> {
+        Kept::within(self.folder.as_ref())
+    }
 }

@@ -6,7 +6,7 @@ use ssdlab_forecast::{
 };
 
 use crate::args::PredictArgs;
-use crate::commands::forecast::{bench, stopped};
+use crate::commands::forecast::{KeepFolder, bench};
 use crate::failure::Failure;
 use crate::output::print;
 use crate::progress::{Bar, stop_on_ctrl_c};
@@ -30,16 +30,24 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     for device in &args.devices {
         may_be_predicted(device, &before, &claims::all())?.map_err(refused)?;
     }
+    let folder = KeepFolder::open(args.keep.as_deref())?;
+    let kept = folder.kept()?;
     stop_on_ctrl_c()?;
-    for device in &args.devices {
+    for (made_before, device) in args.devices.iter().enumerate() {
         let bar = Bar::new();
         let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
-        let bench = bench(args.threads, &args.common, &progress);
+        let bench = bench(args.threads, &args.common, &progress, &kept);
         let bands = Bench { quick: !args.full_bands, ..bench };
         let made = predict(device, &predicted(), args.by, &args.keys, &bench, &bands)?;
         drop(bar);
-        let path = made.map_err(|Stopped| stopped())?.write(&args.dir).map_err(refused)?;
+        kept.say_unkept();
+        let made = made.map_err(|Stopped| match made_before {
+            0 => kept.stopped(),
+            _ => kept.stopped().help("what was predicted is written; name only the others to go on"),
+        })?;
+        let path = made.write(&args.dir).map_err(refused)?;
         print(&format!("{}\n", path.display()))?;
     }
+    kept.clear();
     Ok(())
 }

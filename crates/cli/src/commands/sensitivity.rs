@@ -4,16 +4,15 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use ssdlab_bench::suite::find_test;
-use ssdlab_forecast::{Figure, FigureSensitivity, KeptTests, Sensitivity, Stopped, headlines, page, sensitivity};
+use ssdlab_forecast::{Figure, FigureSensitivity, Sensitivity, Stopped, headlines, page, sensitivity};
 use ssdlab_report::{figure_text, sweep_html};
 use ssdlab_sweep::write_whole;
 
 use crate::args::SensitivityArgs;
-use crate::commands::forecast::{bench, stopped};
+use crate::commands::forecast::{Kept, bench};
 use crate::failure::Failure;
-use crate::finished::Finished;
 use crate::folder::{OutputFolder, Writes};
-use crate::output::{complain, print, print_json, table};
+use crate::output::{print, print_json, table};
 use crate::plan::param_failure;
 use crate::progress::{Bar, stop_on_ctrl_c};
 
@@ -27,24 +26,15 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
         Some(dir) => Some(OutputFolder::open(dir, WRITES, args.force)?),
         None => None,
     };
+    let kept = Kept::within(folder.as_ref())?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
-    let kept = folder.as_ref().map(|folder| Finished::open(folder.tests())).transpose()?;
-    if let Some(count) = kept.as_ref().map(Finished::count).filter(|&count| count > 0) {
-        complain(&format!("{count} tests were found finished; those that are needed are not run again"));
-    }
-    let mut bench = bench(args.threads, &args.common, &progress);
-    bench.kept = kept.as_ref().map(|kept| kept as &dyn KeptTests);
+    let bench = bench(args.threads, &args.common, &progress, &kept);
     let found = sensitivity(&args.device, &figures, args.by, &args.keys, &bench)?;
     drop(bar);
-    if let Some(kept) = &kept {
-        kept.say_unkept();
-    }
-    let found = found.map_err(|Stopped| match kept {
-        Some(_) => Failure::run("stopped").help("the same command goes on from there"),
-        None => stopped(),
-    })?;
+    kept.say_unkept();
+    let found = found.map_err(|Stopped| kept.stopped())?;
     if found.figures.is_empty() {
         let why = found.left_out.last().map_or(String::new(), |l| format!("; {}: {}", l.key, l.reason));
         return Err(Failure::run(format!("{} has none of the figures{why}", found.device)));
@@ -70,9 +60,7 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
         }
         folder.written(&WRITES.files.iter().map(PathBuf::from).collect::<Vec<_>>())?;
     }
-    if let Some(kept) = kept {
-        kept.clear();
-    }
+    kept.clear();
     if args.json { print_json(&document) } else { print(&text(&found)) }
 }
 
